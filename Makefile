@@ -1,0 +1,73 @@
+# Two commands: `make demo` runs the main job, `make test` passes the tests. Each does its own set-up.
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format lint types layers real bench lock clean
+SHELL := /bin/bash
+export UV_PYTHON_DOWNLOADS := never
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+PYTHON ?= python3
+UV := .boot/bin/uv
+BIN := .venv/bin
+WORKERS ?= auto
+
+help:  ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+# The environment: a small one that holds uv, and the project's own, installed from the lock.
+.boot/ready:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	  || { echo "endoxa needs Python 3.11 or newer: apt-get install python3, or make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null \
+	  || { echo "Python's venv is missing: apt-get install python3-venv" >&2; exit 1; }
+	@$(PYTHON) -m venv .boot && .boot/bin/python -m pip install --quiet uv && touch $@
+
+.venv/base: .boot/ready requirements.lock pyproject.toml
+	@$(UV) venv --quiet --clear --python $(PYTHON) .venv
+	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@touch $@
+
+.venv/dev: .venv/base requirements-dev.lock
+	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements-dev.lock
+	@touch $@
+
+demo: .venv/base  ## evaluate a small generated collection and write demo/report.html
+	@$(BIN)/endoxa demo --to demo
+
+test: .venv/dev  ## run the tests
+	@$(BIN)/pytest -n $(WORKERS)
+
+check: format lint types layers test  ## what CI and reviewers expect: format, lint, types, layers, tests
+
+format: .venv/dev
+	@$(BIN)/ruff format --check src tests benchmarks
+
+lint: .venv/dev
+	@$(BIN)/ruff check src tests benchmarks
+
+types: .venv/dev
+	@$(BIN)/mypy
+
+layers: .venv/dev
+	@$(BIN)/lint-imports --no-cache
+
+real: .venv/dev  ## make real ENDOXA_DATA=DIR: the checks on real data, measured beside expected
+	@test -n "$(ENDOXA_DATA)" || { echo "say where the data is: make real ENDOXA_DATA=DIR" >&2; exit 1; }
+	@ENDOXA_DATA="$(abspath $(ENDOXA_DATA))" $(BIN)/pytest -n 0 -s -q -p no:randomly tests/real
+
+bench: .venv/dev .venv-peers/ready  ## speed and memory beside pytrec_eval, ir_measures and ranx, in one run
+	@$(BIN)/python -m benchmarks.run
+
+.venv-peers/ready: .boot/ready benchmarks/peers.lock
+	@$(UV) venv --quiet --clear --python $(PYTHON) .venv-peers
+	@$(UV) pip install --quiet --python .venv-peers/bin/python --require-hashes -r benchmarks/peers.lock
+	@touch $@
+
+LOCK = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
+lock: .boot/ready  ## resolve the dependencies anew
+	@$(LOCK) pyproject.toml --group build -o requirements.lock
+	@$(LOCK) pyproject.toml --group build --group dev -o requirements-dev.lock
+	@$(LOCK) benchmarks/peers.in -o benchmarks/peers.lock
+
+clean:  ## remove the environments and what was generated
+	@rm -rf .boot .venv .venv-peers demo .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/data

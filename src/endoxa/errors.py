@@ -1,0 +1,57 @@
+"""One error tree, by what the reader must mend.
+
+    EndoxaError
+    ├── FileError      a file: path, line, what stands there, what was expected
+    ├── TableError     a table handed over in Python
+    ├── TextError      a text that was typed: a measure, a setting
+    ├── JoinError      two inputs that do not fit together: no topic in common
+    └── InstallError   a part that is not installed
+
+Every message says what is wrong, where, what was expected, and what to do, in one line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class EndoxaError(Exception):
+    """Anything that the person at the keyboard can mend."""
+
+
+class FileError(EndoxaError):
+    """A file that cannot be read as it stands: `runs/bm25.run:1042: score 'abc' is not a number; …`."""
+
+    def __init__(self, path: str, what: str, remedy: str = "", line: int | None = None) -> None:
+        self.path, self.line, self.what, self.remedy = path, line, what, remedy
+        place = f"{path}:{line}" if line is not None else path
+        super().__init__(f"{place}: {what}" + (f"; {remedy}" if remedy else ""))
+
+
+class TableError(EndoxaError):
+    """A table with missing columns, wrong types or impossible values."""
+
+
+class TextError(EndoxaError):
+    """A text that does not parse. Prints the text with a caret under the place."""
+
+    def __init__(self, what: str, text: str = "", at: int | None = None) -> None:
+        self.what, self.text, self.at = what, text, at
+        caret = f"\n    {text}\n    {' ' * at}^" if at is not None else ""
+        super().__init__(what + caret)
+
+
+class JoinError(EndoxaError):
+    """Inputs that have nothing in common, or too little to be measured."""
+
+
+class InstallError(EndoxaError):
+    """A part that is not installed; the message carries the command that installs it."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean nDCG?`, or nothing when no known word is near. Letter case is ignored."""
+    by_lower = {name.lower(): name for name in known}
+    near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    return f"; did you mean {by_lower[near[0]]}?" if near else ""

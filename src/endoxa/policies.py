@@ -1,0 +1,115 @@
+"""The choices under which a number was made. They are explicit, and every result prints them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Literal, get_args
+
+from endoxa.errors import TextError, did_you_mean
+
+Ties = Literal["trec", "input", "average", "range"]
+Missing = Literal["empty", "skip", "error"]
+Unjudged = Literal["nonrelevant", "condensed", "bounds"]
+Undefined = Literal["nan", "zero", "skip"]
+Compat = Literal["none", "trec_eval-9", "trec_eval-10"]
+Assessors = Literal["one", "mean"]
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "ties": get_args(Ties),
+    "missing": get_args(Missing),
+    "unjudged": get_args(Unjudged),
+    "undefined": get_args(Undefined),
+    "compat": get_args(Compat),
+    "assessors": get_args(Assessors),
+}
+
+MEANING: dict[str, dict[str, str]] = {
+    "ties": {
+        "trec": "equal scores in descending order of item id, as trec_eval",
+        "input": "equal scores in the order read",
+        "average": "expected value over all orders of equal scores",
+        "range": "worst and best order of equal scores, as lo and hi",
+    },
+    "missing": {
+        "empty": "a judged topic that the run lacks counts as an empty list",
+        "skip": "a judged topic that the run lacks is left out for that run",
+        "error": "a judged topic that the run lacks is an error",
+    },
+    "unjudged": {
+        "nonrelevant": "an item without a judgment counts as not relevant",
+        "condensed": "items without a judgment are taken out of the list",
+        "bounds": "lo counts unjudged items as not relevant, hi as fully relevant",
+    },
+    "undefined": {
+        "nan": "0/0 is NaN; means are over the queries where the measure is defined, the others are counted",
+        "zero": "0/0 counts as 0",
+        "skip": "a query where any score is 0/0 is left out for every system and measure",
+    },
+    "compat": {
+        "none": "Endoxa's own definitions",
+        "trec_eval-9": "the digits of trec_eval 9.0.8",
+        "trec_eval-10": "the digits of trec_eval 10.0",
+    },
+    "assessors": {
+        "one": "one judgment per query and item",
+        "mean": "each assessor's judgments are scored apart, then averaged",
+    },
+}
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How ties, missing topics, unjudged items and 0/0 are treated.
+
+    `depth` keeps only the first so many items of every list (trec_eval's -M). `seed` and `shuffles` serve
+    `ties="average"` where no closed form exists.
+    """
+
+    ties: Ties = "trec"
+    missing: Missing = "empty"
+    unjudged: Unjudged = "nonrelevant"
+    undefined: Undefined = "nan"
+    compat: Compat = "none"
+    assessors: Assessors = "one"
+    depth: int | None = None
+    seed: int = 0
+    shuffles: int = 200
+
+    def __post_init__(self) -> None:
+        for name, known in CHOICES.items():
+            value = getattr(self, name)
+            if value not in known:
+                raise TextError(
+                    f"{name} must be one of {', '.join(known)}, not {value!r}{did_you_mean(str(value), known)}"
+                )
+        if self.depth is not None and self.depth < 1:
+            raise TextError(f"depth must be at least 1, not {self.depth}")
+        if self.shuffles < 2:
+            raise TextError(f"shuffles must be at least 2, not {self.shuffles}")
+
+    @classmethod
+    def like(cls, compat: Compat, **settings: object) -> Policy:
+        """The policy of a trec_eval release: its tie order, absent topics skipped, 0/0 as zero."""
+        policy = cls(compat=compat)
+        if policy.compat != "none":
+            policy = replace(policy, missing="skip", undefined="zero")
+        return replace(policy, **settings)  # type: ignore[arg-type]
+
+    def lines(self) -> list[str]:
+        """What a result prints: one line per choice, `ties=trec: equal scores in descending …`."""
+        chosen = [
+            f"{field.name}={getattr(self, field.name)}: {MEANING[field.name][getattr(self, field.name)]}"
+            for field in fields(self)
+            if field.name in MEANING and (field.name not in {"compat", "assessors"} or self._departs(field.name))
+        ]
+        if self.depth is not None:
+            chosen.append(f"depth={self.depth}: only the first {self.depth} items of every list")
+        return chosen
+
+    def _departs(self, name: str) -> bool:
+        return bool(getattr(self, name) != getattr(Policy, name))
+
+    def __str__(self) -> str:
+        names = ["ties", "missing", "unjudged", "undefined"]
+        names += [name for name in ("compat", "assessors", "depth") if self._departs(name)]
+        return " ".join(f"{name}={getattr(self, name)}" for name in names)
