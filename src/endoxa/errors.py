@@ -52,6 +52,8 @@ class InstallError(EndoxaError):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`; did you mean nDCG?`, or nothing when no known word is near. Letter case is ignored."""
-    by_lower = {name.lower(): name for name in known}
+    by_lower: dict[str, str] = {}
+    for name in known:
+        by_lower.setdefault(name.lower(), name)
     near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
     return f"; did you mean {by_lower[near[0]]}?" if near else ""

@@ -1,0 +1,146 @@
+"""Gimel'farb's graded counts: precision, recall, fallout and generality with relevances in [0, 1].
+
+With W the relevance of each item and n the cut-off: A = Σ W within n, B = n − A, C = Σ W beyond n,
+D = N − n − C. A relevance outside [0, 1] is an error; five-level grades g are rescaled by (g + 2)/4.
+`N`, the size of the collection, is asked for only where it matters.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from endoxa.errors import TableError, TextError
+from endoxa.measures.lists import Lists, ratio
+from endoxa.measures.registry import register
+from endoxa.tables import Floats
+
+
+def _worth(grade: Floats) -> Floats:
+    return np.where(grade > 0, grade, 0.0)
+
+
+def counts(lists: Lists, k: int | None, N: int | None = None) -> tuple[Floats, Floats, Floats, Floats]:
+    """A, B, C and D. D is NaN where N is not known."""
+    if (lists.pool > 1).any():
+        raise TableError(
+            f"graded counts take relevances in [0, 1], and a grade is {np.nanmax(lists.pool):g}; rescale the grades"
+        )
+    n = lists.retrieved if k is None else np.minimum(lists.retrieved, k)
+    a = np.asarray((_worth(lists.grade) * lists.within(k)).sum(-1))
+    c = np.asarray(_worth(lists.pool).sum(-1)) - a
+    d = np.full(a.shape, np.nan) if N is None else N - n - c
+    if N is not None and (np.asarray(N) < np.maximum(n, (lists.pool >= 0).sum(-1))).any():
+        raise TextError(f"N={N} is smaller than a list or its judgments; N is the size of the whole collection")
+    return a, np.asarray(n - a), c, np.asarray(d)
+
+
+@register("A", additive=True, high=np.inf)
+def A(lists: Lists, *, k: int) -> Floats:
+    """Relevance retrieved: the sum of the relevances of the first k.
+
+    Formula: A = Σ W over the first k.
+    Misleads: a sum; it grows with k.
+    Source: Gimel'farb; METHODS C.1.
+    """
+    return counts(lists, k)[0]
+
+
+@register("B", high=np.inf, monotone=False)
+def B(lists: Lists, *, k: int) -> Floats:
+    """Irrelevance retrieved in the first k.
+
+    Formula: B = n − A.
+    Misleads: unjudged items count as irrelevant.
+    Source: Gimel'farb; METHODS C.1.
+    """
+    return counts(lists, k)[1]
+
+
+@register("C", high=np.inf, monotone=False)
+def C(lists: Lists, *, k: int) -> Floats:
+    """Relevance missed by the first k.
+
+    Formula: C = Σ W over everything judged − A.
+    Misleads: unjudged relevance is not in it.
+    Source: Gimel'farb; METHODS C.1.
+    """
+    return counts(lists, k)[2]
+
+
+@register("D", high=np.inf, monotone=False)
+def D(lists: Lists, *, k: int, N: int) -> Floats:
+    """Irrelevance left out by the first k, in a collection of N items.
+
+    Formula: D = N − n − C.
+    Misleads: dominated by the size of the collection.
+    Source: Gimel'farb; METHODS C.1.
+    """
+    return counts(lists, k, N)[3]
+
+
+def _precision_bounds(lists: Lists, *, k: int) -> tuple[Floats, Floats]:
+    a, b, _, _ = counts(lists, k)
+    unjudged = lists.length_at(k) - (lists.judged * lists.within(k)).sum(-1)
+    return ratio(a, a + b), ratio(a + unjudged, a + b)
+
+
+@register("GradedP", additive=True, bounds=_precision_bounds)
+def GradedP(lists: Lists, *, k: int) -> Floats:
+    """Graded precision of the first k.
+
+    Formula: A / n, n the number retrieved in the first k. Undefined for an empty list.
+    Misleads: a mean relevance, not a share of relevant items.
+    Source: Gimel'farb; METHODS C.1.
+    """
+    a, b, _, _ = counts(lists, k)
+    return ratio(a, a + b)
+
+
+def _recall_bounds(lists: Lists, *, k: int, N: int | None = None) -> tuple[Floats, Floats]:
+    if N is None:
+        raise TextError("the bounds of graded recall need the size of the collection: GradedR(N=1000)@10")
+    a, b, _, _ = counts(lists, k, N)
+    return ratio(a, a + N - (a + b)), np.ones_like(a)
+
+
+@register("GradedR", additive=True, bounds=_recall_bounds)
+def GradedR(lists: Lists, *, k: int, N: int | None = None) -> Floats:
+    """Graded recall of the first k.
+
+    Formula: A / (A + C). If only the first k were judged it lies between A/(A + N − n) and 1; the printed
+    lower bound A/(N − n − A) of the source is wrong. N is needed for the bounds only.
+    Misleads: unjudged relevance is taken as 0.
+    Source: Gimel'farb; METHODS C.1, erratum C-E4.
+    """
+    a, _, c, _ = counts(lists, k, N)
+    return ratio(a, a + c)
+
+
+def _fallout_bounds(lists: Lists, *, k: int, N: int) -> tuple[Floats, Floats]:
+    a, b, _, _ = counts(lists, k, N)
+    return ratio(b, b + N - (a + b)), np.where(b > 0, 1.0, np.nan)
+
+
+@register("Fallout", bounds=_fallout_bounds, monotone=False)
+def Fallout(lists: Lists, *, k: int, N: int) -> Floats:
+    """Share of the irrelevance of a collection of N items that the first k let in; smaller is better.
+
+    Formula: B / (B + D). If only the first k were judged it lies between B/(B + N − n) and 1.
+    Misleads: the false-positive rate; tiny in large collections whatever the list.
+    Source: Gimel'farb; METHODS C.1.
+    """
+    _, b, _, d = counts(lists, k, N)
+    return ratio(b, b + d)
+
+
+@register("Generality", monotone=False)
+def Generality(lists: Lists, *, N: int) -> Floats:
+    """Share of relevance in a collection of N items: the expected precision of a random ranking.
+
+    Formula: (A + C) / N.
+    Misleads: says nothing of the system. Precision-recall curves of collections with different generality
+    cannot be compared: P = R·G / (R·G + F·(1 − G)).
+    Source: Gimel'farb; METHODS C.1.
+    """
+    a, _, c, _ = counts(lists, None)
+    return ratio(a + c, np.asarray(N))

@@ -1,0 +1,234 @@
+"""Names of measures: `nDCG@10`, `P(rel=2)@5`, `RBP(p=0.9)`, and trec_eval's `map`, `P_10`, `ndcg_cut.10`.
+
+A measure is a value: it prints, compares, hashes, and parses back from what it prints.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from endoxa.errors import TextError, did_you_mean
+from endoxa.measures import gains, graded, ranked, sets, trec, unjudged  # noqa: F401  (they register themselves)
+from endoxa.measures.lists import Lists
+from endoxa.measures.registry import ALIASES, REGISTRY, Definition
+from endoxa.policies import CHOICES
+from endoxa.tables import Floats
+
+REQUIRED = inspect.Parameter.empty
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure with its settings. `label` is trec_eval's name for it, if it was asked for by that name."""
+
+    name: str
+    settings: tuple[tuple[str, Any], ...] = ()
+    label: str | None = field(default=None, compare=False)
+
+    @property
+    def definition(self) -> Definition:
+        """Its entry in the table of measures."""
+        return REGISTRY[self.name]
+
+    def __call__(self, lists: Lists, **more: Any) -> Floats:
+        return self.definition.kernel(lists, **self.keywords(**more))
+
+    def keywords(self, **more: Any) -> dict[str, Any]:
+        """The settings as a kernel takes them; `more` gives those that were not set, where they apply."""
+        known = self.definition.settings
+        given = {name: dict(value) if name == "gains" else value for name, value in self.settings}
+        return {name: value for name, value in more.items() if name in known} | given
+
+    def with_level(self, level: float) -> Measure:
+        """The same with relevance level `level`, if it has one and none was set."""
+        given = dict(self.settings)
+        if self.definition.settings.get("rel") is None or "rel" in given:
+            return self
+        return replace(make(self.name, given | {"rel": level}), label=self.label)
+
+    def __str__(self) -> str:
+        cutoff = self.definition.cutoff
+        given = dict(self.settings)
+        behind = f"@{_number(given.pop(cutoff))}" if cutoff in given else ""
+        inside = ",".join(f"{name}={_literal(value)}" for name, value in given.items())
+        return self.name + (f"({inside})" if inside else "") + behind
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() else repr(float(value))
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return repr(value)
+    if isinstance(value, tuple) and value and isinstance(value[0], tuple):
+        return "{" + ",".join(f"{_number(level)}:{_number(gain)}" for level, gain in value) + "}"
+    if isinstance(value, tuple):
+        return "(" + ",".join(_number(item) for item in value) + ("," if len(value) == 1 else "") + ")"
+    return _number(value)
+
+
+def make(name: str, settings: Mapping[str, Any], text: str = "") -> Measure:
+    """A measure from its name and settings, checked. Settings at their default are dropped."""
+    definition = _definition(name, text)
+    known = definition.settings
+    text = text or name
+    kept: dict[str, Any] = {}
+    for setting, value in settings.items():
+        if setting not in known:
+            have = ", ".join(known) or "none"
+            raise TextError(
+                f"{definition.name} has no setting {setting!r}{did_you_mean(setting, known)} (settings: {have})",
+                text, _place(text, setting),
+            )  # fmt: skip
+        checked = _checked(definition, setting, value, text)
+        if known[setting] is REQUIRED or checked != known[setting]:
+            kept[setting] = checked
+    for setting, default in known.items():
+        if default is REQUIRED and setting not in kept:
+            how = (
+                f"{definition.name}@{'10' if setting == 'k' else '0.1'}"
+                if setting == definition.cutoff
+                else f"{definition.name}({setting}=…)"
+            )
+            raise TextError(f"{definition.name} needs {setting}: write {how}", text, 0)
+    ordered = tuple((setting, kept[setting]) for setting in known if setting in kept)
+    return Measure(definition.name, ordered)
+
+
+def _definition(name: str, text: str) -> Definition:
+    name = ALIASES.get(name, name)
+    if name not in REGISTRY:
+        names = [*REGISTRY, *ALIASES, *trec.FAMILIES, *trec.NICKNAMES]
+        raise TextError(f"no measure is called {name!r}{did_you_mean(name, names)}", text or name, 0)
+    return REGISTRY[name]
+
+
+def _place(text: str, part: str) -> int:
+    return max(text.find(part), 0)
+
+
+def _checked(definition: Definition, setting: str, value: Any, text: str) -> Any:
+    """The value in the form the kernel takes; a TextError with a caret if it can't be."""
+
+    def refuse(expected: str) -> TextError:
+        return TextError(f"{definition.name}: {setting} must be {expected}, not {value!r}", text, _place(text, setting))
+
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if setting == "k":
+        if not number or value != int(value) or value < 1:
+            raise TextError(f"a cut-off is a whole number from 1 on, not {value!r}", text, _place(text, "@"))
+        return int(value)
+    if setting == "N":
+        if not number or value != int(value) or value < 0:
+            raise refuse("a whole number")
+        return int(value)
+    if setting == "recall" and not (number and 0 <= value <= 1):
+        raise TextError(f"a level of recall lies between 0 and 1, not at {value!r}", text, _place(text, "@"))
+    if setting == "p" and not (number and 0 < value < 1):
+        raise refuse("a probability between 0 and 1")
+    if setting in {"beta", "mult"} and not (number and value > 0):
+        raise refuse("a number above 0")
+    if setting == "gains":
+        if not isinstance(value, dict) or not value:
+            raise refuse("like {1: 3.5, 2: 9}")
+        return tuple(sorted((float(level), float(gain)) for level, gain in value.items()))
+    if setting == "recalls":
+        if not isinstance(value, (list, tuple)) or not value or not all(0 <= level <= 1 for level in value):
+            raise refuse("like (0.2, 0.5, 0.8)")
+        return tuple(float(level) for level in value)
+    words = {"dcg": ("log2", "exp-log2"), "norm": ("R", "min"), "compat": CHOICES["compat"]}
+    if setting in words:
+        if value not in words[setting]:
+            raise refuse("one of " + ", ".join(words[setting]))
+        return value
+    if setting == "relative":
+        if not isinstance(value, bool):
+            raise refuse("True or False")
+        return value
+    if not number:
+        raise refuse("a number")
+    return value
+
+
+def _parse_own(text: str) -> Measure:
+    try:
+        node = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError) as error:
+        at = (getattr(error, "offset", None) or 1) - 1
+        raise TextError(
+            f"a measure reads Name(setting=value)@k, like nDCG@10 or P(rel=2)@5; this does not: {text}",
+            text, min(max(at, 0), len(text)),
+        ) from None  # fmt: skip
+    cutoff: Any = None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        cutoff = _value(node.right, text)
+        node = node.left
+    settings: dict[str, Any] = {}
+    if isinstance(node, ast.Call):
+        if node.args:
+            raise TextError("settings are named, like rel=2", text, node.args[0].col_offset)
+        for keyword in node.keywords:
+            settings[keyword.arg or "**"] = _value(keyword.value, text)
+        node = node.func
+    if not isinstance(node, ast.Name):
+        raise TextError("a measure reads Name(setting=value)@k, like nDCG@10 or P(rel=2)@5", text, node.col_offset)
+    definition = _definition(node.id, text)
+    if "cutoff" in settings and definition.cutoff:
+        settings[definition.cutoff] = settings.pop("cutoff")
+    if cutoff is not None:
+        if definition.cutoff is None:
+            raise TextError(f"{definition.name} has no cut-off", text, text.find("@"))
+        settings[definition.cutoff] = cutoff
+    return make(node.id, settings, text)
+
+
+def _value(node: ast.expr, text: str) -> Any:
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, MemoryError, RecursionError):
+        raise TextError("a setting is a number, a word in quotes, True, False or a dict", text, node.col_offset) from None
+
+
+def parse_all(texts: str | Measure | Iterable[str | Measure], *, level: float | None = None) -> list[Measure]:
+    """All measures that the texts name, in the order given; `official` names many.
+
+    Two labels of trec_eval for one measure (Rprec, Rprec_mult_1.00) are both kept.
+    """
+    if isinstance(texts, (str, Measure)):
+        texts = [texts]
+    found: dict[tuple[Measure, str | None], Measure] = {}
+    for text in texts:
+        for measure in _expand(text):
+            levelled = measure.with_level(level) if level is not None else measure
+            found.setdefault((levelled, levelled.label), levelled)
+    return list(found.values())
+
+
+def _expand(text: str | Measure) -> list[Measure]:
+    if isinstance(text, Measure):
+        return [text]
+    text = text.strip()
+    named = trec.expand(text)
+    if named is None:
+        return [_parse_own(text)]
+    return [replace(make(name, settings, text), label=label) for label, name, settings in named]
+
+
+def parse(text: str) -> Measure:
+    """The measure that a text names.
+
+    >>> parse("nDCG@10")
+    nDCG@10
+    """
+    measures = _expand(text)
+    if len(measures) > 1:
+        raise TextError(f"{text!r} names {len(measures)} measures, not one: {', '.join(map(str, measures[:4]))}, …")
+    return measures[0]
+
+
+Measure.__repr__ = Measure.__str__  # type: ignore[method-assign]

@@ -1,0 +1,110 @@
+"""Ranked lists seen through judgments: what every measure's kernel works on.
+
+Only items that somebody judged (or pooled) need a rank; the others matter by their number alone. So a list is
+the ranks and grades of its judged items, and a batch of lists is a padded array. The last axis runs over
+judged items in rank order; every axis before it broadcasts: one list, a batch of queries, many worlds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from endoxa.tables import Bools, Floats, Ints
+
+BEYOND = np.iinfo(np.int32).max  # the rank of padding: behind every cut-off
+
+
+@dataclass(frozen=True)
+class Lists:
+    """A batch of lists.
+
+    rank       [..., h]  ranks of the pooled items that were retrieved, ascending; padding is BEYOND
+    grade      [..., h]  their grades; negative = pooled but not judged; padding is NaN
+    retrieved  [...]     lengths of the lists
+    pool       [..., m]  grades of all pooled items of the query, descending; padding is NaN
+    top        the highest grade in the whole collection of judgments (the full mark)
+    block, length  [..., h]  first rank and size of the run of equal scores around each item; given only when
+               the value is to be the expectation over all orders of equal scores
+    stratum, pool_stratum  [..., h], [..., m]  number of the sampling stratum, -1 for none (xinfAP)
+    stratum_size  [..., s]  how many items each stratum holds, sampled or not
+    """
+
+    rank: Ints
+    grade: Floats
+    retrieved: Ints
+    pool: Floats
+    top: float = 1.0
+    block: Ints | None = None
+    length: Ints | None = None
+    stratum: Ints | None = None
+    pool_stratum: Ints | None = None
+    stratum_size: Floats | None = None
+
+    @cached_property
+    def judged(self) -> Bools:
+        """Which of the retrieved pooled items have a judgment."""
+        return self.grade >= 0
+
+    def relevant(self, rel: float) -> Bools:
+        """Which of the retrieved items have at least grade `rel`."""
+        return self.grade >= rel
+
+    def total(self, rel: float) -> Ints:
+        """How many relevant items are known, retrieved or not."""
+        return np.asarray((self.pool >= rel).sum(-1))
+
+    def weigh(self, weight: Callable[[Ints], Floats | Bools]) -> Floats:
+        """weight(rank) of each item, or its mean over the places the item may take among its equals.
+
+        A measure that is a sum over items of gain times such a weight is thereby exact under
+        `ties="average"`: expectation is linear.
+        """
+        if self.block is None or self.length is None:
+            return np.asarray(weight(self.rank), dtype=float)
+        real = self.rank < BEYOND
+        last = int((self.block + self.length)[real].max(initial=1))
+        sums = np.concatenate([[0.0], np.cumsum(np.asarray(weight(np.arange(1, last + 1)), dtype=float))])
+        block, length = np.where(real, self.block, 1), np.where(real, self.length, 1)
+        mean = (sums[np.minimum(block + length - 1, last)] - sums[block - 1]) / length
+        return np.where(real, mean, 0.0)
+
+    def within(self, k: int | None) -> Floats:
+        """1 for items in the first k, 0 for the others; a share where equal scores straddle the cut-off."""
+        return self.weigh(lambda rank: rank <= (BEYOND - 1 if k is None else k))
+
+    def hits(self, rel: float, k: int | None = None) -> Floats:
+        """How many of the first k are relevant."""
+        return np.asarray((self.relevant(rel) * self.within(k)).sum(-1))
+
+    def length_at(self, k: int | None) -> Ints:
+        """How many items stand in the first k: k, or fewer where the list is shorter."""
+        return self.retrieved if k is None else np.minimum(self.retrieved, k)
+
+    def condensed(self) -> Lists:
+        """The lists with every item without a judgment taken out."""
+        keep = self.judged
+        order = np.argsort(~keep, axis=-1, kind="stable")
+        count = keep.sum(-1)
+        place = np.arange(1, keep.shape[-1] + 1)
+        real = place <= count[..., None]
+        taken = np.take_along_axis(self.grade, order, -1)
+        stratum = None if self.stratum is None else np.take_along_axis(self.stratum, order, -1)
+        return replace(
+            self,
+            rank=np.where(real, place, BEYOND),
+            grade=np.where(real, taken, np.nan),
+            retrieved=np.asarray(count),
+            stratum=stratum,
+        )
+
+
+def ratio(numerator: Floats | Ints, denominator: Floats | Ints) -> Floats:
+    """numerator / denominator; 0/0 is NaN."""
+    numerator, denominator = np.broadcast_arrays(
+        np.asarray(numerator, dtype=float), np.asarray(denominator, dtype=float)
+    )
+    return np.divide(numerator, denominator, out=np.full(numerator.shape, np.nan), where=denominator != 0)

@@ -1,0 +1,80 @@
+"""The table of measures. A measure is one function: its name, settings, help and laws follow from it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from endoxa.measures.lists import Lists
+from endoxa.tables import Floats
+
+Kernel = Callable[..., Floats]
+Bounds = Callable[..., tuple[Floats, Floats]]
+Aggregate = Literal["mean", "sum", "geometric"]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What is known of a measure beside its settings.
+
+    aggregate  how queries are summed up
+    additive   a sum over items of gain times weight of rank, so that the mean over ties is exact
+    bounds     the least and greatest value when unjudged items may be anything
+    low, high  the range of one query's value
+    monotone   moving a relevant item up never lowers the value
+    text       the value is a text, not a number (relstring)
+    """
+
+    name: str
+    kernel: Kernel
+    aggregate: Aggregate = "mean"
+    additive: bool = False
+    bounds: Bounds | None = None
+    low: float = 0.0
+    high: float = 1.0
+    monotone: bool = True
+    text: bool = False
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Names and defaults of the settings; `inspect.Parameter.empty` where one must be given."""
+        parameters = list(inspect.signature(self.kernel).parameters.values())[1:]
+        return {parameter.name: parameter.default for parameter in parameters}
+
+    @property
+    def cutoff(self) -> str | None:
+        """What stands behind the @: `k` for most, `recall` for interpolated precision, else None."""
+        return next((name for name in ("k", "recall") if name in self.settings), None)
+
+    @property
+    def doc(self) -> str:
+        """The docstring, dedented."""
+        return inspect.getdoc(self.kernel) or ""
+
+
+REGISTRY: dict[str, Definition] = {}
+
+ALIASES = {
+    "MAP": "AP",
+    "MRR": "RR",
+    "NDCG": "nDCG",
+    "Precision": "P",
+    "Recall": "R",
+    "BPref": "Bpref",
+    "RPrec": "Rprec",
+}
+
+
+def register(name: str, **known: Any) -> Callable[[Kernel], Kernel]:
+    """Enter a kernel into the table under its name."""
+
+    def enter(kernel: Kernel) -> Kernel:
+        REGISTRY[name] = Definition(name, kernel, **known)
+        return kernel
+
+    return enter
+
+
+__all__ = ["ALIASES", "REGISTRY", "Definition", "Lists", "register"]

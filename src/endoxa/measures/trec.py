@@ -1,0 +1,199 @@
+"""trec_eval's names for measures, and how it writes them.
+
+`map`, `P_10`, `P.5,10`, `ndcg_cut.10`, `iprec_at_recall..25`, `ndcg.1=3,2=9`, and the nicknames `official`, `set`,
+`all_trec`, `qrels_jg`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from endoxa.errors import TextError
+
+CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+LEVELS = tuple(i / 10 for i in range(11))
+MULTIPLES = tuple(i / 5 for i in range(1, 11))
+
+Named = tuple[str, str, dict[str, Any]]  # trec_eval's label, our name, settings
+
+
+@dataclass(frozen=True)
+class Family:
+    """One row of trec_eval's table: our name for it, and what its parameters mean.
+
+    kind: one of `none`, `cutoffs`, `levels` (one value for each), `pairs`, `numbers` (one value in all)
+    """
+
+    name: str
+    kind: str = "none"
+    default: tuple[float, ...] = ()
+    setting: str = "k"
+    fixed: tuple[tuple[str, Any], ...] = ()
+    numbers: Callable[[list[float]], dict[str, Any]] | None = None
+    since: int = 9
+
+
+def _set_f(values: list[float]) -> dict[str, Any]:
+    return {"beta": math.sqrt(values[0])}
+
+
+def _utility(values: list[float]) -> dict[str, Any]:
+    return dict(zip("abcd", values, strict=False))
+
+
+def _recalls(values: list[float]) -> dict[str, Any]:
+    return {"recalls": tuple(values)}
+
+
+# In the order in which trec_eval prints them.
+FAMILIES: dict[str, Family] = {
+    "num_q": Family("NumQ"),
+    "num_ret": Family("NumRet"),
+    "num_rel": Family("NumRel"),
+    "num_rel_ret": Family("NumRelRet"),
+    "map": Family("AP"),
+    "gm_map": Family("GMAP"),
+    "Rprec": Family("Rprec"),
+    "bpref": Family("Bpref"),
+    "recip_rank": Family("RR"),
+    "iprec_at_recall": Family("IPrec", "levels", LEVELS, "recall"),
+    "P": Family("P", "cutoffs", CUTOFFS),
+    "relstring": Family("relstring", "cutoffs", (10,)),
+    "recall": Family("R", "cutoffs", CUTOFFS),
+    "infAP": Family("infAP"),
+    "gm_bpref": Family("GMBpref"),
+    "Rprec_mult": Family("Rprec", "levels", MULTIPLES, "mult"),
+    "utility": Family("Utility", "numbers", numbers=_utility),
+    "11pt_avg": Family("AvgIPrec", "numbers", numbers=_recalls),
+    "binG": Family("binG"),
+    "G": Family("G", "pairs"),
+    "ndcg": Family("nDCG", "pairs"),
+    "ndcg_rel": Family("nDCGrel", "pairs"),
+    "Rndcg": Family("Rndcg", "pairs"),
+    "ndcg_cut": Family("nDCG", "cutoffs", CUTOFFS),
+    "map_cut": Family("AP", "cutoffs", CUTOFFS),
+    "relative_P": Family("P", "cutoffs", CUTOFFS, fixed=(("relative", True),)),
+    "success": Family("Success", "cutoffs", (1, 5, 10)),
+    "set_P": Family("SetP"),
+    "set_relative_P": Family("SetP", fixed=(("relative", True),)),
+    "set_recall": Family("SetR"),
+    "set_map": Family("SetAP"),
+    "set_F": Family("SetF", "numbers", numbers=_set_f),
+    "num_nonrel_judged_ret": Family("NumNonrelJudgedRet"),
+    "map_avgjg": Family("AP"),
+    "P_avgjg": Family("P", "cutoffs", CUTOFFS),
+    "Rprec_mult_avgjg": Family("Rprec", "levels", MULTIPLES, "mult"),
+    "rbp": Family("RBP", "pairs", fixed=(("p", 0.9),), since=10),
+    "rbp_resid": Family("RBPResidual", fixed=(("p", 0.9),), since=10),
+    "unj": Family("Unjudged", "cutoffs", (5, 10, 20), since=10),
+}
+ORDER = {family: place for place, family in enumerate(FAMILIES)}
+
+_OFFICIAL = (
+    "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank",
+    "iprec_at_recall", "P",
+)  # fmt: skip
+NICKNAMES: dict[str, tuple[str, ...]] = {
+    "official": _OFFICIAL,
+    "set": (
+        "num_q", "num_ret", "num_rel", "num_rel_ret", "utility", "set_P", "set_relative_P", "set_recall",
+        "set_map", "set_F",
+    ),
+    "all_trec": tuple(family for family in FAMILIES if not family.endswith("_avgjg")),
+    "qrels_jg": ("num_q", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg"),
+}  # fmt: skip
+
+
+def expand(text: str) -> list[Named] | None:
+    """The measures that a trec_eval name stands for; None if it is not one of its names."""
+    if text in NICKNAMES:
+        return [named for family in NICKNAMES[text] for named in _members(family, "", text)]
+    for family in sorted(FAMILIES, key=len, reverse=True):
+        rest = text[len(family) :]
+        if text.startswith(family) and (not rest or rest[0] in "._"):
+            if rest[:1] == "_" and not (rest[1:2].isdigit() or rest[1:2] in {".", "-"}):
+                continue
+            return _members(family, rest[1:], text)
+    return None
+
+
+def _members(family: str, parameters: str, text: str) -> list[Named]:
+    row = FAMILIES[family]
+    fixed = dict(row.fixed)
+    if not parameters:
+        if row.kind == "cutoffs":
+            return [(_label(family, value), row.name, fixed | {"k": int(value)}) for value in row.default]
+        if row.kind == "levels":
+            return [(_label(family, value), row.name, fixed | {row.setting: value}) for value in row.default]
+        return [(family, row.name, fixed)]
+    if row.kind == "none":
+        raise TextError(f"{family} takes no parameters", text, len(family))
+    if row.kind == "pairs":
+        return [(f"{family}_{parameters}", row.name, fixed | _pairs(parameters, text, len(family) + 1))]
+    values = _numbers(parameters, text, len(family) + 1)
+    if row.kind == "numbers" and row.numbers is not None:
+        return [(f"{family}_{parameters}", row.name, fixed | row.numbers(values))]
+    if row.kind == "cutoffs":
+        whole = sorted({int(value) for value in values})  # trec_eval reads 23.4 as 23
+        return [(_label(family, value), row.name, fixed | {"k": value}) for value in whole]
+    return [(_label(family, value), row.name, fixed | {row.setting: value}) for value in sorted(set(values))]
+
+
+def _label(family: str, value: float) -> str:
+    if FAMILIES[family].kind == "levels":
+        return f"{family}_{value:.2f}"
+    return family if family == "relstring" and value == 10 else f"{family}_{int(value)}"
+
+
+def _numbers(parameters: str, text: str, at: int) -> list[float]:
+    try:
+        return [float(part) for part in parameters.split(",")]
+    except ValueError:
+        raise TextError(f"{parameters!r} is not a list of numbers like 5,10,20", text, at) from None
+
+
+def _pairs(parameters: str, text: str, at: int) -> dict[str, Any]:
+    """`1=3,2=9` as gains; `p=0.95` as the persistence of RBP."""
+    gains: dict[float, float] = {}
+    settings: dict[str, Any] = {}
+    for part in parameters.split(","):
+        level, _, value = part.partition("=")
+        try:
+            if level.isidentifier():
+                settings[level] = float(value)
+            else:
+                gains[float(level)] = float(value)
+        except ValueError:
+            raise TextError(f"{part!r} is not a pair like 1=3.5", text, at) from None
+    return settings | ({"gains": gains} if gains else {})
+
+
+def place(label: str) -> tuple[int, float]:
+    """Where trec_eval prints a label: the place of its family, then the size of its cut-off."""
+    for family in sorted(FAMILIES, key=len, reverse=True):
+        if label == family or label.startswith(family + "_"):
+            number = label[len(family) + 1 :]
+            try:
+                return ORDER[family], float(number or 0)
+            except ValueError:
+                return ORDER[family], 0.0
+    return len(ORDER), 0.0
+
+
+def label_of(name: str, settings: dict[str, Any]) -> str | None:
+    """trec_eval's label for one of our measures, if it has one: AP is `map`, P@10 is `P_10`."""
+    given = {key: value for key, value in settings.items() if key != "rel"}
+    for family, row in FAMILIES.items():
+        if row.name != name or family.endswith("_avgjg"):
+            continue
+        rest = {key: value for key, value in given.items() if key not in dict(row.fixed)}
+        if any(given.get(key) != value for key, value in row.fixed):
+            continue
+        if not rest and row.kind not in {"cutoffs", "levels"}:
+            return family
+        if row.kind in {"cutoffs", "levels"} and set(rest) == {row.setting}:
+            return _label(family, rest[row.setting])
+    return None
