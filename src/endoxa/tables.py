@@ -126,9 +126,7 @@ class Run(Table):
             frame = frame.with_columns(pl.lit(system).alias("system"))
         require(frame, ("query", "item", "score"), "run")
         frame = frame.select("system", "query", "item", "score")
-        frame = cast(
-            frame, {"system": pl.String, "query": pl.String, "item": pl.String, "score": pl.Float64}, "run"
-        )
+        frame = cast(frame, {"system": pl.String, "query": pl.String, "item": pl.String, "score": pl.Float64}, "run")
         refuse_null(frame, ("system", "query", "item", "score"), "run")
         if frame["score"].is_nan().any():
             row = int(frame["score"].is_nan().arg_true()[0])
@@ -138,9 +136,7 @@ class Run(Table):
         order, rank, block = _ranked(segment, frame["score"].to_numpy(), frame["item"], ties)
         if order is not None:
             frame = frame[order]
-        frame = frame.with_columns(
-            pl.Series("rank", rank, dtype=pl.UInt32), pl.Series("block", block, dtype=pl.UInt32)
-        )
+        frame = frame.with_columns(pl.Series("rank", rank, dtype=pl.UInt32), pl.Series("block", block, dtype=pl.UInt32))
         return cls(frame.select("system", "query", "item", "rank", "block", "score"), ties)
 
     @property
@@ -185,8 +181,7 @@ class DuplicateItemError(TableError):
     def __init__(self, system: str, query: str, item: str) -> None:
         self.system, self.query, self.item = system, query, item
         super().__init__(
-            f"query {query!r} of {system!r} lists item {item!r} twice; "
-            "a list ranks an item once: remove one of the two"
+            f"query {query!r} of {system!r} lists item {item!r} twice; a list ranks an item once: remove one of the two"
         )
 
 
@@ -304,13 +299,14 @@ class Scores(Table):
 
     `sd`, `lo` and `hi` are null where the value is certain. `undefined` is 1 where the measure is 0/0.
     `coverage` has one row per system: queries, missing, unknown, items, judged, tied. `texts` holds
-    trec_eval's relstring, which is not a number.
+    trec_eval's relstring, which is not a number; `absent` the (system, query) pairs that a run lacks.
     """
 
     frame: pl.DataFrame
     policy: Policy
     coverage: pl.DataFrame
     texts: pl.DataFrame | None = None
+    absent: pl.DataFrame | None = None
 
     COLUMNS = ("system", "query", "measure", "value", "sd", "lo", "hi", "undefined")
 
@@ -332,9 +328,8 @@ class Scores(Table):
     def matrix(self, measure: str) -> tuple[list[str], list[str], Floats]:
         """(systems, queries, values [system, query]); NaN where a pair was not scored or is undefined."""
         if measure not in self.measures:
-            raise EndoxaError(
-                f"no score is called {measure!r}{did_you_mean(measure, self.measures)} (there are: {', '.join(self.measures)})"
-            )
+            have, hint = ", ".join(self.measures), did_you_mean(measure, self.measures)
+            raise EndoxaError(f"no score is called {measure!r}{hint} (there are: {have})")
         rows = self.frame.filter(pl.col("measure") == measure)
         systems, queries = self.systems, rows["query"].unique().sort().to_list()
         values = np.full((len(systems), len(queries)), np.nan)
@@ -348,9 +343,7 @@ class Scores(Table):
     def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
         """{system: {query: {measure: value}}}, as pytrec_eval with the system in front."""
         result: dict[str, dict[str, dict[str, float]]] = {}
-        for system, query, measure, value in self.frame.select(
-            "system", "query", "measure", "value"
-        ).iter_rows():
+        for system, query, measure, value in self.frame.select("system", "query", "measure", "value").iter_rows():
             result.setdefault(system, {}).setdefault(query, {})[measure] = value
         return result
 

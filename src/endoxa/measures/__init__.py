@@ -1,1 +1,1 @@
-"""."""
+"""Measures: a value per system, query and measure, from runs and judgments."""

@@ -12,26 +12,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from endoxa.errors import JoinError, TableError
+from endoxa.measures.gather import Block, gather
 from endoxa.measures.grammar import Measure, parse_all
 from endoxa.measures.judgments import Judgments, keys_of
 from endoxa.measures.lists import BEYOND, Lists
+from endoxa.measures.ties import score_open
 from endoxa.policies import Policy
 from endoxa.tables import DuplicateJudgmentError, Floats, Ints, Opinions, Run, Scores
 
 CELLS = 2_000_000  # the greatest padded array that is made at once: memory stays bounded
-
-
-@dataclass(frozen=True)
-class Block:
-    """Scores of a block: one entry per list, values as [measure, list]."""
-
-    systems: list[str]
-    places: Ints
-    values: Floats
-    spread: Floats | None  # [3, measure, list]: sd, lo, hi
-    texts: list[list[str]]
-    coverage: pl.DataFrame  # system, unknown, items, judged, tied
 
 
 @dataclass(frozen=True)
@@ -44,7 +33,10 @@ class _Found:
 
 
 def measure(
-    run: Run, opinions: Opinions, measures: str | Measure | Iterable[str | Measure], policy: Policy | None = None
+    run: Run,
+    opinions: Opinions,
+    measures: str | Measure | Iterable[str | Measure],
+    policy: Policy | None = None,
 ) -> Scores:
     """Score every list of the run against the judgments.
 
@@ -90,7 +82,7 @@ def score_block(run: Run, judgments: Judgments, measures: Sequence[Measure], pol
                 values[row, chosen] = wanted(plain, compat=policy.compat)
             continue
         for row, wanted in enumerate(numeric):
-            values[row, chosen], spread[:, row, chosen] = _uncertain(wanted, lists, policy)
+            values[row, chosen], spread[:, row, chosen] = score_open(wanted, lists, policy)
     if policy.undefined == "zero":
         values = np.nan_to_num(values, nan=0.0)
     return Block(
@@ -141,9 +133,7 @@ def _look_up(run: Run, judgments: Judgments, policy: Policy) -> tuple[_Found, pl
             "system": lists["system"],
             "unknown": (~known).astype(np.int64),
             "items": np.where(known, sizes, 0),
-            "judged": np.bincount(
-                judged.filter(pl.col("grade") >= 0)["list"].to_numpy(), minlength=len(heads)
-            ),
+            "judged": np.bincount(judged.filter(pl.col("grade") >= 0)["list"].to_numpy(), minlength=len(heads)),
             "tied": np.where(known, np.bincount(number, weights=tied, minlength=len(heads)), 0).astype(np.int64),
         }
     )
@@ -205,255 +195,7 @@ def _batches(found: _Found, judgments: Judgments, policy: Policy) -> Iterator[tu
             pool_stratum=pool_stratum if sampled else None,
             stratum_size=judgments.sizes[places[chosen]] if sampled else None,
         )
-        yield chosen, lists if policy.unjudged != "condensed" or uncertain_ties(policy) else lists.condensed()
-
-
-def uncertain_ties(policy: Policy) -> bool:
-    """Whether equal scores give more than one order."""
-    return policy.ties in {"average", "range"}
-
-
-def _uncertain(wanted: Measure, lists: Lists, policy: Policy) -> tuple[Floats, Floats]:
-    """Value and (sd, lo, hi) where the order of equal scores, or unjudged items, leave it open."""
-    condense = policy.unjudged == "condensed"
-
-    def score(some: Lists) -> Floats:
-        return wanted(some.condensed() if condense else some, compat=policy.compat)
-
-    plain = replace(lists, block=None, length=None)
-    nothing = np.full(lists.retrieved.shape, np.nan)
-    if policy.unjudged == "bounds":
-        if wanted.definition.bounds is None:
-            return score(plain), np.stack([nothing, nothing, nothing])
-        low, high = wanted.definition.bounds(plain, **wanted.keywords(compat=policy.compat))
-        return score(plain), np.stack([nothing, low, high])
-    if policy.ties == "range":
-        ends = np.stack([score(_ordered(lists, best=False)), score(_ordered(lists, best=True))])
-        return score(plain), np.stack([nothing, ends.min(0), ends.max(0)])
-    if wanted.definition.additive and not condense:
-        return wanted(lists, compat=policy.compat), np.stack([np.zeros_like(nothing), nothing, nothing])
-    rng = np.random.default_rng(policy.seed)
-    draws = np.stack([score(_shuffled(lists, rng)) for _ in range(policy.shuffles)])
-    mean = draws.mean(0)
-    error = draws.std(0, ddof=1) / np.sqrt(policy.shuffles)
-    return mean, np.stack([error, mean - 1.96 * error, mean + 1.96 * error])
-
-
-def _reranked(lists: Lists, rank: Ints) -> Lists:
-    """The lists with other ranks, sorted again."""
-    order = np.argsort(rank, -1, kind="stable")
-    stratum = None if lists.stratum is None else np.take_along_axis(lists.stratum, order, -1)
-    return replace(
-        lists,
-        rank=np.take_along_axis(rank, order, -1),
-        grade=np.take_along_axis(lists.grade, order, -1),
-        stratum=stratum,
-        block=None,
-        length=None,
-    )
-
-
-def _ordered(lists: Lists, *, best: bool) -> Lists:
-    """Equal scores with the highest grades first (best) or last (worst).
-
-    Between items with a gain and items judged worthless stand those without a judgment.
-    """
-    assert lists.block is not None
-    assert lists.length is not None
-    real = lists.rank < BEYOND
-    gain = np.where(lists.grade > 0, lists.grade, 0.0)
-    order = np.lexsort((-gain, lists.block), axis=-1)
-    block = np.take_along_axis(lists.block, order, -1)
-    length = np.take_along_axis(lists.length, order, -1)
-    sorted_gain = np.take_along_axis(gain, order, -1)
-    place = _place_in_group(block)
-    # worthless items are counted from the other end
-    reverse = np.flip(_place_in_group(np.flip(block, -1)), -1)
-    from_front = block + place
-    from_back = block + length - 1 - reverse
-    best_rank = np.where(sorted_gain > 0, from_front, from_back)
-    rank = best_rank if best else block + (length - 1 - (best_rank - block))
-    back = np.empty_like(rank)
-    np.put_along_axis(back, order, rank, -1)
-    return _reranked(lists, np.where(real, back, BEYOND))
-
-
-def _place_in_group(group: Ints) -> Ints:
-    """0, 1, 2 … within each run of equal values on the last axis."""
-    if not group.shape[-1]:
-        return group
-    at = np.broadcast_to(np.arange(group.shape[-1]), group.shape)
-    first = np.ones(group.shape, dtype=bool)
-    first[..., 1:] = group[..., 1:] != group[..., :-1]
-    return np.asarray(at - np.maximum.accumulate(np.where(first, at, 0), axis=-1))
-
-
-def _shuffled(lists: Lists, rng: np.random.Generator) -> Lists:
-    """Equal scores in random order: each judged item takes a random free place of its run."""
-    assert lists.block is not None
-    assert lists.length is not None
-    rank = lists.rank.copy()
-    tied = np.argwhere((lists.length > 1) & (lists.rank < BEYOND))
-    if not len(tied):
-        return replace(lists, block=None, length=None)
-    rows, columns = tied.T
-    block, length = lists.block[rows, columns], lists.length[rows, columns]
-    starts = np.flatnonzero(np.append(True, (rows[1:] != rows[:-1]) | (block[1:] != block[:-1])))
-    sizes = np.diff(np.append(starts, len(rows)))
-    drawn = [
-        rng.permutation(places)[:size] for places, size in zip(length[starts], sizes, strict=True)
-    ]
-    rank[rows, columns] = block + np.concatenate(drawn)
-    return _reranked(lists, rank)
-
-
-def gather(
-    panel: dict[str, Judgments],
-    blocks: Sequence[Sequence[Block]],
-    measures: Sequence[Measure],
-    policy: Policy,
-    *,
-    systems: Sequence[str],
-) -> Scores:
-    """Join the blocks of all assessors into one table, with missing topics treated as the policy says."""
-    parts, texts, coverages = [], [], []
-    for (source, judgments), some in zip(panel.items(), blocks, strict=True):
-        frame, coverage, text = _gather_one(judgments, some, measures, policy, systems)
-        parts.append(frame.with_columns(pl.lit(source).alias("source")))
-        coverages.append(coverage)
-        texts.append(text)
-    frame = parts[0].drop("source")
-    if policy.assessors == "mean":
-        order = {str(m): place for place, m in enumerate(measures)}
-        frame = (
-            pl.concat(parts)
-            .group_by("system", "query", "measure", maintain_order=True)
-            .agg(
-                pl.col("value").drop_nans().mean().fill_null(float("nan")),
-                pl.col("value").drop_nans().std().alias("sd"),
-                pl.lit(None, dtype=pl.Float64).alias("lo"),
-                pl.lit(None, dtype=pl.Float64).alias("hi"),
-                pl.col("undefined").min(),
-            )
-            .sort(
-                pl.col("system").replace_strict(list(systems), list(range(len(systems)))),
-                "query",
-                pl.col("measure").replace_strict(order),
-            )
+        yield (
+            chosen,
+            lists if policy.unjudged != "condensed" or policy.ties in {"average", "range"} else lists.condensed(),
         )
-    if policy.undefined == "skip":
-        bad = frame.filter(pl.col("undefined") > 0)["query"].unique()
-        frame = frame.filter(~pl.col("query").is_in(bad.implode()))
-    return Scores(frame, policy, coverages[0], texts[0])
-
-
-def _gather_one(
-    judgments: Judgments, blocks: Sequence[Block], measures: Sequence[Measure], policy: Policy, systems: Sequence[str]
-) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame | None]:
-    numeric = list(dict.fromkeys(str(m) for m in measures if not m.definition.text))
-    first = {str(m): row for row, m in reversed(list(enumerate(m for m in measures if not m.definition.text)))}
-    rows = [first[name] for name in numeric]
-    names = [system for block in blocks for system in block.systems]
-    places = np.concatenate([block.places for block in blocks] or [np.zeros(0, dtype=np.int64)])
-    values = np.concatenate([block.values[rows] for block in blocks] or [np.zeros((len(rows), 0))], axis=1)
-    spreads = [block.spread for block in blocks if block.spread is not None]
-    spread = np.concatenate([part[:, rows] for part in spreads], axis=2) if spreads else None
-    number = {system: place for place, system in enumerate(systems)}
-    owner = np.array([number[name] for name in names], dtype=np.int64)
-    coverage = _coverage([block.coverage for block in blocks], systems)
-    seen = np.zeros((len(systems), len(judgments.queries)), dtype=bool)
-    if len(owner):
-        seen[owner, places] = True
-    if not seen.any() and policy.missing != "empty":
-        raise JoinError(_nothing_shared(judgments, coverage))
-    if not seen.any(1).all():
-        barren = systems[int(np.flatnonzero(~seen.any(1))[0])]
-        raise JoinError(f"run {barren!r} has no topic with judgments: {_nothing_shared(judgments, coverage)}")
-    absent = np.argwhere(~seen)
-    if len(absent) and policy.missing == "error":
-        system, query = systems[absent[0][0]], judgments.queries[absent[0][1]]
-        raise JoinError(
-            f"run {system!r} lacks judged topic {query!r} ({len(absent)} in all); "
-            "allow it with missing=empty (counts as an empty list) or missing=skip"
-        )
-    coverage = coverage.with_columns(pl.Series("missing", (~seen).sum(1), dtype=pl.Int64))
-    text = _texts(blocks, measures, judgments)
-    if len(absent) and policy.missing == "empty":
-        empty = _score_empty(judgments, absent[:, 1], measures, policy)[rows]
-        owner, places = np.append(owner, absent[:, 0]), np.append(places, absent[:, 1])
-        values = np.concatenate([values, empty], axis=1)
-        if spread is not None:
-            spread = np.concatenate([spread, np.full((3, len(rows), len(absent)), np.nan)], axis=2)
-    order = np.lexsort((places, owner))
-    count = len(rows)
-    flat = values[:, order].T.ravel()
-    columns = {
-        "system": pl.Series(systems)[np.repeat(owner[order], count)],
-        "query": pl.Series(judgments.queries)[np.repeat(places[order], count)],
-        "measure": pl.Series(numeric * len(order), dtype=pl.String),
-        "value": flat,
-    }
-    for place, name in enumerate(("sd", "lo", "hi")):
-        column = pl.Series(name, spread[place][:, order].T.ravel()) if spread is not None else None
-        columns[name] = (
-            column.fill_nan(None)
-            if column is not None
-            else pl.repeat(None, len(flat), dtype=pl.Float64, eager=True)
-        )
-    columns["undefined"] = np.isnan(flat).astype(float)
-    scored = np.bincount(owner, minlength=len(systems))
-    coverage = coverage.with_columns(pl.Series("queries", scored, dtype=pl.Int64)).select(
-        "system", "queries", "missing", "unknown", "items", "judged", "tied"
-    )
-    return pl.DataFrame(columns), coverage, text
-
-
-def _nothing_shared(judgments: Judgments, coverage: pl.DataFrame) -> str:
-    return (
-        f"the judgments know topics like {judgments.queries[0]!r}, "
-        f"the run has {int(coverage['unknown'].sum())} topics that are not among them; do the two belong together?"
-    )
-
-
-def _coverage(parts: list[pl.DataFrame], systems: Sequence[str]) -> pl.DataFrame:
-    order = pl.DataFrame({"system": list(systems)}, schema={"system": pl.String})
-    if not parts:
-        return order.with_columns(pl.lit(0).alias(name) for name in ("unknown", "items", "judged", "tied"))
-    summed = pl.concat(parts).group_by("system").sum()
-    return order.join(summed, on="system", how="left", maintain_order="left").fill_null(0)
-
-
-def _score_empty(judgments: Judgments, places: Ints, measures: Sequence[Measure], policy: Policy) -> Floats:
-    """Values of an empty list for these queries."""
-    size = len(places)
-    pool, pool_stratum = judgments.pools(places)
-    sampled = judgments.sizes.shape[1] > 0
-    lists = Lists(
-        rank=np.zeros((size, 0), dtype=np.int64),
-        grade=np.zeros((size, 0)),
-        retrieved=np.zeros(size, dtype=np.int64),
-        pool=pool,
-        top=judgments.top,
-        stratum=np.zeros((size, 0), dtype=np.int64) if sampled else None,
-        pool_stratum=pool_stratum if sampled else None,
-        stratum_size=judgments.sizes[places] if sampled else None,
-    )
-    numeric = [m for m in measures if not m.definition.text]
-    values = np.array([m(lists, compat=policy.compat) for m in numeric]).reshape(len(numeric), size)
-    return np.nan_to_num(values, nan=0.0) if policy.undefined == "zero" else values
-
-
-def _texts(blocks: Sequence[Block], measures: Sequence[Measure], judgments: Judgments) -> pl.DataFrame | None:
-    wanted = [str(m) for m in measures if m.definition.text]
-    if not wanted:
-        return None
-    rows = [
-        (system, judgments.queries[place], name, block.texts[row][at])
-        for block in blocks
-        for row, name in enumerate(wanted)
-        for at, (system, place) in enumerate(zip(block.systems, block.places, strict=True))
-    ]
-    return pl.DataFrame(rows, schema=["system", "query", "measure", "text"], orient="row")
-
-
-__all__ = ["Block", "TableError", "gather", "measure", "prepare", "score_block"]

@@ -133,7 +133,7 @@ def RBP(
     return np.asarray((worth * _persistence(lists, p, k)).sum(-1))
 
 
-@register("RBPResidual", additive=True, monotone=False)
+@register("RBPResidual", additive=True, monotone=False, lower=True)
 def RBPResidual(lists: Lists, *, p: float = 0.8, k: int | None = None, compat: Compat = "none") -> Floats:
     """How much RBP could still rise if every unjudged and unseen item were fully relevant.
 

@@ -45,7 +45,7 @@ def A(lists: Lists, *, k: int) -> Floats:
     return counts(lists, k)[0]
 
 
-@register("B", high=np.inf, monotone=False)
+@register("B", high=np.inf, monotone=False, lower=True)
 def B(lists: Lists, *, k: int) -> Floats:
     """Irrelevance retrieved in the first k.
 
@@ -56,7 +56,7 @@ def B(lists: Lists, *, k: int) -> Floats:
     return counts(lists, k)[1]
 
 
-@register("C", high=np.inf, monotone=False)
+@register("C", high=np.inf, monotone=False, lower=True)
 def C(lists: Lists, *, k: int) -> Floats:
     """Relevance missed by the first k.
 
@@ -121,7 +121,7 @@ def _fallout_bounds(lists: Lists, *, k: int, N: int) -> tuple[Floats, Floats]:
     return ratio(b, b + N - (a + b)), np.where(b > 0, 1.0, np.nan)
 
 
-@register("Fallout", bounds=_fallout_bounds, monotone=False)
+@register("Fallout", bounds=_fallout_bounds, monotone=False, lower=True)
 def Fallout(lists: Lists, *, k: int, N: int) -> Floats:
     """Share of the irrelevance of a collection of N items that the first k let in; smaller is better.
 

@@ -35,6 +35,7 @@ class Measure:
         return REGISTRY[self.name]
 
     def __call__(self, lists: Lists, **more: Any) -> Floats:
+        """The value of each list; `more` gives settings that were not set, where they apply."""
         return self.definition.kernel(lists, **self.keywords(**more))
 
     def keywords(self, **more: Any) -> dict[str, Any]:
@@ -191,7 +192,9 @@ def _value(node: ast.expr, text: str) -> Any:
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, MemoryError, RecursionError):
-        raise TextError("a setting is a number, a word in quotes, True, False or a dict", text, node.col_offset) from None
+        raise TextError(
+            "a setting is a number, a word in quotes, True, False or a dict", text, node.col_offset
+        ) from None
 
 
 def parse_all(texts: str | Measure | Iterable[str | Measure], *, level: float | None = None) -> list[Measure]:
@@ -201,19 +204,22 @@ def parse_all(texts: str | Measure | Iterable[str | Measure], *, level: float | 
     """
     if isinstance(texts, (str, Measure)):
         texts = [texts]
+    texts = list(texts)
+    splits = (trec.split_name(text) for text in texts if isinstance(text, str))
+    given = frozenset(split[0] for split in splits if split is not None and split[1])
     found: dict[tuple[Measure, str | None], Measure] = {}
     for text in texts:
-        for measure in _expand(text):
+        for measure in _expand(text, given):
             levelled = measure.with_level(level) if level is not None else measure
             found.setdefault((levelled, levelled.label), levelled)
     return list(found.values())
 
 
-def _expand(text: str | Measure) -> list[Measure]:
+def _expand(text: str | Measure, given: frozenset[str] = frozenset()) -> list[Measure]:
     if isinstance(text, Measure):
         return [text]
     text = text.strip()
-    named = trec.expand(text)
+    named = trec.expand(text, given=given)
     if named is None:
         return [_parse_own(text)]
     return [replace(make(name, settings, text), label=label) for label, name, settings in named]

@@ -43,15 +43,13 @@ class Judgments:
         sampled = rows["propensity"].null_count() < rows.height
         strata = rows["selected_by"].unique().drop_nulls().sort().to_list() if sampled else []
         stratum = (
-            rows["selected_by"].replace_strict(
-                strata, list(range(len(strata))), default=-1, return_dtype=pl.Int64
-            )
+            rows["selected_by"].replace_strict(strata, list(range(len(strata))), default=-1, return_dtype=pl.Int64)
             if strata
             else pl.repeat(-1, rows.height, dtype=pl.Int64, eager=True)
         )
-        frame = rows.select(
-            place.alias("place"), "item", "grade", stratum.alias("stratum"), "propensity"
-        ).sort("place", "grade", descending=[False, True], maintain_order=True)
+        frame = rows.select(place.alias("place"), "item", "grade", stratum.alias("stratum"), "propensity").sort(
+            "place", "grade", descending=[False, True], maintain_order=True
+        )
         counts = np.bincount(frame["place"].to_numpy(), minlength=len(queries))
         offsets = np.concatenate([[0], np.cumsum(counts)])
         sizes = np.zeros((len(queries), len(strata)))

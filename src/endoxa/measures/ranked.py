@@ -114,9 +114,7 @@ ELEVEN = tuple(i / 10 for i in range(11))
 
 
 @register("AvgIPrec")
-def AvgIPrec(
-    lists: Lists, *, rel: float = 1, recalls: tuple[float, ...] = ELEVEN, compat: Compat = "none"
-) -> Floats:
+def AvgIPrec(lists: Lists, *, rel: float = 1, recalls: tuple[float, ...] = ELEVEN, compat: Compat = "none") -> Floats:
     """Interpolated precision averaged over levels of recall; eleven levels by default.
 
     Formula: mean of IPrec at 0, 0.1, … 1.

@@ -201,7 +201,7 @@ def NumRelRet(lists: Lists, *, rel: float = 1) -> Floats:
     return lists.hits(rel)
 
 
-@register("NumNonrelJudgedRet", **COUNT, monotone=False)
+@register("NumNonrelJudgedRet", **COUNT, monotone=False, lower=True)
 def NumNonrelJudgedRet(lists: Lists, *, rel: float = 1) -> Floats:
     """Number of retrieved items that were judged and found not relevant.
 

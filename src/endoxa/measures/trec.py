@@ -50,6 +50,7 @@ def _recalls(values: list[float]) -> dict[str, Any]:
 
 # In the order in which trec_eval prints them.
 FAMILIES: dict[str, Family] = {
+    "runid": Family("runid"),
     "num_q": Family("NumQ"),
     "num_ret": Family("NumRet"),
     "num_rel": Family("NumRel"),
@@ -93,30 +94,40 @@ FAMILIES: dict[str, Family] = {
 ORDER = {family: place for place, family in enumerate(FAMILIES)}
 
 _OFFICIAL = (
-    "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank",
+    "runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank",
     "iprec_at_recall", "P",
 )  # fmt: skip
 NICKNAMES: dict[str, tuple[str, ...]] = {
     "official": _OFFICIAL,
     "set": (
-        "num_q", "num_ret", "num_rel", "num_rel_ret", "utility", "set_P", "set_relative_P", "set_recall",
-        "set_map", "set_F",
+        "runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "utility", "set_P", "set_relative_P",
+        "set_recall", "set_map", "set_F",
     ),
     "all_trec": tuple(family for family in FAMILIES if not family.endswith("_avgjg")),
-    "qrels_jg": ("num_q", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg"),
+    "qrels_jg": ("runid", "num_q", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg"),
 }  # fmt: skip
 
 
-def expand(text: str) -> list[Named] | None:
-    """The measures that a trec_eval name stands for; None if it is not one of its names."""
+def expand(text: str, *, given: frozenset[str] = frozenset()) -> list[Named] | None:
+    """The measures that a trec_eval name stands for; None if it is not one of its names.
+
+    A nickname leaves out the families in `given`: those asked for with parameters of their own.
+    """
     if text in NICKNAMES:
-        return [named for family in NICKNAMES[text] for named in _members(family, "", text)]
+        families = (family for family in NICKNAMES[text] if family not in given)
+        return [named for family in families for named in _members(family, "", text)]
+    split = split_name(text)
+    return None if split is None else _members(*split, text)
+
+
+def split_name(text: str) -> tuple[str, str] | None:
+    """`P.5,10` or `P_10` as family and parameters; None if no family of trec_eval is called so."""
     for family in sorted(FAMILIES, key=len, reverse=True):
         rest = text[len(family) :]
         if text.startswith(family) and (not rest or rest[0] in "._"):
             if rest[:1] == "_" and not (rest[1:2].isdigit() or rest[1:2] in {".", "-"}):
                 continue
-            return _members(family, rest[1:], text)
+            return family, rest[1:]
     return None
 
 

@@ -113,7 +113,7 @@ def Judged(lists: Lists, *, k: int) -> Floats:
     return ratio((lists.judged * lists.within(k)).sum(-1), lists.length_at(k))
 
 
-@register("Unjudged", monotone=False)
+@register("Unjudged", monotone=False, lower=True)
 def Unjudged(lists: Lists, *, k: int) -> Floats:
     """Number of unjudged items in the first k, divided by k.
 
@@ -122,6 +122,17 @@ def Unjudged(lists: Lists, *, k: int) -> Floats:
     Source: trec_eval 10 unj.
     """
     return unjudged_within(lists, k) / k
+
+
+@register("runid", text=True)
+def runid(lists: Lists) -> npt.NDArray[np.object_]:
+    """The name of the run; printed once, for all queries.
+
+    Formula: the tag of the run file.
+    Misleads: two files may carry one tag.
+    Source: trec_eval runid.
+    """
+    return np.full(lists.retrieved.shape, "", dtype=object)
 
 
 @register("relstring", text=True)

@@ -1,1 +1,1 @@
-"""."""
+"""Statistics that know nothing of retrieval: arrays in, arrays out."""

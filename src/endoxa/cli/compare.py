@@ -1,0 +1,156 @@
+"""endoxa compare: which differences between systems are more than chance."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from endoxa.cli import options as o
+from endoxa.cli import show
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from endoxa.tables import Scores
+
+FORMATS = ("table", "tsv", "jsonl", "parquet", "latex", "markdown")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Enter the verb."""
+    app.command("compare")(compare)
+
+
+def compare(
+    words: o.Words = None,
+    measures: o.Measures = None,
+    baseline: Annotated[str | None, typer.Option("-b", "--baseline", help="Compare all systems with this one.")] = None,
+    test: Annotated[
+        str, typer.Option(metavar="randomisation|t|wilcoxon|tukey", help="Significance test.")
+    ] = "randomisation",
+    interval: Annotated[str, typer.Option(metavar="bootstrap-t|percentile", help="Kind of interval.")] = "bootstrap-t",
+    correction: Annotated[str, typer.Option(metavar="holm|bh|none", help="For many comparisons.")] = "holm",
+    power: Annotated[
+        bool, typer.Option("--power", help="Also swap rates, discriminative power, queries needed.")
+    ] = False,
+    form: Annotated[str, typer.Option("-o", "--output", metavar="|".join(FORMATS))] = "table",
+    to: o.To = None,
+    complete: o.Complete = False,
+    level: o.Level = None,
+    depth: o.Depth = None,
+    judged_only: o.JudgedOnly = False,
+    compat: o.Compat = "none",
+    ties: o.Ties = "trec",
+    missing: o.Missing = None,
+    unjudged: o.Unjudged = "nonrelevant",
+    undefined: o.Undefined = None,
+    assessors: o.Assessors = "one",
+    lenient: o.Lenient = False,
+    name_from: o.NameFrom = "tag",
+    confidence: o.Confidence = 0.95,
+    seed: o.Seed = 0,
+    qrels: o.Qrels = None,
+    runs: o.Runs = None,
+) -> None:
+    """Compare systems pair by pair: difference, interval, test, correction, effect size.
+
+    [bold]Examples[/bold]
+
+      endoxa compare qrels.txt bm25.run dense.run hybrid.run nDCG@10
+
+      endoxa compare qrels.txt runs/*.gz AP --baseline bm25 --test tukey
+
+      endoxa compare qrels.txt runs/*.gz AP nDCG@10 --power -o markdown
+    """
+    from endoxa import verbs
+    from endoxa.reports.text import render
+
+    if form not in FORMATS:
+        raise typer.BadParameter(f"-o is one of {', '.join(FORMATS)}, not {form!r}")
+    inputs = o.sort_words(words, measures, qrels, runs)
+    judged, paths = o.need_both(inputs)
+    settings = o.policy_of(
+        compat=compat, ties=ties, missing=missing, unjudged=unjudged, undefined=undefined, assessors=assessors,
+        depth=depth, complete=complete, judged_only=judged_only, seed=seed,
+    )  # fmt: skip
+    with show.progress_bar(len(paths)) as progress:
+        scores = verbs.measure(
+            paths, judged, inputs.measures or ("AP", "nDCG@10"), level=level, lenient=lenient, name_from=name_from,
+            progress=progress, report=lambda skipped: show.note(f"endoxa: {skipped}"), **settings,
+        )  # fmt: skip
+    how: dict[str, Any] = {"baseline": baseline, "test": test, "interval": interval, "correction": correction}
+    compared = verbs.compare(scores, level=confidence, seed=seed, **how)
+    if form == "parquet":
+        if to is None:
+            raise typer.BadParameter("-o parquet needs --to FILE")
+        verbs.write(compared, to, form="parquet")
+        show.note(f"wrote {to}")
+        return
+    if form != "table":
+        show.emit(render(compared.frame.drop("p_better", "p_tie"), form), to)  # type: ignore[arg-type]
+        for line in compared.notes:
+            show.note(line)
+        return
+    if to is not None:
+        raise typer.BadParameter("--to needs a form: -o tsv, jsonl, parquet, latex or markdown")
+    console = show.console()
+    shown = compared.frame.select(
+        "measure", "system", "baseline", "difference", "lo", "hi", "p_value", "p_adjusted", "effect", "queries"
+    )
+    console.print(show.frame_table(shown))
+    agreement = orders_frame(scores)
+    if agreement is not None:
+        console.print("\n[bold]Do the measures order the systems alike?[/bold]")
+        console.print(show.frame_table(agreement))
+    if power:
+        _show_power(console, scores, seed)
+    print("\n" + "\n".join([*compared.notes, *scores.policy.lines()]))
+
+
+def orders_frame(scores: Scores) -> pl.DataFrame | None:
+    """Kendall's tau-b, tau_AP and RBO between the orders that each two measures give."""
+    import numpy as np
+    import polars as pl
+
+    from endoxa.comparisons.orders import orders
+
+    if len(scores.measures) < 2 or len(scores.systems) < 3:
+        return None
+    means = {}
+    for name in scores.measures:
+        systems, _, values = scores.matrix(name)
+        known = ~np.isnan(values).all(1)
+        if known.all():
+            means[name] = dict(zip(systems, np.nanmean(values, 1).tolist(), strict=True))
+    rows = []
+    for one, other in combinations(means, 2):
+        found = orders(means[one], means[other])
+        rows.append((one, other, found.tau, found.tau_ap, found.rbo))
+    return pl.DataFrame(rows, schema=["measure", "other", "tau", "tau_AP", "RBO"], orient="row") if rows else None
+
+
+def _show_power(console: Any, scores: Scores, seed: int) -> None:
+    import numpy as np
+    import polars as pl
+
+    from endoxa.comparisons.power import discriminative_power, queries_needed, swap_rates
+
+    rows = []
+    for name in scores.measures:
+        systems, queries, values = scores.matrix(name)
+        half = len(queries) // 2
+        if half < 2:
+            continue
+        rng = np.random.default_rng(seed)
+        swaps = swap_rates(scores, name, sizes=[half], rng=rng).by_size
+        found = discriminative_power(scores, name, rng=rng)
+        i, j = np.triu_indices(len(systems), 1)
+        spread = float(np.median(np.nanstd(values[i] - values[j], axis=1, ddof=1)))
+        needed = queries_needed(0.05, spread) if spread > 0 else None
+        rows.append((name, swaps["rate"][0], half, found.share, found.needed, needed))
+    names = ["measure", "swap rate", "with queries", "pairs told apart", "by a difference of", "queries to see 0.05"]
+    if rows:
+        console.print("\n[bold]How well do these queries tell systems apart?[/bold]")
+        console.print(show.frame_table(pl.DataFrame(rows, schema=names, orient="row")))

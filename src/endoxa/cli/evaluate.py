@@ -1,0 +1,148 @@
+"""endoxa eval: score runs against judgments."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from endoxa.cli import options as o
+from endoxa.cli import show
+from endoxa.errors import TextError
+
+FORMATS = ("table", "trec", "tsv", "jsonl", "parquet", "latex", "markdown")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Enter the verb."""
+    app.command("eval")(evaluate)
+
+
+def evaluate(
+    words: o.Words = None,
+    measures: o.Measures = None,
+    per_query: Annotated[bool, typer.Option("-q", help="Print every query too.")] = False,
+    no_summary: Annotated[bool, typer.Option("-n", help="Print no summary over queries.")] = False,
+    complete: o.Complete = False,
+    level: o.Level = None,
+    depth: o.Depth = None,
+    judged_only: o.JudgedOnly = False,
+    form: Annotated[
+        str, typer.Option("-o", "--output", metavar="|".join(FORMATS), help="trec prints trec_eval's own lines.")
+    ] = "table",
+    to: o.To = None,
+    compat: o.Compat = "none",
+    ties: o.Ties = "trec",
+    missing: o.Missing = None,
+    unjudged: o.Unjudged = "nonrelevant",
+    undefined: o.Undefined = None,
+    assessors: o.Assessors = "one",
+    judgments_format: Annotated[
+        str, typer.Option("-R", metavar="qrels|qrels_jg", help="trec_eval's name for the judgments' format.")
+    ] = "qrels",
+    zscores: Annotated[
+        str | None, typer.Option("-Z", metavar="FILE", help="Print z-scores against means and deviations in FILE.")
+    ] = None,
+    lenient: o.Lenient = False,
+    name_from: o.NameFrom = "tag",
+    confidence: o.Confidence = 0.95,
+    seed: o.Seed = 0,
+    qrels: o.Qrels = None,
+    runs: o.Runs = None,
+) -> None:
+    """Score runs against judgments, with an interval on every mean.
+
+    [bold]Examples[/bold]
+
+      endoxa eval qrels.txt bm25.run dense.run nDCG@10 AP
+
+      endoxa eval -q -c -m official -o trec --compat trec_eval-9 qrels.txt bm25.run
+
+      endoxa eval qrels.txt runs/*.gz --ties average --unjudged bounds P@10 RBP -o tsv --to scores.tsv
+    """
+    from endoxa.measures.grammar import parse_all
+    from endoxa.verbs import DEFAULT, measure
+
+    if form not in FORMATS:
+        raise typer.BadParameter(f"-o is one of {', '.join(FORMATS)}, not {form!r}")
+    inputs = o.sort_words(words, measures, qrels, runs)
+    judged, paths = o.need_both(inputs)
+    if judgments_format == "qrels_jg":
+        assessors = "mean"
+    elif judgments_format != "qrels":
+        raise typer.BadParameter(f"-R is qrels or qrels_jg, not {judgments_format!r}")
+    default = ("qrels_jg" if judgments_format == "qrels_jg" else "official") if form == "trec" else DEFAULT
+    wanted = parse_all(inputs.measures or default, level=level)
+    settings = o.policy_of(
+        compat=compat, ties=ties, missing=missing, unjudged=unjudged, undefined=undefined, assessors=assessors,
+        depth=depth, complete=complete, judged_only=judged_only, seed=seed,
+    )  # fmt: skip
+    with show.progress_bar(len(paths)) as progress:
+        scores = measure(
+            paths, judged, wanted, lenient=lenient, name_from=name_from, progress=progress, report=_tell, **settings
+        )
+    show_scores(
+        scores, wanted, form=form, to=to, per_query=per_query, summary=not no_summary, confidence=confidence,
+        seed=seed, zscores=zscores,
+    )  # fmt: skip
+
+
+def _tell(skipped: Any) -> None:
+    show.note(f"endoxa: {skipped}")
+
+
+def show_scores(
+    scores: Any, wanted: Any, *, form: str, to: str | None, per_query: bool, summary: bool, confidence: float,
+    seed: int, zscores: str | None = None,
+) -> None:  # fmt: skip
+    """Print or write scores in the form asked for."""
+    from endoxa.reports.text import render
+    from endoxa.reports.text import summary_table as text_table
+    from endoxa.reports.trec import lines
+    from endoxa.reports.warnings import warnings_of
+    from endoxa.verbs import summarise, write
+
+    if form == "trec":
+        reference = None
+        if zscores is not None:
+            from endoxa.io.zscores import read_zscores
+
+            reference = read_zscores(zscores)
+        show.emit("\n".join(lines(scores, wanted, per_query=per_query, summary=summary, zscores=reference)), to)
+        return
+    if zscores is not None:
+        raise TextError("z-scores are printed in trec_eval's form: add -o trec")
+    if form == "parquet":
+        if to is None:
+            raise typer.BadParameter("-o parquet needs --to FILE")
+        write(scores, to, form="parquet")
+        show.note(f"wrote {to}")
+        return
+    made = summarise(scores, level=confidence, seed=seed)
+    remarks = [*show.policies(scores, confidence=confidence), *(f"! {line}" for line in warnings_of(scores))]
+    lower = [str(m) for m in wanted if m.definition.lower]
+    if form == "table":
+        console = show.console()
+        if per_query:
+            console.print(show.frame_table(_tidy(scores.frame)))
+            console.print()
+        if summary:
+            console.print(show.summary_table(made, lower))
+        if to is not None:
+            raise typer.BadParameter("--to needs a form: -o tsv, jsonl, parquet, latex or markdown")
+        print("\n" + "\n".join(remarks))
+        return
+    if form in {"latex", "markdown"}:
+        show.emit(text_table(made, form, lower=lower), to)
+    else:
+        frame = scores.frame if per_query else made
+        show.emit(render(frame, form), to)
+    for line in remarks:
+        show.note(line)
+
+
+def _tidy(frame: Any) -> Any:
+    """Without columns that are empty."""
+    return frame.select(
+        name for name in frame.columns if name != "undefined" and frame[name].null_count() < max(frame.height, 1)
+    )

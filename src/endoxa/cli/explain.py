@@ -1,0 +1,41 @@
+"""endoxa explain: what a measure means."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def add_to(app: typer.Typer) -> None:
+    """Enter the verb."""
+    app.command("explain")(explain)
+
+
+def explain(
+    measure: Annotated[
+        str | None, typer.Argument(help="A measure; without one, all are listed.", show_default=False)
+    ] = None,
+) -> None:
+    """Say what a measure means: definition, formula, when it misleads, source.
+
+    [bold]Examples[/bold]
+
+      endoxa explain nDCG
+
+      endoxa explain ndcg_cut_10
+
+      endoxa explain
+    """
+    from endoxa.measures.explain import explain as explained
+    from endoxa.measures.explain import parts
+    from endoxa.measures.registry import REGISTRY
+
+    if measure is not None:
+        print(explained(measure))
+        return
+    import endoxa.measures.grammar  # noqa: F401  (registers the measures)
+
+    width = max(map(len, REGISTRY))
+    for name, definition in REGISTRY.items():
+        print(f"{name:{width}}  {parts(definition)['Meaning']}")

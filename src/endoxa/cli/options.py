@@ -1,0 +1,138 @@
+"""Options that several verbs share, spelt the same everywhere, and how positional words are told apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from endoxa.errors import EndoxaError, TextError
+from endoxa.policies import CHOICES
+
+
+def _choice(name: str) -> str:
+    return "|".join(CHOICES[name])
+
+
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="FILE… [MEASURE…]",
+        help="Judgments and runs, told apart by content (4 columns: judgments, 6: run; CSV and Parquet by column names; "
+        "- is standard input). A word that is no file is a measure.",
+        show_default=False,
+    ),
+]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option("-m", "--measure", help="A measure: nDCG@10, P(rel=2)@5, or trec_eval's map, P.5,10, official."),
+]
+Qrels = Annotated[str | None, typer.Option("--qrels", help="The judgments, where the content does not tell.")]
+Runs = Annotated[list[str] | None, typer.Option("--run", help="A run, where the content does not tell.")]
+Level = Annotated[
+    float | None, typer.Option("-l", "--level", help="Least grade that is relevant, for measures that do not say it.")
+]
+Depth = Annotated[int | None, typer.Option("-M", "--depth", help="Keep only the first so many items of every list.")]
+JudgedOnly = Annotated[bool, typer.Option("-J", help="Take unjudged items out of the lists (--unjudged condensed).")]
+Complete = Annotated[bool, typer.Option("-c", help="Average over all judged topics (--missing empty).")]
+Compat = Annotated[str, typer.Option("--compat", metavar=_choice("compat"), help="Give trec_eval's digits.")]
+Ties = Annotated[str, typer.Option("--ties", metavar=_choice("ties"), help="Order of equal scores.")]
+Missing = Annotated[
+    str | None, typer.Option("--missing", metavar=_choice("missing"), help="Judged topics that a run lacks.")
+]
+Unjudged = Annotated[str, typer.Option("--unjudged", metavar=_choice("unjudged"), help="Items without a judgment.")]
+Undefined = Annotated[
+    str | None, typer.Option("--undefined", metavar=_choice("undefined"), help="Where a measure is 0/0.")
+]
+Assessors = Annotated[
+    str,
+    typer.Option(
+        "--assessors", metavar=_choice("assessors"), help="mean: column 2 of the judgments names the assessor."
+    ),
+]
+Lenient = Annotated[bool, typer.Option("--lenient", help="Report bad lines and go on without them.")]
+NameFrom = Annotated[str, typer.Option("--name-from", metavar="tag|file", help="Where a system's name comes from.")]
+Seed = Annotated[int, typer.Option("--seed", help="Of everything random: resamples, shuffles.")]
+Confidence = Annotated[float, typer.Option("--confidence", help="Of the intervals.")]
+To = Annotated[str | None, typer.Option("--to", metavar="FILE", help="Write there instead of to the terminal.")]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The positional words, told apart."""
+
+    qrels: str | None
+    runs: list[str]
+    measures: list[str]
+
+
+def sort_words(
+    words: list[str] | None, measures: list[str] | None, qrels: str | None, runs: list[str] | None
+) -> Inputs:
+    """Files are told apart by content; a word that is no file must parse as a measure."""
+    from endoxa.io.formats import sniff
+    from endoxa.measures.grammar import parse_all
+
+    found_qrels, found_runs, found_measures = qrels, list(runs or []), list(measures or [])
+    for word in words or []:
+        if word == "-" or Path(word).exists():
+            kind = sniff(word) if word != "-" else "run"
+            if kind == "run":
+                found_runs.append(word)
+            elif kind in {"qrels", "sampled", "opinions"}:
+                if found_qrels is not None:
+                    raise TextError(f"two files of judgments: {found_qrels} and {word}; give one")
+                found_qrels = word
+            else:
+                raise TextError(f"{word} holds {kind}; expected judgments or runs, or say --qrels, --run")
+            continue
+        try:
+            parse_all(word)
+        except EndoxaError as error:
+            looks_like_path = "/" in word or Path(word).suffix in {".txt", ".run", ".gz", ".csv", ".parquet", ".qrels"}
+            reason = "no such file" if looks_like_path else str(error)
+            raise typer.BadParameter(f"{word!r} is neither a file nor a measure: {reason}") from None
+        found_measures.append(word)
+    return Inputs(found_qrels, found_runs, found_measures)
+
+
+def need_both(inputs: Inputs) -> tuple[str, list[str]]:
+    """Judgments and at least one run, or the call is at fault."""
+    if inputs.qrels is None:
+        raise typer.BadParameter("no judgments were given; name a file with 4 columns, or say --qrels FILE")
+    if not inputs.runs:
+        raise typer.BadParameter("no run was given; name a file with 6 columns, or say --run FILE")
+    return inputs.qrels, inputs.runs
+
+
+def policy_of(
+    *,
+    compat: str = "none",
+    ties: str = "trec",
+    missing: str | None = None,
+    unjudged: str = "nonrelevant",
+    undefined: str | None = None,
+    assessors: str = "one",
+    depth: int | None = None,
+    complete: bool = False,
+    judged_only: bool = False,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """The settings of a Policy as `measure` takes them; trec_eval's short options win."""
+    settings: dict[str, Any] = {
+        "compat": compat,
+        "ties": ties,
+        "unjudged": "condensed" if judged_only else unjudged,
+        "assessors": assessors,
+        "depth": depth,
+        "seed": seed,
+    }
+    if complete:
+        missing = "empty"
+    if missing is not None:
+        settings["missing"] = missing
+    if undefined is not None:
+        settings["undefined"] = undefined
+    return settings

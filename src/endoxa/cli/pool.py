@@ -1,0 +1,100 @@
+"""endoxa pool: what to judge, and what pooling does to the scores."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from endoxa.cli import options as o
+from endoxa.cli import show
+
+
+def add_to(app: typer.Typer) -> None:
+    """Enter the verb."""
+    app.command("pool")(pool)
+
+
+def pool(
+    words: o.Words = None,
+    depth: Annotated[int, typer.Option("-k", "--depth", help="How many of each list go into the pool.")] = 100,
+    measures: o.Measures = None,
+    uniques: Annotated[
+        bool,
+        typer.Option("--leave-out-uniques", help="How much each system owes to being in the pool (needs judgments)."),
+    ] = False,
+    groups: Annotated[
+        list[str] | None, typer.Option("--group", metavar="SYSTEM=TEAM", help="Systems that leave together.")
+    ] = None,
+    form: Annotated[str, typer.Option("-o", "--output", metavar="table|tsv|jsonl|markdown|latex")] = "table",
+    to: o.To = None,
+    ties: o.Ties = "trec",
+    lenient: o.Lenient = False,
+    qrels: o.Qrels = None,
+    runs: o.Runs = None,
+) -> None:
+    """Pool the tops of runs; with judgments, say what was judged and who depends on it.
+
+    [bold]Examples[/bold]
+
+      endoxa pool runs/*.gz --depth 50 -o tsv --to pool.tsv
+
+      endoxa pool qrels.txt runs/*.gz --depth 100
+
+      endoxa pool qrels.txt runs/*.gz --leave-out-uniques -m AP --group bm25a=ours --group bm25b=ours
+    """
+    from endoxa import pools
+    from endoxa.io.read import read
+    from endoxa.policies import Policy
+
+    inputs = o.sort_words(words, measures, qrels, runs)
+    if not inputs.runs:
+        raise typer.BadParameter("no run was given; name a file with 6 columns, or say --run FILE")
+    order: Any = "input" if Policy(ties=ties).ties == "input" else "trec"  # type: ignore[arg-type]
+    run = read(inputs.runs, kind="run", ties=order, lenient=lenient)
+    if inputs.qrels is None:
+        if uniques:
+            raise typer.BadParameter("--leave-out-uniques needs judgments; name a file with 4 columns")
+        made = pools.pool(run, depth)
+        flat = made.with_columns(made["by"].list.join(" "))
+        _print(flat, form, to, whole=("systems", "best"))
+        topics = made["query"].n_unique()
+        show.note(f"{made.height:,} pairs in {topics:,} queries, {made.height / max(topics, 1):.1f} to judge in each")
+        return
+    opinions = read(inputs.qrels, kind="qrels", lenient=lenient)
+    if not uniques:
+        _print(pools.states(run, opinions, depth), form, to)
+        show.note(f"pool of depth {depth} over {len(run.systems)} systems; shares of the retrieved pairs")
+        return
+    team = dict(_pair(group) for group in groups or [])
+    with show.progress_bar() as progress:
+        bar = None if progress is None else lambda done, whole: progress("re-scoring", done, whole)
+        found = pools.leave_out_uniques(
+            run, opinions, (inputs.measures or ["AP"])[0], depth=depth, groups=team, progress=bar
+        )
+    _print(found.frame, form, to)
+    worst = found.frame["tau"].min()
+    show.note(
+        f"{found.measure}; largest drop {found.largest:.4f}; the order of systems changes least tau {worst:.3f}; "
+        "a new system would fare as a system does without its uniques"
+    )
+
+
+def _pair(text: str) -> tuple[str, str]:
+    system, sign, team = text.partition("=")
+    if not sign or not team:
+        raise typer.BadParameter(f"--group reads SYSTEM=TEAM, not {text!r}")
+    return system, team
+
+
+def _print(frame: Any, form: str, to: str | None, whole: tuple[str, ...] = ()) -> None:
+    from endoxa.reports.text import render
+
+    if form == "table":
+        if to is not None:
+            raise typer.BadParameter("--to needs a form: -o tsv, jsonl, latex or markdown")
+        show.console().print(show.frame_table(frame, whole))
+    elif form in {"tsv", "jsonl", "latex", "markdown"}:
+        show.emit(render(frame, form), to)  # type: ignore[arg-type]
+    else:
+        raise typer.BadParameter(f"-o is one of table, tsv, jsonl, latex, markdown, not {form!r}")

@@ -1,0 +1,81 @@
+"""endoxa report: one page that opens offline."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from endoxa.cli import options as o
+from endoxa.cli import show
+
+
+def add_to(app: typer.Typer) -> None:
+    """Enter the verb."""
+    app.command("report")(report)
+
+
+def report(
+    words: o.Words = None,
+    measures: o.Measures = None,
+    to: Annotated[str, typer.Option("--to", metavar="FILE", help=".html, .md or .tex")] = "report.html",
+    figures: Annotated[
+        str | None, typer.Option("--figures", metavar="DIR", help="Also the figures, as SVG and PNG.")
+    ] = None,
+    title: Annotated[str, typer.Option(help="Heading of the page.")] = "",
+    baseline: Annotated[str | None, typer.Option("-b", "--baseline", help="Compare all systems with this one.")] = None,
+    collection: Annotated[
+        int | None, typer.Option("-N", help="Size of the collection, for the line of a random ranking.")
+    ] = None,
+    complete: o.Complete = False,
+    level: o.Level = None,
+    depth: o.Depth = None,
+    judged_only: o.JudgedOnly = False,
+    compat: o.Compat = "none",
+    ties: o.Ties = "trec",
+    missing: o.Missing = None,
+    unjudged: o.Unjudged = "nonrelevant",
+    undefined: o.Undefined = None,
+    assessors: o.Assessors = "one",
+    lenient: o.Lenient = False,
+    name_from: o.NameFrom = "tag",
+    seed: o.Seed = 0,
+    qrels: o.Qrels = None,
+    runs: o.Runs = None,
+) -> None:
+    """Write one self-contained page: summary with intervals, curves, differences, warnings, policies.
+
+    [bold]Examples[/bold]
+
+      endoxa report qrels.txt runs/*.gz --to report.html
+
+      endoxa report qrels.txt runs/*.gz nDCG@10 AP --baseline bm25 --figures figures --to report.html
+    """
+    from endoxa import verbs
+    from endoxa.errors import TextError
+
+    if Path(to).suffix.lower() not in {".html", ".htm", ".md", ".tex"}:
+        raise typer.BadParameter(f"--to ends in .html, .md or .tex, not {to!r}")
+    inputs = o.sort_words(words, measures, qrels, runs)
+    judged, paths = o.need_both(inputs)
+    settings = o.policy_of(
+        compat=compat, ties=ties, missing=missing, unjudged=unjudged, undefined=undefined, assessors=assessors,
+        depth=depth, complete=complete, judged_only=judged_only,
+    )  # fmt: skip
+    settings.pop("seed")
+    with show.progress_bar(len(paths)) as progress:
+        made = verbs.report(
+            paths, judged, inputs.measures or verbs.DEFAULT, title=title, baseline=baseline, N=collection, seed=seed,
+            command=shlex.join(["endoxa", *sys.argv[1:]]), level=level, lenient=lenient, name_from=name_from,
+            progress=progress, **settings,
+        )  # fmt: skip
+    if baseline is not None and baseline not in made.scores.systems:
+        raise TextError(f"no system is called {baseline!r}")
+    verbs.write(made, to)
+    show.note(f"wrote {to}")
+    if figures is not None:
+        for path in verbs.write_figures(made, figures):
+            show.note(f"wrote {path}")

@@ -1,0 +1,92 @@
+"""One number per system and measure, with its interval over queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+import numpy as np
+import polars as pl
+
+from endoxa.errors import TextError, did_you_mean
+from endoxa.statistics.bootstrap import RESAMPLES, Means, Method, mean_intervals
+from endoxa.tables import Scores
+
+Aggregate = Literal["mean", "sum", "geometric"]
+
+FLOOR = 1e-5  # trec_eval's least score under a logarithm (gm_map): one failed query must not decide alone
+
+SUMMARY = {
+    "system": pl.String,
+    "measure": pl.String,
+    "value": pl.Float64,
+    "lo": pl.Float64,
+    "hi": pl.Float64,
+    "se": pl.Float64,
+    "queries": pl.Int64,
+    "undefined": pl.Int64,
+}
+
+
+def summarise(
+    scores: Scores,
+    *,
+    aggregate: Mapping[str, str] | None = None,
+    level: float = 0.95,
+    method: Method = "bootstrap-t",
+    resamples: int = RESAMPLES,
+    rng: np.random.Generator,
+) -> pl.DataFrame:
+    """Value of every system on every measure: system, measure, value, lo, hi, se, queries, undefined.
+
+    `aggregate` says per measure how queries are joined; unnamed measures take the mean.
+        mean        Σv / n
+        sum         Σv; counts (num_rel) are not a sample mean and have no interval: lo, hi, se are null
+        geometric   exp(mean(log(max(v, 0.00001)))); the interval is made on the logs and exponentiated, se is
+                    value · se(log). The floor rules where many queries score 0.
+    Only queries where the measure is defined count; `queries` says how many, `undefined` how many were 0/0.
+    Queries that were never scored for a system are in neither. None defined: NaN.
+    The interval is about other queries of the same kind, not about the judgments; overlapping intervals of
+    two systems do not mean that they do not differ: compare() pairs them. Every measure meets the same
+    resamples, so that a row does not depend on which other measures were asked for.
+    """
+    ways = dict(aggregate or {})
+    for measure, way in ways.items():
+        if way not in get_args(Aggregate):
+            hint = did_you_mean(way, get_args(Aggregate))
+            raise TextError(f"{measure} is joined by one of {', '.join(get_args(Aggregate))}, not {way!r}{hint}")
+    rows, queries = [], len(scores.queries)
+    for measure in scores.measures:
+        _, _, values = scores.matrix(measure)
+        values = np.log(np.maximum(values, FLOOR)) if ways.get(measure) == "geometric" else values
+        rows.append(np.pad(values, ((0, 0), (0, queries - values.shape[1])), constant_values=np.nan))
+    stacked = np.stack(rows) if rows else np.empty((0, len(scores.systems), queries))
+    made = mean_intervals(stacked, method=method, level=level, resamples=resamples, rng=rng)  # [measure, system]
+    undefined = {
+        (system, measure): count
+        for system, measure, count in scores.frame.group_by("system", "measure")
+        .agg((pl.col("value").is_null() | pl.col("value").is_nan()).sum())
+        .iter_rows()
+    }
+    return pl.DataFrame(
+        [
+            (system, measure, *_joined(ways.get(measure, "mean"), made, (m, s)), undefined.get((system, measure), 0))
+            for s, system in enumerate(scores.systems)
+            for m, measure in enumerate(scores.measures)
+        ],
+        schema=SUMMARY,
+        orient="row",
+    )
+
+
+def _joined(way: str, made: Means, at: tuple[int, int]) -> tuple[float | None, ...]:
+    """value, lo, hi, se and number of queries of one system on one measure."""
+    value, lo, hi, se = (float(part[at]) for part in (made.mean, made.lo, made.hi, made.se))
+    n = int(made.n[at])
+    if way == "sum":
+        return value * n, None, None, None, n
+    if way == "geometric":
+        with np.errstate(over="ignore"):  # an end beyond all numbers is infinite
+            value, lo, hi = (float(np.exp(end)) for end in (value, lo, hi))
+        return value, lo, hi, value * se, n
+    return value, lo, hi, se, n

@@ -1,0 +1,236 @@
+"""Pairs of systems over the same queries: difference, interval, test and correction in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal, get_args
+
+import numpy as np
+import polars as pl
+
+from endoxa.errors import JoinError, TextError, did_you_mean
+from endoxa.statistics.bootstrap import BLOCK, RESAMPLES, TINY, Method, blocks, mean_intervals, moments
+from endoxa.statistics.multiplicity import CORRECTIONS, Correction, uncorrected
+from endoxa.statistics.randomisation import EXACT, sign_flip, tukey
+from endoxa.tables import Comparison, Floats, Ints, Scores
+
+Test = Literal["randomisation", "t", "wilcoxon", "tukey"]
+
+COLUMNS = {
+    "measure": pl.String,
+    "system": pl.String,
+    "baseline": pl.String,
+    "doubt": pl.String,
+    "difference": pl.Float64,
+    "lo": pl.Float64,
+    "hi": pl.Float64,
+    "p_better": pl.Float64,
+    "p_tie": pl.Float64,
+    "p_value": pl.Float64,
+    "p_adjusted": pl.Float64,
+    "effect": pl.Float64,
+    "test": pl.String,
+    "queries": pl.Int64,
+}
+
+MEANING: dict[str, str] = {
+    "randomisation": "paired sign-flip randomisation of the mean difference, two-sided; every sign "
+    f"assignment up to {EXACT} differing queries, {{resamples:,}} random ones beyond",
+    "t": "paired t test, two-sided",
+    "wilcoxon": "Wilcoxon signed-rank test, two-sided, equal scores left out",
+    "tukey": "randomised Tukey HSD over {systems} systems, {resamples:,} permutations, on the queries that "
+    "all of them have",
+    "holm": "Holm",
+    "bh": "Benjamini–Hochberg",
+}
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """How the rows of one call are made; `seed` is drawn once, so that a row depends on nothing beside it."""
+
+    test: Test
+    interval: Method
+    level: float
+    correction: Correction
+    resamples: int
+    seed: int
+
+
+def compare(
+    scores: Scores,
+    *,
+    baseline: str | None = None,
+    measures: Sequence[str] | None = None,
+    test: Test = "randomisation",
+    interval: Method = "bootstrap-t",
+    level: float = 0.95,
+    correction: Correction = "holm",
+    resamples: int = RESAMPLES,
+    rng: np.random.Generator,
+) -> Comparison:
+    """Every pair of systems, or every system against `baseline`, on every measure.
+
+    Without a baseline, `system` is the one of the pair that was given first and `baseline` the one given
+    later. `difference` is the mean of d = system - baseline over the queries where both have a value,
+    counted in `queries`; [lo, hi] its interval, `effect` = mean(d)/sd(d), NaN where all d are equal. A pair
+    that shares fewer than two queries keeps its row, with NaN.
+
+    test        randomisation   exchangeable systems; needs no normality
+                t               mean difference 0; p NaN where all d are equal but not 0
+                wilcoxon        symmetric d around 0: about ranks, may contradict the sign of the mean
+                tukey           all systems at once, corrected by construction (p_adjusted = p_value), on the
+                                queries that every system has; a baseline only chooses the rows shown
+    `p_adjusted` is corrected over the pairs of one measure, not across measures: choosing the measure after
+    looking is not covered. All p-values are about the choice of queries (`doubt`), given the judgments as
+    they are; the size of the difference and its interval say more than p. Every pair and measure meets the
+    same resamples, so that a row (but for p_adjusted, and Tukey's p) does not depend on the other rows.
+    Source: Smucker, Allan & Carterette, CIKM 2007; Carterette, ACM TOIS 30 (2012); Sakai 2018.
+    """
+    _refuse_unknown("test", test, get_args(Test))
+    _refuse_unknown("correction", correction, get_args(Correction))
+    pairs = _pairs(scores.systems, baseline)
+    how = _Settings(test, interval, level, correction, resamples, int(rng.integers(1 << 62)))
+    frames = [_compared(scores, measure, pairs, how) for measure in measures or scores.measures]
+    frame = pl.concat(frames) if frames else pl.DataFrame(schema=COLUMNS)
+    if not (frame["queries"] >= 2).any():
+        raise JoinError(
+            f"no two of the {len(scores.systems)} systems share two queries with a value; "
+            "check that the runs answer the same queries, or measure on more of them"
+        )
+    return Comparison(frame, _notes(frame, len(scores.systems), how))
+
+
+def _pairs(systems: list[str], baseline: str | None) -> list[tuple[int, int]]:
+    """Places of (system, baseline), in the order given."""
+    if len(systems) < 2:
+        raise JoinError(f"a comparison needs two systems; there is {systems[0] if systems else 'none'}: add a run")
+    if baseline is None:
+        return list(combinations(range(len(systems)), 2))
+    _refuse_unknown("baseline", baseline, systems)
+    base = systems.index(baseline)
+    return [(place, base) for place in range(len(systems)) if place != base]
+
+
+def _compared(scores: Scores, measure: str, pairs: list[tuple[int, int]], how: _Settings) -> pl.DataFrame:
+    """The rows of one measure."""
+    systems, _, values = scores.matrix(measure)
+    if how.test == "tukey":
+        values = values[:, ~np.isnan(values).any(axis=0)]
+    left, right = np.array(pairs).T
+    parts: list[tuple[Floats | Ints, ...]] = []
+    for block in blocks(len(pairs), BLOCK // max(1, values.shape[1])):
+        d = _differences(values[left[block]], values[right[block]])
+        made = mean_intervals(
+            d,
+            method=how.interval,
+            level=how.level,
+            resamples=how.resamples,
+            rng=np.random.default_rng(how.seed),
+        )
+        p: Floats = TESTS[how.test](d, how) if how.test in TESTS else np.full(len(d), np.nan)
+        sd = made.se * np.sqrt(made.n)
+        effect: Floats = np.divide(made.mean, sd, out=np.full(len(d), np.nan), where=sd > 0)
+        parts.append((made.mean, made.lo, made.hi, p, effect, made.n))
+    difference, lo, hi, p, effect, queries = (np.concatenate(part) for part in zip(*parts, strict=True))
+    if how.test == "tukey" and values.shape[1] > 1:
+        p = tukey(values, resamples=how.resamples, rng=_stream(how))[left, right]
+    p = np.where(queries < 2, np.nan, p)
+    correct = uncorrected if how.test == "tukey" else CORRECTIONS[how.correction]
+    return pl.DataFrame(
+        {
+            "measure": [measure] * len(pairs),
+            "system": [systems[place] for place in left],
+            "baseline": [systems[place] for place in right],
+            "doubt": ["queries"] * len(pairs),
+            "difference": difference,
+            "lo": lo,
+            "hi": hi,
+            "p_better": [None] * len(pairs),
+            "p_tie": [None] * len(pairs),
+            "p_value": p,
+            "p_adjusted": correct(p),
+            "effect": effect,
+            "test": [how.test] * len(pairs),
+            "queries": queries,
+        },
+        schema=COLUMNS,
+    )
+
+
+def _differences(system: Floats, baseline: Floats) -> Floats:
+    """system - baseline; what is only rounding becomes 0, so that equal scores are seen as equal."""
+    d = system - baseline
+    d[np.abs(d) <= TINY * np.maximum(np.abs(system), np.abs(baseline))] = 0
+    return d
+
+
+def _stream(how: _Settings) -> np.random.Generator:
+    """Chance for the test, apart from that of the interval."""
+    return np.random.default_rng((how.seed, 1))
+
+
+def _randomisation(d: Floats, how: _Settings) -> Floats:
+    return sign_flip(d, resamples=how.resamples, rng=_stream(how))
+
+
+def _t(d: Floats, how: _Settings) -> Floats:
+    """Paired t: mean·√n/sd against Student's t with n-1 degrees of freedom; all d = 0: p = 1."""
+    from scipy import stats
+
+    mean, sd, n = moments(d)
+    t = np.divide(mean * np.sqrt(n), sd, out=np.full(len(d), np.nan), where=sd > 0)
+    p: Floats = 2 * stats.t.sf(np.abs(t), np.maximum(n - 1, 1))
+    return np.where((sd == 0) & (mean == 0), 1.0, p)
+
+
+def _wilcoxon(d: Floats, how: _Settings) -> Floats:
+    """Signed-rank p of each row, zeros left out; all d = 0: p = 1. Sizes equal to 10 digits are ties."""
+    from scipy import stats
+
+    p = np.ones(len(d))
+    for place, row in enumerate(d):
+        told = row[~np.isnan(row) & (row != 0)]
+        if len(told):
+            p[place] = stats.wilcoxon(np.round(told / np.abs(told).max(), 10)).pvalue
+    return p
+
+
+TESTS: dict[str, Callable[[Floats, _Settings], Floats]] = {
+    "randomisation": _randomisation,
+    "t": _t,
+    "wilcoxon": _wilcoxon,
+}
+
+
+def _notes(frame: pl.DataFrame, systems: int, how: _Settings) -> tuple[str, ...]:
+    """How the rows were made, one sentence each."""
+    tested = dict(frame.group_by("measure", maintain_order=True).agg(pl.col("p_value").is_not_nan().sum()).iter_rows())
+    counts = sorted(set(tested.values()))
+    if how.test == "tukey":
+        corrected = "none added: Tukey's p-values already hold for all pairs of a measure at once"
+    elif how.correction == "none":
+        corrected = f"none, over {_spread(counts)} comparisons per measure"
+    else:
+        corrected = f"{MEANING[how.correction]} over {_spread(counts)} comparisons per measure, not across measures"
+    notes = [
+        f"test: {MEANING[how.test].format(resamples=how.resamples, systems=systems)}",
+        f"interval: {100 * how.level:g} % {how.interval}, {how.resamples:,} resamples of the queries",
+        f"correction: {corrected}",
+    ]
+    if frame["lo"].is_infinite().any() or frame["hi"].is_infinite().any():
+        notes.append("infinite interval: so few queries differ that the sample does not bound the difference")
+    if (frame["queries"] < 2).any():
+        notes.append("NaN: the pair shares fewer than two queries with a value")
+    return tuple(notes)
+
+
+def _spread(counts: list[int]) -> str:
+    return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+
+
+def _refuse_unknown(what: str, word: str, known: Sequence[str]) -> None:
+    if word not in known:
+        raise TextError(f"no {what} is called {word!r}{did_you_mean(word, known)} (there are: {', '.join(known)})")

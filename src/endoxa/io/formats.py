@@ -1,0 +1,143 @@
+"""Telling files apart by what is in them: 4 columns qrels, 5 sampled qrels, 6 a run; tables by column names."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from endoxa.errors import FileError, TableError
+from endoxa.io.sources import PARQUET, Source, Where, opened
+from endoxa.io.trec import QRELS, RUN, SAMPLED, first_columns, is_number, shortened
+from endoxa.tables import OTHER_NAMES
+
+Kind = Literal["run", "qrels", "sampled", "opinions", "scores", "comparison"]
+Wanted = Literal["auto", "run", "qrels", "sampled", "opinions", "scores", "comparison"]
+Format = Literal["trec", "csv", "tsv", "jsonl", "parquet"]
+
+# a table is of this kind if it has these columns; the first two say what a list or a judgment needs
+COLUMNS: dict[Kind, tuple[str, ...]] = {
+    "run": ("query", "item", "score"),
+    "opinions": ("query", "item", "grade"),
+    "scores": ("system", "query", "measure", "value"),
+    "comparison": ("measure", "system", "baseline", "difference"),
+}
+REMEDY = "say which it is: --run or --qrels (in Python kind='run' or kind='qrels')"
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a glance at a file says: which table, and in which format."""
+
+    kind: Kind
+    format: Format
+
+
+def sniff(where: Where) -> Kind:
+    """Which table a file holds. A glance: that all of it can be read is for `read` to find out."""
+    with opened(where) as source:
+        return look(source).kind
+
+
+def look(source: Source, wanted: Wanted = "auto") -> Look:
+    """Kind and format of a file; `wanted` decides where the content leaves a choice."""
+    if source.magic() == PARQUET:
+        return Look(kind_of(_parquet_columns(source), source.label, wanted), "parquet")
+    head = source.head()
+    words = first_columns(head)
+    if words is None:
+        raise FileError(source.label, "is empty" if not head.strip() else "holds comments only", REMEDY)
+    line = head.lstrip(b" \t\r\n").split(b"\n", 1)[0]
+    if line.startswith(b"{"):
+        return Look(kind_of(_json_names(line), source.label, wanted), "jsonl")
+    for form, separator in (("csv", ","), ("tsv", "\t")):
+        names = _header(line, separator)
+        if len(names) > 1 and any(columns <= known(names) for columns in map(set, COLUMNS.values())):
+            return Look(kind_of(names, source.label, wanted), "csv" if form == "csv" else "tsv")
+    return Look(_text_kind(words, source, wanted), "trec")
+
+
+def kind_of(names: Iterable[str], label: str, wanted: Wanted = "auto") -> Kind:
+    """The kind of table that has these columns; the file is to blame if there is none, or more than one."""
+    names = list(names)
+    kinds = [kind for kind, columns in COLUMNS.items() if set(columns) <= known(names)]
+    asked = "opinions" if wanted in {"qrels", "sampled"} else wanted
+    if asked in kinds or (asked != "auto" and not kinds):
+        return asked  # if columns are missing, the table says which
+    if len(kinds) == 1 and asked == "auto":
+        return kinds[0]
+    columns = f"the columns are {', '.join(names) or '(none)'}"
+    if asked != "auto":
+        raise FileError(label, f"not {asked} but {' or '.join(kinds)}: {columns}", "give a file of that kind")
+    if kinds:
+        raise FileError(label, f"may be {' or '.join(kinds)}: {columns}", REMEDY)
+    needed = "; ".join(f"{kind}: {', '.join(columns)}" for kind, columns in COLUMNS.items())
+    raise FileError(label, f"no table known by these columns: {', '.join(names) or '(none)'}", f"expected {needed}")
+
+
+def known(names: Iterable[str]) -> set[str]:
+    """The columns by the names used here."""
+    names = set(names)
+    return names | {ours for ours, others in OTHER_NAMES.items() if not names.isdisjoint(others)}
+
+
+def _text_kind(words: list[str], source: Source, wanted: Wanted) -> Kind:
+    if wanted in {"scores", "comparison", "opinions"} and len(words) not in {4, 5}:
+        raise FileError(
+            source.label, f"begins with {shortened(' '.join(words))}", f"expected a table of {wanted} with a header"
+        )
+    if wanted == "run":
+        return "run"
+    if wanted in {"qrels", "sampled", "opinions"}:
+        return "sampled" if wanted == "sampled" or (len(words) == 5 and wanted == "opinions") else "qrels"
+    if len(words) == 4 and is_number(words[3]):
+        return "qrels"
+    if len(words) == 5 and is_number(words[2]) and is_number(words[4]):
+        return "sampled"
+    if len(words) >= 6 and is_number(words[4]):
+        return "run"
+    forms = "; ".join(f"{form.name}: {form.words}" for form in (RUN, QRELS, SAMPLED))
+    raise FileError(
+        source.label, f"neither run nor qrels: the first line is {shortened(' '.join(words))}", f"expected {forms}"
+    )
+
+
+def _header(line: bytes, separator: str) -> list[str]:
+    """The names in the first line, if it is a header in this format."""
+    text = line.decode("utf-8", "replace").rstrip("\r")
+    try:
+        return next(csv.reader(io.StringIO(text), delimiter=separator), [])
+    except csv.Error:
+        return []
+
+
+def _json_names(line: bytes) -> list[str]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return []
+    return list(row) if isinstance(row, dict) else []
+
+
+def _parquet_columns(source: Source) -> list[str]:
+    try:
+        return list(pl.read_parquet_schema(source.path))
+    except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
+        raise damaged(source, "Parquet", error) from None
+
+
+def damaged(source: Source, what: str, error: BaseException) -> FileError:
+    """A FileError for data that Polars cannot read."""
+    reason = str(error).strip().split("\n", 1)[0]
+    return FileError(source.label, f"damaged {what} data ({reason[:80]})", "write or copy the file again")
+
+
+def refused(source: Source, error: TableError, line: int | None = None) -> FileError:
+    """A FileError for a table that `of` does not take."""
+    what, _, remedy = str(error).partition("; ")
+    return FileError(source.label, what, remedy, line)

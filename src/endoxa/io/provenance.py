@@ -1,0 +1,20 @@
+"""Which file exactly: name, size and SHA-256."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from endoxa.errors import FileError
+from endoxa.reports import Source
+
+
+def provenance(path: str, kind: str = "") -> Source:
+    """What a report says of a file that was read."""
+    try:
+        with Path(path).open("rb") as file:
+            return Source(
+                Path(path).name, Path(path).stat().st_size, hashlib.file_digest(file, "sha256").hexdigest(), kind
+            )
+    except OSError as error:
+        raise FileError(path, f"cannot be read: {error.strerror}", "check the path") from None

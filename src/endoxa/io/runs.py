@@ -1,0 +1,197 @@
+"""Runs, whole or in blocks of whole queries.
+
+`map_blocks` is how large runs are measured: a block of text becomes a `Run`, a kernel maps it to a result,
+and the next block is read meanwhile. Memory is bounded by a block, not by the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal, TypeVar
+
+import polars as pl
+
+from endoxa.errors import FileError
+from endoxa.io.formats import look
+from endoxa.io.sources import PIECE, Source, Where, opened
+from endoxa.io.tables import read_table
+from endoxa.io.trec import RUN, Part, Report, Skipped, exact, line_of_repeat, parts, tell
+from endoxa.policies import Ties
+from endoxa.tables import DuplicateItemError, Run
+
+T = TypeVar("T")
+Progress = Callable[[int, int], None]
+ROWS = 500_000  # of a block cut from a table that is in memory already
+
+
+class _NotGroupedError(Exception):
+    """A query comes back after it was finished: the file must be grouped before it can be cut."""
+
+
+def map_blocks(
+    where: Where,
+    kernel: Callable[[Run], T],
+    *,
+    name: str | None = None,
+    name_from: Literal["tag", "file"] = "tag",
+    ties: Ties = "trec",
+    lenient: bool = False,
+    progress: Progress | None = None,
+    report: Report | None = None,
+    size: int = PIECE,
+) -> list[T]:
+    """kernel(block) for blocks of whole queries of a run file, in the order of the file.
+
+    The system is called what the tag says (several tags: several systems), or `name`, or the file's name;
+    with either of these all lines belong to the one system. A file that is not grouped by query is found out
+    on the way: what was computed is thrown away, the file is read whole and grouped. `progress` gets the bytes
+    read and the bytes there are; `report` gets what a lenient reader skipped.
+    """
+    with opened(where) as source:
+        system = source.stem if name is None and name_from == "file" else name
+        form = look(source, "run").format
+        if form != "trec":
+            whole = read_table(source, "run", form, name=system, ties=ties, lenient=lenient, report=report)
+            return _mapped_whole(whole, kernel, source, progress) if isinstance(whole, Run) else []
+        try:
+            return _mapped(
+                source,
+                kernel,
+                system=system,
+                ties=ties,
+                lenient=lenient,
+                progress=progress,
+                report=report,
+                size=size,
+            )
+        except _NotGroupedError:
+            whole = read_run(source, name=system, ties=ties, lenient=lenient, report=report)
+            return _mapped_whole(whole, kernel, source, progress)
+
+
+def _mapped(
+    source: Source,
+    kernel: Callable[[Run], T],
+    *,
+    system: str | None,
+    ties: Ties,
+    lenient: bool,
+    progress: Progress | None,
+    report: Report | None,
+    size: int,
+) -> list[T]:
+    results: list[T] = []
+    finished: set[tuple[str, str]] = set()
+    skipped = Skipped(source.label)
+    for part in ahead(parts(source, RUN, lenient=lenient, size=size)):
+        run, left_out = _run_of(source, part, system, ties, lenient)
+        lists = set(run.frame.filter(pl.col("rank") == 1).select("system", "query").iter_rows())
+        if not finished.isdisjoint(lists):
+            raise _NotGroupedError
+        finished |= lists
+        skipped += left_out
+        if len(run):
+            results.append(kernel(run))
+        if progress:
+            progress(part.piece.done, source.whole)
+    tell(skipped, report)
+    return results
+
+
+def ahead(items: Iterator[T]) -> Iterator[T]:
+    """The same items; the next one is made in another thread while this one is in use."""
+    end = object()
+    with ThreadPoolExecutor(1, thread_name_prefix="endoxa-read") as pool:
+        future = pool.submit(next, items, end)
+        while (item := future.result()) is not end:
+            future = pool.submit(next, items, end)
+            yield item  # type: ignore[misc]
+
+
+def _run_of(source: Source, part: Part, system: str | None, ties: Ties, lenient: bool) -> tuple[Run, Skipped]:
+    """A block as a Run. An item listed twice gets its line, or is skipped."""
+    frame = part.frame if system is None else part.frame.drop("system")
+    try:
+        return Run.of(frame, system=system, ties=ties), part.skipped
+    except DuplicateItemError as error:
+        if not lenient:
+            raise _with_line(source, error, system) from None
+    frame, lines, _ = exact(part.piece, RUN, source.label, lenient=True)
+    frame, repeats = _without_repeats(source, frame.drop("system") if system else frame, lines)
+    return Run.of(frame, system=system, ties=ties), part.skipped + repeats
+
+
+def _with_line(source: Source, error: DuplicateItemError, system: str | None) -> FileError:
+    key = {"query": error.query, "item": error.item} | ({} if system else {"system": error.system})
+    what, _, remedy = str(error).partition("; ")
+    return FileError(source.label, what, remedy, line_of_repeat(source, RUN, key))
+
+
+def _without_repeats(source: Source, frame: pl.DataFrame, lines: list[int]) -> tuple[pl.DataFrame, Skipped]:
+    """The first of each (system, query, item), and a record of the others."""
+    key = [name for name in ("system", "query", "item") if name in frame.columns]
+    first = frame.select(pl.struct(key).is_first_distinct()).to_series()
+    others = (~first).arg_true().to_list()
+    errors = tuple(
+        FileError(source.label, f"item {frame['item'][row]!r} is listed again", "", lines[row]) for row in others[:5]
+    )
+    return frame.filter(first), Skipped(source.label, len(others), errors)
+
+
+def read_run(
+    source: Source,
+    *,
+    name: str | None = None,
+    ties: Ties = "trec",
+    lenient: bool = False,
+    report: Report | None = None,
+) -> Run:
+    """A whole TREC run."""
+    frames: list[pl.DataFrame] = []
+    skipped = Skipped(source.label)
+    for part in ahead(parts(source, RUN, lenient=lenient)):
+        frames.append(part.frame if name is None else part.frame.drop("system"))
+        skipped += part.skipped
+    frame = pl.concat(frames, rechunk=True)
+    frames.clear()
+    try:
+        run = Run.of(frame, system=name, ties=ties)
+    except DuplicateItemError as error:
+        if not lenient:
+            raise _with_line(source, error, name) from None
+        frame, repeats = _lines_without_repeats(source, name)
+        run, skipped = Run.of(frame, system=name, ties=ties), skipped + repeats
+    tell(skipped, report)
+    return run
+
+
+def _lines_without_repeats(source: Source, name: str | None) -> tuple[pl.DataFrame, Skipped]:
+    """The whole file once more, line by line, to say on which lines items are listed again."""
+    frames: list[pl.DataFrame] = []
+    lines: list[int] = []
+    for part in parts(source, RUN, lenient=True):
+        frame, numbers, _ = exact(part.piece, RUN, source.label, lenient=True)
+        frames.append(frame.drop("system") if name else frame)
+        lines += numbers
+    return _without_repeats(source, pl.concat(frames), lines)
+
+
+def _mapped_whole(whole: Run, kernel: Callable[[Run], T], source: Source, progress: Progress | None) -> list[T]:
+    results = []
+    for block in blocks(whole):
+        results.append(kernel(block))
+        if progress:
+            progress(source.whole * len(results) * ROWS // max(len(whole), len(results) * ROWS), source.whole)
+    return results
+
+
+def blocks(run: Run, rows: int = ROWS) -> Iterator[Run]:
+    """A run cut into runs of whole lists, of about so many rows each."""
+    frame = run.frame
+    heads = (frame["rank"] == 1).arg_true().to_list()
+    start = 0
+    for end in [*heads[1:], frame.height]:
+        if end - start >= rows or end == frame.height:
+            yield Run(frame[start:end], run.ties)
+            start = end

@@ -1,0 +1,276 @@
+"""Where the bytes come from: a path, standard input, gzip or zstd; handed on in pieces of whole lines.
+
+A piece ends where a query ends, as far as a glance at its last lines can tell, so that a reader can work
+query by query in bounded memory. Errors name the file as the user named it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+import numpy as np
+import polars as pl
+
+from endoxa.errors import FileError, did_you_mean
+
+PIECE = 16 << 20  # bytes; larger pieces cost page faults, smaller ones cost calls
+LONGEST_LINE = 1 << 20
+WINDOW = 1 << 18
+BOM = b"\xef\xbb\xbf"
+GZIP, ZSTD, PARQUET = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1"
+SUFFIXES = (".gz", ".zst", ".zstd", ".run", ".txt", ".trec", ".res", ".results", ".csv", ".tsv", ".jsonl", ".parquet")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file to read and the name that errors give it; `whole` is its size in bytes."""
+
+    path: Path
+    label: str
+
+    @property
+    def whole(self) -> int:
+        """Size in bytes, as it lies on disk."""
+        return self.path.stat().st_size
+
+    @property
+    def stem(self) -> str:
+        """The file name without directories and without the suffixes of runs: `a/bm25.v2.run.gz` is `bm25.v2`."""
+        name = Path(self.label).name
+        while name.lower().endswith(SUFFIXES):
+            name = name[: name.rindex(".")]
+        return name or Path(self.label).name
+
+    def head(self, size: int = LONGEST_LINE) -> bytes:
+        """The first bytes, decompressed."""
+        with raw(self) as stream:
+            data = stream.read(size)
+        return data.removeprefix(BOM)
+
+    def magic(self) -> bytes:
+        """The first bytes as they lie on disk; they tell the compression and Parquet."""
+        with self.path.open("rb") as file:
+            return file.read(4)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Whole lines of a text: the bytes, the number of the first line, and how far into the file they reach."""
+
+    data: bytes
+    line: int
+    done: int
+
+
+Where = str | os.PathLike[str] | Source
+
+
+@contextmanager
+def opened(where: Where) -> Iterator[Source]:
+    """A source that can be read more than once.
+
+    `-` is standard input; it and pipes are spooled to a temporary file, zstd files are unpacked to one.
+    """
+    if isinstance(where, Source):
+        yield where
+        return
+    with tempfile.TemporaryDirectory(prefix="endoxa-") as directory:
+        spool = Path(directory) / "text"
+        if os.fspath(where) == "-":
+            source = _spooled(sys.stdin.buffer, spool, "<stdin>")
+        else:
+            source = Source(Path(where), os.fspath(where))
+            _check_readable(source)
+            if not source.path.is_file():
+                with source.path.open("rb") as pipe:
+                    source = _spooled(pipe, spool, source.label)
+        if source.magic() == ZSTD:
+            source = _unpacked(source, Path(directory) / "plain")
+        yield source
+
+
+def _spooled(stream: BinaryIO, to: Path, label: str) -> Source:
+    with to.open("wb") as file:
+        shutil.copyfileobj(stream, file, 1 << 20)
+    return Source(to, label)
+
+
+def _unpacked(source: Source, to: Path) -> Source:
+    """The lines of a zstd file as they are. Polars brings the decoder, so no package is needed."""
+    try:
+        pl.scan_lines(source.path, glob=False).sink_csv(
+            to, include_header=False, quote_style="never", separator="\x01", check_extension=False
+        )
+    except pl.exceptions.ComputeError:
+        raise FileError(source.label, "the text inside is not UTF-8", "unpack it to be told the line") from None
+    except OSError as error:
+        raise FileError(source.label, f"damaged zstd data ({error})", "copy or compress the file again") from None
+    return Source(to, source.label)
+
+
+def _check_readable(source: Source) -> None:
+    path = source.path
+    try:
+        with path.open("rb"):
+            return
+    except FileNotFoundError:
+        near = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise FileError(source.label, f"no such file{did_you_mean(path.name, near)}") from None
+    except IsADirectoryError:
+        raise FileError(source.label, "is a directory", "name the files in it") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise FileError(source.label, f"cannot be opened: {reason}") from None
+
+
+class Stream(Protocol):
+    """Bytes in order; fewer than asked for only at the end."""
+
+    def read(self, size: int, /) -> bytes:
+        """The next `size` bytes."""
+
+    def tell(self) -> int:
+        """Bytes of the file on disk that were used so far."""
+
+    def seek(self, place: int, whence: int = 0, /) -> int:
+        """Go to a place; only a plain file can."""
+
+
+class _Unzipped:
+    """The text inside a gzip file of one or more members. Refuses a file that stops in the middle."""
+
+    def __init__(self, file: BinaryIO, label: str) -> None:
+        self.file, self.label = file, label
+        self.inflate = zlib.decompressobj(31)
+        self.waiting = b""
+
+    def read(self, size: int, /) -> bytes:
+        parts: list[bytes] = []
+        while size > 0 and (data := self.waiting or self.file.read(1 << 20)):
+            if self.inflate.eof:
+                data = data.lstrip(b"\0")  # some tools pad to a block
+                self.inflate = zlib.decompressobj(31)
+                if not data:
+                    self.waiting = b""
+                    continue
+            try:
+                parts.append(self.inflate.decompress(data, size))
+            except zlib.error as error:
+                raise FileError(self.label, f"damaged gzip data ({error})", "copy or compress the file again") from None
+            self.waiting = self.inflate.unused_data if self.inflate.eof else self.inflate.unconsumed_tail
+            size -= len(parts[-1])
+        if size > 0 and not self.inflate.eof:
+            raise FileError(self.label, "the gzip data stop in the middle", "copy or compress the file again")
+        return b"".join(parts)
+
+    def tell(self) -> int:
+        return self.file.tell()
+
+    def seek(self, place: int, whence: int = 0, /) -> int:
+        raise FileError(self.label, "a gzip file is read from its start to its end")
+
+
+@contextmanager
+def raw(source: Source) -> Iterator[Stream]:
+    """The bytes of a text, decompressed. What the first bytes say counts, not the suffix."""
+    with source.path.open("rb", buffering=0) as file:
+        yield _Unzipped(file, source.label) if source.magic().startswith(GZIP) else file
+
+
+def pieces(source: Source, size: int = PIECE) -> Iterator[Piece]:
+    """The text in pieces of about `size` bytes that end where a line, and if it can be seen a query, ends."""
+    line = 1
+    with raw(source) as stream:
+        cuts = _cut_stream(stream, size) if isinstance(stream, _Unzipped) else _cut_file(stream, size)
+        for data in cuts:
+            _refuse_long_lines(source, data, line)
+            yield Piece(data, line, stream.tell())
+            line += count(data, b"\n")
+
+
+def _cut_file(file: Stream, size: int) -> Iterator[bytes]:
+    """The cut is looked for in the last bytes first, so that a piece is read once and never copied."""
+    start = len(BOM) if file.read(len(BOM)) == BOM else 0
+    length = file.seek(0, os.SEEK_END)
+    wanted, window = size, min(size, WINDOW)
+    while start < length:
+        end = length
+        if start + wanted < length:
+            file.seek(start + wanted - window)
+            tail = file.read(window)
+            # the window opens in the middle of a line, unless it is the whole piece
+            cut = last_query(tail, tail.find(b"\n") + 1 if window < wanted else 0)
+            if cut == 0 and b"\n" in tail[-LONGEST_LINE:]:
+                wanted, window = (wanted, min(8 * window, wanted)) if window < wanted else (2 * wanted, 2 * wanted)
+                continue
+            end = start + wanted - window + (cut or window)
+        file.seek(start)
+        yield file.read(end - start)
+        start, wanted, window = end, size, min(size, WINDOW)
+
+
+def _cut_stream(stream: Stream, size: int) -> Iterator[bytes]:
+    rest, first, wanted = b"", True, size
+    while True:
+        data = stream.read(wanted)
+        last = len(data) < wanted
+        data = rest + data
+        if first:
+            data, first = data.removeprefix(BOM), False
+        cut = len(data) if last else last_query(data)
+        if cut == 0 and b"\n" not in data[-LONGEST_LINE:]:
+            cut = len(data)
+        if data[:cut]:
+            yield data[:cut]
+        if last:
+            return
+        rest, wanted = data[cut:], size if cut else 2 * wanted
+
+
+def last_query(data: bytes, start: int = 0) -> int:
+    """Where the lines of the last query begin: they may go on in the next piece.
+
+    Lines before `start` are not looked at; 0 if the last query began there.
+    """
+    end = data.rfind(b"\n") + 1
+    name: bytes | None = None
+    while end > start:
+        begin = data.rfind(b"\n", start, end - 1) + 1 or start
+        words = data[begin:end].split(None, 1)
+        if words and not data.startswith(b"#", begin):
+            if name is None:
+                name = words[0]
+            elif words[0] != name:
+                return end
+        end = begin
+    return 0
+
+
+def count(data: bytes, byte: bytes) -> int:
+    """How often a byte occurs. By windows that stay in the cache, several times as fast as bytes.count."""
+    text = np.frombuffer(data, np.uint8)
+    return sum(int(np.count_nonzero(text[start : start + WINDOW] == byte[0])) for start in range(0, len(text), WINDOW))
+
+
+def _refuse_long_lines(source: Source, data: bytes, line: int) -> None:
+    """A line of a mebibyte is not a line of a table. It covers one of the half-mebibyte windows whole."""
+    window = LONGEST_LINE // 2
+    for start in range(0, len(data) - window, window):
+        if data.find(b"\n", start, start + window) < 0:
+            begin, end = data.rfind(b"\n", 0, start) + 1, data.find(b"\n", start)
+            if (len(data) if end < 0 else end) - begin > LONGEST_LINE:
+                raise FileError(
+                    source.label,
+                    "a line of more than a mebibyte",
+                    "a text has one short line per item; is this a text file?",
+                    line + data.count(b"\n", 0, begin),
+                )

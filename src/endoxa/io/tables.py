@@ -1,0 +1,314 @@
+"""Tables with named columns: CSV, TSV, JSONL (and gzip or zstd of these), Parquet.
+
+Text is read as text: an id like `007` stays what it is, and a number is made where the table needs one.
+Other tools' column names (qid, docno, relevance, …) are understood.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+import polars as pl
+
+from endoxa.errors import FileError, TableError, TextError
+from endoxa.io.formats import Format, Kind, damaged
+from endoxa.io.sources import BOM, Source, raw
+from endoxa.io.trec import Report, Skipped, shortened, tell
+from endoxa.policies import Policy, Ties
+from endoxa.tables import (
+    Comparison,
+    DuplicateItemError,
+    DuplicateJudgmentError,
+    Opinions,
+    Run,
+    Scores,
+    cast,
+    rename_known,
+    require,
+)
+
+AnyTable = Run | Opinions | Scores | Comparison
+SEPARATORS = {"csv": ",", "tsv": "\t"}
+METADATA = "endoxa."  # keys of the Parquet file
+FAULTS = (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException)
+
+SCORES = dict.fromkeys(("system", "query", "measure"), pl.String) | dict.fromkeys(
+    ("value", "sd", "lo", "hi", "undefined"), pl.Float64
+)
+COMPARISON: dict[str, Any] = {
+    "measure": pl.String,
+    "system": pl.String,
+    "baseline": pl.String,
+    "doubt": pl.String,
+    "difference": pl.Float64,
+    "lo": pl.Float64,
+    "hi": pl.Float64,
+    "p_better": pl.Float64,
+    "p_tie": pl.Float64,
+    "p_value": pl.Float64,
+    "p_adjusted": pl.Float64,
+    "effect": pl.Float64,
+    "test": pl.String,
+    "queries": pl.Int64,
+}
+# numbers that are never missing, only undefined: where JSON has null, NaN is meant
+NOT_MISSING = {"scores": ("value",), "comparison": ("difference", "lo", "hi", "p_value", "p_adjusted", "effect")}
+
+
+def read_table(
+    source: Source,
+    kind: Kind,
+    form: Format,
+    *,
+    name: str | None = None,
+    ties: Ties = "trec",
+    lenient: bool = False,
+    report: Report | None = None,
+) -> AnyTable:
+    """The table in a file with named columns. A run without a column `system` is called after its file."""
+    rows, skipped = rows_of(source, form, lenient=lenient)
+    try:
+        rows = _named(rows, kind)
+        if lenient and kind in {"run", "opinions"}:
+            rows, left_out = _usable(source, rows, kind)
+            skipped += left_out
+        table = _made(source, rows, kind, form, name=name, ties=ties)
+    except TableError as error:
+        raise _placed(source, rows, form, error) from None
+    tell(skipped, report)
+    return table
+
+
+def _named(rows: pl.DataFrame, kind: Kind) -> pl.DataFrame:
+    """Our names for the columns; times as times."""
+    if kind == "run":
+        return rename_known(rows, ("system", "query", "item", "score"))
+    if kind != "opinions":
+        return rows
+    rows = rename_known(rows, ("query", "item", "grade", "source", "propensity"))
+    if "at" in rows.columns and rows["at"].dtype == pl.String:
+        times = rows["at"].str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
+        lost = (times.is_null() & rows["at"].is_not_null()).arg_true()
+        if len(lost):
+            row = int(lost[0])
+            raise TableError(
+                f"row {row + 1} of the table of judgments: at {rows['at'][row]!r} is not a time; "
+                "write it as 2026-01-31T12:00:00+00:00"
+            )
+        rows = rows.with_columns(times)
+    return rows
+
+
+def _made(source: Source, rows: pl.DataFrame, kind: Kind, form: Format, name: str | None, ties: Ties) -> AnyTable:
+    if kind == "run":
+        if name is not None:
+            rows = rows.drop("system", strict=False)
+        elif "system" not in rows.columns:
+            name = source.stem
+        return Run.of(rows, system=name, ties=ties)
+    if kind == "scores":
+        return _scores(source, rows, form)
+    if kind == "comparison":
+        require(rows, ("measure", "system", "baseline", "difference"), "comparison")
+        notes = json.loads(metadata(source, form).get("notes", "[]"))
+        return Comparison(_filled(rows, COMPARISON, "comparison"), tuple(notes))
+    return Opinions.of(rows)
+
+
+def _scores(source: Source, rows: pl.DataFrame, form: Format) -> Scores:
+    require(rows, ("system", "query", "measure", "value"), "table of scores")
+    extra = metadata(source, form)
+    written = extra.get("policy") or (rows["policy"][0] if rows.height and "policy" in rows.columns else None)
+    frame = _filled(rows, SCORES, "scores").with_columns(
+        pl.col("undefined").fill_null(pl.col("value").is_nan().cast(pl.Float64))
+    )
+    coverage = frame.group_by("system", maintain_order=True).agg(
+        pl.col("query").n_unique().cast(pl.Int64).alias("queries"),
+        *(pl.lit(None, pl.Int64).alias(name) for name in ("missing", "unknown", "items", "judged", "tied")),
+    )
+    if "coverage" in extra:
+        coverage = pl.read_ndjson(extra["coverage"].encode(), schema=coverage.schema)
+    texts = pl.read_ndjson(extra["texts"].encode()) if "texts" in extra else None
+    return Scores(frame, _policy(source, written), coverage, texts)
+
+
+def _filled(rows: pl.DataFrame, schema: dict[str, Any], table: str) -> pl.DataFrame:
+    """All columns of the table, in order and of their types."""
+    absent = [pl.lit(None, dtype).alias(name) for name, dtype in schema.items() if name not in rows.columns]
+    frame = cast(rows.with_columns(absent).select(list(schema)), schema, table)
+    return frame.with_columns(pl.col(name).fill_null(float("nan")) for name in NOT_MISSING[table])
+
+
+def _policy(source: Source, written: str | None) -> Policy:
+    """The policy that a table of scores was made under, from its own words: `ties=trec missing=empty …`."""
+    chosen: dict[str, Any] = {}
+    kinds = {field.name: type(field.default) for field in fields(Policy)}
+    try:
+        for word in (written or "").split():
+            setting, _, value = word.partition("=")
+            chosen[setting] = value if kinds[setting] is str else int(value)
+        return Policy(**chosen)
+    except (KeyError, ValueError, TextError) as error:
+        raise FileError(source.label, f"policy {shortened(written or '')} is not understood ({error})") from None
+
+
+def metadata(source: Source, form: Format) -> dict[str, str]:
+    """What the Parquet file says about itself in our name."""
+    if form != "parquet":
+        return {}
+    found = pl.read_parquet_metadata(source.path)
+    return {key.removeprefix(METADATA): value for key, value in found.items() if key.startswith(METADATA)}
+
+
+# ---- rows, as they stand in the file ------------------------------------------------------------------
+
+
+def rows_of(source: Source, form: Format, *, lenient: bool = False) -> tuple[pl.DataFrame, Skipped]:
+    """The rows of a file as they stand. A broken line is an error, or skipped."""
+    if form == "parquet":
+        try:
+            return pl.read_parquet(source.path, glob=False), Skipped(source.label)
+        except FAULTS as error:
+            raise damaged(source, "Parquet", error) from None
+    data = _text(source)
+    try:
+        if form == "jsonl":
+            rows = pl.read_ndjson(data, infer_schema_length=None)
+        else:
+            rows = pl.read_csv(data, separator=SEPARATORS[form], infer_schema=False)
+    except FAULTS:
+        rows = pl.DataFrame()
+    if rows.is_empty():
+        return _line_by_line(source, data, form, lenient)
+    return rows, Skipped(source.label)
+
+
+def _text(source: Source) -> bytes:
+    """The whole text; refused with its line if it is not UTF-8."""
+    with raw(source) as stream:
+        data = b"".join(iter(lambda: stream.read(1 << 26), b"")).removeprefix(BOM)
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        raise FileError(
+            source.label,
+            f"byte {data[error.start]:#04x} is not UTF-8",
+            "convert it: iconv -t UTF-8",
+            data.count(b"\n", 0, error.start) + 1,
+        ) from None
+    return data
+
+
+def _line_by_line(source: Source, data: bytes, form: Format, lenient: bool) -> tuple[pl.DataFrame, Skipped]:
+    """What Polars refused, once more, to say where it is wrong."""
+    rows: list[dict[str, Any]] = []
+    skipped = Skipped(source.label)
+    for _, row in _lines(source, data, form):
+        if isinstance(row, dict):
+            rows.append(row)
+        elif lenient:
+            skipped += Skipped(source.label, 1, (row,))
+        else:
+            raise row
+    if not rows:
+        raise FileError(source.label, "holds no rows", "expected column names and one row per line")
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    columns = {name: [_plain(row.get(name)) for row in rows] for name in names}
+    return pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String)), skipped
+
+
+def _plain(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value)
+
+
+def _lines(source: Source, data: bytes, form: Format) -> Iterator[tuple[int, dict[str, Any] | FileError]]:
+    """Every row with its line: what it holds, or what is wrong with it."""
+    return _json_lines(source, data) if form == "jsonl" else _csv_lines(source, data, SEPARATORS[form])
+
+
+def _json_lines(source: Source, data: bytes) -> Iterator[tuple[int, dict[str, Any] | FileError]]:
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if isinstance(row, dict):
+            yield number, row
+        else:
+            shown = shortened(line.decode().strip())
+            yield number, FileError(source.label, f"{shown} is not a JSON object", "expected {…}", number)
+
+
+def _csv_lines(source: Source, data: bytes, separator: str) -> Iterator[tuple[int, dict[str, Any] | FileError]]:
+    reader = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=separator)
+    names: list[str] | None = None
+    while True:
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            raise FileError(source.label, f"not a table ({error})", "is it text?", reader.line_num) from None
+        if row is None:
+            return
+        if names is None:
+            names = row
+            if len(set(names)) < len(names):
+                raise FileError(source.label, "two columns bear the same name", "rename one", 1)
+        elif len(row) == len(names):
+            yield reader.line_num, {name: word or None for name, word in zip(names, row, strict=True)}
+        elif row:
+            what = f"{len(row)} columns in {shortened(separator.join(row))}"
+            line = reader.line_num
+            yield line, FileError(source.label, what, f"the header has {len(names)}", line)
+
+
+# ---- bad rows -----------------------------------------------------------------------------------------
+
+
+def _usable(source: Source, rows: pl.DataFrame, kind: Kind) -> tuple[pl.DataFrame, Skipped]:
+    """The rows that a run or a table of judgments can take, and a record of the others."""
+    number = "score" if kind == "run" else "grade"
+    require(rows, ("query", "item", number), "run" if kind == "run" else "table of judgments")
+    key = [name for name in ("system", "source", "query", "item") if name in rows.columns]
+    value = rows[number].cast(pl.Float64, strict=False)
+    missing = rows.select(pl.any_horizontal(pl.col(key).is_null())).to_series()
+    wrong = (
+        value.is_nan() | value.is_null()
+        if kind == "run"
+        else value.is_nan() | (value.is_null() & rows[number].is_not_null())
+    )
+    usable = ~(missing | wrong.fill_null(False))
+    again = usable & ~rows.select(pl.struct(key).is_first_distinct()).to_series()
+    kept = usable & ~again
+    errors = tuple(
+        FileError(source.label, f"row {row + 1} is {'repeated' if again[row] else 'not usable'}")
+        for row in (~kept).arg_true()[:5]
+    )
+    return rows.filter(kept).with_columns(value.filter(kept)), Skipped(source.label, int((~kept).sum()), errors)
+
+
+def _placed(source: Source, rows: pl.DataFrame, form: Format, error: TableError) -> FileError:
+    """A FileError with the line of the row that the table does not take."""
+    what, _, remedy = str(error).partition("; ")
+    row: int | None = None
+    if found := re.match(r"row (\d+) of the [^:]+: ", what):
+        row = int(found[1]) - 1
+    elif isinstance(error, DuplicateItemError | DuplicateJudgmentError):
+        key = {"query": error.query, "item": error.item}
+        other = "system" if isinstance(error, DuplicateItemError) else "source"
+        if other in rows.columns:
+            key[other] = getattr(error, other)
+        hits = rows.select(pl.all_horizontal(pl.col(name).cast(pl.String) == value for name, value in key.items()))
+        places = hits.to_series().arg_true()
+        row = int(places[1]) if len(places) > 1 else None
+    if row is None or form == "parquet":
+        return FileError(source.label, what, remedy)
+    lines = [number for number, line in _lines(source, _text(source), form) if isinstance(line, dict)]
+    return FileError(source.label, what[found.end() :] if found else what, remedy, lines[row])

@@ -1,0 +1,335 @@
+"""TREC's text files: runs, judgments, sampled judgments.
+
+    run      query Q0 item rank score tag           the tag may hold blanks; rank and Q0 are not used
+    qrels    query iteration item grade             the iteration may be the assessor
+    sampled  query item grade method probability    as ir_datasets' TrecPrel
+
+Columns stand apart by any run of blanks and tabs; blanks at either end, CRLF and empty lines do not matter;
+a line that begins with `#` is a comment. Text is UTF-8; a mark at the start is dropped.
+
+`exact` reads line by line and is what the format means. `regular` and `ragged` are faster ways to the same
+table; each gives None rather than a table that could differ.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import isinf, isnan
+from warnings import warn
+
+import numpy as np
+import polars as pl
+
+from endoxa.errors import FileError
+from endoxa.io.sources import BOM, PIECE, WINDOW, Piece, Source, pieces
+
+BLANK = b" \t\r"
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
+SHOWN = 60
+KEPT = 5
+
+
+@dataclass(frozen=True)
+class Form:
+    """The columns of a text, in the order they stand; `_` marks one that is not kept.
+
+    The last column of an `open` form takes the rest of the line.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    numbers: tuple[str, ...]
+    open: bool = False
+
+    @property
+    def kept(self) -> list[str]:
+        """Names of the columns that are kept."""
+        return [name for name in self.columns if not name.startswith("_")]
+
+    @property
+    def schema(self) -> dict[str, type[pl.DataType]]:
+        """Type of every column."""
+        return {name: pl.Float64 if name in self.numbers else pl.String for name in self.columns}
+
+    @property
+    def pattern(self) -> str:
+        """A regular expression with one group per column that is kept."""
+        groups = ["[^ \t\r]+" if name.startswith("_") else "([^ \t\r]+)" for name in self.columns]
+        if self.open:  # the blanks at its end are stripped afterwards: three times as fast
+            return "^[ \t\r]*" + "[ \t\r]+".join([*groups[:-1], "([^ \t\r].*)$"])
+        return "^[ \t\r]*" + "[ \t\r]+".join(groups) + "[ \t\r]*$"
+
+    @property
+    def words(self) -> str:
+        """The columns as an error names them."""
+        return " ".join(WORDS.get(name, name) for name in self.columns)
+
+
+WORDS = {
+    "_q0": "Q0",
+    "_rank": "rank",
+    "system": "tag",
+    "source": "iteration",
+    "selected_by": "method",
+    "propensity": "probability",
+}
+RUN = Form("run", ("query", "_q0", "item", "_rank", "score", "system"), ("score",), open=True)
+QRELS = Form("qrels", ("query", "source", "item", "grade"), ("grade",))
+SAMPLED = Form("sampled qrels", ("query", "item", "grade", "selected_by", "propensity"), ("grade", "propensity"))
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """Lines of one file that a lenient reader left out: how many, and what was wrong with the first few."""
+
+    path: str
+    count: int = 0
+    first: tuple[FileError, ...] = ()
+
+    def __add__(self, other: Skipped) -> Skipped:
+        return Skipped(self.path, self.count + other.count, (self.first + other.first)[:KEPT])
+
+    def __str__(self) -> str:
+        lines = "line" if self.count == 1 else "lines"
+        return f"{self.path}: {self.count} {lines} skipped; {'; '.join(str(error) for error in self.first)}"
+
+
+class SkippedLinesWarning(UserWarning):
+    """Given when a lenient reader left out lines and nobody asked for the record."""
+
+
+Report = Callable[[Skipped], None]
+
+
+def tell(skipped: Skipped, report: Report | None) -> None:
+    """Hand the record to whoever asked for it, or warn. Silence only if nothing was skipped."""
+    if skipped.count and report is None:
+        warn(str(skipped), SkippedLinesWarning, stacklevel=3)
+    elif skipped.count and report is not None:
+        report(skipped)
+
+
+def shortened(text: str) -> str:
+    """A text as an error shows it: quoted, at most 60 characters."""
+    quoted = repr(text)
+    return quoted if len(quoted) <= SHOWN else quoted[: SHOWN - 1] + "…"
+
+
+# ---- the format, line by line -------------------------------------------------------------------------
+
+
+def exact(piece: Piece, form: Form, label: str, *, lenient: bool = False) -> tuple[pl.DataFrame, list[int], Skipped]:
+    """The table, the line of each row, and what was skipped. Slow; says exactly what is wrong and where."""
+    rows: list[tuple[str | float, ...]] = []
+    lines: list[int] = []
+    skipped = Skipped(label)
+    for number, line in enumerate(piece.data.split(b"\n"), piece.line):
+        if line.startswith(b"#") or not line.strip(BLANK):
+            continue
+        try:
+            rows.append(parsed(line, form, label, number))
+        except FileError as error:
+            if not lenient:
+                raise
+            skipped += Skipped(label, 1, (error,))
+        else:
+            lines.append(number)
+    schema = {name: dtype for name, dtype in form.schema.items() if name in form.kept}
+    return pl.DataFrame(rows, schema=schema, orient="row"), lines, skipped
+
+
+def parsed(line: bytes, form: Form, label: str, number: int) -> tuple[str | float, ...]:
+    """The columns of one line that are kept, or a FileError."""
+    if b"\0" in line:
+        raise FileError(label, "binary data", f"expected text: {form.words}; is it UTF-8?", number)
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as error:
+        shown = shortened(line.decode("utf-8", "replace"))
+        raise FileError(
+            label, f"byte {error.start + 1} of {shown} is not UTF-8", "convert it: iconv -t UTF-8", number
+        ) from None
+    width = len(form.columns)
+    words = re.split("[ \t\r]+", text.strip(" \t\r"), maxsplit=width - 1 if form.open else 0)
+    if len(words) != width:
+        raise FileError(
+            label,
+            f"{len(words)} columns in {shortened(text.strip())}",
+            f"a {form.name} line has {width}: {form.words}",
+            number,
+        )
+    return tuple(
+        _number(word, name, form, label, number) if name in form.numbers else word
+        for word, name in zip(words, form.columns, strict=True)
+        if not name.startswith("_")
+    )
+
+
+def _number(word: str, name: str, form: Form, label: str, line: int) -> float:
+    what = WORDS.get(name, name)
+    if not NUMBER.fullmatch(word):
+        missing = word.lower().lstrip("+-") == "nan"
+        remedy = (
+            f"remove the line: an item without a {what} cannot be used"
+            if missing
+            else f"a {form.name} line is: {form.words}"
+        )
+        raise FileError(label, f"{what} {shortened(word)} is not a number", remedy, line)
+    value = float(word)
+    if name == "grade" and isinf(value):
+        raise FileError(label, f"grade {shortened(word)} is not finite", "give a number", line)
+    if name == "propensity" and not 0 < value <= 1:
+        raise FileError(
+            label, f"probability {shortened(word)} is not in (0, 1]", f"a {form.name} line is: {form.words}", line
+        )
+    return value
+
+
+# ---- the same, faster ---------------------------------------------------------------------------------
+
+
+def regular(data: bytes, form: Form) -> pl.DataFrame | None:
+    """One blank (or one tab) between columns, and nothing else: Polars reads it as it is. Otherwise None.
+
+    Columns that are not kept are not parsed. That they are there, not empty, and that none follows the last,
+    is known from the separators: as many as the rows need, and never two in a row.
+    """
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n")
+    end = data.find(b"\n")
+    separator = b"\t" if b"\t" in data[: end if end >= 0 else len(data)] else b" "
+    other = b" " if separator == b"\t" else b"\t"
+    if other in data or b"\r" in data or b"\0" in data or data.startswith(BOM):
+        return None
+    scan = pl.scan_csv(data, separator=separator.decode(), has_header=False, quote_char=None, schema=form.schema)
+    try:
+        # Polars checks the UTF-8 of what it keeps only
+        frame = (scan.select(form.kept) if data.isascii() else scan).collect()
+    except (pl.exceptions.PolarsError, OSError):  # OSError: the first bytes look like a compressed file
+        return None
+    count, doubled = _separators(data, separator[0])
+    if doubled or count != (len(form.columns) - 1) * frame.height:
+        return None
+    return _plausible(frame.select(form.kept), form, comments=b"#" in data)
+
+
+def _separators(data: bytes, separator: int) -> tuple[int, bool]:
+    """How many there are, and whether two stand side by side. By windows that stay in the cache."""
+    text, count, before = np.frombuffer(data, np.uint8), 0, False
+    for start in range(0, len(text), WINDOW):
+        found = text[start : start + WINDOW] == separator
+        count += int(np.count_nonzero(found))
+        if (before and found[0]) or (found[1:] & found[:-1]).any():
+            return count, True
+        before = bool(found[-1])
+    return count, False
+
+
+def ragged(data: bytes, form: Form) -> pl.DataFrame | None:
+    """Any blanks, comments, CRLF: line by line through a regular expression. None if any line does not fit."""
+    if b"\0" in data:
+        return None
+    try:
+        # an empty line in front, lest Polars take `x^` for the start of a compressed file
+        lines = pl.read_lines(b"\n" + data if data.startswith(b"x") else data)
+    except (pl.exceptions.PolarsError, OSError):
+        return None
+    line = pl.col("line")
+    if b"#" in data:
+        lines = lines.filter(~line.str.starts_with("#"))
+    groups = lines.select(line.str.extract_groups(form.pattern).alias("groups")).unnest("groups")
+    groups = groups.rename(dict(zip(groups.columns, form.kept, strict=True)))
+    unfit = groups["query"].is_null()
+    if unfit.any():
+        if lines.filter(unfit).select(line.str.strip_chars(" \t\r") != "").to_series().any():
+            return None
+        groups = groups.filter(~unfit)
+    if form.open:
+        groups = groups.with_columns(pl.col(form.kept[-1]).str.strip_chars_end(" \t\r"))
+    numbers = (pl.col(name).cast(pl.Float64, strict=False) for name in form.numbers)
+    return _plausible(groups.with_columns(numbers), form, comments=False)
+
+
+def _plausible(frame: pl.DataFrame, form: Form, *, comments: bool) -> pl.DataFrame | None:
+    """The frame, unless something in it needs the exact reader's word."""
+    if any(column.null_count() for column in frame):
+        return None
+    if comments and frame["query"].str.starts_with("#").any():
+        return None
+    for name in form.numbers:
+        if frame[name].is_nan().any():
+            return None
+        if name == "grade" and frame[name].is_infinite().any():
+            return None
+        if name == "propensity" and not frame[name].is_between(0, 1, closed="right").all():
+            return None
+    return frame
+
+
+# ---- a whole file -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a piece of a file held: the rows, what was skipped, and the piece itself."""
+
+    frame: pl.DataFrame
+    skipped: Skipped
+    piece: Piece
+
+
+def parts(source: Source, form: Form, *, lenient: bool = False, size: int = PIECE) -> Iterator[Part]:
+    """The table of a text, piece by piece; pieces end where a query ends, if the file is grouped by query."""
+    rows, refusals, skipped = 0, 0, Skipped(source.label)
+    for piece in pieces(source, size):
+        # a comment at the top spoils one piece only; a file that keeps refusing is not asked again
+        frame = regular(piece.data, form) if refusals < 3 else None
+        left_out = Skipped(source.label)
+        if frame is None:
+            refusals += 1
+            frame = ragged(piece.data, form)
+        if frame is None:
+            frame, _, left_out = exact(piece, form, source.label, lenient=lenient)
+        rows, skipped = rows + frame.height, skipped + left_out
+        yield Part(frame, left_out, piece)
+    if not rows:
+        remedy = f"expected lines of {form.words}"
+        raise FileError(source.label, "no line can be read" if skipped.count else "holds no lines", remedy)
+
+
+def line_of_repeat(source: Source, form: Form, key: dict[str, str]) -> int | None:
+    """The line on which these values stand for the second time."""
+    seen = False
+    for piece in pieces(source):
+        if not all(value.encode() in piece.data for value in key.values()):
+            continue
+        frame, lines, _ = exact(piece, form, source.label, lenient=True)
+        hits = frame.select(pl.all_horizontal(pl.col(name) == value for name, value in key.items()))
+        for row in hits.to_series().arg_true():
+            if seen:
+                return lines[int(row)]
+            seen = True
+    return None
+
+
+def first_columns(head: bytes) -> list[str] | None:
+    """The words of the first line that is not a comment; None if there is no such line."""
+    for line in head.split(b"\n"):
+        if not line.startswith(b"#") and line.strip(BLANK):
+            return re.split("[ \t\r]+", line.decode("utf-8", "replace").strip(" \t\r"))
+    return None
+
+
+def is_number(word: str) -> bool:
+    """Whether the word can stand where a score or a grade is wanted (NaN, which readers refuse, included)."""
+    return NUMBER.fullmatch(word) is not None or isnan_word(word)
+
+
+def isnan_word(word: str) -> bool:
+    """Whether the word spells NaN."""
+    try:
+        return isnan(float(word))
+    except ValueError:
+        return False

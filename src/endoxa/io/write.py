@@ -1,0 +1,179 @@
+"""The front door for what goes out. The suffix chooses the format; a file is written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+from polars import selectors
+
+from endoxa.errors import FileError, TableError
+from endoxa.io.formats import Format
+from endoxa.io.opinions import NO_METHOD
+from endoxa.io.tables import METADATA, NOT_MISSING, SEPARATORS, AnyTable
+from endoxa.policies import Policy
+from endoxa.tables import Comparison, Opinions, Run, Scores
+
+FORMATS: dict[str, Format] = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+Compression = Literal["uncompressed", "gzip", "zstd"]
+COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd"}
+WORD = r"^[^ \t\r\n\x00]+$"  # what can stand in a column of TREC's text
+REST = r"^[^ \t\r\n\x00](?:[^\n\x00]*[^ \t\r\n\x00])?$"  # and in its last column
+
+
+def write(table: AnyTable, path: str | os.PathLike[str], *, form: Format | None = None) -> None:
+    """Write a table. `.csv`, `.tsv`, `.jsonl`, `.parquet`, any text with `.gz` or `.zst`; else TREC's text.
+
+    All but TREC's text hold the whole table and read back as it is; TREC's text of judgments holds query, item
+    and grade, and either who judged (column 2) or how the pair was sampled (five columns).
+    """
+    target = Path(path)
+    suffixes = [suffix.lower() for suffix in target.suffixes[-2:]]
+    compression = COMPRESSIONS.get(suffixes[-1] if suffixes else "", "uncompressed")
+    inner = suffixes[-2:-1] if compression != "uncompressed" else suffixes[-1:]
+    chosen = form or FORMATS.get(inner[0] if inner else "", "trec")
+    if chosen == "parquet":
+        with replacing(target) as part:
+            table.frame.write_parquet(part, metadata=_metadata(table))
+    elif chosen == "jsonl":
+        frame = _for_json(table)
+        with replacing(target) as part:
+            frame.write_ndjson(part, compression=compression, check_extension=False)
+    elif chosen in SEPARATORS:
+        frame = _with_policy(table)
+        with replacing(target) as part:
+            frame.write_csv(part, separator=SEPARATORS[chosen], compression=compression, check_extension=False)
+    else:
+        frame = _trec(table, str(path))
+        with replacing(target) as part:
+            frame.write_csv(
+                part,
+                separator=" ",
+                include_header=False,
+                quote_style="never",
+                compression=compression,
+                check_extension=False,
+            )
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A file beside the target that takes its place once it is complete, and is removed if it never is."""
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        yield part
+        part.replace(target)
+    except OSError as error:
+        raise FileError(
+            str(target), f"cannot be written: {error.strerror or error}", "check the directory and its rights"
+        ) from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _trec(table: AnyTable, label: str) -> pl.DataFrame:
+    """The columns of TREC's text."""
+    if isinstance(table, Run):
+        frame = table.frame.select("query", pl.lit("Q0").alias("Q0"), "item", "rank", "score", "system")
+        _refuse_blanks(frame, ("query", "item"), WORD)
+        _refuse_blanks(frame, ("system",), REST)
+        return frame
+    if isinstance(table, Opinions):
+        return _qrels(table)
+    raise FileError(label, f"{type(table).__name__} has no TREC text", "use the suffix .csv, .tsv, .jsonl or .parquet")
+
+
+def _qrels(table: Opinions) -> pl.DataFrame:
+    frame = table.frame
+    elsewhere = "; use .csv, .jsonl or .parquet"
+    if frame["grade"].null_count():
+        raise TableError(f"item {frame.filter(pl.col('grade').is_null())['item'][0]!r} has no grade{elsewhere}")
+    grade = pl.col("grade").map_batches(_shortest, return_dtype=pl.String)
+    if frame["propensity"].null_count() == frame.height:
+        alone = table.sources == ["qrels"]
+        who = pl.lit("0").alias("source") if alone else pl.col("source")
+        frame = frame.select("query", who, "item", grade)
+        _refuse_blanks(frame, ("query", "source", "item"), WORD)
+        return frame
+    if frame["propensity"].null_count() or len(table.sources) > 1:
+        raise TableError(f"sampled qrels hold one source, and a probability for every pair{elsewhere}")
+    frame = frame.select("query", "item", grade, pl.col("selected_by").fill_null(NO_METHOD), "propensity")
+    _refuse_blanks(frame, ("query", "item", "selected_by"), WORD)
+    return frame
+
+
+def _shortest(grades: pl.Series) -> pl.Series:
+    """Grades as people write them: 2, not 2.0; a fraction in full."""
+    return pl.Series(
+        [str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value) for value in grades],
+        dtype=pl.String,
+    )
+
+
+def _refuse_blanks(frame: pl.DataFrame, names: tuple[str, ...], pattern: str) -> None:
+    """A name with a blank cannot stand in a text of columns; one with `#` in front would be a comment."""
+    for name in names:
+        unfit = ~pl.col(name).str.contains(pattern)
+        if name == "query":
+            unfit |= pl.col(name).str.contains("^[#\ufeff]")
+        found = frame.filter(unfit)
+        if found.height:
+            raise TableError(
+                f"{name} {found[name][0]!r} cannot stand in a TREC text (blank, line break, or # in front); "
+                "use .csv, .jsonl or .parquet"
+            )
+
+
+def _for_json(table: AnyTable) -> pl.DataFrame:
+    """JSON has no NaN and no infinity: NaN becomes null where null is never meant, other columns become text."""
+    frame = _with_policy(table)
+    kind = {Scores: "scores", Comparison: "comparison"}.get(type(table), "")
+    frame = frame.with_columns(pl.col(name).fill_nan(None) for name in NOT_MISSING.get(kind, ()))
+    numbers = frame.select(selectors.float())
+    return frame.with_columns(
+        column.cast(pl.String) for column in numbers if not column.is_finite().fill_null(True).all()
+    )
+
+
+def _with_policy(table: AnyTable) -> pl.DataFrame:
+    """Scores carry the choices they were made under in a column of their own."""
+    if not isinstance(table, Scores):
+        return table.frame
+    return table.frame.with_columns(pl.lit(policy_words(table.policy)).alias("policy"))
+
+
+def policy_words(policy: Policy) -> str:
+    """`ties=trec missing=empty …`, with every setting that was changed."""
+    words = str(policy).split()
+    told = {word.partition("=")[0] for word in words}
+    words += [
+        f"{field.name}={getattr(policy, field.name)}"
+        for field in fields(policy)
+        if field.name not in told and getattr(policy, field.name) != field.default
+    ]
+    return " ".join(words)
+
+
+def _metadata(table: AnyTable) -> dict[str, str]:
+    """What a Parquet file says about itself."""
+    words: dict[str, Any] = {"kind": type(table).__name__}
+    if isinstance(table, Scores):
+        words |= {"policy": policy_words(table.policy), "coverage": table.coverage.write_ndjson()}
+        if table.texts is not None:
+            words["texts"] = table.texts.write_ndjson()
+    if isinstance(table, Comparison):
+        words["notes"] = json.dumps(list(table.notes))
+    return {METADATA + key: value for key, value in words.items()}

@@ -1,0 +1,57 @@
+"""Precision-recall curves, with the line that a random ranking would draw."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from endoxa.measures.grammar import Measure, make
+from endoxa.tables import Opinions, Scores
+
+POINTS = 21  # levels of recall of a drawn curve: 0, 0.05, … 1
+
+
+def curve_measures(points: int = POINTS) -> list[Measure]:
+    """Interpolated precision at evenly spaced levels of recall."""
+    return [make("IPrec", {"recall": round(float(level), 6)}) for level in np.linspace(0, 1, points)]
+
+
+def curves(scores: Scores, opinions: Opinions, *, rel: float = 1, N: int | None = None) -> pl.DataFrame:
+    """Mean interpolated precision per system and level of recall, beside the generality of the queries.
+
+    Formula: generality of a query = |relevant| / N, the expected precision of a random ranking. Without N,
+    the size of the collection, the judged items stand for it: an upper bound.
+    Columns: system, recall, precision, generality, generality_low, generality_high (10th, 90th percentile).
+    Misleads: curves over queries or collections of different generality cannot be compared by eye.
+    """
+    levels = {str(measure): dict(measure.settings)["recall"] for measure in curve_measures()}
+    means = (
+        scores.frame.filter(pl.col("measure").is_in(list(levels)) & pl.col("value").is_not_nan())
+        .group_by("system", "measure", maintain_order=True)
+        .agg(pl.col("value").mean().alias("precision"))
+        .with_columns(pl.col("measure").replace_strict(levels, return_dtype=pl.Float64).alias("recall"))
+    )
+    share = generality(opinions, rel=rel, N=N)
+    low, high = (float(x) for x in np.quantile(share, [0.1, 0.9]))
+    return means.select(
+        "system",
+        "recall",
+        "precision",
+        pl.lit(float(share.mean())).alias("generality"),
+        pl.lit(low).alias("generality_low"),
+        pl.lit(high).alias("generality_high"),
+    )
+
+
+def generality(
+    opinions: Opinions, *, rel: float = 1, N: int | None = None
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Share of relevant items, one number per query."""
+    counts = (
+        opinions.frame.filter(pl.col("grade") >= 0)
+        .group_by("query")
+        .agg((pl.col("grade") >= rel).sum().alias("relevant"), pl.len().alias("judged"))
+        .sort("query")
+    )
+    size = counts["judged"].to_numpy() if N is None else np.full(counts.height, N)
+    return np.asarray(counts["relevant"].to_numpy() / size, dtype=np.float64)

@@ -1,0 +1,59 @@
+"""What a measure means, from its own docstring."""
+
+from __future__ import annotations
+
+import re
+
+from endoxa.measures.grammar import REQUIRED, parse_all
+from endoxa.measures.registry import ALIASES, REGISTRY, Definition
+from endoxa.measures.trec import FAMILIES, NICKNAMES
+
+PARTS = ("Formula", "Misleads", "Source")
+
+
+def parts(definition: Definition) -> dict[str, str]:
+    """The docstring by part: Meaning, Formula, Misleads, Source."""
+    found: dict[str, str] = {}
+    name = "Meaning"
+    for line in definition.doc.splitlines():
+        match = re.match(rf"({'|'.join(PARTS)}): ", line)
+        if match:
+            name, line = match.group(1), line[match.end() :]  # noqa: PLW2901
+        if line.strip():
+            found[name] = f"{found[name]} {line.strip()}" if name in found else line.strip()
+    return found
+
+
+def explain(text: str) -> str:
+    """Definition, formula, when it misleads, source, settings and other names of a measure.
+
+    >>> print(explain("Success@5").splitlines()[0])
+    Success: Whether the first k hold anything relevant.
+    """
+    if text in NICKNAMES:
+        names = ", ".join(NICKNAMES[text])
+        return f"{text}: a set of measures of trec_eval\n  Holds      {names}"
+    if text in REGISTRY or text in ALIASES:
+        definition = REGISTRY[ALIASES.get(text, text)]
+    else:
+        definition = parse_all(text)[0].definition
+    said = parts(definition)
+    lines = [f"{definition.name}: {said['Meaning']}"]
+    lines += [f"  {name:10} {said[name]}" for name in PARTS if name in said]
+    for setting, default in definition.settings.items():
+        how = "must be given" if default is REQUIRED else f"default {default!r}"
+        where = ", behind the @" if setting == definition.cutoff else ""
+        lines.append(f"  Setting    {setting} ({how}{where})")
+    others = [alias for alias, name in ALIASES.items() if name == definition.name]
+    others += [family for family, row in FAMILIES.items() if row.name == definition.name]
+    if others:
+        lines.append(f"  Also       {', '.join(others)}")
+    if definition.aggregate != "mean":
+        lines.append(f"  Over queries: {definition.aggregate}")
+    return "\n".join(lines)
+
+
+def definition_line(text: str) -> str:
+    """Meaning and formula of a measure in one line, for glossaries."""
+    said = parts(parse_all(text)[0].definition)
+    return f"{said['Meaning']} {said['Formula']}"

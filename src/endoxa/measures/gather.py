@@ -1,0 +1,190 @@
+"""Blocks of scores joined into one table; missing topics and 0/0 treated as the policy says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from endoxa.errors import JoinError
+from endoxa.measures.grammar import Measure
+from endoxa.measures.judgments import Judgments
+from endoxa.measures.lists import Lists
+from endoxa.policies import Policy
+from endoxa.tables import Floats, Ints, Scores
+
+
+@dataclass(frozen=True)
+class Block:
+    """Scores of a block: one entry per list, values as [measure, list]."""
+
+    systems: list[str]
+    places: Ints
+    values: Floats
+    spread: Floats | None  # [3, measure, list]: sd, lo, hi
+    texts: list[list[str]]
+    coverage: pl.DataFrame  # system, unknown, items, judged, tied
+
+    def renamed(self, names: Mapping[str, str]) -> Block:
+        """The same scores under other names of the systems."""
+        coverage = self.coverage.with_columns(pl.col("system").replace(dict(names)))
+        return replace(self, systems=[names[system] for system in self.systems], coverage=coverage)
+
+
+def gather(
+    panel: dict[str, Judgments],
+    blocks: Sequence[Sequence[Block]],
+    measures: Sequence[Measure],
+    policy: Policy,
+    *,
+    systems: Sequence[str],
+) -> Scores:
+    """Join the blocks of all assessors into one table, with missing topics treated as the policy says."""
+    parts, texts, coverages, absents = [], [], [], []
+    for (source, judgments), some in zip(panel.items(), blocks, strict=True):
+        frame, coverage, text, absent = _gather_one(judgments, some, measures, policy, systems)
+        parts.append(frame.with_columns(pl.lit(source).alias("source")))
+        coverages.append(coverage)
+        texts.append(text)
+        absents.append(absent)
+    frame = parts[0].drop("source")
+    if policy.assessors == "mean":
+        order = {str(m): place for place, m in enumerate(measures)}
+        frame = (
+            pl.concat(parts)
+            .group_by("system", "query", "measure", maintain_order=True)
+            .agg(
+                pl.col("value").drop_nans().mean().fill_null(float("nan")),
+                pl.col("value").drop_nans().std().alias("sd"),
+                pl.lit(None, dtype=pl.Float64).alias("lo"),
+                pl.lit(None, dtype=pl.Float64).alias("hi"),
+                pl.col("undefined").min(),
+            )
+            .sort(
+                pl.col("system").replace_strict(list(systems), list(range(len(systems)))),
+                "query",
+                pl.col("measure").replace_strict(order),
+            )
+        )
+    if policy.undefined == "skip":
+        bad = frame.filter(pl.col("undefined") > 0)["query"].unique()
+        frame = frame.filter(~pl.col("query").is_in(bad.implode()))
+    return Scores(frame, policy, coverages[0], texts[0], absents[0])
+
+
+def _gather_one(
+    judgments: Judgments,
+    blocks: Sequence[Block],
+    measures: Sequence[Measure],
+    policy: Policy,
+    systems: Sequence[str],
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame | None, pl.DataFrame]:
+    numeric = list(dict.fromkeys(str(m) for m in measures if not m.definition.text))
+    first = {str(m): row for row, m in reversed(list(enumerate(m for m in measures if not m.definition.text)))}
+    rows = [first[name] for name in numeric]
+    names = [system for block in blocks for system in block.systems]
+    places = np.concatenate([block.places for block in blocks] or [np.zeros(0, dtype=np.int64)])
+    values = np.concatenate([block.values[rows] for block in blocks] or [np.zeros((len(rows), 0))], axis=1)
+    spreads = [block.spread for block in blocks if block.spread is not None]
+    spread = np.concatenate([part[:, rows] for part in spreads], axis=2) if spreads else None
+    number = {system: place for place, system in enumerate(systems)}
+    owner = np.array([number[name] for name in names], dtype=np.int64)
+    coverage = _coverage([block.coverage for block in blocks], systems)
+    seen = np.zeros((len(systems), len(judgments.queries)), dtype=bool)
+    if len(owner):
+        seen[owner, places] = True
+    if not seen.any() and policy.missing != "empty":
+        raise JoinError(_nothing_shared(judgments, coverage))
+    if not seen.any(1).all():
+        barren = systems[int(np.flatnonzero(~seen.any(1))[0])]
+        raise JoinError(f"run {barren!r} has no topic with judgments: {_nothing_shared(judgments, coverage)}")
+    absent = np.argwhere(~seen)
+    if len(absent) and policy.missing == "error":
+        system, query = systems[absent[0][0]], judgments.queries[absent[0][1]]
+        raise JoinError(
+            f"run {system!r} lacks judged topic {query!r} ({len(absent)} in all); "
+            "allow it with missing=empty (counts as an empty list) or missing=skip"
+        )
+    coverage = coverage.with_columns(pl.Series("missing", (~seen).sum(1), dtype=pl.Int64))
+    text = _texts(blocks, measures, judgments)
+    if len(absent) and policy.missing == "empty":
+        empty = _score_empty(judgments, absent[:, 1], measures, policy)[rows]
+        owner, places = np.append(owner, absent[:, 0]), np.append(places, absent[:, 1])
+        values = np.concatenate([values, empty], axis=1)
+        if spread is not None:
+            spread = np.concatenate([spread, np.full((3, len(rows), len(absent)), np.nan)], axis=2)
+    order = np.lexsort((places, owner))
+    count = len(rows)
+    flat = values[:, order].T.ravel()
+    columns = {
+        "system": pl.Series(systems)[np.repeat(owner[order], count)],
+        "query": pl.Series(judgments.queries)[np.repeat(places[order], count)],
+        "measure": pl.Series(numeric * len(order), dtype=pl.String),
+        "value": flat,
+    }
+    for place, name in enumerate(("sd", "lo", "hi")):
+        column = pl.Series(name, spread[place][:, order].T.ravel()) if spread is not None else None
+        columns[name] = (
+            column.fill_nan(None) if column is not None else pl.repeat(None, len(flat), dtype=pl.Float64, eager=True)
+        )
+    columns["undefined"] = np.isnan(flat).astype(float)
+    scored = np.bincount(owner, minlength=len(systems))
+    coverage = coverage.with_columns(pl.Series("queries", scored, dtype=pl.Int64)).select(
+        "system", "queries", "missing", "unknown", "items", "judged", "tied"
+    )
+    lacking = pl.DataFrame(
+        [(systems[system], judgments.queries[query]) for system, query in absent],
+        schema={"system": pl.String, "query": pl.String},
+        orient="row",
+    )
+    return pl.DataFrame(columns), coverage, text, lacking
+
+
+def _nothing_shared(judgments: Judgments, coverage: pl.DataFrame) -> str:
+    return (
+        f"the judgments know topics like {judgments.queries[0]!r}, "
+        f"the run has {int(coverage['unknown'].sum())} topics that are not among them; do the two belong together?"
+    )
+
+
+def _coverage(parts: list[pl.DataFrame], systems: Sequence[str]) -> pl.DataFrame:
+    order = pl.DataFrame({"system": list(systems)}, schema={"system": pl.String})
+    if not parts:
+        return order.with_columns(pl.lit(0).alias(name) for name in ("unknown", "items", "judged", "tied"))
+    summed = pl.concat(parts).group_by("system").sum()
+    return order.join(summed, on="system", how="left", maintain_order="left").fill_null(0)
+
+
+def _score_empty(judgments: Judgments, places: Ints, measures: Sequence[Measure], policy: Policy) -> Floats:
+    """Values of an empty list for these queries."""
+    size = len(places)
+    pool, pool_stratum = judgments.pools(places)
+    sampled = judgments.sizes.shape[1] > 0
+    lists = Lists(
+        rank=np.zeros((size, 0), dtype=np.int64),
+        grade=np.zeros((size, 0)),
+        retrieved=np.zeros(size, dtype=np.int64),
+        pool=pool,
+        top=judgments.top,
+        stratum=np.zeros((size, 0), dtype=np.int64) if sampled else None,
+        pool_stratum=pool_stratum if sampled else None,
+        stratum_size=judgments.sizes[places] if sampled else None,
+    )
+    numeric = [m for m in measures if not m.definition.text]
+    values = np.array([m(lists, compat=policy.compat) for m in numeric]).reshape(len(numeric), size)
+    return np.nan_to_num(values, nan=0.0) if policy.undefined == "zero" else values
+
+
+def _texts(blocks: Sequence[Block], measures: Sequence[Measure], judgments: Judgments) -> pl.DataFrame | None:
+    wanted = [str(m) for m in measures if m.definition.text]
+    if not wanted:
+        return None
+    rows = [
+        (system, judgments.queries[place], name, block.texts[row][at])
+        for block in blocks
+        for row, name in enumerate(wanted)
+        for at, (system, place) in enumerate(zip(block.systems, block.places, strict=True))
+    ]
+    return pl.DataFrame(rows, schema=["system", "query", "measure", "text"], orient="row")

@@ -1,0 +1,112 @@
+"""What spoils an evaluation without being an error: ties, gaps, ids that no one knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from endoxa.tables import Opinions, Run
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of a check. `error`: a number made from this would be wrong. `warning`: look at it."""
+
+    state: Literal["error", "warning", "fine"]
+    text: str
+
+
+def judgments(opinions: Opinions, path: str) -> list[Finding]:
+    """Shape of the judgments, topics without anything relevant, grades that may be probabilities."""
+    frame = opinions.frame
+    grades = frame["grade"].drop_nulls()
+    topics = frame["query"].n_unique()
+    per_topic = frame.group_by("query").agg((pl.col("grade") >= 1).sum().alias("relevant"))
+    low, high = grades.min(), grades.max()
+    span = f"grades {low:g} to {high:g}" if len(grades) else "no grades"
+    found = [Finding("fine", f"{path}: {frame.height:,} judgments on {topics:,} topics, {span}")]
+    barren = per_topic.filter(pl.col("relevant") == 0)
+    if barren.height:
+        names = ", ".join(barren["query"].sort().head(5).to_list())
+        found.append(
+            Finding(
+                "warning",
+                f"{path}: {barren.height:,} topics have no item of grade 1 or more ({names}): AP, R and nDCG may be undefined there",
+            )
+        )
+    unjudged = frame.filter(pl.col("grade") < 0).height
+    if unjudged:
+        found.append(Finding("warning", f"{path}: {unjudged:,} negative grades; they mean pooled but not judged"))
+    fractions = grades.filter(grades != grades.floor()).len()
+    if fractions:
+        found.append(
+            Finding(
+                "warning",
+                f"{path}: {fractions:,} grades are fractions; they are kept as grades, and only those of 1 or more are relevant unless -l says less",
+            )
+        )
+    if len(opinions.sources) > 1:
+        found.append(Finding("fine", f"{path}: {len(opinions.sources)} assessors: {', '.join(opinions.sources[:8])}"))
+    return found
+
+
+def run(run: Run, path: str, opinions: Opinions | None) -> list[Finding]:
+    """Shape of a run, ties, and how it fits the judgments."""
+    found: list[Finding] = []
+    for system in run.systems:
+        frame = run.frame.filter(pl.col("system") == system)
+        sizes = frame.group_by("query").len()["len"]
+        found.append(
+            Finding(
+                "fine",
+                f"{path}: {system}: {frame.height:,} items for {len(sizes):,} topics, {sizes.min()} to {sizes.max()} each",
+            )
+        )
+        tied = frame.filter(pl.len().over("query", "block") > 1).height
+        if tied:
+            state: Literal["warning", "fine"] = "warning" if tied > 0.05 * frame.height else "fine"
+            found.append(
+                Finding(
+                    state,
+                    f"{path}: {tied / frame.height:.1%} of the items have tied scores; --ties average or range shows what hangs on their order",
+                )
+            )
+        infinite = frame.filter(pl.col("score").is_infinite()).height
+        if infinite:
+            found.append(Finding("warning", f"{path}: {infinite:,} scores are infinite"))
+        if opinions is not None:
+            found += _fit(frame, path, opinions)
+    return found
+
+
+def _fit(frame: pl.DataFrame, path: str, opinions: Opinions) -> list[Finding]:
+    found: list[Finding] = []
+    topics = opinions.frame.select("query").unique()
+    lacking = topics.join(frame, on="query", how="anti")
+    unknown = frame.select("query").unique().join(topics, on="query", how="anti")
+    if lacking.height == topics.height:
+        return [Finding("error", f"{path}: no topic is judged; do run and judgments belong together?")]
+    if lacking.height:
+        names = ", ".join(lacking["query"].sort().head(5).to_list())
+        found.append(Finding("warning", f"{path}: lacks {lacking.height:,} judged topics ({names})"))
+    if unknown.height:
+        names = ", ".join(unknown["query"].sort().head(5).to_list())
+        found.append(
+            Finding("warning", f"{path}: {unknown.height:,} topics have no judgments ({names}); they are ignored")
+        )
+    pairs = opinions.frame.filter(pl.col("grade") >= 0).select("query", "item").unique()
+    for depth in (10, None):
+        top = frame.join(topics, on="query", how="semi")
+        top = top if depth is None else top.filter(pl.col("rank") <= depth)
+        share = top.join(pairs, on=["query", "item"], how="semi").height / max(top.height, 1)
+        state: Literal["warning", "fine"] = "warning" if depth == 10 and share < 0.9 else "fine"
+        where = "all retrieved items" if depth is None else f"the first {depth}"
+        found.append(Finding(state, f"{path}: {share:.1%} of {where} are judged"))
+    known = set(opinions.frame["item"].unique().to_list())
+    if known.isdisjoint(frame["item"].unique().to_list()):
+        found.append(
+            Finding("error", f"{path}: no item id occurs in the judgments; are the ids of another collection?")
+        )
+    return found

@@ -1,0 +1,98 @@
+"""How numbers and names are written in every report: one place, so that page, table and figure agree."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+
+import polars as pl
+
+DASH = "–"
+MINUS = "−"
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
+
+
+def number(value: float | None, decimals: int = 4, minus: str = MINUS) -> str:
+    """`0.3120`; a dash for null and NaN; never `-0.0000`."""
+    if value is None or math.isnan(value):
+        return DASH
+    if math.isinf(value):
+        return "∞" if value > 0 else f"{minus}∞"
+    text = f"{abs(value):.{decimals}f}"
+    return minus + text if value < 0 and float(text) else text
+
+
+def signed(value: float | None, decimals: int = 4) -> str:
+    """A difference with its sign: `+0.0310`, `−0.0310`, `0.0000`."""
+    text = number(value, decimals)
+    return f"+{text}" if value is not None and value > 0 and text.strip("0.") else text
+
+
+def probability(p: float | None) -> str:
+    """`p = 0.004`, `p < 0.001`; three decimals are all that a resampling test supports."""
+    if p is None or math.isnan(p):
+        return "p unknown"
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def share(part: float, whole: float) -> str:
+    """`3.2 %`; a dash where there is nothing to take a share of. A small share never prints as none."""
+    if not whole or math.isnan(whole) or math.isnan(part):
+        return DASH
+    percent = 100 * part / whole
+    return "< 0.1 %" if 0 < percent < 0.05 else f"{percent:.1f} %"
+
+
+def size(count: int) -> str:
+    """A file size: `812 B`, `1.4 kB`, `23.0 MB`."""
+    amount = float(count)
+    for unit in ("B", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"
+
+
+def counts(summary: pl.DataFrame) -> frozenset[str]:
+    """Measures that count things (NumRet, NumRel): whole numbers without an interval, and some above 1."""
+    whole = (pl.col("value") == pl.col("value").round()).all()
+    bare = pl.col("lo").is_null().all() & pl.col("hi").is_null().all()
+    large = (pl.col("value").max() > 1) | pl.col("measure").first().str.to_lowercase().str.starts_with("num")
+    groups = summary.group_by("measure").agg((whole & bare & large).fill_null(value=False).alias("count"))
+    return frozenset(groups.filter("count")["measure"].to_list())
+
+
+def clean(text: str) -> str:
+    """The text on one line, without the characters that break XML or turn the direction of writing."""
+    return CONTROL.sub(" ", text)
+
+
+def width(text: str) -> float:
+    """Width in em, generously: a wide East Asian letter takes 1, any other 0.62 (DejaVu Sans, the widest in use)."""
+    return sum(1.0 if unicodedata.east_asian_width(letter) in "WF" else 0.62 for letter in text)
+
+
+def shortened(names: Sequence[str], limit: int) -> list[str]:
+    """Names cut in the middle to at most `limit` letters, still told apart.
+
+    Runs of one family differ at the end (`bm25-k1-0.9`, `bm25-k1-1.2`), so that the end is kept. Names that
+    become equal get a number.
+    """
+    short = [_cut(clean(name), limit) for name in names]
+    seen: dict[str, int] = {}
+    result = []
+    for name, label in zip(names, short, strict=True):
+        seen[label] = seen.get(label, 0) + 1
+        mark = f" ({seen[label]})"
+        twice = seen[label] > 1
+        result.append(_cut(clean(name), max(limit - len(mark), 3)) + mark if twice else label)
+    return result
+
+
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    tail = (limit - 1) * 2 // 5
+    return f"{text[: limit - 1 - tail]}…{text[len(text) - tail :]}"

@@ -1,0 +1,283 @@
+"""Tables as text: Markdown, LaTeX, tab-separated, JSON lines."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Collection, Sequence
+from typing import Any, Literal
+
+import polars as pl
+
+from endoxa.errors import TextError, did_you_mean
+from endoxa.reports.findings import best_values
+from endoxa.reports.labels import DASH, clean, counts, number
+
+Style = Literal["markdown", "latex", "tsv", "jsonl"]
+
+MARKDOWN = str.maketrans(
+    {letter: f"\\{letter}" for letter in "\\`*_{}[]|~$#"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+)
+LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': "{''}",
+        "`": r"\textasciigrave{}",
+        "[": "{[}",  # after \\ a bare bracket would be read as a length, a bare star as \\*
+        "*": "{*}",
+        "–": "--",
+        "—": "---",
+        "…": r"\ldots{}",
+        "−": "$-$",
+        "×": r"$\times$",
+        "±": r"$\pm$",
+        "≤": r"$\le$",
+        "≥": r"$\ge$",
+        "→": r"$\to$",
+        "∞": r"$\infty$",
+    }
+)
+# What pdfLaTeX sets with its stock fonts; anything else needs an engine that reads Unicode.
+LATIN = re.compile(r"[\x00-\u017f\u2010-\u2026−×±≤≥→∞]*")
+
+
+def render(
+    frame: pl.DataFrame,
+    style: Style,
+    *,
+    caption: str | None = None,
+    label: str | None = None,
+    decimals: int = 4,
+) -> str:
+    r"""Any frame as text, ending in a newline.
+
+    Markdown and LaTeX are for readers: `decimals` decimals, a dash for NaN and null; a number too small for
+    that is written 3.1e-05. TSV and JSON lines are for programs: full precision, NaN is `nan` or null. In
+    TSV a tab, newline or backslash inside a text is written \t, \n, \\. `label` is for \ref in LaTeX.
+    """
+    if style == "jsonl":
+        return _jsonl(frame.to_dicts())
+    if style == "tsv":
+        rows = [[_plain(value) for value in row] for row in frame.iter_rows()]
+        return _tsv(frame.columns, rows)
+    right = [dtype.is_numeric() for dtype in frame.dtypes]
+    escape = _escape(style)
+    cells = [[_cell(value, decimals, escape) for value in row] for row in frame.iter_rows()]
+    head = [escape(name) for name in frame.columns]
+    return _table(style, head, cells, right, caption=caption, label=label)
+
+
+def summary_table(
+    summary: pl.DataFrame,
+    style: Style,
+    *,
+    caption: str | None = None,
+    label: str | None = None,
+    lower: Collection[str] = (),
+    intervals: bool = True,
+) -> str:
+    """Systems by measures, `value [lo, hi]` in each cell, the best of each measure bold.
+
+    Systems and measures stand in the order of the summary. `lower` names measures of which small values are
+    better. Counts are whole numbers and have no best. A cell without a value is a dash; a note says how many
+    queries are undefined. JSON lines give one object per system with full precision.
+    """
+    systems = summary["system"].unique(maintain_order=True).to_list()
+    measures = summary["measure"].unique(maintain_order=True).to_list()
+    rows = {(row["system"], row["measure"]): row for row in summary.iter_rows(named=True)}
+    if style == "jsonl":
+        return _jsonl(
+            [
+                {"system": system}
+                | {
+                    measure: {key: rows[system, measure][key] for key in ("value", "lo", "hi", "queries", "undefined")}
+                    for measure in measures
+                    if (system, measure) in rows
+                }
+                for system in systems
+            ]
+        )
+    whole = counts(summary)
+    best = best_values(summary, lower, whole)
+    escape = _escape(style)
+    cells = []
+    for system in systems:
+        line = [escape(system)]
+        for measure in measures:
+            row = rows.get((system, measure), {"value": None, "lo": None, "hi": None})
+            decimals = 0 if measure in whole else 4
+            value = _shown(row["value"], decimals, escape)
+            if measure in best and row["value"] is not None and round(row["value"], 4) == best[measure]:
+                value = _bold(value, style)
+            if intervals and row["lo"] is not None and not math.isnan(row["lo"]):
+                value += _bracket(_shown(row["lo"], decimals, escape), _shown(row["hi"], decimals, escape), style)
+            line.append(value)
+        cells.append(line)
+    head = [escape("system"), *(escape(measure) for measure in measures)]
+    if style == "tsv":
+        return _tsv_raw([head, *cells])
+    note = undefined_note(summary)
+    right = [False] + [True] * len(measures)
+    return _table(style, head, cells, right, caption=caption, label=label, note=escape(note) if note else None)
+
+
+def undefined_note(summary: pl.DataFrame) -> str | None:
+    """`– no defined value. Undefined (0/0): AP on 3 queries; ERR on 2 to 5 queries, by system.`, or None."""
+    parts = []
+    for (measure,), rows in summary.group_by("measure", maintain_order=True):
+        least, most = (rows["undefined"].fill_null(0).min(), rows["undefined"].fill_null(0).max())
+        if isinstance(least, int) and isinstance(most, int) and most:
+            many = f"{most} quer{'y' if most == 1 else 'ies'}"
+            parts.append(f"{measure} on {many}" if least == most else f"{measure} on {least} to {many}, by system")
+    empty = bool((summary["value"].is_null() | summary["value"].is_nan().fill_null(value=False)).any())
+    dash = f"{DASH} no defined value. " if empty else ""
+    return f"{dash}Undefined (0/0): {'; '.join(parts)}." if parts else dash.strip() or None
+
+
+def _escape(style: Style) -> Any:
+    try:
+        return {"markdown": _markdown, "latex": _latex, "tsv": _plain}[style]
+    except KeyError:
+        known = ("markdown", "latex", "tsv", "jsonl")
+        raise TextError(
+            f"no table style is called {style!r}{did_you_mean(style, known)} (there are: {', '.join(known)})"
+        ) from None
+
+
+def _markdown(text: str) -> str:
+    return clean(text).translate(MARKDOWN)
+
+
+def _latex(text: str) -> str:
+    text = clean(text).replace("--", "-\0-").replace("--", "-\0-")
+    return text.translate(LATEX).replace("\0", "{}")
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+    return str(value)
+
+
+def _cell(value: Any, decimals: int, escape: Any) -> str:
+    if value is None:
+        return str(escape(DASH))
+    if isinstance(value, float):
+        tiny = value and abs(value) < 0.5 * 10**-decimals
+        return str(escape(f"{value:.1e}".replace("-", "−", value < 0) if tiny else number(value, decimals)))
+    return str(escape(str(value)))
+
+
+def _shown(value: float | None, decimals: int, escape: Any) -> str:
+    return str(escape(number(value, decimals, "-" if escape is _plain else "−")))
+
+
+def _bold(text: str, style: Style) -> str:
+    return {"markdown": f"**{text}**", "latex": rf"\textbf{{{text}}}"}.get(style, text)
+
+
+def _bracket(lo: str, hi: str, style: Style) -> str:
+    if style == "latex":
+        return rf" {{\scriptsize [{lo}, {hi}]}}"
+    return f" \\[{lo}, {hi}\\]" if style == "markdown" else f" [{lo}, {hi}]"
+
+
+def _table(
+    style: Style,
+    head: Sequence[str],
+    cells: Sequence[Sequence[str]],
+    right: Sequence[bool],
+    *,
+    caption: str | None,
+    label: str | None,
+    note: str | None = None,
+) -> str:
+    if style == "markdown":
+        return _markdown_table(head, cells, right, caption, note)
+    return _latex_table(head, cells, right, caption, label, note)
+
+
+def _markdown_table(
+    head: Sequence[str], cells: Sequence[Sequence[str]], right: Sequence[bool], caption: str | None, note: str | None
+) -> str:
+    widths = [max(3, *(len(row[i]) for row in [head, *cells])) for i in range(len(head))]
+
+    def line(row: Sequence[str]) -> str:
+        padded = [
+            text.rjust(wide) if number_like else text.ljust(wide)
+            for text, wide, number_like in zip(row, widths, right, strict=True)
+        ]
+        return f"| {' | '.join(padded)} |"
+
+    rule = [
+        "-" * (wide - 1) + ":" if number_like else "-" * wide for wide, number_like in zip(widths, right, strict=True)
+    ]
+    lines = [line(head), f"| {' | '.join(rule)} |", *(line(row) for row in cells)]
+    above = [f"{_markdown(caption)}\n"] if caption else []
+    below = [f"\n{note}"] if note else []
+    return "\n".join([*above, *lines, *below]) + "\n"
+
+
+def _latex_table(
+    head: Sequence[str],
+    cells: Sequence[Sequence[str]],
+    right: Sequence[bool],
+    caption: str | None,
+    label: str | None,
+    note: str | None,
+) -> str:
+    columns = "".join("r" if number_like else "l" for number_like in right)
+    body = [
+        rf"\begin{{tabular}}{{{columns}}}",
+        r"\toprule",
+        " & ".join(head) + r" \\",
+        r"\midrule",
+        *(" & ".join(row) + r" \\" for row in cells),
+        r"\bottomrule",
+        *([rf"\multicolumn{{{len(head)}}}{{l}}{{\footnotesize {note}}} \\"] if note else []),
+        r"\end{tabular}",
+    ]
+    if caption:
+        reference = [rf"\label{{{label}}}"] if label else []
+        opening = [r"\begin{table}[t]", r"\centering", rf"\caption{{{_latex(caption)}}}", *reference]
+        body = [*opening, *body, r"\end{table}"]
+    needs = [r"% needs \usepackage{booktabs}"]
+    if not LATIN.fullmatch("\n".join(body)):
+        needs.append("% holds letters beyond Latin: compile with LuaLaTeX or XeLaTeX and a font that has them")
+    return "\n".join([*needs, *body]) + "\n"
+
+
+def _tsv(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return _tsv_raw([[_plain(name) for name in head], *rows])
+
+
+def _tsv_raw(rows: Sequence[Sequence[str]]) -> str:
+    return "".join("\t".join(row) + "\n" for row in rows)
+
+
+def _jsonl(rows: Sequence[dict[str, Any]]) -> str:
+    return "".join(json.dumps(_finite(row), ensure_ascii=False, default=str) + "\n" for row in rows)
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no NaN and no infinity: both become null."""
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

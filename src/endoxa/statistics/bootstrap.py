@@ -1,0 +1,161 @@
+"""Bootstrap intervals for a mean over queries: one row, or thousands of rows at once.
+
+The last axis is the query, every axis before it broadcasts; NaN is a query without a value and is dropped,
+row by row. The resamples of a row depend on `rng` and on how many values the row has, never on its
+neighbours: a row has the same interval alone and in a batch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from endoxa.errors import TextError, did_you_mean
+from endoxa.tables import Floats, Ints
+
+Method = Literal["bootstrap-t", "percentile"]
+Tails = Literal["symmetric", "equal"]
+
+RESAMPLES = 10_000
+BLOCK = 1 << 21  # numbers held at once by one step of a loop: 16 MB
+TINY = 1e-12  # relative: differences below it are rounding, not data
+
+
+@dataclass(frozen=True)
+class Means:
+    """Mean, standard error (sd/√n, sd with n-1), interval and number of values of every row."""
+
+    mean: Floats
+    se: Floats
+    lo: Floats
+    hi: Floats
+    n: Ints
+
+
+def mean_intervals(
+    values: Floats,
+    *,
+    method: Method = "bootstrap-t",
+    level: float = 0.95,
+    tails: Tails = "symmetric",
+    resamples: int = RESAMPLES,
+    rng: np.random.Generator,
+) -> Means:
+    """Interval for the mean of every row.
+
+    percentile: the middle `level` of the resampled means m*. Short by about √((n-1)/n) and blind to skew:
+    with 50 queries a 95 % interval covers some 94 %, and less the fewer values are not zero.
+
+    bootstrap-t: t* = (m* - m) / se*, se* the resample's own standard error.
+        symmetric   m ± c·se, c the `level` quantile of |t*|
+        equal       [m - t*_hi·se, m - t*_lo·se], as much of t* beyond either end
+    Symmetric is the default because it was measured to be the safer: both cover well on skewed scores, but
+    where two systems differ on few queries the equal-tailed one falls to 75-90 % (tests/…/test_coverage.py).
+
+    A resample without spread (se* = 0) has t* = ±∞, or 0 where m* = m: as an interval it would never, or
+    always, have covered. Where more than 1 - `level` of the resamples are infinite (two values of fifty differ
+    from the rest; three values in all) the end is infinite: this sample does not bound the mean. Ends are not
+    clipped to the range of a measure. A row of equal values has the interval [m, m], which is certain of the
+    sample only; a row with fewer than two values has NaN.
+    Source: Efron & Tibshirani 1993, ch. 12-13; Hall, Annals of Statistics 16 (1988), for symmetric t.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    k = _beyond(level, resamples, method, tails)
+    rows = values.reshape(math.prod(values.shape[:-1]), values.shape[-1])
+    mean, sd, n = moments(rows)
+    lo, hi = np.where(sd == 0, mean, np.nan), np.where(sd == 0, mean, np.nan)
+    seed = int(rng.integers(1 << 62))
+    packed = np.take_along_axis(rows, np.isnan(rows).argsort(axis=1, kind="stable"), axis=1)
+    for size in np.unique(n[sd > 0]).tolist():
+        alike = np.flatnonzero((n == size) & (sd > 0))
+        for block in blocks(len(alike), BLOCK // resamples):
+            at = alike[block]
+            unit = (packed[at, :size] - mean[at, None]) / sd[at, None]
+            pivots = _pivots(unit, method, resamples, np.random.default_rng((seed, size)))
+            below, above = _ends(pivots, k, method, tails, size)
+            lo[at], hi[at] = mean[at] + sd[at] * below, mean[at] + sd[at] * above
+    se = sd / np.sqrt(np.maximum(n, 1))
+    shape = values.shape[:-1]
+    return Means(mean.reshape(shape), se.reshape(shape), lo.reshape(shape), hi.reshape(shape), n.reshape(shape))
+
+
+def moments(rows: Floats) -> tuple[Floats, Floats, Ints]:
+    """Mean, standard deviation (n-1) and number of values of each row of a matrix, NaN dropped.
+
+    The deviation is exactly 0 where the values differ by rounding only, NaN where there are fewer than two.
+    """
+    seen = ~np.isnan(rows)
+    n = seen.sum(axis=1)
+    filled = np.where(seen, rows, 0.0)
+    mean = np.where(n > 0, filled.sum(axis=1) / np.maximum(n, 1), np.nan)
+    centred = np.where(seen, rows - mean[:, None], 0.0)
+    sd = np.sqrt((centred**2).sum(axis=1) / np.maximum(n - 1, 1))
+    sd[sd <= TINY * np.abs(filled).max(axis=1, initial=0)] = 0
+    return mean, np.where(n > 1, sd, np.nan), n
+
+
+def blocks(total: int, size: int) -> Iterator[slice]:
+    """Slices of at most `size` (at least 1) that cover 0..total."""
+    step = max(1, size)
+    return (slice(start, min(start + step, total)) for start in range(0, total, step))
+
+
+def _beyond(level: float, resamples: int, method: Method, tails: Tails) -> int:
+    """How many resamples lie at or beyond an end: (B+1)·α, with α halved where either end has its own."""
+    if not 0 < level < 1:
+        raise TextError(f"level must lie between 0 and 1, not {level}; 0.95 is usual")
+    if method not in get_args(Method):
+        raise TextError(
+            f"intervals are bootstrap-t or percentile, not {method!r}{did_you_mean(method, get_args(Method))}"
+        )
+    if tails not in get_args(Tails):
+        raise TextError(f"tails are symmetric or equal, not {tails!r}{did_you_mean(tails, get_args(Tails))}")
+    share = 1 - level if method == "bootstrap-t" and tails == "symmetric" else (1 - level) / 2
+    k = math.floor((resamples + 1) * share + 1e-9)
+    if k < 1:
+        raise TextError(f"{resamples} resamples are too few for level {level}; take at least {math.ceil(1 / share)}")
+    return k
+
+
+def _ends(pivots: Floats, k: int, method: Method, tails: Tails, n: int) -> tuple[Floats, Floats]:
+    """Lower and upper end of each row, as a distance from its mean in standard deviations."""
+    root = math.sqrt(n)
+    if method == "bootstrap-t" and tails == "symmetric":
+        c = np.partition(np.abs(pivots), -k, axis=1)[:, -k] / root
+        return -c, c
+    ordered = np.partition(pivots, (k - 1, pivots.shape[1] - k), axis=1)
+    first, last = ordered[:, k - 1], ordered[:, -k]
+    return (first, last) if method == "percentile" else (-last / root, -first / root)
+
+
+def _pivots(unit: Floats, method: Method, resamples: int, stream: np.random.Generator) -> Floats:
+    """Resampled means of rows with mean 0 and deviation 1, studentised for bootstrap-t: [row, resample].
+
+    One matrix of counts (how often each query was drawn) serves all rows, so that a resample is a product.
+    """
+    n = unit.shape[1]
+    pivots = np.empty((len(unit), resamples))
+    squares = unit**2
+    for block in blocks(resamples, BLOCK // n):
+        counts = _counts(n, block.stop - block.start, stream).T / n
+        means = unit @ counts
+        if method == "bootstrap-t":
+            variance = (squares @ counts - means**2) * (n / (n - 1))
+            flat = variance < TINY
+            means *= math.sqrt(n)
+            at_mean = flat & (np.abs(means) < 1e-6)
+            means /= np.sqrt(np.where(flat, 1, variance))
+            means[flat] = np.copysign(np.inf, means[flat])
+            means[at_mean] = 0
+        pivots[:, block] = means
+    return pivots
+
+
+def _counts(n: int, size: int, stream: np.random.Generator) -> Floats:
+    """How often each of n queries occurs in each of `size` resamples: [resample, query]."""
+    draws = stream.integers(n, size=(size, n)) + n * np.arange(size)[:, None]
+    return np.bincount(draws.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)

@@ -1,0 +1,291 @@
+"""The front door: read, measure, compare, report, write. Each takes files, frames, dicts or tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from endoxa import __version__
+from endoxa.comparisons import intervals, paired
+from endoxa.errors import EndoxaError, FileError, TableError
+from endoxa.io.provenance import provenance
+from endoxa.io.read import read
+from endoxa.io.runs import map_blocks
+from endoxa.io.sources import Source
+from endoxa.io.write import replacing
+from endoxa.io.write import write as write_table
+from endoxa.measures.curves import curve_measures, curves
+from endoxa.measures.evaluate import measure as measure_tables
+from endoxa.measures.evaluate import prepare, score_block
+from endoxa.measures.explain import definition_line
+from endoxa.measures.gather import Block, gather
+from endoxa.measures.grammar import Measure, parse, parse_all
+from endoxa.policies import CHOICES, Policy
+from endoxa.pools import lint
+from endoxa.pools.lint import Finding
+from endoxa.reports import Report, page
+from endoxa.reports.text import summary_table
+from endoxa.reports.warnings import warnings_of
+from endoxa.tables import Comparison, Opinions, Run, Scores
+
+DEFAULT = ("AP", "nDCG@10", "P@10", "RR", "Bpref", "Judged@10")
+
+POLICY = {*CHOICES, "depth", "shuffles"}
+
+Progress = Callable[[str, int, int], None]
+Wanted = str | Measure | Iterable[str | Measure]
+
+
+def measure(
+    run: Any,
+    judgments: Any,
+    measures: Wanted = DEFAULT,
+    *,
+    level: float | None = None,
+    lenient: bool = False,
+    name_from: str = "tag",
+    progress: Progress | None = None,
+    report: Callable[[Any], None] | None = None,
+    **policy: Any,
+) -> Scores:
+    """Score runs against judgments: one value per system, query and measure.
+
+    `run` is a Run, a dict, a frame, a path or several paths; files are read and scored block by block, so
+    that memory stays bounded. `level` is the least grade that counts as relevant for measures that do not
+    say it themselves. The policy is given by name: ties, missing, unjudged, undefined, compat, assessors, depth.
+
+    >>> scores = measure({"q1": {"a": 2.0, "b": 1.0}}, {"q1": {"b": 1}}, ["RR", "AP"])
+    >>> scores.to_dict()["run"]["q1"]
+    {'RR': 0.5, 'AP': 0.5}
+    """
+    chosen = Policy.like(policy.pop("compat", "none"), **policy)
+    opinions = judgments_of(judgments, chosen, lenient=lenient)
+    wanted = parse_all(measures, level=level)
+    paths = _paths(run)
+    if paths is None:
+        table = run if isinstance(run, Run) else read(run, kind="run", ties=_reading(chosen))
+        return measure_tables(table, opinions, wanted, chosen)
+    return measure_files(
+        paths, opinions, wanted, chosen, lenient=lenient, name_from=name_from, progress=progress, report=report
+    )
+
+
+def judgments_of(judgments: Any, policy: Policy, *, lenient: bool = False) -> Opinions:
+    """Judgments from whatever was given."""
+    if isinstance(judgments, Opinions):
+        return judgments
+    return _expect(read(judgments, kind="qrels", assessors=policy.assessors == "mean", lenient=lenient), Opinions)
+
+
+def _expect(table: Any, kind: type[Any]) -> Any:
+    if not isinstance(table, kind):
+        raise TableError(f"expected {kind.__name__}, got {type(table).__name__}")
+    return table
+
+
+def _reading(policy: Policy) -> Any:
+    return "input" if policy.ties == "input" else "trec"
+
+
+def _paths(run: Any) -> list[str] | None:
+    if isinstance(run, (str, Path)):
+        return [str(run)]
+    if isinstance(run, (list, tuple)) and run and all(isinstance(part, (str, Path)) for part in run):
+        return [str(part) for part in run]
+    return None
+
+
+def measure_files(
+    paths: Sequence[str],
+    opinions: Opinions,
+    measures: Sequence[Measure],
+    policy: Policy,
+    *,
+    lenient: bool = False,
+    name_from: str = "tag",
+    progress: Progress | None = None,
+    report: Callable[[Any], None] | None = None,
+) -> Scores:
+    """Score run files one after the other, each in blocks of whole queries."""
+    panel = prepare(opinions, policy)
+    gathered: dict[str, list[Block]] = {source: [] for source in panel}
+    systems: list[str] = []
+
+    def kernel(block: Run) -> dict[str, Block]:
+        return {source: score_block(block, judgments, measures, policy) for source, judgments in panel.items()}
+
+    for path in paths:
+        scored = map_blocks(
+            path,
+            kernel,
+            name_from="file" if name_from == "file" else "tag",
+            ties=_reading(policy),
+            lenient=lenient,
+            progress=None if progress is None else lambda done, whole, path=path: progress(path, done, whole),
+            report=report,
+        )
+        names = list(dict.fromkeys(name for made in scored for name in next(iter(made.values())).coverage["system"]))
+        renamed = _distinct(names, systems, path)
+        systems += [renamed[name] for name in names]
+        for made in scored:
+            for source, block in made.items():
+                gathered[source].append(block.renamed(renamed))
+    return gather(panel, list(gathered.values()), measures, policy, systems=systems)
+
+
+def _distinct(names: list[str], taken: list[str], path: str) -> dict[str, str]:
+    """A name for each system that no other file uses: the tag, else the file's name, else its whole path."""
+    stem = Source(Path(path), path).stem
+    renamed = {}
+    for name in names:
+        candidates = [name, stem if len(names) == 1 else f"{stem}:{name}", f"{path}:{name}"]
+        free = [candidate for candidate in candidates if candidate not in taken]
+        if not free:
+            raise FileError(path, "the same file is given twice", "name each run file once")
+        renamed[name] = free[0]
+    return renamed
+
+
+def summarise(scores: Scores, *, seed: int = 0, **how: Any) -> pl.DataFrame:
+    """Mean (sum, geometric mean) of every system and measure with its interval over queries."""
+    aggregate = {name: parse(name).definition.aggregate for name in scores.measures}
+    return intervals.summarise(scores, aggregate=aggregate, rng=np.random.default_rng(seed), **how)
+
+
+def compare(scores: Scores, *, seed: int = 0, **how: Any) -> Comparison:
+    """Differences between systems with intervals and tests; see `endoxa.comparisons.compare`."""
+    if "measures" not in how or how["measures"] is None:
+        means = [name for name in scores.measures if parse(name).definition.aggregate == "mean"]
+        how["measures"] = means or scores.measures
+    return paired.compare(scores, rng=np.random.default_rng(seed), **how)
+
+
+def report(
+    run: Any,
+    judgments: Any,
+    measures: Wanted = DEFAULT,
+    *,
+    title: str = "",
+    baseline: str | None = None,
+    N: int | None = None,
+    seed: int = 0,
+    command: str = "",
+    level: float | None = None,
+    test: str = "randomisation",
+    correction: str = "holm",
+    **settings: Any,
+) -> Report:
+    """Everything a page tells: scores, intervals, curves, comparisons, warnings, and where they come from.
+
+    `write(report(...), "report.html")` writes one self-contained page; `.md` and `.tex` the summary table.
+    N is the size of the collection, for the line of a random ranking.
+    """
+    policy = Policy.like(
+        settings.get("compat", "none"), **{k: v for k, v in settings.items() if k in POLICY and k != "compat"}
+    )
+    opinions = judgments_of(judgments, policy, lenient=bool(settings.get("lenient", False)))
+    wanted = parse_all(measures, level=level)
+    drawn = [m.with_level(level) if level is not None else m for m in curve_measures()]
+    both = measure(run, opinions, [*wanted, *drawn], **settings)
+    names = [str(m) for m in wanted]
+    scores = replace(both, frame=both.frame.filter(pl.col("measure").is_in(names)))
+    curve = curves(both, opinions, rel=1 if level is None else level, N=N)
+    summary = summarise(scores, seed=seed)
+    several = len(scores.systems) > 1
+    how: dict[str, Any] = {"baseline": baseline, "test": test, "correction": correction}
+    comparison = compare(scores, seed=seed, **how) if several else None
+    files = [*((path, "judgments") for path in _paths(judgments) or []), *((path, "run") for path in _paths(run) or [])]
+    return Report(
+        title=title or _title(scores),
+        scores=scores,
+        summary=summary,
+        comparison=comparison,
+        curves=curve,
+        warnings=tuple(warnings_of(scores, curve)),
+        definitions={name: definition_line(name) for name in scores.measures},
+        provenance={
+            "Endoxa": __version__,
+            "Command": command,
+            "Seed": str(seed),
+        },
+        baseline=baseline,
+        notes=comparison.notes if comparison is not None else (),
+        files=tuple(provenance(path, kind) for path, kind in files if path != "-"),
+        lower=tuple(name for name in scores.measures if parse(name).definition.lower),
+    )
+
+
+def _title(scores: Scores) -> str:
+    systems = len(scores.systems)
+    return f"{systems} systems on {len(scores.queries)} queries" if systems > 1 else f"{scores.systems[0]} evaluated"
+
+
+def write(table: Any, path: str | Path, **how: Any) -> None:
+    """Write a table or a report; the suffix of the path says how: .html, .md, .tex, .csv, .jsonl, .parquet, .run …"""
+    if not isinstance(table, Report):
+        write_table(table, path, **how)
+        return
+    suffix = Path(path).suffix.lower()
+    if suffix in {".html", ".htm"}:
+        text = page(table)
+    elif suffix in {".md", ".tex"}:
+        text = summary_table(table.summary, "markdown" if suffix == ".md" else "latex", lower=table.lower)
+    else:
+        raise FileError(
+            str(path), f"a report is not written as {suffix or 'a file without a suffix'}", "use .html, .md or .tex"
+        )
+    with replacing(Path(path)) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def write_figures(made: Report, directory: str | Path) -> list[Path]:
+    """Every figure of the report as SVG and PNG; the paths written."""
+    from endoxa.reports import figures
+    from endoxa.reports.findings import rival
+
+    target = Path(directory)
+    target.mkdir(parents=True, exist_ok=True)
+    first = made.scores.measures[0]
+    drawn = {f"intervals-{_file_name(first)}": figures.intervals(made.summary, first, lower=first in made.lower)}
+    if made.curves is not None:
+        drawn["precision-recall"] = figures.curves(made.curves)
+    two = rival(made, first)
+    if two is not None:
+        drawn[f"differences-{_file_name(first)}"] = figures.differences(made.scores, *two, first)
+    if made.comparison is not None:
+        drawn[f"pairs-{_file_name(first)}"] = figures.pairs(made.comparison, first)
+    written = []
+    for name, figure in drawn.items():
+        for suffix, data in ((".svg", figures.to_svg(figure).encode()), (".png", figures.to_png(figure))):
+            path = target / (name + suffix)
+            with replacing(path) as part:
+                part.write_bytes(data)
+            written.append(path)
+    return written
+
+
+def _file_name(measure: str) -> str:
+    return "".join(sign if sign.isalnum() else "-" for sign in measure).strip("-")
+
+
+def check(runs: Sequence[str], qrels: str | None, *, assessors: bool = False) -> list[Finding]:
+    """What is wrong, or worth a look, in files of judgments and runs."""
+    findings: list[Finding] = []
+    opinions = None
+    if qrels is not None:
+        try:
+            opinions = _expect(read(qrels, kind="qrels", assessors=assessors), Opinions)
+            findings += lint.judgments(opinions, qrels)
+        except EndoxaError as error:
+            findings.append(Finding("error", str(error)))
+    for path in runs:
+        try:
+            findings += lint.run(_expect(read(path, kind="run"), Run), path, opinions)
+        except EndoxaError as error:
+            findings.append(Finding("error", str(error)))
+    return findings

@@ -1,0 +1,116 @@
+"""summarise(): one number per system and measure."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+
+from endoxa.comparisons import summarise
+from endoxa.errors import TextError
+from endoxa.policies import Policy
+from endoxa.statistics.bootstrap import mean_intervals
+from endoxa.tables import Scores
+
+NAN = float("nan")
+
+
+def rng(seed=7):
+    return np.random.default_rng(seed)
+
+
+def scores(**measures):
+    """Scores from measure={system: [value of q0, q1, …]}; None leaves the row out."""
+    rows = [
+        (system, f"q{place:02}", measure, value)
+        for measure, systems in measures.items()
+        for system, values in systems.items()
+        for place, value in enumerate(values)
+        if value is not None
+    ]
+    frame = pl.DataFrame(rows, schema=["system", "query", "measure", "value"], orient="row")
+    systems = list(dict.fromkeys(system for given in measures.values() for system in given))
+    return Scores(frame.cast({"value": pl.Float64}), Policy(), pl.DataFrame({"system": systems}))
+
+
+def one(table, **settings):
+    return summarise(table, rng=rng(), resamples=500, **settings).row(0, named=True)
+
+
+def test_rows_go_by_system_then_measure_as_given():
+    made = summarise(
+        scores(RR={"b": [0.1, 0.2], "a": [1, 0.5]}, AP={"b": [0.3, 0.4], "a": [0.2, 0.1]}), rng=rng(), resamples=99
+    )
+    assert made.columns == ["system", "measure", "value", "lo", "hi", "se", "queries", "undefined"]
+    assert made.select("system", "measure").rows() == [("b", "RR"), ("b", "AP"), ("a", "RR"), ("a", "AP")]
+    assert made["value"].to_list() == pytest.approx([0.15, 0.35, 0.75, 0.15])
+
+
+@pytest.mark.parametrize("method", ["bootstrap-t", "percentile"])
+def test_mean_with_its_interval(method):
+    values = rng(1).beta(1, 2, 50)
+    row = summarise(scores(AP={"a": values}), method=method, level=0.9, resamples=20_000, rng=rng()).row(0, named=True)
+    made = mean_intervals(values, method=method, level=0.9, resamples=20_000, rng=rng(3))
+    assert row["value"] == pytest.approx(values.mean())
+    assert row["se"] == pytest.approx(values.std(ddof=1) / math.sqrt(50))
+    assert (row["lo"], row["hi"]) == pytest.approx((float(made.lo), float(made.hi)), abs=0.003)
+
+
+def test_an_undefined_query_is_counted_not_averaged():
+    row = one(scores(AP={"a": [0.2, NAN, 0.4, 0.6], "b": [0.1, 0.1, 0.1, 0.1]}))
+    assert row["value"] == pytest.approx(0.4)
+    assert (row["queries"], row["undefined"]) == (3, 1)
+
+
+def test_a_query_never_scored_is_neither():
+    row = one(scores(AP={"a": [0.2, None, 0.4, NAN], "b": [0.1, 0.1, 0.1, 0.1]}))
+    assert (row["value"], row["queries"], row["undefined"]) == (pytest.approx(0.3), 2, 1)
+
+
+@pytest.mark.parametrize("way", ["mean", "geometric"])
+def test_nothing_defined_is_nan(way):
+    row = one(scores(AP={"a": [NAN, NAN], "b": [0.2, 0.1]}), aggregate={"AP": way})
+    assert all(math.isnan(row[name]) for name in ("value", "lo", "hi", "se"))
+    assert (row["queries"], row["undefined"]) == (0, 2)
+
+
+def test_a_sum_has_no_interval():
+    row = one(scores(num_rel={"a": [3, 5, 0], "b": [1, 1, 1]}), aggregate={"num_rel": "sum"})
+    assert row["value"] == pytest.approx(8)
+    assert row["lo"] is row["hi"] is row["se"] is None
+    assert row["queries"] == 3
+
+
+def test_geometric_mean_is_trec_evals():
+    values = [0.5, 0.25, 0.0, 1.0, 0.125, 0.7]
+    row = one(scores(gm_map={"a": values}), aggregate={"gm_map": "geometric"})
+    assert row["value"] == pytest.approx(math.exp(sum(math.log(max(v, 1e-5)) for v in values) / 6))
+    assert 0 < row["lo"] < row["value"] < row["hi"]
+
+
+def test_geometric_interval_is_the_mean_of_logs_exponentiated():
+    values = rng(1).uniform(0.05, 1, 40)
+    row = one(scores(gm_map={"a": values}), aggregate={"gm_map": "geometric"})
+    logs = one(scores(gm_map={"a": np.log(values)}))
+    assert (row["lo"], row["hi"]) == pytest.approx((math.exp(logs["lo"]), math.exp(logs["hi"])))
+    assert row["se"] == pytest.approx(row["value"] * logs["se"])
+
+
+def test_an_unbounded_geometric_mean_stays_unbounded():
+    row = one(scores(gm_map={"a": [0.5] * 20 + [0.0]}), aggregate={"gm_map": "geometric"})
+    assert (row["lo"], row["hi"]) == (0, math.inf)
+
+
+def test_a_row_does_not_depend_on_the_others():
+    values = rng(1).beta(1, 2, (4, 30))
+    whole = summarise(
+        scores(RR={"x": values[0], "y": values[1]}, AP={"x": values[2], "y": values[3]}), rng=rng(), resamples=500
+    )
+    assert whole.row(3)[2:] == pytest.approx(
+        summarise(scores(AP={"y": values[3]}), rng=rng(), resamples=500).row(0)[2:]
+    )
+
+
+def test_an_unknown_way_is_refused():
+    with pytest.raises(TextError, match="AP is joined by one of mean, sum, geometric, not 'geometrical'; did you mean"):
+        one(scores(AP={"a": [0.1, 0.2]}), aggregate={"AP": "geometrical"})
