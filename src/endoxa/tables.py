@@ -131,11 +131,11 @@ class Run(Table):
         if frame["score"].is_nan().any():
             row = int(frame["score"].is_nan().arg_true()[0])
             raise TableError(f"row {row + 1} of the run: score is NaN; an item without a score has no rank")
-        frame, segment = _grouped(frame)
-        _refuse_duplicates(frame, segment)
-        order, rank, block = _ranked(segment, frame["score"].to_numpy(), frame["item"], ties)
-        if order is not None:
-            frame = frame[order]
+        frame, first = _grouped(frame)
+        _refuse_duplicates(frame, first)
+        order, rank, block = _ranked(first, frame["score"].to_numpy(), frame["item"], ties)
+        if order is not None:  # a list keeps its rows, so only these two columns move
+            frame = frame.with_columns(frame["item"][order], frame["score"][order])
         frame = frame.with_columns(pl.Series("rank", rank, dtype=pl.UInt32), pl.Series("block", block, dtype=pl.UInt32))
         return cls(frame.select("system", "query", "item", "rank", "block", "score"), ties)
 
@@ -153,23 +153,29 @@ class Run(Table):
         return result
 
 
-def _grouped(frame: pl.DataFrame) -> tuple[pl.DataFrame, Ints]:
-    """Rows of one (system, query) side by side, and the number of the list that each row belongs to."""
-    lists = frame.select(pl.struct(pl.col("system").rle_id(), pl.col("query").rle_id()).rle_id()).to_series()
-    heads = frame.filter(lists.is_first_distinct()) if frame.height else frame
-    if heads.select("system", "query").is_duplicated().any():
+def _grouped(frame: pl.DataFrame) -> tuple[pl.DataFrame, Bools]:
+    """Rows of one (system, query) side by side, and which of them begin a list."""
+    first = _changes(frame)
+    if frame.filter(first).select("system", "query").is_duplicated().any():
         frame = frame.sort("system", "query", maintain_order=True)
-        lists = frame.select(pl.struct("system", "query").rle_id()).to_series()
-    return frame, lists.to_numpy().astype(np.int64)
+        first = _changes(frame)
+    return frame, first.to_numpy()
 
 
-def _refuse_duplicates(frame: pl.DataFrame, segment: Ints) -> None:
+def _changes(frame: pl.DataFrame) -> pl.Series:
+    """True where the system or the query is another than in the row before, and in the first row."""
+    query, system = frame["query"], frame["system"]
+    return (query != query.shift(1)).fill_null(True) | (system != system.shift(1)).fill_null(True)
+
+
+def _refuse_duplicates(frame: pl.DataFrame, first: Bools) -> None:
     """An item may stand in a list once. Hashes first; names are compared only where hashes collide."""
-    keys = frame["item"].hash().to_numpy() ^ (segment.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-    hashes = pl.Series(keys)
-    if hashes.n_unique() == frame.height:
+    lists = np.cumsum(first, dtype=np.uint64)
+    keys = frame["item"].hash().to_numpy() ^ (lists * np.uint64(0x9E3779B97F4A7C15))
+    ordered = np.sort(keys)
+    if not (ordered[1:] == ordered[:-1]).any():
         return
-    suspects = frame.filter(hashes.is_duplicated())
+    suspects = frame.filter(pl.Series(keys).is_duplicated())
     twice = suspects.filter(suspects.select("system", "query", "item").is_duplicated())
     if twice.height:
         raise DuplicateItemError(*twice.row(0, named=False)[:3])
@@ -185,20 +191,17 @@ class DuplicateItemError(TableError):
         )
 
 
-def _ranked(segment: Ints, score: Floats, item: pl.Series, ties: Ties) -> tuple[Ints | None, Ints, Ints]:
+def _ranked(first: Bools, score: Floats, item: pl.Series, ties: Ties) -> tuple[Ints | None, Ints, Ints]:
     """Order of the rows (None: as they stand), rank and block of each row in that order.
 
-    Most files come in score order, so rank is position; only runs of equal scores are sorted by id.
+    `first` marks the rows that begin a list. Most files come in score order, so rank is position; only runs
+    of equal scores are sorted by id.
     """
     n = len(score)
     position = np.arange(n)
-    first = np.ones(n, dtype=bool)
-    first[1:] = segment[1:] != segment[:-1]
     order: Ints | None = None
-    falls = first.copy()
-    falls[1:] |= score[1:] <= score[:-1]
-    if not falls.all():
-        order = np.lexsort((-score, segment))
+    if not (first[1:] | (score[1:] <= score[:-1])).all():
+        order = np.lexsort((-score, np.cumsum(first)))
         score = score[order]
     equal = np.zeros(n, dtype=bool)
     equal[1:] = (score[1:] == score[:-1]) & ~first[1:]

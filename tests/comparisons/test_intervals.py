@@ -67,18 +67,20 @@ def test_a_query_never_scored_is_neither():
     assert (row["value"], row["queries"], row["undefined"]) == (pytest.approx(0.3), 2, 1)
 
 
-@pytest.mark.parametrize("way", ["mean", "geometric"])
+@pytest.mark.parametrize("way", ["mean", "geometric", "sum"])
 def test_nothing_defined_is_nan(way):
     row = one(scores(AP={"a": [NAN, NAN], "b": [0.2, 0.1]}), aggregate={"AP": way})
-    assert all(math.isnan(row[name]) for name in ("value", "lo", "hi", "se"))
+    ends = [row[name] for name in ("lo", "hi", "se")]
+    assert math.isnan(row["value"])
+    assert ends == [None] * 3 if way == "sum" else all(math.isnan(end) for end in ends)
     assert (row["queries"], row["undefined"]) == (0, 2)
 
 
 def test_a_sum_has_no_interval():
-    row = one(scores(num_rel={"a": [3, 5, 0], "b": [1, 1, 1]}), aggregate={"num_rel": "sum"})
-    assert row["value"] == pytest.approx(8)
+    row = one(scores(num_rel={"a": [1, NAN] + [0] * 48}), aggregate={"num_rel": "sum"})
+    assert row["value"] == 1  # not 49 · (1/49), which falls short of it
     assert row["lo"] is row["hi"] is row["se"] is None
-    assert row["queries"] == 3
+    assert (row["queries"], row["undefined"]) == (49, 1)
 
 
 def test_geometric_mean_is_trec_evals():

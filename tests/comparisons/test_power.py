@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from endoxa.comparisons import compare
+from endoxa.comparisons import compare, power
 from endoxa.comparisons.power import discriminative_power, queries_needed, swap_rates
 from endoxa.errors import JoinError, TextError
 from endoxa.policies import Policy
-from endoxa.statistics import bootstrap
+from endoxa.statistics.randomisation import tukey, tukey_ranges
 from endoxa.tables import Scores
 
 
@@ -22,7 +22,7 @@ def rng(seed=7):
 
 def scores(values):
     """Scores of s0, s1, … on AP from a matrix [system, query]."""
-    rows = [(f"s{s}", f"q{q}", "AP", float(v)) for (s, q), v in np.ndenumerate(values)]
+    rows = [(f"s{s}", f"q{q:03}", "AP", float(v)) for (s, q), v in np.ndenumerate(values)]
     frame = pl.DataFrame(rows, schema=["system", "query", "measure", "value"], orient="row")
     return Scores(frame, Policy(), pl.DataFrame({"system": [f"s{s}" for s in range(len(values))]}))
 
@@ -77,7 +77,7 @@ def test_swaps_fall_with_size_and_difference():
 
 
 def test_equal_systems_swap_half_the_time(monkeypatch):
-    monkeypatch.setattr(bootstrap, "BLOCK", 100)
+    monkeypatch.setattr(power, "BLOCK", 100)
     values = np.tile(rng(1).random(10), (3, 1))
     assert swap_rates(scores(values), "AP", sizes=[5], splits=50, rng=rng()).by_size["rate"][0] == 0.5
 
@@ -104,6 +104,15 @@ def test_discriminative_power_is_tukeys_share():
     assert ((sure["p_value"] < 0.05) == (sure["difference"].abs() > made.needed)).all()
 
 
+def test_needed_is_the_edge_of_significance():
+    values = rng(1).beta(1, 2, (6, 40)) + np.linspace(0, 0.3, 6)[:, None]
+    made = discriminative_power(scores(values), "AP", resamples=99, rng=rng())
+    ranges = tukey_ranges(values, resamples=99, rng=rng())
+    assert ((ranges > made.needed).sum() + 1) / 100 <= 0.05 < ((ranges >= made.needed).sum() + 1) / 100
+    p = tukey(values, resamples=99, rng=rng())
+    assert made.significant == (p[np.triu_indices(6, 1)] <= 0.05).sum()
+
+
 def test_a_stricter_alpha_needs_a_larger_difference():
     table = scores(rng(1).beta(1, 2, (5, 30)))
     needed = [discriminative_power(table, "AP", alpha=a, resamples=2_000, rng=rng()).needed for a in (0.2, 0.05, 0.01)]
@@ -120,16 +129,16 @@ def test_worked_sample_sizes(delta, sd, n):
 
 
 @pytest.mark.parametrize(
-    ("delta", "sd", "alpha", "power"), [(0.3, 0.2, 0.05, 0.8), (1.0, 0.9, 0.01, 0.95), (0.1, 0.4, 0.1, 0.5)]
+    ("delta", "sd", "alpha", "target"), [(0.3, 0.2, 0.05, 0.8), (1.0, 0.9, 0.01, 0.95), (0.1, 0.4, 0.1, 0.5)]
 )
-def test_sample_size_is_the_first_with_enough_power(delta, sd, alpha, power):
-    def reached(n):
+def test_sample_size_is_the_first_with_enough_power(delta, sd, alpha, target):
+    def attained(n):
         t = stats.t.ppf(1 - alpha / 2, n - 1)
         law = stats.nct(n - 1, delta / sd * math.sqrt(n))
         return law.sf(t) + law.cdf(-t)
 
-    n = queries_needed(delta, sd, alpha=alpha, power=power)
-    assert reached(n) >= power > reached(n - 1)
+    n = queries_needed(delta, sd, alpha=alpha, power=target)
+    assert attained(n) >= target > attained(n - 1)
 
 
 def test_power_is_attained_in_simulation():

@@ -105,7 +105,7 @@ def Success(one: Plain, top: float, k: int, rel: float = 1) -> float:
 
 @oracle
 def Utility(
-    one: Plain, top: float, rel: float = 1, a: float = 1, b: float = -1, c: float = 0, d: float = 0, N: int = 0
+    one: Plain, top: float, *, rel: float = 1, a: float = 1, b: float = -1, c: float = 0, d: float = 0, N: int = 0
 ) -> float:
     hits, relevant, size = found(one, rel), known(one, rel), len(one.ranking)
     left_out = max(N - size - (relevant - hits), 0) if d else 0
@@ -242,7 +242,7 @@ def ERR(one: Plain, top: float, k: int | None = None, max_rel: float | None = No
 
 @oracle
 def RBP(
-    one: Plain, top: float, p: float = 0.8, rel: float | None = None, k: int | None = None,
+    one: Plain, top: float, *, p: float = 0.8, rel: float | None = None, k: int | None = None,
     max_rel: float | None = None, compat: str = "none",
 ) -> float:  # fmt: skip
     full = max_rel or top or 1.0
@@ -268,9 +268,7 @@ def RBPResidual(one: Plain, top: float, p: float = 0.8, k: int | None = None, co
 def nDCGrel(one: Plain, top: float, gains: dict[float, float] | None = None) -> float:
     best = best_list(one, gains=gains)
     values = [worth(grade, gains=gains) for grade in one.ranking]
-    at_items = [
-        dcg_of(values[:place]) / dcg_of(best[:place]) for place, value in enumerate(values, 1) if value > 0
-    ]
+    at_items = [dcg_of(values[:place]) / dcg_of(best[:place]) for place, value in enumerate(values, 1) if value > 0]
     unfound = len(best) - len(at_items)
     at_end = over(dcg_of(values), dcg_of(best))
     return over(sum(at_items) + (unfound * at_end if unfound else 0.0), len(best))
@@ -283,10 +281,8 @@ def Rndcg(one: Plain, top: float, gains: dict[float, float] | None = None, rel: 
         return NAN
     best = best_list(one, gains=gains)
     values = [worth(grade, gains=gains) for grade in one.ranking]
-    shares = []
-    for depth in range(1, len(best) + 1):
-        if depth == len(best) or best[depth] != best[depth - 1]:
-            shares.append(dcg_of(values[:depth]) / dcg_of(best[:depth]))
+    changes = [depth for depth in range(1, len(best) + 1) if best[depth : depth + 1] != best[depth - 1 : depth]]
+    shares = [dcg_of(values[:depth]) / dcg_of(best[:depth]) for depth in changes]
     if best and len(values) > len(best) + 1:
         shares.append(dcg_of(values) / dcg_of(best))
     return over(sum(shares), len(shares))
@@ -556,7 +552,7 @@ def compare_with_trec_eval(
 
 def label_in(expected: dict[str, float], label: str) -> str:
     """pytrec_eval leaves out or rewrites parameters that trec_eval prints."""
-    return label if label in expected else label.split(".")[0].rsplit("_", 1)[0]
+    return label if label in expected else label.split(".", maxsplit=1)[0].rsplit("_", 1)[0]
 
 
 def test_text_measures_are_known() -> None:

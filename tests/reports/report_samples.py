@@ -10,7 +10,7 @@ from endoxa.reports import Report, Source
 from endoxa.tables import Comparison, Scores
 
 FAMILIES = ("bm25", "bm25-rm3", "splade-v3", "dense-e5", "hybrid-rrf", "rerank-mono")
-HOSTILE = '<script>alert("x")</script> & \'q\' $a_b$ 日本語'
+HOSTILE = "<script>alert(\"x\")</script> & 'q' $a_b$ 日本語"
 LONG = "a-very-long-name-" * 12
 
 
@@ -31,8 +31,10 @@ def sample_scores(
         for measure in measures:
             value = np.clip(hard * 0.6 + lift + rng.normal(0, 0.09, queries), 0, 1)
             value[hard < 0.12] = np.nan
-            for query in range(queries):
-                rows.append((system, str(301 + query), measure, float(value[query]), int(np.isnan(value[query]))))
+            rows += [
+                (system, str(301 + query), measure, float(value[query]), int(np.isnan(value[query])))
+                for query in range(queries)
+            ]
     frame = pl.DataFrame(rows, schema=["system", "query", "measure", "value", "undefined"], orient="row")
     frame = frame.with_columns(*(pl.lit(None, pl.Float64).alias(name) for name in ("sd", "lo", "hi")))
     coverage = pl.DataFrame(
@@ -60,8 +62,7 @@ def sample_summary(scores: Scores) -> pl.DataFrame:
             se = float(known.std(ddof=1) / np.sqrt(count)) if count > 1 else None
             low, high = (mean - 1.96 * se, mean + 1.96 * se) if se is not None else (None, None)
             rows.append((system, measure, mean, low, high, se, count, len(line) - count))
-    for system in scores.systems:
-        rows.append((system, "NumRet", 50_000.0, None, None, None, len(scores.queries), 0))
+    rows += [(system, "NumRet", 50_000.0, None, None, None, len(scores.queries), 0) for system in scores.systems]
     schema = {"system": pl.String, "measure": pl.String, "value": pl.Float64, "lo": pl.Float64, "hi": pl.Float64}
     return pl.DataFrame(
         rows, schema={**schema, "se": pl.Float64, "queries": pl.Int64, "undefined": pl.Int64}, orient="row"

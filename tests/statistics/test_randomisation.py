@@ -107,6 +107,10 @@ def test_tukey_is_the_enumeration(monkeypatch):
         assert p[one, two] == pytest.approx(exact, abs=5 * np.sqrt(0.25 / 40_000))
 
 
+def test_tukey_p_is_never_zero():
+    assert tukey(np.array([[1.0] * 40, [0.0] * 40]), resamples=999, rng=rng())[0, 1] == 1 / 1000
+
+
 def test_tukey_of_two_systems_is_the_sign_flip():
     values = rng(1).random((2, 10))
     p = tukey(values, resamples=40_000, rng=rng())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Literal, get_args
 
@@ -9,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from endoxa.errors import TextError, did_you_mean
-from endoxa.statistics.bootstrap import RESAMPLES, Means, Method, mean_intervals
-from endoxa.tables import Scores
+from endoxa.statistics.bootstrap import RESAMPLES, Method, mean_intervals
+from endoxa.tables import Floats, Scores
 
 Aggregate = Literal["mean", "sum", "geometric"]
 
@@ -68,25 +69,23 @@ def summarise(
         .agg((pl.col("value").is_null() | pl.col("value").is_nan()).sum())
         .iter_rows()
     }
-    return pl.DataFrame(
-        [
-            (system, measure, *_joined(ways.get(measure, "mean"), made, (m, s)), undefined.get((system, measure), 0))
-            for s, system in enumerate(scores.systems)
-            for m, measure in enumerate(scores.measures)
-        ],
-        schema=SUMMARY,
-        orient="row",
-    )
+    summary = []
+    for s, system in enumerate(scores.systems):
+        for m, measure in enumerate(scores.measures):
+            n, holes = int(made.n[m, s]), undefined.get((system, measure), 0)
+            ends = tuple(float(part[m, s]) for part in (made.mean, made.lo, made.hi, made.se))
+            joined = _joined(ways.get(measure, "mean"), stacked[m, s], ends)
+            summary.append((system, measure, *joined, n, holes))
+    return pl.DataFrame(summary, schema=SUMMARY, orient="row")
 
 
-def _joined(way: str, made: Means, at: tuple[int, int]) -> tuple[float | None, ...]:
-    """value, lo, hi, se and number of queries of one system on one measure."""
-    value, lo, hi, se = (float(part[at]) for part in (made.mean, made.lo, made.hi, made.se))
-    n = int(made.n[at])
-    if way == "sum":
-        return value * n, None, None, None, n
+def _joined(way: str, values: Floats, ends: tuple[float, ...]) -> tuple[float | None, ...]:
+    """value, lo, hi and se of one system on one measure, from the mean's."""
+    value, lo, hi, se = ends
+    if way == "sum":  # added up, not n times the mean: a count stays whole
+        return value if math.isnan(value) else float(np.nansum(values)), None, None, None
     if way == "geometric":
         with np.errstate(over="ignore"):  # an end beyond all numbers is infinite
             value, lo, hi = (float(np.exp(end)) for end in (value, lo, hi))
-        return value, lo, hi, value * se, n
-    return value, lo, hi, se, n
+        return value, lo, hi, value * se
+    return ends

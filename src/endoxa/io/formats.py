@@ -11,7 +11,7 @@ from typing import Literal
 
 import polars as pl
 
-from endoxa.errors import FileError, TableError
+from endoxa.errors import FileError
 from endoxa.io.sources import PARQUET, Source, Where, opened
 from endoxa.io.trec import QRELS, RUN, SAMPLED, first_columns, is_number, shortened
 from endoxa.tables import OTHER_NAMES
@@ -27,6 +27,7 @@ COLUMNS: dict[Kind, tuple[str, ...]] = {
     "scores": ("system", "query", "measure", "value"),
     "comparison": ("measure", "system", "baseline", "difference"),
 }
+COLUMN_NAMES = {name for columns in COLUMNS.values() for name in columns}
 REMEDY = "say which it is: --run or --qrels (in Python kind='run' or kind='qrels')"
 
 
@@ -57,7 +58,7 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
         return Look(kind_of(_json_names(line), source.label, wanted), "jsonl")
     for form, separator in (("csv", ","), ("tsv", "\t")):
         names = _header(line, separator)
-        if len(names) > 1 and any(columns <= known(names) for columns in map(set, COLUMNS.values())):
+        if len(names) > 1 and len(known(names) & COLUMN_NAMES) > 1:
             return Look(kind_of(names, source.label, wanted), "csv" if form == "csv" else "tsv")
     return Look(_text_kind(words, source, wanted), "trec")
 
@@ -91,14 +92,15 @@ def _text_kind(words: list[str], source: Source, wanted: Wanted) -> Kind:
         raise FileError(
             source.label, f"begins with {shortened(' '.join(words))}", f"expected a table of {wanted} with a header"
         )
-    if wanted == "run":
-        return "run"
-    if wanted in {"qrels", "sampled", "opinions"}:
-        return "sampled" if wanted == "sampled" or (len(words) == 5 and wanted == "opinions") else "qrels"
+    sampled = len(words) == 5 and is_number(words[2]) and is_number(words[4])
+    if wanted in {"run", "sampled"}:
+        return wanted
+    if wanted in {"qrels", "opinions"}:
+        return "sampled" if sampled else "qrels"
+    if sampled:
+        return "sampled"
     if len(words) == 4 and is_number(words[3]):
         return "qrels"
-    if len(words) == 5 and is_number(words[2]) and is_number(words[4]):
-        return "sampled"
     if len(words) >= 6 and is_number(words[4]):
         return "run"
     forms = "; ".join(f"{form.name}: {form.words}" for form in (RUN, QRELS, SAMPLED))
@@ -133,11 +135,9 @@ def _parquet_columns(source: Source) -> list[str]:
 
 def damaged(source: Source, what: str, error: BaseException) -> FileError:
     """A FileError for data that Polars cannot read."""
-    reason = str(error).strip().split("\n", 1)[0]
-    return FileError(source.label, f"damaged {what} data ({reason[:80]})", "write or copy the file again")
+    return FileError(source.label, f"damaged {what} data ({first_line(error)})", "write or copy the file again")
 
 
-def refused(source: Source, error: TableError, line: int | None = None) -> FileError:
-    """A FileError for a table that `of` does not take."""
-    what, _, remedy = str(error).partition("; ")
-    return FileError(source.label, what, remedy, line)
+def first_line(error: BaseException) -> str:
+    """What Polars says, in short."""
+    return str(error).strip().split("\n", 1)[0][:80]

@@ -10,7 +10,7 @@ from warnings import warn
 import polars as pl
 
 from endoxa.errors import FileError, TableError
-from endoxa.io.formats import COLUMNS, Wanted, known, look
+from endoxa.io.formats import COLUMNS, Wanted, first_line, known, look
 from endoxa.io.opinions import read_qrels
 from endoxa.io.runs import read_run
 from endoxa.io.sources import Source, Where, opened
@@ -204,6 +204,13 @@ def of_frame(
     frame: pl.DataFrame, *, kind: Wanted = "auto", name: str | None = None, ties: Ties = "trec"
 ) -> Run | Opinions:
     """A Run or Opinions from a frame, told apart by the columns."""
+    try:
+        return _of_frame(frame, kind, name, ties)
+    except pl.exceptions.PolarsError as error:  # a column of lists, say
+        raise TableError(f"the columns do not make a table ({first_line(error)})") from None
+
+
+def _of_frame(frame: pl.DataFrame, kind: Wanted, name: str | None, ties: Ties) -> Run | Opinions:
     names = known(frame.columns)
     kinds = [which for which in ("run", "opinions") if set(COLUMNS[which]) <= names]
     asked: str = "opinions" if kind in {"qrels", "sampled"} else kind

@@ -192,6 +192,6 @@ def blocks(run: Run, rows: int = ROWS) -> Iterator[Run]:
     heads = (frame["rank"] == 1).arg_true().to_list()
     start = 0
     for end in [*heads[1:], frame.height]:
-        if end - start >= rows or end == frame.height:
+        if end - start >= rows or start < end == frame.height:
             yield Run(frame[start:end], run.ties)
             start = end

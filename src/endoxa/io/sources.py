@@ -209,7 +209,7 @@ def _cut_file(file: Stream, size: int) -> Iterator[bytes]:
             tail = file.read(window)
             # the window opens in the middle of a line, unless it is the whole piece
             cut = last_query(tail, tail.find(b"\n") + 1 if window < wanted else 0)
-            if cut == 0 and b"\n" in tail[-LONGEST_LINE:]:
+            if cut == 0 and not _endless(tail):
                 wanted, window = (wanted, min(8 * window, wanted)) if window < wanted else (2 * wanted, 2 * wanted)
                 continue
             end = start + wanted - window + (cut or window)
@@ -227,13 +227,18 @@ def _cut_stream(stream: Stream, size: int) -> Iterator[bytes]:
         if first:
             data, first = data.removeprefix(BOM), False
         cut = len(data) if last else last_query(data)
-        if cut == 0 and b"\n" not in data[-LONGEST_LINE:]:
+        if cut == 0 and _endless(data):
             cut = len(data)
         if data[:cut]:
             yield data[:cut]
         if last:
             return
         rest, wanted = data[cut:], size if cut else 2 * wanted
+
+
+def _endless(data: bytes) -> bool:
+    """Whether the last line is longer than a line may be: no use in reading on to find its end."""
+    return len(data) - data.rfind(b"\n") - 1 > LONGEST_LINE
 
 
 def last_query(data: bytes, start: int = 0) -> int:

@@ -12,12 +12,13 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import fields
+from itertools import islice
 from typing import Any
 
 import polars as pl
 
 from endoxa.errors import FileError, TableError, TextError
-from endoxa.io.formats import Format, Kind, damaged
+from endoxa.io.formats import REMEDY, Format, Kind, damaged, first_line
 from endoxa.io.sources import BOM, Source, raw
 from endoxa.io.trec import Report, Skipped, shortened, tell
 from endoxa.policies import Policy, Ties
@@ -81,6 +82,8 @@ def read_table(
         table = _made(source, rows, kind, form, name=name, ties=ties)
     except TableError as error:
         raise _placed(source, rows, form, error) from None
+    except pl.exceptions.PolarsError as error:  # a column of lists, say
+        raise FileError(source.label, f"not a table of {kind} ({first_line(error)})", REMEDY) from None
     tell(skipped, report)
     return table
 
@@ -105,7 +108,7 @@ def _named(rows: pl.DataFrame, kind: Kind) -> pl.DataFrame:
     return rows
 
 
-def _made(source: Source, rows: pl.DataFrame, kind: Kind, form: Format, name: str | None, ties: Ties) -> AnyTable:
+def _made(source: Source, rows: pl.DataFrame, kind: Kind, form: Format, *, name: str | None, ties: Ties) -> AnyTable:
     if kind == "run":
         if name is not None:
             rows = rows.drop("system", strict=False)
@@ -181,12 +184,23 @@ def rows_of(source: Source, form: Format, *, lenient: bool = False) -> tuple[pl.
         if form == "jsonl":
             rows = pl.read_ndjson(data, infer_schema_length=None)
         else:
+            _refuse_twins(source, data, SEPARATORS[form])
             rows = pl.read_csv(data, separator=SEPARATORS[form], infer_schema=False)
     except FAULTS:
         rows = pl.DataFrame()
+    rows = rows.filter(~pl.all_horizontal(pl.all().is_null())) if rows.width else rows  # empty lines
     if rows.is_empty():
         return _line_by_line(source, data, form, lenient)
     return rows, Skipped(source.label)
+
+
+def _refuse_twins(source: Source, data: bytes, separator: str) -> None:
+    """Polars would give the second column of a name another name."""
+    line = data[: data.find(b"\n") if b"\n" in data else len(data)].decode()
+    names = next(csv.reader([line], delimiter=separator), [])
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise FileError(source.label, f"two columns are called {shortened(twice)}", "rename one", 1)
 
 
 def _text(source: Source) -> bytes:
@@ -257,13 +271,13 @@ def _csv_lines(source: Source, data: bytes, separator: str) -> Iterator[tuple[in
             raise FileError(source.label, f"not a table ({error})", "is it text?", reader.line_num) from None
         if row is None:
             return
+        if not any(row):
+            continue
         if names is None:
             names = row
-            if len(set(names)) < len(names):
-                raise FileError(source.label, "two columns bear the same name", "rename one", 1)
         elif len(row) == len(names):
             yield reader.line_num, {name: word or None for name, word in zip(names, row, strict=True)}
-        elif row:
+        else:
             what = f"{len(row)} columns in {shortened(separator.join(row))}"
             line = reader.line_num
             yield line, FileError(source.label, what, f"the header has {len(names)}", line)
@@ -310,5 +324,7 @@ def _placed(source: Source, rows: pl.DataFrame, form: Format, error: TableError)
         row = int(places[1]) if len(places) > 1 else None
     if row is None or form == "parquet":
         return FileError(source.label, what, remedy)
-    lines = [number for number, line in _lines(source, _text(source), form) if isinstance(line, dict)]
-    return FileError(source.label, what[found.end() :] if found else what, remedy, lines[row])
+    number, line = next(islice(_lines(source, _text(source), form), row, None), (None, None))
+    if isinstance(line, FileError):  # a row too short
+        return line
+    return FileError(source.label, what[found.end() :] if found else what, remedy, number)

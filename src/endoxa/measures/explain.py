@@ -57,3 +57,30 @@ def definition_line(text: str) -> str:
     """Meaning and formula of a measure in one line, for glossaries."""
     said = parts(parse_all(text)[0].definition)
     return f"{said['Meaning']} {said['Formula']}"
+
+
+def reference() -> str:
+    """docs/measures.md: every measure, from the registry."""
+    lines = [
+        "# Measures",
+        "",
+        "Made from the registry (`endoxa.measures.explain.reference`); a test keeps it true. `endoxa explain NAME` prints",
+        "the same. A measure reads `Name(setting=value)@k`; trec_eval's names are understood everywhere.",
+        "",
+    ]
+    for definition in REGISTRY.values():
+        said = parts(definition)
+        lines += [f"## {definition.name}", "", said["Meaning"], ""]
+        lines += [f"- **{name}**: {said[name]}" for name in PARTS]
+        settings = [
+            f"`{setting}`" + ("" if default is REQUIRED else f" = `{default!r}`")
+            for setting, default in definition.settings.items()
+        ]
+        if settings:
+            lines.append(f"- **Settings**: {', '.join(settings)}")
+        families = [f"`{family}`" for family, row in FAMILIES.items() if row.name == definition.name]
+        others = [f"`{alias}`" for alias, name in ALIASES.items() if name == definition.name] + families
+        if others:
+            lines.append(f"- **Also**: {', '.join(others)}")
+        lines.append("")
+    return "\n".join(lines)

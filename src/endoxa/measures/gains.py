@@ -76,7 +76,7 @@ def _full_mark(lists: Lists, max_rel: float | None) -> float:
     return top if top > 0 else 1.0
 
 
-@register("ERR", monotone=False)
+@register("ERR")
 def ERR(lists: Lists, *, k: int | None = None, max_rel: float | None = None) -> Floats:
     """Expected reciprocal rank of the item at which a reader is satisfied.
 
@@ -157,7 +157,9 @@ def _ideal_gains(lists: Lists, gains: Mapping[float, float] | None) -> Floats:
 
 def _at(sums: Floats, rank: Ints) -> Floats:
     """Cumulative sums read at ranks; behind the end the last one holds."""
-    return np.take_along_axis(sums, np.minimum(rank, sums.shape[-1] - 1), -1)
+    lead = np.broadcast_shapes(sums.shape[:-1], rank.shape[:-1])
+    place = np.broadcast_to(np.minimum(rank, sums.shape[-1] - 1), (*lead, rank.shape[-1]))
+    return np.take_along_axis(np.broadcast_to(sums, (*lead, sums.shape[-1])), place, -1)
 
 
 def _cumulative(values: Floats) -> Floats:
@@ -187,7 +189,7 @@ def nDCGrel(lists: Lists, *, gains: Mapping[float, float] | None = None) -> Floa
     return ratio(found + (total - counted.sum(-1)) * np.nan_to_num(at_end), total)
 
 
-@register("Rndcg", high=np.inf, monotone=False)
+@register("Rndcg", high=np.inf)
 def Rndcg(lists: Lists, *, gains: Mapping[float, float] | None = None, rel: float = 1) -> Floats:
     """nDCG averaged at the ranks where the ideal list changes its gain.
 
@@ -203,8 +205,8 @@ def Rndcg(lists: Lists, *, gains: Mapping[float, float] | None = None, rel: floa
     worth = gain(lists.grade, "log2", gains) * discount(lists.rank, None)
     after = np.concatenate([best[..., 1:], np.zeros((*best.shape[:-1], 1))], -1)
     changes = (best > 0) & (best != after)
-    by_place = np.zeros((*lists.rank.shape[:-1], size + 1))
-    np.put_along_axis(by_place, np.minimum(lists.rank, size + 1) - 1, worth, -1)
+    by_place = np.zeros((*worth.shape[:-1], size + 1))
+    np.put_along_axis(by_place, np.broadcast_to(np.minimum(lists.rank, size + 1) - 1, worth.shape), worth, -1)
     reached = np.cumsum(by_place[..., :size], -1)
     at_changes = np.where(changes, ratio(reached, best_sums[..., 1:]), 0.0).sum(-1)
     goes_on = (lists.retrieved > (best > 0).sum(-1) + 1) & (best_sums[..., -1] > 0)
@@ -226,7 +228,7 @@ def binG(lists: Lists, *, rel: float = 1) -> Floats:
     return ratio((relevant / np.log2(2.0 + misses)).sum(-1), lists.total(rel))
 
 
-@register("G", high=np.inf)
+@register("G", high=np.inf, monotone=False)
 def G(lists: Lists, *, gains: Mapping[float, float] | None = None) -> Floats:
     """Gain discounted by how far the list has fallen behind the ideal one.
 

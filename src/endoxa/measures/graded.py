@@ -12,6 +12,7 @@ import numpy as np
 from endoxa.errors import TableError, TextError
 from endoxa.measures.lists import Lists, ratio
 from endoxa.measures.registry import register
+from endoxa.measures.sets import unjudged_within
 from endoxa.tables import Floats
 
 
@@ -67,7 +68,7 @@ def C(lists: Lists, *, k: int) -> Floats:
     return counts(lists, k)[2]
 
 
-@register("D", high=np.inf, monotone=False)
+@register("D", high=np.inf)
 def D(lists: Lists, *, k: int, N: int) -> Floats:
     """Irrelevance left out by the first k, in a collection of N items.
 
@@ -80,8 +81,7 @@ def D(lists: Lists, *, k: int, N: int) -> Floats:
 
 def _precision_bounds(lists: Lists, *, k: int) -> tuple[Floats, Floats]:
     a, b, _, _ = counts(lists, k)
-    unjudged = lists.length_at(k) - (lists.judged * lists.within(k)).sum(-1)
-    return ratio(a, a + b), ratio(a + unjudged, a + b)
+    return ratio(a, a + b), ratio(a + unjudged_within(lists, k), a + b)
 
 
 @register("GradedP", additive=True, bounds=_precision_bounds)
@@ -118,7 +118,8 @@ def GradedR(lists: Lists, *, k: int, N: int | None = None) -> Floats:
 
 def _fallout_bounds(lists: Lists, *, k: int, N: int) -> tuple[Floats, Floats]:
     a, b, _, _ = counts(lists, k, N)
-    return ratio(b, b + N - (a + b)), np.where(b > 0, 1.0, np.nan)
+    least = b - unjudged_within(lists, k)  # unjudged items may all be relevant
+    return ratio(least, least + N - (a + b)), np.where(b > 0, 1.0, np.nan)
 
 
 @register("Fallout", bounds=_fallout_bounds, monotone=False, lower=True)

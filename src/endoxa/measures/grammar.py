@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from endoxa.errors import TextError, did_you_mean
 from endoxa.measures import gains, graded, ranked, sets, trec, unjudged  # noqa: F401  (they register themselves)
-from endoxa.measures.lists import Lists
+from endoxa.measures.lists import BEYOND, Lists
 from endoxa.measures.registry import ALIASES, REGISTRY, Definition
 from endoxa.policies import CHOICES
 from endoxa.tables import Floats
@@ -109,8 +110,22 @@ def _definition(name: str, text: str) -> Definition:
     return REGISTRY[name]
 
 
-def _place(text: str, part: str) -> int:
-    return max(text.find(part), 0)
+def _place(text: str, *names: str) -> int:
+    """Where a setting stands in the text: its name before the =, else the cut-off, else the beginning."""
+    for name in names:
+        found = re.search(rf"\b{re.escape(name)}\s*=", text)
+        if found:
+            return found.start()
+    return max(text.find("@"), 0)
+
+
+def _is_number(value: Any) -> bool:
+    """A number that prints and parses back: finite, and no truth value."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300
+
+
+def _is_whole(value: Any, least: int, beyond: int) -> bool:
+    return _is_number(value) and least <= value < beyond and value == int(value)
 
 
 def _checked(definition: Definition, setting: str, value: Any, text: str) -> Any:
@@ -119,27 +134,28 @@ def _checked(definition: Definition, setting: str, value: Any, text: str) -> Any
     def refuse(expected: str) -> TextError:
         return TextError(f"{definition.name}: {setting} must be {expected}, not {value!r}", text, _place(text, setting))
 
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    number = _is_number(value)
     if setting == "k":
-        if not number or value != int(value) or value < 1:
-            raise TextError(f"a cut-off is a whole number from 1 on, not {value!r}", text, _place(text, "@"))
+        if not _is_whole(value, 1, BEYOND):
+            raise TextError(f"a cut-off is a whole number from 1 on, not {value!r}", text, _place(text, "k", "cutoff"))
         return int(value)
     if setting == "N":
-        if not number or value != int(value) or value < 0:
+        if not _is_whole(value, 0, 2**53):
             raise refuse("a whole number")
         return int(value)
     if setting == "recall" and not (number and 0 <= value <= 1):
-        raise TextError(f"a level of recall lies between 0 and 1, not at {value!r}", text, _place(text, "@"))
+        raise TextError(f"a level of recall lies between 0 and 1, not at {value!r}", text, _place(text, "recall"))
     if setting == "p" and not (number and 0 < value < 1):
         raise refuse("a probability between 0 and 1")
     if setting in {"beta", "mult"} and not (number and value > 0):
         raise refuse("a number above 0")
     if setting == "gains":
-        if not isinstance(value, dict) or not value:
+        if not isinstance(value, dict) or not value or not all(map(_is_number, [*value, *value.values()])):
             raise refuse("like {1: 3.5, 2: 9}")
         return tuple(sorted((float(level), float(gain)) for level, gain in value.items()))
     if setting == "recalls":
-        if not isinstance(value, (list, tuple)) or not value or not all(0 <= level <= 1 for level in value):
+        several = isinstance(value, (list, tuple)) and len(value) > 0
+        if not several or not all(_is_number(level) and 0 <= level <= 1 for level in value):
             raise refuse("like (0.2, 0.5, 0.8)")
         return tuple(float(level) for level in value)
     words = {"dcg": ("log2", "exp-log2"), "norm": ("R", "min"), "compat": CHOICES["compat"]}
@@ -159,7 +175,7 @@ def _checked(definition: Definition, setting: str, value: Any, text: str) -> Any
 def _parse_own(text: str) -> Measure:
     try:
         node = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         at = (getattr(error, "offset", None) or 1) - 1
         raise TextError(
             f"a measure reads Name(setting=value)@k, like nDCG@10 or P(rel=2)@5; this does not: {text}",
@@ -169,23 +185,32 @@ def _parse_own(text: str) -> Measure:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
         cutoff = _value(node.right, text)
         node = node.left
-    settings: dict[str, Any] = {}
+    keywords: list[ast.keyword] = []
     if isinstance(node, ast.Call):
         if node.args:
-            raise TextError("settings are named, like rel=2", text, node.args[0].col_offset)
-        for keyword in node.keywords:
-            settings[keyword.arg or "**"] = _value(keyword.value, text)
-        node = node.func
+            raise TextError("settings are named, like rel=2", text, _at(node.args[0], text))
+        keywords, node = node.keywords, node.func
     if not isinstance(node, ast.Name):
-        raise TextError("a measure reads Name(setting=value)@k, like nDCG@10 or P(rel=2)@5", text, node.col_offset)
+        raise TextError("a measure reads Name(setting=value)@k, like nDCG@10 or P(rel=2)@5", text, _at(node, text))
     definition = _definition(node.id, text)
-    if "cutoff" in settings and definition.cutoff:
-        settings[definition.cutoff] = settings.pop("cutoff")
+    settings: dict[str, Any] = {}
+    for keyword in keywords:
+        name = definition.cutoff if keyword.arg == "cutoff" and definition.cutoff else keyword.arg or "**"
+        if name in settings:
+            raise TextError(f"{definition.name}: {name} is given twice", text, _at(keyword, text))
+        settings[name] = _value(keyword.value, text)
     if cutoff is not None:
         if definition.cutoff is None:
             raise TextError(f"{definition.name} has no cut-off", text, text.find("@"))
+        if definition.cutoff in settings:
+            raise TextError(f"{definition.name}: {definition.cutoff} is given twice", text, text.find("@"))
         settings[definition.cutoff] = cutoff
     return make(node.id, settings, text)
+
+
+def _at(node: ast.expr | ast.keyword, text: str) -> int:
+    """Where a part stands in the text, in letters; Python counts bytes."""
+    return len(text.encode()[: node.col_offset].decode(errors="ignore"))
 
 
 def _value(node: ast.expr, text: str) -> Any:
@@ -193,7 +218,7 @@ def _value(node: ast.expr, text: str) -> Any:
         return ast.literal_eval(node)
     except (ValueError, TypeError, MemoryError, RecursionError):
         raise TextError(
-            "a setting is a number, a word in quotes, True, False or a dict", text, node.col_offset
+            "a setting is a number, a word in quotes, True, False or a dict", text, _at(node, text)
         ) from None
 
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -37,10 +38,14 @@ class Family:
 
 
 def _set_f(values: list[float]) -> dict[str, Any]:
+    if len(values) != 1 or values[0] <= 0:
+        raise ValueError("set_F takes one number above 0, the square of beta")
     return {"beta": math.sqrt(values[0])}
 
 
 def _utility(values: list[float]) -> dict[str, Any]:
+    if len(values) > 4:
+        raise ValueError("utility takes at most four numbers, like 1,-1,0,0")
     return dict(zip("abcd", values, strict=False))
 
 
@@ -146,7 +151,10 @@ def _members(family: str, parameters: str, text: str) -> list[Named]:
         return [(f"{family}_{parameters}", row.name, fixed | _pairs(parameters, text, len(family) + 1))]
     values = _numbers(parameters, text, len(family) + 1)
     if row.kind == "numbers" and row.numbers is not None:
-        return [(f"{family}_{parameters}", row.name, fixed | row.numbers(values))]
+        try:
+            return [(f"{family}_{parameters}", row.name, fixed | row.numbers(values))]
+        except ValueError as error:
+            raise TextError(str(error), text, len(family) + 1) from None
     if row.kind == "cutoffs":
         whole = sorted({int(value) for value in values})  # trec_eval reads 23.4 as 23
         return [(_label(family, value), row.name, fixed | {"k": value}) for value in whole]
@@ -159,9 +167,16 @@ def _label(family: str, value: float) -> str:
     return family if family == "relstring" and value == 10 else f"{family}_{int(value)}"
 
 
+def _number(text: str) -> float:
+    """A finite decimal number; Python's own `1_0`, `nan` and `inf` are none."""
+    if not re.fullmatch(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]{1,2})?\s*", text, re.IGNORECASE):
+        raise ValueError(text)
+    return float(text)
+
+
 def _numbers(parameters: str, text: str, at: int) -> list[float]:
     try:
-        return [float(part) for part in parameters.split(",")]
+        return [_number(part) for part in parameters.split(",")]
     except ValueError:
         raise TextError(f"{parameters!r} is not a list of numbers like 5,10,20", text, at) from None
 
@@ -174,9 +189,9 @@ def _pairs(parameters: str, text: str, at: int) -> dict[str, Any]:
         level, _, value = part.partition("=")
         try:
             if level.isidentifier():
-                settings[level] = float(value)
+                settings[level] = _number(value)
             else:
-                gains[float(level)] = float(value)
+                gains[_number(level)] = _number(value)
         except ValueError:
             raise TextError(f"{part!r} is not a pair like 1=3.5", text, at) from None
     return settings | ({"gains": gains} if gains else {})

@@ -14,7 +14,7 @@ from endoxa.tables import Floats
 EPSILON = 1e-5  # trec_eval's smoothing of inferred precision
 
 
-@register("Bpref", monotone=False)
+@register("Bpref")
 def Bpref(lists: Lists, *, rel: float = 1) -> Floats:
     """Share of judged pairs in the right order; unjudged items are ignored.
 
@@ -32,7 +32,7 @@ def Bpref(lists: Lists, *, rel: float = 1) -> Floats:
     return ratio(np.where(relevant, kept, 0.0).sum(-1), total)
 
 
-@register("GMBpref", aggregate="geometric", monotone=False)
+@register("GMBpref", aggregate="geometric")
 def GMBpref(lists: Lists, *, rel: float = 1) -> Floats:
     """Bpref, averaged over queries geometrically.
 
@@ -81,7 +81,7 @@ def xinfAP(lists: Lists, *, rel: float = 1) -> Floats:
     relevant = lists.relevant(rel)
     size = lists.stratum_size
     estimates, inferred_total = [], []
-    above_precision = np.zeros(lists.rank.shape)
+    above_precision = np.zeros(np.broadcast_shapes(lists.rank.shape, lists.grade.shape))
     pooled = np.cumsum(lists.stratum >= 0, -1) - (lists.stratum >= 0)
     for s in range(size.shape[-1]):
         here = lists.stratum == s
@@ -102,7 +102,7 @@ def xinfAP(lists: Lists, *, rel: float = 1) -> Floats:
     return ratio(np.sum(estimates, axis=0), np.sum(inferred_total, axis=0))
 
 
-@register("Judged", monotone=False)
+@register("Judged")
 def Judged(lists: Lists, *, k: int) -> Floats:
     """Share of the first k that somebody judged.
 
@@ -143,11 +143,12 @@ def relstring(lists: Lists, *, k: int = 10) -> npt.NDArray[np.object_]:
     Misleads: a look at one list, not a measure.
     Source: trec_eval relstring.
     """
-    size = lists.length_at(k)
+    k = min(k, max(int(lists.retrieved.max(initial=0)), 1))
+    size = np.broadcast_to(lists.length_at(k), np.broadcast_shapes(lists.retrieved.shape, lists.grade.shape[:-1]))
     signs = np.where(np.arange(k) < size[..., None], "-", " ").astype("U1")
     spare = np.concatenate([signs, np.full((*signs.shape[:-1], 1), " ")], -1)
     digit = np.where(lists.grade >= 0, np.minimum(np.nan_to_num(lists.grade), 9).astype(int), 0).astype("U1")
     sign = np.where(lists.grade > 9, ">", np.where(lists.grade < 0, ".", digit))
-    np.put_along_axis(spare, np.minimum(lists.rank, k + 1) - 1, sign, -1)
+    np.put_along_axis(spare, np.broadcast_to(np.minimum(lists.rank, k + 1) - 1, sign.shape), sign, -1)
     rows = spare[..., :k].reshape(-1, k)
     return np.array(["".join(row).rstrip(" ") for row in rows], dtype=object).reshape(size.shape)

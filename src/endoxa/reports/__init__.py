@@ -32,8 +32,9 @@ class Report:
 
     `summary` has one row per system and measure: system, measure, value, lo, hi, se, queries, undefined.
     `curves` has system, recall, precision, generality, generality_low, generality_high. The verdict is about
-    the first measure of `scores`. `lower` names the measures of which small values are better. `provenance`
-    is printed as it comes (version, command, seed, …), `files` as a table. `level` is that of all intervals.
+    the first measure of `scores` that is not a mere count. `lower` names the measures of which small values
+    are better. `provenance` is printed as it comes (version, command, seed, …), `files` as a table. `level`
+    is that of all intervals.
     """
 
     title: str

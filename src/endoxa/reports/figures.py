@@ -44,6 +44,7 @@ SERIES: tuple[tuple[str, str, Any], ...] = (
 
 NARROW = 5.0  # inches: below this, the layout for a phone
 SINGLE_BARS = 400  # more queries than this are drawn as one shape: bars would be thinner than a pixel
+MUTE = "mute"  # id of a mark that lies over another, whose hover text should show
 CELLS_WITH_TEXT = 12  # larger matrices show colour and marks only
 
 SETTINGS: dict[str, Any] = {
@@ -96,7 +97,7 @@ def intervals(summary: pl.DataFrame, measure: str, *, width: float = 7.0, lower:
         right = 0.15 if narrow else 1.75
         bottom, top = 0.52, 0.1
         height = len(names) * row + bottom + top
-        figure, axes = _figure(width, height, left, bottom, right, top)
+        figure, axes = _figure(width, height, left=left, bottom=bottom, right=right, top=top)
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)
@@ -117,7 +118,9 @@ def intervals(summary: pl.DataFrame, measure: str, *, width: float = 7.0, lower:
                 axes.axhline(y, color=FAINT, linewidth=0.6, zorder=0.5)
             if not math.isnan(one.value):
                 color, marker = (BLUE, "D") if best else (SLATE, "o")
-                axes.plot([one.lo, one.hi], [y, y], color=color, linewidth=2, solid_capstyle="butt", gid=hint)
+                # An interval without an end (too few queries to bound it) runs to the edge.
+                ends = [max(one.lo, axes.get_xlim()[0]), min(one.hi, axes.get_xlim()[1])]
+                axes.plot(ends, [y, y], color=color, linewidth=2, solid_capstyle="butt", gid=hint)
                 axes.plot(
                     [one.value],
                     [y],
@@ -187,7 +190,7 @@ def curves(curves: pl.DataFrame, *, width: float = 7.0, highlight: Sequence[str]
         right = 0.15 if narrow else _inches([*names, "random ranking: 0.0001"]) + 0.8
         tall = 2.7 if narrow else max(3.6, legend)
         bottom = below + footer + (legend if narrow else 0.0)
-        figure, axes = _figure(width, tall + bottom + top, left, bottom, right, top)
+        figure, axes = _figure(width, tall + bottom + top, left=left, bottom=bottom, right=right, top=top)
         axes.grid(visible=True)
         axes.set_xlim(0, 1)
         precision = curves["precision"].drop_nulls().drop_nans()
@@ -277,7 +280,7 @@ def generality(curves: pl.DataFrame) -> tuple[float, float, float]:
     )
     least, most = columns[0].min(), columns[0].max()
     if isinstance(least, float) and isinstance(most, float):
-        low, high = (min(least, low), max(most, high)) if low == low and high == high else (least, most)
+        low, high = (min(least, low), max(most, high)) if low <= high else (least, most)
     return mean, low, high
 
 
@@ -310,7 +313,7 @@ def differences(scores: Scores, system: str, baseline: str, measure: str, *, wid
         left, right, legend = 0.72, 0.15, 0.7
         bottom = 0.35 + (_inches(names, 9) + 0.1 if ticks else 0.05)
         tall = 2.1 if narrow else 2.8
-        figure, axes = _figure(width, tall + bottom + legend, left, bottom, right, legend)
+        figure, axes = _figure(width, tall + bottom + legend, left=left, bottom=bottom, right=right, top=legend)
         axes.grid(axis="y")
         axes.spines["bottom"].set_visible(False)
         axes.set_xlim(-0.7, max(count, 1) - 0.3)
@@ -340,10 +343,11 @@ def differences(scores: Scores, system: str, baseline: str, measure: str, *, wid
             mean = float(values.mean())
             text = f"mean {signed(mean)}"
             axes.axhline(mean, color=INK, linewidth=1, linestyle=(0, (4, 3)), gid=_hint(text))
-            # The bars fall from left to right, so that the upper right is free.
+            # The bars fall from left to right, so that the upper right and the lower left are free.
+            x, shift, ha, va = (1, (-2, 3), "right", "bottom") if mean >= 0 else (0, (4, -3), "left", "top")
             axes.annotate(
-                text, (1, mean), xycoords=axes.get_yaxis_transform(), xytext=(-2, 3), textcoords="offset points",
-                ha="right", va="bottom", fontsize=9, color=INK,
+                text, (x, mean), xycoords=axes.get_yaxis_transform(), xytext=shift, textcoords="offset points",
+                ha=ha, va=va, fontsize=9, color=INK,
             )  # fmt: skip
         axes.locator_params(axis="y", nbins=6)
         axes.yaxis.set_major_formatter(lambda value, _: signed(value, _places(reach)))
@@ -404,16 +408,16 @@ def pairs(comparison: Comparison, measure: str, *, width: float = 7.0, alpha: fl
         if len(columns) == 1:
             cell = max(cell, 1.2)
         row = min(cell, 0.4) if texts else cell
+        wide = max(left + cell * len(columns) + 0.1, width if narrow else 4.5)
+        adjusted = any(one.adjusted for one in cells.values())
         legend = wrap(
-            f"Row minus column, {labels.clean(measure)}. {'*' if texts else 'Dot'}: p < {alpha:g}"
-            f"{', adjusted for the number of comparisons' if any(one.adjusted for one in cells.values()) else ''}.",
-            int((max(width, left + cell * len(columns)) - 0.3) / 0.078),
+            f"Row minus column, {labels.clean(measure)}. {'*' if texts else 'Dot'}: p < {alpha:.2g}"
+            f"{', adjusted for the number of comparisons' if adjusted else ''}.",
+            int((wide - 0.3) / 0.078),
         )
         top, bottom = 0.32, 0.14 + 0.18 * len(legend)
-        wide = max(left + cell * len(columns) + 0.1, width if narrow else 4.5)
-        figure, axes = _figure(
-            wide, top + bottom + row * len(order), left, bottom, wide - left - cell * len(columns), top
-        )
+        margin = wide - left - cell * len(columns)
+        figure, axes = _figure(wide, top + bottom + row * len(order), left=left, bottom=bottom, right=margin, top=top)
         axes.set_xlim(-0.5, len(columns) - 0.5)
         axes.set_ylim(len(order) - 0.5, -0.5)
         for spine in axes.spines.values():
@@ -425,28 +429,29 @@ def pairs(comparison: Comparison, measure: str, *, width: float = 7.0, alpha: fl
         axes.tick_params(axis="y", pad=(left - 0.15) * 72)
         reach = max((abs(one.difference) for one in cells.values() if not math.isnan(one.difference)), default=0) or 1
         for (i, j), one in cells.items():
-            marked = one.differs(alpha)
             strength = 0 if math.isnan(one.difference) else abs(one.difference) / reach
-            axes.add_patch(
+            axes.add_artist(
                 Rectangle(
                     (j - 0.5, i - 0.5),
                     1,
                     1,
-                    facecolor=(BLUE if one.difference >= 0 else ORANGE, 0.06 + 0.5 * strength),
+                    facecolor=(ORANGE if one.difference < 0 else BLUE, 0.06 + 0.5 * strength),
                     edgecolor=PAPER,
                     linewidth=1.5 if texts else 0.8,
                     gid=_hint(_spoken(one)),
                     clip_on=False,
                 )
             )
-            if texts:
-                text = signed(one.difference, 3).replace("0.", "." if narrow else "0.", 1) + ("*" if marked else "")
+        marked = [place for place, one in cells.items() if one.differs(alpha)]
+        if texts:
+            for (i, j), one in cells.items():
+                text = signed(one.difference, 3).replace("0.", "." if narrow else "0.", 1)
+                star, weight = ("*", "normal" if narrow else "bold") if (i, j) in marked else ("", "normal")
                 axes.text(
-                    j, i, text, ha="center", va="center", gid=_hint(_spoken(one)),
-                    fontsize=small, fontweight="bold" if marked and not narrow else "normal", color=INK,
+                    j, i, text + star, ha="center", va="center", fontsize=small, fontweight=weight, gid=MUTE
                 )  # fmt: skip
-            elif marked:
-                axes.plot([j], [i], "o", color=INK, markersize=2.6, gid=_hint(_spoken(one)))
+        else:
+            axes.plot([j for _, j in marked], [i for i, _ in marked], "o", color=INK, markersize=2.6, gid=MUTE)
         for place, text in enumerate(legend):
             figure.text(
                 0.15 / wide,
@@ -506,6 +511,8 @@ def _tidied(tag: str, prefix: str) -> str:
     """One tag of matplotlib's SVG: hints become titles, ids that nothing refers to go, numbers lose noise."""
     if hint := re.fullmatch(r"<g id=([\"'])hint:(.*)\1>", tag, flags=re.DOTALL):
         return f"<g><title>{hint[2]}</title>"
+    if tag == f'<g id="{MUTE}">':
+        return '<g pointer-events="none">'
     tag = re.sub(r"^<g id=\"[^\"]*\"", "<g", tag)
     tag = re.sub(r"font-family: [^;\"]*sans-serif", "font-family: sans-serif", tag)
     tag = re.sub(r' transform="rotate\(-0 [^)]*\)"', "", tag)
@@ -519,7 +526,9 @@ def _rounded(path: str) -> str:
     return " ".join(path.split())
 
 
-def _figure(width: float, height: float, left: float, bottom: float, right: float, top: float) -> tuple[Figure, Axes]:
+def _figure(
+    width: float, height: float, *, left: float, bottom: float, right: float, top: float
+) -> tuple[Figure, Axes]:
     """A figure with one pair of axes; all margins in inches."""
     from matplotlib.figure import Figure
 

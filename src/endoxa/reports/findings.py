@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from endoxa.errors import EndoxaError, did_you_mean
-from endoxa.reports.labels import number, probability
+from endoxa.reports.labels import counts, number, probability
 
 if TYPE_CHECKING:
     from endoxa.reports import Report
@@ -78,13 +78,23 @@ def ranking(summary: pl.DataFrame, measure: str, *, lower: bool = False) -> list
             _float(row["value"]),
             _float(row["lo"]),
             _float(row["hi"]),
-            row["queries"] or 0,
-            row["undefined"] or 0,
+            int(row["queries"] or 0),
+            int(row["undefined"] or 0),
         )
         for row in rows.iter_rows(named=True)
     ]
     sign = 1 if lower else -1
     return sorted(found, key=lambda one: (math.isnan(one.value), 0 if math.isnan(one.value) else sign * one.value))
+
+
+def headline(report: Report) -> str:
+    """The measure that the verdict is about: the first asked for that is not a mere count."""
+    known = report.summary["measure"].unique(maintain_order=True).to_list()
+    asked = [measure for measure in report.scores.measures if measure in known] or known
+    if not asked:
+        raise EndoxaError("the summary is empty: a report needs at least one measure")
+    whole = counts(report.summary)
+    return next((measure for measure in asked if measure not in whole), asked[0])
 
 
 def pairs_of(comparison: Comparison, measure: str) -> list[Pair]:
@@ -95,9 +105,10 @@ def pairs_of(comparison: Comparison, measure: str) -> list[Pair]:
     """
     rows = comparison.frame.filter(pl.col("measure") == measure)
     order = {doubt: place for place, doubt in enumerate(DOUBTS)}
+    corrected = bool(correction(comparison))
     found: dict[frozenset[str], tuple[int, Pair]] = {}
     for row in rows.iter_rows(named=True):
-        adjusted = not math.isnan(_float(row["p_adjusted"]))
+        adjusted = corrected and not math.isnan(_float(row["p_adjusted"]))
         pair = Pair(
             row["system"],
             row["baseline"],
@@ -152,13 +163,13 @@ def undecided(report: Report, measure: str) -> tuple[int, int] | None:
 
 
 def verdict(report: Report, measure: str | None = None, *, name: Callable[[str], str] = str) -> str:
-    """One sentence: who is best on the measure (the first, if none is named), by how much, how surely.
+    """One sentence: who is best on the measure (the headline, if none is named), by how much, how surely.
 
     `name` is applied to everything that came from outside (systems, measures): a page escapes there.
     """
-    measure = measure or report.scores.measures[0]
+    measure = measure or headline(report)
     lower = measure in report.lower
-    standings = [one for one in ranking(report.summary, measure, lower=lower) if one.value == one.value]
+    standings = [one for one in ranking(report.summary, measure, lower=lower) if not math.isnan(one.value)]
     what = name(measure)
     if not standings:
         return f"{what} is undefined for every system: there is nothing to compare."
@@ -184,7 +195,8 @@ def verdict(report: Report, measure: str | None = None, *, name: Callable[[str],
         if opponent.value == best.value:
             return f"{lead}; no test was made."
         gap = abs(best.value - opponent.value)
-        return f"{lead}, {number(gap, _decimals(gap))} {_side(lower)} {role}; whether that is more than chance was not tested."
+        distance = f"{number(gap, _decimals(gap))} {_side(lower)} {role}"
+        return f"{lead}, {distance}; whether that is more than chance was not tested."
     return f"{lead}{_against(report, pair, name, role, lower=lower, shared=opponent.value == best.value)}."
 
 
@@ -192,7 +204,8 @@ def _against(report: Report, pair: Pair, name: Callable[[str], str], role: str, 
     decimals = _decimals(pair.difference)
     how = [_interval(pair.lo, pair.hi, decimals, report.level)] if not math.isnan(pair.lo) else []
     if not math.isnan(pair.p):
-        how.append(probability(pair.p) + (f" after {correction(report)}" if pair.adjusted else ", not adjusted"))
+        name_of = correction(report.comparison) if report.comparison and pair.adjusted else ""
+        how.append(probability(pair.p) + (f" after {name_of}" if name_of else ", not adjusted"))
     doubt = f" ({', '.join(how)})" if how else ""
     gap = f"{number(abs(pair.difference), decimals)}{doubt}"
     if not pair.differs(1 - report.level):
@@ -204,11 +217,13 @@ def _against(report: Report, pair: Pair, name: Callable[[str], str], role: str, 
     return f", and is {_side(lower)} {role} by {gap}"
 
 
-def correction(report: Report) -> str:
-    """Name of the correction for several comparisons, as the comparison's notes give it."""
-    text = " ".join(report.comparison.notes if report.comparison else ()).lower()
-    known = {"holm": "Holm", "benjamini": "Benjamini–Hochberg", "bonferroni": "Bonferroni", "tukey": "Tukey HSD"}
-    return next((proper for word, proper in known.items() if word in text), "adjustment")
+def correction(comparison: Comparison) -> str:
+    """Name of the correction for several comparisons, as the comparison's notes give it; empty if there was none."""
+    line = next((note for note in comparison.notes if note.lower().startswith("correction")), None)
+    text = (line or " ".join(comparison.notes)).lower()
+    known = {"tukey": "Tukey HSD", "holm": "Holm", "benjamini": "Benjamini–Hochberg", "bonferroni": "Bonferroni"}
+    found = next((proper for word, proper in known.items() if word in text), None)
+    return found or ("" if line and "none" in text else "adjustment")
 
 
 def best_values(summary: pl.DataFrame, lower: Collection[str], skip: Collection[str]) -> dict[str, float]:

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from endoxa.reports import figures
-from endoxa.reports.findings import best_values, pairs_of, ranking, rival, undecided, verdict
+from endoxa.reports.findings import best_values, headline, pairs_of, ranking, rival, undecided, verdict
 from endoxa.reports.labels import clean, counts, number, probability, share, shortened, signed, size
 from endoxa.reports.text import undefined_note
 
@@ -70,7 +70,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure in its two widths, what it shows in words, and its numbers."""
+    """A figure in its two widths (or one for both), what it shows in words, and its numbers."""
 
     heading: str
     label: str
@@ -95,13 +95,13 @@ def page(report: Report) -> str:
         lstrip_blocks=True,
     )
     script = _asset(environment, "report.js")
-    measure = report.scores.measures[0]
+    measure = headline(report)
     ids = count(1)
     sentence = verdict(report, name=lambda text: f"<b>{escape(_short(text, 80))}</b>")
     sentence = re.sub(
         r"(?<=\d) %|(?<=p) (?=[=<] )|(?<=[=<]) (?=\d)", lambda gap: gap[0].replace(" ", "\u00a0"), sentence
     )
-    return environment.get_template("report.html.j2").render(
+    html = environment.get_template("report.html.j2").render(
         title=clean(report.title),
         verdict=Markup(sentence),
         aside=_aside(report, measure),
@@ -114,7 +114,7 @@ def page(report: Report) -> str:
         pairs=_pair_charts(report, ids),
         coverage=_coverage(report),
         policies=[line.partition(": ")[::2] for line in report.scores.policy.lines()],
-        notes=[*report.notes, *(report.comparison.notes if report.comparison else ())],
+        notes=list(dict.fromkeys([*report.notes, *(report.comparison.notes if report.comparison else ())])),
         definitions=report.definitions,
         provenance=report.provenance,
         files=_files(report),
@@ -122,6 +122,7 @@ def page(report: Report) -> str:
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
+    return html.strip() + "\n"
 
 
 def _asset(environment: Any, name: str) -> str:
@@ -177,7 +178,7 @@ def _summary(report: Report) -> Grid:
         ]
         caption = f"Means over queries, with {100 * report.level:g} % intervals."
         return Grid(caption, ("measure", "value", "queries"), rows, note=note)
-    first = report.scores.measures[0]
+    first = headline(report)
     order = [one.system for one in ranking(summary, first, lower=first in report.lower)]
     found = {(row["system"], row["measure"]): cell(row) for row in summary.iter_rows(named=True)}
     rows = [
@@ -191,7 +192,8 @@ def _interval_charts(report: Report, ids: count[int]) -> list[Chart]:
     if len(report.scores.systems) == 1:
         return []
     whole = counts(report.summary)
-    measures = [measure for measure in report.scores.measures if measure not in whole] or report.scores.measures
+    known = report.summary["measure"].unique().to_list()
+    measures = [measure for measure in report.scores.measures if measure in known and measure not in whole]
     charts = []
     for measure in measures[:FOLDED]:
         lower = measure in report.lower
@@ -226,7 +228,7 @@ def _interval_charts(report: Report, ids: count[int]) -> list[Chart]:
                     1,
                     lower,
                 ),
-            )  # fmt: skip
+            )
         )
     return charts
 
@@ -306,7 +308,7 @@ def _pair_charts(report: Report, ids: count[int]) -> list[Chart]:
         rows = [
             [
                 _name(one.system),
-                Cell(_short(one.baseline), one.baseline, title=one.baseline, numeric=False),
+                _name(one.baseline),
                 Cell(signed(one.difference), one.difference),
                 _number(one.lo),
                 _number(one.hi),
@@ -322,12 +324,19 @@ def _pair_charts(report: Report, ids: count[int]) -> list[Chart]:
                 ids,
                 heading=measure,
                 label=f"Differences in {measure} between {len(found)} pairs of systems; {told} can be told apart",
-                caption=f"{told} of {len(found)} pairs can be told apart at the {alpha:.2g} level. "
-                + (f"Baseline: {_short(columns[0])}." if len(columns) == 1 else "Systems are numbered, best first."),
+                caption=_told(told, len(found), alpha)
+                + (" Systems are numbered, best first." if len(columns) > 1 else ""),
                 grid=Grid(f"{measure}: pairs", ("system", "against", "difference", "low", "high", "p"), rows),
+                phone=not many,
             )
         )
     return charts
+
+
+def _told(told: int, pairs: int, alpha: float) -> str:
+    if pairs == 1:
+        return f"The two {'can' if told else 'cannot'} be told apart at the {alpha:.2g} level."
+    return f"{told} of {pairs} pairs can be told apart at the {alpha:.2g} level."
 
 
 def _coverage(report: Report) -> Grid:
@@ -337,7 +346,7 @@ def _coverage(report: Report) -> Grid:
         judged, tied = row["judged"] or 0, row["tied"] or 0
         rows.append(
             [
-                Cell(clean(row["system"]), row["system"], title=row["system"], numeric=False),
+                Cell(clean(row["system"]), clean(row["system"]), numeric=False),
                 _whole(row["queries"]),
                 _whole(row["missing"], alert=True),
                 _whole(row["unknown"]),
@@ -359,7 +368,7 @@ def _files(report: Report) -> Grid | None:
         return None
     rows = [
         [
-            Cell(clean(source.name), source.name, numeric=False),
+            Cell(clean(source.name), clean(source.name), numeric=False),
             Cell(source.kind, source.kind, numeric=False),
             Cell(size(source.size), source.size),
             Cell(source.sha256, source.sha256, numeric=False),
@@ -370,19 +379,27 @@ def _files(report: Report) -> Grid | None:
 
 
 def _chart(
-    draw: Callable[[float], Figure], ids: count[int], *, heading: str, label: str, caption: str, grid: Grid
+    draw: Callable[[float], Figure],
+    ids: count[int],
+    *,
+    heading: str,
+    label: str,
+    caption: str,
+    grid: Grid,
+    phone: bool = True,
 ) -> Chart:
     from markupsafe import Markup
 
-    wide, narrow = draw(WIDE), draw(NARROW)
+    wide = draw(WIDE)
+    narrow = draw(NARROW) if phone else None
     return Chart(
         clean(heading),
         clean(label),
         clean(caption),
         Markup(_themed(figures.to_svg(wide, prefix=f"f{next(ids)}"))),
-        Markup(_themed(figures.to_svg(narrow, prefix=f"f{next(ids)}"))),
+        Markup(_themed(figures.to_svg(narrow, prefix=f"f{next(ids)}"))) if narrow else "",
         round(wide.get_figwidth() * 96),
-        round(narrow.get_figwidth() * 84),
+        round(narrow.get_figwidth() * 84) if narrow else 0,
         grid,
     )
 
@@ -403,7 +420,7 @@ def _themed(svg: str) -> str:
 
 
 def _name(text: str) -> Cell:
-    return Cell(_short(text), text, title=clean(text), numeric=False)
+    return Cell(_short(text), clean(text), title=clean(text), numeric=False)
 
 
 def _short(text: str, limit: int = NAME) -> str:

@@ -138,8 +138,9 @@ def undefined_note(summary: pl.DataFrame) -> str | None:
     """`– no defined value. Undefined (0/0): AP on 3 queries; ERR on 2 to 5 queries, by system.`, or None."""
     parts = []
     for (measure,), rows in summary.group_by("measure", maintain_order=True):
-        least, most = (rows["undefined"].fill_null(0).min(), rows["undefined"].fill_null(0).max())
-        if isinstance(least, int) and isinstance(most, int) and most:
+        numbers = [int(number) for number in rows["undefined"].fill_null(0).to_list()]
+        least, most = min(numbers), max(numbers)
+        if most:
             many = f"{most} quer{'y' if most == 1 else 'ies'}"
             parts.append(f"{measure} on {many}" if least == most else f"{measure} on {least} to {many}, by system")
     empty = bool((summary["value"].is_null() | summary["value"].is_nan().fill_null(value=False)).any())
@@ -208,12 +209,12 @@ def _table(
     note: str | None = None,
 ) -> str:
     if style == "markdown":
-        return _markdown_table(head, cells, right, caption, note)
-    return _latex_table(head, cells, right, caption, label, note)
+        return _markdown_table(head, cells, right, caption=caption, note=note)
+    return _latex_table(head, cells, right, caption=caption, label=label, note=note)
 
 
 def _markdown_table(
-    head: Sequence[str], cells: Sequence[Sequence[str]], right: Sequence[bool], caption: str | None, note: str | None
+    head: Sequence[str], cells: Sequence[Sequence[str]], right: Sequence[bool], *, caption: str | None, note: str | None
 ) -> str:
     widths = [max(3, *(len(row[i]) for row in [head, *cells])) for i in range(len(head))]
 
@@ -237,6 +238,7 @@ def _latex_table(
     head: Sequence[str],
     cells: Sequence[Sequence[str]],
     right: Sequence[bool],
+    *,
     caption: str | None,
     label: str | None,
     note: str | None,

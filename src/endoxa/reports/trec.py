@@ -25,7 +25,8 @@ def lines(
     """One line per value, system after system, queries in byte order, measures in trec_eval's order.
 
     `zscores` gives mean and standard deviation of a reference set of runs per (query, label); every value is
-    then written in units of that deviation, as `-Z` does.
+    then written in units of that deviation, as `-Z` does. A geometric mean of deviations makes no sense;
+    trec_eval prints 0 for it, and so do we.
     """
     labels = _labels(measures, scores.policy.compat)
     cells = {
@@ -62,10 +63,13 @@ def lines(
                     written.append(_line(label, "all", system))
                 elif not m.definition.text:
                     how = m.definition.aggregate
-                    if zscores is not None and label != "num_q":
-                        how = "mean"
-                    shown = _shown(_joined(values[label], how), how == "sum")
-                    written.append(_line(mark + label if label != "num_q" else label, "all", shown, mark))
+                    total = _joined(values[label], how)
+                    if zscores is not None and how == "geometric":
+                        total = 0.0
+                    if label == "num_q":
+                        total = float(len(queries))
+                    shown = _shown(total, how == "sum" and zscores is None)
+                    written.append(_line(mark + label, "all", shown, mark))
     return written
 
 

@@ -1,0 +1,1 @@
+"""Speed and memory of Endoxa beside its peers: `make bench`."""

@@ -1,0 +1,302 @@
+"""TREC's text: what the format means, and that the fast ways read the same."""
+
+from __future__ import annotations
+
+import gzip
+import math
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from endoxa.errors import EndoxaError, FileError
+from endoxa.io import Skipped, SkippedLinesWarning, read
+from endoxa.io.sources import Piece, Source
+from endoxa.io.trec import QRELS, RUN, SAMPLED, Form, exact, parts, ragged, regular
+
+FORMS = [RUN, QRELS, SAMPLED]
+LINES = {
+    "run": b"1 Q0 d1 1 2.5 bm25\n",
+    "qrels": b"1 0 d1 2\n",
+    "sampled qrels": b"1 d1 2 s 0.5\n",
+}
+
+# words that have tripped readers: quotes, hashes, a no-break space, what looks like a compressed file, a mark
+odd = st.sampled_from(
+    ["#", "a#b", '"', '"a"', ",", "x^2", "x\x01", "\xa0", "\ufeff", "é", "\x0b", "\x85", "nan", "\u2028"]
+)
+word = odd | st.text(st.characters(exclude_characters=" \t\r\n\0", codec="utf-8"), min_size=1, max_size=6)
+number = st.floats(allow_nan=False, allow_infinity=False).map(repr) | st.sampled_from(
+    ["1", "+1", "-1", "1.", ".5", "1e5", "1E-5", "-0", "007", "1e999", "0.1"]
+)
+probability = st.sampled_from(["1", "0.5", "1e-9", ".25"])
+blanks = st.sampled_from([" ", "  ", "\t", " \t ", "\r ", "\t\t"])
+ending = st.sampled_from(["\n", "\r\n", " \n", "\t\r\n", "\n\n", "\n# a b c d e f\n", "\n \t\n"])
+
+
+def words(form: Form) -> st.SearchStrategy[list[str]]:
+    kinds = {"grade": number.filter(lambda text: not math.isinf(float(text))), "score": number | st.just("-inf")}
+    return st.tuples(*(probability if name == "propensity" else kinds.get(name, word) for name in form.columns)).map(
+        list
+    )
+
+
+@st.composite
+def ragged_text(draw: st.DrawFn, form: Form) -> bytes:
+    """A file that can be read, as untidy as the format allows."""
+    text = draw(st.sampled_from(["", "# comment\n", "\n"]))
+    for columns in draw(st.lists(words(form), min_size=1, max_size=6)):
+        if columns[0].startswith("#"):
+            text += " "
+        text += draw(st.sampled_from(["", "", " ", "\t"]))
+        text += "".join(column + draw(blanks) for column in columns[:-1]) + columns[-1] + draw(ending)
+    return text.encode()
+
+
+@st.composite
+def regular_text(draw: st.DrawFn, form: Form) -> bytes:
+    separator = draw(st.sampled_from([" ", "\t"]))
+    rows = draw(st.lists(words(form), min_size=1, max_size=6))
+    return "".join(separator.join(row) + "\n" for row in rows).encode()
+
+
+def read_exactly(data: bytes, form: Form) -> pl.DataFrame | str:
+    try:
+        return exact(Piece(data, 1, 0), form, "f")[0]
+    except FileError as error:
+        return str(error)
+
+
+def agree(data: bytes, form: Form) -> None:
+    """A fast way gives the table of the exact one, or nothing at all."""
+    meant = read_exactly(data, form)
+    for way in (regular, ragged):
+        found = way(data, form)
+        if found is not None:
+            assert isinstance(meant, pl.DataFrame), meant
+            assert found.rows() == meant.rows()
+            assert found.schema == meant.schema
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+@given(data=st.data())
+def test_both_ways_read_regular_files_alike(form: Form, data: st.DataObject) -> None:
+    agree(data.draw(regular_text(form)), form)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+@given(data=st.data())
+def test_the_ragged_way_reads_what_the_format_allows(form: Form, data: st.DataObject) -> None:
+    text = data.draw(ragged_text(form))
+    meant = read_exactly(text, form)
+    assert isinstance(meant, pl.DataFrame), meant
+    found = ragged(text, form)
+    assert found is not None
+    assert found.rows() == meant.rows()
+    agree(text, form)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+@given(data=st.data())
+def test_no_irregularity_gives_another_table(form: Form, data: st.DataObject) -> None:
+    text = data.draw(regular_text(form))
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(text)))
+        cut = data.draw(st.integers(0, 2))
+        junk = data.draw(
+            st.sampled_from(
+                [b" ", b"\t", b"\r", b"\n", b"#", b"", b"\0", b"\xff", b"\xc3", b" x", b"nan", b"\xef\xbb\xbf"]
+            )
+        )
+        text = text[:at] + junk + text[at + cut :]
+    agree(text, form)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+def test_single_bytes_put_anywhere_never_change_the_table_silently(form: Form) -> None:
+    text = LINES[form.name] * 3
+    for junk in (b" ", b"\t", b"\r", b"\n", b"#", b"\0", b"\xff", b'"', b",", b"\x01", b"-", b"_"):
+        for at in range(len(text) + 1):
+            agree(text[:at] + junk + text[at:], form)
+    for at in range(len(text)):
+        agree(text[:at] + text[at + 1 :], form)
+
+
+@given(regular_text(RUN), st.integers(1, 60))
+def test_cutting_a_file_into_pieces_changes_nothing(text: bytes, size: int) -> None:
+    import tempfile
+
+    meant = read_exactly(text.removeprefix(b"\xef\xbb\xbf"), RUN)
+    with tempfile.TemporaryDirectory() as directory:
+        for name, data in (("plain", text), ("zipped.gz", gzip.compress(text))):
+            path = Path(directory) / name
+            path.write_bytes(data)
+            try:
+                found = pl.concat(part.frame for part in parts(Source(path, "f"), RUN, size=size))
+            except FileError as error:
+                assert str(error) == meant if isinstance(meant, str) else not meant.height
+            else:
+                assert isinstance(meant, pl.DataFrame), meant
+                assert found.rows() == meant.rows()
+
+
+@given(number)
+@example("1.7976931348623157e308")
+def test_all_ways_read_a_number_alike(text: str) -> None:
+    line = f"1 Q0 d 1 {text} t\n".encode()
+    for way in (regular, ragged):
+        frame = way(line, RUN)
+        assert frame is not None
+        assert frame["score"].to_list() == [float(text)]
+
+
+def written(path: Path, data: bytes) -> str:
+    path.write_bytes(data)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "what"),
+    [
+        (b"1 Q0 d1 1 2.5 t\n1 Q0 d2 2 abc t\n", 2, "score 'abc' is not a number"),
+        (b"1 Q0 d1 1 2.5 t\n\n1 Q0 d2 2 NaN t\n", 3, "score 'NaN' is not a number"),
+        (b"1 Q0 d1 1 2.5 t\n# c\n1 Q0 d2 2 1_0 t\n", 3, "score '1_0' is not a number"),
+        (b"1 Q0 d1 1 2.5 t\n1 Q0 d2 2 1.5\n", 2, "5 columns in '1 Q0 d2 2 1.5'"),
+        (b"1 Q0 d1 1 2.5 t\n1 Q0 d\xff 2 1.5 t\n", 2, "byte 7 of '1 Q0 d\ufffd 2 1.5 t' is not UTF-8"),
+        (b"1 Q0 d1 1 2.5 t\n1 Q0 \0 2 1.5 t\n", 2, "binary data"),
+        (b"1 Q0 d1 1 2.5 t\n1 Q0 d1 2 1.5 t\n", 2, "query '1' of 't' lists item 'd1' twice"),
+        (b"1 Q0 d1 1 2.5 t\n" + b"a" * (1 << 20) + b"b\n", 2, "a line of more than a mebibyte"),
+        (b"1 0 d1 1\n1 0 d2 1.x\n", 2, "grade '1.x' is not a number"),
+        (b"1 0 d1 1\n1 0 d2 inf\n", 2, "grade 'inf' is not finite"),
+        (b"1 0 d1 1\n1 0 d2\n", 2, "3 columns in '1 0 d2'"),
+        (b"1 0 d1 1\n1 0 d2 1 1\n", 2, "5 columns in '1 0 d2 1 1'"),
+        (b"1 0 d1 1\n1 1 d1 1\n", 2, "query '1' judges item 'd1' twice"),
+        (b"1 d1 1 s 0.5\n1 d2 0 s 0\n", 2, "probability '0' is not in (0, 1]"),
+        (b"1 d1 1 s 0.5\n1 d1 0 s 0.5\n", 2, "query '1' judges item 'd1' twice"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path: Path, data: bytes, line: int, what: str) -> None:
+    path = written(tmp_path / "f", data)
+    with pytest.raises(FileError) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}:{line}: {what}")
+    assert caught.value.remedy
+    assert "\n" not in str(caught.value)
+    zipped = written(tmp_path / "f.gz", gzip.compress(data))
+    with pytest.raises(FileError, match=r":\d+: ") as again:
+        read(zipped)
+    assert (again.value.line, again.value.what) == (line, caught.value.what)
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"", "is empty"),
+        (b" \n\n", "is empty"),
+        (b"# only\n# comments\n", "holds comments only"),
+        (gzip.compress(b"1 Q0 d1 1 2.5 t\n" * 1000)[:-9], "the gzip data stop in the middle"),
+        (gzip.compress(b"1 Q0 d1 1 2.5 t\n")[:5], "the gzip data stop in the middle"),
+        (b"\x1f\x8bjunk", "damaged gzip data"),
+        (b"\x28\xb5\x2f\xfdjunk", "damaged zstd data"),
+        (b"PAR1junk", "damaged Parquet data"),
+        (b"hello world\n", "neither run nor qrels"),
+        (b"a" * (1 << 25), "neither run nor qrels"),
+        (b"1 Q0 d1 1 2.5 t\n" + b"a" * (1 << 25), "a line of more than a mebibyte"),
+    ],
+)
+def test_a_bad_file_is_refused(tmp_path: Path, data: bytes, what: str) -> None:
+    path = written(tmp_path / "f", data)
+    with pytest.raises(FileError) as caught:
+        read(path)
+    assert what in caught.value.what
+    assert caught.value.remedy
+    assert len(str(caught.value)) < len(path) + 300
+
+
+def test_files_that_are_not_there(tmp_path: Path) -> None:
+    (tmp_path / "bm25.run").touch()
+    with pytest.raises(FileError, match=r"no such file; did you mean bm25.run\?"):
+        read(tmp_path / "bm52.run")
+    with pytest.raises(FileError, match="is a directory"):
+        read(tmp_path)
+    with pytest.raises(FileError, match="no such file"):
+        read(tmp_path / "no" / "such")
+    with pytest.raises(FileError, match="cannot be opened"):
+        read("a\0b")
+
+
+def test_what_the_format_allows(tmp_path: Path) -> None:
+    text = (
+        "\ufeff# a comment\n"
+        "  1\tQ0  d#1 \t 1 2.5 my own tag  \r\n"
+        "\n"
+        "1 Q0 \xa0\u3000 2 -inf my own tag\n"
+        ' #1 Q0 "d 3 inf my own tag'
+    )
+    run = read(written(tmp_path / "f", text.encode()))
+    assert run.frame.select("system", "query", "item", "rank", "score").rows() == [
+        ("my own tag", "1", "d#1", 1, 2.5),
+        ("my own tag", "1", "\xa0\u3000", 2, -math.inf),
+        ("my own tag", "#1", '"d', 1, math.inf),
+    ]
+
+
+def test_grades_keep_their_fractions_and_signs(tmp_path: Path) -> None:
+    opinions = read(written(tmp_path / "f", b"1 0 a 0.9\n1 0 b -2\n1 0 c 1e-3\n"))
+    assert opinions.to_dict() == {"1": {"a": 0.9, "b": -2.0, "c": 0.001}}
+    assert opinions.sources == ["qrels"]
+
+
+def test_assessors_stand_in_column_two(tmp_path: Path) -> None:
+    path = written(tmp_path / "f", b"1 ann a 1\n1 bob a 0\n")
+    assert read(path, assessors=True).sources == ["ann", "bob"]
+    with pytest.raises(FileError, match=r"2: query '1' judges item 'a' twice; .*assessor"):
+        read(path)
+    again = written(tmp_path / "g", b"1 ann a 1\n1 bob a 0\n1 ann a 1\n")
+    with pytest.raises(FileError, match="3: 'ann' judges item 'a' of query '1' twice"):
+        read(again, assessors=True)
+
+
+def test_sampled_qrels_hold_method_and_probability(tmp_path: Path) -> None:
+    opinions = read(written(tmp_path / "f", b"1 a 1 statAP 0.25\n1 b 0 - 1\n"))
+    columns = opinions.frame.select("item", "grade", "selected_by", "propensity")
+    assert columns.rows() == [("a", 1.0, "statAP", 0.25), ("b", 0.0, None, 1.0)]
+
+
+BAD = b"1 Q0 d1 1 9 t\n1 Q0 d2 2 abc t\n1 Q0 d1 3 1 t\n1 Q0 d3 4\n1 Q0 d4 5 7 t\n"
+
+
+def test_lenient_readers_skip_and_say_so(tmp_path: Path) -> None:
+    path = written(tmp_path / "f", BAD)
+    records: list[Skipped] = []
+    run = read(path, lenient=True, report=records.append)
+    assert run.frame["item"].to_list() == ["d1", "d4"]
+    assert run.frame["score"].to_list() == [9.0, 7.0]
+    (record,) = records
+    assert record.count == 3
+    assert [error.line for error in record.first] == [2, 4, 3]
+    assert str(record).startswith(f"{path}: 3 lines skipped; {path}:2: score 'abc'")
+    with pytest.warns(SkippedLinesWarning, match="3 lines skipped"):
+        read(path, lenient=True)
+
+
+def test_lenient_readers_keep_the_first_judgment(tmp_path: Path) -> None:
+    path = written(tmp_path / "f", b"1 0 a 1\n1 0 a 2\n1 0 b x\n")
+    records: list[Skipped] = []
+    assert read(path, lenient=True, report=records.append).to_dict() == {"1": {"a": 1.0}}
+    assert [(record.count, [error.line for error in record.first]) for record in records] == [(2, [3, 2])]
+
+
+def test_lenient_readers_do_not_make_an_empty_table(tmp_path: Path) -> None:
+    with pytest.raises(EndoxaError, match="no line can be read"):
+        read(written(tmp_path / "f", b"1 0 a x\n"), kind="qrels", lenient=True)
+
+
+def test_long_texts_are_shortened(tmp_path: Path) -> None:
+    path = written(tmp_path / "f", b"1 Q0 d1 1 2.5 t\n1 Q0 d2 2 " + b"9" * 500 + b"x t\n")
+    with pytest.raises(FileError) as caught:
+        read(path)
+    assert "…" in caught.value.what
+    assert len(caught.value.what) < 100
