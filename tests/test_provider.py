@@ -12,11 +12,24 @@ RUN = {"1": {"b": 3.0, "a": 2.0, "z": 1.5, "c": 1.0}, "2": {"y": 1.0, "x": 0.5}}
 
 @pytest.mark.parametrize(
     "measure",
-    [AP, nDCG @ 10, nDCG(dcg="exp-log2") @ 2, P @ 3, P(rel=2) @ 3, R @ 2, RR, IPrec @ 0.5, AP(judged_only=True), Judged @ 3],
+    [
+        AP,
+        nDCG @ 10,
+        nDCG(dcg="exp-log2") @ 2,
+        P @ 3,
+        P(rel=2) @ 3,
+        R @ 2,
+        RR,
+        IPrec @ 0.5,
+        AP(judged_only=True),
+        Judged @ 3,
+    ],
 )
 def test_agrees_with_ir_measures_own_providers(measure) -> None:
     theirs = ir_measures.calc_aggregate([measure], QRELS, RUN)[measure]
-    assert endoxa.calc_aggregate([measure], QRELS, RUN)[measure] == pytest.approx(theirs, abs=1e-5)  # gdeval prints five decimals
+    assert endoxa.calc_aggregate([measure], QRELS, RUN)[measure] == pytest.approx(
+        theirs, abs=1e-5
+    )  # gdeval prints five decimals
 
 
 def test_rbp_and_err_by_hand() -> None:

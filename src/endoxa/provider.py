@@ -74,7 +74,9 @@ class _Evaluator(providers.Evaluator):  # type: ignore[misc]
             policy = Policy(unjudged="condensed" if judged_only else "nonrelevant")
             scores = measure(table, self._opinions, list(group.values()), policy)
             names = {theirs: str(one) for theirs, one in group.items()}
-            values = {(query, name): value for query, name, value in scores.frame.select("query", "measure", "value").rows()}
+            values = {
+                (query, name): value for query, name, value in scores.frame.select("query", "measure", "value").rows()
+            }
             for query in scores.queries:
                 for theirs, name in names.items():
                     yield ir_measures.Metric(query_id=query, measure=theirs, value=values[query, name])

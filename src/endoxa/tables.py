@@ -86,13 +86,24 @@ def cast(frame: pl.DataFrame, types: dict[str, Any], table: str) -> pl.DataFrame
         before = frame[name]
         if before.dtype == dtype:
             continue
-        after = before.cast(dtype, strict=False)
+        try:
+            after = _moments(before) if isinstance(dtype, pl.Datetime) else before.cast(dtype, strict=False)
+        except pl.exceptions.PolarsError as error:
+            raise TableError(f"column {name!r} of the {table} holds {before.dtype}, expected {dtype}") from error
         lost = (after.is_null() & before.is_not_null()).arg_true()
         if len(lost):
             row = int(lost[0])
-            raise TableError(f"row {row + 1} of the {table}: {name} {before[row]!r} is not a number")
+            what = "a date and time" if isinstance(dtype, pl.Datetime) else "a number"
+            raise TableError(f"row {row + 1} of the {table}: {name} {before[row]!r} is not {what}")
         frame = frame.with_columns(after.alias(name))
     return frame
+
+
+def _moments(column: pl.Series) -> pl.Series:
+    """Dates and times, or texts that say them, in UTC."""
+    if column.dtype == pl.String:
+        return column.str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
+    return column.cast(pl.Datetime("us", "UTC"), strict=False)
 
 
 def refuse_null(frame: pl.DataFrame, columns: tuple[str, ...], table: str) -> None:
@@ -120,11 +131,11 @@ class Run(Table):
         """Check, group and rank the rows. `system` names them where the frame has no such column."""
         wanted = ("query", "item", "score") if system is not None else ("system", "query", "item", "score")
         frame = rename_known(frame, wanted)
+        require(frame, ("query", "item", "score"), "run")
         if system is None and "system" not in frame.columns:
             system = "run"
         if system is not None:
             frame = frame.with_columns(pl.lit(system).alias("system"))
-        require(frame, ("query", "item", "score"), "run")
         frame = frame.select("system", "query", "item", "score")
         frame = cast(frame, {"system": pl.String, "query": pl.String, "item": pl.String, "score": pl.Float64}, "run")
         refuse_null(frame, ("system", "query", "item", "score"), "run")
@@ -157,7 +168,9 @@ def _grouped(frame: pl.DataFrame) -> tuple[pl.DataFrame, Bools]:
     """Rows of one (system, query) side by side, and which of them begin a list."""
     first = _changes(frame)
     if frame.filter(first).select("system", "query").is_duplicated().any():
-        frame = frame.sort("system", "query", maintain_order=True)
+        systems = frame["system"].unique(maintain_order=True).to_list()
+        place = frame["system"].replace_strict(systems, list(range(len(systems))), return_dtype=pl.Int64)
+        frame = frame.sort(place, "query", maintain_order=True)
         first = _changes(frame)
     return frame, first.to_numpy()
 
@@ -256,9 +269,11 @@ class Opinions(Table):
         frame = frame.with_columns(absent).select(list(defaults))
         frame = cast(frame, {name: dtype for name, (dtype, _) in defaults.items()}, "table of judgments")
         refuse_null(frame, ("source", "query", "item"), "table of judgments")
-        if frame["grade"].is_nan().any():
-            row = int(frame["grade"].is_nan().arg_true()[0])
-            raise TableError(f"row {row + 1} of the table of judgments: grade is NaN; leave it empty for undecided")
+        wrong = (frame["grade"].is_nan() | frame["grade"].is_infinite()).arg_true()
+        if len(wrong):
+            row = int(wrong[0])
+            said = "NaN; leave it empty for undecided" if frame["grade"].is_nan()[row] else "infinite; give a number"
+            raise TableError(f"row {row + 1} of the table of judgments: grade is {said}")
         outside = frame.filter((pl.col("propensity") <= 0) | (pl.col("propensity") > 1))
         if outside.height:
             raise TableError(

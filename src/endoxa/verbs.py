@@ -25,6 +25,7 @@ from endoxa.measures.evaluate import prepare, score_block
 from endoxa.measures.explain import definition_line
 from endoxa.measures.gather import Block, gather
 from endoxa.measures.grammar import Measure, parse, parse_all
+from endoxa.measures.preferences import Preferences, applied, measure_preferences, score_empty, score_preferences
 from endoxa.policies import CHOICES, Policy
 from endoxa.pools import lint
 from endoxa.pools.lint import Finding
@@ -34,6 +35,7 @@ from endoxa.reports.warnings import warnings_of
 from endoxa.tables import Comparison, Opinions, Run, Scores
 
 DEFAULT = ("AP", "nDCG@10", "P@10", "RR", "Bpref", "Judged@10")
+COMPARED = ("prefs_simp", "prefs_pair", "prefs_avgjg")  # the default where judges compared items
 
 POLICY = {*CHOICES, "depth", "shuffles"}
 
@@ -56,22 +58,27 @@ def measure(
     """Score runs against judgments: one value per system, query and measure.
 
     `run` is a Run, a dict, a frame, a path or several paths; files are read and scored block by block, so
-    that memory stays bounded. `level` is the least grade that counts as relevant for measures that do not
-    say it themselves. The policy is given by name: ties, missing, unjudged, undefined, compat, assessors, depth.
+    that memory stays bounded. `judgments` are given likewise, or are Preferences. `level` is the least grade that
+    counts as relevant for measures that do not say it themselves. The policy is given by name: ties, missing,
+    unjudged, undefined, compat, assessors, depth.
 
     >>> scores = measure({"q1": {"a": 2.0, "b": 1.0}}, {"q1": {"b": 1}}, ["RR", "AP"])
     >>> scores.to_dict()["run"]["q1"]
     {'RR': 0.5, 'AP': 0.5}
     """
     chosen = Policy.like(policy.pop("compat", "none"), **policy)
-    opinions = judgments_of(judgments, chosen, lenient=lenient)
+    if isinstance(judgments, Preferences):
+        chosen, measures = applied(chosen), COMPARED if measures is DEFAULT else measures
+    judged = judgments if isinstance(judgments, Preferences) else judgments_of(judgments, chosen, lenient=lenient)
     wanted = parse_all(measures, level=level)
     paths = _paths(run)
     if paths is None:
         table = run if isinstance(run, Run) else read(run, kind="run", ties=_reading(chosen))
-        return measure_tables(table, opinions, wanted, chosen)
+        if isinstance(judged, Preferences):
+            return measure_preferences(table, judged, wanted, chosen)
+        return measure_tables(table, judged, wanted, chosen)
     return measure_files(
-        paths, opinions, wanted, chosen, lenient=lenient, name_from=name_from, progress=progress, report=report
+        paths, judged, wanted, chosen, lenient=lenient, name_from=name_from, progress=progress, report=report
     )
 
 
@@ -102,7 +109,7 @@ def _paths(run: Any) -> list[str] | None:
 
 def measure_files(
     paths: Sequence[str],
-    opinions: Opinions,
+    judged: Opinions | Preferences,
     measures: Sequence[Measure],
     policy: Policy,
     *,
@@ -112,12 +119,13 @@ def measure_files(
     report: Callable[[Any], None] | None = None,
 ) -> Scores:
     """Score run files one after the other, each in blocks of whole queries."""
-    panel = prepare(opinions, policy)
+    panel: dict[str, Any] = {"": judged} if isinstance(judged, Preferences) else prepare(judged, policy)
+    score: Callable[..., Block] = score_preferences if isinstance(judged, Preferences) else score_block
     gathered: dict[str, list[Block]] = {source: [] for source in panel}
     systems: list[str] = []
 
     def kernel(block: Run) -> dict[str, Block]:
-        return {source: score_block(block, judgments, measures, policy) for source, judgments in panel.items()}
+        return {source: score(block, judgments, measures, policy) for source, judgments in panel.items()}
 
     for path in paths:
         scored = map_blocks(
@@ -135,7 +143,8 @@ def measure_files(
         for made in scored:
             for source, block in made.items():
                 gathered[source].append(block.renamed(renamed))
-    return gather(panel, list(gathered.values()), measures, policy, systems=systems)
+    empty = score_empty if isinstance(judged, Preferences) else None
+    return gather(panel, list(gathered.values()), measures, policy, systems=systems, empty=empty)
 
 
 def _distinct(names: list[str], taken: list[str], path: str) -> dict[str, str]:
@@ -214,9 +223,19 @@ def report(
             "Seed": str(seed),
         },
         baseline=baseline,
-        notes=comparison.notes if comparison is not None else (),
+        notes=(*(comparison.notes if comparison is not None else ()), _collection_note(opinions, N)),
         files=tuple(provenance(path, kind) for path, kind in files if path != "-"),
         lower=tuple(name for name in scores.measures if parse(name).definition.lower),
+    )
+
+
+def _collection_note(opinions: Opinions, N: int | None) -> str:
+    if N is not None:
+        return f"random ranking: of a collection of {N:,} items"
+    known = opinions.frame["item"].n_unique()
+    return (
+        f"random ranking: the size of the collection was not given (-N); the {known:,} items judged for any query "
+        "stand for it, so the line is an upper bound"
     )
 
 

@@ -176,6 +176,7 @@ def written(path: Path, data: bytes) -> str:
         (b"1 d1 1 s 0.5\n1 d2 0 s 0\n", 2, "probability '0' is not in (0, 1]"),
         (b"1 d1 1 s 0.5\n1 d1 0 s 0.5\n", 2, "query '1' judges item 'd1' twice"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_bad_line_is_named(tmp_path: Path, data: bytes, line: int, what: str) -> None:
     path = written(tmp_path / "f", data)
@@ -205,6 +206,7 @@ def test_a_bad_line_is_named(tmp_path: Path, data: bytes, line: int, what: str) 
         (b"a" * (1 << 25), "neither run nor qrels"),
         (b"1 Q0 d1 1 2.5 t\n" + b"a" * (1 << 25), "a line of more than a mebibyte"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_bad_file_is_refused(tmp_path: Path, data: bytes, what: str) -> None:
     path = written(tmp_path / "f", data)

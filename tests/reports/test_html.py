@@ -148,7 +148,7 @@ def test_verdict_comes_first(pages: dict[str, str]) -> None:
     assert "after Holm" in sentence
     assert html.index("verdict") < html.index('id="warnings"') < html.index('id="summary"')
     assert "there is no other system" in pages["one"]
-    assert "is above the runner-up <b>B</b>" in page(sample_report(systems=["A", "C", "B"]))
+    assert "is above the baseline <b>bm25-rm3</b>" in page(sample_report(6, baseline="bm25-rm3"))
 
 
 def test_sections_follow_what_is_there(pages: dict[str, str]) -> None:
@@ -176,6 +176,11 @@ def test_page_tells_how_the_numbers_were_made(pages: dict[str, str]) -> None:
     for name, meaning in report.definitions.items():
         assert name in text
         assert meaning in text
+
+
+def test_measures_with_one_definition_share_an_entry() -> None:
+    report = replace(sample_report(2), definitions={"P@5": "Share.", "AP": "Mean.", "P@10": "Share."})
+    assert re.findall(r"<dt>([^<]+)</dt><dd class", page(report)) == ["P@5, P@10", "AP"]
 
 
 def test_notes_given_twice_are_printed_once() -> None:

@@ -30,7 +30,7 @@ def demo(
     import polars as pl
 
     from endoxa import verbs
-    from endoxa.examples import collection
+    from endoxa.examples import ITEMS, collection
     from endoxa.tables import Run
 
     run, opinions = collection(rng=np.random.default_rng(seed))
@@ -42,13 +42,16 @@ def demo(
         paths.append(str(to / "runs" / f"{system}.run"))
         verbs.write(Run(run.frame.filter(pl.col("system") == system)), paths[-1])
     measures = ["nDCG@10", "AP", "P@10", "RR"]
-    command = f"endoxa report {qrels} {to}/runs/*.run {' '.join(measures)} --assessors mean --to {to}/report.html"
+    command = (
+        f"endoxa report {qrels} {to}/runs/*.run {' '.join(measures)} --assessors mean -N {ITEMS} --to {to}/report.html"
+    )
     page = to / "report.html"
     made = verbs.report(
         paths,
         str(qrels),
         measures,
         title="Six systems, three assessors: a generated collection",
+        N=ITEMS,
         seed=seed,
         command=command,
         assessors="mean",

@@ -11,6 +11,7 @@ from endoxa.cli import show
 from endoxa.errors import TextError
 
 FORMATS = ("table", "trec", "tsv", "jsonl", "parquet", "latex", "markdown")
+JUDGMENTS = {"qrels": "official", "qrels_jg": "qrels_jg", "prefs": "prefs", "qrels_prefs": "prefs"}  # and the default
 
 
 def add_to(app: typer.Typer) -> None:
@@ -38,7 +39,7 @@ def evaluate(
     undefined: o.Undefined = None,
     assessors: o.Assessors = "one",
     judgments_format: Annotated[
-        str, typer.Option("-R", metavar="qrels|qrels_jg", help="trec_eval's name for the judgments' format.")
+        str, typer.Option("-R", metavar="|".join(JUDGMENTS), help="trec_eval's name for the judgments' format.")
     ] = "qrels",
     zscores: Annotated[
         str | None, typer.Option("-Z", metavar="FILE", help="Print z-scores against means and deviations in FILE.")
@@ -61,30 +62,43 @@ def evaluate(
       endoxa eval qrels.txt runs/*.gz --ties average --unjudged bounds P@10 RBP -o tsv --to scores.tsv
     """
     from endoxa.measures.grammar import parse_all
-    from endoxa.verbs import DEFAULT, measure
+    from endoxa.verbs import COMPARED, DEFAULT, measure
 
     if form not in FORMATS:
         raise typer.BadParameter(f"-o is one of {', '.join(FORMATS)}, not {form!r}")
     inputs = o.sort_words(words, measures, qrels, runs)
     judged, paths = o.need_both(inputs)
+    if judgments_format not in JUDGMENTS:
+        raise typer.BadParameter(f"-R is one of {', '.join(JUDGMENTS)}, not {judgments_format!r}")
     if judgments_format == "qrels_jg":
         assessors = "mean"
-    elif judgments_format != "qrels":
-        raise typer.BadParameter(f"-R is qrels or qrels_jg, not {judgments_format!r}")
-    default = ("qrels_jg" if judgments_format == "qrels_jg" else "official") if form == "trec" else DEFAULT
+    compared = judgments_format in {"prefs", "qrels_prefs"}
+    default = JUDGMENTS[judgments_format] if form == "trec" else COMPARED if compared else DEFAULT
     wanted = parse_all(inputs.measures or default, level=level)
     settings = o.policy_of(
         compat=compat, ties=ties, missing=missing, unjudged=unjudged, undefined=undefined, assessors=assessors,
         depth=depth, complete=complete, judged_only=judged_only, seed=seed,
     )  # fmt: skip
+    judgments = _preferences(judged, judgments_format, compat, lenient) if compared else judged
     with show.progress_bar(len(paths)) as progress:
         scores = measure(
-            paths, judged, wanted, lenient=lenient, name_from=name_from, progress=progress, report=_tell, **settings
+            paths, judgments, wanted, lenient=lenient, name_from=name_from, progress=progress, report=_tell, **settings
         )
     show_scores(
         scores, wanted, form=form, to=to, per_query=per_query, summary=not no_summary, confidence=confidence,
         seed=seed, zscores=zscores,
     )  # fmt: skip
+
+
+def _preferences(path: str, judgments_format: str, compat: str, lenient: bool) -> Any:
+    """Preferences as they stand in the file, or as grades imply them."""
+    from endoxa.io.read import read
+    from endoxa.measures.preferences import Preferences
+
+    if judgments_format == "prefs":
+        return read(path, kind="preferences", lenient=lenient, report=_tell)
+    opinions = read(path, kind="qrels", assessors=True, lenient=lenient, report=_tell)
+    return Preferences.of_opinions(opinions, unjudged=compat != "none")
 
 
 def _tell(skipped: Any) -> None:

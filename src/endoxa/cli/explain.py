@@ -29,13 +29,11 @@ def explain(
     """
     from endoxa.measures.explain import explain as explained
     from endoxa.measures.explain import parts
-    from endoxa.measures.registry import REGISTRY
+    from endoxa.measures.grammar import KNOWN
 
     if measure is not None:
         print(explained(measure))
         return
-    import endoxa.measures.grammar  # noqa: F401  (registers the measures)
-
-    width = max(map(len, REGISTRY))
-    for name, definition in REGISTRY.items():
+    width = max(map(len, KNOWN))
+    for name, definition in KNOWN.items():
         print(f"{name:{width}}  {parts(definition)['Meaning']}")

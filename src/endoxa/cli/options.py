@@ -81,7 +81,7 @@ def sort_words(
             kind = sniff(word) if word != "-" else "run"
             if kind == "run":
                 found_runs.append(word)
-            elif kind in {"qrels", "sampled", "opinions"}:
+            elif kind in {"qrels", "sampled", "opinions", "preferences"}:
                 if found_qrels is not None:
                     raise TextError(f"two files of judgments: {found_qrels} and {word}; give one")
                 found_qrels = word

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.errors import TextError, did_you_mean
-from endoxa.statistics.bootstrap import RESAMPLES, Method, mean_intervals
+from endoxa.statistics.bootstrap import Method, enough, mean_intervals
 from endoxa.tables import Floats, Scores
 
 Aggregate = Literal["mean", "sum", "geometric"]
@@ -35,7 +35,7 @@ def summarise(
     aggregate: Mapping[str, str] | None = None,
     level: float = 0.95,
     method: Method = "bootstrap-t",
-    resamples: int = RESAMPLES,
+    resamples: int | None = None,
     rng: np.random.Generator,
 ) -> pl.DataFrame:
     """Value of every system on every measure: system, measure, value, lo, hi, se, queries, undefined.
@@ -62,7 +62,8 @@ def summarise(
         values = np.log(np.maximum(values, FLOOR)) if ways.get(measure) == "geometric" else values
         rows.append(np.pad(values, ((0, 0), (0, queries - values.shape[1])), constant_values=np.nan))
     stacked = np.stack(rows) if rows else np.empty((0, len(scores.systems), queries))
-    made = mean_intervals(stacked, method=method, level=level, resamples=resamples, rng=rng)  # [measure, system]
+    drawn = enough(queries) if resamples is None else resamples
+    made = mean_intervals(stacked, method=method, level=level, resamples=drawn, rng=rng)  # [measure, system]
     undefined = {
         (system, measure): count
         for system, measure, count in scores.frame.group_by("system", "measure")

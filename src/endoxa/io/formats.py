@@ -1,4 +1,4 @@
-"""Telling files apart by what is in them: 4 columns qrels, 5 sampled qrels, 6 a run; tables by column names."""
+"""Telling files apart by content: 4 columns qrels, 5 sampled or preferences, 6 a run; tables by column names."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ from endoxa.io.sources import PARQUET, Source, Where, opened
 from endoxa.io.trec import QRELS, RUN, SAMPLED, first_columns, is_number, shortened
 from endoxa.tables import OTHER_NAMES
 
-Kind = Literal["run", "qrels", "sampled", "opinions", "scores", "comparison"]
-Wanted = Literal["auto", "run", "qrels", "sampled", "opinions", "scores", "comparison"]
+Kind = Literal["run", "qrels", "sampled", "opinions", "preferences", "scores", "comparison"]
+Wanted = Literal["auto", "run", "qrels", "sampled", "opinions", "preferences", "scores", "comparison"]
 Format = Literal["trec", "csv", "tsv", "jsonl", "parquet"]
 
 # a table is of this kind if it has these columns; the first two say what a list or a judgment needs
 COLUMNS: dict[Kind, tuple[str, ...]] = {
     "run": ("query", "item", "score"),
     "opinions": ("query", "item", "grade"),
+    "preferences": ("query", "group", "subgroup", "item", "level"),
     "scores": ("system", "query", "measure", "value"),
     "comparison": ("measure", "system", "baseline", "difference"),
 }
 COLUMN_NAMES = {name for columns in COLUMNS.values() for name in columns}
+SEPARATORS: dict[Format, str] = {"csv": ",", "tsv": "\t"}
 REMEDY = "say which it is: --run or --qrels (in Python kind='run' or kind='qrels')"
 
 
@@ -54,12 +56,12 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
     if words is None:
         raise FileError(source.label, "is empty" if not head.strip() else "holds comments only", REMEDY)
     line = head.lstrip(b" \t\r\n").split(b"\n", 1)[0]
-    if line.startswith(b"{"):
-        return Look(kind_of(_json_names(line), source.label, wanted), "jsonl")
-    for form, separator in (("csv", ","), ("tsv", "\t")):
+    if line.startswith(b"{") and ((names := _json_names(line)) or ".jsonl" in source.path.suffixes):
+        return Look(kind_of(names, source.label, wanted), "jsonl")
+    for form, separator in SEPARATORS.items():
         names = _header(line, separator)
         if len(names) > 1 and len(known(names) & COLUMN_NAMES) > 1:
-            return Look(kind_of(names, source.label, wanted), "csv" if form == "csv" else "tsv")
+            return Look(kind_of(names, source.label, wanted), form)
     return Look(_text_kind(words, source, wanted), "trec")
 
 
@@ -93,12 +95,14 @@ def _text_kind(words: list[str], source: Source, wanted: Wanted) -> Kind:
             source.label, f"begins with {shortened(' '.join(words))}", f"expected a table of {wanted} with a header"
         )
     sampled = len(words) == 5 and is_number(words[2]) and is_number(words[4])
-    if wanted in {"run", "sampled"}:
+    if wanted in {"run", "sampled", "preferences"}:
         return wanted
     if wanted in {"qrels", "opinions"}:
         return "sampled" if sampled else "qrels"
     if sampled:
         return "sampled"
+    if len(words) == 5 and is_number(words[4]):
+        return "preferences"
     if len(words) == 4 and is_number(words[3]):
         return "qrels"
     if len(words) >= 6 and is_number(words[4]):

@@ -12,6 +12,7 @@ import polars as pl
 from endoxa.errors import FileError, TableError
 from endoxa.io.formats import COLUMNS, Wanted, first_line, known, look
 from endoxa.io.opinions import read_qrels
+from endoxa.io.preferences import read_preferences
 from endoxa.io.runs import read_run
 from endoxa.io.sources import Source, Where, opened
 from endoxa.io.tables import AnyTable, read_table
@@ -74,6 +75,8 @@ def _read_file(
             return read_table(source, found.kind, found.format, name=name, ties=ties, lenient=lenient, report=report)
         if found.kind == "run":
             return read_run(source, name=name, ties=ties, lenient=lenient, report=report)
+        if found.kind == "preferences":
+            return read_preferences(source, lenient=lenient, report=report)
         sampled = found.kind == "sampled"
         return read_qrels(source, assessors=assessors, sampled=sampled, lenient=lenient, report=report)
 

@@ -32,10 +32,11 @@ SUFFIXES = (".gz", ".zst", ".zstd", ".run", ".txt", ".trec", ".res", ".results",
 
 @dataclass(frozen=True)
 class Source:
-    """A file to read and the name that errors give it; `whole` is its size in bytes."""
+    """A file to read, and the name that errors give it. `packed` is the zstd file that `path` was made from."""
 
     path: Path
     label: str
+    packed: Path | None = None
 
     @property
     def whole(self) -> int:
@@ -114,7 +115,7 @@ def _unpacked(source: Source, to: Path) -> Source:
         raise FileError(source.label, "the text inside is not UTF-8", "unpack it to be told the line") from None
     except OSError as error:
         raise FileError(source.label, f"damaged zstd data ({error})", "copy or compress the file again") from None
-    return Source(to, source.label)
+    return Source(to, source.label, packed=source.path)
 
 
 def _check_readable(source: Source) -> None:

@@ -18,9 +18,10 @@ from typing import Any
 import polars as pl
 
 from endoxa.errors import FileError, TableError, TextError
-from endoxa.io.formats import REMEDY, Format, Kind, damaged, first_line
+from endoxa.io.formats import REMEDY, SEPARATORS, Format, Kind, damaged, first_line
 from endoxa.io.sources import BOM, Source, raw
 from endoxa.io.trec import Report, Skipped, shortened, tell
+from endoxa.measures.preferences import Preferences
 from endoxa.policies import Policy, Ties
 from endoxa.tables import (
     Comparison,
@@ -34,8 +35,7 @@ from endoxa.tables import (
     require,
 )
 
-AnyTable = Run | Opinions | Scores | Comparison
-SEPARATORS = {"csv": ",", "tsv": "\t"}
+AnyTable = Run | Opinions | Preferences | Scores | Comparison
 METADATA = "endoxa."  # keys of the Parquet file
 FAULTS = (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException)
 
@@ -115,6 +115,8 @@ def _made(source: Source, rows: pl.DataFrame, kind: Kind, form: Format, *, name:
         elif "system" not in rows.columns:
             name = source.stem
         return Run.of(rows, system=name, ties=ties)
+    if kind == "preferences":
+        return Preferences.of(rows)
     if kind == "scores":
         return _scores(source, rows, form)
     if kind == "comparison":
@@ -180,12 +182,13 @@ def rows_of(source: Source, form: Format, *, lenient: bool = False) -> tuple[pl.
         except FAULTS as error:
             raise damaged(source, "Parquet", error) from None
     data = _text(source)
+    content = source.packed or data  # unpacking by lines drops the CR inside quotes; Polars unpacks exactly
     try:
         if form == "jsonl":
-            rows = pl.read_ndjson(data, infer_schema_length=None)
+            rows = pl.read_ndjson(content, infer_schema_length=None)
         else:
             _refuse_twins(source, data, SEPARATORS[form])
-            rows = pl.read_csv(data, separator=SEPARATORS[form], infer_schema=False)
+            rows = pl.read_csv(content, separator=SEPARATORS[form], infer_schema=False)
     except FAULTS:
         rows = pl.DataFrame()
     rows = rows.filter(~pl.all_horizontal(pl.all().is_null())) if rows.width else rows  # empty lines

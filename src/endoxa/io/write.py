@@ -14,9 +14,9 @@ import polars as pl
 from polars import selectors
 
 from endoxa.errors import FileError, TableError
-from endoxa.io.formats import Format
+from endoxa.io.formats import SEPARATORS, Format
 from endoxa.io.opinions import NO_METHOD
-from endoxa.io.tables import METADATA, NOT_MISSING, SEPARATORS, AnyTable
+from endoxa.io.tables import METADATA, NOT_MISSING, AnyTable
 from endoxa.policies import Policy
 from endoxa.tables import Comparison, Opinions, Run, Scores
 
@@ -117,10 +117,7 @@ def _qrels(table: Opinions) -> pl.DataFrame:
 
 def _shortest(grades: pl.Series) -> pl.Series:
     """Grades as people write them: 2, not 2.0; a fraction in full."""
-    return pl.Series(
-        [str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value) for value in grades],
-        dtype=pl.String,
-    )
+    return pl.Series([repr(value).removesuffix(".0") for value in grades], dtype=pl.String)
 
 
 def _refuse_blanks(frame: pl.DataFrame, names: tuple[str, ...], pattern: str) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.measures.grammar import Measure, make
-from endoxa.tables import Opinions, Scores
+from endoxa.tables import Floats, Opinions, Scores
 
 POINTS = 21  # levels of recall of a drawn curve: 0, 0.05, … 1
 
@@ -19,8 +19,9 @@ def curve_measures(points: int = POINTS) -> list[Measure]:
 def curves(scores: Scores, opinions: Opinions, *, rel: float = 1, N: int | None = None) -> pl.DataFrame:
     """Mean interpolated precision per system and level of recall, beside the generality of the queries.
 
-    Formula: generality of a query = |relevant| / N, the expected precision of a random ranking. Without N,
-    the size of the collection, the judged items stand for it: an upper bound.
+    Formula: generality of a query = |relevant| / N, the expected precision of a random ranking of the
+    collection. Where its size N is not known, all items judged for any query stand for it: the collection
+    holds at least these, so the line is an upper bound.
     Columns: system, recall, precision, generality, generality_low, generality_high (10th, 90th percentile).
     Misleads: curves over queries or collections of different generality cannot be compared by eye.
     """
@@ -43,15 +44,8 @@ def curves(scores: Scores, opinions: Opinions, *, rel: float = 1, N: int | None 
     )
 
 
-def generality(
-    opinions: Opinions, *, rel: float = 1, N: int | None = None
-) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Share of relevant items, one number per query."""
-    counts = (
-        opinions.frame.filter(pl.col("grade") >= 0)
-        .group_by("query")
-        .agg((pl.col("grade") >= rel).sum().alias("relevant"), pl.len().alias("judged"))
-        .sort("query")
-    )
-    size = counts["judged"].to_numpy() if N is None else np.full(counts.height, N)
-    return np.asarray(counts["relevant"].to_numpy() / size, dtype=np.float64)
+def generality(opinions: Opinions, *, rel: float = 1, N: int | None = None) -> Floats:
+    """Share of the collection that is relevant, one number per query."""
+    size = opinions.frame["item"].n_unique() if N is None else N
+    relevant = opinions.frame.group_by("query", "source").agg((pl.col("grade") >= rel).sum())
+    return np.asarray(relevant.group_by("query").agg(pl.col("grade").mean()).sort("query")["grade"].to_numpy() / size)

@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from endoxa.errors import TextError
 from endoxa.measures.gather import Block, gather
 from endoxa.measures.grammar import Measure, parse_all
 from endoxa.measures.judgments import Judgments, keys_of
 from endoxa.measures.lists import BEYOND, Lists
+from endoxa.measures.pairs import PREFERENCES
 from endoxa.measures.ties import score_open
 from endoxa.policies import Policy
 from endoxa.tables import DuplicateJudgmentError, Floats, Ints, Opinions, Run, Scores
@@ -65,6 +67,12 @@ def prepare(opinions: Opinions, policy: Policy) -> dict[str, Judgments]:
 
 def score_block(run: Run, judgments: Judgments, measures: Sequence[Measure], policy: Policy) -> Block:
     """Score one block of whole queries. Pure; the same for every feeder."""
+    compared = next((m for m in measures if m.name in PREFERENCES), None)
+    if compared is not None:
+        raise TextError(
+            f"{compared} needs preferences, and these are grades; read a file of preferences with -R prefs, "
+            "or take grades as preferences with -R qrels_prefs (in Python Preferences.of_opinions)"
+        )
     found, coverage = _look_up(run, judgments, policy)
     numeric = [m for m in measures if not m.definition.text]
     count = found.lists.height
@@ -83,8 +91,6 @@ def score_block(run: Run, judgments: Judgments, measures: Sequence[Measure], pol
             continue
         for row, wanted in enumerate(numeric):
             values[row, chosen], spread[:, row, chosen] = score_open(wanted, lists, policy)
-    if policy.undefined == "zero":
-        values = np.nan_to_num(values, nan=0.0)
     return Block(
         found.lists["system"].to_list(),
         found.lists["place"].to_numpy(),

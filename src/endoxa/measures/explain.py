@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from endoxa.measures.grammar import REQUIRED, parse_all
-from endoxa.measures.registry import ALIASES, REGISTRY, Definition
+from endoxa.measures.grammar import KNOWN, REQUIRED, parse_all
+from endoxa.measures.pairs import PREFERENCES
+from endoxa.measures.registry import ALIASES, Definition
 from endoxa.measures.trec import FAMILIES, NICKNAMES
 
 PARTS = ("Formula", "Misleads", "Source")
@@ -33,10 +34,8 @@ def explain(text: str) -> str:
     if text in NICKNAMES:
         names = ", ".join(NICKNAMES[text])
         return f"{text}: a set of measures of trec_eval\n  Holds      {names}"
-    if text in REGISTRY or text in ALIASES:
-        definition = REGISTRY[ALIASES.get(text, text)]
-    else:
-        definition = parse_all(text)[0].definition
+    name = ALIASES.get(text, text)
+    definition = KNOWN[name] if name in KNOWN else parse_all(text)[0].definition
     said = parts(definition)
     lines = [f"{definition.name}: {said['Meaning']}"]
     lines += [f"  {name:10} {said[name]}" for name in PARTS if name in said]
@@ -44,13 +43,18 @@ def explain(text: str) -> str:
         how = "must be given" if default is REQUIRED else f"default {default!r}"
         where = ", behind the @" if setting == definition.cutoff else ""
         lines.append(f"  Setting    {setting} ({how}{where})")
-    others = [alias for alias, name in ALIASES.items() if name == definition.name]
-    others += [family for family, row in FAMILIES.items() if row.name == definition.name]
-    if others:
+    if others := _others(definition):
         lines.append(f"  Also       {', '.join(others)}")
     if definition.aggregate != "mean":
         lines.append(f"  Over queries: {definition.aggregate}")
     return "\n".join(lines)
+
+
+def _others(definition: Definition) -> list[str]:
+    """Other names; those of preferences go by trec_eval's only."""
+    aliases = [alias for alias, name in ALIASES.items() if name == definition.name]
+    families = [family for family, row in FAMILIES.items() if row.name == definition.name]
+    return [] if definition.name in PREFERENCES else aliases + families
 
 
 def definition_line(text: str) -> str:
@@ -68,7 +72,7 @@ def reference() -> str:
         "the same. A measure reads `Name(setting=value)@k`; trec_eval's names are understood everywhere.",
         "",
     ]
-    for definition in REGISTRY.values():
+    for definition in KNOWN.values():
         said = parts(definition)
         lines += [f"## {definition.name}", "", said["Meaning"], ""]
         lines += [f"- **{name}**: {said[name]}" for name in PARTS]
@@ -78,9 +82,13 @@ def reference() -> str:
         ]
         if settings:
             lines.append(f"- **Settings**: {', '.join(settings)}")
-        families = [f"`{family}`" for family, row in FAMILIES.items() if row.name == definition.name]
-        others = [f"`{alias}`" for alias, name in ALIASES.items() if name == definition.name] + families
-        if others:
-            lines.append(f"- **Also**: {', '.join(others)}")
+        if others := _others(definition):
+            lines.append(f"- **Also**: {', '.join(f'`{name}`' for name in others)}")
         lines.append("")
     return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.stdout.write(reference())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,14 @@ from endoxa.measures.judgments import Judgments
 from endoxa.measures.lists import Lists
 from endoxa.policies import Policy
 from endoxa.tables import Floats, Ints, Scores
+
+
+class Topics(Protocol):
+    """What lists are scored against, as far as it matters here: the queries, in byte order of their names."""
+
+    @property
+    def queries(self) -> list[str]:
+        """The names."""
 
 
 @dataclass(frozen=True)
@@ -34,17 +43,23 @@ class Block:
 
 
 def gather(
-    panel: dict[str, Judgments],
+    panel: Mapping[str, Topics],
     blocks: Sequence[Sequence[Block]],
     measures: Sequence[Measure],
     policy: Policy,
     *,
     systems: Sequence[str],
+    empty: Callable[..., Floats] | None = None,
 ) -> Scores:
-    """Join the blocks of all assessors into one table, with missing topics treated as the policy says."""
+    """Join the blocks of all assessors into one table, with missing topics treated as the policy says.
+
+    `empty` scores empty lists where the panel holds other things than grades.
+    """
     parts, texts, coverages, absents = [], [], [], []
     for (source, judgments), some in zip(panel.items(), blocks, strict=True):
-        frame, coverage, text, absent = _gather_one(judgments, some, measures, policy, systems)
+        frame, coverage, text, absent = _gather_one(
+            judgments, some, measures, policy, systems, score=empty or _score_empty
+        )
         parts.append(frame.with_columns(pl.lit(source).alias("source")))
         coverages.append(coverage)
         texts.append(text)
@@ -75,11 +90,13 @@ def gather(
 
 
 def _gather_one(
-    judgments: Judgments,
+    judgments: Topics,
     blocks: Sequence[Block],
     measures: Sequence[Measure],
     policy: Policy,
     systems: Sequence[str],
+    *,
+    score: Callable[..., Floats],
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame | None, pl.DataFrame]:
     numeric = list(dict.fromkeys(str(m) for m in measures if not m.definition.text))
     first = {str(m): row for row, m in reversed(list(enumerate(m for m in measures if not m.definition.text)))}
@@ -95,11 +112,11 @@ def _gather_one(
     seen = np.zeros((len(systems), len(judgments.queries)), dtype=bool)
     if len(owner):
         seen[owner, places] = True
-    if not seen.any() and policy.missing != "empty":
-        raise JoinError(_nothing_shared(judgments, coverage))
     if not seen.any(1).all():
         barren = systems[int(np.flatnonzero(~seen.any(1))[0])]
         raise JoinError(f"run {barren!r} has no topic with judgments: {_nothing_shared(judgments, coverage)}")
+    if not seen.any():
+        raise JoinError("the run is empty: there is nothing to measure")
     absent = np.argwhere(~seen)
     if len(absent) and policy.missing == "error":
         system, query = systems[absent[0][0]], judgments.queries[absent[0][1]]
@@ -110,7 +127,7 @@ def _gather_one(
     coverage = coverage.with_columns(pl.Series("missing", (~seen).sum(1), dtype=pl.Int64))
     text = _texts(blocks, measures, judgments)
     if len(absent) and policy.missing == "empty":
-        empty = _score_empty(judgments, absent[:, 1], measures, policy)[rows]
+        empty = score(judgments, absent[:, 1], measures, policy)[rows]
         owner, places = np.append(owner, absent[:, 0]), np.append(places, absent[:, 1])
         values = np.concatenate([values, empty], axis=1)
         if spread is not None:
@@ -118,18 +135,19 @@ def _gather_one(
     order = np.lexsort((places, owner))
     count = len(rows)
     flat = values[:, order].T.ravel()
+    undefined = np.isnan(flat)
     columns = {
         "system": pl.Series(systems)[np.repeat(owner[order], count)],
         "query": pl.Series(judgments.queries)[np.repeat(places[order], count)],
         "measure": pl.Series(numeric * len(order), dtype=pl.String),
-        "value": flat,
+        "value": np.where(undefined, 0.0, flat) if policy.undefined == "zero" else flat,
     }
     for place, name in enumerate(("sd", "lo", "hi")):
         column = pl.Series(name, spread[place][:, order].T.ravel()) if spread is not None else None
         columns[name] = (
             column.fill_nan(None) if column is not None else pl.repeat(None, len(flat), dtype=pl.Float64, eager=True)
         )
-    columns["undefined"] = np.isnan(flat).astype(float)
+    columns["undefined"] = undefined.astype(float)
     scored = np.bincount(owner, minlength=len(systems))
     coverage = coverage.with_columns(pl.Series("queries", scored, dtype=pl.Int64)).select(
         "system", "queries", "missing", "unknown", "items", "judged", "tied"
@@ -142,7 +160,7 @@ def _gather_one(
     return pl.DataFrame(columns), coverage, text, lacking
 
 
-def _nothing_shared(judgments: Judgments, coverage: pl.DataFrame) -> str:
+def _nothing_shared(judgments: Topics, coverage: pl.DataFrame) -> str:
     return (
         f"the judgments know topics like {judgments.queries[0]!r}, "
         f"the run has {int(coverage['unknown'].sum())} topics that are not among them; do the two belong together?"
@@ -173,11 +191,10 @@ def _score_empty(judgments: Judgments, places: Ints, measures: Sequence[Measure]
         stratum_size=judgments.sizes[places] if sampled else None,
     )
     numeric = [m for m in measures if not m.definition.text]
-    values = np.array([m(lists, compat=policy.compat) for m in numeric]).reshape(len(numeric), size)
-    return np.nan_to_num(values, nan=0.0) if policy.undefined == "zero" else values
+    return np.array([m(lists, compat=policy.compat) for m in numeric]).reshape(len(numeric), size)
 
 
-def _texts(blocks: Sequence[Block], measures: Sequence[Measure], judgments: Judgments) -> pl.DataFrame | None:
+def _texts(blocks: Sequence[Block], measures: Sequence[Measure], judgments: Topics) -> pl.DataFrame | None:
     wanted = [str(m) for m in measures if m.definition.text]
     if not wanted:
         return None

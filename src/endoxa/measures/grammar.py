@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,11 +16,13 @@ from typing import Any
 from endoxa.errors import TextError, did_you_mean
 from endoxa.measures import gains, graded, ranked, sets, trec, unjudged  # noqa: F401  (they register themselves)
 from endoxa.measures.lists import BEYOND, Lists
+from endoxa.measures.pairs import PREFERENCES
 from endoxa.measures.registry import ALIASES, REGISTRY, Definition
 from endoxa.policies import CHOICES
 from endoxa.tables import Floats
 
 REQUIRED = inspect.Parameter.empty
+KNOWN = ChainMap(PREFERENCES, REGISTRY)  # iterates from the last to the first
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Measure:
     @property
     def definition(self) -> Definition:
         """Its entry in the table of measures."""
-        return REGISTRY[self.name]
+        return KNOWN[self.name]
 
     def __call__(self, lists: Lists, **more: Any) -> Floats:
         """The value of each list; `more` gives settings that were not set, where they apply."""
@@ -104,10 +107,10 @@ def make(name: str, settings: Mapping[str, Any], text: str = "") -> Measure:
 
 def _definition(name: str, text: str) -> Definition:
     name = ALIASES.get(name, name)
-    if name not in REGISTRY:
+    if name not in KNOWN:
         names = [*REGISTRY, *ALIASES, *trec.FAMILIES, *trec.NICKNAMES]
         raise TextError(f"no measure is called {name!r}{did_you_mean(name, names)}", text or name, 0)
-    return REGISTRY[name]
+    return KNOWN[name]
 
 
 def _place(text: str, *names: str) -> int:

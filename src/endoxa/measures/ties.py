@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from endoxa.measures.gains import gain
 from endoxa.measures.grammar import Measure
 from endoxa.measures.lists import BEYOND, Lists
 from endoxa.policies import Policy
@@ -27,7 +28,8 @@ def score_open(wanted: Measure, lists: Lists, policy: Policy) -> tuple[Floats, F
         low, high = wanted.definition.bounds(plain, **wanted.keywords(compat=policy.compat))
         return score(plain), np.stack([nothing, low, high])
     if policy.ties == "range":
-        ends = np.stack([score(ordered(lists, best=False)), score(ordered(lists, best=True))])
+        worth = gain(lists.grade, "log2", wanted.keywords().get("gains"))
+        ends = np.stack([score(ordered(lists, worth, best=best)) for best in (False, True)])
         return score(plain), np.stack([nothing, ends.min(0), ends.max(0)])
     if wanted.definition.additive and not condense:
         return wanted(lists, compat=policy.compat), np.stack([np.zeros_like(nothing), nothing, nothing])
@@ -52,25 +54,24 @@ def _reranked(lists: Lists, rank: Ints) -> Lists:
     )
 
 
-def ordered(lists: Lists, *, best: bool) -> Lists:
-    """Equal scores with the highest grades first (best) or last (worst).
+def ordered(lists: Lists, worth: Floats, *, best: bool) -> Lists:
+    """Equal scores with the items worth most first (best) or last (worst).
 
     Between items with a gain and items judged worthless stand those without a judgment.
     """
     assert lists.block is not None
     assert lists.length is not None
     real = lists.rank < BEYOND
-    gain = np.where(lists.grade > 0, lists.grade, 0.0)
-    order = np.lexsort((-gain, lists.block), axis=-1)
+    order = np.lexsort((-worth, lists.block), axis=-1)
     block = np.take_along_axis(lists.block, order, -1)
     length = np.take_along_axis(lists.length, order, -1)
-    sorted_gain = np.take_along_axis(gain, order, -1)
+    sorted_worth = np.take_along_axis(worth, order, -1)
     place = _place_in_group(block)
     # worthless items are counted from the other end
     reverse = np.flip(_place_in_group(np.flip(block, -1)), -1)
     from_front = block + place
     from_back = block + length - 1 - reverse
-    best_rank = np.where(sorted_gain > 0, from_front, from_back)
+    best_rank = np.where(sorted_worth > 0, from_front, from_back)
     rank = best_rank if best else block + (length - 1 - (best_rank - block))
     back = np.empty_like(rank)
     np.put_along_axis(back, order, rank, -1)

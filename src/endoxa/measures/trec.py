@@ -1,7 +1,7 @@
 """trec_eval's names for measures, and how it writes them.
 
 `map`, `P_10`, `P.5,10`, `ndcg_cut.10`, `iprec_at_recall..25`, `ndcg.1=3,2=9`, and the nicknames `official`, `set`,
-`all_trec`, `qrels_jg`.
+`all_trec`, `qrels_jg`, `prefs`, `all_prefs`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from endoxa.errors import TextError
+from endoxa.measures.pairs import PREFERENCES
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 LEVELS = tuple(i / 10 for i in range(11))
@@ -89,6 +90,7 @@ FAMILIES: dict[str, Family] = {
     "set_map": Family("SetAP"),
     "set_F": Family("SetF", "numbers", numbers=_set_f),
     "num_nonrel_judged_ret": Family("NumNonrelJudgedRet"),
+    **{name: Family(name) for name in PREFERENCES},
     "map_avgjg": Family("AP"),
     "P_avgjg": Family("P", "cutoffs", CUTOFFS),
     "Rprec_mult_avgjg": Family("Rprec", "levels", MULTIPLES, "mult"),
@@ -108,8 +110,10 @@ NICKNAMES: dict[str, tuple[str, ...]] = {
         "runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "utility", "set_P", "set_relative_P",
         "set_recall", "set_map", "set_F",
     ),
-    "all_trec": tuple(family for family in FAMILIES if not family.endswith("_avgjg")),
+    "all_trec": tuple(family for family in FAMILIES if not family.endswith("_avgjg") and family not in PREFERENCES),
     "qrels_jg": ("runid", "num_q", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg"),
+    "prefs": ("runid", "num_q", *list(PREFERENCES)[:6]),
+    "all_prefs": ("runid", "num_q", *PREFERENCES),
 }  # fmt: skip
 
 

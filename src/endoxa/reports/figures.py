@@ -32,14 +32,17 @@ if TYPE_CHECKING:
     from endoxa.tables import Comparison, Scores
 
 INK, MUTED, FAINT, PAPER, OTHER = "#1d2330", "#5b6472", "#dcd9d2", "#ffffff", "#b3b8c0"
-BLUE, ORANGE, GREEN, PURPLE, OCHRE, SLATE = "#0072b2", "#d55e00", "#00795a", "#b8539a", "#a67c00", "#4a5160"
+SLATE = "#4a5160"
+# Chosen apart in lightness as well as hue: at least 16 CIE76 units between any two in simulated deuteranopia,
+# protanopia and tritanopia, and a contrast of at least 3 with white.
+BLUE, ORANGE, GREEN, PURPLE, EARTH, GREY = "#0072b2", "#d55e00", "#12a06e", "#8a2f86", "#5a3d00", "#7d8594"
 SERIES: tuple[tuple[str, str, Any], ...] = (
     (BLUE, "o", "solid"),
     (ORANGE, "s", (0, (6, 1.5))),
     (GREEN, "^", "solid"),
     (PURPLE, "D", (0, (3, 1.2))),
-    (OCHRE, "v", "solid"),
-    (SLATE, "P", (0, (6, 1.5, 1, 1.5))),
+    (EARTH, "v", "solid"),
+    (GREY, "P", (0, (6, 1.5, 1, 1.5))),
 )
 
 NARROW = 5.0  # inches: below this, the layout for a phone
@@ -91,9 +94,9 @@ def intervals(summary: pl.DataFrame, measure: str, *, width: float = 7.0, lower:
     with _styled():
         standings = ranking(summary, measure, lower=lower)
         narrow = width < NARROW
-        names = shortened([one.system for one in standings], 30)
+        names = _fitted([one.system for one in standings], 30, width - 1.1 if narrow else 0.35 * width)
         row = 0.44 if narrow else 0.3
-        left = 0.15 if narrow else _inches(names) + 0.25
+        left = 0.15 if narrow else 1.08 * _inches(names) + 0.25  # the best is bold, which is wider
         right = 0.15 if narrow else 1.75
         bottom, top = 0.52, 0.1
         height = len(names) * row + bottom + top
@@ -180,7 +183,7 @@ def curves(curves: pl.DataFrame, *, width: float = 7.0, highlight: Sequence[str]
         order = curves_order(curves)
         chosen = [name for name in dict.fromkeys([*highlight, *order]) if name in order][: len(SERIES)]
         chosen.sort(key=order.index)
-        names = shortened(chosen, 34 if narrow else 26)
+        names = _fitted(chosen, 34 if narrow else 26, width - 1.0 if narrow else 0.3 * width)
         note = wrap(generality_note(curves) or "", int((width - 0.3) / 0.075), break_on_hyphens=False)
         level, low, high = generality(curves)
         entries = len(chosen) + (len(order) > len(chosen)) + (not math.isnan(level))
@@ -306,11 +309,11 @@ def differences(scores: Scores, system: str, baseline: str, measure: str, *, wid
         values = rows["difference"].to_numpy()
         queries = rows["query"].to_list()
         count = len(values)
-        short = shortened([system, baseline], 20 if narrow else 44)
+        short = _fitted([system, baseline], 44, width - 2.3)
         wins, losses = int((values > 0).sum()), int((values < 0).sum())
         ticks = 0 < count <= (width - 0.9) / 0.2
         names = shortened(queries, 14) if ticks else []
-        left, right, legend = 0.72, 0.15, 0.7
+        left, right, legend = 0.82, 0.15, 0.7
         bottom = 0.35 + (_inches(names, 9) + 0.1 if ticks else 0.05)
         tall = 2.1 if narrow else 2.8
         figure, axes = _figure(width, tall + bottom + legend, left=left, bottom=bottom, right=right, top=legend)
@@ -400,13 +403,19 @@ def pairs(comparison: Comparison, measure: str, *, width: float = 7.0, alpha: fl
         texts = len(columns) <= CELLS_WITH_TEXT
         small = 8 if narrow or not texts else 9
         letters = 8 if not texts else 9 if narrow else 10
-        names = [f"{place + 1}  {name}" for place, name in enumerate(shortened(order, 12 if narrow else 28))]
-        heads = shortened(columns, 20) if len(columns) == 1 else [str(order.index(name) + 1) for name in columns]
+        names = [
+            f"{place + 1}  {name}" for place, name in enumerate(_fitted(order, 12 if narrow else 28, 0.32 * width))
+        ]
+        heads = (
+            shortened(columns, 14 if narrow else 20)
+            if len(columns) == 1
+            else [str(order.index(name) + 1) for name in columns]
+        )
         left = _inches(names, letters) + 0.2
         least = (0.45 if narrow else 0.6) if texts else 0.17
         cell = min(max((width - left - 0.1) / max(len(columns), 1), least), 0.85)
         if len(columns) == 1:
-            cell = max(cell, 1.2)
+            cell = max(1.2, _inches(heads, letters) + 0.1)
         row = min(cell, 0.4) if texts else cell
         wide = max(left + cell * len(columns) + 0.1, width if narrow else 4.5)
         adjusted = any(one.adjusted for one in cells.values())
@@ -549,6 +558,13 @@ def _spoken(pair: Pair) -> str:
 
 def _inches(texts: Sequence[str], size: float = 10) -> float:
     return max((labels.width(text) for text in texts), default=0.0) * size / 72
+
+
+def _fitted(names: Sequence[str], limit: int, inches: float) -> list[str]:
+    """Names cut to `limit` letters, or to as many as `inches` hold."""
+    while limit > 6 and _inches(shortened(names, limit)) > inches:
+        limit -= 1
+    return shortened(names, limit)
 
 
 def _short(text: str, limit: int) -> str:

@@ -39,7 +39,8 @@ THEME = {
     figures.ORANGE: "orange",
     figures.GREEN: "green",
     figures.PURPLE: "purple",
-    figures.OCHRE: "ochre",
+    figures.EARTH: "earth",
+    figures.GREY: "grey",
     figures.SLATE: "slate",
 }
 
@@ -115,7 +116,7 @@ def page(report: Report) -> str:
         coverage=_coverage(report),
         policies=[line.partition(": ")[::2] for line in report.scores.policy.lines()],
         notes=list(dict.fromkeys([*report.notes, *(report.comparison.notes if report.comparison else ())])),
-        definitions=report.definitions,
+        definitions=_definitions(report),
         provenance=report.provenance,
         files=_files(report),
         css=Markup(_asset(environment, "report.css")),
@@ -139,6 +140,14 @@ def _facts(report: Report) -> list[str]:
         counted(len(report.scores.queries), "query", "queries"),
         counted(len(report.scores.measures), "measure", "measures"),
     ]
+
+
+def _definitions(report: Report) -> list[tuple[str, str]]:
+    """Measures that differ only in a setting (P@5, P@10) share a definition and are told together."""
+    names: dict[str, list[str]] = {}
+    for name, meaning in report.definitions.items():
+        names.setdefault(meaning, []).append(name)
+    return [(", ".join(together), meaning) for meaning, together in names.items()]
 
 
 def _aside(report: Report, measure: str) -> str:

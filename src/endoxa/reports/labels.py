@@ -70,8 +70,16 @@ def clean(text: str) -> str:
 
 
 def width(text: str) -> float:
-    """Width in em, generously: a wide East Asian letter takes 1, any other 0.62 (DejaVu Sans, the widest in use)."""
-    return sum(1.0 if unicodedata.east_asian_width(letter) in "WF" else 0.62 for letter in text)
+    """Width in em, a little generous: as set in DejaVu Sans, the widest of the fonts in use."""
+    return sum(_letter(letter) for letter in text)
+
+
+def _letter(letter: str) -> float:
+    if letter in "iljtfrI.,:;|!'()[]{} -/":
+        return 0.42
+    if letter in "mwMW@%…" or unicodedata.east_asian_width(letter) in "WF":
+        return 1.0
+    return 0.76 if letter.isupper() else 0.65
 
 
 def shortened(names: Sequence[str], limit: int) -> list[str]:

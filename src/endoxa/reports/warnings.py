@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import polars as pl
 
 from endoxa.tables import Scores
@@ -9,39 +12,50 @@ from endoxa.tables import Scores
 TIED = 0.05  # share of items with equal scores from which the order of ties matters
 JUDGED = 0.5  # share of retrieved items with a judgment below which "not relevant" is mostly a guess
 SPREAD = 2.0  # ratio of generalities from which curves should not be compared
+NAMED = 4  # systems that a sentence names before it only counts them
+
+TIES = {
+    "trec": "item id decides their order",
+    "input": "the order read decides",
+    "average": "values are means over their orders",
+    "range": "lo and hi show the worst and best order",
+}
+MISSING = {"empty": "they count as empty lists", "skip": "they are left out", "error": ""}
 
 
 def warnings_of(scores: Scores, curves: pl.DataFrame | None = None) -> list[str]:
     """Sentences on ties, missing topics, unjudged items, undefined values and differing generality."""
+    policy = scores.policy
     said: list[str] = []
-    for row in scores.coverage.iter_rows(named=True):
-        system, items = row["system"], max(row["items"], 1)
-        if row["missing"]:
-            how = {"empty": "they count as empty lists", "skip": "they are left out", "error": ""}[
-                scores.policy.missing
-            ]
-            said.append(f"{system} lacks {_count(row['missing'], 'judged topic')}; {how}.")
-        if row["unknown"]:
-            said.append(f"{system} answers {_count(row['unknown'], 'topic')} without judgments; ignored.")
-        if row["tied"] / items > TIED:
-            order = {
-                "trec": "item id decides their order",
-                "input": "the order read decides",
-                "average": "values are means over their orders",
-                "range": "lo and hi show the worst and best order",
-            }[scores.policy.ties]
-            said.append(f"{row['tied'] / items:.1%} of the items of {system} have tied scores; {order}.")
-        if row["judged"] / items < JUDGED and scores.policy.unjudged == "nonrelevant":
-            said.append(
-                f"Only {row['judged'] / items:.1%} of what {system} retrieved was judged; "
-                "the rest counts as not relevant."
-            )
+
+    def tell(what: str, value: Callable[[dict[str, Any]], float], wrong: Callable[[float], bool], form: str) -> None:
+        found = [(row["system"], value(row)) for row in scores.coverage.iter_rows(named=True) if wrong(value(row))]
+        if found:
+            found.sort(key=lambda pair: -pair[1] if form == "{:,.0f}" else pair[1])
+            named = ", ".join(f"{system} {form.format(number)}" for system, number in found[:NAMED])
+            rest = f" and {len(found) - NAMED} more systems" if len(found) > NAMED else ""
+            said.append(f"{what}: {named}{rest}.")
+
+    def share(name: str) -> Callable[[dict[str, Any]], float]:
+        return lambda row: row[name] / max(row["items"], 1)
+
+    tell(f"Judged topics that a run lacks ({MISSING[policy.missing]})", lambda row: row["missing"], bool, "{:,.0f}")
+    tell("Topics without judgments (ignored)", lambda row: row["unknown"], bool, "{:,.0f}")
+    tell(f"Items with tied scores ({TIES[policy.ties]})", share("tied"), lambda x: x > TIED, "{:.1%}")
+    if policy.unjudged == "nonrelevant":
+        tell(
+            "Few of the retrieved items were judged (the rest counts as not relevant)",
+            share("judged"),
+            lambda x: x < JUDGED,
+            "{:.1%}",
+        )
     undefined = (
-        scores.frame.group_by("measure", maintain_order=True).agg((pl.col("undefined") > 0).sum().alias("count"))
-    ).filter(pl.col("count") > 0)
-    for measure, count in undefined.iter_rows():
-        treated = "counted as 0" if scores.policy.undefined == "zero" else "left out of the mean"
-        said.append(f"{measure} is undefined (0/0) for {_count(count, 'list')}; {treated}.")
+        scores.frame.group_by("measure", maintain_order=True)
+        .agg((pl.col("undefined") > 0).sum().alias("count"), pl.len().alias("all"))
+        .filter(pl.col("count") > 0)
+    )
+    for measure, count, every in undefined.iter_rows():
+        said.append(f"{measure} is undefined (0/0) for {count:,} of {every:,} lists; left out of the means.")
     if curves is not None and curves.height:
         low, high = curves["generality_low"][0], curves["generality_high"][0]
         if high > SPREAD * max(low, 1e-12):
@@ -51,7 +65,3 @@ def warnings_of(scores: Scores, curves: pl.DataFrame | None = None) -> list[str]
                 "differ as much, cannot be compared by eye; the dashed line shows what a random ranking would reach."
             )
     return said
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -83,6 +83,14 @@ def mean_intervals(
     return Means(mean.reshape(shape), se.reshape(shape), lo.reshape(shape), hi.reshape(shape), n.reshape(shape))
 
 
+def enough(n: int) -> int:
+    """How many resamples of n values are worth their time: 10,000, and fewer (at least 1,000) beyond 1,000 values.
+
+    With many values the quantiles of t* are all but normal, and their own noise is small beside 1/√n.
+    """
+    return max(1_000, min(RESAMPLES, 10_000_000 // max(n, 1)))
+
+
 def moments(rows: Floats) -> tuple[Floats, Floats, Ints]:
     """Mean, standard deviation (n-1) and number of values of each row of a matrix, NaN dropped.
 

@@ -1,0 +1,277 @@
+"""Stories: what people do, through the command line."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from endoxa import verbs
+from endoxa.cli import app
+from endoxa.examples import collection
+from endoxa.tables import Run
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = ["eval", "compare", "pool", "check", "explain", "report", "demo"]
+
+
+def endoxa(*words: object, stdin: bytes | None = None) -> subprocess.CompletedProcess[str]:
+    """The command as people run it: a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", "from endoxa.cli import main; main()", *map(str, words)],
+        input=stdin,
+        capture_output=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
+    """Judgments of one assessor, and the runs of six systems."""
+    folder = tmp_path_factory.mktemp("collection")
+    run, opinions = collection(rng=np.random.default_rng(5))
+    one = opinions.frame.filter(pl.col("source") == "ada").with_columns(pl.lit("0").alias("source"))
+    (folder / "qrels.txt").write_text(
+        "".join(f"{q} 0 {item} {int(grade)}\n" for q, item, grade in one.select("query", "item", "grade").iter_rows())
+    )
+    verbs.write(opinions, folder / "three.txt")
+    paths = []
+    for system in run.systems:
+        paths.append(folder / f"{system}.run")
+        verbs.write(Run(run.frame.filter(pl.col("system") == system)), paths[-1])
+    return folder / "qrels.txt", paths
+
+
+def test_an_engineer_evaluates_three_systems(files) -> None:
+    qrels, runs = files
+    done = endoxa("eval", qrels, *runs[:3], "nDCG@10", "AP")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"hybrid +0\.\d{4} \[0\.\d{3}, 0\.\d{3}\]", done.stdout)
+    assert "ties=trec" in done.stdout
+    assert "undefined=nan" in done.stdout
+
+
+def test_the_order_of_files_and_measures_does_not_matter(files) -> None:
+    qrels, runs = files
+    one = endoxa("eval", qrels, runs[0], "AP", "-o", "tsv")
+    other = endoxa("eval", "AP", runs[0], "-o", "tsv", qrels)
+    named = endoxa("eval", "--qrels", qrels, "--run", runs[0], "-m", "AP", "-o", "tsv")
+    assert one.stdout == other.stdout == named.stdout
+    assert one.stdout.startswith("system\tmeasure\tvalue")
+
+
+def test_trec_lines_by_query(files) -> None:
+    qrels, runs = files
+    done = endoxa("eval", "-q", "-o", "trec", "-m", "map", "-m", "P.5", qrels, runs[0])
+    lines = done.stdout.splitlines()
+    assert lines[0].split("\t")[0] == f"{'map':22}"
+    assert [line.split("\t")[1] for line in lines[-2:]] == ["all", "all"]
+    assert len(lines) == 2 * 61
+
+
+def test_a_run_from_standard_input_and_gzip(files, tmp_path) -> None:
+    qrels, runs = files
+    plain = endoxa("eval", qrels, runs[0], "AP", "-o", "trec")
+    piped = endoxa("eval", qrels, "-", "AP", "-o", "trec", stdin=runs[0].read_bytes())
+    packed = tmp_path / "packed.gz"
+    packed.write_bytes(gzip.compress(runs[0].read_bytes()))
+    assert plain.stdout == piped.stdout == endoxa("eval", qrels, packed, "AP", "-o", "trec").stdout
+
+
+def test_several_assessors(files) -> None:
+    qrels, runs = files
+    three = qrels.parent / "three.txt"
+    refused = endoxa("eval", three, runs[0], "AP")
+    assert refused.returncode == 1
+    assert "--assessors mean" in refused.stderr
+    done = endoxa("eval", three, runs[0], "AP", "--assessors", "mean", "-q", "-o", "tsv")
+    assert done.returncode == 0
+    head, first = (line.split("\t") for line in done.stdout.splitlines()[:2])
+    assert float(first[head.index("sd")]) >= 0
+    same = endoxa("eval", "-R", "qrels_jg", "-o", "trec", three, runs[0])
+    assert "map_avgjg" in same.stdout
+
+
+def test_two_runs_with_one_tag_are_told_apart(files, tmp_path) -> None:
+    qrels, runs = files
+    for name in ("first.run", "second.run"):
+        (tmp_path / name).write_bytes(runs[0].read_bytes())
+    done = endoxa("eval", qrels, tmp_path / "first.run", tmp_path / "second.run", "AP", "-o", "tsv")
+    assert done.returncode == 0, done.stderr
+    assert {line.split("\t")[0] for line in done.stdout.splitlines()[1:]} == {"hybrid", "second"}
+
+
+def test_a_researcher_compares(files) -> None:
+    qrels, runs = files
+    done = endoxa("compare", qrels, *runs, "nDCG@10", "AP", "--power")
+    assert done.returncode == 0, done.stderr
+    assert "tau_AP" in done.stdout
+    assert "swap rate" in done.stdout
+    assert "holm" in done.stdout.lower()
+    table = endoxa("compare", qrels, *runs, "AP", "--baseline", "bm25", "--test", "tukey", "-o", "tsv")
+    assert len(table.stdout.splitlines()) == 6
+    unknown = endoxa("compare", qrels, *runs, "AP", "--baseline", "bm52")
+    assert unknown.returncode == 1
+    assert "bm25" in unknown.stderr
+
+
+def test_an_organiser_pools(files, tmp_path) -> None:
+    qrels, runs = files
+    done = endoxa("pool", *runs, "--depth", "10", "-o", "tsv", "--to", tmp_path / "pool.tsv")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "pool.tsv").read_text().startswith("query\titem\tsystems\tbest\tby")
+    states = endoxa("pool", qrels, *runs, "--depth", "10")
+    assert "pooled-unjudged" in states.stdout
+    left = endoxa("pool", qrels, *runs, "--leave-out-uniques", "-m", "AP", "--depth", "20")
+    assert left.returncode == 0, left.stderr
+    assert "value_without" in left.stdout
+
+
+def test_a_page_a_table_and_figures(files, tmp_path) -> None:
+    qrels, runs = files
+    page, figures = tmp_path / "report.html", tmp_path / "figures"
+    done = endoxa("report", qrels, *runs, "nDCG@10", "AP", "--to", page, "--figures", figures)
+    assert done.returncode == 0, done.stderr
+    html = page.read_text()
+    assert "hybrid" in html
+    assert not re.search(r"(src|href)=[\"']https?://", html)
+    assert {path.suffix for path in figures.iterdir()} == {".svg", ".png"}
+    assert endoxa("report", qrels, *runs, "AP", "--to", tmp_path / "table.tex").returncode == 0
+    assert r"\toprule" in (tmp_path / "table.tex").read_text()
+
+
+def test_check_finds_what_is_wrong(files, tmp_path) -> None:
+    qrels, runs = files
+    fine = endoxa("check", qrels, *runs)
+    assert fine.returncode == 0, fine.stdout
+    assert "tied" in fine.stdout
+    broken = tmp_path / "broken.run"
+    broken.write_text("q01 Q0 d001 1 abc x\n")
+    done = endoxa("check", qrels, broken)
+    assert done.returncode == 1
+    assert "broken.run:1" in done.stdout
+
+
+def test_explain(files) -> None:
+    done = endoxa("explain", "nDCG")
+    for word in ("Formula", "Misleads", "Source", "ndcg_cut"):
+        assert word in done.stdout
+    assert "nDCG" in endoxa("explain").stdout
+    wrong = endoxa("explain", "nDGC")
+    assert wrong.returncode == 1
+    assert "did you mean nDCG?" in wrong.stderr
+
+
+def test_the_demo_writes_a_page(tmp_path) -> None:
+    done = endoxa("demo", "--to", tmp_path / "demo")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "demo" / "report.html").stat().st_size > 20_000
+    assert "report.html" in done.stdout
+
+
+BAD = {
+    "malformed line": (b"q01 Q0 d001 1 2.5 x\nq01 Q0 d002\n", "bad.run:2"),
+    "NaN score": (b"q01 Q0 d001 1 nan x\n", "bad.run:1"),
+    "text for a score": (b"q01 Q0 d001 1 abc x\n", "bad.run:1"),
+    "duplicate": (b"q01 Q0 d001 1 2 x\nq01 Q0 d002 2 1 x\nq01 Q0 d001 3 0 x\n", "bad.run:3"),
+    "no judged topic": (b"zzz Q0 d001 1 2 x\n", "no topic with judgments"),
+    "empty file": (b"", "empty"),
+    "binary junk": (bytes(range(256)) * 8, "bad.run"),
+    "truncated gzip": (gzip.compress(b"q01 Q0 d001 1 2.5 x\n" * 500)[:-20], "bad.run"),
+    "one enormous line": (b"q01 Q0 " + b"x" * 3_000_000 + b" 1 2.5 x\n", "bad.run"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_runs_are_one_line_with_place_and_remedy(files, tmp_path, case) -> None:
+    qrels, _ = files
+    data, place = BAD[case]
+    bad = tmp_path / "bad.run"
+    bad.write_bytes(data)
+    done = endoxa("eval", "--qrels", qrels, "--run", bad, "AP")
+    assert done.returncode == 1, done.stdout
+    assert place in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert len(done.stderr) < 600
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [("q01 0 d001 x", "bad.txt:1"), ("q01 0 d001", "bad.txt:1"), ("q01 0 d001 1\nq01 0 d001 2", "twice")],
+)
+def test_bad_judgments(files, tmp_path, line, place) -> None:
+    _, runs = files
+    bad = tmp_path / "bad.txt"
+    bad.write_text(line + "\n")
+    done = endoxa("eval", "--qrels", bad, "--run", runs[0], "AP")
+    assert done.returncode == 1
+    assert place in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_lenient_skips_bad_lines_and_counts_them(files, tmp_path) -> None:
+    qrels, runs = files
+    good = runs[0].read_text().splitlines()
+    bad = tmp_path / "bad.run"
+    bad.write_text("\n".join([*good[:5], "what is this", *good[5:], "q01 Q0 d001 1 abc x"]) + "\n")
+    refused = endoxa("eval", qrels, bad, "AP", "-o", "trec")
+    assert refused.returncode == 1
+    assert "bad.run:6" in refused.stderr
+    done = endoxa("eval", qrels, bad, "AP", "-o", "trec", "--lenient")
+    assert done.returncode == 0, done.stderr
+    assert "2 lines skipped" in done.stderr
+    assert done.stdout == endoxa("eval", qrels, runs[0], "AP", "-o", "trec").stdout
+
+
+def test_a_wrong_call_is_exit_code_2(files) -> None:
+    qrels, runs = files
+    for words in (
+        ["eval", qrels, runs[0], "nDGC@10"],
+        ["eval", qrels],
+        ["eval", runs[0]],
+        ["eval", "no/such/file.run"],
+    ):
+        done = endoxa(*words)
+        assert done.returncode == 2, done.stderr
+        assert "Traceback" not in done.stderr
+    unknown = endoxa("eval", qrels, runs[0], "-m", "nDGC@10")
+    assert unknown.returncode == 1
+    assert "did you mean nDCG?" in unknown.stderr
+
+
+def test_a_broken_pipe_is_no_error(files) -> None:
+    qrels, runs = files
+    command = f"{sys.executable} -c 'from endoxa.cli import main; main()' eval -q -o trec {qrels} {runs[0]} | head -1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, check=False)
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("verb", COMMANDS)
+def test_every_verb_has_help_with_examples_and_a_section(verb) -> None:
+    result = CliRunner().invoke(app, [verb, "--help"])
+    assert result.exit_code == 0
+    assert "Examples" in result.output
+    assert f"## endoxa {verb}\n" in (ROOT / "docs" / "cli.md").read_text()
+
+
+def test_no_verb_is_forgotten() -> None:
+    assert sorted(typer.main.get_command(app).commands) == sorted(COMMANDS)  # type: ignore[attr-defined]
+
+
+def test_import_is_light() -> None:
+    code = "import sys, endoxa; endoxa.measure; heavy={'scipy','matplotlib','pandas','jinja2','typer'}; print(sorted(heavy & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert done.stdout.strip() == "[]"
