@@ -76,8 +76,12 @@ def compare(shape: Shape, times: int) -> None:
             trials[tool.name].append(once(tool, qrels, runs))
     _agree(trials)
     reference = statistics.median(trial.seconds for trial in trials["endoxa"])
-    print(f"\n{shape.name}: {shape.queries:,} queries x {shape.depth:,} items, {shape.judged:,} judgments each, {times} trials")
-    print(f"{'tool':20} {'median s':>9} {'min-max':>13} {'cpu s':>7} {'peak MB':>8} {'time / endoxa':>14} {'memory / endoxa':>16}")
+    print(
+        f"\n{shape.name}: {shape.queries:,} queries x {shape.depth:,} items, {shape.judged:,} judgments each, {times} trials"
+    )
+    print(
+        f"{'tool':20} {'median s':>9} {'min-max':>13} {'cpu s':>7} {'peak MB':>8} {'time / endoxa':>14} {'memory / endoxa':>16}"
+    )
     memory = statistics.median(trial.memory for trial in trials["endoxa"])
     for name, some in trials.items():
         seconds = [trial.seconds for trial in some]

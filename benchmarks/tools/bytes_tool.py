@@ -5,6 +5,7 @@ import sys
 
 
 def main(qrels: str, runs: list[str]) -> None:
+    """One line of JSON per run."""
     for path in runs:
         with open(path, "rb") as file:
             while file.read(1 << 24):

@@ -9,6 +9,7 @@ import endoxa
 
 
 def main(qrels: str, runs: list[str]) -> None:
+    """One line of JSON per run."""
     intervals = "--intervals" in runs
     paths = [path for path in runs if path != "--intervals"]
     scores = endoxa.measure(paths, qrels, ["AP", "nDCG@10", "RR", "P@10", "R@1000"])

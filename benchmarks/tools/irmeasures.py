@@ -8,6 +8,7 @@ from ir_measures import AP, RR, P, R, nDCG
 
 
 def main(qrels: str, runs: list[str]) -> None:
+    """One line of JSON per run."""
     measures = [AP, nDCG @ 10, RR, P @ 10, R @ 1000]
     evaluator = ir_measures.evaluator(measures, list(ir_measures.read_trec_qrels(qrels)))
     for path in runs:

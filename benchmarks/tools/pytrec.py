@@ -9,6 +9,7 @@ NAMES = {"map": "AP", "ndcg_cut_10": "nDCG@10", "recip_rank": "RR", "P_10": "P@1
 
 
 def main(qrels: str, runs: list[str]) -> None:
+    """One line of JSON per run."""
     with open(qrels) as file:
         judged = pytrec_eval.parse_qrel(file)
     evaluator = pytrec_eval.RelevanceEvaluator(judged, {"map", "ndcg_cut.10", "recip_rank", "P.10", "recall.1000"})

@@ -9,6 +9,7 @@ NAMES = {"map": "AP", "ndcg@10": "nDCG@10", "mrr": "RR", "precision@10": "P@10",
 
 
 def main(qrels: str, runs: list[str]) -> None:
+    """One line of JSON per run."""
     judged = Qrels.from_file(qrels, kind="trec")
     for path in runs:
         found = evaluate(judged, Run.from_file(path, kind="trec"), list(NAMES), make_comparable=True)

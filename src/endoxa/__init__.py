@@ -36,7 +36,26 @@ _HOME = {
     "Report": "endoxa.reports",
     "EndoxaError": "endoxa.errors",
 }
-__all__ = sorted(_HOME)
+__all__ = [
+    "Comparison",
+    "EndoxaError",
+    "Measure",
+    "Opinions",
+    "Policy",
+    "Report",
+    "Run",
+    "Scores",
+    "compare",
+    "explain",
+    "leave_out_uniques",
+    "measure",
+    "parse",
+    "pool",
+    "read",
+    "report",
+    "summarise",
+    "write",
+]
 
 if TYPE_CHECKING:
     from endoxa.errors import EndoxaError

@@ -31,8 +31,7 @@ except ImportError as error:
     raise InstallError("ir_measures is not installed; pip install ir-measures") from error
 
 # measures whose settings mean the same here and there
-PLAIN = ("AP", "nDCG", "RR", "P", "R", "Rprec", "Bpref", "infAP", "RBP", "ERR", "SetP", "SetR", "SetF", "SetAP")
-PLAIN += ("Success", "IPrec", "Judged", "NumQ", "NumRel", "NumRet")
+PLAIN = "AP nDCG RR P R Rprec Bpref infAP RBP ERR SetP SetR SetF SetAP Success IPrec Judged NumQ NumRel NumRet".split()
 
 
 def _supported() -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -86,12 +87,9 @@ def judgments_of(judgments: Any, policy: Policy, *, lenient: bool = False) -> Op
     """Judgments from whatever was given."""
     if isinstance(judgments, Opinions):
         return judgments
-    return _expect(read(judgments, kind="qrels", assessors=policy.assessors == "mean", lenient=lenient), Opinions)
-
-
-def _expect(table: Any, kind: type[Any]) -> Any:
-    if not isinstance(table, kind):
-        raise TableError(f"expected {kind.__name__}, got {type(table).__name__}")
+    table = read(judgments, kind="qrels", assessors=policy.assessors == "mean", lenient=lenient)
+    if not isinstance(table, Opinions):
+        raise TableError(f"expected judgments, got {type(table).__name__}")
     return table
 
 
@@ -134,7 +132,7 @@ def measure_files(
             name_from="file" if name_from == "file" else "tag",
             ties=_reading(policy),
             lenient=lenient,
-            progress=None if progress is None else lambda done, whole, path=path: progress(path, done, whole),
+            progress=None if progress is None else partial(progress, path),
             report=report,
         )
         names = list(dict.fromkeys(name for made in scored for name in next(iter(made.values())).coverage["system"]))
@@ -298,13 +296,13 @@ def check(runs: Sequence[str], qrels: str | None, *, assessors: bool = False) ->
     opinions = None
     if qrels is not None:
         try:
-            opinions = _expect(read(qrels, kind="qrels", assessors=assessors), Opinions)
+            opinions = judgments_of(qrels, Policy(assessors="mean" if assessors else "one"))
             findings += lint.judgments(opinions, qrels)
         except EndoxaError as error:
             findings.append(Finding("error", str(error)))
     for path in runs:
         try:
-            findings += lint.run(_expect(read(path, kind="run"), Run), path, opinions)
+            findings += lint.run(read(path, kind="run"), path, opinions)
         except EndoxaError as error:
             findings.append(Finding("error", str(error)))
     return findings

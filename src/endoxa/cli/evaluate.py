@@ -147,10 +147,10 @@ def show_scores(
         print("\n" + "\n".join(remarks))
         return
     if form in {"latex", "markdown"}:
-        show.emit(text_table(made, form, lower=lower), to)
+        show.emit(text_table(made, form, lower=lower), to)  # type: ignore[arg-type]
     else:
         frame = scores.frame if per_query else made
-        show.emit(render(frame, form), to)
+        show.emit(render(frame, form), to)  # type: ignore[arg-type]
     for line in remarks:
         show.note(line)
 

@@ -20,8 +20,8 @@ Words = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="FILE… [MEASURE…]",
-        help="Judgments and runs, told apart by content (4 columns: judgments, 6: run; CSV and Parquet by column names; "
-        "- is standard input). A word that is no file is a measure.",
+        help="Judgments and runs, told apart by content (4 columns: judgments, 6: run; CSV and Parquet by column "
+        "names; - is standard input). A word that is no file is a measure.",
         show_default=False,
     ),
 ]

@@ -75,7 +75,7 @@ def pool(
     _print(found.frame, form, to)
     worst = found.frame["tau"].min()
     show.note(
-        f"{found.measure}; largest drop {found.largest:.4f}; the order of systems changes least tau {worst:.3f}; "
+        f"{found.measure}; largest drop {found.largest:.4f}; the order of systems changes least tau {worst!s:.5}; "
         "a new system would fare as a system does without its uniques"
     )
 

@@ -135,7 +135,7 @@ def summary_table(summary: pl.DataFrame, lower: Sequence[str] = ()) -> Table:
 
 def _missing(cells: dict[tuple[str, str], Any], system: str, measure: str) -> bool:
     row = cells.get((system, measure))
-    return row is None or row["value"] is None or row["value"] != row["value"]  # noqa: PLR0124
+    return row is None or row["value"] is None or row["value"] != row["value"]
 
 
 def _plain(text: str) -> str:

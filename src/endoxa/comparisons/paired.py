@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -11,10 +12,12 @@ import numpy as np
 import polars as pl
 
 from endoxa.errors import JoinError, TextError, did_you_mean
-from endoxa.statistics.bootstrap import BLOCK, RESAMPLES, TINY, Method, blocks, mean_intervals, moments
+from endoxa.statistics.bootstrap import BLOCK, RESAMPLES, TINY, Method, blocks, enough, mean_intervals, moments
 from endoxa.statistics.multiplicity import CORRECTIONS, Correction, uncorrected
 from endoxa.statistics.randomisation import EXACT, sign_flip, tukey
 from endoxa.tables import Comparison, Floats, Ints, Scores
+
+MOST = 1_000_000  # random assignments that a test draws at the most, unless asked
 
 Test = Literal["randomisation", "t", "wilcoxon", "tukey"]
 
@@ -37,10 +40,10 @@ COLUMNS = {
 
 MEANING: dict[str, str] = {
     "randomisation": "paired sign-flip randomisation of the mean difference, two-sided; every sign "
-    f"assignment up to {EXACT} differing queries, {{resamples:,}} random ones beyond",
+    f"assignment up to {EXACT} differing queries, {{draws:,}} random ones beyond",
     "t": "paired t test, two-sided",
     "wilcoxon": "Wilcoxon signed-rank test, two-sided, equal scores left out",
-    "tukey": "randomised Tukey HSD over {systems} systems, {resamples:,} permutations, on the queries that "
+    "tukey": "randomised Tukey HSD over {systems} systems, {permutations:,} permutations, on the queries that "
     "all of them have",
     "holm": "Holm",
     "bh": "Benjamini–Hochberg",
@@ -55,7 +58,8 @@ class _Settings:
     interval: Method
     level: float
     correction: Correction
-    resamples: int
+    resamples: int  # of the queries, for the interval
+    draws: int  # of signs or labels, for the test
     seed: int
 
 
@@ -68,7 +72,7 @@ def compare(
     interval: Method = "bootstrap-t",
     level: float = 0.95,
     correction: Correction = "holm",
-    resamples: int = RESAMPLES,
+    resamples: int | None = None,
     rng: np.random.Generator,
 ) -> Comparison:
     """Every pair of systems, or every system against `baseline`, on every measure.
@@ -92,7 +96,15 @@ def compare(
     _refuse_unknown("test", test, get_args(Test))
     _refuse_unknown("correction", correction, get_args(Correction))
     pairs = _pairs(scores.systems, baseline)
-    how = _Settings(test, interval, level, correction, resamples, int(rng.integers(1 << 62)))
+    how = _Settings(
+        test,
+        interval,
+        level,
+        correction,
+        enough(len(scores.queries)) if resamples is None else resamples,
+        _draws(len(pairs), 1 - level) if resamples is None else resamples,
+        int(rng.integers(1 << 62)),
+    )
     frames = [_compared(scores, measure, pairs, how) for measure in measures or scores.measures]
     frame = pl.concat(frames) if frames else pl.DataFrame(schema=COLUMNS)
     if not (frame["queries"] >= 2).any():
@@ -101,6 +113,15 @@ def compare(
             "check that the runs answer the same queries, or measure on more of them"
         )
     return Comparison(frame, _notes(frame, len(scores.systems), how))
+
+
+def _draws(pairs: int, alpha: float) -> int:
+    """Random assignments that a test needs: p is never below 1/(draws + 1), and a correction multiplies it.
+
+    With 630 pairs and 10,000 draws nothing could ever be significant; 20 draws per pair and unit of alpha let
+    the strongest pair reach a twentieth of alpha. Beyond a million a note says that p-values end there.
+    """
+    return min(max(RESAMPLES, math.ceil(20 * pairs / alpha)), MOST)
 
 
 def _pairs(systems: list[str], baseline: str | None) -> list[tuple[int, int]]:
@@ -136,7 +157,7 @@ def _compared(scores: Scores, measure: str, pairs: list[tuple[int, int]], how: _
         parts.append((made.mean, made.lo, made.hi, p, effect, made.n))
     difference, lo, hi, p, effect, queries = (np.concatenate(part) for part in zip(*parts, strict=True))
     if how.test == "tukey" and values.shape[1] > 1:
-        p = tukey(values, resamples=how.resamples, rng=_stream(how))[left, right]
+        p = tukey(values, resamples=min(how.draws, RESAMPLES), rng=_stream(how))[left, right]
     p = np.where(queries < 2, np.nan, p)
     correct = uncorrected if how.test == "tukey" else CORRECTIONS[how.correction]
     return pl.DataFrame(
@@ -173,7 +194,7 @@ def _stream(how: _Settings) -> np.random.Generator:
 
 
 def _randomisation(d: Floats, how: _Settings) -> Floats:
-    return sign_flip(d, resamples=how.resamples, rng=_stream(how))
+    return sign_flip(d, resamples=how.draws, rng=_stream(how))
 
 
 def _t(d: Floats, how: _Settings) -> Floats:
@@ -216,10 +237,15 @@ def _notes(frame: pl.DataFrame, systems: int, how: _Settings) -> tuple[str, ...]
     else:
         corrected = f"{MEANING[how.correction]} over {_spread(counts)} comparisons per measure, not across measures"
     notes = [
-        f"test: {MEANING[how.test].format(resamples=how.resamples, systems=systems)}",
+        f"test: {MEANING[how.test].format(draws=how.draws, permutations=min(how.draws, RESAMPLES), systems=systems)}",
         f"interval: {100 * how.level:g} % {how.interval}, {how.resamples:,} resamples of the queries",
         f"correction: {corrected}",
     ]
+    if how.test == "randomisation" and how.correction != "none" and counts[-1] / (how.draws + 1) > 1 - how.level:
+        notes.append(
+            f"p-values end at 1/{how.draws + 1:,}: with so many pairs none can be significant after correction; "
+            "take more resamples, a baseline, or Tukey's test"
+        )
     if frame["lo"].is_infinite().any() or frame["hi"].is_infinite().any():
         notes.append("infinite interval: so few queries differ that the sample does not bound the difference")
     if (frame["queries"] < 2).any():

@@ -220,13 +220,11 @@ def _cut_file(file: Stream, size: int) -> Iterator[bytes]:
 
 
 def _cut_stream(stream: Stream, size: int) -> Iterator[bytes]:
-    rest, first, wanted = b"", True, size
+    rest, wanted = stream.read(len(BOM)).removeprefix(BOM), size
     while True:
         data = stream.read(wanted)
         last = len(data) < wanted
         data = rest + data
-        if first:
-            data, first = data.removeprefix(BOM), False
         cut = len(data) if last else last_query(data)
         if cut == 0 and _endless(data):
             cut = len(data)

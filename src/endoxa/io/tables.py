@@ -79,6 +79,8 @@ def read_table(
         if lenient and kind in {"run", "opinions"}:
             rows, left_out = _usable(source, rows, kind)
             skipped += left_out
+            if rows.is_empty():
+                raise FileError(source.label, "no row can be read", str(left_out.first[0]) if left_out.first else "")
         table = _made(source, rows, kind, form, name=name, ties=ties)
     except TableError as error:
         raise _placed(source, rows, form, error) from None

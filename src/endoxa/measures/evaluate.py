@@ -20,7 +20,7 @@ from endoxa.measures.lists import BEYOND, Lists
 from endoxa.measures.pairs import PREFERENCES
 from endoxa.measures.ties import score_open
 from endoxa.policies import Policy
-from endoxa.tables import DuplicateJudgmentError, Floats, Ints, Opinions, Run, Scores
+from endoxa.tables import Bools, DuplicateJudgmentError, Floats, Ints, Opinions, Run, Scores
 
 CELLS = 2_000_000  # the greatest padded array that is made at once: memory stays bounded
 
@@ -184,7 +184,7 @@ def _batches(found: _Found, judgments: Judgments, policy: Policy) -> Iterator[tu
         real = at < hits[chosen][:, None]
         rows = np.where(real, starts[chosen][:, None] + at, 0)
 
-        def padded(values: Ints | Floats, filler: float, rows: Ints = rows, real: Ints = real) -> Ints | Floats:
+        def padded(values: Ints | Floats, filler: float, rows: Ints = rows, real: Bools = real) -> Ints | Floats:
             return np.where(real, values[rows], filler) if len(values) else np.full(real.shape, filler)
 
         pool, pool_stratum = judgments.pools(places[chosen])

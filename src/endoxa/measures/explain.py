@@ -68,8 +68,8 @@ def reference() -> str:
     lines = [
         "# Measures",
         "",
-        "Made from the registry (`endoxa.measures.explain.reference`); a test keeps it true. `endoxa explain NAME` prints",
-        "the same. A measure reads `Name(setting=value)@k`; trec_eval's names are understood everywhere.",
+        "Made from the registry by `python -m endoxa.measures.explain`; a test keeps it true. `endoxa explain NAME`",
+        "prints the same. A measure reads `Name(setting=value)@k`; trec_eval's names are understood everywhere.",
         "",
     ]
     for definition in KNOWN.values():

@@ -40,7 +40,8 @@ class Measure:
 
     def __call__(self, lists: Lists, **more: Any) -> Floats:
         """The value of each list; `more` gives settings that were not set, where they apply."""
-        return self.definition.kernel(lists, **self.keywords(**more))
+        value: Floats = self.definition.kernel(lists, **self.keywords(**more))
+        return value
 
     def keywords(self, **more: Any) -> dict[str, Any]:
         """The settings as a kernel takes them; `more` gives those that were not set, where they apply."""
@@ -54,6 +55,9 @@ class Measure:
         if self.definition.settings.get("rel") is None or "rel" in given:
             return self
         return replace(make(self.name, given | {"rel": level}), label=self.label)
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         cutoff = self.definition.cutoff
@@ -263,6 +267,3 @@ def parse(text: str) -> Measure:
     if len(measures) > 1:
         raise TextError(f"{text!r} names {len(measures)} measures, not one: {', '.join(map(str, measures[:4]))}, …")
     return measures[0]
-
-
-Measure.__repr__ = Measure.__str__  # type: ignore[method-assign]

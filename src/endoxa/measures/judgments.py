@@ -87,4 +87,4 @@ class Judgments:
 
 def keys_of(items: pl.Series, places: Ints) -> npt.NDArray[np.uint64]:
     """A hash per (query, item); equal pairs have equal hashes."""
-    return items.hash().to_numpy() ^ ((places.astype(np.uint64) + np.uint64(1)) * MIX)
+    return np.asarray(items.hash().to_numpy() ^ ((places.astype(np.uint64) + np.uint64(1)) * MIX))

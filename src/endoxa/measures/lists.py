@@ -107,4 +107,5 @@ def ratio(numerator: Floats | Ints, denominator: Floats | Ints) -> Floats:
     numerator, denominator = np.broadcast_arrays(
         np.asarray(numerator, dtype=float), np.asarray(denominator, dtype=float)
     )
-    return np.divide(numerator, denominator, out=np.full(numerator.shape, np.nan), where=denominator != 0)
+    undefined: Floats = np.full(numerator.shape, np.nan)
+    return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator != 0))

@@ -43,7 +43,8 @@ def GMAP(lists: Lists, *, rel: float = 1) -> Floats:
     Misleads: the floor decides the value when some query has AP = 0; that floor is a convention.
     Source: Robertson 2006; trec_eval gm_map.
     """
-    return AP(lists, rel=rel)
+    value: Floats = AP(lists, rel=rel)
+    return value
 
 
 def _reciprocal_bounds(lists: Lists, *, rel: float = 1, k: int | None = None) -> tuple[Floats, Floats]:
@@ -121,4 +122,4 @@ def AvgIPrec(lists: Lists, *, rel: float = 1, recalls: tuple[float, ...] = ELEVE
     Misleads: an older summary of the same curve that AP sums without interpolation.
     Source: trec_eval 11pt_avg.
     """
-    return np.mean([interpolated(lists, recall, rel, compat) for recall in recalls], axis=0)
+    return np.asarray(np.mean([interpolated(lists, recall, rel, compat) for recall in recalls], axis=0))

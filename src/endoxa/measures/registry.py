@@ -7,10 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from endoxa.measures.lists import Lists
 from endoxa.tables import Floats
 
-Kernel = Callable[..., Floats]
+Kernel = Callable[..., Any]  # Lists and settings to one value per list: a number, or a text
 Bounds = Callable[..., tuple[Floats, Floats]]
 Aggregate = Literal["mean", "sum", "geometric"]
 
@@ -79,4 +78,4 @@ def register(name: str, **known: Any) -> Callable[[Kernel], Kernel]:
     return enter
 
 
-__all__ = ["ALIASES", "REGISTRY", "Definition", "Lists", "register"]
+__all__ = ["ALIASES", "REGISTRY", "Definition", "register"]

@@ -6,7 +6,7 @@ import numpy as np
 
 from endoxa.measures.lists import BEYOND, Lists, ratio
 from endoxa.measures.registry import register
-from endoxa.tables import Floats
+from endoxa.tables import Floats, Ints
 
 
 def unjudged_within(lists: Lists, k: int | None) -> Floats:
@@ -44,7 +44,7 @@ def R(lists: Lists, *, k: int, rel: float = 1) -> Floats:
     return ratio(lists.hits(rel, k), lists.total(rel))
 
 
-def _f(hits: Floats, size: Floats, total: Floats, beta: float) -> Floats:
+def _f(hits: Floats, size: Floats, total: Ints, beta: float) -> Floats:
     """F from counts; undefined where nothing is relevant, because recall is."""
     weight = beta * beta
     return np.where(total > 0, ratio((1 + weight) * hits, weight * total + size), np.nan)

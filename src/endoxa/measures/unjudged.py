@@ -9,7 +9,7 @@ from endoxa.errors import TableError
 from endoxa.measures.lists import Lists, ratio
 from endoxa.measures.registry import register
 from endoxa.measures.sets import unjudged_within
-from endoxa.tables import Floats
+from endoxa.tables import Floats, Ints
 
 EPSILON = 1e-5  # trec_eval's smoothing of inferred precision
 
@@ -40,7 +40,8 @@ def GMBpref(lists: Lists, *, rel: float = 1) -> Floats:
     Misleads: the floor decides the value when some query has Bpref = 0.
     Source: trec_eval gm_bpref.
     """
-    return Bpref(lists, rel=rel)
+    value: Floats = Bpref(lists, rel=rel)
+    return value
 
 
 @register("infAP", monotone=False)
@@ -54,7 +55,7 @@ def infAP(lists: Lists, *, rel: float = 1) -> Floats:
     Source: Yilmaz and Aslam 2006; trec_eval infAP.
     """
     relevant = lists.relevant(rel)
-    hits = np.cumsum(relevant, -1) - relevant
+    hits: Ints = np.cumsum(relevant, -1) - relevant
     misses = np.cumsum(lists.judged & ~relevant, -1)
     pooled = np.cumsum(~np.isnan(lists.grade), -1) - 1
     precision = (hits + EPSILON) / (hits + misses + 2 * EPSILON)
@@ -82,7 +83,7 @@ def xinfAP(lists: Lists, *, rel: float = 1) -> Floats:
     size = lists.stratum_size
     estimates, inferred_total = [], []
     above_precision = np.zeros(np.broadcast_shapes(lists.rank.shape, lists.grade.shape))
-    pooled = np.cumsum(lists.stratum >= 0, -1) - (lists.stratum >= 0)
+    pooled: Ints = np.cumsum(lists.stratum >= 0, -1) - (lists.stratum >= 0)
     for s in range(size.shape[-1]):
         here = lists.stratum == s
         drawn = here & lists.judged

@@ -23,30 +23,22 @@ def judgments(opinions: Opinions, path: str) -> list[Finding]:
     frame = opinions.frame
     grades = frame["grade"].drop_nulls()
     topics = frame["query"].n_unique()
-    per_topic = frame.group_by("query").agg((pl.col("grade") >= 1).sum().alias("relevant"))
-    low, high = grades.min(), grades.max()
-    span = f"grades {low:g} to {high:g}" if len(grades) else "no grades"
+    span = f"grades {grades.min()!s} to {grades.max()!s}" if len(grades) else "no grades"
     found = [Finding("fine", f"{path}: {frame.height:,} judgments on {topics:,} topics, {span}")]
-    barren = per_topic.filter(pl.col("relevant") == 0)
+
+    def warn(text: str) -> None:
+        found.append(Finding("warning", f"{path}: {text}"))
+
+    barren = frame.group_by("query").agg((pl.col("grade") >= 1).sum()).filter(pl.col("grade") == 0)
     if barren.height:
         names = ", ".join(barren["query"].sort().head(5).to_list())
-        found.append(
-            Finding(
-                "warning",
-                f"{path}: {barren.height:,} topics have no item of grade 1 or more ({names}): AP, R and nDCG may be undefined there",
-            )
-        )
+        warn(f"{barren.height:,} topics have no item of grade 1 or more ({names}): AP, R and nDCG may be 0/0 there")
     unjudged = frame.filter(pl.col("grade") < 0).height
     if unjudged:
-        found.append(Finding("warning", f"{path}: {unjudged:,} negative grades; they mean pooled but not judged"))
+        warn(f"{unjudged:,} negative grades; they mean pooled but not judged")
     fractions = grades.filter(grades != grades.floor()).len()
     if fractions:
-        found.append(
-            Finding(
-                "warning",
-                f"{path}: {fractions:,} grades are fractions; they are kept as grades, and only those of 1 or more are relevant unless -l says less",
-            )
-        )
+        warn(f"{fractions:,} grades are fractions; only 1 or more is relevant, unless -l says less")
     if len(opinions.sources) > 1:
         found.append(Finding("fine", f"{path}: {len(opinions.sources)} assessors: {', '.join(opinions.sources[:8])}"))
     return found
@@ -58,21 +50,13 @@ def run(run: Run, path: str, opinions: Opinions | None) -> list[Finding]:
     for system in run.systems:
         frame = run.frame.filter(pl.col("system") == system)
         sizes = frame.group_by("query").len()["len"]
-        found.append(
-            Finding(
-                "fine",
-                f"{path}: {system}: {frame.height:,} items for {len(sizes):,} topics, {sizes.min()} to {sizes.max()} each",
-            )
-        )
+        shape = f"{frame.height:,} items for {len(sizes):,} topics, {sizes.min()!s} to {sizes.max()!s} each"
+        found.append(Finding("fine", f"{path}: {system}: {shape}"))
         tied = frame.filter(pl.len().over("query", "block") > 1).height
         if tied:
             state: Literal["warning", "fine"] = "warning" if tied > 0.05 * frame.height else "fine"
-            found.append(
-                Finding(
-                    state,
-                    f"{path}: {tied / frame.height:.1%} of the items have tied scores; --ties average or range shows what hangs on their order",
-                )
-            )
+            share = f"{tied / frame.height:.1%} of the items have tied scores"
+            found.append(Finding(state, f"{path}: {share}; --ties average or range shows what hangs on their order"))
         infinite = frame.filter(pl.col("score").is_infinite()).height
         if infinite:
             found.append(Finding("warning", f"{path}: {infinite:,} scores are infinite"))

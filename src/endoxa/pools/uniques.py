@@ -69,7 +69,7 @@ def leave_out_uniques(
     )
     before = _means(run, opinions, wanted, policy)
     rows = []
-    names = sorted(set(team[system] for system in systems))
+    names = sorted({team[system] for system in systems})
     level = dict(wanted.settings).get("rel", 1)
     for number, name in enumerate(names):
         unique = alone.filter(pl.col("team") == name).join(opinions.frame, on=["query", "item"], how="inner")
