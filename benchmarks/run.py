@@ -76,12 +76,9 @@ def compare(shape: Shape, times: int) -> None:
             trials[tool.name].append(once(tool, qrels, runs))
     _agree(trials)
     reference = statistics.median(trial.seconds for trial in trials["endoxa"])
-    print(
-        f"\n{shape.name}: {shape.queries:,} queries x {shape.depth:,} items, {shape.judged:,} judgments each, {times} trials"
-    )
-    print(
-        f"{'tool':20} {'median s':>9} {'min-max':>13} {'cpu s':>7} {'peak MB':>8} {'time / endoxa':>14} {'memory / endoxa':>16}"
-    )
+    size = f"{shape.queries:,} queries x {shape.depth:,} items, {shape.judged:,} judgments each"
+    print(f"\n{shape.name}: {size}, {times} trials; time and memory beside endoxa")
+    print(f"{'tool':20} {'median s':>9} {'min-max':>13} {'cpu s':>7} {'peak MB':>8} {'time':>9} {'memory':>9}")
     memory = statistics.median(trial.memory for trial in trials["endoxa"])
     for name, some in trials.items():
         seconds = [trial.seconds for trial in some]
@@ -89,7 +86,7 @@ def compare(shape: Shape, times: int) -> None:
         processor = statistics.median(trial.processor for trial in some)
         print(
             f"{name:20} {median:9.2f} {min(seconds):6.2f}-{max(seconds):5.2f} {processor:7.2f} {peak:8.0f} "
-            f"{median / reference:13.2f}x {peak / memory:15.2f}x"
+            f"{median / reference:8.2f}x {peak / memory:8.2f}x"
         )
 
 

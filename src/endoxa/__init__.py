@@ -6,7 +6,7 @@
     {'RR': 0.5}
 
 Verbs: read, measure, summarise, compare, report, write, parse, explain, pool, leave_out_uniques.
-Nouns: Run, Opinions, Scores, Comparison, Policy, Measure, Report, EndoxaError.
+Nouns: Run, Opinions, Preferences, Scores, Comparison, Policy, Measure, Report, EndoxaError.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ _HOME = {
     "leave_out_uniques": "endoxa.pools",
     "Run": "endoxa.tables",
     "Opinions": "endoxa.tables",
+    "Preferences": "endoxa.measures.preferences",
     "Scores": "endoxa.tables",
     "Comparison": "endoxa.tables",
     "Policy": "endoxa.policies",
@@ -42,6 +43,7 @@ __all__ = [
     "Measure",
     "Opinions",
     "Policy",
+    "Preferences",
     "Report",
     "Run",
     "Scores",
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     from endoxa.io.read import read
     from endoxa.measures.explain import explain
     from endoxa.measures.grammar import Measure, parse
+    from endoxa.measures.preferences import Preferences
     from endoxa.policies import Policy
     from endoxa.pools import leave_out_uniques, pool
     from endoxa.reports import Report

@@ -19,7 +19,7 @@ from endoxa.tables import Comparison, Opinions, Run, Scores, Table
 PACKED = ["", ".gz", ".zst"]
 TEXTS = [form + pack for form in (".csv", ".tsv", ".jsonl") for pack in PACKED]
 TABLES = [*TEXTS, ".parquet"]
-suffixes = pytest.mark.parametrize("suffix", TABLES)
+suffixes = st.sampled_from(TABLES)
 
 
 def there_and_back(table: Table, suffix: str, **how: object) -> Table:
@@ -35,14 +35,12 @@ def same(found: pl.DataFrame, meant: pl.DataFrame) -> None:
     assert repr(found.rows()) == repr(meant.rows())  # repr: NaN equals NaN, and -0.0 is not 0.0
 
 
-@pytest.mark.parametrize("suffix", [f".run{pack}" for pack in PACKED])
-@given(run=runs())
+@given(suffix=st.sampled_from([f".run{pack}" for pack in PACKED]), run=runs())
 def test_runs_as_trec_text(suffix: str, run: Run) -> None:
     same(there_and_back(run, suffix).frame, run.frame)
 
 
-@suffixes
-@given(run=runs(any_text))
+@given(suffix=suffixes, run=runs(any_text))
 def test_runs_as_tables(suffix: str, run: Run) -> None:
     same(there_and_back(run, suffix).frame, run.frame)
 
@@ -65,20 +63,17 @@ def test_assessors_stand_in_column_two(table: Opinions) -> None:
     same(there_and_back(table, ".qrels", assessors=True).frame, table.frame)
 
 
-@pytest.mark.parametrize("pack", PACKED)
-@given(table=plain_judgments(sampled=True))
+@given(pack=st.sampled_from(PACKED), table=plain_judgments(sampled=True))
 def test_judgments_as_sampled_qrels(pack: str, table: Opinions) -> None:
     same(there_and_back(table, f".prels{pack}", kind="sampled").frame, table.frame)
 
 
-@suffixes
-@given(table=opinions())
+@given(suffix=suffixes, table=opinions())
 def test_judgments_as_tables(suffix: str, table: Opinions) -> None:
     same(there_and_back(table, suffix).frame, table.frame)
 
 
-@suffixes
-@given(table=tables_of_scores())
+@given(suffix=suffixes, table=tables_of_scores())
 def test_scores_keep_their_policy(suffix: str, table: Scores) -> None:
     again = there_and_back(table, suffix)
     assert isinstance(again, Scores)
@@ -92,8 +87,7 @@ def test_scores_keep_their_policy(suffix: str, table: Scores) -> None:
             same(again.texts, table.texts)
 
 
-@suffixes
-@given(table=comparisons())
+@given(suffix=suffixes, table=comparisons())
 def test_comparisons_as_tables(suffix: str, table: Comparison) -> None:
     again = there_and_back(table, suffix)
     assert isinstance(again, Comparison)

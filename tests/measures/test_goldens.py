@@ -170,6 +170,13 @@ def test_the_ceiling_is_exact(relevant: int) -> None:
         assert value(f"IPrec@{i / 10}", short) == (1 if i == 0 and needed > 1 else 0)
 
 
+@pytest.mark.parametrize(("level", "relevant", "needed"), [(0.07, 100, 7), (0.28, 25, 7), (0.56, 25, 14)])
+def test_the_ceiling_is_exact_where_binary_fractions_exceed_it(level: float, relevant: int, needed: int) -> None:
+    assert level * relevant > needed
+    assert value(f"IPrec@{level}", Plain((1,) * needed, (1,) * (relevant - needed))) == 1
+    assert value("Rprec(mult=1.1)", Plain((1,) * 10 + (0,))) == pytest.approx(10 / 11)  # 1.1 · 10 = 11.000000000000002
+
+
 # ---- E.3: what the pool does to precision and recall
 
 

@@ -134,6 +134,16 @@ def test_range_of_g_is_exact_where_items_are_relevant_or_not() -> None:
         assert (low, high) == pytest.approx((values.min(), values.max()))
 
 
+@pytest.mark.parametrize("text", ["DCG(gains={0:-1})", "nDCG(gains={0:-1,1:0.5})", "DCG(gains={1:5,2:-3})@2"])
+def test_range_puts_items_that_do_harm_last(text: str) -> None:
+    """An unjudged item gains nothing, which is more than a loss."""
+    lists = [some_tied(Random(seed), (0, 1, 2), pooled=False) for seed in range(30)]
+    rows = scored(lists, [parse(text)], ties="range", missing="skip")
+    for low, high, values in zip(rows["lo"], rows["hi"], all_values(parse(text), lists), strict=True):
+        if not np.isnan(values).all():
+            assert (low, high) == pytest.approx((values.min(), values.max()))
+
+
 @pytest.mark.parametrize("ties", ["average", "range"])
 @pytest.mark.parametrize("text", ["P@2", "AP", "nDCG", "RR"])
 def test_condensed_lists_with_ties(text: str, ties: str) -> None:
@@ -205,7 +215,7 @@ def test_without_ties_every_way_gives_the_same() -> None:
     lists = [Tied(tuple((grade,) for grade in (1, None, 0, 2, -1)), (1,))]
     wanted = [make(name, some_settings(name, Random(1))) for name in LISTED if name not in {"A", "B", "C", "D"}]
     wanted = [one for one in wanted if one.name not in {"GradedP", "GradedR", "Fallout", "Generality"}]
-    values = {ties: scored(lists, wanted, ties=ties) for ties in ("trec", "input", "average", "range")}
+    values = {ties: scored(lists, wanted, ties=ties, shuffles=5) for ties in ("trec", "input", "average", "range")}
     for frame in values.values():
         assert frame["value"].to_numpy() == pytest.approx(values["trec"]["value"].to_numpy(), nan_ok=True)
     spread = values["average"].filter(~pl.col("undefined").cast(bool))["sd"]

@@ -14,12 +14,14 @@ def run_of(lists: dict[str, str]) -> Run:
 
 def qrels_of(relevant: str, other: str = "", unjudged: str = "") -> Opinions:
     grades = dict.fromkeys(relevant, 1.0) | dict.fromkeys(other, 0.0) | dict.fromkeys(unjudged, -1.0)
-    return Opinions.of(pl.DataFrame({"query": ["q"] * len(grades), "item": list(grades), "grade": list(grades.values())}))
+    return Opinions.of(
+        pl.DataFrame({"query": ["q"] * len(grades), "item": list(grades), "grade": list(grades.values())})
+    )
 
 
 def test_pool_is_the_union_of_the_tops() -> None:
     found = pool(run_of(LISTS), 3)
-    assert found["item"].to_list() == list("abceg") + ["h"]
+    assert found["item"].to_list() == [*"abceg", "h"]
     assert found.filter(pl.col("item") == "a")["systems"].item() == 3
     assert found.filter(pl.col("item") == "b")["by"].item().to_list() == ["S1", "S2"]
     assert found.filter(pl.col("item") == "b")["best"].item() == 2

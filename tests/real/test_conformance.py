@@ -50,6 +50,6 @@ def test_the_output_is_trec_evals(folder, release, options, qrels, run, expected
     )
     assert result.exit_code == 0, result.output + str(result.exception)
     want, got = wanted.read_text().splitlines(), result.stdout.splitlines()
-    differing = [line for line in difflib.unified_diff(want, got, lineterm="", n=0)][2:]
+    differing = list(difflib.unified_diff(want, got, lineterm="", n=0))[2:]
     print(f"trec_eval {release} {options or '(no options)'} {qrels} {run}: {len(want)} lines, {len(differing)} differ")
     assert not differing, "\n".join(differing[:20])

@@ -64,7 +64,6 @@ def test_pool_bias_on_real_runs(folder) -> None:
     opinions = endoxa.read(robust / "qrels.txt.gz", kind="qrels")
     found = endoxa.leave_out_uniques(run, opinions, "AP", depth=100)
     for row in found.frame.iter_rows(named=True):
-        print(
-            f"robust03 {row['system']:14} AP {row['value']:.4f} without uniques {row['value_without']:.4f} tau {row['tau']:.3f}"
-        )
+        before, after = row["value"], row["value_without"]
+        print(f"robust03 {row['system']:14} AP {before:.4f} without uniques {after:.4f} tau {row['tau']:.3f}")
     assert found.frame["tau"].min() > 0.8

@@ -22,7 +22,7 @@ import polars as pl
 
 from endoxa.errors import FileError, did_you_mean
 
-PIECE = 16 << 20  # bytes; larger pieces cost page faults, smaller ones cost calls
+PIECE = 8 << 20  # bytes; larger pieces cost page faults and memory, smaller ones cost calls
 LONGEST_LINE = 1 << 20
 WINDOW = 1 << 18
 BOM = b"\xef\xbb\xbf"

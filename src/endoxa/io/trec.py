@@ -212,7 +212,8 @@ def regular(data: bytes, form: Form) -> pl.DataFrame | None:
     count, doubled = _separators(data, separator[0])
     if doubled or count != (len(form.columns) - 1) * frame.height:
         return None
-    return _plausible(frame.select(form.kept), form, comments=b"#" in data)
+    # one chunk: what follows gathers rows, which takes three times as long from the five that Polars made
+    return _plausible(frame.select(form.kept).rechunk(), form, comments=b"#" in data)
 
 
 def _separators(data: bytes, separator: int) -> tuple[int, bool]:

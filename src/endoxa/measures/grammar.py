@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from endoxa.errors import TextError, did_you_mean
-from endoxa.measures import gains, graded, ranked, sets, trec, unjudged  # noqa: F401  (they register themselves)
+from endoxa.measures import gains, graded, ranked, ranx, sets, trec, unjudged  # noqa: F401  (they register themselves)
 from endoxa.measures.lists import BEYOND, Lists
 from endoxa.measures.pairs import PREFERENCES
 from endoxa.measures.registry import ALIASES, REGISTRY, Definition
@@ -251,6 +251,9 @@ def _expand(text: str | Measure, given: frozenset[str] = frozenset()) -> list[Me
     if isinstance(text, Measure):
         return [text]
     text = text.strip()
+    theirs = None if text in trec.FAMILIES else ranx.expand(text)
+    if theirs is not None:
+        return [make(*theirs, text)]
     named = trec.expand(text, given=given)
     if named is None:
         return [_parse_own(text)]
