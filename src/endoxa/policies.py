@@ -84,6 +84,12 @@ class Policy:
                 )
         if self.depth is not None and self.depth < 1:
             raise TextError(f"depth must be at least 1, not {self.depth}")
+        if self.ties in {"average", "range"} and (self.depth is not None or self.unjudged == "bounds"):
+            other = "depth" if self.depth is not None else "unjudged=bounds"
+            raise TextError(
+                f"ties={self.ties} and {other} do not go together: a cut through equal scores has no one answer; "
+                "use cut-offs such as P@10, or ties=trec"
+            )
         if self.shuffles < 2:
             raise TextError(f"shuffles must be at least 2, not {self.shuffles}")
 

@@ -114,7 +114,7 @@ def refuse_null(frame: pl.DataFrame, columns: tuple[str, ...], table: str) -> No
             raise TableError(f"row {row + 1} of the {table}: {name} is missing")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Run(Table):
     """What the systems returned: system, query, item, rank, block, score.
 
@@ -129,6 +129,7 @@ class Run(Table):
     @classmethod
     def of(cls, frame: pl.DataFrame, *, system: str | None = None, ties: Ties = "trec") -> Run:
         """Check, group and rank the rows. `system` names them where the frame has no such column."""
+        Policy(ties=ties)  # refuses what is not a rule for ties
         wanted = ("query", "item", "score") if system is not None else ("system", "query", "item", "score")
         frame = rename_known(frame, wanted)
         require(frame, ("query", "item", "score"), "run")
@@ -232,7 +233,7 @@ def _ranked(first: Bools, score: Floats, item: pl.Series, ties: Ties) -> tuple[I
     return order, position - start + 1, head - start + 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Opinions(Table):
     """Who said what: source, kind, query, item, grade, scale, confidence, selected_by, propensity, role, at.
 
@@ -311,7 +312,7 @@ class DuplicateJudgmentError(TableError):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scores(Table):
     """One row per system, query and measure: value, sd, lo, hi, undefined; and the policy they were made under.
 
@@ -366,7 +367,7 @@ class Scores(Table):
         return result
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Comparison(Table):
     """One row per measure and pair of systems, with intervals and tests, and how they were made.
 

@@ -67,6 +67,8 @@ def measure(
     >>> scores.to_dict()["run"]["q1"]
     {'RR': 0.5, 'AP': 0.5}
     """
+    if isinstance(run, Run):
+        policy.setdefault("ties", run.ties)
     chosen = Policy.like(policy.pop("compat", "none"), **policy)
     if isinstance(judgments, Preferences):
         chosen, measures = applied(chosen), COMPARED if measures is DEFAULT else measures

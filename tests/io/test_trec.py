@@ -115,6 +115,28 @@ def test_no_irregularity_gives_another_table(form: Form, data: st.DataObject) ->
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+def test_regular_files_take_the_fast_way(form: Form) -> None:
+    text = LINES[form.name] * 3
+    for tidy in (
+        text,
+        text[:-1],
+        text.replace(b" ", b"\t"),
+        text.replace(b"\n", b"\r\n"),
+        text.replace(b"d1", b"\xc3\xa9#"),
+    ):
+        assert regular(tidy, form) is not None
+    for untidy in (
+        b" " + text,
+        text + b"\n",
+        b"# c\n" + text,
+        text.replace(b" ", b"  ", 1),
+        text.replace(b"\n", b" \n"),
+    ):
+        assert regular(untidy, form) is None
+        assert ragged(untidy, form) is not None
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 def test_single_bytes_put_anywhere_never_change_the_table_silently(form: Form) -> None:
     text = LINES[form.name] * 3
     for junk in (b" ", b"\t", b"\r", b"\n", b"#", b"\0", b"\xff", b'"', b",", b"\x01", b"-", b"_"):

@@ -324,7 +324,7 @@ def test_batches_stay_below_their_size(monkeypatch: pytest.MonkeyPatch) -> None:
     judgments = prepare(opinions, Policy())[""]
     found, _ = evaluate._look_up(run, judgments, Policy())
     seen = []
-    for chosen, lists in evaluate._batches(found, judgments, Policy()):
+    for chosen, lists in evaluate._batches(found, judgments):
         assert len(chosen) == 1 or max(lists.grade.size, lists.pool.size) <= 200
         seen += chosen.tolist()
     assert sorted(seen) == list(range(found.lists.height))

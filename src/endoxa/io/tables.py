@@ -91,22 +91,11 @@ def read_table(
 
 
 def _named(rows: pl.DataFrame, kind: Kind) -> pl.DataFrame:
-    """Our names for the columns; times as times."""
+    """Our names for the columns that a bad row is looked up by."""
     if kind == "run":
         return rename_known(rows, ("system", "query", "item", "score"))
-    if kind != "opinions":
-        return rows
-    rows = rename_known(rows, ("query", "item", "grade", "source", "propensity"))
-    if "at" in rows.columns and rows["at"].dtype == pl.String:
-        times = rows["at"].str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
-        lost = (times.is_null() & rows["at"].is_not_null()).arg_true()
-        if len(lost):
-            row = int(lost[0])
-            raise TableError(
-                f"row {row + 1} of the table of judgments: at {rows['at'][row]!r} is not a time; "
-                "write it as 2026-01-31T12:00:00+00:00"
-            )
-        rows = rows.with_columns(times)
+    if kind == "opinions":
+        return rename_known(rows, ("query", "item", "grade", "source", "propensity"))
     return rows
 
 

@@ -12,17 +12,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from endoxa.errors import TextError
+from endoxa.errors import TableError, TextError
 from endoxa.measures.gather import Block, gather
 from endoxa.measures.grammar import Measure, parse_all
 from endoxa.measures.judgments import Judgments, keys_of
-from endoxa.measures.lists import BEYOND, Lists
+from endoxa.measures.lists import BEYOND, CELLS, Lists
 from endoxa.measures.pairs import PREFERENCES
-from endoxa.measures.ties import score_open
+from endoxa.measures.ties import score
 from endoxa.policies import Policy
 from endoxa.tables import Bools, DuplicateJudgmentError, Floats, Ints, Opinions, Run, Scores
-
-CELLS = 2_000_000  # the greatest padded array that is made at once: memory stays bounded
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,12 @@ def measure(
 
     Formula: one value per system, query and measure; averages are made by `summarise`.
     """
-    policy = policy or Policy(ties=run.ties if run.ties == "input" else "trec")
+    policy = policy or Policy(ties=run.ties)
+    if (policy.ties == "input") != (run.ties == "input"):
+        raise TableError(
+            f"the run was ranked with ties={run.ties} and is to be measured with ties={policy.ties}; "
+            f"read it with ties={policy.ties!r}"
+        )
     wanted = parse_all(measures)
     panel = prepare(opinions, policy)
     blocks = [[score_block(run, judgments, wanted, policy)] for judgments in panel.values()]
@@ -75,27 +78,25 @@ def score_block(run: Run, judgments: Judgments, measures: Sequence[Measure], pol
         )
     found, coverage = _look_up(run, judgments, policy)
     numeric = [m for m in measures if not m.definition.text]
-    count = found.lists.height
+    count, places = found.lists.height, found.lists["place"].to_numpy()
     values = np.full((len(numeric), count), np.nan)
     spread = np.full((3, len(numeric), count), np.nan)
     texts = [[""] * count for m in measures if m.definition.text]
-    uncertain = policy.ties in {"average", "range"} or policy.unjudged == "bounds"
-    for chosen, lists in _batches(found, judgments, policy):
+    is_open = False
+    for chosen, lists in _batches(found, judgments):
         plain = replace(lists, block=None, length=None)
         for row, wanted in enumerate(m for m in measures if m.definition.text):
             for place, text in zip(chosen, wanted(plain), strict=True):
                 texts[row][place] = text
-        if not uncertain:
-            for row, wanted in enumerate(numeric):
-                values[row, chosen] = wanted(plain, compat=policy.compat)
-            continue
-        for row, wanted in enumerate(numeric):
-            values[row, chosen], spread[:, row, chosen] = score_open(wanted, lists, policy)
+        values[:, chosen], some = score(lists, numeric, policy, places[chosen])
+        if some is not None:
+            is_open = True
+            spread[:, :, chosen] = some
     return Block(
         found.lists["system"].to_list(),
-        found.lists["place"].to_numpy(),
+        places,
         values,
-        spread if uncertain else None,
+        spread if is_open else None,
         texts,
         coverage,
     )
@@ -161,7 +162,7 @@ def _tied(block: Ints, number: Ints) -> Floats:
     return tied.astype(float)
 
 
-def _batches(found: _Found, judgments: Judgments, policy: Policy) -> Iterator[tuple[Ints, Lists]]:
+def _batches(found: _Found, judgments: Judgments) -> Iterator[tuple[Ints, Lists]]:
     """Padded arrays of lists with about the same number of judged items, none larger than CELLS."""
     count = found.lists.height
     if not count:
@@ -201,7 +202,4 @@ def _batches(found: _Found, judgments: Judgments, policy: Policy) -> Iterator[tu
             pool_stratum=pool_stratum if sampled else None,
             stratum_size=judgments.sizes[places[chosen]] if sampled else None,
         )
-        yield (
-            chosen,
-            lists if policy.unjudged != "condensed" or policy.ties in {"average", "range"} else lists.condensed(),
-        )
+        yield chosen, lists

@@ -133,7 +133,7 @@ def RBP(
     return np.asarray((worth * _persistence(lists, p, k)).sum(-1))
 
 
-@register("RBPResidual", additive=True, monotone=False, lower=True)
+@register("RBPResidual", additive=True, monotone=False, by_gain=False, lower=True)
 def RBPResidual(lists: Lists, *, p: float = 0.8, k: int | None = None, compat: Compat = "none") -> Floats:
     """How much RBP could still rise if every unjudged and unseen item were fully relevant.
 
@@ -189,7 +189,7 @@ def nDCGrel(lists: Lists, *, gains: Mapping[float, float] | None = None) -> Floa
     return ratio(found + (total - counted.sum(-1)) * np.nan_to_num(at_end), total)
 
 
-@register("Rndcg", high=np.inf)
+@register("Rndcg")
 def Rndcg(lists: Lists, *, gains: Mapping[float, float] | None = None, rel: float = 1) -> Floats:
     """nDCG averaged at the ranks where the ideal list changes its gain.
 
@@ -228,7 +228,7 @@ def binG(lists: Lists, *, rel: float = 1) -> Floats:
     return ratio((relevant / np.log2(2.0 + misses)).sum(-1), lists.total(rel))
 
 
-@register("G", high=np.inf, monotone=False)
+@register("G", monotone=False, by_gain=False)
 def G(lists: Lists, *, gains: Mapping[float, float] | None = None) -> Floats:
     """Gain discounted by how far the list has fallen behind the ideal one.
 

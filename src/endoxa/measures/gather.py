@@ -13,6 +13,7 @@ from endoxa.errors import JoinError
 from endoxa.measures.grammar import Measure
 from endoxa.measures.judgments import Judgments
 from endoxa.measures.lists import Lists
+from endoxa.measures.ties import score
 from endoxa.policies import Policy
 from endoxa.tables import Floats, Ints, Scores
 
@@ -49,7 +50,7 @@ def gather(
     policy: Policy,
     *,
     systems: Sequence[str],
-    empty: Callable[..., Floats] | None = None,
+    empty: Callable[..., tuple[Floats, Floats | None]] | None = None,
 ) -> Scores:
     """Join the blocks of all assessors into one table, with missing topics treated as the policy says.
 
@@ -58,7 +59,7 @@ def gather(
     parts, texts, coverages, absents = [], [], [], []
     for (source, judgments), some in zip(panel.items(), blocks, strict=True):
         frame, coverage, text, absent = _gather_one(
-            judgments, some, measures, policy, systems, score=empty or _score_empty
+            judgments, some, measures, policy, systems, score_empty=empty or _score_empty
         )
         parts.append(frame.with_columns(pl.lit(source).alias("source")))
         coverages.append(coverage)
@@ -86,7 +87,21 @@ def gather(
     if policy.undefined == "skip":
         bad = frame.filter(pl.col("undefined") > 0)["query"].unique()
         frame = frame.filter(~pl.col("query").is_in(bad.implode()))
-    return Scores(frame, policy, coverages[0], texts[0], absents[0])
+    return Scores(frame, policy, _joined(coverages), texts[0], pl.concat(absents).unique(maintain_order=True))
+
+
+def _joined(coverages: list[pl.DataFrame]) -> pl.DataFrame:
+    """One row per system over all assessors: the mean of what they saw, as the scores are means."""
+    if len(coverages) == 1:
+        return coverages[0]
+    return (
+        pl.concat(coverages)
+        .group_by("system", maintain_order=True)
+        .agg(
+            pl.col("queries", "missing", "unknown").max(),
+            pl.col("items", "judged", "tied").mean().round().cast(pl.Int64),
+        )
+    )
 
 
 def _gather_one(
@@ -96,7 +111,7 @@ def _gather_one(
     policy: Policy,
     systems: Sequence[str],
     *,
-    score: Callable[..., Floats],
+    score_empty: Callable[..., tuple[Floats, Floats | None]],
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame | None, pl.DataFrame]:
     numeric = list(dict.fromkeys(str(m) for m in measures if not m.definition.text))
     first = {str(m): row for row, m in reversed(list(enumerate(m for m in measures if not m.definition.text)))}
@@ -127,11 +142,12 @@ def _gather_one(
     coverage = coverage.with_columns(pl.Series("missing", (~seen).sum(1), dtype=pl.Int64))
     text = _texts(blocks, measures, judgments)
     if len(absent) and policy.missing == "empty":
-        empty = score(judgments, absent[:, 1], measures, policy)[rows]
+        empty, empty_spread = score_empty(judgments, absent[:, 1], measures, policy)
         owner, places = np.append(owner, absent[:, 0]), np.append(places, absent[:, 1])
-        values = np.concatenate([values, empty], axis=1)
+        values = np.concatenate([values, empty[rows]], axis=1)
         if spread is not None:
-            spread = np.concatenate([spread, np.full((3, len(rows), len(absent)), np.nan)], axis=2)
+            unknown = np.full((3, len(rows), len(absent)), np.nan)
+            spread = np.concatenate([spread, unknown if empty_spread is None else empty_spread[:, rows]], axis=2)
     order = np.lexsort((places, owner))
     count = len(rows)
     flat = values[:, order].T.ravel()
@@ -175,7 +191,9 @@ def _coverage(parts: list[pl.DataFrame], systems: Sequence[str]) -> pl.DataFrame
     return order.join(summed, on="system", how="left", maintain_order="left").fill_null(0)
 
 
-def _score_empty(judgments: Judgments, places: Ints, measures: Sequence[Measure], policy: Policy) -> Floats:
+def _score_empty(
+    judgments: Judgments, places: Ints, measures: Sequence[Measure], policy: Policy
+) -> tuple[Floats, Floats | None]:
     """Values of an empty list for these queries."""
     size = len(places)
     pool, pool_stratum = judgments.pools(places)
@@ -191,7 +209,9 @@ def _score_empty(judgments: Judgments, places: Ints, measures: Sequence[Measure]
         stratum_size=judgments.sizes[places] if sampled else None,
     )
     numeric = [m for m in measures if not m.definition.text]
-    return np.array([m(lists, compat=policy.compat) for m in numeric]).reshape(len(numeric), size)
+    if policy.ties in {"average", "range"}:  # an empty list has no ties
+        policy = replace(policy, ties="trec")
+    return score(lists, numeric, policy, places)
 
 
 def _texts(blocks: Sequence[Block], measures: Sequence[Measure], judgments: Topics) -> pl.DataFrame | None:

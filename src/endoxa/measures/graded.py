@@ -46,7 +46,7 @@ def A(lists: Lists, *, k: int) -> Floats:
     return counts(lists, k)[0]
 
 
-@register("B", high=np.inf, monotone=False, lower=True)
+@register("B", additive=True, high=np.inf, monotone=False, lower=True)
 def B(lists: Lists, *, k: int) -> Floats:
     """Irrelevance retrieved in the first k.
 
@@ -57,7 +57,7 @@ def B(lists: Lists, *, k: int) -> Floats:
     return counts(lists, k)[1]
 
 
-@register("C", high=np.inf, monotone=False, lower=True)
+@register("C", additive=True, high=np.inf, monotone=False, lower=True)
 def C(lists: Lists, *, k: int) -> Floats:
     """Relevance missed by the first k.
 
@@ -68,7 +68,7 @@ def C(lists: Lists, *, k: int) -> Floats:
     return counts(lists, k)[2]
 
 
-@register("D", high=np.inf)
+@register("D", additive=True, high=np.inf)
 def D(lists: Lists, *, k: int, N: int) -> Floats:
     """Irrelevance left out by the first k, in a collection of N items.
 
@@ -122,7 +122,7 @@ def _fallout_bounds(lists: Lists, *, k: int, N: int) -> tuple[Floats, Floats]:
     return ratio(least, least + N - (a + b)), np.where(b > 0, 1.0, np.nan)
 
 
-@register("Fallout", bounds=_fallout_bounds, monotone=False, lower=True)
+@register("Fallout", additive=True, bounds=_fallout_bounds, monotone=False, lower=True)
 def Fallout(lists: Lists, *, k: int, N: int) -> Floats:
     """Share of the irrelevance of a collection of N items that the first k let in; smaller is better.
 

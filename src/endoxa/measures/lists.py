@@ -8,14 +8,16 @@ judged items in rank order; every axis before it broadcasts: one list, a batch o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from endoxa.tables import Bools, Floats, Ints
 
 BEYOND = np.iinfo(np.int32).max  # the rank of padding: behind every cut-off
+CELLS = 2_000_000  # the greatest padded array that is made at once: memory stays bounded
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,12 @@ class Lists:
     def length_at(self, k: int | None) -> Ints:
         """How many items stand in the first k: k, or fewer where the list is shorter."""
         return self.retrieved if k is None else np.minimum(self.retrieved, k)
+
+    def some(self, rows: Ints) -> Lists:
+        """The lists with these numbers, of a batch with one leading axis."""
+        parts: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "top"}
+        chosen: dict[str, Any] = {name: part if part is None else part[rows] for name, part in parts.items()}
+        return Lists(top=self.top, **chosen)
 
     def condensed(self) -> Lists:
         """The lists with every item without a judgment taken out."""

@@ -154,10 +154,9 @@ def balanced(ranking: Ranking, group: Group, *, only_retrieved: bool) -> tuple[i
 def balanced_as_trec_eval(ranking: Ranking, group: Group, *, only_retrieved: bool) -> tuple[int, int]:
     """The same with the digits of trec_eval, which departs from its own words in four places.
 
-    Irrelevant is level 0 where subgroups exist, else 0 and below. Only the lowest level is cut, and without
-    subgroups it is then compared with itself, so that every item there loses to its like. With subgroups and
-    among the retrieved the cut is at the number of relevant items, retrieved or not; for imagined items that
-    number counts as possible in any case.
+    Irrelevant is level 0 where subgroups exist, else 0 and below. Without subgroups only the lowest level is
+    cut, and then compared with itself, every item with itself too. With subgroups and among the retrieved the
+    cut is at the number of relevant items, retrieved or not; imagined items are compared with as many in any case.
     """
     order, retrieved = ranking.order(group)
     level = group.level[order]
@@ -318,8 +317,9 @@ def prefs_avgjg_Rnonrel(ranking: Ranking, *, compat: Compat = "none") -> Floats:
     Formula: in a group with R relevant (level above 0) and N irrelevant items count only the first R irrelevant
     ones if N > R, else add R − N that no list retrieves: R·(R − N) preferences; then as prefs_avgjg.
     Misleads: a judge who found nothing irrelevant still gets preferences, which every retrieved relevant item
-    fulfils. trec_eval also counts irrelevant items as preferred to each other and fails them, so that a group
-    with many of them scores near 0; a query with one group that found nothing relevant scores 0.
+    fulfils. trec_eval also compares the irrelevant items with each other, N·R pairs of which at most R·(R − 1)/2
+    count as fulfilled, so that a group with many of them scores near 0; a query with one group that found
+    nothing relevant scores 0.
     Source: trec_eval prefs_avgjg_Rnonrel.
     """
     return _by_balanced_group(ranking, False, compat)

@@ -270,13 +270,15 @@ def score_preferences(run: Run, preferences: Preferences, measures: Sequence[Mea
     )
 
 
-def score_empty(preferences: Preferences, places: Ints, measures: Sequence[Measure], policy: Policy) -> Floats:
+def score_empty(
+    preferences: Preferences, places: Ints, measures: Sequence[Measure], policy: Policy
+) -> tuple[Floats, None]:
     """Values of an empty list for these queries. trec_eval 9 counts none of their preferences."""
     nothing = np.zeros(0, dtype=np.int64)
     values = [_values(preferences.topics[place].ranking(nothing), measures, policy) for place in places]
     if policy.compat == "trec_eval-9":
         values = [[float(m.name == "NumQ") for m in _numeric(measures)] for _ in places]
-    return _by_measure(values, measures)
+    return _by_measure(values, measures), None
 
 
 def _numeric(measures: Sequence[Measure]) -> list[Measure]:

@@ -20,8 +20,8 @@ NAMES: dict[str, tuple[str, str | None, dict[str, Any]]] = {
     "ndcg_burges": ("nDCG", "nDCG", {"dcg": "exp-log2"}),
     "bpref": ("Bpref", "Bpref", {}),
 }
-_FORM = re.compile(r"(?P<name>[a-z1][a-z_1-]*?)(?:@(?P<k>[0-9]+))?(?:-l(?P<level>[0-9]+))?")
-_RBP = re.compile(r"rbp\.(?P<p>[0-9]+)(?:-l(?P<level>[0-9]+))?")
+_FORM = re.compile(r"(?P<name>[a-z1][a-z_1-]*?)(?:@(?P<k>[0-9]{1,9}))?(?:-l(?P<level>[0-9]{1,2}))?")
+_RBP = re.compile(r"rbp\.(?P<p>[0-9]{1,9})(?:-l(?P<level>[0-9]{1,2}))?")
 
 
 def expand(text: str) -> tuple[str, dict[str, Any]] | None:
@@ -45,7 +45,7 @@ def expand(text: str) -> tuple[str, dict[str, Any]] | None:
     if form["level"]:
         level = int(form["level"])
         if name in {"DCG", "nDCG"}:  # no level of their own: grades below it gain nothing
-            settings |= {"gains": {grade: 0 for grade in range(1, level)}} if level > 1 else {}
+            settings |= {"gains": dict.fromkeys(range(1, level), 0)} if level > 1 else {}
         else:
             settings["rel"] = level
     return name, settings

@@ -23,6 +23,7 @@ class Definition:
     bounds     the least and greatest value when unjudged items may be anything
     low, high  the range of one query's value
     monotone   moving a relevant item up never lowers the value
+    by_gain    among equal scores the best order is by gain; else `ties="range"` gives no range
     lower      smaller is better
     text       the value is a text, not a number (relstring)
     """
@@ -35,6 +36,7 @@ class Definition:
     low: float = 0.0
     high: float = 1.0
     monotone: bool = True
+    by_gain: bool = True
     lower: bool = False
     text: bool = False
 

@@ -2,53 +2,101 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from endoxa.measures.gains import gain
 from endoxa.measures.grammar import Measure
-from endoxa.measures.lists import BEYOND, Lists
+from endoxa.measures.lists import BEYOND, CELLS, Lists
 from endoxa.policies import Policy
 from endoxa.tables import Floats, Ints
 
 
-def score_open(wanted: Measure, lists: Lists, policy: Policy) -> tuple[Floats, Floats]:
-    """Value and (sd, lo, hi) where the order of equal scores, or unjudged items, leave it open."""
-    condense = policy.unjudged == "condensed"
+def score(lists: Lists, measures: Sequence[Measure], policy: Policy, seeds: Ints) -> tuple[Floats, Floats | None]:
+    """Values as [measure, list] and, where they stay open, (sd, lo, hi) as [3, measure, list].
 
-    def score(some: Lists) -> Floats:
-        return wanted(some.condensed() if condense else some, compat=policy.compat)
-
-    plain = replace(lists, block=None, length=None)
-    nothing = np.full(lists.retrieved.shape, np.nan)
+    `seeds` has a number per list; together with the policy's seed it decides the shuffles of that list, so
+    that they do not depend on what else is in the batch.
+    """
+    plain = _settled(replace(lists, block=None, length=None), policy)
+    values = np.array([m(plain, compat=policy.compat) for m in measures]).reshape(len(measures), len(seeds))
     if policy.unjudged == "bounds":
-        if wanted.definition.bounds is None:
-            return score(plain), np.stack([nothing, nothing, nothing])
-        low, high = wanted.definition.bounds(plain, **wanted.keywords(compat=policy.compat))
-        return score(plain), np.stack([nothing, low, high])
+        return values, _bounds(plain, measures, policy)
     if policy.ties == "range":
-        worth = gain(lists.grade, "log2", wanted.keywords().get("gains"))
-        ends = np.stack([score(ordered(lists, worth, best=best)) for best in (False, True)])
-        return score(plain), np.stack([nothing, ends.min(0), ends.max(0)])
-    if wanted.definition.additive and not condense:
-        return wanted(lists, compat=policy.compat), np.stack([np.zeros_like(nothing), nothing, nothing])
-    rng = np.random.default_rng(policy.seed)
-    draws = np.stack([score(shuffled(lists, rng)) for _ in range(policy.shuffles)])
-    mean = draws.mean(0)
-    error = draws.std(0, ddof=1) / np.sqrt(policy.shuffles)
-    return mean, np.stack([error, mean - 1.96 * error, mean + 1.96 * error])
+        return values, _range(lists, measures, policy)
+    if policy.ties == "average":
+        return _average(lists, measures, policy, seeds, values)
+    return values, None
+
+
+def _settled(lists: Lists, policy: Policy) -> Lists:
+    return lists.condensed() if policy.unjudged == "condensed" else lists
+
+
+def _bounds(lists: Lists, measures: Sequence[Measure], policy: Policy) -> Floats:
+    spread = np.full((3, len(measures), len(lists.retrieved)), np.nan)
+    for row, m in enumerate(measures):
+        if m.definition.bounds is not None:
+            spread[1, row], spread[2, row] = m.definition.bounds(lists, **m.keywords(compat=policy.compat))
+    return spread
+
+
+def _range(lists: Lists, measures: Sequence[Measure], policy: Policy) -> Floats:
+    """Worst and best order of equal scores, for measures of which the best order is by gain."""
+    spread = np.full((3, len(measures), len(lists.retrieved)), np.nan)
+    for row, m in enumerate(measures):
+        if m.definition.by_gain:
+            worth = gain(lists.grade, "log2", m.keywords().get("gains"))
+            ends = [
+                m(_settled(ordered(lists, worth, best=best), policy), compat=policy.compat) for best in (False, True)
+            ]
+            spread[1, row], spread[2, row] = np.minimum(*ends), np.maximum(*ends)
+    return spread
+
+
+def _average(
+    lists: Lists, measures: Sequence[Measure], policy: Policy, seeds: Ints, values: Floats
+) -> tuple[Floats, Floats]:
+    """Expected value over all orders of equal scores: exact for sums over items, else by shuffles."""
+    assert lists.length is not None
+    values = values.copy()
+    spread = np.full((3, *values.shape), np.nan)
+    spread[0] = 0.0
+    left: list[int] = []
+    for row, m in enumerate(measures):
+        if m.definition.additive and policy.unjudged != "condensed":
+            values[row] = m(lists, compat=policy.compat)
+        else:
+            left.append(row)
+    tied = np.flatnonzero(((lists.length > 1) & (lists.rank < BEYOND)).any(-1)) if left else np.zeros(0, dtype=int)
+    width = max(lists.rank.shape[-1], lists.pool.shape[-1], 1) * policy.shuffles
+    for chosen in np.array_split(tied, max(1, -(-len(tied) * width // CELLS))):
+        if not len(chosen):
+            continue
+        shuffles = _settled(shuffled(lists.some(chosen), policy.shuffles, policy.seed, seeds[chosen]), policy)
+        for row in left:
+            draws = np.broadcast_to(measures[row](shuffles, compat=policy.compat), (policy.shuffles, len(chosen)))
+            mean, error = draws.mean(0), draws.std(0, ddof=1) / np.sqrt(policy.shuffles)
+            values[row, chosen] = mean
+            spread[:, row, chosen] = np.stack([error, mean - 1.96 * error, mean + 1.96 * error])
+    return values, spread
 
 
 def _reranked(lists: Lists, rank: Ints) -> Lists:
-    """The lists with other ranks, sorted again."""
+    """The lists with other ranks, sorted again; the ranks may have more axes in front."""
     order = np.argsort(rank, -1, kind="stable")
-    stratum = None if lists.stratum is None else np.take_along_axis(lists.stratum, order, -1)
+
+    def moved(values: Any) -> Any:
+        return np.take_along_axis(np.broadcast_to(values, rank.shape), order, -1)
+
     return replace(
         lists,
         rank=np.take_along_axis(rank, order, -1),
-        grade=np.take_along_axis(lists.grade, order, -1),
-        stratum=stratum,
+        grade=moved(lists.grade),
+        stratum=None if lists.stratum is None else moved(lists.stratum),
         block=None,
         length=None,
     )
@@ -88,18 +136,20 @@ def _place_in_group(group: Ints) -> Ints:
     return np.asarray(at - np.maximum.accumulate(np.where(first, at, 0), axis=-1))
 
 
-def shuffled(lists: Lists, rng: np.random.Generator) -> Lists:
-    """Equal scores in random order: each judged item takes a random free place of its run."""
+def shuffled(lists: Lists, count: int, seed: int, seeds: Ints) -> Lists:
+    """`count` random orders of equal scores, as a new first axis.
+
+    Each judged item takes a random place of its run of equals, the others the places left.
+    """
     assert lists.block is not None
     assert lists.length is not None
-    rank = lists.rank.copy()
-    tied = np.argwhere((lists.length > 1) & (lists.rank < BEYOND))
-    if not len(tied):
-        return replace(lists, block=None, length=None)
-    rows, columns = tied.T
-    block, length = lists.block[rows, columns], lists.length[rows, columns]
-    starts = np.flatnonzero(np.append(True, (rows[1:] != rows[:-1]) | (block[1:] != block[:-1])))
-    sizes = np.diff(np.append(starts, len(rows)))
-    drawn = [rng.permutation(places)[:size] for places, size in zip(length[starts], sizes, strict=True)]
-    rank[rows, columns] = block + np.concatenate(drawn)
+    rank = np.broadcast_to(lists.rank, (count, *lists.rank.shape)).copy()
+    for number, own in enumerate(seeds):
+        rng = np.random.default_rng((seed, int(own)))
+        columns = np.flatnonzero((lists.length[number] > 1) & (lists.rank[number] < BEYOND))
+        block, length = lists.block[number, columns], lists.length[number, columns]
+        starts = np.flatnonzero(np.append(True, block[1:] != block[:-1]))
+        for begin, end in zip(starts, np.append(starts[1:], len(columns)), strict=True):
+            places = rng.random((count, int(length[begin]))).argsort(axis=1)[:, : end - begin]
+            rank[:, number, columns[begin:end]] = block[begin] + places
     return _reranked(lists, rank)

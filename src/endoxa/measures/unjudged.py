@@ -44,7 +44,7 @@ def GMBpref(lists: Lists, *, rel: float = 1) -> Floats:
     return value
 
 
-@register("infAP", monotone=False)
+@register("infAP", monotone=False, by_gain=False)
 def infAP(lists: Lists, *, rel: float = 1) -> Floats:
     """Average precision inferred from a random sample of a judged pool.
 
@@ -64,7 +64,7 @@ def infAP(lists: Lists, *, rel: float = 1) -> Floats:
     return ratio(np.where(relevant, value, 0.0).sum(-1), lists.total(rel))
 
 
-@register("xinfAP", monotone=False)
+@register("xinfAP", monotone=False, by_gain=False)
 def xinfAP(lists: Lists, *, rel: float = 1) -> Floats:
     """Average precision inferred from a stratified sample of a judged pool.
 
@@ -103,7 +103,7 @@ def xinfAP(lists: Lists, *, rel: float = 1) -> Floats:
     return ratio(np.sum(estimates, axis=0), np.sum(inferred_total, axis=0))
 
 
-@register("Judged")
+@register("Judged", additive=True, by_gain=False)
 def Judged(lists: Lists, *, k: int) -> Floats:
     """Share of the first k that somebody judged.
 
@@ -114,7 +114,7 @@ def Judged(lists: Lists, *, k: int) -> Floats:
     return ratio((lists.judged * lists.within(k)).sum(-1), lists.length_at(k))
 
 
-@register("Unjudged", monotone=False, lower=True)
+@register("Unjudged", additive=True, monotone=False, by_gain=False, lower=True)
 def Unjudged(lists: Lists, *, k: int) -> Floats:
     """Number of unjudged items in the first k, divided by k.
 
