@@ -327,7 +327,7 @@ def test_batches_stay_below_their_size(monkeypatch: pytest.MonkeyPatch) -> None:
     for chosen, lists in evaluate._batches(found, judgments):
         assert len(chosen) == 1 or max(lists.grade.size, lists.pool.size) <= 200
         seen += chosen.tolist()
-    assert sorted(seen) == list(range(found.lists.height))
+    assert sorted(seen) == list(range(len(found.systems)))
 
 
 def test_blocks_of_queries_give_what_the_whole_gives() -> None:

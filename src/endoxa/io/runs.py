@@ -7,14 +7,13 @@ and the next block is read meanwhile. Memory is bounded by a block, not by the f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, TypeVar
 
 import polars as pl
 
 from endoxa.errors import FileError
 from endoxa.io.formats import look
-from endoxa.io.sources import PIECE, Source, Where, opened
+from endoxa.io.sources import PIECE, Source, Where, ahead, opened
 from endoxa.io.tables import read_table
 from endoxa.io.trec import RUN, Part, Report, Skipped, exact, line_of_repeat, parts, tell
 from endoxa.policies import Ties
@@ -97,16 +96,6 @@ def _mapped(
             progress(part.piece.done, source.whole)
     tell(skipped, report)
     return results
-
-
-def ahead(items: Iterator[T]) -> Iterator[T]:
-    """The same items; the next one is made in another thread while this one is in use."""
-    end = object()
-    with ThreadPoolExecutor(1, thread_name_prefix="endoxa-read") as pool:
-        future = pool.submit(next, items, end)
-        while (item := future.result()) is not end:
-            future = pool.submit(next, items, end)
-            yield item  # type: ignore[misc]
 
 
 def _run_of(source: Source, part: Part, system: str | None, ties: Ties, lenient: bool) -> tuple[Run, Skipped]:

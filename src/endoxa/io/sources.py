@@ -12,10 +12,11 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -72,6 +73,7 @@ class Piece:
     done: int
 
 
+T = TypeVar("T")
 Where = str | os.PathLike[str] | Source
 
 
@@ -191,11 +193,22 @@ def pieces(source: Source, size: int = PIECE) -> Iterator[Piece]:
     """The text in pieces of about `size` bytes that end where a line, and if it can be seen a query, ends."""
     line = 1
     with raw(source) as stream:
-        cuts = _cut_stream(stream, size) if isinstance(stream, _Unzipped) else _cut_file(stream, size)
+        # unzipping takes as long as parsing, so it goes on beside it
+        cuts = ahead(_cut_stream(stream, size)) if isinstance(stream, _Unzipped) else _cut_file(stream, size)
         for data in cuts:
             _refuse_long_lines(source, data, line)
             yield Piece(data, line, stream.tell())
             line += count(data, b"\n")
+
+
+def ahead(items: Iterator[T]) -> Iterator[T]:
+    """The same items; the next one is made in another thread while this one is in use."""
+    end = object()
+    with ThreadPoolExecutor(1, thread_name_prefix="endoxa-read") as pool:
+        future = pool.submit(next, items, end)
+        while (item := future.result()) is not end:
+            future = pool.submit(next, items, end)
+            yield item  # type: ignore[misc]
 
 
 def _cut_file(file: Stream, size: int) -> Iterator[bytes]:

@@ -15,7 +15,7 @@ import polars as pl
 from endoxa.errors import TableError, TextError
 from endoxa.measures.gather import Block, gather
 from endoxa.measures.grammar import Measure, parse_all
-from endoxa.measures.judgments import Judgments, keys_of
+from endoxa.measures.judgments import Judgments
 from endoxa.measures.lists import BEYOND, CELLS, Lists
 from endoxa.measures.pairs import PREFERENCES
 from endoxa.measures.ties import score
@@ -25,11 +25,17 @@ from endoxa.tables import Bools, DuplicateJudgmentError, Floats, Ints, Opinions,
 
 @dataclass(frozen=True)
 class _Found:
-    """The judged items of a block, and the lists they stand in."""
+    """The lists of a block whose query is judged, and their judged items, sorted by list and rank."""
 
-    lists: pl.DataFrame  # system, place, size; one row per list of a judged query
-    rows: pl.DataFrame  # list, rank, block, grade, stratum; sorted by list and rank
-    length: Ints | None  # per row: size of its run of equal scores
+    systems: list[str]  # per list
+    places: Ints
+    sizes: Ints
+    owner: Ints  # per judged item: the number of its list
+    rank: Ints
+    block: Ints
+    grade: Floats
+    stratum: Ints
+    length: Ints | None  # size of its run of equal scores
 
 
 def measure(
@@ -78,7 +84,7 @@ def score_block(run: Run, judgments: Judgments, measures: Sequence[Measure], pol
         )
     found, coverage = _look_up(run, judgments, policy)
     numeric = [m for m in measures if not m.definition.text]
-    count, places = found.lists.height, found.lists["place"].to_numpy()
+    count, places = len(found.systems), found.places
     values = np.full((len(numeric), count), np.nan)
     spread = np.full((3, len(numeric), count), np.nan)
     texts = [[""] * count for m in measures if m.definition.text]
@@ -93,7 +99,7 @@ def score_block(run: Run, judgments: Judgments, measures: Sequence[Measure], pol
             is_open = True
             spread[:, :, chosen] = some
     return Block(
-        found.lists["system"].to_list(),
+        found.systems,
         places,
         values,
         spread if is_open else None,
@@ -103,77 +109,72 @@ def score_block(run: Run, judgments: Judgments, measures: Sequence[Measure], pol
 
 
 def _look_up(run: Run, judgments: Judgments, policy: Policy) -> tuple[_Found, pl.DataFrame]:
-    """Which rows of the block are judged. Hashes sift the rows; names decide."""
+    """Which rows of the block are judged, and the coverage per system. Hashes sift the rows; names decide."""
     frame = run.frame
     if policy.depth is not None:
         frame = frame.filter(pl.col("rank") <= policy.depth)
-    rank = frame["rank"].to_numpy().astype(np.int64)
+    rank = frame["rank"].to_numpy()
     heads = np.flatnonzero(rank == 1)
     sizes = np.diff(np.append(heads, len(rank)))
-    lists = frame[heads].select("system", "query").join(judgments.places, on="query", how="left", maintain_order="left")
-    lists = lists.with_columns(pl.Series("size", sizes, dtype=pl.Int64), pl.col("place").fill_null(-1))
-    place = np.repeat(lists["place"].to_numpy(), sizes)
+    systems, queries = frame["system"][heads].to_list(), frame["query"][heads].to_list()
+    places = np.array([judgments.places.get(query, -1) for query in queries], dtype=np.int64)
+    place = np.repeat(places, sizes)
     number = np.repeat(np.arange(len(heads)), sizes)
-    sifted = pl.Series(keys_of(frame["item"], place)).is_in(judgments.keys.implode())
-    rows = np.flatnonzero(sifted.to_numpy() & (place >= 0))
-    block = frame["block"].to_numpy().astype(np.int64)
-    candidates = pl.DataFrame(
-        {
-            "place": place[rows],
-            "item": frame["item"][rows],
-            "list": number[rows],
-            "rank": rank[rows],
-            "block": block[rows],
-            "row": rows,
-        }
-    )
-    judged = candidates.join(judgments.frame, on=["place", "item"], how="inner").sort("list", "rank")
-    tied = _tied(block, number)
+    block = frame["block"].to_numpy()
+    rows = judgments.sifted(frame["item"], place)
+    candidates = pl.DataFrame({"place": place[rows], "item": frame["item"][rows], "row": rows})
+    judged = candidates.join(judgments.frame, on=["place", "item"], how="inner")
+    row = judged["row"].to_numpy()
+    order = np.argsort(row)
+    row, grade = row[order], judged["grade"].to_numpy()[order]
     length = None
     if policy.ties in {"average", "range"}:
         starts = np.flatnonzero(np.append(True, (block[1:] != block[:-1]) | (number[1:] != number[:-1])))
-        lengths = np.repeat(np.diff(np.append(starts, len(block))), np.diff(np.append(starts, len(block))))
-        length = lengths[judged["row"].to_numpy()]
-    known = lists["place"].to_numpy() >= 0
-    coverage = pl.DataFrame(
-        {
-            "system": lists["system"],
-            "unknown": (~known).astype(np.int64),
-            "items": np.where(known, sizes, 0),
-            "judged": np.bincount(judged.filter(pl.col("grade") >= 0)["list"].to_numpy(), minlength=len(heads)),
-            "tied": np.where(known, np.bincount(number, weights=tied, minlength=len(heads)), 0).astype(np.int64),
-        }
-    )
+        length = np.diff(np.append(starts, len(block)))[np.searchsorted(starts, row, side="right") - 1]
+    known = places >= 0
     kept = np.cumsum(known) - 1
     found = _Found(
-        lists.filter(known),
-        judged.select(pl.Series("list", kept[judged["list"].to_numpy()]), "rank", "block", "grade", "stratum"),
-        length,
+        systems=[system for system, here in zip(systems, known, strict=True) if here],
+        places=places[known],
+        sizes=sizes[known],
+        owner=kept[number[row]],
+        rank=rank[row].astype(np.int64),
+        block=block[row].astype(np.int64),
+        grade=grade,
+        stratum=judged["stratum"].to_numpy()[order],
+        length=length,
     )
-    return found, coverage.group_by("system", maintain_order=True).sum()
+    counts = {
+        "unknown": ~known,
+        "items": np.where(known, sizes, 0),
+        "judged": np.bincount(number[row[grade >= 0]], minlength=len(heads)),
+        "tied": np.where(known, np.add.reduceat(_tied(block, number), heads), 0) if len(heads) else sizes,
+    }
+    names = list(dict.fromkeys(systems))
+    owner = np.array([names.index(system) for system in systems], dtype=np.int64)
+    summed = {name: np.bincount(owner, count, len(names)).astype(np.int64) for name, count in counts.items()}
+    return found, pl.DataFrame({"system": pl.Series(names, dtype=pl.String)} | summed)
 
 
-def _tied(block: Ints, number: Ints) -> Floats:
+def _tied(block: Ints, number: Ints) -> Ints:
     """1 for every row that shares its score with a neighbour."""
     same = np.zeros(len(block), dtype=bool)
     same[1:] = (block[1:] == block[:-1]) & (number[1:] == number[:-1])
     tied = same.copy()
     tied[:-1] |= same[1:]
-    return tied.astype(float)
+    return tied.astype(np.int64)
 
 
 def _batches(found: _Found, judgments: Judgments) -> Iterator[tuple[Ints, Lists]]:
     """Padded arrays of lists with about the same number of judged items, none larger than CELLS."""
-    count = found.lists.height
+    count = len(found.systems)
     if not count:
         return
-    owner = found.rows["list"].to_numpy()
-    hits = np.bincount(owner, minlength=count)
+    hits = np.bincount(found.owner, minlength=count)
     starts = np.concatenate([[0], np.cumsum(hits)])
-    places = found.lists["place"].to_numpy()
+    places = found.places
     width = np.maximum(np.maximum(hits, np.diff(judgments.offsets)[places]), 1)
     order = np.argsort(width, kind="stable")
-    columns = {name: found.rows[name].to_numpy() for name in ("rank", "block", "grade", "stratum")}
     begin = 0
     while begin < count:
         end = begin + 1
@@ -191,14 +192,14 @@ def _batches(found: _Found, judgments: Judgments) -> Iterator[tuple[Ints, Lists]
         pool, pool_stratum = judgments.pools(places[chosen])
         sampled = judgments.sizes.shape[1] > 0
         lists = Lists(
-            rank=padded(columns["rank"], BEYOND).astype(np.int64),
-            grade=padded(columns["grade"], np.nan).astype(float),
-            retrieved=found.lists["size"].to_numpy()[chosen],
+            rank=padded(found.rank, BEYOND).astype(np.int64),
+            grade=padded(found.grade, np.nan).astype(float),
+            retrieved=found.sizes[chosen],
             pool=pool,
             top=judgments.top,
-            block=padded(columns["block"], BEYOND).astype(np.int64) if found.length is not None else None,
+            block=padded(found.block, BEYOND).astype(np.int64) if found.length is not None else None,
             length=padded(found.length, 1).astype(np.int64) if found.length is not None else None,
-            stratum=padded(columns["stratum"], -1).astype(np.int64) if sampled else None,
+            stratum=padded(found.stratum, -1).astype(np.int64) if sampled else None,
             pool_stratum=pool_stratum if sampled else None,
             stratum_size=judgments.sizes[places[chosen]] if sampled else None,
         )

@@ -65,14 +65,22 @@ class Judgments:
         return cls(frame.drop("propensity"), queries, offsets.astype(np.int64), sizes, top)
 
     @cached_property
-    def keys(self) -> pl.Series:
-        """A hash of each judged pair."""
-        return pl.Series(keys_of(self.frame["item"], self.frame["place"].to_numpy())).unique()
+    def _sieve(self) -> npt.NDArray[np.bool_]:
+        """A table that is True where the first bits of a judged pair's hash point; 2^16 to 2^24 entries."""
+        bits = min(max(16, (16 * self.frame.height).bit_length()), 24)
+        sieve = np.zeros(1 << bits, dtype=np.bool_)
+        sieve[keys_of(self.frame["item"], self.frame["place"].to_numpy()) >> np.uint64(64 - bits)] = True
+        return sieve
+
+    def sifted(self, items: pl.Series, places: Ints) -> Ints:
+        """Rows that may be judged pairs: all that are, and a few that are not."""
+        shift = np.uint64(65 - self._sieve.size.bit_length())
+        return np.flatnonzero(self._sieve[keys_of(items, places) >> shift])
 
     @cached_property
-    def places(self) -> pl.DataFrame:
-        """Name and place of each query."""
-        return pl.DataFrame({"query": self.queries, "place": np.arange(len(self.queries))})
+    def places(self) -> dict[str, int]:
+        """The place of each query, by name."""
+        return {query: place for place, query in enumerate(self.queries)}
 
     def pools(self, places: Ints) -> tuple[Floats, npt.NDArray[Any]]:
         """Grades and strata of everything pooled for these queries, padded with NaN and -1."""
