@@ -23,12 +23,12 @@ help:  ## this list
 
 .venv/base: .boot/ready requirements.lock pyproject.toml
 	@$(UV) venv --quiet --clear --python $(PYTHON) .venv
-	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	@$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements.lock
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@
 
 .venv/dev: .venv/base requirements-dev.lock
-	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements-dev.lock
+	@$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements-dev.lock
 	@touch $@
 
 demo: .venv/base  ## evaluate a small generated collection and write demo/report.html
@@ -56,11 +56,11 @@ real: .venv/dev  ## make real ENDOXA_DATA=DIR: the checks on real data, measured
 	@ENDOXA_DATA="$(abspath $(ENDOXA_DATA))" $(BIN)/pytest -n 0 -s -q -p no:randomly tests/real
 
 bench: .venv/dev .venv-peers/ready  ## speed and memory beside pytrec_eval, ir_measures and ranx, in one run
-	@$(BIN)/python -m benchmarks.run
+	@$(BIN)/python -m compileall -q src && $(BIN)/python -m benchmarks.run
 
 .venv-peers/ready: .boot/ready benchmarks/peers.lock
 	@$(UV) venv --quiet --clear --python $(PYTHON) .venv-peers
-	@$(UV) pip install --quiet --python .venv-peers/bin/python --require-hashes -r benchmarks/peers.lock
+	@$(UV) pip install --quiet --compile-bytecode --python .venv-peers/bin/python --require-hashes -r benchmarks/peers.lock
 	@touch $@
 
 LOCK = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header

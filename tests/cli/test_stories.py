@@ -272,6 +272,7 @@ def test_no_verb_is_forgotten() -> None:
 
 
 def test_import_is_light() -> None:
-    code = "import sys, endoxa; endoxa.measure; heavy={'scipy','matplotlib','pandas','jinja2','typer'}; print(sorted(heavy & set(sys.modules)))"
+    heavy = {"scipy", "matplotlib", "pandas", "jinja2", "typer"}
+    code = f"import sys, endoxa; endoxa.measure; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert done.stdout.strip() == "[]"

@@ -2,7 +2,7 @@
 
 Each figure is printed (pytest -s) beside the bounds it must keep. 4,000 problems of 50 queries each.
 """
-# ruff: noqa: T201 — the figures are what one runs this for
+
 
 import numpy as np
 import pytest

@@ -22,7 +22,7 @@ any_text = (
 )
 name = odd | st.text(st.characters(codec="utf-8", exclude_characters=" \t\r\n\0"), min_size=1, max_size=6)
 query = name.filter(lambda text: text[0] not in "#\ufeff")
-tag = st.lists(name, min_size=1, max_size=2).map(" ".join)
+tag = name
 maybe = st.none() | finite
 
 

@@ -50,8 +50,6 @@ def test_files_are_told_apart_by_content(tmp_path: Path, text: str, kind: str) -
         "query,item,score,grade\n1,d,1,2\n",
         "a,b,c\n1,2,3\n",
         "1 2 3\n",
-        "1 Q0 d 1 x t\n",
-        "1 0 d x\n",
         '{"a": 1}\n',
         "{broken\n",
         "[1, 2]\n",
@@ -62,6 +60,15 @@ def test_what_cannot_be_told_is_refused_with_a_remedy(tmp_path: Path, text: str)
     with pytest.raises(FileError) as caught:
         sniff(path)
     assert caught.value.remedy
+
+
+@pytest.mark.parametrize(("text", "kind"), [("1 Q0 d 1 x t\n", "run"), ("1 0 d x\n", "qrels")])
+def test_columns_tell_the_kind_and_the_reader_the_fault(tmp_path: Path, text: str, kind: str) -> None:
+    path = saved(tmp_path / "f", text)
+    assert sniff(path) == kind
+    with pytest.raises(FileError, match="'x' is not a number") as caught:
+        read(path)
+    assert caught.value.line == 1
 
 
 def test_kind_decides_where_the_content_does_not(tmp_path: Path) -> None:

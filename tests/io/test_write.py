@@ -97,9 +97,9 @@ def test_comparisons_as_tables(suffix: str, table: Comparison) -> None:
 
 
 def test_trec_text_is_what_other_tools_read(tmp_path: Path) -> None:
-    run = read({"my run": {"q": {"a": 1.0, "b": 2.5, "c": 1e-7}}})
+    run = read({"myrun": {"q": {"a": 1.0, "b": 2.5, "c": 1e-7}}})
     write(run, tmp_path / "f")
-    assert (tmp_path / "f").read_bytes() == (b"q Q0 b 1 2.5 my run\nq Q0 a 2 1.0 my run\nq Q0 c 3 1e-7 my run\n")
+    assert (tmp_path / "f").read_bytes() == (b"q Q0 b 1 2.5 myrun\nq Q0 a 2 1.0 myrun\nq Q0 c 3 1e-7 myrun\n")
     write(read({"q": {"a": 1, "b": 0.5, "c": -2}}, kind="qrels"), tmp_path / "g")
     assert (tmp_path / "g").read_bytes() == b"q 0 a 1\nq 0 b 0.5\nq 0 c -2\n"
 

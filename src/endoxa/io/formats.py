@@ -103,9 +103,9 @@ def _text_kind(words: list[str], source: Source, wanted: Wanted) -> Kind:
         return "sampled"
     if len(words) == 5 and is_number(words[4]):
         return "preferences"
-    if len(words) == 4 and is_number(words[3]):
+    if len(words) == 4:  # if the last is not a number, the reader says so, with its line
         return "qrels"
-    if len(words) >= 6 and is_number(words[4]):
+    if len(words) == 6 or (len(words) > 6 and is_number(words[4])):
         return "run"
     forms = "; ".join(f"{form.name}: {form.words}" for form in (RUN, QRELS, SAMPLED))
     raise FileError(

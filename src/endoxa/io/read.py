@@ -145,7 +145,7 @@ def _tag(source: Source) -> str:
     if look(source, "run").format == "trec":
         words = first_columns(source.head()) or []
         if len(words) >= 6:
-            return " ".join(words[5:])
+            return words[5]
     return source.stem
 
 

@@ -1,27 +1,42 @@
 """Runs, whole or in blocks of whole queries.
 
-`map_blocks` is how large runs are measured: a block of text becomes a `Run`, a kernel maps it to a result,
-and the next block is read meanwhile. Memory is bounded by a block, not by the file.
+`map_blocks` is how large runs are measured: a block of text becomes a `Run` and a kernel maps it to a result,
+two blocks side by side. Memory is bounded by a few blocks, not by the file.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Literal, TypeVar
 
 import polars as pl
 
 from endoxa.errors import FileError
 from endoxa.io.formats import look
-from endoxa.io.sources import PIECE, Source, Where, ahead, opened
+from endoxa.io.sources import PIECE, Piece, Source, Where, ahead, opened, pieces
 from endoxa.io.tables import read_table
-from endoxa.io.trec import RUN, Part, Report, Skipped, exact, line_of_repeat, parts, tell
+from endoxa.io.trec import (
+    PATIENCE,
+    RUN,
+    Part,
+    Report,
+    Skipped,
+    exact,
+    line_of_repeat,
+    part_of,
+    parts,
+    refuse_empty,
+    tell,
+)
 from endoxa.policies import Ties
 from endoxa.tables import DuplicateItemError, Run
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
 ROWS = 500_000  # of a block cut from a table that is in memory already
+WORKERS = 2  # blocks that are parsed, ranked and scored side by side; NumPy and Polars let other threads run
 
 
 class _NotGroupedError(Exception):
@@ -41,6 +56,8 @@ def map_blocks(
     size: int = PIECE,
 ) -> list[T]:
     """kernel(block) for blocks of whole queries of a run file, in the order of the file.
+
+    The kernel is called from several threads and must not change what it shares.
 
     The system is called what the tag says (several tags: several systems), or `name`, or the file's name;
     with either of these all lines belong to the one system. A file that is not grouped by query is found out
@@ -82,18 +99,40 @@ def _mapped(
 ) -> list[T]:
     results: list[T] = []
     finished: set[tuple[str, str]] = set()
-    skipped = Skipped(source.label)
-    for part in ahead(parts(source, RUN, lenient=lenient, size=size)):
+    rows, refusals, skipped = 0, 0, Skipped(source.label)
+
+    def work(piece: Piece, hopeful: bool) -> tuple[Part, set[tuple[str, str]], Skipped, list[T]]:
+        part = part_of(piece, RUN, source.label, lenient=lenient, hopeful=hopeful)
         run, left_out = _run_of(source, part, system, ties, lenient)
-        lists = set(run.frame.filter(pl.col("rank") == 1).select("system", "query").iter_rows())
-        if not finished.isdisjoint(lists):
-            raise _NotGroupedError
-        finished |= lists
-        skipped += left_out
-        if len(run):
-            results.append(kernel(run))
-        if progress:
-            progress(part.piece.done, source.whole)
+        heads = (run.frame["rank"] == 1).arg_true()
+        lists = set(zip(run.frame["system"][heads].to_list(), run.frame["query"][heads].to_list(), strict=True))
+        return part, lists, left_out, [kernel(run)] if len(run) else []
+
+    with ThreadPoolExecutor(WORKERS, thread_name_prefix="endoxa-block") as pool:
+        waiting: deque[Future[tuple[Part, set[tuple[str, str]], Skipped, list[T]]]] = deque()
+
+        def settle() -> None:
+            nonlocal rows, refusals, skipped
+            part, lists, left_out, made = waiting.popleft().result()
+            if not finished.isdisjoint(lists):
+                raise _NotGroupedError
+            finished.update(lists)
+            rows, refusals, skipped = rows + part.frame.height, refusals + (not part.regular), skipped + left_out
+            results.extend(made)
+            if progress:
+                progress(part.piece.done, source.whole)
+
+        try:
+            for piece in pieces(source, size):
+                waiting.append(pool.submit(work, piece, refusals < PATIENCE))
+                if len(waiting) > WORKERS:
+                    settle()
+            while waiting:
+                settle()
+        finally:
+            for future in waiting:
+                future.cancel()
+    refuse_empty(source, RUN, rows, skipped.count)
     tell(skipped, report)
     return results
 

@@ -35,7 +35,7 @@ KEPT = 5
 class Form:
     """The columns of a text, in the order they stand; `_` marks one that is not kept.
 
-    The last column of an `open` form takes the rest of the line.
+    Behind the last column of an `open` form may stand anything: it is passed over.
     """
 
     name: str
@@ -57,9 +57,8 @@ class Form:
     def pattern(self) -> str:
         """A regular expression with one group per column that is kept."""
         groups = ["[^ \t\r]+" if name.startswith("_") else "([^ \t\r]+)" for name in self.columns]
-        if self.open:  # the blanks at its end are stripped afterwards: three times as fast
-            return "^[ \t\r]*" + "[ \t\r]+".join([*groups[:-1], "([^ \t\r].*)$"])
-        return "^[ \t\r]*" + "[ \t\r]+".join(groups) + "[ \t\r]*$"
+        end = "" if self.open else "[ \t\r]*$"
+        return "^[ \t\r]*" + "[ \t\r]+".join(groups) + end
 
     @property
     def words(self) -> str:
@@ -152,8 +151,8 @@ def parsed(line: bytes, form: Form, label: str, number: int) -> tuple[str | floa
             label, f"byte {error.start + 1} of {shown} is not UTF-8", "convert it: iconv -t UTF-8", number
         ) from None
     width = len(form.columns)
-    words = re.split("[ \t\r]+", text.strip(" \t\r"), maxsplit=width - 1 if form.open else 0)
-    if len(words) != width:
+    words = re.split("[ \t\r]+", text.strip(" \t\r"))
+    if len(words) < width or (len(words) > width and not form.open):
         raise FileError(
             label,
             f"{len(words)} columns in {shortened(text.strip())}",
@@ -162,7 +161,7 @@ def parsed(line: bytes, form: Form, label: str, number: int) -> tuple[str | floa
         )
     return tuple(
         _number(word, name, form, label, number) if name in form.numbers else word
-        for word, name in zip(words, form.columns, strict=True)
+        for word, name in zip(words[:width], form.columns, strict=True)
         if not name.startswith("_")
     )
 
@@ -247,8 +246,6 @@ def ragged(data: bytes, form: Form) -> pl.DataFrame | None:
         if lines.filter(unfit).select(line.str.strip_chars(" \t\r") != "").to_series().any():
             return None
         groups = groups.filter(~unfit)
-    if form.open:
-        groups = groups.with_columns(pl.col(form.kept[-1]).str.strip_chars_end(" \t\r"))
     numbers = (pl.col(name).cast(pl.Float64, strict=False) for name in form.numbers)
     return _plausible(groups.with_columns(numbers), form, comments=False)
 
@@ -279,25 +276,40 @@ class Part:
     frame: pl.DataFrame
     skipped: Skipped
     piece: Piece
+    regular: bool  # whether the fast route took it
+
+
+def part_of(piece: Piece, form: Form, label: str, *, lenient: bool, hopeful: bool = True) -> Part:
+    """What a piece holds, by the fastest route that reads it right; `hopeful` tries the fastest one too."""
+    frame = regular(piece.data, form) if hopeful else None
+    if frame is not None:
+        return Part(frame, Skipped(label), piece, regular=True)
+    frame = ragged(piece.data, form)
+    left_out = Skipped(label)
+    if frame is None:
+        frame, _, left_out = exact(piece, form, label, lenient=lenient)
+    return Part(frame, left_out, piece, regular=False)
+
+
+PATIENCE = 3  # pieces that the fast route may refuse before it is not asked again: a comment spoils one only
 
 
 def parts(source: Source, form: Form, *, lenient: bool = False, size: int = PIECE) -> Iterator[Part]:
     """The table of a text, piece by piece; pieces end where a query ends, if the file is grouped by query."""
-    rows, refusals, skipped = 0, 0, Skipped(source.label)
+    rows, refusals, skipped = 0, 0, 0
     for piece in pieces(source, size):
-        # a comment at the top spoils one piece only; a file that keeps refusing is not asked again
-        frame = regular(piece.data, form) if refusals < 3 else None
-        left_out = Skipped(source.label)
-        if frame is None:
-            refusals += 1
-            frame = ragged(piece.data, form)
-        if frame is None:
-            frame, _, left_out = exact(piece, form, source.label, lenient=lenient)
-        rows, skipped = rows + frame.height, skipped + left_out
-        yield Part(frame, left_out, piece)
+        part = part_of(piece, form, source.label, lenient=lenient, hopeful=refusals < PATIENCE)
+        rows, skipped = rows + part.frame.height, skipped + part.skipped.count
+        refusals += not part.regular
+        yield part
+    refuse_empty(source, form, rows, skipped)
+
+
+def refuse_empty(source: Source, form: Form, rows: int, skipped: int) -> None:
+    """A file without a single line is an error, not an empty table."""
     if not rows:
         remedy = f"expected lines of {form.words}"
-        raise FileError(source.label, "no line can be read" if skipped.count else "holds no lines", remedy)
+        raise FileError(source.label, "no line can be read" if skipped else "holds no lines", remedy)
 
 
 def line_of_repeat(source: Source, form: Form, key: dict[str, str]) -> int | None:

@@ -31,7 +31,6 @@ FORMATS: dict[str, Format] = {
 Compression = Literal["uncompressed", "gzip", "zstd"]
 COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd"}
 WORD = r"^[^ \t\r\n\x00]+$"  # what can stand in a column of TREC's text
-REST = r"^[^ \t\r\n\x00](?:[^\n\x00]*[^ \t\r\n\x00])?$"  # and in its last column
 
 
 def write(table: AnyTable, path: str | os.PathLike[str], *, form: Format | None = None) -> None:
@@ -88,8 +87,7 @@ def _trec(table: AnyTable, label: str) -> pl.DataFrame:
     """The columns of TREC's text."""
     if isinstance(table, Run):
         frame = table.frame.select("query", pl.lit("Q0").alias("Q0"), "item", "rank", "score", "system")
-        _refuse_blanks(frame, ("query", "item"), WORD)
-        _refuse_blanks(frame, ("system",), REST)
+        _refuse_blanks(frame, ("query", "item", "system"), WORD)
         return frame
     if isinstance(table, Opinions):
         return _qrels(table)
