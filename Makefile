@@ -53,7 +53,7 @@ layers: .venv/dev
 
 real: .venv/dev  ## make real ENDOXA_DATA=DIR: the checks on real data, measured beside expected
 	@test -n "$(ENDOXA_DATA)" || { echo "say where the data is: make real ENDOXA_DATA=DIR" >&2; exit 1; }
-	@ENDOXA_DATA="$(abspath $(ENDOXA_DATA))" $(BIN)/pytest -n 0 -s -q -p no:randomly tests/real
+	@ENDOXA_DATA="$(abspath $(ENDOXA_DATA))" $(BIN)/pytest -n 0 -s tests/real
 
 bench: .venv/dev .venv-peers/ready  ## speed and memory beside pytrec_eval, ir_measures and ranx, in one run
 	@$(BIN)/python -m compileall -q src && $(BIN)/python -m benchmarks.run

@@ -11,6 +11,7 @@ from endoxa.measures.grammar import Measure
 from endoxa.measures.trec import FAMILIES, label_of, place, split_name
 from endoxa.tables import Floats, Scores
 
+UNKNOWN = -1e6  # what trec_eval prints for a z-score whose mean and deviation are not known
 FLOOR = 1e-5  # of a value under a logarithm: gm_map, gm_bpref
 
 
@@ -44,7 +45,8 @@ def lines(
             if not m.definition.text
         }
         if zscores is not None:
-            values = {label: _in_deviations(values[label], queries, label, zscores) for label in values}
+            unknown = np.nan if scores.policy.compat == "none" else UNKNOWN
+            values = {label: _in_deviations(values[label], queries, label, zscores, unknown) for label in values}
         mark = "" if zscores is None else "Z"
         if per_query:
             for at, query in enumerate(queries):
@@ -83,15 +85,19 @@ def _labels(measures: Sequence[Measure], compat: str) -> list[tuple[str, Measure
 
 
 def _in_deviations(
-    values: Floats, queries: list[str], label: str, zscores: Mapping[tuple[str, str], tuple[float, float]]
+    values: Floats,
+    queries: list[str],
+    label: str,
+    zscores: Mapping[tuple[str, str], tuple[float, float]],
+    unknown: float,
 ) -> Floats:
     made = []
     for value, query in zip(values, queries, strict=True):
-        mean, deviation = zscores.get((query, label), (np.nan, np.nan))
+        mean, deviation = zscores.get((query, label), (np.nan, 0.0))
         if deviation:
             made.append((value - mean) / deviation)
         else:
-            made.append(0.0 if value == mean else np.nan)
+            made.append(0.0 if value == mean else unknown)
     return np.array(made)
 
 
