@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from warnings import warn
 
 import numpy as np
 import polars as pl
@@ -157,6 +158,8 @@ def _distinct(names: list[str], taken: list[str], path: str) -> dict[str, str]:
         if not free:
             raise FileError(path, "the same file is given twice", "name each run file once")
         renamed[name] = free[0]
+        if free[0] != name:
+            warn(f"another run has the tag {name!r}; that of {path} is called {free[0]!r}", stacklevel=4)
     return renamed
 
 
@@ -164,6 +167,17 @@ def summarise(scores: Scores, *, seed: int = 0, **how: Any) -> pl.DataFrame:
     """Mean (sum, geometric mean) of every system and measure with its interval over queries."""
     aggregate = {name: parse(name).definition.aggregate for name in scores.measures}
     return intervals.summarise(scores, aggregate=aggregate, rng=np.random.default_rng(seed), **how)
+
+
+def ranges(scores: Scores) -> pl.DataFrame | None:
+    """Mean over queries of the least and greatest value, where ties or unjudged items leave it open; else None."""
+    if scores.policy.ties != "range" and scores.policy.unjudged != "bounds":
+        return None
+    return (
+        scores.frame.filter(pl.col("lo").is_not_null())
+        .group_by("system", "measure", maintain_order=True)
+        .agg(pl.col("lo").mean().alias("least"), pl.col("value").mean(), pl.col("hi").mean().alias("most"))
+    )
 
 
 def compare(scores: Scores, *, seed: int = 0, **how: Any) -> Comparison:

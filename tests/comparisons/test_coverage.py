@@ -3,7 +3,6 @@
 Each figure is printed (pytest -s) beside the bounds it must keep. 4,000 problems of 50 queries each.
 """
 
-
 import numpy as np
 import pytest
 from scipy import stats

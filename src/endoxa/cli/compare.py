@@ -69,6 +69,7 @@ def compare(
 
     if form not in FORMATS:
         raise typer.BadParameter(f"-o is one of {', '.join(FORMATS)}, not {form!r}")
+    show.need_form(form, to)
     inputs = o.sort_words(words, measures, qrels, runs)
     judged, paths = o.need_both(inputs)
     settings = o.policy_of(
@@ -81,10 +82,10 @@ def compare(
             progress=progress, report=lambda skipped: show.note(f"endoxa: {skipped}"), **settings,
         )  # fmt: skip
     how: dict[str, Any] = {"baseline": baseline, "test": test, "interval": interval, "correction": correction}
-    compared = verbs.compare(scores, level=confidence, seed=seed, **how)
+    with show.busy("comparing"):
+        compared = verbs.compare(scores, level=confidence, seed=seed, **how)
     if form == "parquet":
-        if to is None:
-            raise typer.BadParameter("-o parquet needs --to FILE")
+        assert to is not None
         verbs.write(compared, to, form="parquet")
         show.note(f"wrote {to}")
         return
@@ -93,8 +94,6 @@ def compare(
         for line in compared.notes:
             show.note(line)
         return
-    if to is not None:
-        raise typer.BadParameter("--to needs a form: -o tsv, jsonl, parquet, latex or markdown")
     console = show.console()
     shown = compared.frame.select(
         "measure", "system", "baseline", "difference", "lo", "hi", "p_value", "p_adjusted", "effect", "queries"
@@ -105,7 +104,11 @@ def compare(
         console.print("\n[bold]Do the measures order the systems alike?[/bold]")
         console.print(show.frame_table(agreement))
     if power:
-        _show_power(console, scores, seed)
+        with show.busy("splitting the queries"):
+            found = power_frame(scores, seed)
+        if found is not None:
+            console.print("\n[bold]How well do these queries tell systems apart?[/bold]")
+            console.print(show.frame_table(found))
     print("\n" + "\n".join([*compared.notes, *scores.policy.lines()]))
 
 
@@ -131,7 +134,8 @@ def orders_frame(scores: Scores) -> pl.DataFrame | None:
     return pl.DataFrame(rows, schema=["measure", "other", "tau", "tau_AP", "RBO"], orient="row") if rows else None
 
 
-def _show_power(console: Any, scores: Scores, seed: int) -> None:
+def power_frame(scores: Scores, seed: int) -> pl.DataFrame | None:
+    """Swap rate between halves, share of pairs told apart, and the queries needed to see a difference of 0.05."""
     import numpy as np
     import polars as pl
 
@@ -151,6 +155,4 @@ def _show_power(console: Any, scores: Scores, seed: int) -> None:
         needed = queries_needed(0.05, spread) if spread > 0 else None
         rows.append((name, swaps["rate"][0], half, found.share, found.needed, needed))
     names = ["measure", "swap rate", "with queries", "pairs told apart", "by a difference of", "queries to see 0.05"]
-    if rows:
-        console.print("\n[bold]How well do these queries tell systems apart?[/bold]")
-        console.print(show.frame_table(pl.DataFrame(rows, schema=names, orient="row")))
+    return pl.DataFrame(rows, schema=names, orient="row") if rows else None

@@ -59,13 +59,14 @@ def evaluate(
 
       endoxa eval -q -c -m official -o trec --compat trec_eval-9 qrels.txt bm25.run
 
-      endoxa eval qrels.txt runs/*.gz --ties average --unjudged bounds P@10 RBP -o tsv --to scores.tsv
+      endoxa eval qrels.txt runs/*.gz --unjudged bounds P@10 RBP -o tsv --to scores.tsv
     """
     from endoxa.measures.grammar import parse_all
     from endoxa.verbs import COMPARED, DEFAULT, measure
 
     if form not in FORMATS:
         raise typer.BadParameter(f"-o is one of {', '.join(FORMATS)}, not {form!r}")
+    show.need_form(form, to)
     inputs = o.sort_words(words, measures, qrels, runs)
     judged, paths = o.need_both(inputs)
     if judgments_format not in JUDGMENTS:
@@ -114,7 +115,7 @@ def show_scores(
     from endoxa.reports.text import summary_table as text_table
     from endoxa.reports.trec import lines
     from endoxa.reports.warnings import warnings_of
-    from endoxa.verbs import summarise, write
+    from endoxa.verbs import ranges, summarise, write
 
     if form == "trec":
         reference = None
@@ -127,8 +128,7 @@ def show_scores(
     if zscores is not None:
         raise TextError("z-scores are printed in trec_eval's form: add -o trec")
     if form == "parquet":
-        if to is None:
-            raise typer.BadParameter("-o parquet needs --to FILE")
+        assert to is not None
         write(scores, to, form="parquet")
         show.note(f"wrote {to}")
         return
@@ -142,8 +142,9 @@ def show_scores(
             console.print()
         if summary:
             console.print(show.summary_table(made, lower))
-        if to is not None:
-            raise typer.BadParameter("--to needs a form: -o tsv, jsonl, parquet, latex or markdown")
+        if summary and (reach := ranges(scores)) is not None:
+            console.print(f"\n[bold]{_reach(scores)}[/bold]")
+            console.print(show.frame_table(reach))
         print("\n" + "\n".join(remarks))
         return
     if form in {"latex", "markdown"}:
@@ -153,6 +154,13 @@ def show_scores(
         show.emit(render(frame, form), to)  # type: ignore[arg-type]
     for line in remarks:
         show.note(line)
+
+
+def _reach(scores: Any) -> str:
+    ties = scores.policy.ties == "range"
+    return (
+        "Mean over queries with ties at their worst and at their best" if ties else "Mean over queries, least and most"
+    )
 
 
 def _tidy(frame: Any) -> Any:

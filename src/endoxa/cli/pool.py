@@ -90,9 +90,8 @@ def _pair(text: str) -> tuple[str, str]:
 def _print(frame: Any, form: str, to: str | None, whole: tuple[str, ...] = ()) -> None:
     from endoxa.reports.text import render
 
+    show.need_form(form, to)
     if form == "table":
-        if to is not None:
-            raise typer.BadParameter("--to needs a form: -o tsv, jsonl, latex or markdown")
         show.console().print(show.frame_table(frame, whole))
     elif form in {"tsv", "jsonl", "latex", "markdown"}:
         show.emit(render(frame, form), to)  # type: ignore[arg-type]

@@ -55,7 +55,6 @@ def report(
       endoxa report qrels.txt runs/*.gz nDCG@10 AP --baseline bm25 --figures figures --to report.html
     """
     from endoxa import verbs
-    from endoxa.errors import TextError
 
     if Path(to).suffix.lower() not in {".html", ".htm", ".md", ".tex"}:
         raise typer.BadParameter(f"--to ends in .html, .md or .tex, not {to!r}")
@@ -72,9 +71,8 @@ def report(
             command=shlex.join(["endoxa", *sys.argv[1:]]), level=level, lenient=lenient, name_from=name_from,
             progress=progress, **settings,
         )  # fmt: skip
-    if baseline is not None and baseline not in made.scores.systems:
-        raise TextError(f"no system is called {baseline!r}")
-    verbs.write(made, to)
+    with show.busy("drawing"):
+        verbs.write(made, to)
     show.note(f"wrote {to}")
     if figures is not None:
         for path in verbs.write_figures(made, figures):

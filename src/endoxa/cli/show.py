@@ -43,6 +43,28 @@ def emit(text: str, to: str | None) -> None:
     note(f"wrote {to}")
 
 
+def need_form(form: str, to: str | None) -> None:
+    """A table is for the terminal; Parquet is for a file."""
+    import typer
+
+    if form == "table" and to is not None:
+        raise typer.BadParameter("--to needs a form: -o tsv, jsonl, latex, markdown …")
+    if form == "parquet" and to is None:
+        raise typer.BadParameter("-o parquet needs --to FILE")
+
+
+@contextmanager
+def busy(what: str) -> Iterator[None]:
+    """A sign on stderr that work goes on whose length is not known beforehand."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield
+
+
 @contextmanager
 def progress_bar(total: int = 1) -> Iterator[Any]:
     """A bar on stderr that appears once the work has taken a second; yields progress(name, done, whole)."""
