@@ -19,6 +19,7 @@ from endoxa.policies import Policy, Ties
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+Counts = npt.NDArray[np.uint32]
 
 OTHER_NAMES = {
     "query": ("query_id", "qid", "topic", "topic_id", "q_id"),
@@ -146,10 +147,11 @@ class Run(Table):
         frame, first = _grouped(frame)
         _refuse_duplicates(frame, first)
         order, rank, block = _ranked(first, frame["score"].to_numpy(), frame["item"], ties)
+        items, scores = frame["item"], frame["score"]
         if order is not None:  # a list keeps its rows, so only these two columns move
-            frame = frame.with_columns(frame["item"][order], frame["score"][order])
-        frame = frame.with_columns(pl.Series("rank", rank, dtype=pl.UInt32), pl.Series("block", block, dtype=pl.UInt32))
-        return cls(frame.select("system", "query", "item", "rank", "block", "score"), ties)
+            items, scores = items[order], scores[order]
+        columns = [frame["system"], frame["query"], items, pl.Series("rank", rank), pl.Series("block", block), scores]
+        return cls(pl.DataFrame(columns), ties)
 
     @property
     def systems(self) -> list[str]:
@@ -168,7 +170,9 @@ class Run(Table):
 def _grouped(frame: pl.DataFrame) -> tuple[pl.DataFrame, Bools]:
     """Rows of one (system, query) side by side, and which of them begin a list."""
     first = _changes(frame)
-    if frame.filter(first).select("system", "query").is_duplicated().any():
+    heads = first.arg_true()
+    pairs = list(zip(frame["system"][heads], frame["query"][heads], strict=True))
+    if len(set(pairs)) < len(pairs):
         systems = frame["system"].unique(maintain_order=True).to_list()
         place = frame["system"].replace_strict(systems, list(range(len(systems))), return_dtype=pl.Int64)
         frame = frame.sort(place, "query", maintain_order=True)
@@ -179,13 +183,17 @@ def _grouped(frame: pl.DataFrame) -> tuple[pl.DataFrame, Bools]:
 def _changes(frame: pl.DataFrame) -> pl.Series:
     """True where the system or the query is another than in the row before, and in the first row."""
     query, system = frame["query"], frame["system"]
-    return (query != query.shift(1)).fill_null(True) | (system != system.shift(1)).fill_null(True)
+    changes = query.ne_missing(query.shift(1))
+    if frame.height and not (system == system[0]).all():
+        changes |= system.ne_missing(system.shift(1))
+    return changes
 
 
 def _refuse_duplicates(frame: pl.DataFrame, first: Bools) -> None:
     """An item may stand in a list once. Hashes first; names are compared only where hashes collide."""
-    lists = np.cumsum(first, dtype=np.uint64)
-    keys = frame["item"].hash().to_numpy() ^ (lists * np.uint64(0x9E3779B97F4A7C15))
+    starts, sizes = _lists(first)
+    lists = np.arange(len(starts), dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    keys = frame["item"].hash().to_numpy() ^ np.repeat(lists, sizes)
     ordered = np.sort(keys)
     if not (ordered[1:] == ordered[:-1]).any():
         return
@@ -193,6 +201,12 @@ def _refuse_duplicates(frame: pl.DataFrame, first: Bools) -> None:
     twice = suspects.filter(suspects.select("system", "query", "item").is_duplicated())
     if twice.height:
         raise DuplicateItemError(*twice.row(0, named=False)[:3])
+
+
+def _lists(first: Bools) -> tuple[Ints, Ints]:
+    """Where each list begins, and how many rows it has."""
+    starts = np.flatnonzero(first)
+    return starts, np.diff(np.append(starts, len(first)))
 
 
 class DuplicateItemError(TableError):
@@ -205,32 +219,33 @@ class DuplicateItemError(TableError):
         )
 
 
-def _ranked(first: Bools, score: Floats, item: pl.Series, ties: Ties) -> tuple[Ints | None, Ints, Ints]:
+def _ranked(first: Bools, score: Floats, item: pl.Series, ties: Ties) -> tuple[Ints | None, Counts, Counts]:
     """Order of the rows (None: as they stand), rank and block of each row in that order.
 
     `first` marks the rows that begin a list. Most files come in score order, so rank is position; only runs
     of equal scores are sorted by id.
     """
-    n = len(score)
-    position = np.arange(n)
+    starts, sizes = _lists(first)
     order: Ints | None = None
     if not (first[1:] | (score[1:] <= score[:-1])).all():
-        order = np.lexsort((-score, np.cumsum(first)))
+        order = np.lexsort((-score, np.repeat(np.arange(len(starts)), sizes)))
         score = score[order]
-    equal = np.zeros(n, dtype=bool)
+    rank = np.arange(1, len(score) + 1, dtype=np.uint32) - np.repeat(starts.astype(np.uint32), sizes)
+    equal = np.zeros(len(score), dtype=bool)  # as the row before
     equal[1:] = (score[1:] == score[:-1]) & ~first[1:]
-    if ties != "input" and equal.any():
-        tied = equal.copy()
-        tied[:-1] |= equal[1:]
-        rows = position[tied]
-        run = np.cumsum(~equal)[rows]
-        held = rows if order is None else order[rows]
-        names = pl.DataFrame({"run": run, "item": item[held], "row": held})
-        order = position.copy() if order is None else order
+    if not equal.any():
+        return order, rank, rank
+    tied = equal.copy()
+    tied[:-1] |= equal[1:]
+    rows = np.flatnonzero(tied)
+    run = np.cumsum(~equal[rows]) - 1
+    block = rank.copy()
+    block[rows] = rank[rows[~equal[rows]]][run]
+    if ties != "input":
+        order = np.arange(len(score)) if order is None else order
+        names = pl.DataFrame({"run": run, "item": item[order[rows]], "row": order[rows]})
         order[rows] = names.sort("run", "item", descending=[False, True])["row"].to_numpy()
-    start = np.maximum.accumulate(np.where(first, position, 0))
-    head = np.maximum.accumulate(np.where(equal, 0, position))
-    return order, position - start + 1, head - start + 1
+    return order, rank, block
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """Runs, whole or in blocks of whole queries.
 
 `map_blocks` is how large runs are measured: a block of text becomes a `Run` and a kernel maps it to a result,
-two blocks side by side. Memory is bounded by a few blocks, not by the file.
+a few blocks side by side. Memory is bounded by a few blocks, not by the file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from endoxa.tables import DuplicateItemError, Run
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
 ROWS = 500_000  # of a block cut from a table that is in memory already
-WORKERS = 2  # blocks that are parsed, ranked and scored side by side; NumPy and Polars let other threads run
+WORKERS = 3  # blocks that are parsed, ranked and scored side by side; NumPy and Polars let other threads run
 
 
 class _NotGroupedError(Exception):

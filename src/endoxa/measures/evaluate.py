@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -118,11 +119,10 @@ def _look_up(run: Run, judgments: Judgments, policy: Policy) -> tuple[_Found, pl
     sizes = np.diff(np.append(heads, len(rank)))
     systems, queries = frame["system"][heads].to_list(), frame["query"][heads].to_list()
     places = np.array([judgments.places.get(query, -1) for query in queries], dtype=np.int64)
-    place = np.repeat(places, sizes)
-    number = np.repeat(np.arange(len(heads)), sizes)
+    number = np.repeat(np.arange(len(heads), dtype=np.int32), sizes)
     block = frame["block"].to_numpy()
-    rows = judgments.sifted(frame["item"], place)
-    candidates = pl.DataFrame({"place": place[rows], "item": frame["item"][rows], "row": rows})
+    rows = judgments.sifted(frame["item"], places, sizes)
+    candidates = pl.DataFrame({"place": places[number[rows]], "item": frame["item"][rows], "row": rows})
     judged = candidates.join(judgments.frame, on=["place", "item"], how="inner")
     row = judged["row"].to_numpy()
     order = np.argsort(row)
@@ -148,7 +148,9 @@ def _look_up(run: Run, judgments: Judgments, policy: Policy) -> tuple[_Found, pl
         "unknown": ~known,
         "items": np.where(known, sizes, 0),
         "judged": np.bincount(number[row[grade >= 0]], minlength=len(heads)),
-        "tied": np.where(known, np.add.reduceat(_tied(block, number), heads), 0) if len(heads) else sizes,
+        "tied": np.where(known, np.add.reduceat(_tied(block, number), heads, dtype=np.int64), 0)
+        if len(heads)
+        else sizes,
     }
     names = list(dict.fromkeys(systems))
     owner = np.array([names.index(system) for system in systems], dtype=np.int64)
@@ -156,13 +158,13 @@ def _look_up(run: Run, judgments: Judgments, policy: Policy) -> tuple[_Found, pl
     return found, pl.DataFrame({"system": pl.Series(names, dtype=pl.String)} | summed)
 
 
-def _tied(block: Ints, number: Ints) -> Ints:
+def _tied(block: Any, number: Any) -> Bools:
     """1 for every row that shares its score with a neighbour."""
     same = np.zeros(len(block), dtype=bool)
     same[1:] = (block[1:] == block[:-1]) & (number[1:] == number[:-1])
     tied = same.copy()
     tied[:-1] |= same[1:]
-    return tied.astype(np.int64)
+    return tied
 
 
 def _batches(found: _Found, judgments: Judgments) -> Iterator[tuple[Ints, Lists]]:

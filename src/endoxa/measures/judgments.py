@@ -72,10 +72,13 @@ class Judgments:
         sieve[keys_of(self.frame["item"], self.frame["place"].to_numpy()) >> np.uint64(64 - bits)] = True
         return sieve
 
-    def sifted(self, items: pl.Series, places: Ints) -> Ints:
-        """Rows that may be judged pairs: all that are, and a few that are not."""
+    def sifted(self, items: pl.Series, places: Ints, sizes: Ints) -> Ints:
+        """Rows that may be judged pairs: all that are, and a few that are not.
+
+        The items of list l, `sizes[l]` of them, stand one list after the other; its query is `places[l]`.
+        """
         shift = np.uint64(65 - self._sieve.size.bit_length())
-        return np.flatnonzero(self._sieve[keys_of(items, places) >> shift])
+        return np.flatnonzero(self._sieve[(items.hash().to_numpy() ^ np.repeat(_mixed(places), sizes)) >> shift])
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -95,4 +98,8 @@ class Judgments:
 
 def keys_of(items: pl.Series, places: Ints) -> npt.NDArray[np.uint64]:
     """A hash per (query, item); equal pairs have equal hashes."""
-    return np.asarray(items.hash().to_numpy() ^ ((places.astype(np.uint64) + np.uint64(1)) * MIX))
+    return np.asarray(items.hash().to_numpy() ^ _mixed(places))
+
+
+def _mixed(places: Ints) -> npt.NDArray[np.uint64]:
+    return np.asarray((places.astype(np.uint64) + np.uint64(1)) * MIX)
