@@ -221,3 +221,14 @@ def test_importing_loads_no_scipy():
     code = "import sys; from endoxa.comparisons import compare, orders, power; print('scipy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_many_pairs_can_still_be_told_apart() -> None:
+    """p never falls below 1/(draws + 1); with 630 pairs 10,000 draws would leave nothing significant after Holm."""
+    values = np.random.default_rng(0).normal(0, 0.02, (36, 30)) + np.linspace(0.2, 0.8, 36)[:, None]
+    given = scores(AP={f"s{n:02d}": row.tolist() for n, row in enumerate(values)})
+    found = compare(given, rng=np.random.default_rng(1))
+    assert len(found.frame) == 630
+    assert (found.frame["p_adjusted"] < 0.05).sum() > 500
+    few = compare(given, resamples=1000, rng=np.random.default_rng(1))
+    assert any("none can be significant" in note for note in few.notes)
