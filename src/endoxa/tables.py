@@ -7,7 +7,7 @@ after it nobody checks again. Ranks are decided here and nowhere else.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -342,7 +342,9 @@ class Scores(Table):
     texts: pl.DataFrame | None = None
     absent: pl.DataFrame | None = None
 
-    COLUMNS = ("system", "query", "measure", "value", "sd", "lo", "hi", "undefined")
+    SCHEMA: ClassVar[dict[str, Any]] = dict.fromkeys(("system", "query", "measure"), pl.String) | dict.fromkeys(
+        ("value", "sd", "lo", "hi", "undefined"), pl.Float64
+    )
 
     @property
     def systems(self) -> list[str]:
@@ -392,6 +394,23 @@ class Comparison(Table):
 
     frame: pl.DataFrame
     notes: tuple[str, ...] = field(default=())
+
+    SCHEMA: ClassVar[dict[str, Any]] = {
+        "measure": pl.String,
+        "system": pl.String,
+        "baseline": pl.String,
+        "doubt": pl.String,
+        "difference": pl.Float64,
+        "lo": pl.Float64,
+        "hi": pl.Float64,
+        "p_better": pl.Float64,
+        "p_tie": pl.Float64,
+        "p_value": pl.Float64,
+        "p_adjusted": pl.Float64,
+        "effect": pl.Float64,
+        "test": pl.String,
+        "queries": pl.Int64,
+    }
 
     def to_dict(self) -> list[dict[str, Any]]:
         """One dict per row."""

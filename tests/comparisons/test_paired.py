@@ -7,14 +7,13 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
+from score_samples import scores
 
 from endoxa.comparisons import compare
 from endoxa.errors import EndoxaError, JoinError, TextError
-from endoxa.policies import Policy
 from endoxa.statistics.bootstrap import mean_intervals
 from endoxa.statistics.multiplicity import benjamini_hochberg, holm
 from endoxa.statistics.randomisation import sign_flip
-from endoxa.tables import Scores
 
 COLUMNS = "measure system baseline doubt difference lo hi p_better p_tie p_value p_adjusted effect test queries"
 TESTS = ("randomisation", "t", "wilcoxon", "tukey")
@@ -22,20 +21,6 @@ TESTS = ("randomisation", "t", "wilcoxon", "tukey")
 
 def rng(seed=7):
     return np.random.default_rng(seed)
-
-
-def scores(**measures):
-    """Scores from measure={system: [value of q0, q1, …]}; None leaves the row out."""
-    rows = [
-        (system, f"q{place:02}", measure, value)
-        for measure, systems in measures.items()
-        for system, values in systems.items()
-        for place, value in enumerate(values)
-        if value is not None
-    ]
-    frame = pl.DataFrame(rows, schema=["system", "query", "measure", "value"], orient="row")
-    systems = list(dict.fromkeys(system for given in measures.values() for system in given))
-    return Scores(frame.cast({"value": pl.Float64}), Policy(), pl.DataFrame({"system": systems}))
 
 
 def drawn(systems, queries, seed=1):

@@ -47,7 +47,7 @@ OPINIONS = opinions_of([("q1", "x", 1), ("q1", "z", 0), ("q1", "v", 2), ("q2", "
 
 def test_scores_are_in_the_order_of_systems_queries_and_measures() -> None:
     scores = measure(RUN, OPINIONS, ["RR", "AP"])
-    assert scores.frame.columns == list(Scores.COLUMNS)
+    assert scores.frame.columns == list(Scores.SCHEMA)
     rows = list(scores.frame.select("system", "query", "measure").iter_rows())
     assert rows == [(s, q, m) for s in ("a", "b") for q in ("q1", "q2", "q3") for m in ("RR", "AP")]
     assert scores.systems == ["a", "b"]

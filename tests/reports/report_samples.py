@@ -48,7 +48,7 @@ def sample_scores(
             "tied": [13 * place for place in range(len(systems))],
         }
     )
-    return Scores(frame.select(Scores.COLUMNS), Policy(), coverage)
+    return Scores(frame.select(list(Scores.SCHEMA)), Policy(), coverage)
 
 
 def sample_summary(scores: Scores) -> pl.DataFrame:

@@ -21,23 +21,6 @@ MOST = 1_000_000  # random assignments that a test draws at the most, unless ask
 
 Test = Literal["randomisation", "t", "wilcoxon", "tukey"]
 
-COLUMNS = {
-    "measure": pl.String,
-    "system": pl.String,
-    "baseline": pl.String,
-    "doubt": pl.String,
-    "difference": pl.Float64,
-    "lo": pl.Float64,
-    "hi": pl.Float64,
-    "p_better": pl.Float64,
-    "p_tie": pl.Float64,
-    "p_value": pl.Float64,
-    "p_adjusted": pl.Float64,
-    "effect": pl.Float64,
-    "test": pl.String,
-    "queries": pl.Int64,
-}
-
 MEANING: dict[str, str] = {
     "randomisation": "paired sign-flip randomisation of the mean difference, two-sided; every sign "
     f"assignment up to {EXACT} differing queries, {{draws:,}} random ones beyond",
@@ -106,7 +89,7 @@ def compare(
         int(rng.integers(1 << 62)),
     )
     frames = [_compared(scores, measure, pairs, how) for measure in measures or scores.measures]
-    frame = pl.concat(frames) if frames else pl.DataFrame(schema=COLUMNS)
+    frame = pl.concat(frames) if frames else pl.DataFrame(schema=Comparison.SCHEMA)
     if not (frame["queries"] >= 2).any():
         raise JoinError(
             f"no two of the {len(scores.systems)} systems share two queries with a value; "
@@ -177,7 +160,7 @@ def _compared(scores: Scores, measure: str, pairs: list[tuple[int, int]], how: _
             "test": [how.test] * len(pairs),
             "queries": queries,
         },
-        schema=COLUMNS,
+        schema=Comparison.SCHEMA,
     )
 
 

@@ -39,25 +39,6 @@ AnyTable = Run | Opinions | Preferences | Scores | Comparison
 METADATA = "endoxa."  # keys of the Parquet file
 FAULTS = (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException)
 
-SCORES = dict.fromkeys(("system", "query", "measure"), pl.String) | dict.fromkeys(
-    ("value", "sd", "lo", "hi", "undefined"), pl.Float64
-)
-COMPARISON: dict[str, Any] = {
-    "measure": pl.String,
-    "system": pl.String,
-    "baseline": pl.String,
-    "doubt": pl.String,
-    "difference": pl.Float64,
-    "lo": pl.Float64,
-    "hi": pl.Float64,
-    "p_better": pl.Float64,
-    "p_tie": pl.Float64,
-    "p_value": pl.Float64,
-    "p_adjusted": pl.Float64,
-    "effect": pl.Float64,
-    "test": pl.String,
-    "queries": pl.Int64,
-}
 # numbers that are never missing, only undefined: where JSON has null, NaN is meant
 NOT_MISSING = {"scores": ("value",), "comparison": ("difference", "lo", "hi", "p_value", "p_adjusted", "effect")}
 
@@ -113,7 +94,7 @@ def _made(source: Source, rows: pl.DataFrame, kind: Kind, form: Format, *, name:
     if kind == "comparison":
         require(rows, ("measure", "system", "baseline", "difference"), "comparison")
         notes = json.loads(metadata(source, form).get("notes", "[]"))
-        return Comparison(_filled(rows, COMPARISON, "comparison"), tuple(notes))
+        return Comparison(_filled(rows, Comparison.SCHEMA, "comparison"), tuple(notes))
     return Opinions.of(rows)
 
 
@@ -121,7 +102,7 @@ def _scores(source: Source, rows: pl.DataFrame, form: Format) -> Scores:
     require(rows, ("system", "query", "measure", "value"), "table of scores")
     extra = metadata(source, form)
     written = extra.get("policy") or (rows["policy"][0] if rows.height and "policy" in rows.columns else None)
-    frame = _filled(rows, SCORES, "scores").with_columns(
+    frame = _filled(rows, Scores.SCHEMA, "scores").with_columns(
         pl.col("undefined").fill_null(pl.col("value").is_nan().cast(pl.Float64))
     )
     coverage = frame.group_by("system", maintain_order=True).agg(

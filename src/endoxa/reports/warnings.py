@@ -28,10 +28,17 @@ def warnings_of(scores: Scores, curves: pl.DataFrame | None = None) -> list[str]
     policy = scores.policy
     said: list[str] = []
 
-    def tell(what: str, value: Callable[[dict[str, Any]], float], wrong: Callable[[float], bool], form: str) -> None:
+    def tell(
+        what: str,
+        value: Callable[[dict[str, Any]], float],
+        wrong: Callable[[float], bool],
+        form: str,
+        *,
+        few: bool = False,  # the smallest number is the worst
+    ) -> None:
         found = [(row["system"], value(row)) for row in scores.coverage.iter_rows(named=True) if wrong(value(row))]
         if found:
-            found.sort(key=lambda pair: -pair[1] if form == "{:,.0f}" else pair[1])
+            found.sort(key=lambda pair: pair[1], reverse=not few)
             named = ", ".join(f"{system} {form.format(number)}" for system, number in found[:NAMED])
             rest = f" and {len(found) - NAMED} more systems" if len(found) > NAMED else ""
             said.append(f"{what}: {named}{rest}.")
@@ -48,6 +55,7 @@ def warnings_of(scores: Scores, curves: pl.DataFrame | None = None) -> list[str]
             share("judged"),
             lambda x: x < JUDGED,
             "{:.1%}",
+            few=True,
         )
     undefined = (
         scores.frame.group_by("measure", maintain_order=True)
