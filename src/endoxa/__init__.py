@@ -25,8 +25,8 @@ _HOME = {
     "write": "endoxa.verbs",
     "parse": "endoxa.measures.grammar",
     "explain": "endoxa.measures.explain",
-    "pool": "endoxa.pools",
-    "leave_out_uniques": "endoxa.pools",
+    "pool": "endoxa.verbs",
+    "leave_out_uniques": "endoxa.verbs",
     "Run": "endoxa.tables",
     "Opinions": "endoxa.tables",
     "Preferences": "endoxa.measures.preferences",
@@ -66,10 +66,9 @@ if TYPE_CHECKING:
     from endoxa.measures.grammar import Measure, parse
     from endoxa.measures.preferences import Preferences
     from endoxa.policies import Policy
-    from endoxa.pools import leave_out_uniques, pool
     from endoxa.reports import Report
     from endoxa.tables import Comparison, Opinions, Run, Scores
-    from endoxa.verbs import compare, measure, report, summarise, write
+    from endoxa.verbs import compare, leave_out_uniques, measure, pool, report, summarise, write
 
 
 def __getattr__(name: str) -> Any:

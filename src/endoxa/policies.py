@@ -28,7 +28,7 @@ MEANING: dict[str, dict[str, str]] = {
         "trec": "equal scores in descending order of item id, as trec_eval",
         "input": "equal scores in the order read",
         "average": "expected value over all orders of equal scores",
-        "range": "worst and best order of equal scores, as lo and hi",
+        "range": "the worst and the best order of equal scores are given, beside trec_eval's",
     },
     "missing": {
         "empty": "a judged topic that the run lacks counts as an empty list",
@@ -38,7 +38,7 @@ MEANING: dict[str, dict[str, str]] = {
     "unjudged": {
         "nonrelevant": "an item without a judgment counts as not relevant",
         "condensed": "items without a judgment are taken out of the list",
-        "bounds": "lo counts unjudged items as not relevant, hi as fully relevant",
+        "bounds": "the least and the greatest possible value are given: unjudged items not relevant, or fully",
     },
     "undefined": {
         "nan": "0/0 is NaN; means are over the queries where the measure is defined, the others are counted",

@@ -12,14 +12,14 @@ from warnings import warn
 import numpy as np
 import polars as pl
 
-from endoxa import __version__
+from endoxa import __version__, pools
 from endoxa.comparisons import intervals, paired
-from endoxa.errors import EndoxaError, FileError, TableError
+from endoxa.errors import EndoxaError, FileError, TableError, TextError, did_you_mean
 from endoxa.io.provenance import provenance
 from endoxa.io.read import read
 from endoxa.io.runs import map_blocks
 from endoxa.io.sources import Source
-from endoxa.io.write import replacing
+from endoxa.io.write import replacing, write_frame
 from endoxa.io.write import write as write_table
 from endoxa.measures.curves import curve_measures, curves
 from endoxa.measures.evaluate import measure as measure_tables
@@ -68,6 +68,12 @@ def measure(
     >>> scores.to_dict()["run"]["q1"]
     {'RR': 0.5, 'AP': 0.5}
     """
+    known = [*POLICY, "seed"]
+    for name in policy:
+        if name not in known:
+            raise TextError(
+                f"no setting is called {name!r}{did_you_mean(name, known)} (there are: {', '.join(sorted(known))})"
+            )
     if isinstance(run, Run):
         policy.setdefault("ties", run.ties)
     chosen = Policy.like(policy.pop("compat", "none"), **policy)
@@ -165,8 +171,28 @@ def _distinct(names: list[str], taken: list[str], path: str) -> dict[str, str]:
 
 def summarise(scores: Scores, *, seed: int = 0, **how: Any) -> pl.DataFrame:
     """Mean (sum, geometric mean) of every system and measure with its interval over queries."""
-    aggregate = {name: parse(name).definition.aggregate for name in scores.measures}
-    return intervals.summarise(scores, aggregate=aggregate, rng=np.random.default_rng(seed), **how)
+    known = {name: parse(name).definition for name in scores.measures}
+    aggregate: dict[str, str] = {name: definition.aggregate for name, definition in known.items()}
+    limits = {name: (definition.low, definition.high) for name, definition in known.items()}
+    return intervals.summarise(scores, aggregate=aggregate, limits=limits, rng=np.random.default_rng(seed), **how)
+
+
+def pool(run: Any, depth: int = 100) -> pl.DataFrame:
+    """The union of the first `depth` items of every system: query, item, systems, best, by."""
+    return pools.pool(_run(run), depth)
+
+
+def leave_out_uniques(run: Any, judgments: Any, measure: str | Measure = "AP", **how: Any) -> pools.Uniques:
+    """What each system would score without the judgments that only it brought into the pool."""
+    opinions = judgments_of(judgments, how.get("policy") or Policy())
+    return pools.leave_out_uniques(_run(run), opinions, measure, **how)
+
+
+def _run(run: Any) -> Run:
+    table = run if isinstance(run, Run) else read(run, kind="run")
+    if not isinstance(table, Run):
+        raise TableError(f"expected a run, got {type(table).__name__}")
+    return table
 
 
 def ranges(scores: Scores) -> pl.DataFrame | None:
@@ -185,7 +211,20 @@ def compare(scores: Scores, *, seed: int = 0, **how: Any) -> Comparison:
     if "measures" not in how or how["measures"] is None:
         means = [name for name in scores.measures if parse(name).definition.aggregate == "mean"]
         how["measures"] = means or scores.measures
-    return paired.compare(scores, rng=np.random.default_rng(seed), **how)
+    if scores.policy.ties == "range" or scores.policy.unjudged == "bounds":
+        raise TextError(
+            f"there is no one value to compare under {scores.policy}; "
+            "take --ties trec or average, and --unjudged nonrelevant or condensed"
+        )
+    made = paired.compare(scores, rng=np.random.default_rng(seed), **how)
+    return Comparison(made.frame.with_columns(*_within_reach(scores)), made.notes)
+
+
+def _within_reach(scores: Scores) -> list[pl.Expr]:
+    """No difference is larger than the range of its measure."""
+    spans = {name: parse(name).definition.high - parse(name).definition.low for name in scores.measures}
+    reach = pl.col("measure").replace_strict(spans, return_dtype=pl.Float64)
+    return [pl.col("lo").clip(lower_bound=-reach), pl.col("hi").clip(upper_bound=reach)]
 
 
 def report(
@@ -260,6 +299,9 @@ def _title(scores: Scores) -> str:
 
 def write(table: Any, path: str | Path, **how: Any) -> None:
     """Write a table or a report; the suffix of the path says how: .html, .md, .tex, .csv, .jsonl, .parquet, .run …"""
+    if isinstance(table, pl.DataFrame):
+        write_frame(table, path)
+        return
     if not isinstance(table, Report):
         write_table(table, path, **how)
         return
@@ -283,15 +325,18 @@ def write_figures(made: Report, directory: str | Path) -> list[Path]:
 
     target = Path(directory)
     target.mkdir(parents=True, exist_ok=True)
-    first = made.scores.measures[0]
-    drawn = {f"intervals-{_file_name(first)}": figures.intervals(made.summary, first, lower=first in made.lower)}
+    drawn = {}
     if made.curves is not None:
         drawn["precision-recall"] = figures.curves(made.curves)
-    two = rival(made, first)
-    if two is not None:
-        drawn[f"differences-{_file_name(first)}"] = figures.differences(made.scores, *two, first)
-    if made.comparison is not None:
-        drawn[f"pairs-{_file_name(first)}"] = figures.pairs(made.comparison, first)
+    for name in made.scores.measures:
+        if parse(name).definition.aggregate != "mean":
+            continue
+        drawn[f"intervals-{_file_name(name)}"] = figures.intervals(made.summary, name, lower=name in made.lower)
+        two = rival(made, name)
+        if two is not None:
+            drawn[f"differences-{_file_name(name)}"] = figures.differences(made.scores, *two, name)
+        if made.comparison is not None:
+            drawn[f"pairs-{_file_name(name)}"] = figures.pairs(made.comparison, name)
     written = []
     for name, figure in drawn.items():
         for suffix, data in ((".svg", figures.to_svg(figure).encode()), (".png", figures.to_png(figure))):

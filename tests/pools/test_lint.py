@@ -12,7 +12,7 @@ def states(findings) -> dict[str, list[str]]:
 def test_judgments() -> None:
     qrels = read({"q": {"a": 1, "b": 0.5, "c": -1}, "r": {"a": 0}}, kind="qrels")
     found = states(lint.judgments(qrels, "f"))
-    assert found["fine"] == ["f: 4 judgments on 2 topics, grades -1.0 to 1.0"]
+    assert found["fine"] == ["f: 4 judgments on 2 topics, grades -1 to 1"]
     assert len(found["warning"]) == 3
     assert "1 topics have no item of grade 1 or more (r)" in found["warning"][0]
     assert "1 negative grades" in found["warning"][1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -65,11 +65,22 @@ def compare(
       endoxa compare qrels.txt runs/*.gz AP nDCG@10 --power -o markdown
     """
     from endoxa import verbs
+    from endoxa.comparisons.paired import Test
     from endoxa.reports.text import render
+    from endoxa.statistics.bootstrap import Method
+    from endoxa.statistics.multiplicity import Correction
 
     if form not in FORMATS:
         raise typer.BadParameter(f"-o is one of {', '.join(FORMATS)}, not {form!r}")
     show.need_form(form, to)
+    o.share("--confidence", confidence)
+    for name, value, known in (
+        ("--test", test, get_args(Test)),
+        ("--correction", correction, get_args(Correction)),
+        ("--interval", interval, get_args(Method)),
+    ):
+        if value not in known:
+            raise typer.BadParameter(f"{name} is one of {', '.join(known)}, not {value!r}")
     inputs = o.sort_words(words, measures, qrels, runs)
     judged, paths = o.need_both(inputs)
     settings = o.policy_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -42,15 +43,18 @@ def demo(
         paths.append(str(to / "runs" / f"{system}.run"))
         verbs.write(Run(run.frame.filter(pl.col("system") == system)), paths[-1])
     measures = ["nDCG@10", "AP", "P@10", "RR"]
+    title = "Six systems, three assessors: a generated collection"
+    program = sys.argv[0] if Path(sys.argv[0]).name == "endoxa" else "endoxa"
     command = (
-        f"endoxa report {qrels} {to}/runs/*.run {' '.join(measures)} --assessors mean -N {ITEMS} --to {to}/report.html"
+        f"{program} report {qrels} {to}/runs/*.run {' '.join(measures)} --assessors mean -N {ITEMS} "
+        f"--title '{title}' --seed {seed} --to {to}/report.html"
     )
     page = to / "report.html"
     made = verbs.report(
         paths,
         str(qrels),
         measures,
-        title="Six systems, three assessors: a generated collection",
+        title=title,
         N=ITEMS,
         seed=seed,
         command=command,

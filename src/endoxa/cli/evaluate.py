@@ -67,6 +67,7 @@ def evaluate(
     if form not in FORMATS:
         raise typer.BadParameter(f"-o is one of {', '.join(FORMATS)}, not {form!r}")
     show.need_form(form, to)
+    o.share("--confidence", confidence)
     inputs = o.sort_words(words, measures, qrels, runs)
     judged, paths = o.need_both(inputs)
     if judgments_format not in JUDGMENTS:
@@ -147,10 +148,12 @@ def show_scores(
             console.print(show.frame_table(reach))
         print("\n" + "\n".join(remarks))
         return
-    if form in {"latex", "markdown"}:
+    if form in {"latex", "markdown"} and not per_query:
         show.emit(text_table(made, form, lower=lower), to)  # type: ignore[arg-type]
     else:
         frame = scores.frame if per_query else made
+        if not per_query and (reach := ranges(scores)) is not None:
+            frame = made.join(reach.drop("value"), on=["system", "measure"], how="left", maintain_order="left")
         show.emit(render(frame, form), to)  # type: ignore[arg-type]
     for line in remarks:
         show.note(line)

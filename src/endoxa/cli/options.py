@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from endoxa.errors import EndoxaError, TextError
-from endoxa.policies import CHOICES
+from endoxa.policies import CHOICES, Policy
 
 
 def _choice(name: str) -> str:
@@ -95,6 +96,9 @@ def sort_words(
             reason = "no such file" if looks_like_path else str(error)
             raise typer.BadParameter(f"{word!r} is neither a file nor a measure: {reason}") from None
         found_measures.append(word)
+    if found_qrels is None and "-" in found_runs and len(found_runs) > 1:  # runs are there: what is piped are judgments
+        found_runs.remove("-")
+        found_qrels = "-"
     return Inputs(found_qrels, found_runs, found_measures)
 
 
@@ -135,4 +139,19 @@ def policy_of(
         settings["missing"] = missing
     if undefined is not None:
         settings["undefined"] = undefined
+    at_call(lambda: Policy.like(settings["compat"], **{k: v for k, v in settings.items() if k != "compat"}))
     return settings
+
+
+def at_call(check: Callable[[], Any]) -> Any:
+    """What is wrong in a check like this is the call, not the input."""
+    try:
+        return check()
+    except TextError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def share(name: str, value: float) -> None:
+    """Refuse what is not between 0 and 1."""
+    if not 0 < value < 1:
+        raise typer.BadParameter(f"{name} lies between 0 and 1, like 0.95, not {value:g}")

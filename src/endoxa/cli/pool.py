@@ -61,7 +61,9 @@ def pool(
         topics = made["query"].n_unique()
         show.note(f"{made.height:,} pairs in {topics:,} queries, {made.height / max(topics, 1):.1f} to judge in each")
         return
-    opinions = read(inputs.qrels, kind="qrels", lenient=lenient)
+    opinions = read(inputs.qrels, kind="qrels", assessors=True, lenient=lenient)
+    several = opinions.frame.select("query", "item").is_duplicated().any()
+    policy = Policy(assessors="mean" if several else "one")
     if not uniques:
         _print(pools.states(run, opinions, depth), form, to)
         show.note(f"pool of depth {depth} over {len(run.systems)} systems; shares of the retrieved pairs")
@@ -70,13 +72,13 @@ def pool(
     with show.progress_bar() as progress:
         bar = None if progress is None else lambda done, whole: progress("re-scoring", done, whole)
         found = pools.leave_out_uniques(
-            run, opinions, (inputs.measures or ["AP"])[0], depth=depth, groups=team, progress=bar
+            run, opinions, (inputs.measures or ["AP"])[0], depth=depth, groups=team, policy=policy, progress=bar
         )
     _print(found.frame, form, to)
-    worst = found.frame["tau"].min()
+    worst = min(found.frame["tau"].to_list())
     show.note(
-        f"{found.measure}; largest drop {found.largest:.4f}; the order of systems changes least tau {worst!s:.5}; "
-        "a new system would fare as a system does without its uniques"
+        f"{found.measure}: largest drop {found.largest:.4f}; lowest tau with the full order {worst:.3f}. "
+        "A new system would fare as a system does without its uniques."
     )
 
 

@@ -33,6 +33,7 @@ def summarise(
     scores: Scores,
     *,
     aggregate: Mapping[str, str] | None = None,
+    limits: Mapping[str, tuple[float, float]] | None = None,
     level: float = 0.95,
     method: Method = "bootstrap-t",
     resamples: int | None = None,
@@ -45,6 +46,9 @@ def summarise(
         sum         Σv; counts (num_rel) are not a sample mean and have no interval: lo, hi, se are null
         geometric   exp(mean(log(max(v, 0.00001)))); the interval is made on the logs and exponentiated, se is
                     value · se(log). The floor rules where many queries score 0.
+    `limits` gives the range of a measure, if it has one: ends are kept within it, which can only help. Where all
+    values are equal, or so nearly that the bootstrap has no bound (1 of 60 queries failed), the interval is Clopper
+    and Pearson's with the sum of the values as successes: no values in the range spread more than 0s and 1s do.
     Only queries where the measure is defined count; `queries` says how many, `undefined` how many were 0/0.
     Queries that were never scored for a system are in neither. None defined: NaN.
     The interval is about other queries of the same kind, not about the judgments; overlapping intervals of
@@ -75,9 +79,28 @@ def summarise(
         for m, measure in enumerate(scores.measures):
             n, holes = int(made.n[m, s]), undefined.get((system, measure), 0)
             ends = tuple(float(part[m, s]) for part in (made.mean, made.lo, made.hi, made.se))
+            within = (limits or {}).get(measure)
+            if within is not None and ways.get(measure, "mean") == "mean" and n > 0:
+                ends = (ends[0], *_kept(ends, within, n, level), ends[3])
             joined = _joined(ways.get(measure, "mean"), stacked[m, s], ends)
             summary.append((system, measure, *joined, n, holes))
     return pl.DataFrame(summary, schema=SUMMARY, orient="row")
+
+
+def _kept(ends: tuple[float, ...], within: tuple[float, float], n: int, level: float) -> tuple[float, float]:
+    """lo and hi inside the range of the measure; Clopper and Pearson's where the values hardly differ."""
+    mean, lo, hi, _ = ends
+    low, high = within
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return max(lo, low), min(hi, high)
+    if lo == hi or not math.isfinite(lo) or not math.isfinite(hi):
+        from scipy.special import betaincinv
+
+        share, tail = min(max((mean - low) / (high - low), 0.0), 1.0), (1 - level) / 2
+        hits = share * n
+        lo = low + (high - low) * (float(betaincinv(hits, n - hits + 1, tail)) if hits > 0 else 0.0)
+        hi = low + (high - low) * (float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0)
+    return max(lo, low), min(hi, high)
 
 
 def _joined(way: str, values: Floats, ends: tuple[float, ...]) -> tuple[float | None, ...]:

@@ -224,6 +224,8 @@ def _notes(frame: pl.DataFrame, systems: int, how: _Settings) -> tuple[str, ...]
         f"interval: {100 * how.level:g} % {how.interval}, {how.resamples:,} resamples of the queries",
         f"correction: {corrected}",
     ]
+    if how.test == "tukey":
+        notes.append("the intervals are each pair's own, not simultaneous: Tukey's p holds for all pairs at once")
     if how.test == "randomisation" and how.correction != "none" and counts[-1] / (how.draws + 1) > 1 - how.level:
         notes.append(
             f"p-values end at 1/{how.draws + 1:,}: with so many pairs none can be significant after correction; "

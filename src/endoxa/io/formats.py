@@ -54,7 +54,8 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
     head = source.head()
     words = first_columns(head)
     if words is None:
-        raise FileError(source.label, "is empty" if not head.strip() else "holds comments only", REMEDY)
+        remedy = REMEDY if wanted == "auto" else f"expected lines of {(RUN if wanted == 'run' else QRELS).words}"
+        raise FileError(source.label, "is empty" if not head.strip() else "holds comments only", remedy)
     line = head.lstrip(b" \t\r\n").split(b"\n", 1)[0]
     if line.startswith(b"{") and ((names := _json_names(line)) or ".jsonl" in source.path.suffixes):
         return Look(kind_of(names, source.label, wanted), "jsonl")

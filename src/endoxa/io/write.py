@@ -28,6 +28,7 @@ FORMATS: dict[str, Format] = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
+ELSEWHERE = {".md", ".tex", ".html", ".htm", ".json", ".xlsx"}  # suffixes that promise something else
 Compression = Literal["uncompressed", "gzip", "zstd"]
 COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd"}
 WORD = r"^[^ \t\r\n\x00]+$"  # what can stand in a column of TREC's text
@@ -41,6 +42,9 @@ def write(table: AnyTable, path: str | os.PathLike[str], *, form: Format | None 
     """
     target = Path(path)
     suffixes = [suffix.lower() for suffix in target.suffixes[-2:]]
+    if form is None and suffixes and suffixes[-1] in ELSEWHERE:
+        what = type(table).__name__
+        raise FileError(str(path), f"{what} is not written as {suffixes[-1]}", "use .csv, .tsv, .jsonl or .parquet")
     compression = COMPRESSIONS.get(suffixes[-1] if suffixes else "", "uncompressed")
     inner = suffixes[-2:-1] if compression != "uncompressed" else suffixes[-1:]
     chosen = form or FORMATS.get(inner[0] if inner else "", "trec")
@@ -66,6 +70,21 @@ def write(table: AnyTable, path: str | os.PathLike[str], *, form: Format | None 
                 compression=compression,
                 check_extension=False,
             )
+
+
+def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Write any frame, such as a summary, as .csv, .tsv, .jsonl or .parquet."""
+    target = Path(path)
+    chosen = FORMATS.get(target.suffix.lower())
+    if chosen is None:
+        raise FileError(str(path), f"a frame is not written as {target.suffix!r}", "use .csv, .tsv, .jsonl or .parquet")
+    with replacing(target) as part:
+        if chosen == "parquet":
+            frame.write_parquet(part)
+        elif chosen == "jsonl":
+            frame.write_ndjson(part)
+        else:
+            frame.write_csv(part, separator=SEPARATORS[chosen])
 
 
 @contextmanager

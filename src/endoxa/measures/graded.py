@@ -41,7 +41,7 @@ def A(lists: Lists, *, k: int) -> Floats:
 
     Formula: A = Σ W over the first k.
     Misleads: a sum; it grows with k.
-    Source: Gimel'farb; METHODS C.1.
+    Source: Gimel'farb.
     """
     return counts(lists, k)[0]
 
@@ -52,7 +52,7 @@ def B(lists: Lists, *, k: int) -> Floats:
 
     Formula: B = n − A.
     Misleads: unjudged items count as irrelevant.
-    Source: Gimel'farb; METHODS C.1.
+    Source: Gimel'farb.
     """
     return counts(lists, k)[1]
 
@@ -63,7 +63,7 @@ def C(lists: Lists, *, k: int) -> Floats:
 
     Formula: C = Σ W over everything judged − A.
     Misleads: unjudged relevance is not in it.
-    Source: Gimel'farb; METHODS C.1.
+    Source: Gimel'farb.
     """
     return counts(lists, k)[2]
 
@@ -74,7 +74,7 @@ def D(lists: Lists, *, k: int, N: int) -> Floats:
 
     Formula: D = N − n − C.
     Misleads: dominated by the size of the collection.
-    Source: Gimel'farb; METHODS C.1.
+    Source: Gimel'farb.
     """
     return counts(lists, k, N)[3]
 
@@ -90,7 +90,7 @@ def GradedP(lists: Lists, *, k: int) -> Floats:
 
     Formula: A / n, n the number retrieved in the first k. Undefined for an empty list.
     Misleads: a mean relevance, not a share of relevant items.
-    Source: Gimel'farb; METHODS C.1.
+    Source: Gimel'farb.
     """
     a, b, _, _ = counts(lists, k)
     return ratio(a, a + b)
@@ -110,7 +110,7 @@ def GradedR(lists: Lists, *, k: int, N: int | None = None) -> Floats:
     Formula: A / (A + C). If only the first k were judged it lies between A/(A + N − n) and 1; the printed
     lower bound A/(N − n − A) of the source is wrong. N is needed for the bounds only.
     Misleads: unjudged relevance is taken as 0.
-    Source: Gimel'farb; METHODS C.1, erratum C-E4.
+    Source: Gimel'farb, corrected (docs/errata.md).
     """
     a, _, c, _ = counts(lists, k, N)
     return ratio(a, a + c)
@@ -128,7 +128,7 @@ def Fallout(lists: Lists, *, k: int, N: int) -> Floats:
 
     Formula: B / (B + D). If only the first k were judged it lies between B/(B + N − n) and 1.
     Misleads: the false-positive rate; tiny in large collections whatever the list.
-    Source: Gimel'farb; METHODS C.1.
+    Source: Gimel'farb.
     """
     _, b, _, d = counts(lists, k, N)
     return ratio(b, b + d)
@@ -141,7 +141,7 @@ def Generality(lists: Lists, *, N: int) -> Floats:
     Formula: (A + C) / N.
     Misleads: says nothing of the system. Precision-recall curves of collections with different generality
     cannot be compared: P = R·G / (R·G + F·(1 − G)).
-    Source: Gimel'farb; METHODS C.1.
+    Source: Gimel'farb.
     """
     a, _, c, _ = counts(lists, None)
     return ratio(a + c, np.asarray(N))

@@ -23,7 +23,8 @@ def judgments(opinions: Opinions, path: str) -> list[Finding]:
     frame = opinions.frame
     grades = frame["grade"].drop_nulls()
     topics = frame["query"].n_unique()
-    span = f"grades {grades.min()!s} to {grades.max()!s}" if len(grades) else "no grades"
+    values = grades.to_numpy()
+    span = f"grades {values.min():g} to {values.max():g}" if len(values) else "no grades"
     found = [Finding("fine", f"{path}: {frame.height:,} judgments on {topics:,} topics, {span}")]
 
     def warn(text: str) -> None:
@@ -85,7 +86,7 @@ def _fit(frame: pl.DataFrame, path: str, opinions: Opinions) -> list[Finding]:
         top = frame.join(topics, on="query", how="semi")
         top = top if depth is None else top.filter(pl.col("rank") <= depth)
         share = top.join(pairs, on=["query", "item"], how="semi").height / max(top.height, 1)
-        state: Literal["warning", "fine"] = "warning" if depth == 10 and share < 0.9 else "fine"
+        state: Literal["warning", "fine"] = "warning" if share < (0.9 if depth else 0.5) else "fine"
         where = "all retrieved items" if depth is None else f"the first {depth}"
         found.append(Finding(state, f"{path}: {share:.1%} of {where} are judged"))
     known = set(opinions.frame["item"].unique().to_list())

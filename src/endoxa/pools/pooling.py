@@ -13,7 +13,7 @@ def pool(run: Run, depth: int) -> pl.DataFrame:
 
     Columns: query, item, systems (how many put it there), best (its best rank), by (their names, sorted).
     Misleads: what no pooled system found is not in it; a new system is judged by others' finds.
-    Source: Spärck Jones and van Rijsbergen 1975; METHODS E.3.
+    Source: Spärck Jones and van Rijsbergen 1975.
     """
     if depth < 1:
         raise TextError(f"the depth of a pool is at least 1, not {depth}")

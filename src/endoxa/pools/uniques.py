@@ -51,7 +51,7 @@ def leave_out_uniques(
 
     `groups` names the team of each system; without it each stands alone. A system that falls far would have
     scored that much less had it not contributed: so would a new system.
-    Source: Zobel 1998; METHODS E.4.
+    Source: Zobel 1998.
     """
     wanted = parse(measure) if isinstance(measure, str) else measure
     systems = run.systems

@@ -48,6 +48,8 @@ def lines(
             unknown = np.nan if scores.policy.compat == "none" else UNKNOWN
             values = {label: _in_deviations(values[label], queries, label, zscores, unknown) for label in values}
         mark = "" if zscores is None else "Z"
+        if len(scores.systems) > 1 and summary and not any(label == "runid" for label, _ in labels):
+            written.append(_line("runid", "all", system))  # several runs must be told apart
         if per_query:
             for at, query in enumerate(queries):
                 # trec_eval 9 averages over missing topics under -c but does not print them

@@ -18,7 +18,7 @@ TIES = {
     "trec": "item id decides their order",
     "input": "the order read decides",
     "average": "values are means over their orders",
-    "range": "lo and hi show the worst and best order",
+    "range": "least and most show the worst and best order",
 }
 MISSING = {"empty": "they count as empty lists", "skip": "they are left out", "error": ""}
 
@@ -49,7 +49,7 @@ def warnings_of(scores: Scores, curves: pl.DataFrame | None = None) -> list[str]
     tell(f"Judged topics that a run lacks ({MISSING[policy.missing]})", lambda row: row["missing"], bool, "{:,.0f}")
     tell("Topics without judgments (ignored)", lambda row: row["unknown"], bool, "{:,.0f}")
     tell(f"Items with tied scores ({TIES[policy.ties]})", share("tied"), lambda x: x > TIED, "{:.1%}")
-    if policy.unjudged == "nonrelevant":
+    if policy.unjudged != "condensed":
         tell(
             "Few of the retrieved items were judged (the rest counts as not relevant)",
             share("judged"),
@@ -57,6 +57,14 @@ def warnings_of(scores: Scores, curves: pl.DataFrame | None = None) -> list[str]
             "{:.1%}",
             few=True,
         )
+    if policy.unjudged == "bounds" or policy.ties == "range":
+        closed = [
+            name for name in scores.measures if scores.frame.filter(pl.col("measure") == name)["lo"].is_null().all()
+        ]
+        if closed:
+            said.append(
+                f"No least and greatest value is known for {', '.join(closed)}; unjudged items count as misses."
+            )
     undefined = (
         scores.frame.group_by("measure", maintain_order=True)
         .agg((pl.col("undefined") > 0).sum().alias("count"), pl.len().alias("all"))
