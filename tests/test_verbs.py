@@ -111,3 +111,24 @@ def test_results_convert() -> None:
     assert scores.to_polars().height == 4
     assert scores.to_arrow().num_rows == 4
     assert scores.to_dict() == {"run": {"q1": {"AP": 0.5, "RR": 0.5}, "q2": {"AP": 1.0, "RR": 1.0}}}
+
+
+def test_pools_take_whatever_holds_a_run(tmp_path: Path) -> None:
+    endoxa.write(endoxa.read({"s": RUN}), tmp_path / "f.run")
+    assert endoxa.pool(tmp_path / "f.run", depth=1).equals(endoxa.pool({"s": RUN}, depth=1))
+    assert endoxa.leave_out_uniques({"s": RUN}, QRELS, depth=1).frame["system"].to_list() == ["s"]
+
+
+def test_a_misspelt_setting_is_told() -> None:
+    with pytest.raises(endoxa.EndoxaError, match="no setting is called 'tie'; did you mean ties"):
+        endoxa.measure(RUN, QRELS, "AP", tie="input")
+
+
+def test_summaries_are_written_and_odd_suffixes_refused(tmp_path: Path) -> None:
+    scores = endoxa.measure(RUN, QRELS, "AP")
+    for suffix in ("csv", "tsv", "jsonl", "parquet"):
+        endoxa.write(endoxa.summarise(scores), tmp_path / f"s.{suffix}")
+    assert pl.read_csv(tmp_path / "s.csv")["value"][0] == 0.75
+    for suffix in ("md", "json", "xlsx"):
+        with pytest.raises(FileError, match="is not written as"):
+            endoxa.write(scores, tmp_path / f"s.{suffix}")

@@ -276,3 +276,64 @@ def test_import_is_light() -> None:
     code = f"import sys, endoxa; endoxa.measure; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_bounds_are_told_apart_from_intervals(files) -> None:
+    qrels, runs = files
+    done = endoxa("eval", qrels, runs[0], "P@20", "AP", "--unjudged", "bounds", "-o", "tsv")
+    head = done.stdout.splitlines()[0].split("\t")
+    assert head[-2:] == ["least", "most"]
+    assert "No least and greatest value is known for AP" in done.stderr
+    refused = endoxa("compare", qrels, *runs[:2], "P@20", "--unjudged", "bounds")
+    assert refused.returncode == 1
+    assert "no one value to compare" in refused.stderr
+
+
+def test_pooling_with_several_assessors(files) -> None:
+    qrels, runs = files
+    three = qrels.parent / "three.txt"
+    assert "pooled-unjudged" in endoxa("pool", three, *runs, "--depth", "20").stdout
+    left = endoxa("pool", three, *runs, "--leave-out-uniques", "--depth", "20")
+    assert left.returncode == 0, left.stderr
+    assert re.search(r"lowest tau with the full order \d\.\d{3}\.", left.stderr)
+
+
+def test_judgments_from_standard_input(files) -> None:
+    qrels, runs = files
+    piped = endoxa("eval", "-", runs[0], "AP", "-o", "trec", stdin=qrels.read_bytes())
+    assert piped.stdout == endoxa("eval", qrels, runs[0], "AP", "-o", "trec").stdout
+
+
+def test_several_runs_in_trec_form_are_named(files) -> None:
+    qrels, runs = files
+    done = endoxa("eval", qrels, *runs[:2], "AP", "-o", "trec")
+    assert [line.split("\t")[0].strip() for line in done.stdout.splitlines()] == ["runid", "map", "runid", "map"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--ties", "foo"],
+        ["--confidence", "95"],
+        ["-M", "0"],
+        ["--ties", "average", "-M", "5"],
+        ["-o", "csv"],
+        ["--to", "x"],
+    ],
+)
+def test_wrong_settings_are_exit_code_2(files, words) -> None:
+    qrels, runs = files
+    assert endoxa("eval", qrels, runs[0], "AP", *words).returncode == 2
+
+
+def test_per_query_tables_in_every_form(files) -> None:
+    qrels, runs = files
+    for form in ("markdown", "latex", "tsv", "jsonl"):
+        assert len(endoxa("eval", "-q", qrels, runs[0], "AP", "-o", form).stdout.splitlines()) >= 60
+
+
+def test_an_empty_run_says_what_was_expected(files, tmp_path) -> None:
+    qrels, _ = files
+    (tmp_path / "empty.run").write_text("")
+    done = endoxa("eval", qrels, "--run", tmp_path / "empty.run", "AP")
+    assert "is empty; expected lines of query Q0 item rank score tag" in done.stderr

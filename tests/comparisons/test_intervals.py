@@ -100,3 +100,32 @@ def test_a_row_does_not_depend_on_the_others():
 def test_an_unknown_way_is_refused():
     with pytest.raises(TextError, match="AP is joined by one of mean, sum, geometric, not 'geometrical'; did you mean"):
         one(scores(AP={"a": [0.1, 0.2]}), aggregate={"AP": "geometrical"})
+
+
+def test_ends_stay_within_the_range_of_the_measure() -> None:
+    given = scores(RR={"a": [1.0] * 9 + [0.0, 0.5, 0.5]})
+    free = summarise(given, rng=rng()).row(0, named=True)
+    kept = summarise(given, limits={"RR": (0, 1)}, rng=rng()).row(0, named=True)
+    assert free["hi"] > 1
+    assert kept["hi"] == 1
+    assert kept["lo"] == free["lo"]
+
+
+@pytest.mark.parametrize("failures", [0, 1])
+def test_where_hardly_any_query_differs_the_interval_is_clopper_and_pearsons(failures) -> None:
+    from scipy.stats import binomtest
+
+    given = scores(Success={"a": [0.0] * failures + [1.0] * (60 - failures)})
+    row = summarise(given, limits={"Success": (0, 1)}, rng=rng()).row(0, named=True)
+    exact = binomtest(60 - failures, 60).proportion_ci(method="exact")
+    assert (row["lo"], row["hi"]) == pytest.approx((exact.low, exact.high))
+
+
+def test_intervals_of_rare_failures_cover() -> None:
+    """Success with probability .98 over 50 queries: two of three samples have at most one failure."""
+    drawn = (np.random.default_rng(3).random((3000, 50)) < 0.98).astype(float)
+    given = scores(Success={f"s{n}": row.tolist() for n, row in enumerate(drawn)})
+    made = summarise(given, limits={"Success": (0, 1)}, rng=rng(), resamples=2000)
+    covered = ((made["lo"] <= 0.98) & (made["hi"] >= 0.98)).mean()
+    print(f"Success .98, 50 queries: covered {covered:.4f}")
+    assert covered >= 0.93

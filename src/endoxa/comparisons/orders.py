@@ -59,8 +59,11 @@ def orders(reference: Mapping[str, float], estimate: Mapping[str, float], *, p: 
 def tau(a: Floats, b: Floats) -> float:
     """Kendall's tau-b: (concordant - discordant) / √(pairs not tied in a · pairs not tied in b).
 
-    NaN where one side is all ties. A swap at the top costs no more than one at the bottom.
+    NaN where one side is all ties, or there are fewer than two. A swap at the top costs no more than one at the
+    bottom.
     """
+    if len(a) < 2:
+        return float("nan")
     from scipy import stats
 
     return float(stats.kendalltau(a, b).statistic)

@@ -481,7 +481,7 @@ def pair_matrix(comparison: Comparison, measure: str) -> tuple[list[str], list[s
         for one in (pair, pair.turned()):
             gains.setdefault(one.system, []).append(0.0 if math.isnan(one.difference) else one.difference)
     order = sorted(gains, key=lambda name: -sum(gains[name]) / len(gains[name]))
-    if len({pair.baseline for pair in found}) == 1 and found:
+    if len(found) > 1 and len({pair.baseline for pair in found}) == 1:
         column = found[0].baseline
         rows = [name for name in sorted(gains, key=lambda name: -gains[name][0]) if name != column]
         return rows, [column], {(rows.index(pair.system), 0): pair for pair in found}
