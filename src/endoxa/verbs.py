@@ -199,6 +199,8 @@ def ranges(scores: Scores) -> pl.DataFrame | None:
     """Mean over queries of the least and greatest value, where ties or unjudged items leave it open; else None."""
     if scores.policy.ties != "range" and scores.policy.unjudged != "bounds":
         return None
+    if scores.frame["lo"].is_null().all():
+        return None
     return (
         scores.frame.filter(pl.col("lo").is_not_null())
         .group_by("system", "measure", maintain_order=True)

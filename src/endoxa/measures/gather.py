@@ -74,8 +74,7 @@ def gather(
             .agg(
                 pl.col("value").drop_nans().mean().fill_null(float("nan")),
                 pl.col("value").drop_nans().std().alias("sd"),
-                pl.lit(None, dtype=pl.Float64).alias("lo"),
-                pl.lit(None, dtype=pl.Float64).alias("hi"),
+                pl.col("lo", "hi").mean(),
                 pl.col("undefined").min(),
             )
             .sort(
