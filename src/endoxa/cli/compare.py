@@ -106,10 +106,9 @@ def compare(
             show.note(line)
         return
     console = show.console()
-    shown = compared.frame.select(
-        "measure", "system", "baseline", "difference", "lo", "hi", "p_value", "p_adjusted", "effect", "queries"
-    )
-    console.print(show.frame_table(shown))
+    for (name,), rows in compared.frame.group_by("measure", maintain_order=True):
+        console.print(f"[bold]{show.plain(str(name))}[/bold]")
+        console.print(show.frame_table(_shown(rows, confidence)))
     agreement = orders_frame(scores)
     if agreement is not None:
         console.print("\n[bold]Do the measures order the systems alike?[/bold]")
@@ -121,6 +120,23 @@ def compare(
             console.print("\n[bold]How well do these queries tell systems apart?[/bold]")
             console.print(show.frame_table(found))
     print("\n" + "\n".join([*compared.notes, *scores.policy.lines()]))
+
+
+def _shown(rows: pl.DataFrame, confidence: float) -> pl.DataFrame:
+    """The columns that fit a terminal."""
+    import polars as pl
+
+    ends = [show.interval(lo, hi) for lo, hi in rows.select("lo", "hi").iter_rows()]
+    return rows.select(
+        "system",
+        "baseline",
+        pl.col("difference").alias("diff"),
+        pl.Series(f"{confidence:.0%} interval", ends, dtype=pl.String),
+        pl.col("p_value").alias("p"),
+        pl.col("p_adjusted").alias("adj. p"),
+        pl.col("effect").round(2).cast(pl.String).alias("effect"),
+        pl.col("queries").alias("n"),
+    )
 
 
 def orders_frame(scores: Scores) -> pl.DataFrame | None:
@@ -165,5 +181,5 @@ def power_frame(scores: Scores, seed: int) -> pl.DataFrame | None:
         spread = float(np.median(np.nanstd(values[i] - values[j], axis=1, ddof=1)))
         needed = queries_needed(0.05, spread) if spread > 0 else None
         rows.append((name, swaps["rate"][0], half, found.share, found.needed, needed))
-    names = ["measure", "swap rate", "with queries", "pairs told apart", "by a difference of", "queries to see 0.05"]
+    names = ["measure", "swap rate", "at queries", "pairs told apart", "by a difference of", "queries to see 0.05"]
     return pl.DataFrame(rows, schema=names, orient="row") if rows else None

@@ -61,7 +61,8 @@ def demo(
         assessors="mean",
     )
     verbs.write(made, page)
-    show.console().print(show.summary_table(made.summary))
+    console = show.console()
+    console.print(show.summary_table(made.summary, width=console.width))
     print("\n" + "\n".join(show.policies(made.scores, confidence=0.95)))
     for line in made.warnings:
         print(f"! {line}")

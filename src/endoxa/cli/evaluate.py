@@ -142,7 +142,7 @@ def show_scores(
             console.print(show.frame_table(_tidy(scores.frame)))
             console.print()
         if summary:
-            console.print(show.summary_table(made, lower))
+            console.print(show.summary_table(made, lower, console.width))
         if summary and (reach := ranges(scores)) is not None:
             console.print(f"\n[bold]{_reach(scores)}[/bold]")
             console.print(show.frame_table(reach))

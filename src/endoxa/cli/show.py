@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from endoxa.tables import Scores
 
+NAMES = {"system", "baseline", "group", "query", "item", "by", "measure", "other"}  # columns that may be long
 PATIENCE = 1.0  # seconds after which work gets a progress bar
 
 
@@ -121,8 +122,8 @@ def interval(lo: float | None, hi: float | None) -> str:
     return f"[{lo:.3f}, {hi:.3f}]"
 
 
-def summary_table(summary: pl.DataFrame, lower: Sequence[str] = ()) -> Table:
-    """Systems down and measures across where that fits, else measures down."""
+def summary_table(summary: pl.DataFrame, lower: Sequence[str] = (), width: int = 200) -> Table:
+    """Systems down and measures across where that fits; else a row for each of their pairs."""
     from rich.table import Table
 
     systems = summary["system"].unique(maintain_order=True).to_list()
@@ -137,22 +138,35 @@ def summary_table(summary: pl.DataFrame, lower: Sequence[str] = ()) -> Table:
         return f"{number(row['value'], measure in counts)} [dim]{interval(row['lo'], row['hi'])}[/dim]".strip()
 
     table = Table(box=None, header_style="bold", pad_edge=False)
+    if max(map(len, systems)) + 23 * len(measures) > width and len(systems) > 1 and len(measures) > 1:
+        return frame_table(_long(summary))
     if len(systems) == 1 or len(measures) > 6:
         table.add_column("measure")
         for system in systems:
-            table.add_column(_plain(system), justify="left", overflow="fold")
+            table.add_column(plain(system), justify="left", overflow="fold")
         for measure in measures:
-            table.add_row(_plain(measure), *(cell(system, measure) for system in systems))
+            table.add_row(plain(measure), *(cell(system, measure) for system in systems))
         return table
     first = measures[0]
     sign = 1 if first in lower else -1
     ordered = sorted(systems, key=lambda s: (_missing(cells, s, first), sign * (cells[s, first]["value"] or 0)))
     table.add_column("system", overflow="fold")
     for measure in measures:
-        table.add_column(_plain(measure), no_wrap=True)
+        table.add_column(plain(measure), no_wrap=True)
     for system in ordered:
-        table.add_row(_plain(system), *(cell(system, measure) for measure in measures))
+        table.add_row(plain(system), *(cell(system, measure) for measure in measures))
     return table
+
+
+def _long(summary: pl.DataFrame) -> pl.DataFrame:
+    """One row per measure and system."""
+    import polars as pl
+
+    ends = [interval(lo, hi) for lo, hi in summary.select("lo", "hi").iter_rows()]
+    order = summary["measure"].unique(maintain_order=True).to_list()
+    place = summary["measure"].replace_strict(order, list(range(len(order))), return_dtype=pl.Int64)
+    long = summary.select("measure", "system", "value", pl.Series("interval", ends, dtype=pl.String), "queries")
+    return long.sort(place, "value", descending=[False, True], nulls_last=True, maintain_order=True)
 
 
 def _missing(cells: dict[tuple[str, str], Any], system: str, measure: str) -> bool:
@@ -160,30 +174,32 @@ def _missing(cells: dict[tuple[str, str], Any], system: str, measure: str) -> bo
     return row is None or row["value"] is None or row["value"] != row["value"]
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Text that Rich prints as it is."""
     from rich.markup import escape
 
     return escape(text)
 
 
-def frame_table(frame: pl.DataFrame, whole: Sequence[str] = (), plain: bool = True) -> Table:
-    """Any small frame as a table."""
+def frame_table(frame: pl.DataFrame, whole: Sequence[str] = ()) -> Table:
+    """Any small frame as a table. Headings break at blanks, names anywhere; numbers and intervals stay whole."""
     from rich.table import Table
 
+    def cell(name: str, value: Any) -> str:
+        return number(value, name in whole) if isinstance(value, float) else "" if value is None else str(value)
+
+    rows = [[cell(name, value) for name, value in row.items()] for row in frame.iter_rows(named=True)]
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for name, dtype in frame.schema.items():
-        table.add_column(name, justify="right" if dtype.is_numeric() else "left", overflow="fold")
-    for row in frame.iter_rows(named=True):
-        table.add_row(
-            *(
-                number(value, name in whole)
-                if isinstance(value, float)
-                else ""
-                if value is None
-                else _plain(str(value))
-                for name, value in row.items()
-            )
+    for place, (name, dtype) in enumerate(frame.schema.items()):
+        widest = max((len(row[place]) for row in rows), default=1)
+        table.add_column(
+            name.replace("_", " "),
+            justify="right" if dtype.is_numeric() else "left",
+            overflow="fold",
+            min_width=min(widest, 6) if name in NAMES else widest,
         )
+    for row in rows:
+        table.add_row(*map(plain, row))
     return table
 
 
