@@ -197,6 +197,7 @@ def frame_table(frame: pl.DataFrame, whole: Sequence[str] = ()) -> Table:
             justify="right" if dtype.is_numeric() else "left",
             overflow="fold",
             min_width=min(widest, 6) if name in NAMES else widest,
+            no_wrap=name not in NAMES and " " not in name.replace("_", " "),
         )
     for row in rows:
         table.add_row(*map(plain, row))
