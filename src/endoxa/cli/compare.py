@@ -107,7 +107,9 @@ def compare(
         return
     console = show.console()
     for (name,), rows in compared.frame.group_by("measure", maintain_order=True):
-        console.print(f"[bold]{show.plain(str(name))}[/bold]")
+        counts = sorted({int(count) for count in rows["queries"]})
+        over = f"{counts[0]} queries" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} queries, by pair"
+        console.print(f"[bold]{show.plain(str(name))}[/bold], {over}")
         console.print(show.frame_table(_shown(rows, confidence)))
     agreement = orders_frame(scores)
     if agreement is not None:
@@ -135,7 +137,6 @@ def _shown(rows: pl.DataFrame, confidence: float) -> pl.DataFrame:
         pl.col("p_value").alias("p"),
         pl.col("p_adjusted").alias("adj. p"),
         pl.col("effect").round(2).cast(pl.String).alias("effect"),
-        pl.col("queries").alias("n"),
     )
 
 
