@@ -110,7 +110,7 @@ def compare(
         counts = sorted({int(count) for count in rows["queries"]})
         over = f"{counts[0]} queries" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} queries, by pair"
         console.print(f"[bold]{show.plain(str(name))}[/bold], {over}")
-        console.print(show.frame_table(_shown(rows, confidence)))
+        console.print(show.frame_table(_shown(rows)))
     agreement = orders_frame(scores)
     if agreement is not None:
         console.print("\n[bold]Do the measures order the systems alike?[/bold]")
@@ -124,7 +124,7 @@ def compare(
     print("\n" + "\n".join([*compared.notes, *scores.policy.lines()]))
 
 
-def _shown(rows: pl.DataFrame, confidence: float) -> pl.DataFrame:
+def _shown(rows: pl.DataFrame) -> pl.DataFrame:
     """The columns that fit a terminal."""
     import polars as pl
 
@@ -133,9 +133,9 @@ def _shown(rows: pl.DataFrame, confidence: float) -> pl.DataFrame:
         "system",
         "baseline",
         pl.col("difference").alias("diff"),
-        pl.Series(f"{confidence:.0%} interval", ends, dtype=pl.String),
+        pl.Series("interval", ends, dtype=pl.String),
         pl.col("p_value").alias("p"),
-        pl.col("p_adjusted").alias("adj. p"),
+        pl.col("p_adjusted").alias("adjusted"),
         pl.col("effect").round(2).cast(pl.String).alias("effect"),
     )
 
