@@ -35,15 +35,20 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("release", ["9", "10"])
-@pytest.mark.parametrize(("options", "qrels", "run", "expected"), COMMANDS)
+# 9.0.8 has no expected output for out.comment.test among the data: that one is checked for 10.0 only
+CASES = [
+    (release, *command)
+    for command in COMMANDS
+    for release in ("9", "10")
+    if (release, command[3]) != ("9", "out.comment.test")
+]
+
+
+@pytest.mark.parametrize(("release", "options", "qrels", "run", "expected"), CASES)
 def test_the_output_is_trec_evals(folder, release, options, qrels, run, expected) -> None:
     files = folder("trec_eval/v10")
     wanted = folder(f"trec_eval/v{release}") / expected
-    if not wanted.exists():  # 9.0.8 has no expected output for this command; its 10.0 output is checked
-        assert release == "9"
-        assert (files / expected).exists()
-        return
+    assert wanted.exists(), f"{wanted} is not among the data"
     call = shlex.split(options.format(zscores=files / "zscores_file"))
     result = CliRunner().invoke(
         app, ["eval", "-o", "trec", "--compat", f"trec_eval-{release}", *call, str(files / qrels), str(files / run)]
