@@ -6,8 +6,10 @@ after it nobody checks again. Ranks are decided here and nowhere else.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -327,6 +329,361 @@ class DuplicateJudgmentError(TableError):
         )
 
 
+Unmentioned = Literal["irrelevant", "unknown"] | float
+
+
+@dataclass(frozen=True, eq=False)
+class Belief(Table):
+    """What is held to be relevant, and how surely: query, reading, weight, item, grade, p.
+
+    A query has weighted readings; within a reading items are independent and each has a distribution over
+    grades, whose missing mass is grade 0. `weight` belongs to (query, reading) and is the reading's share:
+    shares of a query sum to 1. `unmentioned` says what an item without a row is: irrelevant, a probability of
+    grade 1, or unknown (which gives bounds). `people` and `people_weight`, where present, are arrays of p and
+    of weight as they would be had other people of the same kind been asked, one entry per resample.
+    `model` and `notes` say how the belief came about; they are printed with every result.
+    """
+
+    frame: pl.DataFrame
+    unmentioned: Unmentioned = "irrelevant"
+    model: str = "given"
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        frame: pl.DataFrame,
+        *,
+        unmentioned: Unmentioned = "irrelevant",
+        model: str = "given",
+        notes: Iterable[str] = (),
+    ) -> Belief:
+        """Check and sort the rows. Without `reading` a query has one; without `grade` it is 1."""
+        if isinstance(unmentioned, str) and unmentioned not in {"irrelevant", "unknown"}:
+            raise TableError(f"unmentioned is irrelevant, unknown, or a probability, not {unmentioned!r}")
+        if not isinstance(unmentioned, str) and not 0 <= unmentioned <= 1:
+            raise TableError(f"unmentioned is a probability between 0 and 1, not {unmentioned}")
+        frame = rename_known(frame, ("query", "item", "grade"))
+        require(frame, ("query", "item", "p"), "belief")
+        defaults = {"reading": pl.lit(""), "weight": pl.lit(1.0), "grade": pl.lit(1.0)}
+        frame = frame.with_columns(value.alias(name) for name, value in defaults.items() if name not in frame.columns)
+        more = [name for name in ("people", "people_weight") if name in frame.columns]
+        frame = frame.select("query", "reading", "weight", "item", "grade", "p", *more)
+        text, number = (
+            dict.fromkeys(("query", "reading", "item"), pl.String),
+            dict.fromkeys(("weight", "grade", "p"), pl.Float64),
+        )
+        frame = cast(frame, text | number, "belief")
+        refuse_null(frame, ("query", "reading", "weight", "item", "grade", "p"), "belief")
+        _refuse_improper(frame)
+        frame = frame.sort("query", "reading", "item", "grade", maintain_order=True)
+        keys = frame.select("query", "reading", "item", "grade")
+        if (twice := keys.filter(keys.is_duplicated())).height:
+            query, reading, item, grade = twice.row(0)
+            raise TableError(
+                f"query {query!r}, reading {reading!r}: item {item!r} has grade {grade:g} twice; give it one p"
+            )
+        mass = frame.group_by("query", "reading", "item").agg(pl.col("p").sum()).filter(pl.col("p") > 1 + 1e-9)
+        if mass.height:
+            query, reading, item, p = mass.row(0)
+            raise TableError(
+                f"query {query!r}, reading {reading!r}: the probabilities of the grades of item {item!r} sum to {p:g}; "
+                "they may sum to 1 at the most"
+            )
+        return cls(_with_shares(frame), unmentioned, model, tuple(notes))
+
+    @property
+    def queries(self) -> list[str]:
+        """The queries, in byte order of their names."""
+        return self.frame["query"].unique().sort().to_list()
+
+    @cached_property
+    def certain(self) -> bool:
+        """Whether it holds one reading per query and no p strictly between 0 and 1."""
+        p = self.frame["p"]
+        one = self.frame.select(pl.struct("query", "reading").n_unique() == pl.col("query").n_unique()).item()
+        return bool(one and ((p == 0) | (p == 1)).all() and isinstance(self.unmentioned, str))
+
+    def expected(self) -> Opinions:
+        """Expected grades, taken as grades: what plugin=True scores against. The mean over readings too."""
+        frame = self.frame.group_by("query", "item", maintain_order=True).agg(
+            (pl.col("weight") * pl.col("p") * pl.col("grade")).sum().alias("grade")
+        )
+        return Opinions.of(frame, source=self.model, kind="judge")
+
+    def lines(self) -> list[str]:
+        """What a result prints about it."""
+        readings = self.frame.select(pl.struct("query", "reading").n_unique()).item() if len(self) else 0
+        queries = len(self.queries)
+        several = f", {readings / max(queries, 1):.3g} readings each" if readings > queries else ""
+        items = self.frame.select(pl.struct("query", "item").n_unique()).item() if len(self) else 0
+        rule = (
+            self.unmentioned if isinstance(self.unmentioned, str) else f"relevant with probability {self.unmentioned:g}"
+        )
+        return [
+            f"belief={self.model}: {queries:,} queries{several}, {items:,} items; what it does not mention is {rule}",
+            *self.notes,
+        ]
+
+
+def _refuse_improper(frame: pl.DataFrame) -> None:
+    """p between 0 and 1, weights not negative, one weight per reading, weights that sum to something."""
+    for name, wrong, said in (
+        ("p", ~pl.col("p").is_between(0, 1), "a probability lies between 0 and 1"),
+        ("weight", ~((pl.col("weight") >= 0) & pl.col("weight").is_finite()), "a weight is a number, 0 or greater"),
+        ("grade", ~pl.col("grade").is_finite(), "a grade is a number"),
+    ):
+        if (bad := frame.filter(wrong)).height:
+            raise TableError(
+                f"{name} of item {bad['item'][0]!r} in query {bad['query'][0]!r} is {bad[name][0]:g}; {said}"
+            )
+    readings = frame.select("query", "reading", "weight").unique()
+    if (torn := readings.filter(readings.select("query", "reading").is_duplicated())).height:
+        raise TableError(f"reading {torn['reading'][0]!r} of query {torn['query'][0]!r} has two weights; it has one")
+    sums = readings.group_by("query").agg(pl.col("weight").sum()).filter(pl.col("weight") <= 0)
+    if sums.height:
+        raise TableError(f"the weights of query {sums['query'][0]!r} sum to 0; some reading must have a share")
+
+
+def _with_shares(frame: pl.DataFrame) -> pl.DataFrame:
+    """Weights as shares of their query."""
+    sums = (
+        frame.select("query", "reading", "weight").unique().group_by("query").agg(pl.col("weight").sum().alias("sum"))
+    )
+    if (sums["sum"] == 1).all():
+        return frame
+    return (
+        frame.join(sums, on="query", how="left", maintain_order="left")
+        .with_columns(weight=pl.col("weight") / pl.col("sum"))
+        .drop("sum")
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Taxonomy(Table):
+    """A tree or acyclic graph of categories: category, parent. A root has a null parent.
+
+    A category with several parents has several rows. Several roots stand under one that is added, `(all)`.
+    """
+
+    frame: pl.DataFrame
+
+    ROOT: ClassVar[str] = "(all)"
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame) -> Taxonomy:
+        """Check the edges: parents are categories too (a parent without a row becomes a root); no cycle."""
+        require(frame, ("category", "parent"), "taxonomy")
+        frame = cast(frame.select("category", "parent"), {"category": pl.String, "parent": pl.String}, "taxonomy")
+        refuse_null(frame, ("category",), "taxonomy")
+        frame = frame.with_columns(pl.col("parent").replace("", None)).unique(maintain_order=True)
+        if not frame.height:
+            raise TableError("the taxonomy is empty; expected rows of category and parent")
+        inner = frame.filter(pl.col("parent").is_not_null())
+        known = pl.concat([frame["category"], inner["parent"]]).unique(maintain_order=True)
+        roots = known.filter(~known.is_in(inner["category"].implode()))
+        if not len(roots):
+            raise TableError(f"the taxonomy has no root: {_cycle(inner)}")
+        if len(roots) > 1:
+            if cls.ROOT in known:
+                raise TableError(f"several categories have no parent, and {cls.ROOT!r} is one of the names; rename it")
+            top = pl.DataFrame({"category": roots, "parent": [cls.ROOT] * len(roots)})
+            inner, root = pl.concat([inner, top]), cls.ROOT
+        else:
+            root = roots[0]
+        found = cls(pl.concat([pl.DataFrame({"category": [root], "parent": [None]}, schema=inner.schema), inner]))
+        found.ancestors  # noqa: B018  refuses a cycle
+        return found
+
+    @classmethod
+    def of_paths(cls, paths: Iterable[str]) -> Taxonomy:
+        """The tree in paths like `animals/birds/owls`; a category is called by its whole path."""
+        rows: dict[tuple[str, str | None], None] = {}
+        for path in paths:
+            parts = [part for part in path.split("/") if part]
+            for depth in range(len(parts)):
+                rows["/".join(parts[: depth + 1]), "/".join(parts[:depth]) or None] = None
+        return cls.of(pl.DataFrame(list(rows), schema={"category": pl.String, "parent": pl.String}, orient="row"))
+
+    @property
+    def root(self) -> str:
+        """The category that holds all others."""
+        return str(self.frame["category"][0])
+
+    @property
+    def categories(self) -> list[str]:
+        """Every category, the root first."""
+        return self.frame["category"].unique(maintain_order=True).to_list()
+
+    @cached_property
+    def ancestors(self) -> dict[str, frozenset[str]]:
+        """Each category with all that it lies under, itself among them."""
+        parents: dict[str, list[str]] = {}
+        for category, parent in self.frame.iter_rows():
+            parents.setdefault(category, [])
+            if parent is not None:
+                parents[category].append(parent)
+        found: dict[str, frozenset[str]] = {}
+        waiting = dict(parents)
+        while waiting:
+            ready = [name for name, above in waiting.items() if all(parent in found for parent in above)]
+            if not ready:
+                edges = [(name, parent) for name, above in waiting.items() for parent in above if parent in waiting]
+                left = pl.DataFrame(edges, schema=["category", "parent"], orient="row")
+                raise TableError(f"the taxonomy is not acyclic: {_cycle(left)}")
+            for name in ready:
+                found[name] = frozenset({name}).union(*(found[parent] for parent in waiting.pop(name)))
+        return found
+
+
+def _cycle(edges: pl.DataFrame) -> str:
+    """A cycle among the edges, as text."""
+    parent: dict[str, str] = dict(edges.select("category", "parent").iter_rows())
+    name, path = next(iter(parent)), list[str]()
+    while name not in path:
+        path.append(name)
+        name = parent[name]
+    return " lies under ".join([*path[path.index(name) :], name]) + "; remove one of these edges"
+
+
+@dataclass(frozen=True, eq=False)
+class Labels(Table):
+    """Who filed which item where: source, item, category. A person may file an item in several categories."""
+
+    frame: pl.DataFrame
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, *, source: str = "labels") -> Labels:
+        """Check the rows; a frame without `source` is one labelling. An empty category is no answer and is left out."""
+        frame = rename_known(frame, ("source", "item"))
+        require(frame, ("item", "category"), "table of labels")
+        if "source" not in frame.columns:
+            frame = frame.with_columns(pl.lit(source).alias("source"))
+        frame = cast(
+            frame.select("source", "item", "category"),
+            dict.fromkeys(("source", "item", "category"), pl.String),
+            "table of labels",
+        )
+        refuse_null(frame, ("source", "item"), "table of labels")
+        frame = frame.filter(pl.col("category").is_not_null() & (pl.col("category") != ""))
+        if not frame.height:
+            raise TableError("there is no label; expected rows of item and category, and who filed it")
+        return cls(frame.unique(maintain_order=True))
+
+    @property
+    def sources(self) -> list[str]:
+        """Who filed, in the order read."""
+        return self.frame["source"].unique(maintain_order=True).to_list()
+
+
+@dataclass(frozen=True, eq=False)
+class Answers(Table):
+    """Each subject's own ranked answer: source, query, item, rank, relevance.
+
+    `relevance` lies in [0, 1] and falls with rank; without it every item counts 1. Rows of one answer stand
+    together, in rank order, and ranks count 1, 2, 3 …: they are made from relevance (falling) where the frame
+    has no `rank`, and closed up where it leaves gaps.
+    """
+
+    frame: pl.DataFrame
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, *, source: str = "subject") -> Answers:
+        """Check and rank the rows; an item stands once, and items at one rank have one relevance."""
+        frame = rename_known(frame, ("source", "query", "item"))
+        if "relevance" not in frame.columns and "grade" in frame.columns:
+            frame = frame.rename({"grade": "relevance"})
+        require(frame, ("query", "item"), "table of answers")
+        if "rank" not in frame.columns and "relevance" not in frame.columns:
+            raise TableError(
+                "an answer needs a column 'rank' or 'relevance' (or both): in which order do the items stand?"
+            )
+        given = [pl.lit(source).alias("source")] if "source" not in frame.columns else []
+        given += [pl.lit(1.0).alias("relevance")] if "relevance" not in frame.columns else []
+        frame = frame.with_columns(given)
+        if "rank" not in frame.columns:
+            frame = frame.with_columns(
+                pl.col("relevance")
+                .cast(pl.Float64, strict=False)
+                .rank("ordinal", descending=True)
+                .over("source", "query")
+                .alias("rank")
+            )
+        types = dict.fromkeys(("source", "query", "item"), pl.String) | {"rank": pl.Float64, "relevance": pl.Float64}
+        frame = cast(frame.select(list(types)), types, "table of answers")
+        refuse_null(frame, tuple(types), "table of answers")
+        if (bad := frame.filter(~pl.col("relevance").is_between(0, 1))).height:
+            raise TableError(
+                f"relevance of item {bad['item'][0]!r} is {bad['relevance'][0]:g}; it lies between 0 and 1 "
+                "(five levels from -2 to 2 are rescaled by (g + 2)/4)"
+            )
+        who = ["source", "query"]
+        if (twice := frame.filter(frame.select(*who, "item").is_duplicated())).height:
+            row = twice.row(0, named=True)
+            raise TableError(
+                f"{row['source']!r} lists item {row['item']!r} of query {row['query']!r} twice; "
+                "an answer ranks an item once"
+            )
+        frame = frame.sort(*who, "rank", maintain_order=True)
+        rises = frame.filter(pl.col("relevance") > pl.col("relevance").shift(1).over(who))
+        if rises.height:
+            row = rises.row(0, named=True)
+            raise TableError(
+                f"{row['source']!r}, query {row['query']!r}: item {row['item']!r} has more relevance than the "
+                "one ranked above it; relevance falls with rank"
+            )
+        torn = frame.filter(
+            (pl.col("rank") == pl.col("rank").shift(1).over(who))
+            & (pl.col("relevance") != pl.col("relevance").shift(1).over(who))
+        )
+        if torn.height:
+            row = torn.row(0, named=True)
+            raise TableError(
+                f"{row['source']!r}, query {row['query']!r}: two items at rank {row['rank']:g} have different "
+                "relevance; give equals the same, or ranks of their own"
+            )
+        return cls(frame.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(who).alias("rank")))
+
+    @property
+    def sources(self) -> list[str]:
+        """The subjects, in byte order."""
+        return self.frame["source"].unique().sort().to_list()
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Values in possible worlds. World number d is the same for every system.
+
+    truth   [measure, system, query, world]  worlds drawn from the belief as it is; NaN where undefined
+    people  the same, each *pair* of neighbouring worlds (2b, 2b+1) drawn from the belief of one resample of the
+            people asked; None where nobody can be resampled
+    """
+
+    measures: list[str]
+    systems: list[str]
+    queries: list[str]
+    truth: Floats | None
+    people: Floats | None = None
+    lines: tuple[str, ...] = ()
+
+    def frame(self) -> pl.DataFrame:
+        """One row per system, query, measure, doubt and draw; NaN where undefined."""
+        parts = []
+        for doubt, values in (("truth", self.truth), ("people", self.people)):
+            if values is None:
+                continue
+            at = np.indices(values.shape, dtype=np.uint32).reshape(4, -1)
+            names = [pl.Series(part)[at[axis]] for axis, part in enumerate((self.measures, self.systems, self.queries))]
+            columns = dict(zip(("measure", "system", "query"), names, strict=True))
+            parts.append(
+                pl.DataFrame(columns | {"draw": at[3], "value": values.ravel()}).with_columns(
+                    pl.lit(doubt).alias("doubt")
+                )
+            )
+        frame = pl.concat(parts)
+        return frame.select("system", "query", "measure", "doubt", "draw", "value")
+
+
 @dataclass(frozen=True, eq=False)
 class Scores(Table):
     """One row per system, query and measure: value, sd, lo, hi, undefined; and the policy they were made under.
@@ -334,6 +691,8 @@ class Scores(Table):
     `sd`, `lo` and `hi` are null where the value is certain. `undefined` is 1 where the measure is 0/0.
     `coverage` has one row per system: queries, missing, unknown, items, judged, tied. `texts` holds
     trec_eval's relstring, which is not a number; `absent` the (system, query) pairs that a run lacks.
+    Where the truth is in doubt, `value` is the expectation given that the measure is defined, `undefined` the
+    probability that it is not, and `draws` holds its values in possible worlds.
     """
 
     frame: pl.DataFrame
@@ -341,6 +700,7 @@ class Scores(Table):
     coverage: pl.DataFrame
     texts: pl.DataFrame | None = None
     absent: pl.DataFrame | None = None
+    draws: Draws | None = None
 
     SCHEMA: ClassVar[dict[str, Any]] = dict.fromkeys(("system", "query", "measure"), pl.String) | dict.fromkeys(
         ("value", "sd", "lo", "hi", "undefined"), pl.Float64
