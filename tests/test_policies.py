@@ -31,7 +31,7 @@ def test_every_choice_is_a_field_and_its_default_is_one_of_its_values() -> None:
         ({"unjudged": "condense"}, r"did you mean condensed\?"),
         ({"undefined": "one"}, "undefined must be one of nan, zero, skip, not 'one'"),
         ({"compat": "trec_eval"}, r"compat must be one of none, trec_eval-9, trec_eval-10, not 'trec_eval'"),
-        ({"depth": 0}, "depth must be at least 1, not 0"),
+        ({"cut": 0}, "cut must be at least 1, not 0"),
         ({"shuffles": 1}, "shuffles must be at least 2, not 1"),
     ],
 )
@@ -54,18 +54,18 @@ def test_the_policy_of_trec_eval() -> None:
 
 def test_what_a_result_prints() -> None:
     assert str(Policy()) == "ties=trec missing=empty unjudged=nonrelevant undefined=nan"
-    assert str(Policy.like("trec_eval-9", depth=100)).endswith("undefined=zero compat=trec_eval-9 depth=100")
+    assert str(Policy.like("trec_eval-9", cut=100)).endswith("undefined=zero compat=trec_eval-9 cut=100")
     lines = Policy().lines()
     assert [line.split("=")[0] for line in lines] == ["ties", "missing", "unjudged", "undefined"]
     assert lines[0] == "ties=trec: equal scores in descending order of item id, as trec_eval"
-    more = Policy(compat="trec_eval-10", assessors="mean", depth=5).lines()
-    assert [line.split("=")[0] for line in more[4:]] == ["compat", "assessors", "depth"]
-    assert more[-1] == "depth=5: only the first 5 items of every list"
+    more = Policy(compat="trec_eval-10", assessors="mean", cut=5).lines()
+    assert [line.split("=")[0] for line in more[4:]] == ["compat", "assessors", "cut"]
+    assert more[-1] == "cut=5: only the first 5 items of every list"
 
 
 def test_every_field_that_changes_numbers_is_printed_when_it_departs() -> None:
     other = {"ties": "input", "missing": "skip", "unjudged": "condensed", "undefined": "zero", "compat": "trec_eval-9",
-             "assessors": "mean", "depth": 7}  # fmt: skip
+             "assessors": "mean", "cut": 7}  # fmt: skip
     assert {field.name for field in fields(Policy)} == {*other, "seed", "shuffles"}
     for name, value in other.items():
         assert f"{name}={value}" in str(Policy(**{name: value}))
@@ -74,6 +74,6 @@ def test_every_field_that_changes_numbers_is_printed_when_it_departs() -> None:
 
 def test_a_policy_is_a_value() -> None:
     assert Policy(seed=1) == Policy(seed=1)
-    assert len({Policy(), Policy(), Policy(depth=3)}) == 2
+    assert len({Policy(), Policy(), Policy(cut=3)}) == 2
     with pytest.raises(FrozenInstanceError):
         Policy().ties = "input"  # type: ignore[misc]

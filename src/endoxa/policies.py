@@ -61,7 +61,7 @@ MEANING: dict[str, dict[str, str]] = {
 class Policy:
     """How ties, missing topics, unjudged items and 0/0 are treated.
 
-    `depth` keeps only the first so many items of every list (trec_eval's -M). `seed` and `shuffles` serve
+    `cut` keeps only the first so many items of every list (trec_eval's -M). `seed` and `shuffles` serve
     `ties="average"` where no closed form exists.
     """
 
@@ -71,7 +71,7 @@ class Policy:
     undefined: Undefined = "nan"
     compat: Compat = "none"
     assessors: Assessors = "one"
-    depth: int | None = None
+    cut: int | None = None
     seed: int = 0
     shuffles: int = 200
 
@@ -82,10 +82,10 @@ class Policy:
                 raise TextError(
                     f"{name} must be one of {', '.join(known)}, not {value!r}{did_you_mean(str(value), known)}"
                 )
-        if self.depth is not None and self.depth < 1:
-            raise TextError(f"depth must be at least 1, not {self.depth}")
-        if self.ties in {"average", "range"} and (self.depth is not None or self.unjudged == "bounds"):
-            other = "depth" if self.depth is not None else "unjudged=bounds"
+        if self.cut is not None and self.cut < 1:
+            raise TextError(f"cut must be at least 1, not {self.cut}")
+        if self.ties in {"average", "range"} and (self.cut is not None or self.unjudged == "bounds"):
+            other = "cut" if self.cut is not None else "unjudged=bounds"
             raise TextError(
                 f"ties={self.ties} and {other} do not go together: a cut through equal scores has no one answer; "
                 "use cut-offs such as P@10, or ties=trec"
@@ -108,8 +108,8 @@ class Policy:
             for field in fields(self)
             if field.name in MEANING and (field.name not in {"compat", "assessors"} or self._departs(field.name))
         ]
-        if self.depth is not None:
-            chosen.append(f"depth={self.depth}: only the first {self.depth} items of every list")
+        if self.cut is not None:
+            chosen.append(f"cut={self.cut}: only the first {self.cut} items of every list")
         return chosen
 
     def _departs(self, name: str) -> bool:
@@ -117,5 +117,5 @@ class Policy:
 
     def __str__(self) -> str:
         names = ["ties", "missing", "unjudged", "undefined"]
-        names += [name for name in ("compat", "assessors", "depth") if self._departs(name)]
+        names += [name for name in ("compat", "assessors", "cut") if self._departs(name)]
         return " ".join(f"{name}={getattr(self, name)}" for name in names)

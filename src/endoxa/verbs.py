@@ -39,7 +39,7 @@ from endoxa.tables import Comparison, Opinions, Run, Scores
 DEFAULT = ("AP", "nDCG@10", "P@10", "RR", "Bpref", "Judged@10")
 COMPARED = ("prefs_simp", "prefs_pair", "prefs_avgjg")  # the default where judges compared items
 
-POLICY = {*CHOICES, "depth", "shuffles"}
+POLICY = {*CHOICES, "cut", "shuffles"}
 
 Progress = Callable[[str, int, int], None]
 Wanted = str | Measure | Iterable[str | Measure]
@@ -62,7 +62,7 @@ def measure(
     `run` is a Run, a dict, a frame, a path or several paths; files are read and scored block by block, so
     that memory stays bounded. `judgments` are given likewise, or are Preferences. `level` is the least grade that
     counts as relevant for measures that do not say it themselves. The policy is given by name: ties, missing,
-    unjudged, undefined, compat, assessors, depth.
+    unjudged, undefined, compat, assessors, cut.
 
     >>> scores = measure({"q1": {"a": 2.0, "b": 1.0}}, {"q1": {"b": 1}}, ["RR", "AP"])
     >>> scores.to_dict()["run"]["q1"]

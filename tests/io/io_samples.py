@@ -92,7 +92,7 @@ def tables_of_scores() -> st.SearchStrategy[Scores]:
     columns = ["system", "query", "measure", "value", "sd", "lo", "hi"]
     schema = {column: pl.String if column in columns[:3] else pl.Float64 for column in columns}
     policies = st.sampled_from(
-        [Policy(), Policy(ties="average", seed=7, shuffles=50), Policy.like("trec_eval-9"), Policy(depth=10)]
+        [Policy(), Policy(ties="average", seed=7, shuffles=50), Policy.like("trec_eval-9"), Policy(cut=10)]
     )
 
     def made(rows: list[tuple[object, ...]], policy: Policy, texts: bool) -> Scores:

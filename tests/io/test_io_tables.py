@@ -110,7 +110,7 @@ def test_scores_without_more(tmp_path: Path) -> None:
     assert scores.coverage.select("system", "queries", "judged").rows() == [("a", 2, None), ("b", 1, None)]
 
 
-@pytest.mark.parametrize("policy", ["ties=sideways", "what=ever", "depth=x"])
+@pytest.mark.parametrize("policy", ["ties=sideways", "what=ever", "cut=x"])
 def test_a_policy_that_nobody_knows(tmp_path: Path, policy: str) -> None:
     path = saved(tmp_path / "f.csv", f"system,query,measure,value,policy\na,1,AP,0.5,{policy}\n")
     with pytest.raises(EndoxaError, match=f"policy '{policy}' is not understood"):

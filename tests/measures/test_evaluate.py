@@ -77,7 +77,7 @@ def test_pooled_but_unjudged_items_are_not_counted_as_judged() -> None:
 def test_tied_items_are_counted() -> None:
     rows = [("a", "q1", "x", 1.0), ("a", "q1", "y", 1.0), ("a", "q1", "z", 0.0), ("a", "q2", "y", 0.0)]
     assert measure(run_of(rows), OPINIONS, "AP").coverage["tied"].to_list() == [2]
-    deep = measure(run_of(rows), OPINIONS, "AP", Policy(depth=1))
+    deep = measure(run_of(rows), OPINIONS, "AP", Policy(cut=1))
     assert deep.coverage["items"].to_list() == [2]
 
 
@@ -181,7 +181,7 @@ def test_bounds_of_unjudged_items() -> None:
 def test_depth_cuts_every_list() -> None:
     run = run_of(listed("a", "q1", "pxqzv"))
     for depth, recall in ((1, 0.0), (2, 0.5), (4, 0.5), (5, 1.0), (50, 1.0)):
-        scores = measure(run, OPINIONS, ["SetR", "NumRet"], Policy(depth=depth, missing="skip"))
+        scores = measure(run, OPINIONS, ["SetR", "NumRet"], Policy(cut=depth, missing="skip"))
         assert scores.frame["value"].to_list() == [recall, min(depth, 5)]
 
 
@@ -304,7 +304,7 @@ MANY = ["AP", "P@5", "nDCG@10", "Bpref", "infAP", "ERR", "RBP", "Rndcg", "G", "n
 
 
 @pytest.mark.parametrize("policy", [
-    Policy(), Policy(unjudged="condensed"), Policy(unjudged="bounds"), Policy(ties="range"), Policy(depth=4),
+    Policy(), Policy(unjudged="condensed"), Policy(unjudged="bounds"), Policy(ties="range"), Policy(cut=4),
 ], ids=str)  # fmt: skip
 def test_the_size_of_batches_does_not_matter(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     run, opinions = campaign(1)

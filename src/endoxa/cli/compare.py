@@ -39,7 +39,7 @@ def compare(
     to: o.To = None,
     complete: o.Complete = False,
     level: o.Level = None,
-    depth: o.Depth = None,
+    cut: o.Cut = None,
     judged_only: o.JudgedOnly = False,
     compat: o.Compat = "none",
     ties: o.Ties = "trec",
@@ -85,7 +85,7 @@ def compare(
     judged, paths = o.need_both(inputs)
     settings = o.policy_of(
         compat=compat, ties=ties, missing=missing, unjudged=unjudged, undefined=undefined, assessors=assessors,
-        depth=depth, complete=complete, judged_only=judged_only, seed=seed,
+        cut=cut, complete=complete, judged_only=judged_only, seed=seed,
     )  # fmt: skip
     with show.progress_bar(len(paths)) as progress:
         scores = verbs.measure(

@@ -26,7 +26,7 @@ def evaluate(
     no_summary: Annotated[bool, typer.Option("-n", help="Print no summary over queries.")] = False,
     complete: o.Complete = False,
     level: o.Level = None,
-    depth: o.Depth = None,
+    cut: o.Cut = None,
     judged_only: o.JudgedOnly = False,
     form: Annotated[
         str, typer.Option("-o", "--output", metavar="|".join(FORMATS), help="trec prints trec_eval's own lines.")
@@ -79,7 +79,7 @@ def evaluate(
     wanted = parse_all(inputs.measures or default, level=level)
     settings = o.policy_of(
         compat=compat, ties=ties, missing=missing, unjudged=unjudged, undefined=undefined, assessors=assessors,
-        depth=depth, complete=complete, judged_only=judged_only, seed=seed,
+        cut=cut, complete=complete, judged_only=judged_only, seed=seed,
     )  # fmt: skip
     judgments = _preferences(judged, judgments_format, compat, lenient) if compared else judged
     with show.progress_bar(len(paths)) as progress:

@@ -35,7 +35,7 @@ Runs = Annotated[list[str] | None, typer.Option("--run", help="A run, where the 
 Level = Annotated[
     float | None, typer.Option("-l", "--level", help="Least grade that is relevant, for measures that do not say it.")
 ]
-Depth = Annotated[int | None, typer.Option("-M", "--depth", help="Keep only the first so many items of every list.")]
+Cut = Annotated[int | None, typer.Option("-M", "--cut", help="Keep only the first so many items of every list.")]
 JudgedOnly = Annotated[bool, typer.Option("-J", help="Take unjudged items out of the lists (--unjudged condensed).")]
 Complete = Annotated[bool, typer.Option("-c", help="Average over all judged topics (--missing empty).")]
 Compat = Annotated[str, typer.Option("--compat", metavar=_choice("compat"), help="Give trec_eval's digits.")]
@@ -119,7 +119,7 @@ def policy_of(
     unjudged: str = "nonrelevant",
     undefined: str | None = None,
     assessors: str = "one",
-    depth: int | None = None,
+    cut: int | None = None,
     complete: bool = False,
     judged_only: bool = False,
     seed: int = 0,
@@ -130,7 +130,7 @@ def policy_of(
         "ties": ties,
         "unjudged": "condensed" if judged_only else unjudged,
         "assessors": assessors,
-        "depth": depth,
+        "cut": cut,
         "seed": seed,
     }
     if complete:

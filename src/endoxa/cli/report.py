@@ -32,7 +32,7 @@ def report(
     ] = None,
     complete: o.Complete = False,
     level: o.Level = None,
-    depth: o.Depth = None,
+    cut: o.Cut = None,
     judged_only: o.JudgedOnly = False,
     compat: o.Compat = "none",
     ties: o.Ties = "trec",
@@ -62,7 +62,7 @@ def report(
     judged, paths = o.need_both(inputs)
     settings = o.policy_of(
         compat=compat, ties=ties, missing=missing, unjudged=unjudged, undefined=undefined, assessors=assessors,
-        depth=depth, complete=complete, judged_only=judged_only,
+        cut=cut, complete=complete, judged_only=judged_only,
     )  # fmt: skip
     settings.pop("seed")
     with show.progress_bar(len(paths)) as progress:

@@ -112,8 +112,8 @@ def score_block(run: Run, judgments: Judgments, measures: Sequence[Measure], pol
 def _look_up(run: Run, judgments: Judgments, policy: Policy) -> tuple[_Found, pl.DataFrame]:
     """Which rows of the block are judged, and the coverage per system. Hashes sift the rows; names decide."""
     frame = run.frame
-    if policy.depth is not None:
-        frame = frame.filter(pl.col("rank") <= policy.depth)
+    if policy.cut is not None:
+        frame = frame.filter(pl.col("rank") <= policy.cut)
     rank = frame["rank"].to_numpy()
     heads = np.flatnonzero(rank == 1)
     sizes = np.diff(np.append(heads, len(rank)))

@@ -306,8 +306,8 @@ def _look_up(run: Run, preferences: Preferences, policy: Policy) -> tuple[pl.Dat
     if policy.compat != "none" and policy.ties == "trec":
         # here, and only here, trec_eval sorts equal scores by ascending id
         frame = frame.sort("list", "block", "item")
-    if policy.depth is not None:
-        frame = frame.filter(rank <= policy.depth)
+    if policy.cut is not None:
+        frame = frame.filter(rank <= policy.cut)
     names = preferences.places
     queries = names.select("query", "place").unique()
     judged = frame.join(names, on=["query", "item"], how="inner", maintain_order="left")
