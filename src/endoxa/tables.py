@@ -748,8 +748,9 @@ class Scores(Table):
 class Comparison(Table):
     """One row per measure and pair of systems, with intervals and tests, and how they were made.
 
-    Columns: measure, system, baseline, doubt, difference, lo, hi, p_better, p_tie, p_value, p_adjusted,
-    effect, test, queries. `difference` is system minus baseline.
+    Columns: measure, system, baseline, doubt, difference, lo, hi, p_better, p_tie, superiority, sd, p_value,
+    p_adjusted, effect, test, queries. `difference` is system minus baseline; `doubt` says of what the interval
+    and the probabilities are: truth, people, queries or all of them.
     """
 
     frame: pl.DataFrame
@@ -765,6 +766,8 @@ class Comparison(Table):
         "hi": pl.Float64,
         "p_better": pl.Float64,
         "p_tie": pl.Float64,
+        "superiority": pl.Float64,
+        "sd": pl.Float64,
         "p_value": pl.Float64,
         "p_adjusted": pl.Float64,
         "effect": pl.Float64,

@@ -61,7 +61,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "N": (60, 1000),
 }
 
-GRADED = {"A", "B", "C", "D", "GradedP", "GradedR", "Fallout", "Generality"}  # take relevances in [0, 1]
+GRADED = {"A", "B", "C", "D", "GradedP", "GradedR", "GradedF", "Fallout", "Generality"}  # take relevances in [0, 1]
 NUMERIC = sorted(name for name, definition in REGISTRY.items() if not definition.text)
 
 

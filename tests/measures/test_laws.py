@@ -30,7 +30,7 @@ COUNTS = {"NumQ", "NumRet", "NumRel", "NumRelRet", "NumNonrelJudgedRet"}
 MOVES: dict[str, set[str]] = {
     "up": {
         "P", "R", "F", "Success", "AP", "GMAP", "RR", "Rprec", "IPrec", "AvgIPrec", "DCG", "nDCG", "ERR", "RBP",
-        "nDCGrel", "Rndcg", "binG", "Bpref", "GMBpref", "A", "D", "GradedP", "GradedR", "Judged",
+        "nDCGrel", "Rndcg", "binG", "Bpref", "GMBpref", "A", "D", "GradedP", "GradedR", "GradedF", "Judged",
     },
     "down": {"B", "C", "Fallout", "RBPResidual", "Unjudged"},
     "same": SETS | COUNTS,
@@ -44,7 +44,7 @@ TAILS: dict[str, set[str]] = {
         "nDCGrel", "binG", "G", "Bpref", "GMBpref", "infAP", "xinfAP", "A", "C", "GradedR", "SetR", "Generality",
         "NumQ", "NumRel", "NumRelRet", "NumNonrelJudgedRet",
     },
-    "down": {"SetP", "SetF", "SetAP", "GradedP", "Judged", "D"},
+    "down": {"SetP", "SetF", "SetAP", "GradedP", "GradedF", "Judged", "D"},
     "up": {"B", "Fallout", "Unjudged", "NumRet", "RBPResidual"},  # the residual: only as trec_eval 10 has it
     "any": {"Rndcg", "Utility"},
 }  # fmt: skip

@@ -390,15 +390,26 @@ def D(one: Plain, top: float, k: int, N: int) -> float:
 
 
 @oracle
-def GradedP(one: Plain, top: float, k: int) -> float:
+def GradedP(one: Plain, top: float, k: int | None = None) -> float:
     a, b, _, _ = four(one, k, 0)
     return over(a, a + b)
 
 
 @oracle
-def GradedR(one: Plain, top: float, k: int, N: int | None = None) -> float:
+def GradedR(one: Plain, top: float, k: int | None = None, N: int | None = None) -> float:
     a, _, c, _ = four(one, k, 0)
     return over(a, a + c)
+
+
+@oracle
+def GradedF(one: Plain, top: float, k: int | None = None, beta: float = 1) -> float:
+    a, b, c, _ = four(one, k, 0)
+    precision, recall = over(a, a + b), over(a, a + c)
+    if a + b + a + c == 0:
+        return math.nan
+    if a == 0:
+        return 0.0
+    return (1 + beta**2) * precision * recall / (beta**2 * precision + recall)
 
 
 @oracle
@@ -562,5 +573,5 @@ def test_text_measures_are_known() -> None:
 def test_no_value_is_infinite() -> None:
     random = Random(3)
     lists = [some_plain(random) for _ in range(50)]
-    for name in sorted(set(ORACLES) - {"A", "B", "C", "D", "GradedP", "GradedR", "Fallout", "Generality"}):
+    for name in sorted(set(ORACLES) - {"A", "B", "C", "D", "GradedP", "GradedR", "GradedF", "Fallout", "Generality"}):
         assert not np.isinf(make(name, some_settings(name, random))(batch(lists))).any()

@@ -319,9 +319,7 @@ def test_equal_scores_go_by_descending_id_but_in_trec_eval_by_ascending() -> Non
     assert measure_preferences(tied, rows, "prefs_simp").frame["value"][0] == 0
     assert measure_preferences(tied, rows, "prefs_simp", TREC).frame["value"][0] == 1
     for depth, value in ((1, math.nan), (2, 1.0), (3, 1.0)):
-        cut = measure_preferences(
-            tied, rows, "prefs_simp_imp", Policy.like("trec_eval-9", cut=depth, undefined="nan")
-        )
+        cut = measure_preferences(tied, rows, "prefs_simp_imp", Policy.like("trec_eval-9", cut=depth, undefined="nan"))
         assert cut.frame["value"][0] == pytest.approx(value, nan_ok=True)
     read = Run.of(pl.DataFrame({"query": ["q"] * 2, "item": ["b", "a"], "score": [1.0, 1.0]}), system="s", ties="input")
     assert (

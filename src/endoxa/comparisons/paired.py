@@ -154,6 +154,8 @@ def _compared(scores: Scores, measure: str, pairs: list[tuple[int, int]], how: _
             "hi": hi,
             "p_better": [None] * len(pairs),
             "p_tie": [None] * len(pairs),
+            "superiority": [None] * len(pairs),
+            "sd": [None] * len(pairs),
             "p_value": p,
             "p_adjusted": correct(p),
             "effect": effect,

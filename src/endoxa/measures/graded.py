@@ -79,24 +79,24 @@ def D(lists: Lists, *, k: int, N: int) -> Floats:
     return counts(lists, k, N)[3]
 
 
-def _precision_bounds(lists: Lists, *, k: int) -> tuple[Floats, Floats]:
+def _precision_bounds(lists: Lists, *, k: int | None = None) -> tuple[Floats, Floats]:
     a, b, _, _ = counts(lists, k)
     return ratio(a, a + b), ratio(a + unjudged_within(lists, k), a + b)
 
 
 @register("GradedP", additive=True, bounds=_precision_bounds)
-def GradedP(lists: Lists, *, k: int) -> Floats:
-    """Graded precision of the first k.
+def GradedP(lists: Lists, *, k: int | None = None) -> Floats:
+    """Graded precision of the first k, or of the whole list.
 
     Formula: A / n, n the number retrieved in the first k. Undefined for an empty list.
     Misleads: a mean relevance, not a share of relevant items.
-    Source: Gimel'farb.
+    Source: Gimel'farb; Lamiroy and Sun's Pr where relevances are consensus probabilities.
     """
     a, b, _, _ = counts(lists, k)
     return ratio(a, a + b)
 
 
-def _recall_bounds(lists: Lists, *, k: int, N: int | None = None) -> tuple[Floats, Floats]:
+def _recall_bounds(lists: Lists, *, k: int | None = None, N: int | None = None) -> tuple[Floats, Floats]:
     if N is None:
         raise TextError("the bounds of graded recall need the size of the collection: GradedR(N=1000)@10")
     a, b, _, _ = counts(lists, k, N)
@@ -104,16 +104,28 @@ def _recall_bounds(lists: Lists, *, k: int, N: int | None = None) -> tuple[Float
 
 
 @register("GradedR", additive=True, bounds=_recall_bounds)
-def GradedR(lists: Lists, *, k: int, N: int | None = None) -> Floats:
-    """Graded recall of the first k.
+def GradedR(lists: Lists, *, k: int | None = None, N: int | None = None) -> Floats:
+    """Graded recall of the first k, or of the whole list.
 
     Formula: A / (A + C). If only the first k were judged it lies between A/(A + N − n) and 1; the printed
     lower bound A/(N − n − A) of the source is wrong. N is needed for the bounds only.
-    Misleads: unjudged relevance is taken as 0.
-    Source: Gimel'farb, corrected (docs/errata.md).
+    Misleads: unjudged relevance is taken as 0. Of probabilities it is a ratio of expectations, not expected recall.
+    Source: Gimel'farb, corrected (docs/errata.md); Lamiroy and Sun's Rc.
     """
     a, _, c, _ = counts(lists, k, N)
     return ratio(a, a + c)
+
+
+@register("GradedF", additive=True)
+def GradedF(lists: Lists, *, k: int | None = None, beta: float = 1) -> Floats:
+    """Weighted harmonic mean of graded precision and graded recall.
+
+    Formula: (1 + beta²) A / (n + beta² (A + C)). Undefined only where the list and the relevance are both empty.
+    Misleads: where relevances are shrunk towards each other, returning everything may score best.
+    Source: Lamiroy and Sun 2011, METHODS B.2.
+    """
+    a, b, c, _ = counts(lists, k)
+    return ratio((1 + beta * beta) * a, a + b + beta * beta * (a + c))
 
 
 def _fallout_bounds(lists: Lists, *, k: int, N: int) -> tuple[Floats, Floats]:

@@ -1,0 +1,299 @@
+"""Belief from what the systems themselves returned: each is a voter, and two that do not exist vote too.
+
+The virtual systems ⊤ (returns everything) and ⊥ (returns nothing) are the pseudo-counts of a Beta(1, 1) prior.
+Consensus rewards likeness to the crowd: it orders a field tolerably and its best systems badly, and clones outvote
+a lone better system. Weights lessen that and do not cure it. Source: Lamiroy and Sun 2011; METHODS B.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+from scipy.cluster import hierarchy
+from scipy.spatial.distance import squareform
+
+from endoxa.errors import JoinError, TableError, TextError, did_you_mean
+from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Run
+
+DEPTH = 100
+ALIKE = 0.8  # Jaccard above which two systems are clones of one another
+PEOPLE = 100  # resamples of the voters
+Weights = Literal["equal", "redundancy", "cluster", "minimum-variance"]
+WEIGHTS: Weights = "cluster"  # clones share one vote; without clones it is `equal`
+
+
+def votes(run: Run, depth: int = DEPTH) -> Opinions:
+    """A row, grade 1, for every item that a system has among its first `depth`.
+
+    The universe is the union of these over the systems; within it a system that answers the query says no to what
+    it does not list.
+    """
+    if depth < 1:
+        raise TextError(f"the depth of votes is at least 1, not {depth}")
+    rows = run.frame.filter(pl.col("rank") <= depth)
+    said = {"source": pl.col("system"), "kind": pl.lit("system"), "grade": pl.lit(1.0), "role": pl.lit("main")}
+    empty = Opinions.of(pl.DataFrame(schema={"query": pl.String, "item": pl.String, "grade": pl.Float64})).frame
+    columns = [
+        said[name].alias(name)
+        if name in said
+        else pl.col(name)
+        if name in rows.columns
+        else pl.lit(None, dtype).alias(name)
+        for name, dtype in empty.schema.items()
+    ]
+    return Opinions(rows.select(columns))  # a run lists an item once: nothing is left to check
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The votes counted: a row per (query, item) of the universe, in byte order of query and item.
+
+    rows     query, item
+    systems  the voters
+    yes      [row, system] sparse: how much of a yes, 1 or the confidence
+    silent   [row, system] sparse: 1 where the system answered 'unknown'
+    voting   [query, system] whether the system answers the query at all
+    weights  [system]
+    prior    (a, b): pseudo-votes for yes and for no
+    """
+
+    rows: pl.DataFrame
+    systems: list[str]
+    yes: Any
+    silent: Any
+    voting: Bools
+    weights: Floats
+    prior: tuple[float, float]
+
+    @cached_property
+    def queries(self) -> list[str]:
+        """The queries, in byte order."""
+        return self.rows["query"].unique().sort().to_list()
+
+    @cached_property
+    def place(self) -> Ints:
+        """The number of each row's query."""
+        return self.rows["query"].rle_id().to_numpy().astype(np.int64)
+
+    @cached_property
+    def counts(self) -> tuple[Floats, Floats]:
+        """Weighted yes-votes, and weighted answers, of each row."""
+        answered = (self.voting @ self.weights)[self.place] - self.silent @ self.weights
+        return self.yes @ self.weights, answered
+
+    def p(self, without: Sequence[int] = ()) -> Floats:
+        """P = (a + Σ w c v) / (a + b + Σ w c), the votes of some systems subtracted."""
+        a, b = self.prior
+        yes, answered = self.counts
+        if len(without):
+            chosen = list(without)
+            own = self.weights[chosen]
+            yes = yes - self.yes[:, chosen] @ own
+            answered = answered - (self.voting[:, chosen] @ own)[self.place] + self.silent[:, chosen] @ own
+        whole = a + b + np.maximum(answered, 0.0)
+        if (whole <= 0).any():
+            row = int(np.flatnonzero(whole <= 0)[0])
+            raise TableError(
+                f"nobody answered for item {self.rows['item'][row]!r} of query {self.rows['query'][row]!r}, and the "
+                "prior is (0, 0); give a prior, such as (1, 1)"
+            )
+        return np.clip((a + np.maximum(yes, 0.0)) / whole, 0.0, 1.0)
+
+    def resampled(self, count: int, rng: np.random.Generator) -> Floats:
+        """P under `count` resamples of the voters: [row, resample]."""
+        a, b = self.prior
+        size = len(self.systems)
+        drawn = rng.multinomial(size, np.full(size, 1 / size), size=count).T * self.weights[:, None]
+        yes = self.yes @ drawn
+        answered = (self.voting @ drawn)[self.place] - self.silent @ drawn
+        whole = a + b + answered
+        return np.where(whole > 0, (a + yes) / np.where(whole > 0, whole, 1.0), self.p()[:, None]).astype(np.float32)
+
+    @cached_property
+    def unique(self) -> Floats:
+        """Per system, the share of its yes-votes that no other system shares: nothing here can confirm them."""
+        held = (self.yes > 0).astype(np.int64)
+        alone = np.asarray(held.sum(1)).ravel() == 1
+        mine = np.asarray(held.sum(0)).ravel()
+        return np.where(mine > 0, np.asarray(held[alone].sum(0)).ravel() / np.maximum(mine, 1), np.nan)
+
+    def families(self, named: Mapping[str, str] | None = None) -> list[list[int]]:
+        """For each system the numbers of those of its family, itself among them: by name, else by clustering."""
+        if named is None:
+            owner = clusters(overlap(self.yes))
+        else:
+            for name in named:
+                if name not in self.systems:
+                    raise TextError(f"no system is called {name!r}{did_you_mean(name, self.systems)}")
+            labels = [named.get(system, f"\0{system}") for system in self.systems]
+            owner = np.unique(labels, return_inverse=True)[1]
+        return [np.flatnonzero(owner == mine).tolist() for mine in owner]
+
+
+def overlap(yes: Any) -> Floats:
+    """Jaccard's index of every pair of systems' yes-votes; a system without votes overlaps with itself alone."""
+    held = (yes > 0).astype(np.float64)
+    both = np.asarray((held.T @ held).todense())
+    size = np.diag(both)
+    union = size[:, None] + size - both
+    shared = np.divide(both, union, out=np.zeros_like(both), where=union > 0)
+    np.fill_diagonal(shared, 1.0)
+    return shared
+
+
+def clusters(alike: Floats, threshold: float = ALIKE) -> Ints:
+    """Complete-link clusters of systems all of which overlap by more than the threshold; a number per system."""
+    if len(alike) < 2:
+        return np.zeros(len(alike), dtype=np.int64)
+    tree = hierarchy.linkage(squareform(1 - alike, checks=False), "complete")
+    return np.asarray(hierarchy.fcluster(tree, 1 - threshold - 1e-12, "distance"), dtype=np.int64)
+
+
+def weigh(yes: Any, systems: Sequence[str], how: Weights | Mapping[str, float]) -> Floats:
+    """A weight per system.
+
+    equal             1
+    redundancy        1 / Σ_j Jaccard(k, j): k clones count as one
+    cluster           1 / size of the system's complete-link cluster (Jaccard > .8)
+    minimum-variance  ∝ K⁻¹1, K the Jaccard matrix, negative ones set to 0, scaled to redundancy's sum
+    or a number per name; those not named have 1.
+    """
+    if isinstance(how, Mapping):
+        for name, weight in how.items():
+            if name not in systems:
+                raise TextError(f"no system is called {name!r}{did_you_mean(name, systems)}")
+            if not (np.isfinite(weight) and weight >= 0):
+                raise TextError(f"the weight of {name!r} is {weight}; a weight is a number, 0 or greater")
+        given = np.array([float(how.get(system, 1.0)) for system in systems])
+        if not given.sum() > 0:
+            raise TextError("the weights of the systems sum to 0; some system must have a vote")
+        return given
+    if how == "equal":
+        return np.ones(len(systems))
+    if how not in get_args(Weights):
+        raise TextError(
+            f"weights are {', '.join(get_args(Weights))}, not {how!r}{did_you_mean(how, get_args(Weights))}"
+        )
+    alike = overlap(yes)
+    if how == "cluster":
+        return 1 / np.bincount(clusters(alike))[clusters(alike)]
+    redundancy: Floats = 1 / alike.sum(1)
+    if how == "redundancy":
+        return redundancy
+    raw = np.maximum(np.linalg.lstsq(alike, np.ones(len(alike)), rcond=None)[0], 0.0)
+    return np.asarray(raw * redundancy.sum() / raw.sum())
+
+
+def tally(
+    opinions: Opinions,
+    *,
+    prior: tuple[float, float] = (1.0, 1.0),
+    weights: Weights | Mapping[str, float] = WEIGHTS,
+) -> Tally:
+    """Count the systems' votes. The universe is every pair that any row names, be it with 'no' or 'unknown'."""
+    a, b = prior
+    if not (a >= 0 and b >= 0 and np.isfinite(a + b)):
+        raise TextError(f"the prior is two numbers, 0 or greater, not {prior}")
+    frame = opinions.frame
+    systems = opinions.sources
+    if len(systems) < 2:
+        raise JoinError(
+            f"a consensus needs two systems or more; there is {systems[0] if systems else 'none'}: "
+            "add the outputs of others"
+        )
+    rows = frame.select("query", "item").unique().sort("query", "item")
+    queries = rows["query"].unique().sort().to_list()
+    at = (
+        frame.select("query", "item")
+        .join(rows.with_row_index("row"), on=["query", "item"], how="left", maintain_order="left")["row"]
+        .to_numpy()
+    )
+    who = frame["source"].replace_strict(systems, list(range(len(systems))), return_dtype=pl.Int64).to_numpy()
+    where = frame["query"].replace_strict(queries, list(range(len(queries))), return_dtype=pl.Int64).to_numpy()
+    voting = np.zeros((len(queries), len(systems)), dtype=bool)
+    voting[where, who] = True
+    if not (voting.sum(1) > 1).any():
+        raise JoinError(
+            f"no query is answered by two of the {len(systems)} systems; check that the runs answer the same queries"
+        )
+    outside = frame.filter(~pl.col("confidence").is_between(0, 1))
+    if outside.height:
+        raise TableError(
+            f"confidence of {outside['source'][0]!r} in item {outside['item'][0]!r} is {outside['confidence'][0]:g}; "
+            "it lies between 0 and 1"
+        )
+    said = frame["grade"]
+    how_much = frame.select(pl.coalesce("confidence", (pl.col("grade") > 0).cast(pl.Float64))).to_series()
+    value = np.where(said.is_null().to_numpy(), 0.0, how_much.fill_null(0.0).to_numpy())
+    shape = (rows.height, len(systems))
+    yes = sparse.csr_matrix((value, (at, who)), shape=shape)
+    yes.eliminate_zeros()
+    unknown = said.is_null().to_numpy()
+    silent = sparse.csr_matrix((np.ones(int(unknown.sum())), (at[unknown], who[unknown])), shape=shape)
+    return Tally(rows, systems, yes, silent, voting, weigh(yes, systems, weights), (float(a), float(b)))
+
+
+def believe(
+    opinions: Opinions | Run,
+    *,
+    depth: int = DEPTH,
+    prior: tuple[float, float] = (1.0, 1.0),
+    weights: Weights | Mapping[str, float] = WEIGHTS,
+    people: int = PEOPLE,
+    rng: np.random.Generator | None = None,
+) -> Belief:
+    """The consensus of systems: P(item) = (a + Σ w c v) / (a + b + Σ w c).
+
+    v is a vote (1, 0, or a calibrated confidence), c whether the system answered, w its weight. A Run votes yes for
+    its first `depth` items. `people` resamples of the voters tell how far the belief hangs on who voted.
+    Misleads: correlated systems confirm each other's errors; only orders may be read from it, not levels.
+    Source: Lamiroy and Sun 2011, eq 10; METHODS B.1–B.5.
+    """
+    said = votes(opinions, depth) if isinstance(opinions, Run) else opinions
+    counted = tally(said, prior=prior, weights=weights)
+    return belief_of(
+        counted, people=people, rng=rng, depth=depth if isinstance(opinions, Run) else None, weights=weights
+    )
+
+
+def belief_of(
+    counted: Tally,
+    *,
+    people: int = 0,
+    rng: np.random.Generator | None = None,
+    depth: int | None = None,
+    weights: Weights | Mapping[str, float] = WEIGHTS,
+) -> Belief:
+    """The belief that the counted votes amount to."""
+    columns = [pl.lit("").alias("reading"), pl.lit(1.0).alias("weight"), "item", pl.lit(1.0).alias("grade")]
+    frame = counted.rows.select("query", *columns).with_columns(pl.Series("p", counted.p()))
+    if people:
+        several = counted.resampled(people, rng or np.random.default_rng(0))
+        frame = frame.with_columns(pl.Series("people", several, dtype=pl.Array(pl.Float32, people)))
+    notes = tuple(notes_of(counted, depth, weights))
+    return Belief(frame, model="consensus", notes=notes)  # sorted, distinct and between 0 and 1 as it was counted
+
+
+def notes_of(counted: Tally, depth: int | None, weights: Weights | Mapping[str, float]) -> list[str]:
+    """How the consensus came about, in words."""
+    a, b = counted.prior
+    effective = float(counted.weights.sum())
+    kind = "given" if isinstance(weights, Mapping) else weights
+    notes = [
+        f"votes: {len(counted.systems)} systems"
+        + (f", yes for rank ≤ {depth} (--depth); the universe is the union of these" if depth is not None else "")
+        + f"; prior ({a:g}, {b:g}); weights {kind}"
+        + (f", {effective:.3g} votes in all" if effective < len(counted.systems) else "")
+    ]
+    lonely = int((counted.voting.sum(1) == 1).sum())
+    if lonely:
+        notes.append(
+            f"! {lonely} of {len(counted.queries)} queries are answered by one system only: there it agrees with itself"
+        )
+    return notes

@@ -1,0 +1,224 @@
+"""Belief from what people or automatic judges said, taken as it was said: shares, one reading each, or a grade."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from endoxa.errors import JoinError, TableError, TextError
+from endoxa.tables import Belief, Floats, Opinions
+
+PEOPLE = 100  # resamples of the people
+
+
+def crisp(opinions: Opinions) -> Belief:
+    """Judgments taken at their word: one reading, every probability 0 or 1. An undecided answer is no judgment."""
+    rows = _decided(opinions)
+    _refuse_repeats(rows, "votes (shares) or subjects (one reading each)")
+    frame = rows.select("query", "item", "grade", pl.lit(1.0).alias("p"))
+    return Belief.of(frame, model="crisp", notes=["judgments are taken at their word"])
+
+
+def graded(opinions: Opinions) -> Belief:
+    """A grade in [0, 1] read as the probability of being relevant (Gimel'farb's W)."""
+    rows = _decided(opinions)
+    _refuse_repeats(rows, "votes, or subjects")
+    outside = rows.filter(~pl.col("grade").is_between(0, 1))
+    if outside.height:
+        raise TableError(
+            f"grade {outside['grade'][0]:g} of item {outside['item'][0]!r} is not a probability; "
+            "--model graded takes grades in [0, 1]; rescale them, five levels from -2 to 2 by (g + 2)/4"
+        )
+    frame = rows.select("query", "item", pl.lit(1.0).alias("grade"), pl.col("grade").alias("p"))
+    return Belief.of(frame, model="graded", notes=["a grade is read as the probability of being relevant"])
+
+
+def judge(opinions: Opinions) -> Belief:
+    """Soft grades of automatic judges.
+
+    Formula: a grade between two levels is shared between them (1.3 is grade 1 with .7 and 2 with .3); with a
+    `confidence` c the grade said has c and the other grades share 1 - c. Several judges: the mean of their beliefs.
+    Misleads: a judge is one more opinion, never the truth, and favours systems of its own family: calibrate it
+    against labels (F.6) and leave its family out.
+    """
+    rows = _decided(opinions)
+    if (rows["grade"] < 0).any():
+        raise TableError("a judge's grade is 0 or greater; leave out pairs that were not judged")
+    if (~rows["confidence"].drop_nulls().is_between(0, 1)).any():
+        raise TableError("a judge's confidence lies between 0 and 1")
+    grade, sure = rows["grade"].to_numpy(), rows["confidence"].to_numpy()
+    levels = np.unique(np.concatenate([np.floor(grade), np.ceil(grade), [0.0, 1.0]]))
+    low, high = np.searchsorted(levels, np.floor(grade)), np.searchsorted(levels, np.ceil(grade))
+    mass = np.zeros((len(grade), len(levels)))
+    np.add.at(mass, (np.arange(len(grade)), low), 1 - (grade - np.floor(grade)))
+    np.add.at(mass, (np.arange(len(grade)), high), grade - np.floor(grade))
+    said = ~np.isnan(sure)
+    share = np.where(said, sure, 1.0)[:, None]
+    mass = share * mass + (1 - share) * (1 - mass) / max(len(levels) - 1, 1)
+    return _shares(
+        rows, levels, mass, 0.0, model="judge", notes=[f"{len(opinions.sources)} automatic judges"], people=0, rng=None
+    )
+
+
+def votes(
+    opinions: Opinions, *, smoothing: float = 0.0, people: int = PEOPLE, rng: np.random.Generator | None = None
+) -> Belief:
+    """Shares of the votes: p(grade) = (votes for it + s) / (votes + s · grades). Undecided answers are dropped.
+
+    `smoothing` s is the number of pseudo-votes for each grade that occurs anywhere; 1/2 or 1 is wise below ten votes
+    an item. Shares take every person at the same worth; Dawid–Skene weighs them.
+    """
+    if not (smoothing >= 0 and np.isfinite(smoothing)):
+        raise TextError(f"smoothing is a number, 0 or greater, not {smoothing}")
+    rows = _decided(opinions)
+    dropped = len(opinions) - rows.height
+    levels, place = np.unique(rows["grade"].to_numpy(), return_inverse=True)
+    if len(levels) == 1 and levels[0] > 0:  # nobody said no: 'no' is still a grade
+        levels, place = np.array([0.0, levels[0]]), place + 1
+    mass = np.zeros((rows.height, len(levels)))
+    mass[np.arange(rows.height), place] = 1.0
+    notes = [
+        f"votes of {len(opinions.sources)} sources, smoothing {smoothing:g}"
+        + (f"; {dropped:,} undecided answers dropped" if dropped else "")
+    ]
+    return _shares(rows, levels, mass, smoothing, model="votes", notes=notes, people=people, rng=rng)
+
+
+def _shares(
+    rows: pl.DataFrame, levels: Floats, mass: Floats, smoothing: float, *, model: str, notes: list[str], people: int,
+    rng: np.random.Generator | None,
+) -> Belief:  # fmt: skip
+    """Mean over sources of their distributions, pair by pair."""
+    pairs = rows.select("query", "item").unique().sort("query", "item")
+    at = (
+        rows.select("query", "item")
+        .join(pairs.with_row_index("row"), on=["query", "item"], how="left", maintain_order="left")["row"]
+        .to_numpy()
+    )
+    shares, count = _counted(at, mass, np.ones(len(at)), pairs.height)
+    p = (shares + smoothing) / (count + smoothing * len(levels))[:, None]
+    kept = levels != 0
+    if not kept.any():  # all said grade 0
+        levels, p, kept = np.append(levels, 1.0), np.column_stack([p, np.zeros(len(p))]), np.append(kept, True)
+    frame = pl.DataFrame(
+        {
+            "query": np.repeat(pairs["query"].to_numpy(), kept.sum()),
+            "item": np.repeat(pairs["item"].to_numpy(), kept.sum()),
+            "grade": np.tile(levels[kept], pairs.height),
+            "p": np.clip(p[:, kept].ravel(), 0, 1),
+        },
+        schema_overrides={"query": pl.String, "item": pl.String},
+    )
+    sources = rows["source"].unique().sort().to_list()
+    if people and len(sources) > 1:
+        rng = rng or np.random.default_rng(0)
+        who = rows["source"].replace_strict(sources, list(range(len(sources))), return_dtype=pl.Int64).to_numpy()
+        drawn = rng.multinomial(len(sources), np.full(len(sources), 1 / len(sources)), size=people)
+        several = np.empty((frame.height, people), dtype=np.float32)
+        for number, weights in enumerate(drawn):
+            some, total = _counted(at, mass, weights[who].astype(float), pairs.height)
+            whole = total + smoothing * mass.shape[1]
+            own = np.where(
+                whole[:, None] > 0, (some + smoothing) / np.where(whole > 0, whole, 1.0)[:, None], p[:, : mass.shape[1]]
+            )
+            own = np.column_stack([own, np.zeros(len(own))]) if own.shape[1] < len(kept) else own
+            several[:, number] = np.clip(own[:, kept], 0, 1).ravel()
+        frame = frame.with_columns(pl.Series("people", several, dtype=pl.Array(pl.Float32, people)))
+    elif people:
+        notes = [*notes, "one source: how much the answer depends on whom one asks cannot be known"]
+    return Belief.of(frame, model=model, notes=notes)
+
+
+def _counted(at: np.ndarray, mass: Floats, weight: Floats, rows: int) -> tuple[Floats, Floats]:  # type: ignore[type-arg]
+    """Weighted mass of each level and weighted number of sources, by pair."""
+    sums = np.stack([np.bincount(at, weight * column, rows) for column in mass.T], axis=1)
+    return sums, np.bincount(at, weight, rows)
+
+
+def subjects(opinions: Opinions, *, people: int = PEOPLE, rng: np.random.Generator | None = None) -> Belief:
+    """One reading per person, equally weighted: each person's own context stays together.
+
+    In a person's reading what that person did not judge is not relevant: ask everyone the same, or use votes.
+    """
+    rows = _decided(opinions)
+    sources = rows["source"].unique().sort().to_list()
+    frame = rows.select(
+        "query", pl.col("source").alias("reading"), pl.lit(1.0).alias("weight"), "item", "grade", pl.lit(1.0).alias("p")
+    )
+    if people and len(sources) > 1:
+        frame = _resampled_weights(frame, sources, people, rng or np.random.default_rng(0))
+    pairs = rows.select(pl.struct("query", "item").n_unique()).item() * len(sources)
+    gaps = 1 - rows.height / max(pairs, 1)
+    notes = [
+        f"{len(sources)} people, one reading each"
+        + (
+            f"; {gaps:.0%} of the pairs were not judged by a person and count as not relevant for them"
+            if gaps > 0
+            else ""
+        )
+    ]
+    return Belief.of(frame, model="subjects", notes=notes)
+
+
+def _resampled_weights(frame: pl.DataFrame, sources: list[str], people: int, rng: np.random.Generator) -> pl.DataFrame:
+    """How often each reading's person was drawn, as a share of the query's."""
+    size = len(sources)
+    drawn = rng.multinomial(size, np.full(size, 1 / size), size=people).astype(np.float64)  # [resample, person]
+    who = frame["reading"].replace_strict(sources, list(range(size)), return_dtype=pl.Int64).to_numpy()
+    queries = frame["query"].unique().sort().to_list()
+    where = frame["query"].replace_strict(queries, list(range(len(queries))), return_dtype=pl.Int64).to_numpy()
+    asked = np.zeros((len(queries), size))
+    asked[where, who] = 1.0
+    total = asked @ drawn.T  # [query, resample]
+    share = np.where(total > 0, 1 / np.where(total > 0, total, 1.0), 0.0)
+    even = (1 / asked.sum(1))[:, None]
+    weight = np.where(total[where] > 0, drawn.T[who] * share[where], even[where])
+    same = np.ones((frame.height, people), dtype=np.float32) * frame["p"].to_numpy()[:, None].astype(np.float32)
+    return frame.with_columns(
+        pl.Series("people", same, dtype=pl.Array(pl.Float32, people)),
+        pl.Series("people_weight", weight.astype(np.float32), dtype=pl.Array(pl.Float32, people)),
+    )
+
+
+def pinned(belief: Belief, labels: Opinions) -> Belief:
+    """The belief with the judged pairs certain, in every reading; what it did not mention before is added."""
+    rows = _decided(labels)
+    _refuse_repeats(rows, "one label for each pair: merge them first")
+    sure = rows.select("query", "item", "grade", pl.lit(1.0).alias("p"))
+    readings = belief.frame.select(
+        "query", "reading", "weight", *(c for c in ("people_weight",) if c in belief.frame.columns)
+    ).unique(["query", "reading"], maintain_order=True)
+    known = sure.join(readings, on="query", how="inner")
+    strange = sure.join(readings, on="query", how="anti").with_columns(
+        pl.lit("").alias("reading"), pl.lit(1.0).alias("weight")
+    )
+    rest = belief.frame.join(sure, on=["query", "item"], how="anti")
+    for name in ("people", "people_weight"):
+        if name in belief.frame.columns:
+            known = known if name in known.columns else _with_ones(known, name, belief.frame.schema[name])
+            strange = _with_ones(strange, name, belief.frame.schema[name])
+    columns = belief.frame.columns
+    frame = pl.concat([rest.select(columns), known.select(columns), strange.select(columns)])
+    notes = (*belief.notes, f"{rows.height:,} judged pairs are certain (pinned)")
+    return Belief.of(frame, unmentioned=belief.unmentioned, model=f"{belief.model}, pinned", notes=notes)
+
+
+def _with_ones(frame: pl.DataFrame, name: str, dtype: Any) -> pl.DataFrame:
+    """A column of arrays of ones: whoever had been asked, what is judged is certain."""
+    return frame.with_columns(pl.Series(name, np.ones((frame.height, dtype.shape[0]), dtype=np.float32), dtype=dtype))
+
+
+def _decided(opinions: Opinions) -> pl.DataFrame:
+    rows = opinions.frame.filter(pl.col("grade").is_not_null())
+    if not rows.height:
+        raise JoinError("there is no decided opinion to believe")
+    return rows
+
+
+def _refuse_repeats(rows: pl.DataFrame, remedy: str) -> None:
+    pairs = rows.select("query", "item")
+    if (twice := pairs.filter(pairs.is_duplicated())).height:
+        query, item = twice.row(0)
+        raise TableError(f"item {item!r} of query {query!r} has several opinions; use the model {remedy}")

@@ -1,0 +1,179 @@
+"""Possible worlds: a reading for each query, then a grade for each item. The same for every system.
+
+The worlds of a query depend on the seed and on the query's name alone, so that they do not change with what else
+is evaluated. Within a query one uniform number decides an item's grade in a world: where a belief is varied (a vote
+taken out, other people asked), the worlds change only as far as the belief does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from zlib import crc32
+
+import numpy as np
+import polars as pl
+
+from endoxa.tables import Belief, Floats, Ints, Run
+
+TRUTH, PEOPLE = 0, 1  # numbers of the streams of chance
+
+
+@dataclass(frozen=True)
+class Readings:
+    """The belief about one query, as arrays.
+
+    items    the items that any reading mentions, in byte order
+    weights  [reading] shares, summing to 1
+    grades   [level] the grades that occur, falling; grade 0 is what is left over
+    mass     [reading, item, level] probability of that level or one before it
+    people, people_weights  the same under each resample of the people, in front: [resample, …]; None if nobody
+             can be resampled
+    """
+
+    query: str
+    items: pl.Series
+    weights: Floats
+    grades: Floats
+    mass: Floats
+    people: Floats | None = None
+    people_weights: Floats | None = None
+
+    def reaches(self, rel: float) -> Floats:
+        """P(grade ≥ rel) of each item in each reading: [reading, item]."""
+        if rel <= 0:  # the mass left over is grade 0
+            below = int((self.grades >= 0).sum())
+            negative = self.mass[..., -1] - (self.mass[..., below - 1] if below else 0.0)
+            return np.asarray(1 - negative)
+        reached = int((self.grades >= rel).sum())
+        return self.mass[..., reached - 1] if reached else np.zeros(self.mass.shape[:2])
+
+
+def readings_of(belief: Belief) -> Iterator[Readings]:
+    """Every query's belief in turn, in byte order of the queries."""
+    frame = belief.frame
+    if not frame.height:
+        return
+    names = frame.select("query", "item")
+    if not _distinct(frame):
+        names = names.unique().sort("query", "item")
+    names = names.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).over("query").alias("at"))
+    places = names
+    if names.height < frame.height:
+        places = frame.select("query", "item").join(names, on=["query", "item"], how="left", maintain_order="left")
+    at, p, weight, grade = places["at"].to_numpy(), *(frame[c].to_numpy() for c in ("p", "weight", "grade"))
+    people = frame["people"].to_numpy() if "people" in frame.columns else None
+    people_weight = frame["people_weight"].to_numpy() if "people_weight" in frame.columns else None
+    new_reading = frame.select(pl.struct("query", "reading").rle_id()).to_series().to_numpy()
+    starts = _starts(frame["query"])
+    item_starts = _starts(names["query"])
+    for number, (begin, end) in enumerate(pairwise(starts)):
+        rows = slice(begin, end)
+        reading = new_reading[rows] - new_reading[begin]
+        first = np.flatnonzero(np.diff(reading, prepend=-1))
+        grades, level = np.unique(-grade[rows], return_inverse=True)
+        shape = (int(reading[-1]) + 1, int(item_starts[number + 1] - item_starts[number]), len(grades))
+        cell = (reading, at[rows], level)
+        several, several_weights = None, None
+        if people is not None:
+            several = np.zeros((people.shape[1], *shape))
+            several[:, *cell] = people[rows].T
+            several = several.cumsum(-1)
+            several_weights = np.broadcast_to(weight[rows][first], (people.shape[1], shape[0]))
+        if people_weight is not None:
+            several_weights = people_weight[rows][first].T
+        mass = np.zeros(shape)
+        mass[cell] = p[rows]
+        yield Readings(
+            query=str(frame["query"][int(begin)]),
+            items=names["item"][int(item_starts[number]) : int(item_starts[number + 1])],
+            weights=weight[rows][first],
+            grades=-grades,
+            mass=np.minimum(mass.cumsum(-1), 1.0),
+            people=several,
+            people_weights=several_weights,
+        )
+
+
+def _distinct(frame: pl.DataFrame) -> bool:
+    """Whether no item of a query has two rows: one reading, one grade. Rows are sorted, so neighbours tell."""
+    if frame["reading"].n_unique() > 1:
+        return False
+    same = (frame["item"] == frame["item"].shift(1)) & (frame["query"] == frame["query"].shift(1))
+    return not same.any()
+
+
+def _starts(names: pl.Series) -> Ints:
+    """Where each run of equal names begins, and the end."""
+    changes = np.flatnonzero(names.ne_missing(names.shift(1)).to_numpy())
+    changes = changes if len(changes) and changes[0] == 0 else np.concatenate([[0], changes])
+    return np.append(changes, len(names)).astype(np.int64)
+
+
+def draw(readings: Readings, worlds: int, seed: int) -> Floats:
+    """The grade of every item in so many worlds: [world, item]."""
+    rng = _stream(seed, readings.query, TRUTH)
+    which = _choose(readings.weights[None], rng.random((1, worlds)))[0]
+    chance = rng.random((worlds, len(readings.items)), dtype=np.float32)
+    return graded(readings, readings.mass, which, chance)
+
+
+def draw_people(readings: Readings, seed: int) -> Floats:
+    """Two worlds under each resample of the people, side by side: [2 · resamples, item]."""
+    assert readings.people is not None
+    assert readings.people_weights is not None
+    rng = _stream(seed, readings.query, PEOPLE)
+    resamples = len(readings.people)
+    which = _choose(readings.people_weights, rng.random((resamples, 2)))
+    chance = rng.random((resamples, 2, len(readings.items)), dtype=np.float32)
+    mass = readings.people[np.arange(resamples)[:, None], which]  # [resample, 2, item, level]
+    return _levels(readings, mass, chance).reshape(2 * resamples, -1)
+
+
+def graded(readings: Readings, mass: Floats, which: Ints, chance: Floats) -> Floats:
+    """Grades from chance: of each world its reading and a uniform number per item."""
+    if len(mass) == 1:
+        return _levels(readings, mass, chance)
+    worth = np.empty(chance.shape)
+    for reading in range(len(mass)):
+        here = which == reading
+        worth[here] = _levels(readings, mass[reading][None], chance[here])
+    return worth
+
+
+def _levels(readings: Readings, mass: Floats, chance: Floats) -> Floats:
+    """The first level whose mass the number does not reach, else 0. `mass` has levels behind `chance`'s axes."""
+    worth = np.append(readings.grades, 0.0)
+    if len(readings.grades) == 1:
+        return np.where(chance < mass[..., 0], worth[0], 0.0)
+    level = np.zeros(np.broadcast_shapes(chance.shape, mass.shape[:-1]), dtype=np.int16)
+    for number in range(len(readings.grades)):
+        level += chance >= mass[..., number]
+    return worth[level]
+
+
+def _choose(weights: Floats, chance: Floats) -> Ints:
+    """The reading that each number falls on: [row, draw]."""
+    bounds = np.cumsum(weights, -1)
+    return np.asarray((chance[..., None] >= bounds[:, None, :-1]).sum(-1))
+
+
+def _stream(seed: int, query: str, which: int) -> np.random.Generator:
+    return np.random.default_rng((seed, crc32(query.encode()), which))
+
+
+def extended(belief: Belief, run: Run) -> Belief:
+    """Where what is not mentioned has a probability: the same with every retrieved item mentioned."""
+    if isinstance(belief.unmentioned, str):
+        return belief
+    readings = belief.frame.select("query", "reading", "weight").unique(maintain_order=True)
+    fresh = (
+        run.frame.select("query", "item")
+        .unique(maintain_order=True)
+        .join(belief.frame, on=["query", "item"], how="anti")
+        .join(readings, on="query", how="inner")
+        .with_columns(pl.lit(1.0).alias("grade"), pl.lit(float(belief.unmentioned)).alias("p"))
+    )
+    frame = pl.concat([belief.frame.select(fresh.columns), fresh])
+    return Belief.of(frame, unmentioned="irrelevant", model=belief.model, notes=belief.notes)

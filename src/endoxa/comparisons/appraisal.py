@@ -1,0 +1,215 @@
+"""All there is to say where the truth is in doubt: scores, P(best), the three doubts, and when not to trust them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from zlib import crc32
+
+import numpy as np
+import polars as pl
+
+from endoxa.beliefs import consensus
+from endoxa.beliefs.consensus import DEPTH, WEIGHTS, Tally, Weights
+from endoxa.comparisons import orders, shared
+from endoxa.measures.doubt import WORLDS, expectations, measure_belief
+from endoxa.measures.grammar import Measure, parse_all
+from endoxa.measures.levels import left_out
+from endoxa.policies import Policy
+from endoxa.tables import Belief, Comparison, Opinions, Run, Scores
+
+EVERYTHING = "⊤"  # Lamiroy and Sun's virtual system that returns the whole universe
+DEPTHS = (10, 30, 100, 1000)
+LONELY = 0.5  # share of unique items from which a warning is due
+
+CAN = (
+    "What this can tell: which systems return what the others return too, and so, roughly, how a field is ordered. "
+    "What it cannot: how good any of them is, or which of the best is best. Where judgments exist, such orders agree "
+    "with them for the whole field and much less among the best, because systems err together and a lone better one "
+    "finds what nobody confirms. A few judged pairs repair that: endoxa next."
+)
+
+
+@dataclass(frozen=True)
+class Appraisal:
+    """Scores under a belief, and what follows from them.
+
+    summary   system, measure, value, lo, hi, se, queries, undefined, p_best, alone, unique: `alone` is the level
+              without the system's own vote, `unique` the share of its votes that nobody shares (consensus only)
+    doubts    system, doubt, variance, share: of the mean of the first measure
+    depths    depth, tau, leader: how the order on the first measure changes with the depth of votes (consensus only)
+    """
+
+    scores: Scores
+    belief: Belief
+    summary: pl.DataFrame
+    doubts: pl.DataFrame
+    comparison: Comparison | None = None
+    depths: pl.DataFrame | None = None
+    warnings: tuple[str, ...] = ()
+    sentence: str = ""
+    baseline: str | None = None  # the virtual system among the scores
+    level: float = 0.95
+
+
+def appraise(
+    scores: Scores, belief: Belief, *, level: float = 0.95, seed: int = 0, baseline: str | None = None
+) -> Appraisal:
+    """What follows from scores under a belief: means with intervals, P(best), pairs, doubts."""
+    known = {name: parse_all(name)[0].definition for name in scores.measures}
+    limits = {name: (definition.low, definition.high) for name, definition in known.items()}
+    lower = [name for name, definition in known.items() if definition.lower]
+    summary = shared.summarise(scores, limits=limits, level=level, rng=np.random.default_rng(seed))
+    chances = []
+    aside = [baseline] if baseline is not None else []
+    for name in scores.measures:
+        made = shared.spread(scores, name, rng=np.random.default_rng(seed))
+        won = shared.best(made, lower=name in lower, leave_out=aside)
+        chances += [(system, name, share) for system, share in won.items()]
+    best = pl.DataFrame(chances, schema={"system": pl.String, "measure": pl.String, "p_best": pl.Float64}, orient="row")
+    summary = summary.join(best, on=["system", "measure"], how="left", maintain_order="left")
+    several = len(scores.systems) > 1
+    pairs = shared.compare(scores, lower=lower, level=level, rng=np.random.default_rng(seed)) if several else None
+    doubts = shared.doubts(scores, scores.measures[0], rng=np.random.default_rng(seed))
+    return Appraisal(
+        scores, belief, summary, doubts, pairs, warnings=tuple(_of_belief(scores)), baseline=baseline, level=level
+    )
+
+
+def _of_belief(scores: Scores) -> list[str]:
+    """Warnings that hold for any belief."""
+    holes = scores.frame.group_by("measure", maintain_order=True).agg(pl.col("undefined").mean())
+    warnings = [
+        f"{measure} is undefined with probability {mass:.2g} on average (nothing is relevant); its values are given "
+        "that it is defined"
+        for measure, mass in holes.iter_rows()
+        if mass > 0.01
+    ]
+    coverage = scores.coverage.filter((pl.col("items") > 0) & (pl.col("judged") < 0.1 * pl.col("items")))
+    if coverage.height:
+        warnings.append(
+            f"of the items of {_some(coverage['system'].to_list())} the belief mentions less than a tenth; "
+            "the others count as its rule for them says"
+        )
+    return warnings
+
+
+def by_consensus(
+    run: Run,
+    measures: str | Measure | Iterable[str | Measure],
+    policy: Policy | None = None,
+    *,
+    votes: Opinions | None = None,
+    depth: int = DEPTH,
+    prior: tuple[float, float] = (1.0, 1.0),
+    weights: Weights | Mapping[str, float] = WEIGHTS,
+    families: Mapping[str, str] | bool = False,
+    worlds: int = WORLDS,
+    people: int = consensus.PEOPLE,
+    level: float = 0.95,
+    depths: Sequence[int] = DEPTHS,
+    plugin: bool = False,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Appraisal:
+    """Runs alone: the consensus of their votes, every system scored within it, ⊤ as baseline.
+
+    One belief with all votes in it serves worlds, orders, P(A better) and P(best); `alone` is each system's level
+    without its own votes (or its family's). `votes` are given where systems said yes, no or unknown to named items
+    instead of ranking; then depths play no part.
+    """
+    policy = policy or Policy(ties=run.ties)
+    wanted = parse_all(measures)
+    said = votes if votes is not None else consensus.votes(run, depth)
+    counted = consensus.tally(said, prior=prior, weights=weights)
+    rng = np.random.default_rng(policy.seed)
+    belief = consensus.belief_of(
+        counted, people=people, rng=rng, depth=None if votes is not None else depth, weights=weights
+    )
+    whole = with_everything(run, counted, policy.seed)
+    scores = measure_belief(whole, belief, wanted, policy, worlds=worlds, level=level, plugin=plugin, progress=progress)
+    made = appraise(scores, belief, level=level, seed=policy.seed, baseline=EVERYTHING)
+    alone = left_out(run, counted, wanted, policy, families=families).rename({"value": "alone"})
+    unique = pl.DataFrame({"system": counted.systems, "unique": counted.unique})
+    summary = made.summary.join(alone, on=["system", "measure"], how="left", maintain_order="left")
+    summary = summary.join(unique, on="system", how="left", maintain_order="left")
+    table = None
+    if votes is None:
+        table = _by_depth(run, wanted[0], policy, depth, depths, prior=prior, weights=weights, progress=progress)
+    warnings = (*_of_consensus(summary, counted, table, wanted[0]), *made.warnings)
+    return replace(made, summary=summary, depths=table, warnings=warnings, sentence=CAN)
+
+
+def with_everything(run: Run, counted: Tally, seed: int) -> Run:
+    """The run and ⊤: all items of the universe, in an order drawn from the seed."""
+    parts = []
+    for (query,), rows in counted.rows.group_by("query", maintain_order=True):
+        rng = np.random.default_rng((seed, crc32(str(query).encode()), 2))
+        parts.append(rows.with_columns(pl.Series("rank", rng.permutation(rows.height) + 1, dtype=pl.UInt32)))
+    frame = pl.concat(parts).sort("query", "rank")
+    frame = frame.select(
+        pl.lit(EVERYTHING).alias("system"), "query", "item", "rank", pl.col("rank").alias("block"),
+        (-pl.col("rank").cast(pl.Float64)).alias("score"),
+    )  # fmt: skip
+    return Run(pl.concat([run.frame, frame.cast(dict(run.frame.schema))]), run.ties)  # type: ignore[arg-type]
+
+
+def _by_depth(
+    run: Run, first: Measure, policy: Policy, depth: int, depths: Sequence[int], *, prior: tuple[float, float],
+    weights: Weights | Mapping[str, float], progress: Callable[[str, int, int], None] | None,
+) -> pl.DataFrame | None:  # fmt: skip
+    """The order on the first measure where votes are taken at other depths."""
+    deepest = int(run.frame["rank"].max() or 0)  # type: ignore[arg-type]
+    asked = sorted({depth, *(d for d in depths if d <= deepest), *([] if deepest >= max(depths) else [deepest])})
+    if len(asked) < 2:
+        return None
+    means = {}
+    for number, d in enumerate(asked):
+        counted = consensus.tally(consensus.votes(run, d), prior=prior, weights=weights)
+        means[d] = expectations(run, consensus.belief_of(counted), first, policy)[0]
+        if progress is not None:
+            progress("depths", number + 1, len(asked))
+    sign = -1 if first.definition.lower else 1
+    rows = [
+        (d, orders.tau(sign * mean, sign * means[depth]), run.systems[int(np.nanargmax(sign * mean))])
+        for d, mean in means.items()
+    ]
+    return pl.DataFrame(rows, schema={"depth": pl.Int64, "tau": pl.Float64, "leader": pl.String}, orient="row")
+
+
+def _of_consensus(summary: pl.DataFrame, counted: Tally, depths: pl.DataFrame | None, first: Measure) -> list[str]:
+    """When not to trust a consensus."""
+    warnings = []
+    lonely = [
+        f"{system} ({share:.0%})"
+        for system, share in sorted(zip(counted.systems, counted.unique, strict=True), key=lambda pair: -pair[1])
+        if share >= LONELY
+    ]
+    if lonely:
+        warnings.append(
+            f"nobody else returned most of what {_some(lonely)} returned: the consensus can only count that against "
+            "it, be it wrong or the best; judge a sample of these items (endoxa next)"
+        )
+    groups = {tuple(group) for group in counted.families() if len(group) > 1}
+    if groups and (counted.weights == 1).all():
+        told = "; ".join(_some([counted.systems[place] for place in group]) for group in sorted(groups))
+        warnings.append(f"nearly the same lists: {told}. They outvote others; try --weights redundancy or cluster")
+    own = summary.filter(pl.col("measure") == str(first))
+    everything = own.filter(pl.col("system") == EVERYTHING)
+    if everything.height:
+        mark = everything["value"][0]
+        worse = (pl.col("value") >= mark) if first.definition.lower else (pl.col("value") <= mark)
+        below = own.filter((pl.col("system") != EVERYTHING) & worse)["system"].to_list()
+        if below:
+            warnings.append(f"{_some(below)} do no better on {first} than {EVERYTHING}, everything in random order")
+    if depths is not None and (unstable := depths.filter(pl.col("tau") < 0.8)).height:
+        told = ", ".join(f"{d} (tau {tau:.2f})" for d, tau in unstable.select("depth", "tau").iter_rows())
+        warnings.append(f"the order hangs on the depth of votes: it changes at depth {told}")
+    if len(counted.systems) < 4:
+        warnings.append(f"{len(counted.systems)} systems are few voters; four or five independent ones are the least")
+    return warnings
+
+
+def _some(names: Sequence[str], most: int = 4) -> str:
+    """A list of names in words, shortened."""
+    shown = list(names[:most]) + ([f"{len(names) - most} others"] if len(names) > most else [])
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
