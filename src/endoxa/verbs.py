@@ -13,15 +13,26 @@ import numpy as np
 import polars as pl
 
 from endoxa import __version__, pools
-from endoxa.comparisons import intervals, paired
+from endoxa.beliefs import calibration
+from endoxa.beliefs import consensus as consensus_votes
+from endoxa.beliefs.calibration import Calibration
+from endoxa.comparisons import intervals, paired, prediction, shared
+from endoxa.comparisons.appraisal import Appraisal, by_consensus
+from endoxa.comparisons.appraisal import appraise as appraise_scores
+from endoxa.comparisons.individual import Individual, individual
+from endoxa.comparisons.prediction import Estimates
 from endoxa.errors import EndoxaError, FileError, TableError, TextError, did_you_mean
+from endoxa.io.formats import sniff
 from endoxa.io.provenance import provenance
 from endoxa.io.read import read
 from endoxa.io.runs import map_blocks
 from endoxa.io.sources import Source
 from endoxa.io.write import replacing, write_frame
 from endoxa.io.write import write as write_table
+from endoxa.measures import levels
 from endoxa.measures.curves import curve_measures, curves
+from endoxa.measures.distributions import Distribution
+from endoxa.measures.doubt import WORLDS, distribute, measure_belief
 from endoxa.measures.evaluate import measure as measure_tables
 from endoxa.measures.evaluate import prepare, score_block
 from endoxa.measures.explain import definition_line
@@ -34,9 +45,10 @@ from endoxa.pools.lint import Finding
 from endoxa.reports import Report, page
 from endoxa.reports.text import summary_table
 from endoxa.reports.warnings import warnings_of
-from endoxa.tables import Comparison, Opinions, Run, Scores
+from endoxa.tables import Answers, Belief, Comparison, Labels, Opinions, Run, Scores, Taxonomy
 
 DEFAULT = ("AP", "nDCG@10", "P@10", "RR", "Bpref", "Judged@10")
+UNDER_DOUBT = ("AP", "nDCG@10", "P@10", "RR")  # the default where the truth is in doubt
 COMPARED = ("prefs_simp", "prefs_pair", "prefs_avgjg")  # the default where judges compared items
 
 POLICY = {*CHOICES, "cut", "shuffles"}
@@ -45,11 +57,40 @@ Progress = Callable[[str, int, int], None]
 Wanted = str | Measure | Iterable[str | Measure]
 
 
+def believe(source: Any, model: str | None = None, *, taxonomy: Any = None, seed: int = 0, **settings: Any) -> Belief:
+    """What is held to be relevant, and how surely, from runs, opinions or labels: see `endoxa.beliefs.models`.
+
+    `source` is a table, or a file or several files of one; `model` the way to believe, by name; without it the one
+    that suits the source: consensus for runs, votes for several people, crisp for one.
+
+    >>> belief = believe({"a": {"q": {"x": 2, "y": 1}}, "b": {"q": {"x": 2, "z": 1}}}, weights="equal")
+    >>> belief.frame.select("item", "p").rows()
+    [('x', 0.75), ('y', 0.5), ('z', 0.5)]
+    """
+    from endoxa.beliefs import models
+
+    table = source if isinstance(source, Run | Opinions | Labels) else read(source, **_as_assessors(source))
+    if isinstance(table, Belief):
+        return table
+    if taxonomy is not None:
+        settings["taxonomy"] = taxonomy if isinstance(taxonomy, Taxonomy) else read(taxonomy, kind="taxonomy")
+    if not isinstance(table, Run | Opinions | Labels):
+        raise TableError(f"a belief is made of runs, opinions or labels, and this is {type(table).__name__}")
+    return models.believe(table, model, seed=seed, **settings)
+
+
+def _as_assessors(source: Any) -> dict[str, Any]:
+    """Where a file of judgments is to be believed, its second column says who judged."""
+    return {"assessors": True} if isinstance(source, str | Path) else {}
+
+
 def measure(
     run: Any,
-    judgments: Any,
+    judgments: Any = None,
     measures: Wanted = DEFAULT,
     *,
+    worlds: int = WORLDS,
+    plugin: bool = False,
     level: float | None = None,
     lenient: bool = False,
     name_from: str = "tag",
@@ -57,10 +98,12 @@ def measure(
     report: Callable[[Any], None] | None = None,
     **policy: Any,
 ) -> Scores:
-    """Score runs against judgments: one value per system, query and measure.
+    """Score runs against judgments, or under a belief: one value per system, query and measure.
 
     `run` is a Run, a dict, a frame, a path or several paths; files are read and scored block by block, so
-    that memory stays bounded. `judgments` are given likewise, or are Preferences. `level` is the least grade that
+    that memory stays bounded. `judgments` are given likewise, or are Preferences, or a Belief: then values are
+    expectations, and `draws` holds `worlds` possible worlds; without judgments the systems' consensus is believed.
+    plugin=True takes expected grades for grades. `level` is the least grade that
     counts as relevant for measures that do not say it themselves. The policy is given by name: ties, missing,
     unjudged, undefined, compat, assessors, cut.
 
@@ -77,6 +120,10 @@ def measure(
     if isinstance(run, Run):
         policy.setdefault("ties", run.ties)
     chosen = Policy.like(policy.pop("compat", "none"), **policy)
+    judgments = _belief_of(run, judgments)
+    if isinstance(judgments, Belief):
+        wanted = parse_all(UNDER_DOUBT if measures is DEFAULT else measures, level=level)
+        return measure_belief(_run(run), judgments, wanted, chosen, worlds=worlds, plugin=plugin, progress=progress)
     if isinstance(judgments, Preferences):
         chosen, measures = applied(chosen), COMPARED if measures is DEFAULT else measures
     judged = judgments if isinstance(judgments, Preferences) else judgments_of(judgments, chosen, lenient=lenient)
@@ -90,6 +137,117 @@ def measure(
     return measure_files(
         paths, judged, wanted, chosen, lenient=lenient, name_from=name_from, progress=progress, report=report
     )
+
+
+def _belief_of(run: Any, judgments: Any) -> Any:
+    """The belief, where it is one or must be made; else what was given."""
+    if judgments is None:
+        return believe(_run(run), people=0)
+    if isinstance(judgments, str | Path) and str(judgments) != "-" and Path(judgments).is_file():
+        return read(judgments) if sniff(judgments) == "belief" else judgments
+    return judgments
+
+
+def appraise(
+    run: Any,
+    judgments: Any = None,
+    measures: Wanted = DEFAULT,
+    *,
+    worlds: int = WORLDS,
+    confidence: float = 0.95,
+    level: float | None = None,
+    plugin: bool = False,
+    progress: Progress | None = None,
+    policy: Policy | None = None,
+    **consensus: Any,
+) -> Appraisal:
+    """All there is to say where the truth is in doubt: means with intervals, P(best), P(A better), the three doubts.
+
+    Without judgments the systems' consensus is believed (settings: depth, prior, weights, families, people), every
+    system is scored within it, with ⊤ as baseline; otherwise `judgments` is a Belief, or the votes of systems alone.
+    """
+    wanted = parse_all(UNDER_DOUBT if measures is DEFAULT else measures, level=level)
+    chosen = policy or Policy()
+    how: dict[str, Any] = {"worlds": worlds, "plugin": plugin, "progress": progress}
+    if judgments is None:
+        return by_consensus(_run(run), wanted, chosen, level=confidence, **how, **consensus)
+    if isinstance(judgments, Opinions):
+        return by_consensus(sets_of(judgments), wanted, chosen, votes=judgments, level=confidence, **how, **consensus)
+    if not isinstance(judgments, Belief):
+        raise TableError(f"expected a belief, got {type(judgments).__name__}; make one with believe(...)")
+    scores = measure_belief(_run(run), judgments, wanted, chosen, level=confidence, **how)
+    return appraise_scores(scores, judgments, level=confidence, seed=chosen.seed)
+
+
+def compare_answers(
+    run: Any, answers: Any, *, N: int | None = None, level: float = 0.95, seed: int = 0, **how: Any
+) -> Individual:
+    """Every system against each subject's own ranked answer: weighted displacement, chance-corrected, with intervals.
+
+    A row per system: mean displacement per item (in ranks), quality g, chance-corrected score with its interval over
+    subjects and queries together, share of the subjects' items returned. Values become numbers per (subject, query)
+    first and are averaged after. See `endoxa.measures.displacement` for rules and settings.
+    """
+    table = answers if isinstance(answers, Answers) else read(answers, kind="answers")
+    return individual(_run(run), table, N=N, level=level, rng=np.random.default_rng(seed), **how)
+
+
+def estimate(run: Any, belief: Belief, labels: Any, measures: Wanted = ("P@10",), **how: Any) -> Estimates:
+    """Prediction-powered estimates: the belief everywhere, corrected by labels drawn with known propensities.
+
+    Valid however wrong the belief is; for sums and ratios of sums over items only (P@k, DCG@k, R@k, F@k, set forms).
+    """
+    return prediction.estimate(_run(run), belief, _labels(labels), [str(m) for m in parse_all(measures)], **how)
+
+
+def is_estimable(measure: str) -> bool:
+    """Whether a sample of labels gives a valid interval for it."""
+    return prediction.NAME.fullmatch(measure) is not None
+
+
+def choose(
+    run: Any, belief: Belief | None = None, count: int = 100, *, judged: Any = None, seed: int = 0, **how: Any
+) -> pl.DataFrame:
+    """The pairs whose judgment tells most about the order of the systems, each with its probability of being chosen."""
+    table = _run(run)
+    held = believe(table, people=0) if belief is None else belief
+    known = None if judged is None else _labels(judged)
+    return pools.choose(table, held, count, judged=known, rng=np.random.default_rng(seed), **how)
+
+
+def calibrate(belief: Belief, labels: Any, run: Any = None, **how: Any) -> Calibration:
+    """How far a belief agrees with labels: Brier, Spiegelhalter's z, slope, reliability, and each system's gap."""
+    return calibration.calibrate(belief, _labels(labels), None if run is None else _run(run), **how)
+
+
+def _labels(labels: Any) -> Opinions:
+    return labels if isinstance(labels, Opinions) else judgments_of(labels, Policy())
+
+
+def between(
+    run: Any, first: str, second: str, measures: Wanted = ("AP",), *, depth: int = 100, weights: Any = "cluster",
+    prior: tuple[float, float] = (1.0, 1.0), worlds: int = WORLDS, seed: int = 0,
+) -> Scores:  # fmt: skip
+    """Two systems scored under the consensus of all the others: neither votes on the truth that scores it."""
+    table = _run(run)
+    counted = consensus_votes.tally(consensus_votes.votes(table, depth), prior=prior, weights=weights)
+    return levels.between(table, counted, first, second, list(parse_all(measures)), Policy(seed=seed), worlds=worlds)
+
+
+def sets_of(votes: Opinions) -> Run:
+    """What each system said yes to, as lists without an order: scores are equal."""
+    rows = votes.frame.filter(pl.col("grade") > 0)
+    return Run.of(rows.select(pl.col("source").alias("system"), "query", "item", pl.lit(0.0).alias("score")))
+
+
+def distribution(
+    run: Any, belief: Belief, measure: str | Measure, system: str, query: str | None = None, *, worlds: int = 4000
+) -> Distribution:
+    """The distribution of a measure for one system: on one query, or of its mean over all queries.
+
+    Exact for P, R, F and their set forms, RR and Success on a query, and for the mean of P@k; else over `worlds`.
+    """
+    return distribute(_run(run), belief, parse_all(measure)[0], system, query, worlds=worlds)
 
 
 def judgments_of(judgments: Any, policy: Policy, *, lenient: bool = False) -> Opinions:
@@ -172,6 +330,9 @@ def _distinct(names: list[str], taken: list[str], path: str) -> dict[str, str]:
 def summarise(scores: Scores, *, seed: int = 0, **how: Any) -> pl.DataFrame:
     """Mean (sum, geometric mean) of every system and measure with its interval over queries."""
     known = {name: parse(name).definition for name in scores.measures}
+    if scores.draws is not None:
+        bounds = {name: (definition.low, definition.high) for name, definition in known.items()}
+        return shared.summarise(scores, limits=bounds, rng=np.random.default_rng(seed), **how)
     aggregate: dict[str, str] = {name: definition.aggregate for name, definition in known.items()}
     limits = {name: (definition.low, definition.high) for name, definition in known.items()}
     return intervals.summarise(scores, aggregate=aggregate, limits=limits, rng=np.random.default_rng(seed), **how)
@@ -218,6 +379,12 @@ def compare(scores: Scores, *, seed: int = 0, **how: Any) -> Comparison:
             f"there is no one value to compare under {scores.policy}; "
             "take --ties trec or average, and --unjudged nonrelevant or condensed"
         )
+    if scores.draws is not None:
+        lower = [name for name in scores.measures if parse(name).definition.lower]
+        known = {"baseline", "measures", "level", "resamples"}
+        return shared.compare(
+            scores, lower=lower, rng=np.random.default_rng(seed), **{k: v for k, v in how.items() if k in known}
+        )
     made = paired.compare(scores, rng=np.random.default_rng(seed), **how)
     return Comparison(made.frame.with_columns(*_within_reach(scores)), made.notes)
 
@@ -252,6 +419,9 @@ def report(
     policy = Policy.like(
         settings.get("compat", "none"), **{k: v for k, v in settings.items() if k in POLICY and k != "compat"}
     )
+    files = [*((path, "judgments") for path in _paths(judgments) or []), *((path, "run") for path in _paths(run) or [])]
+    if judgments is None or isinstance(judgments, Belief | Appraisal):
+        return _doubtful(run, judgments, measures, policy, files, title=title, seed=seed, command=command, level=level)
     opinions = judgments_of(judgments, policy, lenient=bool(settings.get("lenient", False)))
     wanted = parse_all(measures, level=level)
     drawn = [m.with_level(level) if level is not None else m for m in curve_measures()]
@@ -263,7 +433,6 @@ def report(
     several = len(scores.systems) > 1
     how: dict[str, Any] = {"baseline": baseline, "test": test, "correction": correction}
     comparison = compare(scores, seed=seed, **how) if several else None
-    files = [*((path, "judgments") for path in _paths(judgments) or []), *((path, "run") for path in _paths(run) or [])]
     return Report(
         title=title or _title(scores),
         scores=scores,
@@ -281,6 +450,33 @@ def report(
         notes=(*(comparison.notes if comparison is not None else ()), _collection_note(opinions, N)),
         files=tuple(provenance(path, kind) for path, kind in files if path != "-"),
         lower=tuple(name for name in scores.measures if parse(name).definition.lower),
+    )
+
+
+def _doubtful(
+    run: Any, judgments: Any, measures: Wanted, policy: Policy, files: list[tuple[str, str]], *, title: str, seed: int,
+    command: str, level: float | None,
+) -> Report:  # fmt: skip
+    """The page where the truth is in doubt: no curves and no p-values, but what may be, and how likely."""
+    policy = replace(policy, seed=seed)
+    made = (
+        judgments
+        if isinstance(judgments, Appraisal)
+        else appraise(run, judgments, measures, policy=policy, level=level)
+    )
+    names = made.scores.measures
+    return Report(
+        title=title or _title(made.scores),
+        scores=made.scores,
+        summary=made.summary,
+        warnings=made.warnings,
+        definitions={name: definition_line(name) for name in names},
+        provenance={"Endoxa": __version__, "Command": command, "Seed": str(seed)},
+        notes=tuple(made.belief.lines()),
+        files=tuple(provenance(path, kind) for path, kind in files if path != "-"),
+        lower=tuple(name for name in names if parse(name).definition.lower),
+        level=made.level,
+        appraisal=made,
     )
 
 

@@ -169,7 +169,10 @@ def test_a_confidence_is_a_soft_vote_and_silence_is_not_no() -> None:
         ("b", "q", "y", 0.0, None),
     ]
     frame = pl.DataFrame(rows, schema=["source", "query", "item", "grade", "confidence"], orient="row")
-    assert belief(consensus.tally(Opinions.of(frame), weights="equal")) == {"x": pytest.approx(2.75 / 4), "y": pytest.approx(1 / 3)}
+    assert belief(consensus.tally(Opinions.of(frame), weights="equal")) == {
+        "x": pytest.approx(2.75 / 4),
+        "y": pytest.approx(1 / 3),
+    }
 
 
 def test_a_system_that_lacks_a_query_does_not_vote_there() -> None:

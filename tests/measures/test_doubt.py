@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from endoxa.beliefs.votes import crisp
 from endoxa.beliefs.worlds import draw, draw_people, readings_of
 from endoxa.errors import JoinError, TextError
-from endoxa.measures.doubt import expectations, measure_belief, opinions_of
+from endoxa.measures.doubt import distribute, expectations, measure_belief, opinions_of
 from endoxa.measures.evaluate import measure
 from endoxa.measures.grammar import parse
 from endoxa.measures.registry import REGISTRY
@@ -320,3 +320,26 @@ def test_truth_drawn_from_the_belief_lies_in_the_interval_of_a_query(name: str, 
     covered = inside[~np.isnan(truth)].mean()
     print(f"{name}: {covered:.3f} of the truths lie in the 90 % interval of their query")
     assert least <= covered <= most
+
+
+def test_distributions_on_request() -> None:
+    """METHODS A.3, A.4 through the front door, and the mean of precision over queries by convolution."""
+    run, belief = run_of({"s": "abcd"}), belief_of(P | {"h": 0.0})
+    one = distribute(run, belief, parse("SetP"), "s", "q", worlds=10)
+    assert one.mass == pytest.approx([0.0064, 0.0944, 0.3784, 0.4344, 0.0864])
+    recall = distribute(run, belief, parse("SetR"), "s", "q", worlds=10)
+    assert (recall.undefined, recall.mean) == pytest.approx((0.002016, 0.757610), abs=5e-7)
+    frame = pl.DataFrame({"query": ["q", "r"], "item": ["a", "a"], "p": [0.5, 0.2]})
+    lists = pl.DataFrame({"system": "s", "query": ["q", "r"], "item": "a", "score": 1.0})
+    mean = distribute(Run.of(lists), Belief.of(frame), parse("P@1"), "s", None, worlds=10)
+    assert dict(zip(mean.values, mean.mass, strict=True)) == {
+        0.0: pytest.approx(0.4),
+        0.5: pytest.approx(0.5),
+        1.0: pytest.approx(0.1),
+    }
+    drawn = distribute(Run.of(lists), Belief.of(frame), parse("nDCG"), "s", None, worlds=4000)
+    assert (drawn.mean, drawn.undefined) == pytest.approx((1.0, 0.4), abs=0.03)
+    with pytest.raises(TextError, match="no query 'x'"):
+        distribute(run, belief, parse("P@1"), "s", "x", worlds=10)
+    with pytest.raises(TextError, match="no system is called 't'"):
+        distribute(run, belief, parse("P@1"), "t", "q", worlds=10)

@@ -142,7 +142,7 @@ def overlap(yes: Any) -> Floats:
     both = np.asarray((held.T @ held).todense())
     size = np.diag(both)
     union = size[:, None] + size - both
-    shared = np.divide(both, union, out=np.zeros_like(both), where=union > 0)
+    shared: Floats = np.divide(both, union, out=np.zeros(both.shape), where=union > 0)
     np.fill_diagonal(shared, 1.0)
     return shared
 
@@ -271,8 +271,9 @@ def belief_of(
     weights: Weights | Mapping[str, float] = WEIGHTS,
 ) -> Belief:
     """The belief that the counted votes amount to."""
-    columns = [pl.lit("").alias("reading"), pl.lit(1.0).alias("weight"), "item", pl.lit(1.0).alias("grade")]
-    frame = counted.rows.select("query", *columns).with_columns(pl.Series("p", counted.p()))
+    frame = counted.rows.select(
+        "query", pl.lit("").alias("reading"), pl.lit(1.0).alias("weight"), "item", pl.lit(1.0).alias("grade")
+    ).with_columns(pl.Series("p", counted.p()))
     if people:
         several = counted.resampled(people, rng or np.random.default_rng(0))
         frame = frame.with_columns(pl.Series("people", several, dtype=pl.Array(pl.Float32, people)))

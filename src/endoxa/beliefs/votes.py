@@ -131,10 +131,10 @@ def _shares(
     return Belief.of(frame, model=model, notes=notes)
 
 
-def _counted(at: np.ndarray, mass: Floats, weight: Floats, rows: int) -> tuple[Floats, Floats]:  # type: ignore[type-arg]
+def _counted(at: Any, mass: Floats, weight: Floats, rows: int) -> tuple[Floats, Floats]:
     """Weighted mass of each level and weighted number of sources, by pair."""
     sums = np.stack([np.bincount(at, weight * column, rows) for column in mass.T], axis=1)
-    return sums, np.bincount(at, weight, rows)
+    return sums.astype(np.float64), np.bincount(at, weight, rows).astype(np.float64)
 
 
 def subjects(opinions: Opinions, *, people: int = PEOPLE, rng: np.random.Generator | None = None) -> Belief:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -17,7 +18,7 @@ import polars as pl
 
 from endoxa.tables import Belief, Floats, Ints, Run
 
-TRUTH, PEOPLE = 0, 1  # numbers of the streams of chance
+READING, ITEMS = 0, 1  # numbers of the streams of chance
 
 
 @dataclass(frozen=True)
@@ -113,25 +114,27 @@ def _starts(names: pl.Series) -> Ints:
 
 def draw(readings: Readings, worlds: int, seed: int) -> Floats:
     """The grade of every item in so many worlds: [world, item]."""
-    rng = _stream(seed, readings.query, TRUTH)
-    which = _choose(readings.weights[None], rng.random((1, worlds)))[0]
-    chance = rng.random((worlds, len(readings.items)), dtype=np.float32)
+    which, chance = _chance(readings, worlds, seed)
+    which = _choose(readings.weights[None], which[None])[0]
     return graded(readings, readings.mass, which, chance)
 
 
 def draw_people(readings: Readings, seed: int) -> Floats:
-    """Two worlds under each resample of the people, side by side: [2 · resamples, item]."""
+    """Two worlds under each resample of the people, side by side: [2 · resamples, item].
+
+    Their chance is that of the first worlds of `draw`: they differ from those only as far as the belief does.
+    """
     assert readings.people is not None
     assert readings.people_weights is not None
-    rng = _stream(seed, readings.query, PEOPLE)
     resamples = len(readings.people)
-    which = _choose(readings.people_weights, rng.random((resamples, 2)))
-    chance = rng.random((resamples, 2, len(readings.items)), dtype=np.float32)
+    which, chance = _chance(readings, 2 * resamples, seed)
+    which = _choose(readings.people_weights, which.reshape(resamples, 2))
+    chance = chance.reshape(resamples, 2, -1)
     mass = readings.people[np.arange(resamples)[:, None], which]  # [resample, 2, item, level]
     return _levels(readings, mass, chance).reshape(2 * resamples, -1)
 
 
-def graded(readings: Readings, mass: Floats, which: Ints, chance: Floats) -> Floats:
+def graded(readings: Readings, mass: Floats, which: Ints, chance: Any) -> Floats:
     """Grades from chance: of each world its reading and a uniform number per item."""
     if len(mass) == 1:
         return _levels(readings, mass, chance)
@@ -142,7 +145,7 @@ def graded(readings: Readings, mass: Floats, which: Ints, chance: Floats) -> Flo
     return worth
 
 
-def _levels(readings: Readings, mass: Floats, chance: Floats) -> Floats:
+def _levels(readings: Readings, mass: Floats, chance: Any) -> Floats:
     """The first level whose mass the number does not reach, else 0. `mass` has levels behind `chance`'s axes."""
     worth = np.append(readings.grades, 0.0)
     if len(readings.grades) == 1:
@@ -157,6 +160,12 @@ def _choose(weights: Floats, chance: Floats) -> Ints:
     """The reading that each number falls on: [row, draw]."""
     bounds = np.cumsum(weights, -1)
     return np.asarray((chance[..., None] >= bounds[:, None, :-1]).sum(-1))
+
+
+def _chance(readings: Readings, worlds: int, seed: int) -> tuple[Any, Any]:
+    """Of each world a number that decides its reading, and one for every item. More worlds begin with the same ones."""
+    which = _stream(seed, readings.query, READING).random(worlds)
+    return which, _stream(seed, readings.query, ITEMS).random((worlds, len(readings.items)), dtype=np.float32)
 
 
 def _stream(seed: int, query: str, which: int) -> np.random.Generator:

@@ -9,6 +9,7 @@ import typer
 
 from endoxa.cli import options as o
 from endoxa.cli import show
+from endoxa.cli.doubt import Doubt
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,6 +33,15 @@ def compare(
     ] = "randomisation",
     interval: Annotated[str, typer.Option(metavar="bootstrap-t|percentile", help="Kind of interval.")] = "bootstrap-t",
     correction: Annotated[str, typer.Option(metavar="holm|bh|none", help="For many comparisons.")] = "holm",
+    between: Annotated[
+        tuple[str, str] | None,
+        typer.Option("--between", metavar="A B", help="Without judgments: these two only, the votes of both left out."),
+    ] = None,
+    model: o.Model = None,
+    depth: o.Depth = 100,
+    weights: o.Weights = "cluster",
+    prior: o.Prior = "1,1",
+    worlds: o.Worlds = 400,
     power: Annotated[
         bool, typer.Option("--power", help="Also swap rates, discriminative power, queries needed.")
     ] = False,
@@ -56,7 +66,13 @@ def compare(
 ) -> None:
     """Compare systems pair by pair: difference, interval, test, correction, effect size.
 
+    Without judgments, or under a belief: the probability that one is better, in the same possible worlds.
+
     [bold]Examples[/bold]
+
+      endoxa compare runs/*.gz AP
+
+      endoxa compare runs/*.gz AP --between bm25 dense
 
       endoxa compare qrels.txt bm25.run dense.run hybrid.run nDCG@10
 
@@ -82,6 +98,19 @@ def compare(
         if value not in known:
             raise typer.BadParameter(f"{name} is one of {', '.join(known)}, not {value!r}")
     inputs = o.sort_words(words, measures, qrels, runs)
+    doubt = Doubt(
+        depth=depth, weights=o.weights_of(weights), prior=o.prior_of(prior), model=model, worlds=worlds,
+        confidence=confidence, level=level, lenient=lenient,
+    )  # fmt: skip
+    if doubt.concerns(inputs):
+        settings = o.policy_of(
+            compat=compat, ties=ties, missing=missing, unjudged=unjudged, undefined=undefined, assessors=assessors,
+            cut=cut, complete=complete, judged_only=judged_only, seed=seed,
+        )  # fmt: skip
+        _under_doubt(doubt, inputs, settings, between=between, baseline=baseline, form=form, to=to)
+        return
+    if between is not None:
+        raise typer.BadParameter("--between leaves votes out, and with judgments nobody votes; leave it away")
     judged, paths = o.need_both(inputs)
     settings = o.policy_of(
         compat=compat, ties=ties, missing=missing, unjudged=unjudged, undefined=undefined, assessors=assessors,
@@ -122,6 +151,72 @@ def compare(
             console.print("\n[bold]How well do these queries tell systems apart?[/bold]")
             console.print(show.frame_table(found))
     print("\n" + "\n".join([*compared.notes, *scores.policy.lines()]))
+
+
+def _under_doubt(
+    doubt: Doubt, inputs: o.Inputs, settings: dict[str, Any], *, between: tuple[str, str] | None, baseline: str | None,
+    form: str, to: str | None,
+) -> None:  # fmt: skip
+    """Pairs in the same possible worlds: P(better) with all doubts in, and each doubt's part."""
+
+    from endoxa import verbs
+    from endoxa.reports.text import render
+
+    wanted = inputs.measures or ["AP", "nDCG@10"]
+    run = doubt.run(inputs, settings)
+    with show.busy("drawing worlds"):
+        if between is not None:
+            if inputs.qrels is not None:
+                raise typer.BadParameter("--between leaves votes out; it is for runs without judgments")
+            scores = verbs.between(
+                run, *between, wanted, depth=doubt.depth, weights=doubt.weights, prior=doubt.prior,
+                worlds=doubt.worlds, seed=settings["seed"],
+            )  # fmt: skip
+        else:
+            held = (
+                doubt.belief(inputs, settings)
+                if inputs.qrels is not None
+                else verbs.believe(
+                    run, depth=doubt.depth, weights=doubt.weights, prior=doubt.prior, seed=settings["seed"]
+                )
+            )
+            scores = verbs.measure(run, held, wanted, worlds=doubt.worlds, level=doubt.level, **settings)
+        compared = verbs.compare(scores, baseline=baseline, level=doubt.confidence, seed=settings["seed"])
+    if form == "parquet":
+        assert to is not None
+        verbs.write(compared, to, form="parquet")
+        show.note(f"wrote {to}")
+        return
+    remarks = [*compared.notes, *(scores.draws.lines if scores.draws is not None else ()), *scores.policy.lines()]
+    if form != "table":
+        kept = compared.frame.drop("p_value", "p_adjusted", "effect", "test")
+        show.emit(render(kept, form), to)  # type: ignore[arg-type]
+        for line in remarks:
+            show.note(line)
+        return
+    console = show.console()
+    for (name,), rows in compared.frame.group_by("measure", maintain_order=True):
+        console.print(
+            f"[bold]{show.plain(str(name))}[/bold], {rows['queries'][0]} queries; sd of the difference by doubt"
+        )
+        console.print(show.frame_table(_by_doubt(rows)))
+    print("\n" + "\n".join(remarks))
+
+
+def _by_doubt(rows: pl.DataFrame) -> pl.DataFrame:
+    """A row per pair: with all doubts in, and how much each adds."""
+    import polars as pl
+
+    whole = rows.filter(pl.col("doubt") == "all")
+    parts = [rows.filter(pl.col("doubt") == doubt)["sd"].alias(doubt) for doubt in ("truth", "people", "queries")]
+    ends = [show.interval(lo, hi) for lo, hi in whole.select("lo", "hi").iter_rows()]
+    return whole.select(
+        "system",
+        "baseline",
+        pl.col("difference").alias("diff"),
+        pl.Series("interval", ends, dtype=pl.String),
+        pl.col("p_better").round(3).alias("P(better)"),
+    ).with_columns(parts)
 
 
 def _shown(rows: pl.DataFrame) -> pl.DataFrame:

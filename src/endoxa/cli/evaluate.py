@@ -1,4 +1,4 @@
-"""endoxa eval: score runs against judgments."""
+"""endoxa eval: score runs against judgments, under a belief, or within their own consensus."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import typer
 
 from endoxa.cli import options as o
 from endoxa.cli import show
+from endoxa.cli.doubt import Doubt
 from endoxa.errors import TextError
 
 FORMATS = ("table", "trec", "tsv", "jsonl", "parquet", "latex", "markdown")
@@ -44,6 +45,28 @@ def evaluate(
     zscores: Annotated[
         str | None, typer.Option("-Z", metavar="FILE", help="Print z-scores against means and deviations in FILE.")
     ] = None,
+    depth: o.Depth = 100,
+    weights: o.Weights = "cluster",
+    prior: o.Prior = "1,1",
+    groups: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--group", metavar="SYSTEM=TEAM|auto", help="Systems whose votes are left out together; auto finds clones."
+        ),
+    ] = None,
+    model: o.Model = None,
+    labels: Annotated[
+        str | None, typer.Option("--labels", metavar="FILE", help="A few judged pairs: they settle what they can.")
+    ] = None,
+    tokens: Annotated[
+        str | None,
+        typer.Option("--tokens", metavar="bag|align", help="The files are texts that pipelines extracted, not runs."),
+    ] = None,
+    plugin: Annotated[
+        bool, typer.Option("--plugin", help="Score expected grades as if they were grades (biased; for comparison).")
+    ] = False,
+    worlds: o.Worlds = 400,
+    collection: Annotated[int | None, typer.Option("-N", help="Size of the collection, for answers.")] = None,
     lenient: o.Lenient = False,
     name_from: o.NameFrom = "tag",
     confidence: o.Confidence = 0.95,
@@ -51,9 +74,15 @@ def evaluate(
     qrels: o.Qrels = None,
     runs: o.Runs = None,
 ) -> None:
-    """Score runs against judgments, with an interval on every mean.
+    """Score runs against judgments, with an interval on every mean; without judgments, within their consensus.
 
     [bold]Examples[/bold]
+
+      endoxa eval runs/*.gz
+
+      endoxa eval runs/*.gz --labels judged.csv P@10
+
+      endoxa eval votes.txt bm25.run dense.run --model dawid-skene AP
 
       endoxa eval qrels.txt bm25.run dense.run nDCG@10 AP
 
@@ -68,7 +97,21 @@ def evaluate(
         raise typer.BadParameter(f"-o is one of {', '.join(FORMATS)}, not {form!r}")
     show.need_form(form, to)
     o.share("--confidence", confidence)
-    inputs = o.sort_words(words, measures, qrels, runs)
+    doubt = Doubt(
+        depth=depth, weights=o.weights_of(weights), prior=o.prior_of(prior), groups=groups, model=model,
+        labels=labels, tokens=tokens, plugin=plugin, worlds=worlds, confidence=confidence, level=level,
+        collection=collection, lenient=lenient,
+    )  # fmt: skip
+    inputs = o.Inputs(None, [], list(measures or [])) if tokens else o.sort_words(words, measures, qrels, runs)
+    if doubt.concerns(inputs):
+        settings = o.policy_of(
+            compat=compat, ties=ties, missing=missing, unjudged=unjudged, undefined=undefined, assessors=assessors,
+            cut=cut, complete=complete, judged_only=judged_only, seed=seed,
+        )  # fmt: skip
+        if form == "trec" or zscores is not None:
+            raise typer.BadParameter("trec_eval's lines are for judgments; without them use -o tsv or jsonl")
+        doubt.evaluate(inputs, words, settings, form=form, to=to, per_query=per_query, summary=not no_summary)
+        return
     judged, paths = o.need_both(inputs)
     if judgments_format not in JUDGMENTS:
         raise typer.BadParameter(f"-R is one of {', '.join(JUDGMENTS)}, not {judgments_format!r}")

@@ -57,6 +57,23 @@ Lenient = Annotated[bool, typer.Option("--lenient", help="Report bad lines and g
 NameFrom = Annotated[str, typer.Option("--name-from", metavar="tag|file", help="Where a system's name comes from.")]
 Seed = Annotated[int, typer.Option("--seed", help="Of everything random: resamples, shuffles.")]
 Confidence = Annotated[float, typer.Option("--confidence", help="Of the intervals.")]
+Depth = Annotated[
+    int, typer.Option("--depth", help="Without judgments: a run votes yes for its first so many items.", min=1)
+]
+Weights = Annotated[
+    str,
+    typer.Option(
+        "--weights", metavar="equal|cluster|redundancy|minimum-variance|NAME=W,…", help="Of the systems' votes."
+    ),
+]
+Prior = Annotated[str, typer.Option("--prior", metavar="A,B", help="Pseudo-votes for yes and no: the virtual systems.")]
+Worlds = Annotated[int, typer.Option("--worlds", help="Possible worlds that are drawn.", min=2)]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model", help="How opinions become a belief: votes, dawid-skene, subjects, graded, judge, taxonomy, levels …"
+    ),
+]
 To = Annotated[str | None, typer.Option("--to", metavar="FILE", help="Write there instead of to the terminal.")]
 
 
@@ -67,6 +84,8 @@ class Inputs:
     qrels: str | None
     runs: list[str]
     measures: list[str]
+    kind: str = ""  # what the file of judgments holds: qrels, opinions, belief, answers, labels …
+    taxonomy: str | None = None
 
 
 def sort_words(
@@ -77,15 +96,19 @@ def sort_words(
     from endoxa.measures.grammar import parse_all
 
     found_qrels, found_runs, found_measures = qrels, list(runs or []), list(measures or [])
+    found_kind = _kind_of(qrels)
+    found_taxonomy: str | None = None
     for word in words or []:
         if word == "-" or Path(word).exists():
             kind = sniff(word) if word != "-" else "run"
             if kind == "run":
                 found_runs.append(word)
-            elif kind in {"qrels", "sampled", "opinions", "preferences"}:
+            elif kind in {"qrels", "sampled", "opinions", "preferences", "belief", "answers", "labels"}:
                 if found_qrels is not None:
                     raise TextError(f"two files of judgments: {found_qrels} and {word}; give one")
-                found_qrels = word
+                found_qrels, found_kind = word, kind
+            elif kind == "taxonomy":
+                found_taxonomy = word
             else:
                 raise TextError(f"{word} holds {kind}; expected judgments or runs, or say --qrels, --run")
             continue
@@ -99,7 +122,43 @@ def sort_words(
     if found_qrels is None and "-" in found_runs and len(found_runs) > 1:  # runs are there: what is piped are judgments
         found_runs.remove("-")
         found_qrels = "-"
-    return Inputs(found_qrels, found_runs, found_measures)
+    return Inputs(found_qrels, found_runs, found_measures, found_kind, found_taxonomy)
+
+
+def _kind_of(path: str | None) -> str:
+    """What a file named by --qrels holds; a pipe is taken for qrels."""
+    from endoxa.io.formats import sniff
+
+    if path is None:
+        return ""
+    return "qrels" if path == "-" or not Path(path).exists() else sniff(path)
+
+
+def weights_of(text: str) -> Any:
+    """A named way to weigh votes, or a number per system: `bm25=1,bm25-prf=0.5`."""
+    if "=" not in text:
+        return text
+    try:
+        return {name: float(number) for name, _, number in (part.rpartition("=") for part in text.split(","))}
+    except ValueError:
+        raise typer.BadParameter(f"--weights is a name or NAME=NUMBER,…, not {text!r}") from None
+
+
+def pair(text: str) -> tuple[str, str]:
+    """SYSTEM=TEAM."""
+    system, sign, team = text.rpartition("=")
+    if not sign or not team or not system:
+        raise typer.BadParameter(f"--group reads SYSTEM=TEAM, not {text!r}")
+    return system, team
+
+
+def prior_of(text: str) -> tuple[float, float]:
+    """Two numbers with a comma between."""
+    try:
+        yes, no = (float(number) for number in text.split(","))
+    except ValueError:
+        raise typer.BadParameter(f"--prior is two numbers with a comma between, like 1,1, not {text!r}") from None
+    return yes, no
 
 
 def need_both(inputs: Inputs) -> tuple[str, list[str]]:

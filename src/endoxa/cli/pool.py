@@ -68,7 +68,7 @@ def pool(
         _print(pools.states(run, opinions, depth), form, to)
         show.note(f"pool of depth {depth} over {len(run.systems)} systems; shares of the retrieved pairs")
         return
-    team = dict(_pair(group) for group in groups or [])
+    team = dict(o.pair(group) for group in groups or [])
     with show.progress_bar() as progress:
         bar = None if progress is None else lambda done, whole: progress("re-scoring", done, whole)
         found = pools.leave_out_uniques(
@@ -80,13 +80,6 @@ def pool(
         f"{found.measure}: largest drop {found.largest:.4f}; lowest tau with the full order {worst:.3f}. "
         "A new system would fare as a system does without its uniques."
     )
-
-
-def _pair(text: str) -> tuple[str, str]:
-    system, sign, team = text.partition("=")
-    if not sign or not team:
-        raise typer.BadParameter(f"--group reads SYSTEM=TEAM, not {text!r}")
-    return system, team
 
 
 def _print(frame: Any, form: str, to: str | None, whole: tuple[str, ...] = ()) -> None:

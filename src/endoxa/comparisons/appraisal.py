@@ -11,6 +11,7 @@ import polars as pl
 
 from endoxa.beliefs import consensus
 from endoxa.beliefs.consensus import DEPTH, WEIGHTS, Tally, Weights
+from endoxa.beliefs.votes import pinned
 from endoxa.comparisons import orders, shared
 from endoxa.measures.doubt import WORLDS, expectations, measure_belief
 from endoxa.measures.grammar import Measure, parse_all
@@ -100,6 +101,7 @@ def by_consensus(
     policy: Policy | None = None,
     *,
     votes: Opinions | None = None,
+    labels: Opinions | None = None,
     depth: int = DEPTH,
     prior: tuple[float, float] = (1.0, 1.0),
     weights: Weights | Mapping[str, float] = WEIGHTS,
@@ -115,7 +117,7 @@ def by_consensus(
 
     One belief with all votes in it serves worlds, orders, P(A better) and P(best); `alone` is each system's level
     without its own votes (or its family's). `votes` are given where systems said yes, no or unknown to named items
-    instead of ranking; then depths play no part.
+    instead of ranking; then depths play no part. `labels` are judged pairs: the belief holds them certain.
     """
     policy = policy or Policy(ties=run.ties)
     wanted = parse_all(measures)
@@ -125,16 +127,21 @@ def by_consensus(
     belief = consensus.belief_of(
         counted, people=people, rng=rng, depth=None if votes is not None else depth, weights=weights
     )
+    belief = belief if labels is None else pinned(belief, labels)
     whole = with_everything(run, counted, policy.seed)
     scores = measure_belief(whole, belief, wanted, policy, worlds=worlds, level=level, plugin=plugin, progress=progress)
     made = appraise(scores, belief, level=level, seed=policy.seed, baseline=EVERYTHING)
-    alone = left_out(run, counted, wanted, policy, families=families).rename({"value": "alone"})
+    summary = made.summary
+    if labels is None and not plugin:
+        alone = left_out(run, counted, wanted, policy, families=families).rename({"value": "alone"})
+        summary = summary.join(alone, on=["system", "measure"], how="left", maintain_order="left")
     unique = pl.DataFrame({"system": counted.systems, "unique": counted.unique})
-    summary = made.summary.join(alone, on=["system", "measure"], how="left", maintain_order="left")
     summary = summary.join(unique, on="system", how="left", maintain_order="left")
     table = None
     if votes is None:
-        table = _by_depth(run, wanted[0], policy, depth, depths, prior=prior, weights=weights, progress=progress)
+        table = _by_depth(
+            run, wanted[0], policy, depth, depths, prior=prior, weights=weights, labels=labels, progress=progress
+        )
     warnings = (*_of_consensus(summary, counted, table, wanted[0]), *made.warnings)
     return replace(made, summary=summary, depths=table, warnings=warnings, sentence=CAN)
 
@@ -155,7 +162,7 @@ def with_everything(run: Run, counted: Tally, seed: int) -> Run:
 
 def _by_depth(
     run: Run, first: Measure, policy: Policy, depth: int, depths: Sequence[int], *, prior: tuple[float, float],
-    weights: Weights | Mapping[str, float], progress: Callable[[str, int, int], None] | None,
+    weights: Weights | Mapping[str, float], labels: Opinions | None, progress: Callable[[str, int, int], None] | None,
 ) -> pl.DataFrame | None:  # fmt: skip
     """The order on the first measure where votes are taken at other depths."""
     deepest = int(run.frame["rank"].max() or 0)  # type: ignore[arg-type]
@@ -165,7 +172,8 @@ def _by_depth(
     means = {}
     for number, d in enumerate(asked):
         counted = consensus.tally(consensus.votes(run, d), prior=prior, weights=weights)
-        means[d] = expectations(run, consensus.belief_of(counted), first, policy)[0]
+        held = consensus.belief_of(counted)
+        means[d] = expectations(run, held if labels is None else pinned(held, labels), first, policy)[0]
         if progress is not None:
             progress("depths", number + 1, len(asked))
     sign = -1 if first.definition.lower else 1

@@ -33,9 +33,10 @@ class Spread:
     """Means over queries, and how they may deviate: one row per system, one column per draw.
 
     centre   [system] mean over queries of the expectations
-    truth    [system, world]
-    people   [system, world] of the people's worlds, in pairs; holds the doubt about the truth too; None if unknown
-    queries  [system, resample]
+    truth    [system, world] means in the worlds
+    people   [system, world] means in the people's worlds, in pairs, with the chance of the first worlds of `truth`;
+             they hold the doubt about the truth too; None if nobody can be resampled
+    queries  [system, resample] deviations from the centre
     """
 
     systems: list[str]
@@ -48,28 +49,31 @@ class Spread:
         """Means in draws that hold this doubt: [system, draw]. People's doubt alone has no draws, only a variance."""
         worlds = self.people if self.people is not None else self.truth
         if doubt == "truth":
-            return None if self.truth is None else self.centre[:, None] + self.truth
+            return self.truth
         if doubt == "queries":
             return None if self.queries is None else self.centre[:, None] + self.queries
         if doubt == "people":
             return None
         if worlds is None or self.queries is None:
-            only = worlds if self.queries is None else self.queries
-            return None if only is None else self.centre[:, None] + only
+            return worlds if worlds is not None else self.drawn("queries")
         size = self.queries.shape[1]
-        return self.centre[:, None] + self.queries + np.resize(worlds.T, (size, len(self.systems))).T
+        apart = worlds - worlds.mean(1, keepdims=True)
+        return self.centre[:, None] + self.queries + np.resize(apart.T, (size, len(self.systems))).T
 
     def variances(self, weights: Floats) -> dict[str, float]:
         """Variance of a combination of the systems' means, by doubt; NaN where it cannot be known.
 
-        The worlds of the people come in pairs under one resample: their covariance is the variance that the
-        choice of people alone makes.
+        The worlds of the people come in pairs under one resample, and each has its twin among the worlds of the
+        belief as it is: the covariance of the two differences is the variance that the choice of people makes.
         """
         made = dict.fromkeys(("truth", "people", "queries"), float("nan"))
         if self.truth is not None:
             made["truth"] = float(np.var(weights @ self.truth, ddof=1))
         if self.people is not None:
             both = weights @ self.people
+            if self.truth is not None:
+                size = min(self.truth.shape[1], len(both)) // 2 * 2
+                both = both[:size] - weights @ self.truth[:, :size]
             one, two = both[0::2] - both.mean(), both[1::2] - both.mean()
             made["people"] = max(0.0, float((one * two).sum() / max(len(one) - 1, 1)))
         if self.queries is not None:
@@ -87,19 +91,18 @@ def spread(scores: Scores, measure: str, *, resamples: int = RESAMPLES, rng: np.
     if scores.draws is not None and measure in scores.draws.measures:
         row = scores.draws.measures.index(measure)
         kept = [scores.draws.queries.index(query) for query in queries]
-        truth = _deviations(scores.draws.truth, row, kept)
-        people = _deviations(scores.draws.people, row, kept)
+        truth = _means(scores.draws.truth, row, kept)
+        people = _means(scores.draws.people, row, kept)
     return Spread(systems, centre, truth, people, _query_deviations(values, centre, resamples, rng))
 
 
-def _deviations(draws: Floats | None, row: int, kept: list[int]) -> Floats | None:
-    """Means over queries in each world, less their mean over the worlds."""
+def _means(draws: Floats | None, row: int, kept: list[int]) -> Floats | None:
+    """Means over queries in each world."""
     if draws is None:
         return None
     values = draws[row][:, kept]
     seen = ~np.isnan(values)
-    means = np.where(seen, values, 0.0).sum(1) / np.maximum(seen.sum(1), 1)
-    return np.asarray(means - means.mean(1, keepdims=True))
+    return np.asarray(np.where(seen, values, 0.0).sum(1) / np.maximum(seen.sum(1), 1))
 
 
 def _query_deviations(values: Floats, centre: Floats, resamples: int, rng: np.random.Generator) -> Floats | None:
@@ -114,7 +117,7 @@ def _query_deviations(values: Floats, centre: Floats, resamples: int, rng: np.ra
         drawn = query_counts(size, block.stop - block.start, rng)
         parts.append((filled @ drawn.T) / np.maximum(seen @ drawn.T, 1))
     n = np.maximum(seen.sum(1, keepdims=True), 2)
-    return np.concatenate(parts, 1) * np.sqrt(n / (n - 1))
+    return np.asarray(np.concatenate(parts, 1) * np.sqrt(n / (n - 1)))
 
 
 def best(made: Spread, *, lower: bool = False, leave_out: Sequence[str] = ()) -> dict[str, float]:

@@ -1,4 +1,8 @@
-"""Telling files apart by content: 4 columns qrels, 5 sampled or preferences, 6 a run; tables by column names."""
+"""Telling files apart by content: 4 columns qrels, 5 sampled or preferences, 6 a run; tables by column names.
+
+A belief has `p`; labels have `category`, a taxonomy has `parent` too; answers have both `rank` and `relevance`, for
+`relevance` alone is another name of the grade of a judgment. A taxonomy of paths is not told from other texts.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +20,20 @@ from endoxa.io.sources import PARQUET, Source, Where, opened
 from endoxa.io.trec import QRELS, RUN, SAMPLED, first_columns, is_number, shortened
 from endoxa.tables import OTHER_NAMES
 
-Kind = Literal["run", "qrels", "sampled", "opinions", "preferences", "scores", "comparison"]
-Wanted = Literal["auto", "run", "qrels", "sampled", "opinions", "preferences", "scores", "comparison"]
+Kind = Literal[
+    "run",
+    "qrels",
+    "sampled",
+    "opinions",
+    "preferences",
+    "belief",
+    "labels",
+    "taxonomy",
+    "answers",
+    "scores",
+    "comparison",
+]
+Wanted = Literal["auto"] | Kind
 Format = Literal["trec", "csv", "tsv", "jsonl", "parquet"]
 
 # a table is of this kind if it has these columns; the first two say what a list or a judgment needs
@@ -25,10 +41,15 @@ COLUMNS: dict[Kind, tuple[str, ...]] = {
     "run": ("query", "item", "score"),
     "opinions": ("query", "item", "grade"),
     "preferences": ("query", "group", "subgroup", "item", "level"),
+    "belief": ("query", "item", "p"),
+    "labels": ("item", "category"),
+    "taxonomy": ("category", "parent"),
+    "answers": ("query", "item", "rank", "relevance"),
     "scores": ("system", "query", "measure", "value"),
     "comparison": ("measure", "system", "baseline", "difference"),
 }
 COLUMN_NAMES = {name for columns in COLUMNS.values() for name in columns}
+TABLES_ONLY = {"belief", "labels", "answers"}  # these have no plain text
 SEPARATORS: dict[Format, str] = {"csv": ",", "tsv": "\t"}
 REMEDY = "say which it is: --run or --qrels (in Python kind='run' or kind='qrels')"
 
@@ -54,7 +75,7 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
     head = source.head()
     words = first_columns(head)
     if words is None:
-        remedy = REMEDY if wanted == "auto" else f"expected lines of {(RUN if wanted == 'run' else QRELS).words}"
+        remedy = REMEDY if wanted == "auto" else f"expected {_expected(wanted)}"
         raise FileError(source.label, "is empty" if not head.strip() else "holds comments only", remedy)
     line = head.lstrip(b" \t\r\n").split(b"\n", 1)[0]
     if line.startswith(b"{") and ((names := _json_names(line)) or ".jsonl" in source.path.suffixes):
@@ -69,9 +90,9 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
 def kind_of(names: Iterable[str], label: str, wanted: Wanted = "auto") -> Kind:
     """The kind of table that has these columns; the file is to blame if there is none, or more than one."""
     names = list(names)
-    kinds = [kind for kind, columns in COLUMNS.items() if set(columns) <= known(names)]
     asked = "opinions" if wanted in {"qrels", "sampled"} else wanted
-    if asked in kinds or (asked != "auto" and not kinds):
+    kinds = kinds_of(names) if asked == "auto" else _possible(names, asked)
+    if asked != "auto" and (asked in kinds or not kinds):
         return asked  # if columns are missing, the table says which
     if len(kinds) == 1 and asked == "auto":
         return kinds[0]
@@ -84,14 +105,46 @@ def kind_of(names: Iterable[str], label: str, wanted: Wanted = "auto") -> Kind:
     raise FileError(label, f"no table known by these columns: {', '.join(names) or '(none)'}", f"expected {needed}")
 
 
+def kinds_of(names: Iterable[str]) -> list[Kind]:
+    """The kinds of table that these columns may be meant as: none, one, or several that nothing tells apart."""
+    names = known(names)
+    found = {kind for kind, columns in COLUMNS.items() if set(columns) <= names}
+    if "run" in found:
+        found -= {"belief", "answers"}  # a p or a relevance beside a score was joined to the run
+    if found & {"belief", "answers"}:
+        found.discard("opinions")  # a belief may have grades, and relevance is another name of the grade
+    for common in ("labels", "taxonomy"):  # any table may say in which category an item lies
+        if len(found) > 1:
+            found.discard(common)
+    return [kind for kind in COLUMNS if kind in found]
+
+
+def _possible(names: Iterable[str], asked: Kind) -> list[Kind]:
+    """The kinds that can be made of these columns. If answers are asked for, their order is enough, by any name."""
+    names = known(names)
+    kinds = [kind for kind, columns in COLUMNS.items() if set(columns) <= names]
+    ordered = {"query", "item"} <= names and not names.isdisjoint({"rank", "relevance", "grade"})
+    return [*kinds, asked] if asked == "answers" and ordered else kinds
+
+
 def known(names: Iterable[str]) -> set[str]:
     """The columns by the names used here."""
     names = set(names)
     return names | {ours for ours, others in OTHER_NAMES.items() if not names.isdisjoint(others)}
 
 
+def _expected(kind: Kind) -> str:
+    """What a file of this kind holds."""
+    if kind in {"run", "qrels", "sampled", "opinions"}:
+        return f"lines of {(RUN if kind == 'run' else QRELS).words}"
+    paths = ", or lines like animals/birds/owls" if kind == "taxonomy" else ""
+    return f"a table with the columns {', '.join(COLUMNS[kind])}{paths}"
+
+
 def _text_kind(words: list[str], source: Source, wanted: Wanted) -> Kind:
-    if wanted in {"scores", "comparison", "opinions"} and len(words) not in {4, 5}:
+    if wanted == "taxonomy":
+        return "taxonomy"  # a path per line
+    if wanted in TABLES_ONLY or (wanted in {"scores", "comparison", "opinions"} and len(words) not in {4, 5}):
         raise FileError(
             source.label, f"begins with {shortened(' '.join(words))}", f"expected a table of {wanted} with a header"
         )

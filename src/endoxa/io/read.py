@@ -10,15 +10,15 @@ from warnings import warn
 import polars as pl
 
 from endoxa.errors import FileError, TableError
-from endoxa.io.formats import COLUMNS, Wanted, first_line, known, look
+from endoxa.io.formats import Wanted, first_line, kinds_of, known, look
 from endoxa.io.opinions import read_qrels
 from endoxa.io.preferences import read_preferences
 from endoxa.io.runs import read_run
 from endoxa.io.sources import Source, Where, opened
-from endoxa.io.tables import AnyTable, read_table
+from endoxa.io.tables import OF, AnyTable, belief_of, read_paths, read_table
 from endoxa.io.trec import Report, first_columns
 from endoxa.policies import Ties
-from endoxa.tables import Opinions, Run, rename_known
+from endoxa.tables import Belief, Opinions, Run, rename_known
 
 
 def read(
@@ -34,8 +34,10 @@ def read(
     """A table from whatever holds one.
 
     A path or `-` (standard input): TREC text, CSV, TSV, JSONL, Parquet; gzip and zstd. A list of paths of runs:
-    one Run of all systems. A dict {query: {item: number}} (say kind='run' or kind='qrels') or
+    one Run of all systems. A dict {query: {item: number}} (say kind='run', 'qrels' or 'belief') or
     {system: {query: {item: score}}}; a pandas, Polars or Arrow frame; rows with names, such as ir_measures'.
+    What a table is, its columns say: score a run, grade judgments, p a belief, category labels, category and parent
+    a taxonomy, rank and relevance answers. A text of paths (animals/birds/owls) is read with kind='taxonomy'.
 
     kind       what it is, where the content does not tell
     name       what to call the system; otherwise the tag says
@@ -75,6 +77,8 @@ def _read_file(
             return read_table(source, found.kind, found.format, name=name, ties=ties, lenient=lenient, report=report)
         if found.kind == "run":
             return read_run(source, name=name, ties=ties, lenient=lenient, report=report)
+        if found.kind == "taxonomy":
+            return read_paths(source)
         if found.kind == "preferences":
             return read_preferences(source, lenient=lenient, report=report)
         sampled = found.kind == "sampled"
@@ -154,7 +158,7 @@ def _tag(source: Source) -> str:
 
 def of_dict(
     values: Mapping[Any, Any], *, kind: Wanted = "auto", name: str | None = None, ties: Ties = "trec"
-) -> Run | Opinions:
+) -> Run | Opinions | Belief:
     """A table from {query: {item: number}} or {system: {query: {item: score}}}."""
     columns = _flattened(values)
     if len(columns) == 4:
@@ -166,6 +170,8 @@ def of_dict(
         return Run.of(_columns(("query", "item", "score"), columns), system=name, ties=ties)
     if kind in {"qrels", "opinions"}:
         return Opinions.of(_columns(("query", "item", "grade"), columns))
+    if kind == "belief":
+        return belief_of(_columns(("query", "item", "p"), columns))
     raise TableError("a dict of {query: {item: number}} may be a run or judgments; say kind='run' or kind='qrels'")
 
 
@@ -203,23 +209,21 @@ def _floats(values: list[Any]) -> pl.Series:
     return pl.Series(numbers, dtype=pl.Float64)
 
 
-def of_frame(
-    frame: pl.DataFrame, *, kind: Wanted = "auto", name: str | None = None, ties: Ties = "trec"
-) -> Run | Opinions:
-    """A Run or Opinions from a frame, told apart by the columns."""
+def of_frame(frame: pl.DataFrame, *, kind: Wanted = "auto", name: str | None = None, ties: Ties = "trec") -> AnyTable:
+    """The table in a frame, told by the columns; all but what measuring makes (scores, a comparison)."""
     try:
         return _of_frame(frame, kind, name, ties)
     except pl.exceptions.PolarsError as error:  # a column of lists, say
         raise TableError(f"the columns do not make a table ({first_line(error)})") from None
 
 
-def _of_frame(frame: pl.DataFrame, kind: Wanted, name: str | None, ties: Ties) -> Run | Opinions:
-    names = known(frame.columns)
-    kinds = [which for which in ("run", "opinions") if set(COLUMNS[which]) <= names]
-    asked: str = "opinions" if kind in {"qrels", "sampled"} else kind
+def _of_frame(frame: pl.DataFrame, kind: Wanted, name: str | None, ties: Ties) -> AnyTable:
+    asked = "opinions" if kind in {"qrels", "sampled"} else kind
     if asked == "auto":
+        kinds = [which for which in kinds_of(frame.columns) if which == "run" or which in OF]
         if len(kinds) != 1:
-            what = "both score and grade" if kinds else "neither score nor grade"
+            none = "no score, grade or p, no category, no rank with a relevance"
+            what = f"may be {' or '.join(kinds)}" if kinds else none
             raise TableError(
                 f"the columns are {', '.join(frame.columns) or '(none)'}: {what}; say kind='run' or kind='qrels'"
             )
@@ -228,8 +232,8 @@ def _of_frame(frame: pl.DataFrame, kind: Wanted, name: str | None, ties: Ties) -
         if name is not None and "system" in known(frame.columns):
             frame = rename_known(frame, ("system",)).drop("system")
         return Run.of(frame, system=name, ties=ties)
-    if asked == "opinions":
-        return Opinions.of(frame)
+    if asked in OF:
+        return OF[asked](frame)
     raise TableError(f"a frame of {asked} is made by measuring; read it from a file")
 
 

@@ -2,15 +2,19 @@
 
 Text is read as text: an id like `007` stays what it is, and a number is made where the table needs one.
 Other tools' column names (qid, docno, relevance, …) are understood.
+
+A belief keeps how it came about (`unmentioned`, `model`, `notes`) and the resamples of the people asked in Parquet
+only. Text holds its rows; read back, what it does not mention is irrelevant.
 """
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from itertools import islice
 from typing import Any
@@ -24,20 +28,26 @@ from endoxa.io.trec import Report, Skipped, shortened, tell
 from endoxa.measures.preferences import Preferences
 from endoxa.policies import Policy, Ties
 from endoxa.tables import (
+    Answers,
+    Belief,
     Comparison,
     DuplicateItemError,
     DuplicateJudgmentError,
+    Labels,
     Opinions,
     Run,
     Scores,
+    Taxonomy,
     cast,
     rename_known,
     require,
 )
 
-AnyTable = Run | Opinions | Preferences | Scores | Comparison
+AnyTable = Run | Opinions | Preferences | Belief | Labels | Taxonomy | Answers | Scores | Comparison
 METADATA = "endoxa."  # keys of the Parquet file
 FAULTS = (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException)
+
+PEOPLE = ("people", "people_weight")  # columns of a belief that hold an array each; Parquet alone has room for them
 
 # numbers that are never missing, only undefined: where JSON has null, NaN is meant
 NOT_MISSING = {"scores": ("value",), "comparison": ("difference", "lo", "hi", "p_value", "p_adjusted", "effect")}
@@ -71,13 +81,18 @@ def read_table(
     return table
 
 
+NAMED: dict[Kind, tuple[str, ...]] = {
+    "run": ("system", "query", "item", "score"),
+    "opinions": ("query", "item", "grade", "source", "propensity"),
+    "belief": ("query", "item", "grade"),
+    "labels": ("source", "item"),
+    "answers": ("source", "query", "item"),
+}
+
+
 def _named(rows: pl.DataFrame, kind: Kind) -> pl.DataFrame:
     """Our names for the columns that a bad row is looked up by."""
-    if kind == "run":
-        return rename_known(rows, ("system", "query", "item", "score"))
-    if kind == "opinions":
-        return rename_known(rows, ("query", "item", "grade", "source", "propensity"))
-    return rows
+    return rename_known(rows, NAMED.get(kind, ()))
 
 
 def _made(source: Source, rows: pl.DataFrame, kind: Kind, form: Format, *, name: str | None, ties: Ties) -> AnyTable:
@@ -87,15 +102,73 @@ def _made(source: Source, rows: pl.DataFrame, kind: Kind, form: Format, *, name:
         elif "system" not in rows.columns:
             name = source.stem
         return Run.of(rows, system=name, ties=ties)
-    if kind == "preferences":
-        return Preferences.of(rows)
     if kind == "scores":
         return _scores(source, rows, form)
     if kind == "comparison":
         require(rows, ("measure", "system", "baseline", "difference"), "comparison")
         notes = json.loads(metadata(source, form).get("notes", "[]"))
         return Comparison(_filled(rows, Comparison.SCHEMA, "comparison"), tuple(notes))
-    return Opinions.of(rows)
+    if kind == "belief":
+        rows = rows if form == "parquet" else rows.drop(PEOPLE, strict=False)
+        return belief_of(rows, **_how_believed(source, form))
+    return OF[kind](rows)
+
+
+def belief_of(rows: pl.DataFrame, **how: Any) -> Belief:
+    """A Belief; an empty reading is a reading without a name, and people are arrays of numbers."""
+    if "reading" in rows.columns:
+        rows = rows.with_columns(pl.col("reading").fill_null(""))
+    for name in PEOPLE:
+        if name in rows.columns and not isinstance(rows[name].dtype, pl.Array):
+            raise TableError(
+                f"column {name!r} of the belief holds {rows[name].dtype}, expected an array of numbers; leave it out"
+            )
+    return Belief.of(rows, **how)
+
+
+OF: dict[Kind, Callable[[pl.DataFrame], AnyTable]] = {
+    "opinions": Opinions.of,
+    "preferences": Preferences.of,
+    "belief": belief_of,
+    "labels": Labels.of,
+    "taxonomy": Taxonomy.of,
+    "answers": Answers.of,
+}
+
+
+def _how_believed(source: Source, form: Format) -> dict[str, Any]:
+    """What a Parquet file says of its belief: unmentioned, model, notes."""
+    extra = metadata(source, form)
+    kinds: dict[str, Any] = {"unmentioned": str | int | float, "model": str, "notes": list}
+    said: dict[str, Any] = {}
+    for key in kinds.keys() & extra.keys():
+        try:
+            said[key] = json.loads(extra[key])
+        except ValueError:
+            said[key] = None
+        if not isinstance(said[key], kinds[key]):
+            raise FileError(source.label, f"its {key}, {shortened(extra[key])}, is not understood", "write it again")
+    return said
+
+
+def read_paths(source: Source) -> Taxonomy:
+    """A taxonomy from lines like `animals/birds/owls`. Empty lines and those that begin with # do not count."""
+    paths: list[str] = []
+    for number, line in enumerate(text_of(source).decode().split("\n"), 1):
+        if line.startswith("#") or not line.strip():
+            continue
+        if "\0" in line or not line.strip(" \t\r/"):
+            raise FileError(
+                source.label, f"{shortened(line)} is no path", "expected categories, the widest first", number
+            )
+        paths.append("/".join(part.strip() for part in line.split("/")))
+    if not any("/" in path for path in paths):
+        raise FileError(source.label, "no line is a path", "expected lines like animals/birds/owls")
+    try:
+        return Taxonomy.of_paths(paths)
+    except TableError as error:
+        what, _, remedy = str(error).partition("; ")
+        raise FileError(source.label, what, remedy) from None
 
 
 def _scores(source: Source, rows: pl.DataFrame, form: Format) -> Scores:
@@ -153,7 +226,7 @@ def rows_of(source: Source, form: Format, *, lenient: bool = False) -> tuple[pl.
             return pl.read_parquet(source.path, glob=False), Skipped(source.label)
         except FAULTS as error:
             raise damaged(source, "Parquet", error) from None
-    data = _text(source)
+    data = text_of(source)
     content = source.packed or data  # unpacking by lines drops the CR inside quotes; Polars unpacks exactly
     try:
         if form == "jsonl":
@@ -178,7 +251,7 @@ def _refuse_twins(source: Source, data: bytes, separator: str) -> None:
         raise FileError(source.label, f"two columns are called {shortened(twice)}", "rename one", 1)
 
 
-def _text(source: Source) -> bytes:
+def text_of(source: Source) -> bytes:
     """The whole text; refused with its line if it is not UTF-8."""
     with raw(source) as stream:
         data = b"".join(iter(lambda: stream.read(1 << 26), b"")).removeprefix(BOM)
@@ -297,9 +370,36 @@ def _placed(source: Source, rows: pl.DataFrame, form: Format, error: TableError)
         hits = rows.select(pl.all_horizontal(pl.col(name).cast(pl.String) == value for name, value in key.items()))
         places = hits.to_series().arg_true()
         row = int(places[1]) if len(places) > 1 else None
+    else:
+        row = _row_named(rows, what)
     if row is None or form == "parquet":
         return FileError(source.label, what, remedy)
-    number, line = next(islice(_lines(source, _text(source), form), row, None), (None, None))
+    number, line = next(islice(_lines(source, text_of(source), form), row, None), (None, None))
     if isinstance(line, FileError):  # a row too short
         return line
     return FileError(source.label, what[found.end() :] if found else what, remedy, number)
+
+
+QUOTED = r"'(?:[^'\\]|\\.)*'" + "|" + r'"(?:[^"\\]|\\.)*"'  # a name, as errors show it
+NUMBERED = re.compile(r"(?:^| has )(p|weight|grade|relevance) (?:of .* is )?(\S+?)(?: twice)?$")
+
+
+def _row_named(rows: pl.DataFrame, what: str) -> int | None:
+    """The row that a message is about, by the names and the number in it; None where they do not tell."""
+    named = {column: ast.literal_eval(name) for column, name in re.findall(rf"\b(query|reading|item) ({QUOTED})", what)}
+    number = NUMBERED.search(what)
+    if "item" not in named or not ("query" in named or number):
+        return None
+    if found := re.match(QUOTED, what):
+        named["source"] = ast.literal_eval(found[0])
+    hits = pl.Series([True]).new_from_index(0, rows.height)
+    for column, name in named.items():
+        if column in rows.columns:
+            hits &= (rows[column].cast(pl.String) == name).fill_null(False)
+    if number and number[1] in rows.columns:
+        values = rows[number[1]].cast(pl.Float64, strict=False).fill_null(float("nan"))
+        hits &= pl.Series([f"{value:g}" == number[2] for value in values], dtype=pl.Boolean)
+    places = hits.arg_true()
+    if not len(places):
+        return None
+    return int(places[-1] if " twice" in what or " sum to " in what else places[0])  # the one too many

@@ -16,9 +16,9 @@ from polars import selectors
 from endoxa.errors import FileError, TableError
 from endoxa.io.formats import SEPARATORS, Format
 from endoxa.io.opinions import NO_METHOD
-from endoxa.io.tables import METADATA, NOT_MISSING, AnyTable
+from endoxa.io.tables import METADATA, NOT_MISSING, PEOPLE, AnyTable
 from endoxa.policies import Policy
-from endoxa.tables import Comparison, Opinions, Run, Scores
+from endoxa.tables import Belief, Comparison, Opinions, Run, Scores
 
 FORMATS: dict[str, Format] = {
     ".csv": "csv",
@@ -38,7 +38,8 @@ def write(table: AnyTable, path: str | os.PathLike[str], *, form: Format | None 
     """Write a table. `.csv`, `.tsv`, `.jsonl`, `.parquet`, any text with `.gz` or `.zst`; else TREC's text.
 
     All but TREC's text hold the whole table and read back as it is; TREC's text of judgments holds query, item
-    and grade, and either who judged (column 2) or how the pair was sampled (five columns).
+    and grade, and either who judged (column 2) or how the pair was sampled (five columns). A belief is whole in
+    Parquet only: as text it loses the resamples of people, its model and notes, and what `unmentioned` says.
     """
     target = Path(path)
     suffixes = [suffix.lower() for suffix in target.suffixes[-2:]]
@@ -56,7 +57,7 @@ def write(table: AnyTable, path: str | os.PathLike[str], *, form: Format | None 
         with replacing(target) as part:
             frame.write_ndjson(part, compression=compression, check_extension=False)
     elif chosen in SEPARATORS:
-        frame = _with_policy(table)
+        frame = _as_text(table)
         with replacing(target) as part:
             frame.write_csv(part, separator=SEPARATORS[chosen], compression=compression, check_extension=False)
     else:
@@ -153,7 +154,7 @@ def _refuse_blanks(frame: pl.DataFrame, names: tuple[str, ...], pattern: str) ->
 
 def _for_json(table: AnyTable) -> pl.DataFrame:
     """JSON has no NaN and no infinity: NaN becomes null where null is never meant, other columns become text."""
-    frame = _with_policy(table)
+    frame = _as_text(table)
     kind = {Scores: "scores", Comparison: "comparison"}.get(type(table), "")
     frame = frame.with_columns(pl.col(name).fill_nan(None) for name in NOT_MISSING.get(kind, ()))
     numbers = frame.select(selectors.float())
@@ -162,8 +163,10 @@ def _for_json(table: AnyTable) -> pl.DataFrame:
     )
 
 
-def _with_policy(table: AnyTable) -> pl.DataFrame:
-    """Scores carry the choices they were made under in a column of their own."""
+def _as_text(table: AnyTable) -> pl.DataFrame:
+    """What a text holds. Scores carry the choices they were made under in a column; arrays of people are left out."""
+    if isinstance(table, Belief):
+        return table.frame.drop(PEOPLE, strict=False)
     if not isinstance(table, Scores):
         return table.frame
     return table.frame.with_columns(pl.lit(policy_words(table.policy)).alias("policy"))
@@ -189,5 +192,8 @@ def _metadata(table: AnyTable) -> dict[str, str]:
         if table.texts is not None:
             words["texts"] = table.texts.write_ndjson()
     if isinstance(table, Comparison):
+        words["notes"] = json.dumps(list(table.notes))
+    if isinstance(table, Belief):
+        words |= {"unmentioned": json.dumps(table.unmentioned), "model": json.dumps(table.model)}
         words["notes"] = json.dumps(list(table.notes))
     return {METADATA + key: value for key, value in words.items()}

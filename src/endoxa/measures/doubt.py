@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.beliefs.worlds import Readings, draw, draw_people, extended, readings_of
-from endoxa.errors import JoinError, TextError
+from endoxa.errors import JoinError, TextError, did_you_mean
 from endoxa.measures import distributions
 from endoxa.measures.evaluate import measure as measure_certain
 from endoxa.measures.grammar import Measure, parse_all
@@ -388,3 +388,69 @@ def expected_or_drawn(
         values = in_worlds(draw(one, worlds, policy.seed), placed, [measures[row] for row in drawn], policy, top=top)
         made[drawn] = described(values, LEVEL)["value"]
     return made
+
+
+def distribute(
+    run: Run, belief: Belief, m: Measure, system: str, query: str | None, *, worlds: int, seed: int = 0
+) -> distributions.Distribution:
+    """The distribution of a measure for one system on a query, or of its mean over all: exact, else over worlds."""
+    if system not in run.systems:
+        raise TextError(f"no system is called {system!r}{did_you_mean(system, run.systems)}")
+    own = Run(run.frame.filter(pl.col("system") == system), run.ties)
+    readings = list(readings_of(extended(belief, own)))
+    queries = [one.query for one in readings]
+    if query is not None and query not in queries:
+        raise TextError(f"the belief has no query {query!r}{did_you_mean(query, queries)}")
+    pairs = [
+        (one, placed)
+        for one, placed in zip(readings, place(own.frame, [system], readings), strict=True)
+        if query is None or one.query == query
+    ]
+    if query is not None:
+        exact = _exactly(*pairs[0], m)
+        if exact is not None:
+            return exact
+    elif m.name == "P" and not m.keywords().get("relative") and all(len(one.weights) == 1 for one, _ in pairs):
+        k = int(m.keywords()["k"])
+        chances = [_first(placed, one.reaches(m.keywords().get("rel", 1))[0], k) for one, placed in pairs]
+        return distributions.sum_over_queries(chances, k)
+    top = max(float(one.grades[0]) for one, _ in pairs)
+    drawn = np.stack(
+        [in_worlds(draw(one, worlds, seed), placed, [m], Policy(), top=top)[0, 0] for one, placed in pairs]
+    )
+    defined = ~np.isnan(drawn)
+    means = np.where(defined, drawn, 0.0).sum(0)[defined.any(0)] / defined.sum(0)[defined.any(0)]
+    return distributions.gathered(means, np.full(len(means), 1 / worlds), 1 - len(means) / worlds)
+
+
+def _first(placed: Placed, chances: Floats, k: int | None) -> Floats:
+    """The chances of what stands in the first k, in rank order."""
+    inside = placed.rank[0] <= (BEYOND - 1 if k is None else k)
+    return np.asarray(chances[placed.at[0][inside]])
+
+
+def _exactly(one: Readings, placed: Placed, m: Measure) -> distributions.Distribution | None:
+    """The exact distribution on one query, mixed over its readings; None where there is no closed form."""
+    settings = m.keywords()
+    if settings.get("relative") or settings.get("norm") == "min" or settings.get("rel", 1) is None:
+        return None
+    k, beta = settings.get("k"), settings.get("beta", 1.0)
+    size = int(placed.retrieved[0]) if m.name.startswith("Set") else k
+    parts = []
+    for chances in one.reaches(settings.get("rel", 1)):
+        found = _first(placed, chances, k)
+        inside = placed.rank[0] <= (BEYOND - 1 if k is None else k)
+        rest = np.delete(chances, placed.at[0][inside])
+        if m.name in {"P", "SetP"}:
+            parts.append(distributions.precision(found, size))
+        elif m.name in {"R", "SetR"}:
+            parts.append(distributions.recall(found, rest))
+        elif m.name in {"F", "SetF"}:
+            parts.append(distributions.f(found, rest, beta, size))
+        elif m.name == "RR":
+            parts.append(distributions.reciprocal_rank(found, placed.rank[0][inside], k))
+        elif m.name == "Success":
+            parts.append(distributions.success(found))
+        else:
+            return None
+    return distributions.mixture(parts, one.weights)

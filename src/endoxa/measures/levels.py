@@ -15,6 +15,7 @@ import polars as pl
 from endoxa.beliefs.consensus import Tally, belief_of
 from endoxa.beliefs.worlds import readings_of
 from endoxa.errors import JoinError, TextError, did_you_mean
+from endoxa.measures.doubt import WORLDS as ALL_WORLDS
 from endoxa.measures.doubt import Placed, expected_or_drawn, measure_belief, place
 from endoxa.measures.grammar import Measure, parse_all
 from endoxa.policies import Policy
@@ -74,7 +75,7 @@ def between(
     second: str,
     measures: str | Measure | Sequence[str | Measure],
     policy: Policy | None = None,
-    **how: int,
+    worlds: int = ALL_WORLDS,
 ) -> Scores:
     """Two systems scored under the votes of all the others: neither votes on the truth that scores it."""
     for name in (first, second):
@@ -88,4 +89,4 @@ def between(
     frame = counted.rows.with_columns(pl.Series("p", counted.p(out)))
     belief = Belief.of(frame, model="consensus", notes=[f"the votes of {first} and {second} are left out"])
     kept = Run(run.frame.filter(pl.col("system").is_in([first, second])), run.ties)
-    return measure_belief(kept, belief, measures, policy, **how)
+    return measure_belief(kept, belief, measures, policy, worlds=worlds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from endoxa.tables import Floats
@@ -40,7 +41,7 @@ class Definition:
     lower: bool = False
     text: bool = False
 
-    @property
+    @cached_property
     def settings(self) -> dict[str, Any]:
         """Names and defaults of the settings; `inspect.Parameter.empty` where one must be given."""
         parameters = list(inspect.signature(self.kernel).parameters.values())[1:]

@@ -48,10 +48,11 @@ LATEX = str.maketrans(
         "≥": r"$\ge$",
         "→": r"$\to$",
         "∞": r"$\infty$",
+        "⊤": r"$\top$",
     }
 )
 # What pdfLaTeX sets with its stock fonts; anything else needs an engine that reads Unicode.
-LATIN = re.compile(r"[\x00-\u017f\u2010-\u2026−×±≤≥→∞]*")
+LATIN = re.compile(r"[\x00-\u017f\u2010-\u2026−×±≤≥→∞⊤]*")
 
 
 def render(

@@ -1,0 +1,581 @@
+"""Belief from people who filed items in categories.
+
+A category of the taxonomy holds what was filed in it and in all below it. What counts as relevant to a query (an item
+itself) depends on which of its categories is meant: each is a reading, weighted by how many people filed the query
+there, and an item's probability is the share of people who filed it there too, or below.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import sparse
+
+from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.tables import Belief, Bools, Floats, Ints, Labels, Taxonomy
+
+Floats32 = npt.NDArray[np.float32]
+Mix = Literal["assigned", "normalised", "normalised_no_root", "subject"]
+Printed = Literal["as_printed"]
+
+MEANING: dict[str, str] = {
+    "assigned": "one reading per category that somebody filed the query in, weighted by the share who did",
+    "normalised": "one reading per category that holds the query for somebody, the root too; general ones weigh most",
+    "normalised_no_root": "one reading per category below the root that holds the query for somebody",
+    "subject": "one reading per person: her own reading of the query, and of the items",
+    "as_printed": "the weights of Santini's eq. 13, which sum to more than 1",
+}
+MOST = 1 << 31  # numbers in the column `people`: 8 GB
+
+
+@dataclass(frozen=True)
+class RollUp:
+    """How surely each item belongs to each category.
+
+    direct    [category, item]  p', the share of the item's people who filed it in just this category; sums to 1
+    rolled    [category, item]  p, the share who filed it there or below; 1 at the root, which stands first
+    subjects  [item]            how many people filed the item
+    """
+
+    categories: list[str]
+    items: list[str]
+    direct: Floats
+    rolled: Floats
+    subjects: Ints
+
+
+@dataclass(frozen=True)
+class Smoothed:
+    """The same with doubt about the shares: p of each category and item is Beta(a, b). Arrays are [category, item]."""
+
+    categories: list[str]
+    items: list[str]
+    a: Floats
+    b: Floats
+
+    @cached_property
+    def mean(self) -> Floats:
+        """Expected share, a/(a+b)."""
+        return self.a / (self.a + self.b)
+
+    @cached_property
+    def variance(self) -> Floats:
+        """Variance of the share, ab / ((a+b)² (a+b+1)); 0 at the root."""
+        total = self.a + self.b
+        return self.a * self.b / (total**2 * (total + 1))
+
+
+def roll_up(labels: Labels, taxonomy: Taxonomy) -> RollUp:
+    """Shares of people who filed each item in each category, and in it or below.
+
+    Formula: p'(w|i) = #{s: Ω(s,i) = w} / N_i and p(w|i) = #{s: w among Ω(s,i) and its ancestors} / N_i, N_i the number
+    of people who filed item i. A person counts once in a category, by whatever paths she reaches it; one who filed
+    an item in several counts in all of their ancestors, and divides her direct share among them. Items that nobody
+    filed do not appear.
+    Misleads: with few people shares are coarse; see `smoothed`. The arrays are dense: categories times items.
+    Source: Santini, Benchmarking without ground truth, eqs. 6-8. Eq. 8 as printed adds the direct shares of the
+    children only, which leaves the root below 1; adding up children counts twice where a category has two parents.
+    """
+    filed = _Filed(labels, taxonomy)
+    return RollUp(
+        filed.categories,
+        filed.items,
+        np.ascontiguousarray(filed.direct.toarray().T) / filed.people_of,
+        np.ascontiguousarray(filed.counts.toarray().T) / filed.people_of,
+        filed.people_of,
+    )
+
+
+def smoothed(labels: Labels, taxonomy: Taxonomy, alpha: float) -> Smoothed:
+    """Shares as they are known from few people: the mass of a category is Beta(a, b).
+
+    Formula: a Dirichlet over the categories that an item may be filed in, alpha for each but the root (which
+    nobody need name to be there): a = #{people who filed it in w or below} + alpha · #{w and what lies below it},
+    b = N_i + alpha · #{categories but the root} - a. The root has b = 0: all is in it. As alpha goes to 0 the mean
+    goes to p of `roll_up`. For people who filed an item in several categories a counts each person once.
+    Misleads: alpha weighs every category alike, so one with many below it gains most.
+    """
+    _refuse_negative("alpha", alpha)
+    filed = _Filed(labels, taxonomy)
+    counts = filed.counts.toarray().T
+    below, total = filed.below, len(filed.categories) - 1
+    a = counts + alpha * below[:, None]
+    return Smoothed(filed.categories, filed.items, a, np.maximum(filed.people_of + alpha * total - a, 0.0))
+
+
+def size(rolled: RollUp, *, without: str | None = None) -> pl.DataFrame:
+    """Expected number of items in each category, and its variance: category, size, variance.
+
+    Formula: E|w| = Σ p(w|i), Var|w| = Σ p(1-p), items independent. `without` leaves out the query, which need
+    not find itself.
+    Source: Santini, eq. 9, which calls the expectation the size.
+    """
+    p = rolled.rolled
+    if without is not None:
+        p = np.delete(p, _place(without, rolled.items, "item"), axis=1)
+    return pl.DataFrame({"category": rolled.categories, "size": p.sum(1), "variance": (p * (1 - p)).sum(1)})
+
+
+def mixture_weights(rolled: RollUp, query: str, mix: Mix | Printed = "assigned") -> tuple[list[str], Floats]:
+    """The categories that a query may be meant as, and their weights.
+
+        assigned            p'(w|q)                                sums to 1
+        normalised          p(w|q) / Σ p, over all categories      sums to 1
+        normalised_no_root  the same without the root              sums to 1
+        as_printed          p(w|q)                                 sums to more than 1
+
+    Misleads: under `normalised` and `as_printed` the root weighs most, and in it every system is perfect.
+    Source: Santini, eq. 13 is as_printed.
+    """
+    if mix == "subject":
+        raise TextError("mix='subject' weighs people, not categories; each who filed the query has the same weight")
+    _known_mix(mix, (*get_args(Mix), *get_args(Printed)))
+    at = _place(query, rolled.items, "item")
+    weights = (rolled.direct if mix == "assigned" else rolled.rolled)[:, at].copy()
+    if mix == "normalised_no_root":
+        weights[0] = 0.0
+    kept = np.flatnonzero(weights)
+    if not len(kept):
+        raise TableError(_only_root(query))
+    weights = weights[kept]
+    if mix.startswith("normalised"):
+        weights = weights / weights.sum()
+    return [rolled.categories[number] for number in kept], weights
+
+
+def believe(
+    labels: Labels,
+    taxonomy: Taxonomy,
+    *,
+    queries: Iterable[str] | None = None,
+    mix: Mix = "assigned",
+    smoothing: float = 0.0,
+    people: int = 0,
+    rng: np.random.Generator | None = None,
+) -> Belief:
+    """One reading per category that the query (an item) may be meant as; within it p(w|i) of every other item.
+
+        assigned            the categories it was filed in, weighted by p'(w|q): draw a person, take her reading
+                            of the query, judge items by the shares of all
+        normalised          every category that holds it, weighted by p(w|q)
+        normalised_no_root  the same without the root
+        subject             each person who filed the query: her category, and her own filing of the items. Keeps
+                            together how a person reads the query and the items, as the others do not. Who filed the
+                            query in several categories has a reading for each, with one person's weight in all.
+
+    `queries` are items; all that were filed if left out. The query itself is in no reading. Items are mentioned with
+    p = 0 too, so that one may set what is not mentioned to another value; under `subject` a reading mentions what
+    the person filed, and a note tells how much she did not.
+    `smoothing` is alpha of `smoothed`, and makes p its mean; weights stay shares of those who filed.
+    `people` is the number of resamples of the people (with replacement, one draw for all items) in the columns
+    `people` and `people_weight`; what a resample leaves without a label keeps its value. Needs `rng`.
+    Misleads: the four differ in the mean, not only in the spread. Report assigned and subject side by side.
+    Source: Santini, eqs. 6-14.
+    """
+    if mix in get_args(Printed):
+        raise TextError(
+            "mix='as_printed' is no belief: its weights sum to more than 1; see mixture_weights(…, 'as_printed') "
+            "for them, or take mix='normalised'"
+        )
+    _known_mix(mix, get_args(Mix))
+    _refuse_negative("smoothing", smoothing)
+    if mix == "subject" and smoothing:
+        raise TextError(
+            "mix='subject' has no shares to smooth: a person filed an item or did not; leave smoothing at 0"
+        )
+    filed = _Filed(labels, taxonomy)
+    drawn = _drawn(filed, people, rng)
+    wanted = _wanted(filed, queries)
+    notes = [
+        f"mix={mix}: {MEANING[mix]}",
+        f"smoothing={smoothing:g}: "
+        + ("shares as they are" if not smoothing else "added to every category but the root before shares are taken"),
+        f"{len(filed.subjects):,} people filed {len(filed.items):,} items, {_span(filed.people_of)} people an item",
+    ]
+    if drawn is not None:
+        notes.append(f"people={people}: the people were resampled {people:,} times")
+    if mix == "subject":
+        frame, more = _by_subject(filed, wanted, drawn, explicit=queries is not None)
+    else:
+        frame, more = _by_category(filed, wanted, mix, smoothing, drawn, explicit=queries is not None)
+    return _belief(frame, "taxonomy", [*notes, *more])
+
+
+def levels(labels: Labels, taxonomy: Taxonomy, *, queries: Iterable[str] | None = None) -> Belief:
+    """One labelling, and doubt only about how general the query was meant.
+
+    One reading per category that holds the query, but the root; all weigh the same. In a reading an item is relevant
+    if it lies in that category: the doubt is between readings, not within them.
+    Misleads: a deep category has more levels above it, and so weighs its general ones more.
+    Source: ours, for collections with one labelling, where Santini's shares are all 0 or 1.
+    """
+    frame = labels.frame
+    by_item = frame.group_by("item", maintain_order=True).agg(
+        pl.len().alias("rows"), pl.col("source").n_unique() * pl.col("category").n_unique()
+    )
+    torn = by_item.filter(pl.col("rows") != pl.col("source"))
+    if torn.height:
+        item = torn["item"][0]
+        said = frame.filter(pl.col("item") == item)["category"].unique(maintain_order=True).to_list()
+        raise TableError(
+            f"item {item!r} was filed differently by several people ({', '.join(said[:3])}); levels is for one "
+            "labelling: use the model taxonomy, which takes their shares"
+        )
+    filed = _Filed(labels, taxonomy)
+    wanted = _wanted(filed, queries)
+    held = filed.counts.copy()
+    held.data = np.ones(len(held.data))  # several people who agree are one labelling
+    query, category, _, more = _chosen(filed, held, wanted, without_root=True, explicit=queries is not None)
+    weight = 1 / np.bincount(query, minlength=len(filed.items))[query]
+    used, of_reading = np.unique(category, return_inverse=True)
+    p = held[:, used].toarray().T
+    notes = [
+        "levels: one reading per category that holds the query, but the root; all weigh the same",
+        f"{len(filed.items):,} items in one labelling"
+        + (f", on which {len(filed.subjects):,} people agree" if len(filed.subjects) > 1 else ""),
+    ]
+    table = _table(filed, query, category, weight, of_reading, p)
+    return _belief(table, "levels", [*notes, *more])
+
+
+def _belief(frame: pl.DataFrame, model: str, notes: list[str]) -> Belief:
+    """The rows come sorted and proper. Belief.of would find them so, and take ten times as long as they took."""
+    return Belief(frame, "irrelevant", model, tuple(notes))
+
+
+class _Filed:
+    """The labels as numbers: who filed what where, as sparse matrices. A filing is one person's of one item."""
+
+    def __init__(self, labels: Labels, taxonomy: Taxonomy) -> None:
+        frame = labels.frame
+        self.categories = taxonomy.categories  # the root first
+        unknown = frame.filter(~pl.col("category").is_in(pl.Series(self.categories).implode()))
+        if unknown.height:
+            row = unknown.row(0, named=True)
+            raise TableError(
+                f"item {row['item']!r} is filed in {row['category']!r} by {row['source']!r}, and the taxonomy has no "
+                f"such category{did_you_mean(row['category'], self.categories)}"
+            )
+        self.subjects, subject = _coded(frame["source"])
+        self.items, item = _coded(frame["item"])
+        numbers = pl.Series(np.arange(len(self.categories)))
+        category = (
+            frame["category"].replace_strict(pl.Series(self.categories), numbers, return_dtype=pl.Int64).to_numpy()
+        )
+        keys, filing = np.unique(item * len(self.subjects) + subject, return_inverse=True)
+        self.item_of, self.subject_of = keys // len(self.subjects), keys % len(self.subjects)
+        shape = (len(keys), len(self.categories))
+        self.labels = sparse.csr_array((np.ones(len(filing)), (filing, category)), shape=shape)
+        self.people_of = np.bincount(self.item_of, minlength=len(self.items))
+        self.above = _above(taxonomy, self.categories)
+        self.reach = self.labels @ self.above
+        self.reach.data = np.ones(len(self.reach.data))  # a person counts once, by whatever paths
+        self.to_items = sparse.csr_array(
+            (np.ones(len(keys)), (self.item_of, np.arange(len(keys)))), shape=(len(self.items), len(keys))
+        )
+
+    @cached_property
+    def shares(self) -> Any:
+        """[filing, category]: 1 divided among the categories of the filing."""
+        return sparse.csr_array(self.labels.multiply(1 / self.labels.sum(1)[:, None]))
+
+    @cached_property
+    def direct(self) -> Any:
+        """[item, category]: how many people filed the item in just this one."""
+        return self.to_items @ self.shares
+
+    @cached_property
+    def counts(self) -> Any:
+        """[item, category]: how many people filed the item there or below."""
+        return self.to_items @ self.reach
+
+    @cached_property
+    def below(self) -> Floats:
+        """[category]: how many categories, the root apart, are it or lie below it."""
+        return np.asarray(self.above[1:].sum(0), dtype=np.float64)
+
+
+def _coded(names: pl.Series) -> tuple[list[str], Ints]:
+    """The names in byte order, and the number of each row's."""
+    known = names.unique().sort()
+    numbers = pl.Series(np.arange(len(known)))
+    return known.to_list(), names.replace_strict(known, numbers, return_dtype=pl.Int64).to_numpy()
+
+
+def _above(taxonomy: Taxonomy, categories: list[str]) -> Any:
+    """[category, category]: 1 where the second is the first or holds it."""
+    number = {name: place for place, name in enumerate(categories)}
+    ancestors = [[number[name] for name in taxonomy.ancestors[category]] for category in categories]
+    row = np.repeat(np.arange(len(categories)), [len(some) for some in ancestors])
+    column = np.concatenate([np.array(some, dtype=np.int64) for some in ancestors])
+    return sparse.csr_array((np.ones(len(row)), (row, column)), shape=(len(categories), len(categories)))
+
+
+def _wanted(filed: _Filed, queries: Iterable[str] | None) -> Ints:
+    """Numbers of the items asked about."""
+    if len(filed.items) < 2:
+        raise TableError(f"only item {filed.items[0]!r} was filed; a query needs other items to be found")
+    if queries is None:
+        return np.arange(len(filed.items))
+    number = {name: place for place, name in enumerate(filed.items)}
+    names = [queries] if isinstance(queries, str) else list(dict.fromkeys(queries))
+    if not names:
+        raise TableError("no query is asked for; queries are items, or None for every item that was filed")
+    for name in names:
+        if name not in number:
+            raise TableError(_unknown(name, filed.items, "query"))
+    return np.array(sorted(number[name] for name in names), dtype=np.int64)
+
+
+def _byte_order(names: list[str]) -> Ints:
+    """The place of each name among all, sorted."""
+    return pl.Series(names, dtype=pl.String).rank("dense").cast(pl.Int64).to_numpy()
+
+
+def _place(name: str, known: list[str], what: str) -> int:
+    if name not in known:
+        raise TableError(_unknown(name, known, what))
+    return known.index(name)
+
+
+def _unknown(name: str, known: list[str], what: str) -> str:
+    return f"nobody filed the {what} {name!r}{did_you_mean(name, known)}"
+
+
+def _only_root(query: str) -> str:
+    return (
+        f"query {query!r} was filed in the root only, and the root is no reading here; leave it out, or file it deeper"
+    )
+
+
+def _drawn(filed: _Filed, people: int, rng: np.random.Generator | None) -> Floats | None:
+    """[subject, resample]: how often each person was drawn."""
+    if people < 0:
+        raise TextError(f"people is a number of resamples, 0 or more, not {people}")
+    if not people:
+        return None
+    if rng is None:
+        raise TextError("people are resampled by chance: give rng, a numpy Generator, or leave people at 0")
+    count = len(filed.subjects)
+    if count < 2:
+        raise TableError("one person filed all; other people of her kind cannot be drawn: leave people at 0")
+    return rng.multinomial(count, np.full(count, 1 / count), size=people).T.astype(np.float64)
+
+
+def _chosen(
+    filed: _Filed, weights: Any, wanted: Ints, *, without_root: bool, explicit: bool
+) -> tuple[Ints, Ints, Floats, list[str]]:
+    """Readings of the queries: item and category of each, its weight, and a note on queries that have none."""
+    some = weights[wanted].tocoo()
+    at, category = (np.asarray(part, dtype=np.int64) for part in some.coords)
+    kept = (some.data > 0) & ((category > 0) | (not without_root))
+    at, category, weight = at[kept], category[kept], some.data[kept]
+    order = np.lexsort((_byte_order(filed.categories)[category], at))
+    at, category, weight = at[order], category[order], weight[order]
+    empty = np.setdiff1d(np.arange(len(wanted)), at)
+    if len(empty) and (explicit or len(empty) == len(wanted)):
+        raise TableError(_only_root(filed.items[int(wanted[empty[0]])]))
+    notes = [f"{len(empty):,} items filed in the root only are no queries"] if len(empty) else []
+    return wanted[at], category, weight, notes
+
+
+def _by_category(
+    filed: _Filed, wanted: Ints, mix: str, smoothing: float, drawn: Floats | None, *, explicit: bool
+) -> tuple[pl.DataFrame, list[str]]:
+    """Rows of the mixes over categories."""
+    counts = filed.direct if mix == "assigned" else filed.counts
+    query, category, weight, notes = _chosen(
+        filed, counts, wanted, without_root=mix == "normalised_no_root", explicit=explicit
+    )
+    weight = weight / np.bincount(query, weights=weight, minlength=len(filed.items))[query]
+    used, of_reading = np.unique(category, return_inverse=True)
+    prior, total = smoothing * filed.below[used], smoothing * (len(filed.categories) - 1)
+    p = (filed.counts[:, used].toarray().T + prior[:, None]) / (filed.people_of + total)
+    if drawn is None:
+        return _table(filed, query, category, weight, of_reading, p), notes
+    _refuse_vast(len(query) * (len(filed.items) - 1), drawn.shape[1])
+    asked = _by_items(filed, np.arange(len(filed.item_of))) @ drawn  # [item, resample] people drawn who filed it
+    p_people = np.empty((*p.shape, drawn.shape[1]), dtype=np.float32)
+    columns = filed.reach[:, used].tocsc()
+    for number in range(len(used)):
+        inside = columns.indices[columns.indptr[number] : columns.indptr[number + 1]]
+        held = _by_items(filed, inside) @ drawn
+        shares = (held + prior[number]) / np.where(asked > 0, asked + total, 1.0)
+        p_people[number] = np.where(asked > 0, np.minimum(shares, 1.0), p[number][:, None])
+    of_people = _people_weights(
+        filed, query, category, weight, drawn, filed.shares if mix == "assigned" else filed.reach
+    )
+    return _table(filed, query, category, weight, of_reading, p, p_people, of_people), notes
+
+
+def _by_items(filed: _Filed, filings: Ints) -> Any:
+    """[item, subject]: 1 at these filings."""
+    shape = (len(filed.items), len(filed.subjects))
+    return sparse.csr_array((np.ones(len(filings)), (filed.item_of[filings], filed.subject_of[filings])), shape=shape)
+
+
+def _people_weights(filed: _Filed, query: Ints, category: Ints, weight: Floats, drawn: Floats, values: Any) -> Floats32:
+    """[reading, resample]: shares of the readings of each query among the people drawn."""
+    entries = values.tocoo()
+    filing, other = (np.asarray(part, dtype=np.int64) for part in entries.coords)
+    keys = query * len(filed.categories) + category
+    order = np.argsort(keys)
+    found = filed.item_of[filing] * len(filed.categories) + other
+    at = order[np.minimum(np.searchsorted(keys, found, sorter=order), len(keys) - 1)]
+    kept = keys[at] == found
+    matrix = sparse.csr_array(
+        (entries.data[kept], (at[kept], filed.subject_of[filing[kept]])), shape=(len(keys), len(filed.subjects))
+    )
+    return _shared(matrix @ drawn, query, weight)
+
+
+def _shared(values: Floats, query: Ints, weight: Floats) -> Floats32:
+    """Shares of each query's readings, which stand together; the weights as they are where nobody was drawn."""
+    starts = np.flatnonzero(np.diff(query, prepend=-1))
+    sums = np.repeat(np.add.reduceat(values, starts, axis=0), np.diff(np.append(starts, len(query))), axis=0)
+    shares = np.where(sums > 0, values / np.where(sums > 0, sums, 1.0), weight[:, None])
+    return shares.astype(np.float32)
+
+
+@dataclass(frozen=True)
+class _Own:
+    """People's own readings of the queries, sorted by query and name: arrays [reading]."""
+
+    query: Ints
+    subject: Ints
+    category: Ints
+    share: Floats
+    name: pl.Series
+
+
+def _by_subject(filed: _Filed, wanted: Ints, drawn: Floats | None, *, explicit: bool) -> tuple[pl.DataFrame, list[str]]:
+    """Rows of mix="subject": a person's own filings of the other items, under her own filing of the query."""
+    filings = np.bincount(filed.subject_of, minlength=len(filed.subjects))
+    own, notes = _own_readings(filed, wanted, filings, explicit=explicit)
+    weight = own.share / np.bincount(own.query, weights=own.share, minlength=len(filed.items))[own.query]
+    by_subject = np.argsort(filed.subject_of, kind="stable")  # filings of a person, by item
+    first, count = (np.cumsum(filings) - filings)[own.subject], filings[own.subject]
+    reading = np.repeat(np.arange(len(count)), count)
+    step = np.arange(len(reading)) - (np.cumsum(count) - count)[reading]
+    other = by_subject[first[reading] + step]
+    kept = filed.item_of[other] != own.query[reading]
+    reading, other = reading[kept], other[kept]
+    p = _contains(filed.reach, other, own.category[reading]).astype(np.float64)
+    missing = 1 - len(reading) / (len(count) * (len(filed.items) - 1))
+    notes.append(f"{missing:.1%} of the labels are missing; an item that a person did not file is irrelevant to her")
+    items = pl.Series(filed.items)
+    table: dict[str, Any] = {
+        "query": items[own.query[reading]],
+        "reading": own.name[reading],
+        "weight": weight[reading],
+        "item": items[filed.item_of[other]],
+        "grade": np.ones(len(reading)),
+        "p": p,
+    }
+    if drawn is not None:
+        _refuse_vast(len(reading), drawn.shape[1])
+        of_people = _shared(own.share[:, None] * drawn[own.subject], own.query, weight)
+        table["people"] = _arrays(np.repeat(p.astype(np.float32)[:, None], drawn.shape[1], axis=1))
+        table["people_weight"] = _arrays(of_people[reading])
+    return pl.DataFrame(table), notes
+
+
+def _own_readings(filed: _Filed, wanted: Ints, filings: Ints, *, explicit: bool) -> tuple[_Own, list[str]]:
+    """One for each person who filed the query and something else, and for each category she filed it in."""
+    mine = np.flatnonzero(np.isin(filed.item_of, wanted))
+    some = filed.shares[mine].tocoo()
+    filing, category, share = mine[some.coords[0]], np.asarray(some.coords[1], dtype=np.int64), some.data
+    query, subject = filed.item_of[filing], filed.subject_of[filing]
+    notes = []
+    alone = filings[subject] < 2
+    if alone.any():
+        notes.append(f"{len(np.unique(filing[alone])):,} times a person filed the query and nothing else; left out")
+        lost = np.setdiff1d(wanted, query[~alone])
+        if len(lost) and (explicit or len(lost) == len(wanted)):
+            raise TableError(
+                f"who filed the query {filed.items[int(lost[0])]!r} filed nothing else, so has no items to compare; "
+                "leave it out, or take mix='assigned'"
+            )
+        if len(lost):
+            notes.append(f"{len(lost):,} items are no queries, as who filed them filed nothing else")
+    names = pl.Series(filed.subjects)[subject]
+    if (share < 1).any():
+        full = names + ": " + pl.Series(filed.categories)[category]
+        names = pl.select(pl.when(pl.Series(share < 1)).then(full).otherwise(names)).to_series()
+    kept = np.flatnonzero(~alone)
+    order = kept[np.lexsort((names.rank("dense").to_numpy()[kept], query[kept]))]
+    own = _Own(query[order], subject[order], category[order], share[order], names[order])
+    twice = (own.query[1:] == own.query[:-1]) & (own.name[1:] == own.name[:-1]).to_numpy()
+    if twice.any():
+        raise TableError(f"two readings are called {own.name[int(twice.argmax())]!r}; rename that person")
+    return own, notes
+
+
+def _contains(matrix: Any, row: Ints, column: Ints) -> Bools:
+    """Where a sparse matrix has an entry at these places."""
+    entries = matrix.tocoo()
+    width = matrix.shape[1]
+    keys = np.sort(np.asarray(entries.coords[0], dtype=np.int64) * width + entries.coords[1])
+    asked = row * width + column
+    return np.asarray(keys[np.minimum(np.searchsorted(keys, asked), len(keys) - 1)] == asked)
+
+
+def _table(
+    filed: _Filed,
+    query: Ints,
+    category: Ints,
+    weight: Floats,
+    of_reading: Ints,
+    p: Floats,
+    p_people: Floats32 | None = None,
+    of_people: Floats32 | None = None,
+) -> pl.DataFrame:
+    """A row for each reading and each item but the query; p [category used, item] at `of_reading`."""
+    reading, item = np.nonzero(np.arange(len(filed.items)) != query[:, None])
+    items = pl.Series(filed.items)
+    table: dict[str, Any] = {
+        "query": items[query[reading]],
+        "reading": pl.Series(filed.categories)[category[reading]],
+        "weight": weight[reading],
+        "item": items[item],
+        "grade": np.ones(len(item)),
+        "p": p[of_reading[reading], item],
+    }
+    if p_people is not None and of_people is not None:
+        table["people"] = _arrays(p_people[of_reading[reading], item])
+        table["people_weight"] = _arrays(of_people[reading])
+    return pl.DataFrame(table)
+
+
+def _arrays(values: Floats32) -> pl.Series:
+    return pl.Series(values, dtype=pl.Array(pl.Float32, values.shape[1]))
+
+
+def _refuse_vast(rows: int, resamples: int) -> None:
+    if rows * resamples > MOST:
+        raise TableError(
+            f"{rows:,} rows of belief times {resamples:,} resamples of the people do not fit in memory; "
+            "ask for fewer queries, or for fewer resamples"
+        )
+
+
+def _known_mix(mix: str, known: tuple[str, ...]) -> None:
+    if mix not in known:
+        raise TextError(f"mix must be one of {', '.join(known)}, not {mix!r}{did_you_mean(str(mix), known)}")
+
+
+def _refuse_negative(name: str, value: float) -> None:
+    if not (value >= 0 and math.isfinite(value)):
+        raise TextError(f"{name} is a number, 0 or greater, not {value}; 0.5 is usual")
+
+
+def _span(counts: Ints) -> str:
+    least, most = int(counts.min()), int(counts.max())
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"

@@ -1,0 +1,122 @@
+"""endoxa believe: from opinions to what is held to be relevant, and how surely."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from endoxa.cli import options as o
+from endoxa.cli import show
+
+
+def add_to(app: typer.Typer) -> None:
+    """Enter the verb."""
+    app.command("believe")(believe)
+
+
+def believe(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE…",
+            help="Runs, opinions or labels; a taxonomy is told apart by its columns.",
+            show_default=False,
+        ),
+    ],
+    model: o.Model = None,
+    depth: o.Depth = 100,
+    weights: o.Weights = "cluster",
+    prior: Annotated[
+        str | None,
+        typer.Option("--prior", metavar="A,B|flat|informed", help="Of consensus: two numbers. Of dawid-skene: a name."),
+    ] = None,
+    variant: Annotated[
+        str | None, typer.Option("--variant", metavar="full|one-coin|ordinal", help="Of dawid-skene.")
+    ] = None,
+    smoothing: Annotated[
+        float | None, typer.Option("--smoothing", help="Of votes and taxonomy: pseudo-votes per grade or category.")
+    ] = None,
+    mix: Annotated[
+        str | None,
+        typer.Option(
+            "--mix", metavar="assigned|subject|normalised|normalised_no_root", help="Of taxonomy: readings of a query."
+        ),
+    ] = None,
+    taxonomy: Annotated[str | None, typer.Option("--taxonomy", metavar="FILE", help="The categories.")] = None,
+    labels: Annotated[
+        str | None, typer.Option("--labels", metavar="FILE", help="Judged pairs, which become certain.")
+    ] = None,
+    people: Annotated[
+        int | None, typer.Option("--people", help="Resamples of the people asked, to know how much hangs on them.")
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="FILE", help=".parquet keeps all; .csv the numbers.")
+    ] = None,
+    seed: o.Seed = 0,
+) -> None:
+    """Make a belief: weighted readings of each query, a distribution over grades for each item.
+
+    [bold]Examples[/bold]
+
+      endoxa believe runs/*.gz --depth 50 --weights redundancy --to belief.parquet
+
+      endoxa believe votes.csv --model dawid-skene --to belief.parquet
+
+      endoxa believe labels.csv tree.csv --model taxonomy --mix subject
+
+      endoxa eval belief.parquet runs/*.gz
+    """
+    from endoxa import verbs
+    from endoxa.beliefs.models import default
+    from endoxa.beliefs.votes import pinned
+    from endoxa.io.read import read
+
+    source, found = _source(files)
+    taxonomy = taxonomy or found
+    chosen = model or default(source)
+    settings: dict[str, Any] = {
+        "smoothing": smoothing,
+        "mix": mix,
+        "variant": variant,
+        "people": people,
+        "taxonomy": taxonomy,
+        "prior": prior if prior is None or chosen != "consensus" else o.prior_of(prior),
+    }
+    if chosen == "consensus":
+        settings["weights"] = o.weights_of(weights)
+        settings["depth"] = depth
+    with show.busy("believing"):
+        belief = verbs.believe(source, chosen, seed=seed, **{k: v for k, v in settings.items() if v is not None})
+        if labels is not None:
+            belief = pinned(belief, read(labels, kind="qrels"))
+    if to is not None:
+        verbs.write(belief, to)
+        show.note(f"wrote {to}")
+    else:
+        show.console().print(
+            show.frame_table(belief.frame.select("query", "reading", "weight", "item", "grade", "p").head(20))
+        )
+        if len(belief) > 20:
+            print(f"… {len(belief) - 20:,} rows more; --to belief.parquet writes them all")
+    print("\n".join(belief.lines()))
+
+
+def _source(files: list[str]) -> tuple[Any, str | None]:
+    """What is to be believed, and the taxonomy if one is among the files."""
+    from endoxa.errors import TextError
+    from endoxa.io.formats import sniff
+    from endoxa.io.read import read
+
+    kinds = {path: sniff(path) for path in files}
+    trees = [path for path, kind in kinds.items() if kind == "taxonomy"]
+    rest = [path for path, kind in kinds.items() if kind != "taxonomy"]
+    if not rest:
+        raise TextError("a taxonomy alone holds no opinion; add a file of labels: source, item, category")
+    if all(kinds[path] == "run" for path in rest):
+        return read(rest, kind="run"), None
+    if len(rest) > 1:
+        raise TextError(
+            f"{rest[0]} holds {kinds[rest[0]]} and {rest[1]} {kinds[rest[1]]}; give runs, or one other file"
+        )
+    return read(rest[0], assessors=kinds[rest[0]] == "qrels"), trees[0] if trees else None

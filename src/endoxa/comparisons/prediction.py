@@ -1,0 +1,559 @@
+"""Prediction-powered estimates: a belief about every pair, put right by labels of a few that were drawn by chance.
+
+The belief gives f for every item, labels give y for items drawn with known probabilities π. The sum of y over all
+items is estimated by
+
+    Σ w (λ f) + Σ over labelled w (y - λ f) / π
+
+which is unbiased for any f, however wrong: a good belief only makes the interval shorter. λ = 0 forgets the belief
+(Horvitz and Thompson), λ = 1 takes it whole, and the λ in between with the least variance is found from the labels.
+Only sums over items, and ratios of such sums, can be estimated so; of P@k, DCG@k and SetP the mean over queries, of
+recall and F the ratio of sums over all queries.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from endoxa.beliefs.calibration import chances, decided, refuse_level
+from endoxa.errors import JoinError, TableError, TextError
+from endoxa.statistics.bootstrap import BLOCK, blocks
+from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Run, require
+
+LABELS, QUERIES = 100, 10  # fewer have no normal interval
+BEARING = 10  # labels that must bear on a row before its spread is told from them
+FEW = 30  # below it a note warns
+EVEN = 0.6  # Kish's effective share of the labels, below which propensities are too uneven
+
+NAMES = ("P@k", "DCG@k", "SetP", "R@k", "SetR", "F@k", "SetF")
+NAME = re.compile(r"(?P<kind>P|DCG|R|F)@(?P<k>[1-9][0-9]*)|(?P<set>SetP|SetR|SetF)")
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean with its standard error, interval, and the λ it was made with."""
+
+    estimate: float
+    se: float
+    lo: float
+    hi: float
+    lam: float
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """What labels and belief together say of every system and pair.
+
+    frame   system, measure, estimate, se, lo, hi (these queries as they are), se_queries, lo_queries, hi_queries
+            (queries of this kind), lam, labels (that bear on the row), outside (share of its items out of reach)
+    pairs   measure, system, baseline, difference, and the same columns but outside; difference = system - baseline
+    """
+
+    frame: pl.DataFrame
+    pairs: pl.DataFrame
+    notes: tuple[str, ...] = ()
+
+
+def ppi_mean(
+    y: Floats, f: Floats, f_rest: Floats, *, lam: float | None = None, ddof: int = 1, level: float = 0.95
+) -> Mean:
+    """Mean of y over a population, from n items with label y and prediction f, and N more with prediction only.
+
+    θ = λ mean(f_rest) + mean(y - λ f);  Var θ = λ² s²(f_rest)/N + s²(y - λ f)/n;
+    λ = Cov(y, f) / ((1 + n/N) Var f), the variance over all n + N predictions, clipped to [0, 1], unless given.
+    For items drawn at random alike. ddof = 0 gives the digits of ppi-python. NaN where n or N leave no spread.
+    Misleads with fewer than about 100 labels: the normal interval is then too short.
+    Source: Angelopoulos et al., Science 382 (2023); PPI++, arXiv:2311.01453; METHODS F.1.
+    """
+    refuse_level(level)
+    _refuse_lam(lam)
+    y, f, f_rest = (np.asarray(part, dtype=np.float64) for part in (y, f, f_rest))
+    if y.ndim != 1 or y.shape != f.shape or f_rest.ndim != 1:
+        raise TableError(f"y and f are of the same items; there are {y.size} labels and {f.size} predictions of them")
+    n, N = len(y), len(f_rest)
+    if min(n, N) <= ddof:
+        raise TableError(f"{n} labels and {N} more predictions have no spread; give at least {ddof + 1} of each")
+    if lam is None:
+        spread = float(np.concatenate([f, f_rest]).var(ddof=ddof))
+        together = float(((y - y.mean()) * (f - f.mean())).sum() / (n - ddof))
+        lam = min(max(together / ((1 + n / N) * spread), 0.0), 1.0) if spread > 0 else 0.0
+    theta = lam * float(f_rest.mean()) + float((y - lam * f).mean())
+    se = math.sqrt(lam**2 * float(f_rest.var(ddof=ddof)) / N + float((y - lam * f).var(ddof=ddof)) / n)
+    reach = _z(level) * se
+    return Mean(theta, se, theta - reach, theta + reach, lam)
+
+
+def active_terms(f: Floats, y: Floats, labelled: Bools, propensity: Floats, *, lam: float = 1.0) -> Floats:
+    """λ f + (ξ/π)(y - λ f) of every item: the terms whose mean is unbiased for mean(y). y is read where ξ = 1 only."""
+    f, y, pi = (np.asarray(part, dtype=np.float64) for part in (f, y, propensity))
+    xi = np.asarray(labelled, dtype=bool)
+    if not f.shape == y.shape == pi.shape == xi.shape:
+        raise TableError(
+            f"f, y, labelled and propensity are of the same items; they have {f.size}, {y.size}, "
+            f"{xi.size} and {pi.size}"
+        )
+    if not ((pi > 0) & (pi <= 1)).all():
+        raise TableError("every propensity lies in (0, 1]; an item that could not be chosen has no unbiased estimate")
+    if np.isnan(y[xi]).any():
+        raise TableError(f"{int(np.isnan(y[xi]).sum())} labelled items have no y")
+    return np.asarray(lam * f + np.where(xi, (y - lam * f) / pi, 0.0), dtype=np.float64)
+
+
+def active_mean(
+    f: Floats, y: Floats, labelled: Bools, propensity: Floats, *, lam: float = 1.0, level: float = 0.95
+) -> Mean:
+    """Mean of y over a population that the N items were drawn from; item i was labelled with probability π_i.
+
+    θ = (1/N) Σ [λ f + (ξ/π)(y - λ f)], SE = sd(terms)/√N. y of an item without a label is not read and may be NaN.
+    Misleads where some π is tiny: one label then decides. For the mean over exactly these N items the interval is
+    too long (it holds the spread between items too); estimate() has the shorter one.
+    Source: Zrnic and Candès, arXiv:2403.03208; METHODS F.2.
+    """
+    refuse_level(level)
+    _refuse_lam(lam)
+    terms = active_terms(f, y, labelled, propensity, lam=lam)
+    if len(terms) < 2:
+        raise TableError(f"{len(terms)} items have no spread; give at least 2")
+    theta, se = float(terms.mean()), float(terms.std(ddof=1)) / math.sqrt(len(terms))
+    return Mean(theta, se, theta - _z(level) * se, theta + _z(level) * se, lam)
+
+
+def estimate(
+    run: Run,
+    belief: Belief,
+    labels: Opinions,
+    measures: Sequence[str],
+    *,
+    level: float = 0.95,
+    lam: float | None = None,
+    universe: pl.DataFrame | None = None,
+) -> Estimates:
+    """Measures of every system and pair of systems, with intervals that hold however wrong the belief is.
+
+    Needs labels whose pairs were drawn independently (Poisson sampling, pools.choosing) with the `propensity` each
+    carries; pairs with propensity 1 are known. f is Pr(grade >= 1) under the belief (DCG: the expected grade), y
+    whether the label is at least 1 (DCG: the grade). `universe` (query, item) holds the pairs that could be drawn,
+    without it those the belief mentions; what lies outside counts as irrelevant, and `outside` says how much of the
+    lists that is. The queries are those of the universe; one that a system lacks is an empty list.
+
+    P@k, DCG@k, SetP     mean over queries of Σ w y: w = 1/k, 1/log2(rank + 1), 1/length; SetP without empty lists
+    R@k, SetR, F@k, SetF micro-averages: Σ hits / Σ relevant and 2 Σ hits / Σ (k or length + relevant), summed
+                         over queries before they are divided, linearised for the spread
+
+    Two targets, one estimate:
+        lo, hi                  these queries as they are; only the draw of labels is chance:
+                                Var = Σ v, v = u² (1 - π)/π² (y - λ f)² over labelled; t quantile with
+                                (Σ v)²/Σ v² degrees of freedom, as few labels may bear most of it
+        lo_queries, hi_queries  queries of this kind; sd over queries / √Q, t quantile
+    u is the weight of the item in the estimate (for a ratio N/D: (w_N - θ w_D)/D). A pair has its own weights, the
+    differences: where both systems agree on an item its label adds nothing. λ minimises Var, one for every row, so
+    that a difference need not equal the difference of its two rows; tuning it on the same labels is harmless.
+
+    Misleads: ends may leave [0, 1]. The first interval says nothing of other queries. Neither is corrected for the
+    number of rows. A row that fewer than 10 labels bear on, or whose labels show no spread, while others could have
+    been drawn, has NaN ends: the sample does not bound it. Propensities that differ tenfold or more, for no reason
+    that f knows of, give intervals that are too short (measured: 80-90 % for 95 %); a note warns.
+    Source: Angelopoulos et al., Science 382 (2023); Oosterhuis et al., arXiv:2407.02464; Särndal et al. 1992, ch. 5-6;
+    METHODS F.1, F.2.
+    """
+    refuse_level(level)
+    _refuse_lam(lam)
+    wanted = [_Measure.of(name) for name in measures]
+    if not wanted:
+        raise TextError(f"no measure was asked for; there are {', '.join(NAMES)}")
+    problem = _problem(run, belief, labels, universe, wanted)
+    systems = len(problem.systems)
+    alone = np.stack([np.arange(systems), np.full(systems, systems)])
+    both = np.array(list(combinations(range(systems), 2)), dtype=np.int64).reshape(-1, 2).T
+    frames, pairs = [], []
+    for measure in wanted:
+        sums = _sums(problem, measure)
+        made = _solve(problem, sums, alone, lam, level)
+        frames.append(
+            {"system": problem.systems, "measure": [measure.name] * systems} | made | {"outside": sums.outside}
+        )
+        made = _solve(problem, sums, both, lam, level)
+        made = {("difference" if name == "estimate" else name): values for name, values in made.items()}
+        names = [[problem.systems[place] for place in side] for side in both.tolist()]
+        pairs.append({"measure": [measure.name] * both.shape[1], "system": names[0], "baseline": names[1]} | made)
+    frame = pl.concat(pl.DataFrame(part, schema=_FRAME) for part in frames)
+    paired = pl.concat(pl.DataFrame(part, schema=_PAIRS) for part in pairs)
+    return Estimates(frame, paired, _notes(problem, wanted, frame, paired, lam, level))
+
+
+_NUMBERS: dict[str, Any] = dict.fromkeys(
+    ("se", "lo", "hi", "se_queries", "lo_queries", "hi_queries", "lam"), pl.Float64
+) | {"labels": pl.Int64}
+_FRAME: dict[str, Any] = (
+    {"system": pl.String, "measure": pl.String, "estimate": pl.Float64} | _NUMBERS | {"outside": pl.Float64}
+)
+_PAIRS: dict[str, Any] = {
+    "measure": pl.String,
+    "system": pl.String,
+    "baseline": pl.String,
+    "difference": pl.Float64,
+} | _NUMBERS
+
+
+@dataclass(frozen=True)
+class _Measure:
+    """kind: P, DCG, R or F; k None means the whole list."""
+
+    name: str
+    kind: str
+    k: int | None
+
+    @classmethod
+    def of(cls, name: str) -> _Measure:
+        found = NAME.fullmatch(name)
+        if found is None:
+            raise TextError(
+                f"{name!r} has no valid interval from a sample of labels, because it is not a sum over items nor a "
+                f"ratio of such sums; those that have one are {', '.join(NAMES)} (rel = 1)"
+            )
+        if found["set"]:
+            return cls(name, found["set"][-1], None)
+        return cls(name, found["kind"], int(found["k"]))
+
+    @property
+    def ratio(self) -> bool:
+        return self.kind in {"R", "F"}
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """All pairs that count, numbered, and where they stand in the lists."""
+
+    systems: list[str]
+    queries: int
+    query: Ints  # of each pair
+    f: dict[bool, Floats]  # True: graded
+    y: dict[bool, Floats]  # 0 without a label
+    labelled: Bools
+    pi: Floats  # 1 without a label
+    lists: pl.DataFrame  # system, query, pair (null: out of reach), rank, as numbers
+    lengths: Ints  # [system, query] of the whole lists
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """One measure. Row `systems` of the arrays is a system that retrieves nothing, to stand against one alone.
+
+    belief, label, faced   [system, query]: Σ w f over all pairs, Σ w y/π and Σ w f/π over labelled ones
+    ratio                  whether a ratio of sums; else a mean over queries
+    below                  [3, query]: the same three of all pairs, for the denominator of a ratio
+    size                   [system, query]: what the denominator has beside relevant items
+    defined                [system, query]: whether the query counts
+    weight                 [system, labelled pair]
+    """
+
+    belief: Floats
+    label: Floats
+    faced: Floats
+    ratio: bool
+    below: Floats
+    size: Floats
+    defined: Bools
+    weight: Floats
+    graded: bool
+    every: Any  # sparse [system, pair without a label]: their weights
+    outside: Floats
+
+
+def _problem(
+    run: Run, belief: Belief, labels: Opinions, universe: pl.DataFrame | None, wanted: list[_Measure]
+) -> _Problem:
+    """Join lists, belief and labels once; refuse what gives no interval."""
+    key = ["query", "item"]
+    seen = _sampled(labels)
+    stated = chances(belief).rename({"p": "f"})
+    grades = belief.expected().frame.select(*key, pl.col("grade").alias("f_grade"))
+    within = _universe(stated, universe)
+    stray = seen.join(within, on=key, how="anti")
+    # A label outside the universe is counted with f = 0, as are the pairs around it that were not drawn
+    pairs = (
+        pl.concat([within, stray.select(key)])
+        .join(within.with_columns(pl.lit(True).alias("within")), on=key, how="left")
+        .join(stated, on=key, how="left")
+        .join(grades, on=key, how="left")
+        .join(seen, on=key, how="left")
+        .sort(key)
+        .with_columns(pl.when(pl.col("within")).then(pl.col("f", "f_grade")).fill_null(0.0))
+    )
+    names = pairs.select(pl.col("query").unique().sort()).with_row_index("place")
+    pairs = pairs.join(names, on="query", how="left", maintain_order="left").with_row_index("pair")
+    labelled = pairs.filter(pl.col("grade").is_not_null())
+    retrieved = run.frame.join(names, on="query", how="inner", maintain_order="left")
+    if not retrieved.height:
+        raise JoinError("no query of the run is among those that could be judged; do run and belief belong together?")
+    systems = run.systems
+    order = pl.DataFrame({"system": systems}).with_row_index("s")
+    lengths = np.zeros((len(systems), names.height), dtype=np.int64)
+    sizes = retrieved.group_by("system", "place").len().join(order, on="system", how="left")
+    lengths[sizes["s"].to_numpy(), sizes["place"].to_numpy()] = sizes["len"].to_numpy()
+    cuts = [measure.k for measure in wanted]
+    if None not in cuts:
+        retrieved = retrieved.filter(pl.col("rank") <= max(cut for cut in cuts if cut is not None))
+    lists = (
+        retrieved.select("system", "query", "item", "rank", "place")
+        .join(order, on="system", how="left", maintain_order="left")
+        .join(pairs.select(*key, "pair"), on=key, how="left", maintain_order="left")
+        .select("s", "place", "pair", "rank")
+    )
+    has = pairs["grade"].is_not_null().to_numpy()
+    grade = pairs["grade"].fill_null(0.0).to_numpy()
+    ignored = run.frame.select("query").unique().join(names, on="query", how="anti").height
+    notes = [
+        f"{labelled.height:,} labels in {labelled['query'].n_unique():,} of {names.height:,} queries, "
+        f"{pairs.height:,} pairs could be drawn; {int((labelled['propensity'] == 1).sum()):,} labels are of pairs that "
+        "were sure to be"
+    ]
+    weight = 1 / labelled["propensity"].to_numpy()
+    if weight.sum() ** 2 / (weight**2).sum() < EVEN * len(weight):
+        notes.append(
+            "propensities are so uneven that few labels decide; intervals may be too short: "
+            "draw with a larger share of even chances (mixing)"
+        )
+    undecided = labels.frame.filter(pl.col("grade").is_null() | (pl.col("grade") < 0)).height
+    if undecided:
+        notes.append(
+            f"{undecided:,} pairs were drawn but have no grade; they count as not drawn, so that estimates lean "
+            "towards the belief, or towards 0 without it, by about that share"
+        )
+    if stray.height:
+        notes.append(f"{stray.height:,} labelled pairs lie outside the universe; they count, with f = 0")
+    if ignored:
+        notes.append(f"{ignored:,} queries of the run could not be judged; they are ignored")
+    if (lengths == 0).any():
+        notes.append(f"{int((lengths == 0).sum()):,} lists are empty: nothing found (SetP: left out)")
+    return _Problem(
+        systems,
+        names.height,
+        pairs["place"].to_numpy().astype(np.int64),
+        {False: pairs["f"].to_numpy(), True: pairs["f_grade"].to_numpy()},
+        {False: (has & (grade >= 1)).astype(float), True: np.where(has, grade, 0.0)},
+        has,
+        pairs["propensity"].fill_null(1.0).to_numpy(),
+        lists,
+        lengths,
+        tuple(notes),
+    )
+
+
+def _sampled(labels: Opinions) -> pl.DataFrame:
+    """The labels, each with its propensity; refused where too few or chosen by hand."""
+    seen = decided(labels)
+    if bare := seen["propensity"].null_count():
+        raise TableError(
+            f"{bare:,} of {seen.height:,} labels have no propensity: labels chosen by hand give an order (pin them to "
+            "the belief), not an interval; draw pairs with pools.choosing and keep the propensity with each label"
+        )
+    queries = seen["query"].n_unique()
+    if seen.height < LABELS or queries < QUERIES:
+        raise JoinError(
+            f"there are {seen.height:,} labels in {queries:,} queries; an interval needs at least {LABELS} labels "
+            f"in {QUERIES} queries: judge more, or pin the labels to the belief for an order"
+        )
+    return seen
+
+
+def _universe(stated: pl.DataFrame, universe: pl.DataFrame | None) -> pl.DataFrame:
+    if universe is None:
+        return stated.select("query", "item")
+    require(universe, ("query", "item"), "universe")
+    return universe.select(pl.col("query").cast(pl.String), pl.col("item").cast(pl.String)).unique()
+
+
+def _sums(problem: _Problem, measure: _Measure) -> _Sums:
+    """Sums per system and query, and the weights of the labelled pairs."""
+    from scipy import sparse
+
+    graded, k = measure.kind == "DCG", measure.k
+    lists = problem.lists if k is None else problem.lists.filter(pl.col("rank") <= k)
+    S, Q = len(problem.systems), problem.queries
+    cell = lists["s"].to_numpy().astype(np.int64) * Q + lists["place"].to_numpy()
+    shown = np.bincount(cell // Q, minlength=S)
+    here = lists["pair"].is_not_null().to_numpy()
+    outside = np.bincount(cell[~here] // Q, minlength=S)
+    cell, pair = cell[here], lists["pair"].drop_nulls().to_numpy().astype(np.int64)
+    if measure.kind == "P":
+        w = np.full(len(pair), 1 / k) if k is not None else 1 / problem.lengths.ravel()[cell]
+    elif graded:
+        w = 1 / np.log2(lists["rank"].to_numpy()[here] + 1.0)
+    else:
+        w = np.full(len(pair), 2.0 if measure.kind == "F" else 1.0)
+    f, y, pi, has = problem.f[graded], problem.y[graded], problem.pi, problem.labelled
+    parts = (f, y / pi * has, f / pi * has)
+
+    length = np.full((S, Q), k) if k is not None else problem.lengths
+    weights = sparse.csr_array((w, (cell // Q, pair)), shape=(S + 1, len(f)))
+    belief, label, faced = (
+        np.bincount(cell, weights=w * values[pair], minlength=(S + 1) * Q).reshape(S + 1, Q).astype(np.float64)
+        for values in parts
+    )
+    sized, counted = measure.kind == "F", measure.kind == "P"
+    return _Sums(
+        belief,
+        label,
+        faced,
+        ratio=measure.ratio,
+        below=np.stack([np.bincount(problem.query, weights=values, minlength=Q) for values in parts]),
+        size=np.pad(length * sized, ((0, 1), (0, 0))).astype(float),
+        defined=np.pad((length > 0) | (not counted), ((0, 1), (0, 0)), constant_values=True),
+        weight=weights[:, np.flatnonzero(has)].toarray(),
+        graded=graded,
+        every=weights[:, np.flatnonzero(~has)],
+        outside=np.divide(outside, shown, out=np.full(S, np.nan), where=shown > 0),
+    )
+
+
+def _solve(problem: _Problem, sums: _Sums, rows: Ints, lam: float | None, level: float) -> dict[str, Floats | Ints]:
+    """Every row (left, right): estimate of left - right and both intervals. Blocks bound the memory."""
+    from scipy import stats
+
+    total, has = rows.shape[1], np.flatnonzero(problem.labelled)
+    y, f, pi = problem.y[sums.graded][has], problem.f[sums.graded][has], problem.pi[has]
+    query, noise = problem.query[has], (1 - pi) / pi**2
+    columns = ("estimate", "se", "se_queries", "lam", "labels", "bearing", "degrees", "effective")
+    made = {name: np.full(total, np.nan) for name in columns}
+    for block in blocks(total, BLOCK // max(1, len(has), problem.queries)):
+        left, right = rows[:, block]
+        at = np.full(len(left), 0.0 if lam is None else lam)
+        for _ in range(3 if lam is None else 1):  # λ needs the weights of a ratio, and they λ
+            theta, u, residual, degrees = _linear(sums, left, right, at, query)
+            if lam is None:
+                squares = noise * u**2
+                faced = squares @ f**2
+                # Where no label is left to chance, or f is 0, λ changes nothing
+                at = np.clip(np.divide(squares @ (y * f), faced, out=np.ones(len(at)), where=faced > 0), 0, 1)
+        theta, u, residual, degrees = _linear(sums, left, right, at, query)
+        parts = u**2 * noise * (y - at[:, None] * f) ** 2
+        variance, squares = parts.sum(1), (parts**2).sum(1)
+        made["effective"][block] = np.divide(variance**2, squares, out=np.ones(len(at)), where=squares > 0)
+        made["estimate"][block] = theta
+        made["lam"][block] = np.where(np.isnan(theta), np.nan, at)
+        made["se"][block] = np.sqrt(variance)
+        spread = (residual**2).sum(1) / np.maximum(degrees * (degrees + 1), 1)
+        made["se_queries"][block] = np.where(degrees > 0, np.sqrt(spread), np.nan)
+        made["labels"][block] = (u != 0).sum(1)
+        made["bearing"][block] = ((u != 0) & (pi < 1)).sum(1)
+        made["degrees"][block] = degrees
+    unbounded = (made["bearing"] < BEARING) | (made["se"] == 0)
+    for row in np.flatnonzero(made["bearing"] == 0):  # all known, or nothing drawn?
+        unbounded[row] = _open(problem, sums, *rows[:, row])
+    for name in ("se", "se_queries"):
+        made[name][unbounded] = np.nan
+    reach = stats.t.ppf((1 + level) / 2, np.maximum(made["effective"], 1)) * made["se"]
+    wide = stats.t.ppf((1 + level) / 2, np.maximum(made["degrees"], 1)) * made["se_queries"]
+    theta = made["estimate"]
+    return {
+        "estimate": theta,
+        "se": made["se"],
+        "lo": theta - reach,
+        "hi": theta + reach,
+        "se_queries": made["se_queries"],
+        "lo_queries": theta - wide,
+        "hi_queries": theta + wide,
+        "lam": made["lam"],
+        "labels": made["labels"].astype(np.int64),
+    }
+
+
+def _linear(sums: _Sums, left: Ints, right: Ints, lam: Floats, query: Ints) -> tuple[Floats, Floats, Floats, Floats]:
+    """Estimate [row], weights of the labelled pairs [row, label], residuals [row, query], degrees of freedom [row]."""
+    at = lam[:, None]
+    if not sums.ratio:
+        both = sums.defined[left] & sums.defined[right]
+        n = both.sum(1)
+        per = np.maximum(n, 1)[:, None]
+        value = both * (_at(sums, left, at) - _at(sums, right, at))
+        theta = np.where(n > 0, value.sum(1) / per[:, 0], np.nan)
+        u = both[:, query] * (sums.weight[left] - sums.weight[right]) / per
+        return theta, u, np.where(both, value - theta[:, None], 0.0), n - 1.0
+    theta, u, residual = _quotient(sums, left, at)
+    some = right < len(sums.size) - 1
+    if some.any():
+        minus = _quotient(sums, right, at)
+        theta, u, residual = theta - minus[0], u - minus[1], residual - minus[2]
+    return theta, u, residual, np.full(len(left), residual.shape[1] - 1.0)
+
+
+def _at(sums: _Sums, system: Ints, lam: Floats) -> Floats:
+    """Σ w y of each query, as estimated with λ."""
+    return np.asarray(sums.label[system] + lam * (sums.belief[system] - sums.faced[system]))
+
+
+def _quotient(sums: _Sums, system: Ints, lam: Floats) -> tuple[Floats, Floats, Floats]:
+    """Ratio of sums over queries, linearised: θ + Σ (N - θ D)/D. NaN where the denominator is not above 0."""
+    above = _at(sums, system, lam)
+    below = sums.size[system] + sums.below[1] + lam * (sums.below[0] - sums.below[2])
+    total = below.sum(1)
+    total = np.where(total > 0, total, np.nan)
+    theta = above.sum(1) / total
+    u = (sums.weight[system] - theta[:, None]) / total[:, None]
+    residual = (above - theta[:, None] * below) * (below.shape[1] / total[:, None])
+    return theta, u, residual
+
+
+def _open(problem: _Problem, sums: _Sums, left: int, right: int) -> bool:
+    """Whether a pair without a label bears on the difference."""
+    if problem.labelled.all():
+        return False
+    apart = bool((sums.every[[left]] != sums.every[[right]]).nnz)
+    if not sums.ratio:
+        return apart
+    # Every relevant item is in the denominator; only two systems with the same lists do not depend on it
+    return apart or bool((sums.weight[left] != sums.weight[right]).any() or (sums.size[left] != sums.size[right]).any())
+
+
+def _notes(
+    problem: _Problem, wanted: list[_Measure], frame: pl.DataFrame, pairs: pl.DataFrame, lam: float | None, level: float
+) -> tuple[str, ...]:
+    """How the rows were made, one sentence each."""
+    how = "λ of each row is that of least variance" if lam is None else f"λ = {lam:g} for all rows"
+    notes = [
+        *problem.notes,
+        how + (": labels alone (Horvitz–Thompson)" if lam == 0 else ""),
+        f"se, lo, hi: {100 * level:g} % for these queries as they are, the draw of labels being the only chance; "
+        "lo_queries, hi_queries: for queries of this kind (t over queries)",
+    ]
+    if ratios := [measure.name for measure in wanted if measure.ratio]:
+        notes.append(
+            f"{', '.join(ratios)}: micro-averaged, a ratio of sums over all queries (delta method), "
+            "not the mean of each query's own"
+        )
+    if pairs.height and lam is None:
+        notes.append("a difference has its own λ, and need not equal the difference of the two rows")
+    outside = frame["outside"].drop_nans()
+    if len(outside) and (most := float(outside.max())) > 0:  # type: ignore[arg-type]
+        notes.append(f"up to {most:.1%} of a system's items could not be drawn; they count as irrelevant")
+    both = pl.concat([frame.select("se", "labels"), pairs.select("se", "labels")])
+    if lost := both.filter(pl.col("se").is_nan()).height:
+        notes.append(
+            f"{lost:,} rows without an interval: fewer than {BEARING} labels left to chance bear on them, or these "
+            "show no spread"
+        )
+    if few := both.filter(pl.col("se").is_not_nan() & (pl.col("se") > 0) & (pl.col("labels") < FEW)).height:
+        notes.append(f"{few:,} rows rest on fewer than {FEW} labels; their intervals are rough")
+    return tuple(notes)
+
+
+def _refuse_lam(lam: float | None) -> None:
+    if lam is not None and not 0 <= lam <= 1:
+        raise TextError(f"lam lies between 0 (labels alone) and 1 (the belief taken whole), not {lam}")
+
+
+def _z(level: float) -> float:
+    """Normal quantile of a two-sided interval."""
+    from scipy import stats
+
+    return float(stats.norm.ppf((1 + level) / 2))

@@ -1,0 +1,199 @@
+"""Which of two systems is better where relevance is a probability: exact statements, never a p-value.
+
+The distribution of each system is known, not sampled. A test between two known distributions would depend on a
+sample size that nobody has; the questions that can be answered are how probably one is better, and by how much.
+That is doubt about the truth of these queries. What other queries or other people would say is sampling, and has
+its own methods: the bootstrap, `compare`, and `subject_error`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from endoxa.errors import TableError
+from endoxa.measures.distributions import NOTHING, TINY, Distribution, gathered, mixture, mixture_weights, one_list
+from endoxa.measures.lists import CELLS
+from endoxa.statistics.bootstrap import moments
+from endoxa.statistics.poisson_binomial import convolve, pmf
+from endoxa.tables import Floats
+
+DIRECT = 1 << 27  # products that are added up one by one; beyond, Fourier transforms
+
+
+@dataclass(frozen=True)
+class Superiority:
+    """How probably A is better than B, as good, or worse; NaN where it is undefined.
+
+    index       Pr(A better) + ½ Pr(tie), also called A12: ½ says that neither is preferred
+    difference  expected A - B; `sd` its standard deviation, [lo, hi] its central interval
+    """
+
+    p_better: float
+    p_tie: float
+    p_worse: float
+    index: float
+    difference: float
+    sd: float
+    lo: float
+    hi: float
+
+
+def order(difference: Distribution, *, level: float = 0.95) -> Superiority:
+    """What a distribution of A - B says about the order of A and B, given that it is defined.
+
+    Differences within 1e-12 of 0 are ties. For several readings of a query: mix the differences first
+    (`measures.distributions.mixture`), which also gives the interval that `mix` cannot know.
+    """
+    lo, hi = difference.interval(level)
+    if not difference.total > 0:
+        return Superiority(*[math.nan] * 8)
+    mass = difference.mass / difference.total
+    better = float(mass[difference.values > TINY].sum())
+    worse = float(mass[difference.values < -TINY].sum())
+    tie = float(mass[np.abs(difference.values) <= TINY].sum())
+    return Superiority(better, tie, worse, better + tie / 2, difference.mean, difference.sd, lo, hi)
+
+
+def precision_difference(common: Floats, a_only: Floats, b_only: Floats) -> Distribution:
+    """Precision of A minus precision of B, from the p of the items both retrieved, only A, only B.
+
+    Formula: P_A - P_B = K_C (1/n_A - 1/n_B) + K_A'/n_A - K_B'/n_B, the three counts Poisson-binomial and
+    independent, on the lattice 1/lcm(n_A, n_B). Both systems face the same truth. With lists of one length the
+    common items cancel: only what one system has and the other has not matters. Undefined for an empty list.
+    Source: METHODS A.6, derived.
+    """
+    parts = [one_list(common, "common"), one_list(a_only, "a_only"), one_list(b_only, "b_only")]
+    both, a, b = (len(part) for part in parts)
+    n_a, n_b = both + a, both + b
+    if n_a == 0 or n_b == 0:
+        return NOTHING
+    lattice = math.lcm(n_a, n_b)
+    steps = [lattice // n_a - lattice // n_b, lattice // n_a, -(lattice // n_b)]
+    moving = [(part, step) for part, step in zip(parts, steps, strict=True) if step and len(part)]
+    if not moving:
+        return Distribution(np.zeros(1), np.ones(1))
+    step = math.gcd(*(one for _, one in moving))
+    mass = np.ones(1)
+    for part, one in moving:
+        mass = _plus(mass, pmf(part) if one > 0 else pmf(part)[::-1], abs(one) // step)
+    least = sum(len(part) * one for part, one in moving if one < 0)
+    values = (least + step * np.arange(len(mass))) / lattice
+    return Distribution(values[mass > 0], mass[mass > 0])
+
+
+def precision_order(common: Floats, a_only: Floats, b_only: Floats, *, level: float = 0.95) -> Superiority:
+    """How probably A has the greater precision, both facing the same truth; see `precision_difference`.
+
+    Treating the two as independent would be too timid: what they share cannot tell them apart.
+    """
+    return order(precision_difference(common, a_only, b_only), level=level)
+
+
+def recall_order(a_only: Floats, b_only: Floats) -> Superiority:
+    """How probably A has the greater recall, whatever the lengths of the lists.
+
+    Formula: recalls of one query have the same denominator, so R_A > R_B where K_A' > K_B'. The size of the
+    difference depends on that denominator and is NaN here. Where nothing is relevant neither has a recall; that
+    counts as a tie.
+    Source: METHODS A.6, derived.
+    """
+    a, b = pmf(one_list(a_only, "a_only")), pmf(one_list(b_only, "b_only"))
+    ahead = np.arange(len(a) + len(b) - 1) - (len(b) - 1)
+    mass = convolve(a, b[::-1])
+    better, tie, worse = (float(mass[part].sum()) for part in (ahead > 0, ahead == 0, ahead < 0))
+    return Superiority(better, tie, worse, better + tie / 2, *[math.nan] * 4)
+
+
+def independent(a: Distribution, b: Distribution, *, level: float = 0.95) -> Superiority:
+    """How probably a value of A exceeds an independent one of B, given that both are defined.
+
+    Formula: A12 = Σ f_A(x) [F_B(x-) + ½ f_B(x)].
+    Only for systems judged on different collections or by different people. On the same items they share the
+    truth, and this is too timid: use `precision_order` or `recall_order`.
+    """
+    if not (a.total > 0 and b.total > 0):
+        return order(NOTHING, level=level)
+    if len(a.values) * len(b.values) > CELLS:
+        raise TableError(
+            f"{len(a.values)} and {len(b.values)} values have too many differences to list; "
+            f"at most {CELLS:,}: take shorter lists, or draw worlds"
+        )
+    apart = np.subtract.outer(a.values, b.values).ravel()
+    return order(gathered(apart, np.outer(a.mass / a.total, b.mass / b.total).ravel()), level=level)
+
+
+def dominates(a: Distribution, b: Distribution) -> bool:
+    """Whether A is at least as good as B by every standard: F_A ≤ F_B everywhere (equal ones too).
+
+    Given that both are defined; False where either never is.
+    """
+    _, f_a, f_b = _cumulated(a, b)
+    return bool(len(f_a) and (f_a <= f_b + TINY).all())
+
+
+def ks_distance(a: Distribution, b: Distribution) -> float:
+    """Kolmogorov-Smirnov distance max |F_A - F_B|: a description. There is no sample, so there is no test."""
+    _, f_a, f_b = _cumulated(a, b)
+    return float(np.abs(f_a - f_b).max()) if len(f_a) else math.nan
+
+
+def wasserstein(a: Distribution, b: Distribution) -> float:
+    """Wasserstein-1 distance ∫ |F_A - F_B| dx: how far the mass of one must be moved to make the other.
+
+    Where one dominates it is the difference of the means.
+    """
+    values, f_a, f_b = _cumulated(a, b)
+    return float(np.abs(f_a - f_b)[:-1] @ np.diff(values)) if len(f_a) else math.nan
+
+
+def mix(superiorities: Sequence[Superiority], weights: Floats) -> Superiority:
+    """One statement for several readings of a query: the mean of the probabilities and of the difference.
+
+    Formula: sd² = Σ weight (sd² + difference²) - (Σ weight difference)². The interval of a mixture does not follow
+    from the intervals of its parts: lo and hi are NaN; mix the distributions and call `order` for them.
+    """
+    share = mixture_weights(len(superiorities), weights)
+    rows = np.array([(s.p_better, s.p_tie, s.p_worse, s.index, s.difference, s.sd) for s in superiorities])
+    rows, share = rows[share > 0], share[share > 0]
+    better, tie, worse, index, difference, _ = (share @ rows).tolist()
+    spread = float(share @ (rows[:, 5] ** 2 + (rows[:, 4] - difference) ** 2))
+    return Superiority(better, tie, worse, index, difference, math.sqrt(spread), math.nan, math.nan)
+
+
+def subject_error(delta: Floats) -> tuple[float, float]:
+    """Mean of one difference per subject, and its standard error over subjects; NaN subjects are left out.
+
+    Formula: SE = sd(delta)/√S, sd with S - 1. For expected precision under one category it is exact, because that
+    is linear in the subjects: delta_s is the precision of A minus that of B by the labels of subject s.
+    NaN where there are fewer than two.
+    """
+    values = np.asarray(delta, dtype=np.float64)
+    if values.ndim != 1:
+        raise TableError(f"delta has {values.ndim} axes, expected 1: a difference for each subject")
+    mean, sd, n = (float(part[0]) for part in moments(values[None, :]))
+    return mean, sd / math.sqrt(n) if n > 1 else math.nan
+
+
+def _plus(mass: Floats, count: Floats, step: int) -> Floats:
+    """Masses of X + step · K, from the masses of X and K."""
+    width = (len(count) - 1) * step + 1
+    if step > 1 and len(count) * len(mass) <= DIRECT:  # positive terms only, and no products with the gaps
+        total = np.zeros(len(mass) + width - 1)
+        for place, one in enumerate(count.tolist()):
+            total[place * step : place * step + len(mass)] += one * mass
+        return total
+    apart = np.zeros(width)
+    apart[::step] = count
+    return convolve(mass, apart)
+
+
+def _cumulated(a: Distribution, b: Distribution) -> tuple[Floats, Floats, Floats]:
+    """The union of the values, and Pr(A ≤ value), Pr(B ≤ value) given that they are defined; empty where not."""
+    if not (a.total > 0 and b.total > 0):
+        return np.empty(0), np.empty(0), np.empty(0)
+    values = mixture([a, b], np.array([0.5, 0.5])).values
+    return values, a.cdf(values + TINY), b.cdf(values + TINY)

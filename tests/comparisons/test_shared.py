@@ -1,0 +1,167 @@
+"""Comparison under shared truth: exact cases, three doubts against known variances, intervals simulated."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from endoxa.beliefs.votes import subjects, votes
+from endoxa.comparisons import shared
+from endoxa.errors import JoinError, TextError
+from endoxa.measures.doubt import measure_belief
+from endoxa.policies import Policy
+from endoxa.tables import Belief, Draws, Opinions, Run, Scores
+
+
+def lists(rows) -> Run:
+    return Run.of(pl.DataFrame(rows, schema=["system", "query", "item", "score"], orient="row"))
+
+
+def run_of(given: dict[str, str], query: str = "q") -> Run:
+    return lists([(s, query, d, -float(n)) for s, items in given.items() for n, d in enumerate(items)])
+
+
+def scores_of(truth: np.ndarray, people: np.ndarray | None = None) -> Scores:
+    """Scores with these worlds, [system, query, world], and their means as expectations."""
+    systems, queries = [f"s{n}" for n in range(truth.shape[0])], [f"q{n}" for n in range(truth.shape[1])]
+    rows = [
+        (s, q, "AP", float(np.mean(truth[i, j])), None, None, None, 0.0)
+        for i, s in enumerate(systems)
+        for j, q in enumerate(queries)
+    ]
+    frame = pl.DataFrame(rows, schema=Scores.SCHEMA, orient="row")
+    coverage = pl.DataFrame({"system": systems})
+    drawn = Draws(["AP"], systems, queries, truth[None], None if people is None else people[None])
+    return Scores(frame, Policy(), coverage, draws=drawn)
+
+
+P = {"a": 0.9, "b": 0.6, "c": 0.8, "d": 0.2, "e": 0.5, "f": 0.1}
+
+
+def test_the_worked_example_of_a6() -> None:
+    """A = abcd, B = cdef: P(A better) .702, tie .255, mean .225, var .041875; here by worlds."""
+    belief = Belief.of(pl.DataFrame({"query": "q", "item": list(P), "p": list(P.values())}))
+    scores = measure_belief(run_of({"A": "abcd", "B": "cdef"}), belief, ["SetP", "SetR"], worlds=20_000)
+    frame = shared.compare(scores, rng=np.random.default_rng(0)).frame
+    row = frame.filter((pl.col("measure") == "SetP") & (pl.col("doubt") == "truth")).row(0, named=True)
+    assert row["difference"] == pytest.approx(0.225)
+    assert row["p_better"] == pytest.approx(0.702, abs=0.01)
+    assert row["p_tie"] == pytest.approx(0.255, abs=0.01)
+    assert row["superiority"] == pytest.approx(0.8295, abs=0.01)
+    assert row["sd"] ** 2 == pytest.approx(0.041875, abs=0.001)
+    unknown = frame.filter((pl.col("measure") == "SetP") & (pl.col("doubt").is_in(["queries", "people"])))
+    assert unknown["p_better"].is_nan().all()  # one query, nobody to resample
+    assert frame["p_value"].null_count() == frame.height  # never a p-value on a known distribution
+
+
+def test_the_three_doubts_have_the_variances_they_were_given() -> None:
+    rng = np.random.default_rng(3)
+    queries, worlds, resamples = 200, 4000, 2000
+    level = rng.normal(0, 0.2, queries)  # queries differ
+    truth = level[None, :, None] + rng.normal(0, 0.5, (1, queries, worlds))  # given the belief
+    person = np.repeat(rng.normal(0, 0.05, resamples), 2)  # one deviation for both worlds of a resample
+    people = level[None, :, None] + person + rng.normal(0, 0.5, (1, queries, 2 * resamples))
+    made = shared.spread(scores_of(truth, people), "AP", rng=np.random.default_rng(0))
+    parts = made.variances(np.ones(1))
+    assert parts["truth"] == pytest.approx(0.25 / queries, rel=0.1)
+    assert parts["queries"] == pytest.approx(level.var(ddof=1) / queries, rel=0.1)
+    assert parts["people"] == pytest.approx(0.05**2, rel=0.15)
+    whole = made.drawn("all")
+    assert whole.var() == pytest.approx(sum(parts.values()), rel=0.1)  # the doubt about the truth is counted once
+    told = shared.doubts(scores_of(truth, people), "AP", rng=np.random.default_rng(0))
+    assert told["share"].sum() == pytest.approx(1)
+    assert told.filter(pl.col("doubt") == "people")["share"][0] == pytest.approx(parts["people"] / sum(parts.values()))
+
+
+def test_more_people_or_more_queries() -> None:
+    """Votes of few people on many queries: the split tells what to do, and it shrinks as it should."""
+    rng = np.random.default_rng(1)
+
+    def share(people: int, queries: int) -> dict[str, float]:
+        rows = []
+        for q in range(queries):
+            p = rng.beta(1, 1, 20)
+            for s in range(people):
+                rows += [(f"s{s}", f"q{q}", f"d{i}", float(rng.random() < p[i])) for i in range(20)]
+        opinions = Opinions.of(pl.DataFrame(rows, schema=["source", "query", "item", "grade"], orient="row"))
+        run = lists([("A", f"q{q}", f"d{i}", float(rng.random())) for q in range(queries) for i in range(20)])
+        belief = votes(opinions, people=200, rng=np.random.default_rng(0))
+        scores = measure_belief(run, belief, ["P@10"])
+        made = shared.doubts(scores, "P@10", rng=np.random.default_rng(0))
+        return dict(made.select("doubt", "variance").iter_rows())
+
+    few, many = share(4, 30), share(40, 30)
+    assert many["people"] < few["people"] / 3
+    assert many["queries"] > few["queries"] / 4
+
+
+def test_equal_systems_tie_and_share_first_place() -> None:
+    truth = np.random.default_rng(0).random((1, 30, 100)).repeat(2, 0)
+    made = shared.spread(scores_of(truth), "AP", rng=np.random.default_rng(0))
+    assert shared.best(made) == {"s0": pytest.approx(0.5), "s1": pytest.approx(0.5)}
+    frame = shared.compare(scores_of(truth), rng=np.random.default_rng(0)).frame
+    assert frame.filter(pl.col("doubt").is_in(["truth", "queries", "all"]))["p_tie"].to_list() == [1.0, 1.0, 1.0]
+
+
+def test_first_place_goes_to_the_smallest_where_small_is_good() -> None:
+    truth = np.zeros((3, 30, 100)) + np.array([0.1, 0.2, 0.3])[:, None, None]
+    made = shared.spread(scores_of(truth), "AP", rng=np.random.default_rng(0))
+    assert shared.best(made)["s2"] == 1
+    assert shared.best(made, lower=True)["s0"] == 1
+    assert shared.best(made, leave_out=["s2"]) == {"s0": 0.0, "s1": 1.0}
+    frame = shared.compare(scores_of(truth), lower=["AP"], baseline="s0", rng=np.random.default_rng(0)).frame
+    assert frame.filter(pl.col("doubt") == "all")["p_better"].to_list() == [0.0, 0.0]
+    assert frame.filter(pl.col("doubt") == "all")["baseline"].to_list() == ["s0", "s0"]
+
+
+def test_undefined_worlds_are_left_out_of_the_mean() -> None:
+    truth = np.full((1, 2, 4), 0.5)
+    truth[0, 0, 0] = np.nan
+    made = shared.spread(scores_of(np.nan_to_num(truth, nan=0.5)), "AP", rng=np.random.default_rng(0))
+    holed = scores_of(np.nan_to_num(truth, nan=0.5))
+    holed.draws.truth[0, 0, 0, 0] = np.nan
+    assert shared.spread(holed, "AP", rng=np.random.default_rng(0)).truth == pytest.approx(made.truth)
+
+
+def test_what_cannot_be_compared() -> None:
+    truth = np.zeros((1, 3, 5))
+    with pytest.raises(JoinError, match="two systems"):
+        shared.compare(scores_of(truth), rng=np.random.default_rng(0))
+    with pytest.raises(TextError, match="no system is called 'x'"):
+        shared.compare(scores_of(truth.repeat(2, 0)), baseline="x", rng=np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("name", ["AP", "nDCG@5", "P@5", "RR"])
+def test_the_mean_over_queries_lies_in_its_interval(name: str) -> None:
+    """Truth drawn from the belief: the mean over 40 queries lies in the 90 % interval 88 to 92 % of the time."""
+    rng = np.random.default_rng(11)
+    problems, queries, items = 25, 40, 10
+    inside, total = 0, 0
+    for number in range(problems):
+        rows = [(f"p{number}q{q}", f"d{i}", p) for q in range(queries) for i, p in enumerate(rng.beta(0.6, 1.4, items))]
+        belief = Belief.of(pl.DataFrame(rows, schema=["query", "item", "p"], orient="row"))
+        run = lists(
+            [("s", f"p{number}q{q}", f"d{i}", float(rng.random())) for q in range(queries) for i in range(items)]
+        )
+        made = shared.summarise(measure_belief(run, belief, [name], worlds=400), doubt="truth", level=0.9, rng=rng)
+        truths = measure_belief(run, belief, [name], Policy(seed=7), worlds=100).draws.truth[0, 0]
+        means = np.nanmean(truths, axis=0)
+        inside += int(((means >= made["lo"][0]) & (means <= made["hi"][0])).sum())
+        total += len(means)
+    print(
+        f"{name}: the mean of {queries} queries lies in its 90 % interval in {inside / total:.3f} of {total:,} truths"
+    )
+    assert 0.88 <= inside / total <= 0.92
+
+
+def test_readings_of_subjects_move_together() -> None:
+    """Two subjects who disagree on everything: the mean is all or nothing, and the worlds show it."""
+    rows = [("ann", "q", "x", 1.0), ("ann", "q", "y", 1.0), ("bob", "q", "x", 0.0), ("bob", "q", "y", 0.0)]
+    held = subjects(
+        Opinions.of(pl.DataFrame(rows, schema=["source", "query", "item", "grade"], orient="row")), people=0
+    )
+    scores = measure_belief(run_of({"s": "xy"}), held, ["P@2"], worlds=2000)
+    assert set(np.unique(scores.draws.truth)) == {0.0, 1.0}
+    assert scores.frame["value"][0] == pytest.approx(0.5)
+    assert scores.frame["sd"][0] == pytest.approx(0.5)
