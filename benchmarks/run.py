@@ -16,6 +16,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks import doubt
 from benchmarks.data import SHAPES, Shape, make
 
 HERE = Path(__file__).parent
@@ -121,11 +122,13 @@ def growth(times: int) -> None:
 def main() -> None:
     """Everything, or the collections named."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("shapes", nargs="*", help=f"of {', '.join(SHAPES)}; all by default")
+    parser.add_argument("shapes", nargs="*", help=f"of {', '.join(SHAPES)}, doubt; all by default")
     parser.add_argument("--times", type=int, default=5)
     asked = parser.parse_args()
-    for name in asked.shapes or SHAPES:
-        if name == "many":
+    for name in asked.shapes or [*SHAPES, "doubt"]:
+        if name == "doubt":
+            doubt.main(asked.times)
+        elif name == "many":
             growth(asked.times)
         else:
             compare(SHAPES[name], asked.times)

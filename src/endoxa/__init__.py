@@ -5,8 +5,9 @@
     >>> scores.to_dict()["run"]["q1"]
     {'RR': 0.5}
 
-Verbs: read, measure, summarise, compare, report, write, parse, explain, pool, leave_out_uniques.
-Nouns: Run, Opinions, Preferences, Scores, Comparison, Policy, Measure, Report, EndoxaError.
+Verbs: read, believe, measure, appraise, summarise, compare, distribution, estimate, choose, report, write, parse,
+explain, pool, leave_out_uniques.
+Nouns: Run, Opinions, Preferences, Belief, Scores, Comparison, Policy, Measure, Report, EndoxaError.
 """
 
 from __future__ import annotations
@@ -18,7 +19,12 @@ __version__ = "0.1.0"
 
 _HOME = {
     "read": "endoxa.io.read",
+    "believe": "endoxa.doubt",
     "measure": "endoxa.verbs",
+    "appraise": "endoxa.doubt",
+    "distribution": "endoxa.doubt",
+    "estimate": "endoxa.doubt",
+    "choose": "endoxa.doubt",
     "summarise": "endoxa.verbs",
     "compare": "endoxa.verbs",
     "report": "endoxa.verbs",
@@ -30,6 +36,7 @@ _HOME = {
     "Run": "endoxa.tables",
     "Opinions": "endoxa.tables",
     "Preferences": "endoxa.measures.preferences",
+    "Belief": "endoxa.tables",
     "Scores": "endoxa.tables",
     "Comparison": "endoxa.tables",
     "Policy": "endoxa.policies",
@@ -38,6 +45,7 @@ _HOME = {
     "EndoxaError": "endoxa.errors",
 }
 __all__ = [
+    "Belief",
     "Comparison",
     "EndoxaError",
     "Measure",
@@ -47,7 +55,12 @@ __all__ = [
     "Report",
     "Run",
     "Scores",
+    "appraise",
+    "believe",
+    "choose",
     "compare",
+    "distribution",
+    "estimate",
     "explain",
     "leave_out_uniques",
     "measure",
@@ -60,6 +73,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from endoxa.doubt import appraise, believe, choose, distribution, estimate
     from endoxa.errors import EndoxaError
     from endoxa.io.read import read
     from endoxa.measures.explain import explain
@@ -67,7 +81,7 @@ if TYPE_CHECKING:
     from endoxa.measures.preferences import Preferences
     from endoxa.policies import Policy
     from endoxa.reports import Report
-    from endoxa.tables import Comparison, Opinions, Run, Scores
+    from endoxa.tables import Belief, Comparison, Opinions, Run, Scores
     from endoxa.verbs import compare, leave_out_uniques, measure, pool, report, summarise, write
 
 

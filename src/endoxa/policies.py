@@ -57,6 +57,9 @@ MEANING: dict[str, dict[str, str]] = {
 }
 
 
+WORLDS = 400  # possible worlds that are drawn where the truth is in doubt
+
+
 @dataclass(frozen=True)
 class Policy:
     """How ties, missing topics, unjudged items and 0/0 are treated.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,75 +13,37 @@ import numpy as np
 import polars as pl
 
 from endoxa import __version__, pools
-from endoxa.beliefs import calibration
-from endoxa.beliefs import consensus as consensus_votes
-from endoxa.beliefs.calibration import Calibration
-from endoxa.comparisons import intervals, paired, prediction, shared
-from endoxa.comparisons.appraisal import Appraisal, by_consensus
-from endoxa.comparisons.appraisal import appraise as appraise_scores
-from endoxa.comparisons.individual import Individual, individual
-from endoxa.comparisons.prediction import Estimates
-from endoxa.errors import EndoxaError, FileError, TableError, TextError, did_you_mean
+from endoxa.comparisons import intervals, paired
+from endoxa.errors import EndoxaError, FileError, TextError, did_you_mean
 from endoxa.io.formats import sniff
 from endoxa.io.provenance import provenance
-from endoxa.io.read import read
+from endoxa.io.read import judgments_of, read, run_of
 from endoxa.io.runs import map_blocks
 from endoxa.io.sources import Source
 from endoxa.io.write import replacing, write_frame
 from endoxa.io.write import write as write_table
-from endoxa.measures import levels
 from endoxa.measures.curves import curve_measures, curves
-from endoxa.measures.distributions import Distribution
-from endoxa.measures.doubt import WORLDS, distribute, measure_belief
 from endoxa.measures.evaluate import measure as measure_tables
 from endoxa.measures.evaluate import prepare, score_block
 from endoxa.measures.explain import definition_line
 from endoxa.measures.gather import Block, gather
-from endoxa.measures.grammar import Measure, parse, parse_all
+from endoxa.measures.grammar import Measure, Wanted, parse, parse_all
 from endoxa.measures.preferences import Preferences, applied, measure_preferences, score_empty, score_preferences
-from endoxa.policies import CHOICES, Policy
+from endoxa.policies import CHOICES, WORLDS, Policy
 from endoxa.pools import lint
 from endoxa.pools.lint import Finding
 from endoxa.reports import Report, page
 from endoxa.reports.text import summary_table
 from endoxa.reports.warnings import warnings_of
-from endoxa.tables import Answers, Belief, Comparison, Labels, Opinions, Run, Scores, Taxonomy
+from endoxa.tables import Belief, Comparison, Opinions, Run, Scores
 
 DEFAULT = ("AP", "nDCG@10", "P@10", "RR", "Bpref", "Judged@10")
-UNDER_DOUBT = ("AP", "nDCG@10", "P@10", "RR")  # the default where the truth is in doubt
 COMPARED = ("prefs_simp", "prefs_pair", "prefs_avgjg")  # the default where judges compared items
 
+DOUBT = ("depth", "weights", "prior", "families", "worlds", "progress")  # what matters only where truth is in doubt
 POLICY = {*CHOICES, "cut", "shuffles"}
 
 Progress = Callable[[str, int, int], None]
-Wanted = str | Measure | Iterable[str | Measure]
-
-
-def believe(source: Any, model: str | None = None, *, taxonomy: Any = None, seed: int = 0, **settings: Any) -> Belief:
-    """What is held to be relevant, and how surely, from runs, opinions or labels: see `endoxa.beliefs.models`.
-
-    `source` is a table, or a file or several files of one; `model` the way to believe, by name; without it the one
-    that suits the source: consensus for runs, votes for several people, crisp for one.
-
-    >>> belief = believe({"a": {"q": {"x": 2, "y": 1}}, "b": {"q": {"x": 2, "z": 1}}}, weights="equal")
-    >>> belief.frame.select("item", "p").rows()
-    [('x', 0.75), ('y', 0.5), ('z', 0.5)]
-    """
-    from endoxa.beliefs import models
-
-    table = source if isinstance(source, Run | Opinions | Labels) else read(source, **_as_assessors(source))
-    if isinstance(table, Belief):
-        return table
-    if taxonomy is not None:
-        settings["taxonomy"] = taxonomy if isinstance(taxonomy, Taxonomy) else read(taxonomy, kind="taxonomy")
-    if not isinstance(table, Run | Opinions | Labels):
-        raise TableError(f"a belief is made of runs, opinions or labels, and this is {type(table).__name__}")
-    return models.believe(table, model, seed=seed, **settings)
-
-
-def _as_assessors(source: Any) -> dict[str, Any]:
-    """Where a file of judgments is to be believed, its second column says who judged."""
-    return {"assessors": True} if isinstance(source, str | Path) else {}
 
 
 def measure(
@@ -120,13 +82,19 @@ def measure(
     if isinstance(run, Run):
         policy.setdefault("ties", run.ties)
     chosen = Policy.like(policy.pop("compat", "none"), **policy)
-    judgments = _belief_of(run, judgments)
-    if isinstance(judgments, Belief):
-        wanted = parse_all(UNDER_DOUBT if measures is DEFAULT else measures, level=level)
-        return measure_belief(_run(run), judgments, wanted, chosen, worlds=worlds, plugin=plugin, progress=progress)
+    if judgments is None or isinstance(judgments, Belief) or _holds_belief(judgments):
+        from endoxa import doubt
+        from endoxa.measures.doubt import measure_belief
+
+        held = doubt.believe(run_of(run), people=0) if judgments is None else doubt.believe(judgments)
+        wanted = parse_all(doubt.DEFAULT if measures is DEFAULT else measures, level=level)
+        how: dict[str, Any] = {"worlds": worlds, "plugin": plugin, "progress": progress}
+        return measure_belief(run_of(run), held, wanted, chosen, **how)
     if isinstance(judgments, Preferences):
         chosen, measures = applied(chosen), COMPARED if measures is DEFAULT else measures
-    judged = judgments if isinstance(judgments, Preferences) else judgments_of(judgments, chosen, lenient=lenient)
+    judged = (
+        judgments if isinstance(judgments, Preferences) else judgments_of(judgments, chosen.assessors, lenient=lenient)
+    )
     wanted = parse_all(measures, level=level)
     paths = _paths(run)
     if paths is None:
@@ -139,125 +107,11 @@ def measure(
     )
 
 
-def _belief_of(run: Any, judgments: Any) -> Any:
-    """The belief, where it is one or must be made; else what was given."""
-    if judgments is None:
-        return believe(_run(run), people=0)
-    if isinstance(judgments, str | Path) and str(judgments) != "-" and Path(judgments).is_file():
-        return read(judgments) if sniff(judgments) == "belief" else judgments
-    return judgments
-
-
-def appraise(
-    run: Any,
-    judgments: Any = None,
-    measures: Wanted = DEFAULT,
-    *,
-    worlds: int = WORLDS,
-    confidence: float = 0.95,
-    level: float | None = None,
-    plugin: bool = False,
-    progress: Progress | None = None,
-    policy: Policy | None = None,
-    **consensus: Any,
-) -> Appraisal:
-    """All there is to say where the truth is in doubt: means with intervals, P(best), P(A better), the three doubts.
-
-    Without judgments the systems' consensus is believed (settings: depth, prior, weights, families, people), every
-    system is scored within it, with ⊤ as baseline; otherwise `judgments` is a Belief, or the votes of systems alone.
-    """
-    wanted = parse_all(UNDER_DOUBT if measures is DEFAULT else measures, level=level)
-    chosen = policy or Policy()
-    how: dict[str, Any] = {"worlds": worlds, "plugin": plugin, "progress": progress}
-    if judgments is None:
-        return by_consensus(_run(run), wanted, chosen, level=confidence, **how, **consensus)
-    if isinstance(judgments, Opinions):
-        return by_consensus(sets_of(judgments), wanted, chosen, votes=judgments, level=confidence, **how, **consensus)
-    if not isinstance(judgments, Belief):
-        raise TableError(f"expected a belief, got {type(judgments).__name__}; make one with believe(...)")
-    scores = measure_belief(_run(run), judgments, wanted, chosen, level=confidence, **how)
-    return appraise_scores(scores, judgments, level=confidence, seed=chosen.seed)
-
-
-def compare_answers(
-    run: Any, answers: Any, *, N: int | None = None, level: float = 0.95, seed: int = 0, **how: Any
-) -> Individual:
-    """Every system against each subject's own ranked answer: weighted displacement, chance-corrected, with intervals.
-
-    A row per system: mean displacement per item (in ranks), quality g, chance-corrected score with its interval over
-    subjects and queries together, share of the subjects' items returned. Values become numbers per (subject, query)
-    first and are averaged after. See `endoxa.measures.displacement` for rules and settings.
-    """
-    table = answers if isinstance(answers, Answers) else read(answers, kind="answers")
-    return individual(_run(run), table, N=N, level=level, rng=np.random.default_rng(seed), **how)
-
-
-def estimate(run: Any, belief: Belief, labels: Any, measures: Wanted = ("P@10",), **how: Any) -> Estimates:
-    """Prediction-powered estimates: the belief everywhere, corrected by labels drawn with known propensities.
-
-    Valid however wrong the belief is; for sums and ratios of sums over items only (P@k, DCG@k, R@k, F@k, set forms).
-    """
-    return prediction.estimate(_run(run), belief, _labels(labels), [str(m) for m in parse_all(measures)], **how)
-
-
-def is_estimable(measure: str) -> bool:
-    """Whether a sample of labels gives a valid interval for it."""
-    return prediction.NAME.fullmatch(measure) is not None
-
-
-def choose(
-    run: Any, belief: Belief | None = None, count: int = 100, *, judged: Any = None, seed: int = 0, **how: Any
-) -> pl.DataFrame:
-    """The pairs whose judgment tells most about the order of the systems, each with its probability of being chosen."""
-    table = _run(run)
-    held = believe(table, people=0) if belief is None else belief
-    known = None if judged is None else _labels(judged)
-    return pools.choose(table, held, count, judged=known, rng=np.random.default_rng(seed), **how)
-
-
-def calibrate(belief: Belief, labels: Any, run: Any = None, **how: Any) -> Calibration:
-    """How far a belief agrees with labels: Brier, Spiegelhalter's z, slope, reliability, and each system's gap."""
-    return calibration.calibrate(belief, _labels(labels), None if run is None else _run(run), **how)
-
-
-def _labels(labels: Any) -> Opinions:
-    return labels if isinstance(labels, Opinions) else judgments_of(labels, Policy())
-
-
-def between(
-    run: Any, first: str, second: str, measures: Wanted = ("AP",), *, depth: int = 100, weights: Any = "cluster",
-    prior: tuple[float, float] = (1.0, 1.0), worlds: int = WORLDS, seed: int = 0,
-) -> Scores:  # fmt: skip
-    """Two systems scored under the consensus of all the others: neither votes on the truth that scores it."""
-    table = _run(run)
-    counted = consensus_votes.tally(consensus_votes.votes(table, depth), prior=prior, weights=weights)
-    return levels.between(table, counted, first, second, list(parse_all(measures)), Policy(seed=seed), worlds=worlds)
-
-
-def sets_of(votes: Opinions) -> Run:
-    """What each system said yes to, as lists without an order: scores are equal."""
-    rows = votes.frame.filter(pl.col("grade") > 0)
-    return Run.of(rows.select(pl.col("source").alias("system"), "query", "item", pl.lit(0.0).alias("score")))
-
-
-def distribution(
-    run: Any, belief: Belief, measure: str | Measure, system: str, query: str | None = None, *, worlds: int = 4000
-) -> Distribution:
-    """The distribution of a measure for one system: on one query, or of its mean over all queries.
-
-    Exact for P, R, F and their set forms, RR and Success on a query, and for the mean of P@k; else over `worlds`.
-    """
-    return distribute(_run(run), belief, parse_all(measure)[0], system, query, worlds=worlds)
-
-
-def judgments_of(judgments: Any, policy: Policy, *, lenient: bool = False) -> Opinions:
-    """Judgments from whatever was given."""
-    if isinstance(judgments, Opinions):
-        return judgments
-    table = read(judgments, kind="qrels", assessors=policy.assessors == "mean", lenient=lenient)
-    if not isinstance(table, Opinions):
-        raise TableError(f"expected judgments, got {type(table).__name__}")
-    return table
+def _holds_belief(judgments: Any) -> bool:
+    """Whether it is a file with a belief in it."""
+    if not isinstance(judgments, str | Path) or not Path(judgments).is_file():
+        return False
+    return sniff(judgments) == "belief"
 
 
 def _reading(policy: Policy) -> Any:
@@ -331,6 +185,8 @@ def summarise(scores: Scores, *, seed: int = 0, **how: Any) -> pl.DataFrame:
     """Mean (sum, geometric mean) of every system and measure with its interval over queries."""
     known = {name: parse(name).definition for name in scores.measures}
     if scores.draws is not None:
+        from endoxa.comparisons import shared
+
         bounds = {name: (definition.low, definition.high) for name, definition in known.items()}
         return shared.summarise(scores, limits=bounds, rng=np.random.default_rng(seed), **how)
     aggregate: dict[str, str] = {name: definition.aggregate for name, definition in known.items()}
@@ -340,20 +196,13 @@ def summarise(scores: Scores, *, seed: int = 0, **how: Any) -> pl.DataFrame:
 
 def pool(run: Any, depth: int = 100) -> pl.DataFrame:
     """The union of the first `depth` items of every system: query, item, systems, best, by."""
-    return pools.pool(_run(run), depth)
+    return pools.pool(run_of(run), depth)
 
 
 def leave_out_uniques(run: Any, judgments: Any, measure: str | Measure = "AP", **how: Any) -> pools.Uniques:
     """What each system would score without the judgments that only it brought into the pool."""
-    opinions = judgments_of(judgments, how.get("policy") or Policy())
-    return pools.leave_out_uniques(_run(run), opinions, measure, **how)
-
-
-def _run(run: Any) -> Run:
-    table = run if isinstance(run, Run) else read(run, kind="run")
-    if not isinstance(table, Run):
-        raise TableError(f"expected a run, got {type(table).__name__}")
-    return table
+    opinions = judgments_of(judgments, (how.get("policy") or Policy()).assessors)
+    return pools.leave_out_uniques(run_of(run), opinions, measure, **how)
 
 
 def ranges(scores: Scores) -> pl.DataFrame | None:
@@ -380,6 +229,8 @@ def compare(scores: Scores, *, seed: int = 0, **how: Any) -> Comparison:
             "take --ties trec or average, and --unjudged nonrelevant or condensed"
         )
     if scores.draws is not None:
+        from endoxa.comparisons import shared
+
         lower = [name for name in scores.measures if parse(name).definition.lower]
         known = {"baseline", "measures", "level", "resamples"}
         return shared.compare(
@@ -420,9 +271,11 @@ def report(
         settings.get("compat", "none"), **{k: v for k, v in settings.items() if k in POLICY and k != "compat"}
     )
     files = [*((path, "judgments") for path in _paths(judgments) or []), *((path, "run") for path in _paths(run) or [])]
-    if judgments is None or isinstance(judgments, Belief | Appraisal):
-        return _doubtful(run, judgments, measures, policy, files, title=title, seed=seed, command=command, level=level)
-    opinions = judgments_of(judgments, policy, lenient=bool(settings.get("lenient", False)))
+    if judgments is None or isinstance(judgments, Belief):
+        votes = {name: settings[name] for name in DOUBT if name in settings}
+        heading: dict[str, Any] = {"title": title, "seed": seed, "command": command, "level": level}
+        return _doubtful(run, judgments, measures, policy, files, **heading, **votes)
+    opinions = judgments_of(judgments, policy.assessors, lenient=bool(settings.get("lenient", False)))
     wanted = parse_all(measures, level=level)
     drawn = [m.with_level(level) if level is not None else m for m in curve_measures()]
     both = measure(run, opinions, [*wanted, *drawn], **settings)
@@ -455,18 +308,17 @@ def report(
 
 def _doubtful(
     run: Any, judgments: Any, measures: Wanted, policy: Policy, files: list[tuple[str, str]], *, title: str, seed: int,
-    command: str, level: float | None,
+    command: str, level: float | None, **settings: Any,
 ) -> Report:  # fmt: skip
     """The page where the truth is in doubt: no curves and no p-values, but what may be, and how likely."""
+    from endoxa import doubt
+
     policy = replace(policy, seed=seed)
-    made = (
-        judgments
-        if isinstance(judgments, Appraisal)
-        else appraise(run, judgments, measures, policy=policy, level=level)
-    )
+    wanted = doubt.DEFAULT if measures is DEFAULT else measures
+    made = doubt.appraise(run, judgments, wanted, policy=policy, level=level, **settings)
     names = made.scores.measures
     return Report(
-        title=title or _title(made.scores),
+        title=title or _title(made.scores, aside=made.baseline),
         scores=made.scores,
         summary=made.summary,
         warnings=made.warnings,
@@ -490,9 +342,9 @@ def _collection_note(opinions: Opinions, N: int | None) -> str:
     )
 
 
-def _title(scores: Scores) -> str:
-    systems = len(scores.systems)
-    return f"{systems} systems on {len(scores.queries)} queries" if systems > 1 else f"{scores.systems[0]} evaluated"
+def _title(scores: Scores, aside: str | None = None) -> str:
+    systems = [system for system in scores.systems if system != aside]
+    return f"{len(systems)} systems on {len(scores.queries)} queries" if len(systems) > 1 else f"{systems[0]} evaluated"
 
 
 def write(table: Any, path: str | Path, **how: Any) -> None:
@@ -524,10 +376,19 @@ def write_figures(made: Report, directory: str | Path) -> list[Path]:
     target = Path(directory)
     target.mkdir(parents=True, exist_ok=True)
     drawn = {}
+    if made.appraisal is not None:
+        from endoxa.reports import doubts
+
+        drawn["doubts"] = doubts.shares(made.appraisal)
+        for name in made.scores.measures:
+            lower = name in made.lower
+            drawn[f"ridges-{_file_name(name)}"] = doubts.ridges(made.appraisal, name, lower=lower)
+            if made.appraisal.comparison is not None:
+                drawn[f"better-{_file_name(name)}"] = doubts.better(made.appraisal, name, lower=lower)
     if made.curves is not None:
         drawn["precision-recall"] = figures.curves(made.curves)
     for name in made.scores.measures:
-        if parse(name).definition.aggregate != "mean":
+        if made.appraisal is not None or parse(name).definition.aggregate != "mean":
             continue
         drawn[f"intervals-{_file_name(name)}"] = figures.intervals(made.summary, name, lower=name in made.lower)
         two = rival(made, name)
@@ -555,7 +416,7 @@ def check(runs: Sequence[str], qrels: str | None, *, assessors: bool = False) ->
     opinions = None
     if qrels is not None:
         try:
-            opinions = judgments_of(qrels, Policy(assessors="mean" if assessors else "one"))
+            opinions = judgments_of(qrels, "mean" if assessors else "one")
             findings += lint.judgments(opinions, qrels)
         except EndoxaError as error:
             findings.append(Finding("error", str(error)))

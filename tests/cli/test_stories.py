@@ -21,7 +21,7 @@ from endoxa.examples import collection
 from endoxa.tables import Run
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ["eval", "compare", "pool", "check", "explain", "report", "demo"]
+COMMANDS = ["eval", "compare", "believe", "next", "pool", "check", "explain", "report", "demo"]
 
 
 def endoxa(*words: object, stdin: bytes | None = None) -> subprocess.CompletedProcess[str]:

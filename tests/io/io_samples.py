@@ -110,12 +110,11 @@ def tables_of_scores() -> st.SearchStrategy[Scores]:
 
 
 def comparisons() -> st.SearchStrategy[Comparison]:
-    row = st.tuples(
-        *[any_text] * 4, *[numbers] * 3, *[maybe] * 4, *[numbers] * 3, any_text, st.integers(0, 9)
-    )
+    row = st.tuples(*[any_text] * 4, *[numbers] * 3, *[maybe] * 4, *[numbers] * 3, any_text, st.integers(0, 9))
     schema = dict.fromkeys(("measure", "system", "baseline", "doubt"), pl.String)
     schema |= dict.fromkeys(
-        ("difference", "lo", "hi", "p_better", "p_tie", "superiority", "sd", "p_value", "p_adjusted", "effect"), pl.Float64
+        ("difference", "lo", "hi", "p_better", "p_tie", "superiority", "sd", "p_value", "p_adjusted", "effect"),
+        pl.Float64,
     )
     schema |= {"test": pl.String, "queries": pl.Int64}
     rows = st.lists(row, min_size=1, max_size=5)

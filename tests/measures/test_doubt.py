@@ -1,4 +1,4 @@
-"""Measures under doubt: worlds against crisp scoring world by world, closed forms against enumeration, intervals simulated."""
+"""Measures under doubt: worlds against crisp scoring, closed forms against enumeration, intervals simulated."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def by_definition(name: str, ranked: list[str], grades: dict[str, float]) -> flo
     k = int(name.split("@")[1]) if "@" in name else len(ranked)
     hits = [grades.get(d, 0.0) >= rel for d in ranked]
     total = sum(g >= rel for g in grades.values())
-    kind = name.split("(")[0].split("@")[0]
+    kind = name.split("(", maxsplit=1)[0].split("@", maxsplit=1)[0]
     size = len(ranked) if kind.startswith("Set") else k
     found = sum(hits[:k])
     if kind in {"P", "SetP"}:

@@ -50,6 +50,27 @@ def votes(run: Run, depth: int = DEPTH) -> Opinions:
     return Opinions(rows.select(columns))  # a run lists an item once: nothing is left to check
 
 
+def spelt_out(opinions: Opinions) -> Opinions:
+    """The same with a row of grade 0 for every no that a system said by silence.
+
+    Absence means not asked for people and judges, and no for a system inside the universe: what any row names for a
+    query that the system answers. Models of raters count rows, so the noes must be there.
+    """
+    frame = opinions.frame
+    systems = frame.filter(pl.col("kind") == "system")
+    if not systems.height:
+        return opinions
+    universe = frame.select("query", "item").unique(maintain_order=True)
+    answering = systems.select("source", "query").unique(maintain_order=True)
+    noes = (
+        answering.join(universe, on="query", how="inner")
+        .join(systems, on=["source", "query", "item"], how="anti")
+        .with_columns(pl.lit("system").alias("kind"), pl.lit(0.0).alias("grade"), pl.lit("main").alias("role"))
+    )
+    absent = [pl.lit(None, kind).alias(name) for name, kind in frame.schema.items() if name not in noes.columns]
+    return Opinions(pl.concat([frame, noes.with_columns(absent).select(frame.columns)]))
+
+
 @dataclass(frozen=True)
 class Tally:
     """The votes counted: a row per (query, item) of the universe, in byte order of query and item.
@@ -207,13 +228,8 @@ def tally(
             f"a consensus needs two systems or more; there is {systems[0] if systems else 'none'}: "
             "add the outputs of others"
         )
-    rows = frame.select("query", "item").unique().sort("query", "item")
+    rows, at = _numbered(frame.select("query", "item"))
     queries = rows["query"].unique().sort().to_list()
-    at = (
-        frame.select("query", "item")
-        .join(rows.with_row_index("row"), on=["query", "item"], how="left", maintain_order="left")["row"]
-        .to_numpy()
-    )
     who = frame["source"].replace_strict(systems, list(range(len(systems))), return_dtype=pl.Int64).to_numpy()
     where = frame["query"].replace_strict(queries, list(range(len(queries))), return_dtype=pl.Int64).to_numpy()
     voting = np.zeros((len(queries), len(systems)), dtype=bool)
@@ -237,6 +253,22 @@ def tally(
     unknown = said.is_null().to_numpy()
     silent = sparse.csr_matrix((np.ones(int(unknown.sum())), (at[unknown], who[unknown])), shape=shape)
     return Tally(rows, systems, yes, silent, voting, weigh(yes, systems, weights), (float(a), float(b)))
+
+
+def _numbered(pairs: pl.DataFrame) -> tuple[pl.DataFrame, Ints]:
+    """The distinct pairs in byte order, and the place of each row among them. Hashes sift; names decide."""
+    keys = pairs["item"].hash().to_numpy() ^ pairs["query"].hash(1).to_numpy()
+    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+    rows = pairs[first]
+    told = rows[place]
+    if not ((told["item"] == pairs["item"]) & (told["query"] == pairs["query"])).all():  # two names, one hash
+        rows = pairs.unique(maintain_order=True)
+        numbers = rows.with_row_index("row")
+        place = pairs.join(numbers, on=["query", "item"], how="left", maintain_order="left")["row"].to_numpy()
+    rows = rows.with_row_index("row").sort("query", "item")
+    moved = np.empty(rows.height, dtype=np.int64)
+    moved[rows["row"].to_numpy()] = np.arange(rows.height)
+    return rows.select("query", "item"), moved[place]
 
 
 def believe(

@@ -25,6 +25,9 @@ MODELS: dict[str, Callable[..., Belief]] = {
     "graded": votes.graded,
     "judge": votes.judge,
 }
+PEOPLE = 50  # resamples of the people where a resample is costly
+RESAMPLED = {"dawid-skene", "taxonomy"}
+COUNT_ROWS = {"votes", "dawid-skene", "subjects"}  # to these a system's silence must be spelt out
 TAKES: dict[str, tuple[type, ...]] = {"consensus": (Run, Opinions), "taxonomy": (Labels,), "levels": (Labels,)}
 
 
@@ -70,5 +73,9 @@ def believe(source: Source, model: str | None = None, *, seed: int = 0, **settin
             )
     if "taxonomy" in known and not isinstance(settings.get("taxonomy"), Taxonomy):
         raise TextError(f"the model {model} needs a taxonomy: a table of category and parent, or paths")
+    if model in RESAMPLED and len(source.sources) > 1:  # type: ignore[union-attr]
+        settings.setdefault("people", PEOPLE)
+    if model in COUNT_ROWS and isinstance(source, Opinions):
+        source = consensus.spelt_out(source)
     chance = {"rng": np.random.default_rng(seed)} if "rng" in inspect.signature(function).parameters else {}
     return function(source, **settings, **chance)

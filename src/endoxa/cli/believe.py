@@ -67,7 +67,7 @@ def believe(
 
       endoxa eval belief.parquet runs/*.gz
     """
-    from endoxa import verbs
+    from endoxa import doubt, verbs
     from endoxa.beliefs.models import default
     from endoxa.beliefs.votes import pinned
     from endoxa.io.read import read
@@ -87,7 +87,7 @@ def believe(
         settings["weights"] = o.weights_of(weights)
         settings["depth"] = depth
     with show.busy("believing"):
-        belief = verbs.believe(source, chosen, seed=seed, **{k: v for k, v in settings.items() if v is not None})
+        belief = doubt.believe(source, chosen, seed=seed, **{k: v for k, v in settings.items() if v is not None})
         if labels is not None:
             belief = pinned(belief, read(labels, kind="qrels"))
     if to is not None:

@@ -47,7 +47,7 @@ def next_(
     """
     import polars as pl
 
-    from endoxa import verbs
+    from endoxa import doubt
     from endoxa.io.read import read
     from endoxa.reports.text import render
 
@@ -59,10 +59,10 @@ def next_(
         raise typer.BadParameter("no run was given; name a file with 6 columns, or say --run FILE")
     run = read(inputs.runs, kind="run")
     if inputs.qrels is not None:
-        belief = verbs.believe(inputs.qrels)
+        belief = doubt.believe(inputs.qrels)
     else:
-        belief = verbs.believe(run, depth=depth, weights=o.weights_of(weights), prior=o.prior_of(prior), people=0)
-    chosen = verbs.choose(run, belief, count, judged=judged, mixing=mixing, depth=depth, seed=seed)
+        belief = doubt.believe(run, depth=depth, weights=o.weights_of(weights), prior=o.prior_of(prior), people=0)
+    chosen = doubt.choose(run, belief, count, judged=judged, mixing=mixing, depth=depth, seed=seed)
     told = chosen.with_columns(pl.lit(None, pl.Float64).alias("grade"), pl.lit("next").alias("selected_by"))
     if form == "table":
         show.console().print(show.frame_table(chosen))

@@ -9,7 +9,7 @@ import typer
 
 from endoxa.cli import options as o
 from endoxa.cli import show
-from endoxa.cli.doubt import Doubt
+from endoxa.cli.under_doubt import Doubt
 
 if TYPE_CHECKING:
     import polars as pl
@@ -159,6 +159,7 @@ def _under_doubt(
 ) -> None:  # fmt: skip
     """Pairs in the same possible worlds: P(better) with all doubts in, and each doubt's part."""
 
+    from endoxa import doubt as front
     from endoxa import verbs
     from endoxa.reports.text import render
 
@@ -168,7 +169,7 @@ def _under_doubt(
         if between is not None:
             if inputs.qrels is not None:
                 raise typer.BadParameter("--between leaves votes out; it is for runs without judgments")
-            scores = verbs.between(
+            scores = front.between(
                 run, *between, wanted, depth=doubt.depth, weights=doubt.weights, prior=doubt.prior,
                 worlds=doubt.worlds, seed=settings["seed"],
             )  # fmt: skip
@@ -176,7 +177,7 @@ def _under_doubt(
             held = (
                 doubt.belief(inputs, settings)
                 if inputs.qrels is not None
-                else verbs.believe(
+                else front.believe(
                     run, depth=doubt.depth, weights=doubt.weights, prior=doubt.prior, seed=settings["seed"]
                 )
             )

@@ -8,7 +8,7 @@ import typer
 
 from endoxa.cli import options as o
 from endoxa.cli import show
-from endoxa.cli.doubt import Doubt
+from endoxa.cli.under_doubt import Doubt
 from endoxa.errors import TextError
 
 FORMATS = ("table", "trec", "tsv", "jsonl", "parquet", "latex", "markdown")
@@ -55,6 +55,12 @@ def evaluate(
         ),
     ] = None,
     model: o.Model = None,
+    systems_vote: Annotated[
+        bool,
+        typer.Option(
+            "--systems-vote", help="With people's opinions: the runs vote beside them (their first --depth items)."
+        ),
+    ] = False,
     labels: Annotated[
         str | None, typer.Option("--labels", metavar="FILE", help="A few judged pairs: they settle what they can.")
     ] = None,
@@ -99,8 +105,8 @@ def evaluate(
     o.share("--confidence", confidence)
     doubt = Doubt(
         depth=depth, weights=o.weights_of(weights), prior=o.prior_of(prior), groups=groups, model=model,
-        labels=labels, tokens=tokens, plugin=plugin, worlds=worlds, confidence=confidence, level=level,
-        collection=collection, lenient=lenient,
+        systems_vote=systems_vote, labels=labels, tokens=tokens, plugin=plugin, worlds=worlds, confidence=confidence,
+        level=level, collection=collection, lenient=lenient,
     )  # fmt: skip
     inputs = o.Inputs(None, [], list(measures or [])) if tokens else o.sort_words(words, measures, qrels, runs)
     if doubt.concerns(inputs):

@@ -67,6 +67,8 @@ def pool(
     if not uniques:
         _print(pools.states(run, opinions, depth), form, to)
         show.note(f"pool of depth {depth} over {len(run.systems)} systems; shares of the retrieved pairs")
+        if len(run.systems) > 1:
+            show.note(_unseen(pools.unseen(run, opinions, depth)))
         return
     team = dict(o.pair(group) for group in groups or [])
     with show.progress_bar() as progress:
@@ -79,6 +81,18 @@ def pool(
     show.note(
         f"{found.measure}: largest drop {found.largest:.4f}; lowest tau with the full order {worst:.3f}. "
         "A new system would fare as a system does without its uniques."
+    )
+
+
+def _unseen(found: Any) -> str:
+    """Chao's estimate over all queries, in words."""
+    import polars as pl
+
+    whole = found.filter(pl.col("query").is_null()).row(0, named=True)
+    return (
+        f"relevant items found: {whole['found']:,}, {whole['once']:,} by one system only, {whole['twice']:,} by two; "
+        f"Chao's lower bound for all there are: {whole['estimate']:,.0f}, so that recall of the pool is at most "
+        f"{whole['recall_at_most']:.2f} (systems that find alike make the bound too low)"
     )
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from endoxa.cli import options as o
 from endoxa.cli import show
+from endoxa.cli.under_doubt import Doubt
 
 
 def add_to(app: typer.Typer) -> None:
@@ -42,13 +43,22 @@ def report(
     assessors: o.Assessors = "one",
     lenient: o.Lenient = False,
     name_from: o.NameFrom = "tag",
+    model: o.Model = None,
+    depth: o.Depth = 100,
+    weights: o.Weights = "cluster",
+    prior: o.Prior = "1,1",
+    worlds: o.Worlds = 400,
     seed: o.Seed = 0,
     qrels: o.Qrels = None,
     runs: o.Runs = None,
 ) -> None:
     """Write one self-contained page: summary with intervals, curves, differences, warnings, policies.
 
+    Without judgments, or under a belief: distributions, P(A better), the three doubts.
+
     [bold]Examples[/bold]
+
+      endoxa report runs/*.gz --to report.html
 
       endoxa report qrels.txt runs/*.gz --to report.html
 
@@ -59,15 +69,28 @@ def report(
     if Path(to).suffix.lower() not in {".html", ".htm", ".md", ".tex"}:
         raise typer.BadParameter(f"--to ends in .html, .md or .tex, not {to!r}")
     inputs = o.sort_words(words, measures, qrels, runs)
-    judged, paths = o.need_both(inputs)
+    doubt = Doubt(
+        depth=depth, weights=o.weights_of(weights), prior=o.prior_of(prior), model=model, worlds=worlds, lenient=lenient
+    )
+    in_doubt = doubt.concerns(inputs)
+    if inputs.kind == "answers" or (in_doubt and not inputs.runs):
+        raise typer.BadParameter("a page is made of runs, with judgments, a belief, or alone; for this use endoxa eval")
+    judged, paths = (inputs.qrels, inputs.runs) if in_doubt else o.need_both(inputs)
     settings = o.policy_of(
         compat=compat, ties=ties, missing=missing, unjudged=unjudged, undefined=undefined, assessors=assessors,
         cut=cut, complete=complete, judged_only=judged_only,
     )  # fmt: skip
     settings.pop("seed")
+    belief: Any = judged
+    if in_doubt:
+        settings |= {"worlds": worlds}
+        if judged is None:
+            settings |= {"depth": depth, "weights": doubt.weights, "prior": doubt.prior}
+        else:
+            belief = doubt.belief(inputs, {"seed": seed})
     with show.progress_bar(len(paths)) as progress:
         made = verbs.report(
-            paths, judged, inputs.measures or verbs.DEFAULT, title=title, baseline=baseline, N=collection, seed=seed,
+            paths, belief, inputs.measures or verbs.DEFAULT, title=title, baseline=baseline, N=collection, seed=seed,
             command=shlex.join(["endoxa", *sys.argv[1:]]), level=level, lenient=lenient, name_from=name_from,
             progress=progress, **settings,
         )  # fmt: skip

@@ -13,10 +13,10 @@ from endoxa.beliefs import consensus
 from endoxa.beliefs.consensus import DEPTH, WEIGHTS, Tally, Weights
 from endoxa.beliefs.votes import pinned
 from endoxa.comparisons import orders, shared
-from endoxa.measures.doubt import WORLDS, expectations, measure_belief
+from endoxa.measures.doubt import expectations, measure_belief
 from endoxa.measures.grammar import Measure, parse_all
 from endoxa.measures.levels import left_out
-from endoxa.policies import Policy
+from endoxa.policies import WORLDS, Policy
 from endoxa.tables import Belief, Comparison, Opinions, Run, Scores
 
 EVERYTHING = "⊤"  # Lamiroy and Sun's virtual system that returns the whole universe
@@ -166,7 +166,9 @@ def _by_depth(
 ) -> pl.DataFrame | None:  # fmt: skip
     """The order on the first measure where votes are taken at other depths."""
     deepest = int(run.frame["rank"].max() or 0)  # type: ignore[arg-type]
-    asked = sorted({depth, *(d for d in depths if d <= deepest), *([] if deepest >= max(depths) else [deepest])})
+    asked = sorted(
+        {depth, *(d for d in depths if d <= deepest), *([deepest] if deepest < max(depths, default=0) else [])}
+    )
     if len(asked) < 2:
         return None
     means = {}

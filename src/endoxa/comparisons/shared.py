@@ -256,7 +256,7 @@ def _by_normal_law(
     made: Spread, columns: dict[str, Floats], left: Ints, right: Ints, level: float, *, lower: bool
 ) -> None:
     """The people's doubt: its variance is known, its draws are not."""
-    from scipy import stats
+    from scipy import special
 
     if made.people is None:
         return
@@ -265,11 +265,11 @@ def _by_normal_law(
         weights[a], weights[b] = 1.0, -1.0
         columns["sd"][number] = np.sqrt(made.variances(weights)["people"])
     sd, difference = columns["sd"], columns["difference"]
-    reach = float(stats.norm.ppf((1 + level) / 2))
+    reach = float(special.ndtri((1 + level) / 2))
     columns["lo"], columns["hi"] = difference - reach * sd, difference + reach * sd
     signed = -difference if lower else difference
     sure = np.where(signed > 0, 1.0, np.where(signed < 0, 0.0, np.nan))
-    columns["p_better"] = np.where(sd > 0, stats.norm.cdf(signed / np.where(sd > 0, sd, 1.0)), np.nan_to_num(sure))
+    columns["p_better"] = np.where(sd > 0, special.ndtr(signed / np.where(sd > 0, sd, 1.0)), np.nan_to_num(sure))
     columns["p_tie"] = np.where((sd == 0) & (difference == 0), 1.0, 0.0)
     columns["superiority"] = columns["p_better"] + columns["p_tie"] / 2
 

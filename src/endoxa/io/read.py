@@ -61,6 +61,24 @@ def read(
     )
 
 
+def run_of(source: Any) -> Run:
+    """A Run from whatever holds one."""
+    table = source if isinstance(source, Run) else read(source, kind="run")
+    if not isinstance(table, Run):
+        raise TableError(f"expected a run, got {type(table).__name__}")
+    return table
+
+
+def judgments_of(source: Any, assessors: str = "one", *, lenient: bool = False) -> Opinions:
+    """Judgments from whatever holds them."""
+    if isinstance(source, Opinions):
+        return source
+    table = read(source, kind="qrels", assessors=assessors == "mean", lenient=lenient)
+    if not isinstance(table, Opinions):
+        raise TableError(f"expected judgments, got {type(table).__name__}")
+    return table
+
+
 def _read_file(
     where: Where,
     *,

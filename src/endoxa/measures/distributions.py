@@ -357,7 +357,8 @@ def expectation(
     rank       [S, h]  ranks of the retrieved items that have a p, ascending; padding is BEYOND
     p          [S, h]  their probabilities; padding is NaN
     retrieved  [S]     lengths of the lists; items without a p are not relevant
-    pool       [m]     p of every item of the query, retrieved or not, those in `p` among them; NaN is left out
+    pool       [m]     p of every item of the query, retrieved or not, those in `p` among them; NaN is left out;
+                       or [S, m], where every list has a belief of its own
 
     Counts (P, SetP, NumRel, NumRelRet), RR and Success are sums. Ratios to T, the number of relevant items, are
     integrals. Let items be relevant with odds changed by t, π = pt/(1 - p + pt), and A(t) = Π(1 - p + pt) over
@@ -378,12 +379,17 @@ def expectation(
     _refuse_cutoff(k)
     rank, retrieved = np.asarray(rank), np.asarray(retrieved)
     p, pool = probabilities(p), probabilities(pool, "pool")
-    if p.ndim != 2 or rank.shape != p.shape or retrieved.shape != p.shape[:1] or pool.ndim != 1:
+    if (
+        p.ndim != 2
+        or rank.shape != p.shape
+        or retrieved.shape != p.shape[:1]
+        or pool.shape[:-1] not in {(), p.shape[:1]}
+    ):
         raise TableError(
-            f"expected rank and p [S, h], retrieved [S], pool [m]; got rank {rank.shape}, p {p.shape}, "
+            f"expected rank and p [S, h], retrieved [S], pool [m] or [S, m]; got rank {rank.shape}, p {p.shape}, "
             f"retrieved {retrieved.shape}, pool {pool.shape}"
         )
-    pool = pool[~np.isnan(pool)]
+    pool = np.nan_to_num(pool, nan=0.0)
     inside = (rank <= (BEYOND - 1 if k is None else k)) & ~np.isnan(p)
     width = int(np.flatnonzero(inside.any(0)).max(initial=-1)) + 1
     p, rank = np.where(inside, p, 0.0)[:, :width], rank[:, :width]
@@ -393,13 +399,13 @@ def expectation(
         return _share_of(p, size)
     if name == "NumRel":
         mean, variance, _ = moments(pool)
-        return Moments(np.full(len(p), mean), np.full(len(p), variance + mean**2), never)
+        return Moments(mean + never, variance + mean**2 + never, never)
     if name in {"RR", "Success"}:
         none = np.cumprod(1 - p, axis=1)
         first = p * np.concatenate([np.ones((len(p), 1)), none], axis=1)[:, :width]
         value = 1 / rank if name == "RR" else np.ones_like(p)
         return Moments((first * value).sum(1), (first * value**2).sum(1), never)
-    undefined = np.full(len(p), np.prod(1 - pool))
+    undefined = np.prod(1 - pool, axis=-1) + never
     if name == "AP":
         mean, square = _ratios(p, rank, pool, never, _hits_over_rank)
         return Moments(mean, square, undefined)
@@ -432,14 +438,15 @@ def _ratios(p: Floats, rank: Ints, pool: Floats, c: Floats, numerator: Numerator
     Nodes are shared by lists whose integrands fall about as fast.
     """
     mean, square = np.zeros(len(p)), np.zeros(len(p))
-    speed = pool.sum() + c
+    speed = pool.sum(-1) + c
     alike = np.ceil(np.log2(np.maximum(1.0, speed / FALL)) / 2)
     for group in np.unique(alike).tolist():
         members = np.flatnonzero(alike == group)
         t, log_t, weight = _nodes(float(speed[members].min()))
-        log_A = _log_A(pool, t)
+        shared = _log_A(pool, t) if pool.ndim == 1 else None
         for some in blocks(len(members), NODES):
             lists = members[some]
+            log_A = np.stack([_log_A(own, t) for own in pool[lists]]) if shared is None else shared
             first, second = numerator(np.ascontiguousarray(p[lists].T), np.ascontiguousarray(rank[lists].T), t)
             kernel = weight * np.exp(log_A + (c[lists, None] - 1) * log_t)
             mean[lists] = (kernel * first).sum(1)

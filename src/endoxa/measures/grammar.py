@@ -67,6 +67,9 @@ class Measure:
         return self.name + (f"({inside})" if inside else "") + behind
 
 
+Wanted = str | Measure | Iterable[str | Measure]
+
+
 def _number(value: float) -> str:
     return str(int(value)) if float(value).is_integer() else repr(float(value))
 

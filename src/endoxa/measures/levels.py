@@ -13,15 +13,16 @@ import numpy as np
 import polars as pl
 
 from endoxa.beliefs.consensus import Tally, belief_of
-from endoxa.beliefs.worlds import readings_of
+from endoxa.beliefs.worlds import draw, readings_of
 from endoxa.errors import JoinError, TextError, did_you_mean
-from endoxa.measures.doubt import WORLDS as ALL_WORLDS
-from endoxa.measures.doubt import Placed, expected_or_drawn, measure_belief, place
+from endoxa.measures import distributions
+from endoxa.measures.doubt import LEVEL, SETTINGS, Placed, described, in_worlds, measure_belief, place
 from endoxa.measures.grammar import Measure, parse_all
-from endoxa.policies import Policy
-from endoxa.tables import Belief, Run, Scores
+from endoxa.measures.lists import BEYOND
+from endoxa.policies import WORLDS, Policy
+from endoxa.tables import Belief, Floats, Run, Scores
 
-WORLDS = 64  # for measures without a closed form
+FEW = 64  # worlds for measures without a closed form
 
 
 def left_out(
@@ -31,7 +32,7 @@ def left_out(
     policy: Policy | None = None,
     *,
     families: Mapping[str, str] | bool = False,
-    worlds: int = WORLDS,
+    worlds: int = FEW,
 ) -> pl.DataFrame:
     """Mean over queries of every system's score with its own votes (its family's) subtracted: system, measure, value.
 
@@ -51,9 +52,12 @@ def left_out(
     values = np.full((len(wanted), len(systems), len(readings)), np.nan)
     kept = run.frame.filter(pl.col("system").is_in(systems))
     for q, (one, placed) in enumerate(zip(readings, place(kept, systems, readings), strict=True)):
-        for s in range(len(systems)):
-            own = replace(one, mass=chances[s, starts[q] : starts[q + 1]][None, :, None])
-            values[:, s, q] = expected_or_drawn(own, _only(placed, s), wanted, policy, worlds, 1.0)[:, 0]
+        own = chances[:, starts[q] : starts[q + 1]]
+        drawn = [row for row, m in enumerate(wanted) if not _settle(values[row, :, q], m, placed, own)]
+        for s in range(len(systems) if drawn else 0):
+            grades = draw(replace(one, mass=own[s][None, :, None]), worlds, policy.seed)
+            made = in_worlds(grades, _only(placed, s), [wanted[row] for row in drawn], policy, top=1.0)
+            values[drawn, s, q] = described(made, LEVEL)["value"][:, 0]
     seen = ~np.isnan(values)
     means = np.where(seen.any(2), np.where(seen, values, 0.0).sum(2) / np.maximum(seen.sum(2), 1), np.nan)
     return pl.DataFrame(
@@ -61,6 +65,20 @@ def left_out(
         schema={"system": pl.String, "measure": pl.String, "value": pl.Float64},
         orient="row",
     )
+
+
+def _settle(values: Floats, m: Measure, placed: Placed, chances: Floats) -> bool:
+    """Put each system's expectation under its own chances, [system, item], in place, if there is a closed form."""
+    settings = m.keywords()
+    if settings.pop("rel", 1) != 1 or not set(settings) <= SETTINGS:
+        return False
+    p = np.where(placed.rank < BEYOND, np.take_along_axis(chances, placed.at, 1), np.nan)
+    made = distributions.expectation(m.name, placed.rank, p, placed.retrieved, chances, **settings)
+    if made is None:
+        return False
+    defined = 1 - made.undefined
+    values[:] = np.where(defined > 1e-15, made.mean / np.where(defined > 1e-15, defined, 1.0), np.nan)
+    return True
 
 
 def _only(placed: Placed, system: int) -> Placed:
@@ -75,7 +93,7 @@ def between(
     second: str,
     measures: str | Measure | Sequence[str | Measure],
     policy: Policy | None = None,
-    worlds: int = ALL_WORLDS,
+    worlds: int = WORLDS,
 ) -> Scores:
     """Two systems scored under the votes of all the others: neither votes on the truth that scores it."""
     for name in (first, second):

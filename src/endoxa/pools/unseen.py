@@ -82,7 +82,8 @@ def unseen(
     summed first, which is steadier than summing estimates. A query without a relevant item has recall NaN. A pair is
     relevant if any assessor gave it at least `rel`.
     Misleads: a lower bound on the number, so an upper bound on recall; systems that resemble one another make the
-    pool look complete. Judgments of a pool that these systems did not make lack what only they found.
+    pool look complete. Judgments of another pool lack what only these systems found, and so do judgments of a
+    sample of the pool: both lower the estimate.
     """
     if depth < 1:
         raise TextError(f"the depth of a pool is at least 1, not {depth}")

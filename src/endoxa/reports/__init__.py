@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from endoxa.reports.html import page
 from endoxa.tables import Comparison, Scores
+
+if TYPE_CHECKING:
+    from endoxa.comparisons.appraisal import Appraisal
 
 __all__ = ["Report", "Source", "page"]
 
@@ -34,7 +38,8 @@ class Report:
     `curves` has system, recall, precision, generality, generality_low, generality_high. The verdict is about
     the first measure of `scores` that is not a mere count. `lower` names the measures of which small values
     are better. `provenance` is printed as it comes (version, command, seed, …), `files` as a table. `level`
-    is that of all intervals.
+    is that of all intervals. `appraisal` is there where the truth is in doubt: if `scores` are the appraisal's own,
+    the whole page is about them; else they get a section beside scores against judgments.
     """
 
     title: str
@@ -50,3 +55,4 @@ class Report:
     files: tuple[Source, ...] = ()
     lower: tuple[str, ...] = ()
     level: float = 0.95
+    appraisal: Appraisal | None = None

@@ -38,6 +38,7 @@ class Doubt:
     model: str | None = None
     labels: str | None = None
     tokens: str | None = None
+    systems_vote: bool = False
     plugin: bool = False
     worlds: int = 400
     confidence: float = 0.95
@@ -47,7 +48,13 @@ class Doubt:
 
     def concerns(self, inputs: o.Inputs) -> bool:
         """Whether this is not the plain case of runs and judgments."""
-        if self.tokens or self.model or self.labels or inputs.kind in {"belief", "answers", "labels"}:
+        if (
+            self.tokens
+            or self.model
+            or self.systems_vote
+            or self.labels
+            or inputs.kind in {"belief", "answers", "labels"}
+        ):
             return True
         if inputs.qrels is None:
             return bool(inputs.runs)
@@ -68,11 +75,12 @@ class Doubt:
 
     def appraise(self, inputs: o.Inputs, words: list[str] | None, settings: dict[str, Any]) -> Appraisal:
         """Scores under the belief that the inputs call for."""
-        from endoxa import verbs
+        from endoxa import doubt
+        from endoxa.io.read import read
         from endoxa.policies import Policy
 
         policy = Policy.like(settings["compat"], **{k: v for k, v in settings.items() if k != "compat"})
-        wanted: Any = inputs.measures or verbs.DEFAULT
+        wanted: Any = inputs.measures or doubt.DEFAULT
         votes = self._votes(inputs, words)
         how: dict[str, Any] = {
             "worlds": self.worlds, "confidence": self.confidence, "plugin": self.plugin, "level": self.level,
@@ -83,12 +91,16 @@ class Doubt:
             how["progress"] = progress
             if votes is not None:
                 wanted = wanted_of(inputs, self.plugin)
-                return verbs.appraise(None, votes, wanted, **how, **consensus)
+                return doubt.appraise(None, votes, wanted, **how, **consensus)
             run = self.run(inputs, settings)
             if inputs.qrels is None:
-                return verbs.appraise(run, None, wanted, **how, **consensus, depth=self.depth, labels=self._labels())
+                return doubt.appraise(run, None, wanted, **how, **consensus, depth=self.depth, labels=self._labels())
+            if inputs.kind in {"qrels", "opinions"} and self.labels is None:
+                opinions = read(inputs.qrels, assessors=True, lenient=self.lenient)
+                more: dict[str, Any] = {"model": self.model, "systems_vote": self.systems_vote, "depth": self.depth}
+                return doubt.appraise(run, opinions, wanted, **how, **more)
             belief = self.belief(inputs, settings)
-            return verbs.appraise(run, belief, wanted, **how)
+            return doubt.appraise(run, belief, wanted, **how)
 
     def run(self, inputs: o.Inputs, settings: dict[str, Any]) -> Any:
         """All runs as one table."""
@@ -101,10 +113,10 @@ class Doubt:
 
     def belief(self, inputs: o.Inputs, settings: dict[str, Any]) -> Any:
         """The belief in the file, or made of what is in it; judged pairs pinned."""
-        from endoxa import verbs
+        from endoxa import doubt
         from endoxa.beliefs.votes import pinned
 
-        made = verbs.believe(inputs.qrels, self.model, taxonomy=inputs.taxonomy, seed=settings["seed"])
+        made = doubt.believe(inputs.qrels, self.model, taxonomy=inputs.taxonomy, seed=settings["seed"])
         labels = self._labels()
         return made if labels is None else pinned(made, labels)
 
@@ -142,12 +154,12 @@ class Doubt:
         return opinions
 
     def _answers(self, inputs: o.Inputs, settings: dict[str, Any], form: str, to: str | None) -> None:
-        from endoxa import verbs
+        from endoxa import doubt
         from endoxa.io.read import read
         from endoxa.reports.text import render
 
         run = self.run(inputs, settings)
-        made = verbs.compare_answers(
+        made = doubt.compare_answers(
             run, read(inputs.qrels), N=self.collection, level=self.confidence, seed=settings["seed"]
         )
         if form == "table":
@@ -160,27 +172,27 @@ class Doubt:
 
     def _with_labels(self, inputs: o.Inputs, made: Appraisal, form: str) -> None:
         """The second product: intervals that hold whatever the belief is worth; and how far it can be believed."""
-        from endoxa import verbs
+        from endoxa import doubt
         from endoxa.errors import EndoxaError
 
         run = self.run(inputs, {"ties": made.scores.policy.ties})
         labels = self._labels()
         belief = (
-            verbs.believe(run, depth=self.depth, weights=self.weights, prior=self.prior, people=0)
+            doubt.believe(run, depth=self.depth, weights=self.weights, prior=self.prior, people=0)
             if inputs.qrels is None
-            else verbs.believe(inputs.qrels, self.model, taxonomy=inputs.taxonomy)
+            else doubt.believe(inputs.qrels, self.model, taxonomy=inputs.taxonomy)
         )
         if form != "table":
             return
-        checked = verbs.calibrate(belief, labels, run)
+        checked = doubt.calibrate(belief, labels, run)
         show_calibration(checked)
-        wanted = [name for name in made.scores.measures if verbs.is_estimable(name)]
+        wanted = [name for name in made.scores.measures if doubt.is_estimable(name)]
         if not wanted:
             names = ", ".join(made.scores.measures)
             print(f"\nNo valid interval exists from a sample of labels for {names}; ask for P@k, DCG@k, R@k or F@k.")
             return
         try:
-            show_estimates(verbs.estimate(run, belief, labels, wanted, level=self.confidence))
+            show_estimates(doubt.estimate(run, belief, labels, wanted, level=self.confidence))
         except EndoxaError as error:
             print(f"\nNo interval: {error}")
 

@@ -1,0 +1,262 @@
+"""Stories where the truth is in doubt, through the command line."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from endoxa import verbs
+from endoxa.examples import collection
+from endoxa.tables import Run
+
+FEW = ("--worlds", "40")
+
+
+def endoxa(*words: object) -> subprocess.CompletedProcess[str]:
+    """The command as people run it: a process of its own."""
+    command = [sys.executable, "-c", "from endoxa.cli import main; main()", *map(str, words)]
+    return subprocess.run(command, capture_output=True, check=False, text=True, env={**os.environ, "COLUMNS": "200"})
+
+
+def done(*words: object) -> str:
+    """What it prints, if all is well."""
+    result = endoxa(*words)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
+    """Judgments of three assessors on 15 queries, and the runs of six systems."""
+    folder = tmp_path_factory.mktemp("doubt")
+    run, opinions = collection(rng=np.random.default_rng(5))
+    queries = run.frame["query"].unique().sort()[:15]
+    verbs.write(type(opinions)(opinions.frame.filter(pl.col("query").is_in(queries))), folder / "three.txt")
+    paths = []
+    for system in run.systems:
+        paths.append(folder / f"{system}.run")
+        own = run.frame.filter((pl.col("system") == system) & pl.col("query").is_in(queries))
+        verbs.write(Run(own), paths[-1])
+    return folder / "three.txt", paths
+
+
+def test_a_newcomer_has_runs_and_nothing_else(files) -> None:
+    _, runs = files
+    told = done("eval", *runs, *FEW)
+    assert "AP within this consensus" in told
+    assert "MAP" not in told
+    assert re.search(r"hybrid +0\.\d{4} +\[0\.\d{3}, 0\.\d{3}\] +0\.\d{4} +(0\.\d\d|<.01|1.00) +\d+%", told)
+    assert re.search(r"⊤ +0\.\d{4}", told)
+    assert "without own vote" in told
+    assert "rank ≤ 100 (--depth)" in told
+    assert "What it cannot" in told
+    assert re.search(r"10 +[01]\.\d{4}", told)  # the order at depth 10
+    assert "doubt about the means: truth" in told
+    again = done("eval", *runs, *FEW)
+    assert told == again
+
+
+def test_depth_and_weights_change_the_consensus(files) -> None:
+    _, runs = files
+    one, other = (
+        done("eval", *runs, "P@10", *FEW, "-o", "tsv", *more)
+        for more in ((), ("--depth", "10", "--weights", "redundancy", "--prior", "2,1"))
+    )
+    assert one.splitlines()[0].split("\t")[:5] == ["system", "measure", "value", "lo", "hi"]
+    assert one != other
+    named = done(
+        "eval",
+        *runs,
+        "P@10",
+        *FEW,
+        "-o",
+        "tsv",
+        "--weights",
+        "random=0",
+        "--group",
+        "bm25=lexical",
+        "--group",
+        "tf-idf=lexical",
+    )
+    assert len(named.splitlines()) == 8
+    assert done("eval", *runs, "P@10", *FEW, "-q", "-n", "--group", "auto").count("P@10") >= 7 * 15
+
+
+def test_pairs_and_one_pair_without_its_votes(files, tmp_path) -> None:
+    _, runs = files
+    told = done("compare", *runs, "P@10", *FEW)
+    assert "P(better)" in told
+    assert "possible worlds" in told
+    rows = list(csv.DictReader(done("compare", *runs, "P@10", *FEW, "-o", "tsv").splitlines(), delimiter="\t"))
+    assert {row["doubt"] for row in rows} == {"truth", "people", "queries", "all"}
+    two = done("compare", *runs, "P@10", *FEW, "--between", "dense", "random", "-o", "tsv")
+    assert "dense\trandom" in two or "random\tdense" in two
+    target = tmp_path / "pairs.parquet"
+    done("compare", *runs, "P@10", *FEW, "-b", "random", "-o", "parquet", "--to", target)
+    assert verbs.read(target).frame["baseline"].unique().to_list() == ["random"]
+
+
+def test_people_who_disagree(files, tmp_path) -> None:
+    three, runs = files
+    told = done("believe", three, "--model", "dawid-skene", "--to", tmp_path / "belief.parquet")
+    assert "belief=dawid-skene" in told
+    under = done("eval", tmp_path / "belief.parquet", *runs, "AP", *FEW)
+    assert "AP under this belief" in under
+    assert "dawid-skene: prior informed" in under
+    for model in ("votes", "subjects"):
+        assert "under this belief" in done("eval", three, *runs[:2], "P@10", "--model", model, *FEW)
+    beside = done("eval", three, *runs[:3], "P@10", "--systems-vote", *FEW)
+    assert "without own vote" in beside
+
+
+def test_judge_a_few_and_come_back(files, tmp_path) -> None:
+    three, runs = files
+    target = tmp_path / "judge.csv"
+    result = endoxa("next", *runs, "-n", "300", "-o", "csv", "--to", target)
+    assert result.returncode == 0
+    rows = list(csv.DictReader(target.read_text().splitlines()))
+    assert 220 < len(rows) < 380
+    truth = {(q, d): g for q, who, d, g in (line.split() for line in three.read_text().splitlines()) if who == "ada"}
+    for row in rows:
+        row["grade"] = str(int(int(truth.get((row["query"], row["item"]), 0)) > 0))
+    with target.open("w", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    told = done("eval", *runs, "P@10", "AP", *FEW, "--labels", target)
+    assert "judged pairs are certain" in told
+    assert "Prediction-powered estimates" in told
+    assert "Spiegelhalter" in told
+    assert re.search(r"hybrid +P@10 +0\.\d{4} +\[-?0\.\d{3}, \d\.\d{3}\]", told)
+    assert "No valid interval" in done("eval", *runs, "AP", *FEW, "--labels", target)
+    few = tmp_path / "few.csv"
+    few.write_text("\n".join(target.read_text().splitlines()[:20]))
+    assert "No interval:" in done("eval", *runs, "P@10", *FEW, "--labels", few)
+    further = endoxa("next", *runs, "-n", "50", "--labels", target, "-o", "tsv")
+    assert further.returncode == 0
+    pairs = {tuple(line.split("\t")[:2]) for line in further.stdout.splitlines()[1:]}
+    assert not pairs & {(row["query"], row["item"]) for row in rows}
+
+
+VOTES = {"S1": "1245", "S2": "123", "S3": "126"}
+
+
+def test_the_tables_of_lamiroy_and_sun(tmp_path) -> None:
+    lines = [f"{s},system,q,δ{d},{int(d in items)}" for s, items in VOTES.items() for d in "1234567"]
+    (tmp_path / "votes.csv").write_text("\n".join(["source,kind,query,item,grade", *lines]))
+    told = done("eval", tmp_path / "votes.csv", "--plugin", "-o", "tsv")
+    rows = {
+        (row["system"], row["measure"]): float(row["value"])
+        for row in csv.DictReader(told.splitlines(), delimiter="\t")
+    }
+    printed = {"⊤": (0.49, 1), "S1": (0.6, 0.71), "S2": (0.67, 0.59), "S3": (0.67, 0.59)}
+    for system, (pr, rc) in printed.items():
+        assert (round(rows[system, "GradedP"], 2), round(rows[system, "GradedR"], 2)) == (pr, rc)
+    assert rows["⊤", "GradedF"] == pytest.approx(0.653846, abs=5e-7)
+    expected = done("eval", tmp_path / "votes.csv", *FEW, "-o", "tsv")
+    rows = {
+        (row["system"], row["measure"]): float(row["value"])
+        for row in csv.DictReader(expected.splitlines(), delimiter="\t")
+    }
+    assert rows["S1", "SetR"] == pytest.approx(0.727021, abs=5e-7)
+    assert rows["S2", "SetR"] == pytest.approx(0.616719, abs=5e-7)
+
+
+def test_texts_of_three_pipelines(tmp_path) -> None:
+    texts = ["John Smith visited Paris", "John Smlth visited Paris France", "John Smith visted Paris"]
+    paths = [tmp_path / f"{name}.txt" for name in ("otsu", "sauvola", "wolf")]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_text(text)
+    for how in ("bag", "align"):
+        told = done("eval", "--tokens", how, *paths, "--plugin", "-o", "tsv")
+        rows = {
+            (row["system"], row["measure"]): float(row["value"])
+            for row in csv.DictReader(told.splitlines(), delimiter="\t")
+        }
+        assert [rows[path.stem, "GradedP"] for path in paths] == pytest.approx([0.7, 0.6, 0.65])
+        assert [rows[path.stem, "GradedR"] for path in paths] == pytest.approx([0.7, 0.75, 0.65])
+    assert endoxa("eval", "--tokens", "soup", *paths).returncode == 2
+
+
+def test_images_filed_in_a_tree(tmp_path) -> None:
+    edges = ("people,all", "crowd,people", "portrait,people", "outdoor,all", "city,outdoor", "landscape,outdoor")
+    (tmp_path / "tree.csv").write_text("\n".join(["category,parent", *edges]))
+    filed = {
+        "q": "people people crowd city city",
+        "r1": "people portrait crowd city people",
+        "r2": "city city crowd city landscape",
+        "r3": "portrait people people people city",
+        "r4": "landscape landscape landscape city landscape",
+    }
+    rows = [f"s{n},{item},{category}" for item, some in filed.items() for n, category in enumerate(some.split())]
+    (tmp_path / "labels.csv").write_text("\n".join(["source,item,category", *rows]))
+    run = tmp_path / "a.run"
+    run.write_text("".join(f"q Q0 {item} {n} {-n} a\n" for n, item in enumerate(["r1", "r2", "r3"])))
+    for mix, mean in (("assigned", 0.4), ("subject", 0.6), ("normalised", 0.646154), ("normalised_no_root", 0.425)):
+        belief = tmp_path / f"{mix}.parquet"
+        done("believe", tmp_path / "labels.csv", tmp_path / "tree.csv", "--mix", mix, "--to", belief)
+        told = done("eval", belief, run, "SetP", *FEW, "-q", "-n", "-o", "jsonl")
+        row = next(line for line in told.splitlines() if '"query": "q"' in line or '"query":"q"' in line)
+        assert float(re.search(r'"value": ?([0-9.]+)', row)[1]) == pytest.approx(mean, abs=5e-7)
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_text("category,parent\na,b\nb,a\n")
+    result = endoxa("believe", tmp_path / "labels.csv", wrong)
+    assert result.returncode == 1
+    assert "lies under" in result.stderr
+
+
+def test_each_subjects_own_answer(tmp_path) -> None:
+    (tmp_path / "answers.csv").write_text(
+        "source,query,item,rank,relevance\n"
+        + "".join(f"{s},{q},d{n},{n},{1 - n / 10}\n" for s in ("ann", "bob") for q in ("q1", "q2") for n in range(1, 6))
+    )
+    good, bad = tmp_path / "good.run", tmp_path / "bad.run"
+    good.write_text("".join(f"{q} Q0 d{n} {n} {-n} good\n" for q in ("q1", "q2") for n in range(1, 6)))
+    bad.write_text("".join(f"{q} Q0 d{n} {n} {n} bad\n" for q in ("q1", "q2") for n in range(1, 6)))
+    told = done("eval", tmp_path / "answers.csv", good, bad, "-N", "20")
+    assert re.search(r"good +1\.0000", told)
+    assert told.index("good") < told.index("bad")
+    assert "rule=uniform" in told
+
+
+def test_the_page_without_judgments(files, tmp_path) -> None:
+    _, runs = files
+    page = tmp_path / "page.html"
+    result = endoxa("report", *runs, "AP", *FEW, "--to", page, "--figures", tmp_path / "figures")
+    assert result.returncode == 0, result.stderr
+    text = page.read_text()
+    assert "within this consensus" in text
+    assert "6 systems on 15 queries" in text
+    assert {path.stem for path in (tmp_path / "figures").glob("*.svg")} == {"doubts", "ridges-AP", "better-AP"}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["eval", "{first}"], 1, "two systems or more"),
+        (["eval", "{first}", "{second}", "--weights", "x=y"], 2, "NAME=NUMBER"),
+        (["eval", "{first}", "{second}", "--prior", "1"], 2, "two numbers"),
+        (["eval", "{first}", "{second}", "-o", "trec"], 2, "trec_eval's lines are for judgments"),
+        (["eval", "{first}", "{second}", "--weights", "eqal"], 1, "did you mean equal"),
+        (["eval", "{three}", "{first}", "--model", "oracle"], 1, "no model is called 'oracle'"),
+        (["believe", "{three}", "--model", "taxonomy"], 1, "takes Labels"),
+        (["believe", "{three}", "--model", "votes", "--mix", "subject"], 1, "no setting 'mix'"),
+        (["compare", "{first}", "{second}", "--between", "a", "b"], 1, "no system is called 'a'"),
+        (["next", "{three}"], 2, "no run was given"),
+        (["report", "{first}", "--to", "x.html"], 1, "two systems or more"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said(files, words, code, said, tmp_path) -> None:
+    three, runs = files
+    known = {"first": runs[0], "second": runs[1], "three": three}
+    result = endoxa(*(word.format(**known) for word in words))
+    assert result.returncode == code, result.stderr
+    assert said in " ".join(result.stderr.replace("│", " ").split())
