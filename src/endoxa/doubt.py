@@ -17,8 +17,10 @@ from endoxa.beliefs.calibration import Calibration
 from endoxa.comparisons import prediction
 from endoxa.comparisons.appraisal import Appraisal, by_consensus
 from endoxa.comparisons.appraisal import appraise as appraise_scores
+from endoxa.comparisons.exact import compare_two
 from endoxa.comparisons.individual import Individual, individual
 from endoxa.comparisons.prediction import Estimates
+from endoxa.comparisons.superiority import Superiority
 from endoxa.errors import TableError
 from endoxa.io.read import judgments_of, read, run_of
 from endoxa.measures import levels
@@ -160,6 +162,13 @@ def choose(
 def calibrate(belief: Belief, labels: Any, run: Any = None, **how: Any) -> Calibration:
     """How far a belief agrees with labels: Brier, Spiegelhalter's z, slope, reliability, and each system's gap."""
     return calibration.calibrate(belief, judgments_of(labels), None if run is None else run_of(run), **how)
+
+
+def superiority(
+    run: Any, belief: Belief, first: str, second: str, measure: str | Measure, query: str | None = None, **how: Any
+) -> Superiority:
+    """How probably one system is better than another, exactly: P@k (one query, or the mean), SetP, R@k, SetR."""
+    return compare_two(run_of(run), belief, first, second, measure, query, **how)
 
 
 def between(

@@ -73,9 +73,7 @@ def test_reliability_of_p_better(collection) -> None:
             inside = (stated >= low) & (stated < high)
             if inside.any():
                 mean, really_so = stated[inside].mean(), right[inside].mean()
-                print(
-                    f"  stated {low:.2f}-{min(high, 1):.2f}: {inside.sum():4} pairs, mean {mean:.3f}, so {really_so:.3f}"
-                )
+                print(f"  stated {low:.2f}-{min(high, 1):.2f}: {inside.sum():4} pairs, {mean:.3f}, so {really_so:.3f}")
         summary = endoxa.summarise(scores)
         covered = [
             lo <= official["AP"][place[s]] <= hi for s, lo, hi in summary.select("system", "lo", "hi").iter_rows()

@@ -161,6 +161,7 @@ def _under_doubt(
 
     from endoxa import doubt as front
     from endoxa import verbs
+    from endoxa.comparisons.exact import settled
     from endoxa.reports.text import render
 
     wanted = inputs.measures or ["AP", "nDCG@10"]
@@ -183,6 +184,8 @@ def _under_doubt(
             )
             scores = verbs.measure(run, held, wanted, worlds=doubt.worlds, level=doubt.level, **settings)
         compared = verbs.compare(scores, baseline=baseline, level=doubt.confidence, seed=settings["seed"])
+        if between is None and settings["unjudged"] == "nonrelevant" and not held.certain:
+            compared = settled(compared, run, held, level=doubt.confidence)
     if form == "parquet":
         assert to is not None
         verbs.write(compared, to, form="parquet")

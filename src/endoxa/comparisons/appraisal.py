@@ -27,7 +27,7 @@ CAN = (
     "What this can tell: which systems return what the others return too, and so, roughly, how a field is ordered. "
     "What it cannot: how good any of them is, or which of the best is best. Where judgments exist, such orders agree "
     "with them for the whole field and much less among the best, because systems err together and a lone better one "
-    "finds what nobody confirms. A few judged pairs repair that: endoxa next."
+    "finds what nobody confirms. Some hundred judged pairs (endoxa next) give intervals that hold whatever is believed."
 )
 
 

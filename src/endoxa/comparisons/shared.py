@@ -57,8 +57,10 @@ class Spread:
         if worlds is None or self.queries is None:
             return worlds if worlds is not None else self.drawn("queries")
         size = self.queries.shape[1]
-        apart = worlds - worlds.mean(1, keepdims=True)
-        return self.centre[:, None] + self.queries + np.resize(apart.T, (size, len(self.systems))).T
+        if self.people is not None:  # resampling shifts means a little; the centre is that of the belief as it is
+            worlds = worlds - worlds.mean(1, keepdims=True) + self.centre[:, None]
+        # the worlds of the truth stay as they are: moved by a hair, equal values would no longer be ties
+        return self.queries + np.resize(worlds.T, (size, len(self.systems))).T
 
     def variances(self, weights: Floats) -> dict[str, float]:
         """Variance of a combination of the systems' means, by doubt; NaN where it cannot be known.

@@ -1,0 +1,155 @@
+"""Two systems under one belief, exactly: only what one list has and the other has not can decide.
+
+For precision in the first k the items that both return cancel; the difference is that of two Poisson-binomial counts.
+Recall has the same random denominator for both, so that its order is the order of these counts. Source: METHODS A.6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from endoxa.beliefs.worlds import Readings, extended, readings_of
+from endoxa.comparisons import superiority
+from endoxa.comparisons.superiority import Superiority
+from endoxa.errors import TextError, did_you_mean
+from endoxa.measures.distributions import Distribution, mixture
+from endoxa.measures.doubt import Placed, place
+from endoxa.measures.grammar import Measure, parse_all
+from endoxa.measures.lists import BEYOND
+from endoxa.statistics.poisson_binomial import convolve, pmf
+from endoxa.tables import Belief, Comparison, Floats, Run
+
+MOST = 1_000  # pairs that are settled exactly; beyond, the worlds must do
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """The lists of all queries, placed in the belief."""
+
+    systems: list[str]
+    pairs: list[tuple[Readings, Placed]]
+
+    @classmethod
+    def of(cls, run: Run, belief: Belief, systems: list[str]) -> _Seen:
+        readings = list(readings_of(extended(belief, run)))
+        kept = run.frame.filter(pl.col("system").is_in(systems))
+        return cls(systems, list(zip(readings, place(kept, systems, readings), strict=True)))
+
+
+def compare_two(
+    run: Run,
+    belief: Belief,
+    first: str,
+    second: str,
+    measure: str | Measure,
+    query: str | None = None,
+    *,
+    level: float = 0.95,
+) -> Superiority:
+    """How probably the first is better than the second, exactly: P@k on a query or in the mean over all; SetP, R@k
+    and SetR on a query. Recall has an order only: its difference is NaN.
+    """
+    for name in (first, second):
+        if name not in run.systems:
+            raise TextError(f"no system is called {name!r}{did_you_mean(name, run.systems)}")
+    m = parse_all(measure)[0]
+    settings = m.keywords()
+    if m.name not in {"P", "SetP", "R", "SetR"} or settings.get("relative"):
+        raise TextError(
+            f"{m} has no exact comparison; P@k, SetP, R@k and SetR have: compare in possible worlds instead"
+        )
+    seen = _Seen.of(run, belief, [first, second])
+    queries = [one.query for one, _ in seen.pairs]
+    if query is None:
+        if m.name != "P":
+            raise TextError(f"{m} is compared exactly on one query; name it, or compare in possible worlds")
+        return superiority.order(_mean_difference(seen, 0, 1, m), level=level)
+    if query not in queries:
+        raise TextError(f"the belief has no query {query!r}{did_you_mean(query, queries)}")
+    one, placed = seen.pairs[queries.index(query)]
+    return _on_query(one, placed, m, level)
+
+
+def _on_query(one: Readings, placed: Placed, m: Measure, level: float) -> Superiority:
+    k = m.keywords().get("k")
+    sizes = [k or int(size) for size in placed.retrieved]
+    parts = [_apart(chances, placed, 0, 1, k) for chances in one.reaches(m.keywords().get("rel", 1))]
+    if m.name in {"R", "SetR"}:
+        return superiority.mix([superiority.recall_order(a, b) for _, a, b in parts], one.weights)
+    made = [
+        superiority.precision_difference(both, _filled(a, sizes[0] - len(both)), _filled(b, sizes[1] - len(both)))
+        for both, a, b in parts
+    ]
+    return superiority.order(mixture(made, one.weights), level=level)
+
+
+def _apart(chances: Floats, placed: Placed, a: int, b: int, k: int | None) -> tuple[Floats, Floats, Floats]:
+    """The chances of what both lists have in their first k, only one, only the other."""
+    within = BEYOND - 1 if k is None else k
+    one, two = (set(placed.at[s][placed.rank[s] <= within].tolist()) for s in (a, b))
+    both, left, right = (np.array(sorted(some), dtype=np.int64) for some in (one & two, one - two, two - one))
+    return chances[both], chances[left], chances[right]
+
+
+def _filled(chances: Floats, size: int) -> Floats:
+    """With items that are surely not relevant, up to the length of the list."""
+    return np.concatenate([chances, np.zeros(max(0, size - len(chances)))])
+
+
+def _mean_difference(seen: _Seen, a: int, b: int, m: Measure) -> Distribution:
+    """The distribution of mean P@k of one system minus that of the other, over all queries."""
+    k, rel = int(m.keywords()["k"]), m.keywords().get("rel", 1)
+    single: tuple[list[Floats], list[Floats]] = ([], [])
+    mass, below = np.ones(1), 0
+    for one, placed in seen.pairs:
+        parts = [_apart(chances, placed, a, b, k) for chances in one.reaches(rel)]
+        if len(parts) == 1:  # counts of several queries are one count
+            single[0].append(parts[0][1])
+            single[1].append(parts[0][2])
+            continue
+        longest = max(len(some) for part in parts for some in part[1:])
+        own = np.zeros(2 * longest + 1)
+        for weight, (_, left, right) in zip(one.weights, parts, strict=True):
+            own += weight * _difference(_filled(left, longest), _filled(right, longest))
+        mass, below = convolve(mass, own), below + longest
+    left, right = (np.concatenate([*some, np.zeros(0)]) for some in single)
+    mass, below = convolve(mass, _difference(left, right)), below + len(right)
+    return Distribution((np.arange(len(mass)) - below) / (k * len(seen.pairs)), mass)
+
+
+def _difference(left: Floats, right: Floats) -> Floats:
+    """Masses of K_left − K_right, from −len(right) on."""
+    return convolve(pmf(left), pmf(right)[::-1])
+
+
+def settled(compared: Comparison, run: Run, belief: Belief, *, level: float = 0.95) -> Comparison:
+    """The comparison with the rows `truth` of P@k exact in place of the worlds', up to a thousand pairs a measure."""
+    frame = compared.frame
+    names = [name for name in frame["measure"].unique(maintain_order=True) if parse_all(name)[0].name == "P"]
+    names = [name for name in names if not parse_all(name)[0].keywords().get("relative")]
+    systems = sorted({*frame["system"], *frame["baseline"]})
+    if not names or frame.height > 4 * MOST * frame["measure"].n_unique():
+        return compared
+    seen = _Seen.of(run, belief, systems)
+    rows = []
+    for name in names:
+        m = parse_all(name)[0]
+        own = frame.filter((pl.col("measure") == name) & (pl.col("doubt") == "truth"))
+        for system, baseline in own.select("system", "baseline").iter_rows():
+            made = superiority.order(
+                _mean_difference(seen, systems.index(system), systems.index(baseline), m), level=level
+            )
+            rows.append(
+                (name, system, baseline, "truth", made.p_better, made.p_tie, made.index, made.sd, made.lo, made.hi)
+            )
+    columns = ("p_better", "p_tie", "superiority", "sd", "lo", "hi")
+    keys = ["measure", "system", "baseline", "doubt"]
+    exact = pl.DataFrame(rows, schema=[*keys, *(f"{name} exact" for name in columns)], orient="row")
+    joined = frame.join(exact, on=keys, how="left", maintain_order="left")
+    joined = joined.with_columns(pl.coalesce(f"{name} exact", name).alias(name) for name in columns)
+    return Comparison(
+        joined.select(frame.columns), (*compared.notes, f"doubt about the truth of {', '.join(names)}: exact")
+    )
