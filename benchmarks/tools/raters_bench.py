@@ -1,8 +1,8 @@
 """Dawid-Skene on a million votes: Endoxa, or crowd-kit, whichever this Python has; one line of JSON.
 
-    .venv/bin/python benchmarks/tools/raters_bench.py /tmp/endoxa.npy
-    /tmp/ck/bin/python benchmarks/tools/raters_bench.py /tmp/crowdkit.npy    # pip install crowd-kit
-    python benchmarks/tools/raters_bench.py /tmp/endoxa.npy /tmp/crowdkit.npy   # compares the two posteriors
+    python benchmarks/tools/raters_bench.py endoxa.npy
+    python-with-crowd-kit benchmarks/tools/raters_bench.py crowdkit.npy
+    python benchmarks/tools/raters_bench.py endoxa.npy crowdkit.npy   # compares the two posteriors
 
 Both make the same votes from the same seed, start at the vote shares, and do the same number of steps: crowd-kit's
 n_iter counts E steps, as ours does, and a negative tol never stops it early. Timed is the fit alone, from numbered

@@ -201,8 +201,9 @@ def test_resamples_of_the_voters_scatter_around_the_belief() -> None:
     held = consensus.believe(run_of(lists), people=4000, weights="equal", rng=np.random.default_rng(1))
     several = held.frame["people"].to_numpy()
     assert several.mean(1) == pytest.approx(held.frame["p"].to_numpy(), abs=0.01)
-    # votes for x are binomial(30, 1/2); y has them all
-    assert several.std(1) == pytest.approx([np.sqrt(30 * 0.25) / 32, 0, np.sqrt(30 * 0.25) / 32], abs=0.003)
+    # the weight of those who vote for x is 30 times Beta(15, 15); y has them all
+    spread = 30 * np.sqrt(0.25 / 31) / 32
+    assert several.std(1) == pytest.approx([spread, 0, spread], abs=0.002)
 
 
 @pytest.mark.parametrize(

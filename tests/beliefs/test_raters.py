@@ -151,6 +151,8 @@ def dense(matrix, weight, K, prior, variant, rounds, pinned=None, classes=None):
                     if prior == "flat":
                         theta[r, t] = [max(theta[r, t, said], 1e-10) if said in used else 0 for said in range(K)]
                     theta[r, t] /= theta[r, t].sum()
+            elif variant == "one-coin" and prior == "flat" and not theta[r].any():
+                theta[r] = 1 / K  # a rater without votes
             elif variant == "one-coin":
                 hit = max(np.trace(theta[r]) + right, 1e-10)
                 miss = max(theta[r].sum() - np.trace(theta[r]) + wrong * (K - 1), 1e-10)

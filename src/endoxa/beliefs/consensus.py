@@ -127,10 +127,14 @@ class Tally:
         return np.clip((a + np.maximum(yes, 0.0)) / whole, 0.0, 1.0)
 
     def resampled(self, count: int, rng: np.random.Generator) -> Floats:
-        """P under `count` resamples of the voters: [row, resample]."""
+        """P under `count` resamples of the voters: [row, resample].
+
+        The Bayesian bootstrap (Rubin 1981): weights that are uniform on the simplex in place of whole counts. The
+        voters are the systems that are scored, and a count of 0, 1, 2 of the own vote would come in lumps.
+        """
         a, b = self.prior
         size = len(self.systems)
-        drawn = rng.multinomial(size, np.full(size, 1 / size), size=count).T * self.weights[:, None]
+        drawn = size * rng.dirichlet(np.ones(size), size=count).T * self.weights[:, None]
         yes = self.yes @ drawn
         answered = (self.voting @ drawn)[self.place] - self.silent @ drawn
         whole = a + b + answered

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from endoxa.cli import options as o
 from endoxa.cli import show
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from endoxa.tables import Run
 
 
 def add_to(app: typer.Typer) -> None:
@@ -21,7 +26,7 @@ def demo(
     to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Where the files go.")] = Path("demo"),
     seed: o.Seed = 1,
 ) -> None:
-    """Make a small collection (six systems, three assessors), evaluate it, and write a page.
+    """Make a small collection (six systems, three assessors), evaluate it with and without judgments, write two pages.
 
     [bold]Examples[/bold]
 
@@ -67,3 +72,30 @@ def demo(
     for line in made.warnings:
         print(f"! {line}")
     print(f"\nThe page: {page.resolve().as_uri()}\nThe same by hand: {command}")
+    _without(run, paths, made.summary, to / "without-judgments.html", f"{program} eval {to}/runs/*.run", seed)
+
+
+def _without(run: Run, paths: list[str], judged: pl.DataFrame, page: Path, command: str, seed: int) -> None:
+    """The same systems with the judgments put away: what their consensus says, and how far it agrees."""
+    import numpy as np
+    import polars as pl
+
+    from endoxa import verbs
+    from endoxa.cli.under_doubt import ranking
+    from endoxa.comparisons.orders import tau
+
+    measure = "nDCG@10"
+    title = "The same six systems, judgments put away"
+    made = verbs.report(paths, None, [measure, "AP"], title=title, seed=seed, command=command, worlds=200)
+    verbs.write(made, page)
+    assert made.appraisal is not None
+    console = show.console()
+    console.print(f"\n[bold]Judgments put away: {measure} within the consensus of the systems[/bold]")
+    console.print(show.frame_table(ranking(made.appraisal, measure)))
+    orders = [
+        dict(table.filter(pl.col("measure") == measure).select("system", "value").iter_rows())
+        for table in (judged, made.summary)
+    ]
+    known, believed = ([order[system] for system in run.systems] for order in orders)
+    print(f"\nKendall's tau of this order to the judged one: {tau(np.array(known), np.array(believed)):.2f}")
+    print(f"The page: {page.resolve().as_uri()}\nThe same by hand: {command}")
