@@ -111,7 +111,10 @@ def _holds_belief(judgments: Any) -> bool:
     """Whether it is a file with a belief in it."""
     if not isinstance(judgments, str | Path) or not Path(judgments).is_file():
         return False
-    return sniff(judgments) == "belief"
+    try:
+        return sniff(judgments) == "belief"
+    except EndoxaError:  # its reader will say what is wrong, with the line
+        return False
 
 
 def _reading(policy: Policy) -> Any:

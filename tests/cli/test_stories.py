@@ -241,7 +241,6 @@ def test_a_wrong_call_is_exit_code_2(files) -> None:
     for words in (
         ["eval", qrels, runs[0], "nDGC@10"],
         ["eval", qrels],
-        ["eval", runs[0]],
         ["eval", "no/such/file.run"],
     ):
         done = endoxa(*words)

@@ -208,7 +208,7 @@ def test_trec_and_input_order_reach_the_scores() -> None:
 def test_without_ties_every_way_gives_the_same() -> None:
     lists = [Tied(tuple((grade,) for grade in (1, None, 0, 2, -1)), (1,))]
     wanted = [make(name, some_settings(name, Random(1))) for name in LISTED if name not in {"A", "B", "C", "D"}]
-    wanted = [one for one in wanted if one.name not in {"GradedP", "GradedR", "Fallout", "Generality"}]
+    wanted = [one for one in wanted if one.name not in {"GradedP", "GradedR", "GradedF", "Fallout", "Generality"}]
     values = {ties: scored(lists, wanted, ties=ties, shuffles=5) for ties in ("trec", "input", "average", "range")}
     for frame in values.values():
         assert frame["value"].to_numpy() == pytest.approx(values["trec"]["value"].to_numpy(), nan_ok=True)
@@ -231,7 +231,7 @@ def test_shuffles_of_a_list_do_not_depend_on_its_neighbours() -> None:
         assert one == pytest.approx(other, abs=1e-12)
 
 
-@pytest.mark.parametrize("other", [{"depth": 5}, {"unjudged": "bounds"}])
+@pytest.mark.parametrize("other", [{"cut": 5}, {"unjudged": "bounds"}])
 @pytest.mark.parametrize("ties", ["average", "range"])
 def test_what_does_not_go_together_is_refused(ties: Any, other: dict[str, Any]) -> None:
     with pytest.raises(TextError, match="do not go together"):

@@ -126,12 +126,15 @@ def sort_words(
 
 
 def _kind_of(path: str | None) -> str:
-    """What a file named by --qrels holds; a pipe is taken for qrels."""
+    """What a file named by --qrels holds; a pipe, or what cannot be told, is taken for qrels."""
     from endoxa.io.formats import sniff
 
     if path is None:
         return ""
-    return "qrels" if path == "-" or not Path(path).exists() else sniff(path)
+    try:
+        return "qrels" if path == "-" or not Path(path).exists() else sniff(path)
+    except EndoxaError:  # its reader will say what is wrong, with the line
+        return "qrels"
 
 
 def weights_of(text: str) -> Any:
