@@ -22,6 +22,7 @@ from endoxa.comparisons.individual import Individual, individual
 from endoxa.comparisons.prediction import Estimates
 from endoxa.comparisons.superiority import Superiority
 from endoxa.errors import TableError
+from endoxa.io.provenance import provenance
 from endoxa.io.read import judgments_of, read, run_of
 from endoxa.measures import levels
 from endoxa.measures.distributions import Distribution
@@ -52,7 +53,15 @@ def believe(source: Any, model: str | None = None, *, taxonomy: Any = None, seed
         settings["taxonomy"] = taxonomy if isinstance(taxonomy, Taxonomy) else read(taxonomy, kind="taxonomy")
     if not isinstance(table, Run | Opinions | Labels):
         raise TableError(f"a belief is made of runs, opinions or labels, and this is {type(table).__name__}")
-    return models.believe(table, model, seed=seed, **settings)
+    made = models.believe(table, model, seed=seed, **settings)
+    return made if held else replace(made, files=files_of(source))
+
+
+def files_of(source: Any) -> tuple[str, ...]:
+    """Name, size and SHA-256 of each file that a belief was made of."""
+    places = source if isinstance(source, list | tuple) else [source]
+    named = [place for place in places if isinstance(place, str | Path) and str(place) != "-"]
+    return tuple(f"{one.name} {one.size:,} bytes sha256 {one.sha256}" for one in (provenance(str(p)) for p in named))
 
 
 def _as_assessors(source: Any) -> dict[str, Any]:

@@ -341,13 +341,15 @@ class Belief(Table):
     shares of a query sum to 1. `unmentioned` says what an item without a row is: irrelevant, a probability of
     grade 1, or unknown (which gives bounds). `people` and `people_weight`, where present, are arrays of p and
     of weight as they would be had other people of the same kind been asked, one entry per resample.
-    `model` and `notes` say how the belief came about; they are printed with every result.
+    `model` and `notes` say how the belief came about and are printed with every result; `files` says what it was
+    made of, each with size and SHA-256.
     """
 
     frame: pl.DataFrame
     unmentioned: Unmentioned = "irrelevant"
     model: str = "given"
     notes: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -357,6 +359,7 @@ class Belief(Table):
         unmentioned: Unmentioned = "irrelevant",
         model: str = "given",
         notes: Iterable[str] = (),
+        files: Iterable[str] = (),
     ) -> Belief:
         """Check and sort the rows. Without `reading` a query has one; without `grade` it is 1."""
         if isinstance(unmentioned, str) and unmentioned not in {"irrelevant", "unknown"}:
@@ -390,7 +393,7 @@ class Belief(Table):
                 f"query {query!r}, reading {reading!r}: the probabilities of the grades of item {item!r} sum to {p:g}; "
                 "they may sum to 1 at the most"
             )
-        return cls(_with_shares(frame), unmentioned, model, tuple(notes))
+        return cls(_with_shares(frame), unmentioned, model, tuple(notes), tuple(files))
 
     @property
     def queries(self) -> list[str]:

@@ -15,9 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from io_samples import any_text
 
+from endoxa.doubt import believe
 from endoxa.errors import EndoxaError, FileError, TableError
 from endoxa.io import read, sniff, write
 from endoxa.io.formats import COLUMNS, kinds_of
+from endoxa.measures.doubt import measure_belief
 from endoxa.tables import Answers, Belief, Labels, Opinions, Run, Table, Taxonomy
 
 TEXTS = [".csv", ".tsv", ".jsonl", ".csv.gz", ".tsv.zst", ".jsonl.gz"]
@@ -428,3 +430,30 @@ def test_whatever_the_bytes(seed: Path, kind: str) -> None:
         assert isinstance(read(seed, kind=kind), Table)  # type: ignore[arg-type]
     except EndoxaError as error:
         assert "\n" not in str(error)
+
+
+def test_possible_worlds_lie_beside_the_scores(tmp_path: Path) -> None:
+    run = Run.of(pl.DataFrame([(s, q, d, -n) for s in "ab" for q in "xy" for n, d in enumerate("uvw")],
+                              schema=["system", "query", "item", "score"], orient="row"))  # fmt: skip
+    belief = Belief.of(pl.DataFrame({"query": ["x", "x", "y"], "item": ["u", "v", "w"], "p": [0.5, 0.2, 0.9]}))
+    scores = measure_belief(run, belief, ["AP", "P@2"], worlds=5)
+    write(scores, tmp_path / "scores.parquet")
+    back = read(tmp_path / "scores.parquet")
+    assert back.frame.equals(scores.frame)
+    assert np.array_equal(back.draws.truth, scores.draws.truth, equal_nan=True)
+    assert (back.draws.measures, back.draws.systems, back.draws.queries) == (["AP", "P@2"], ["a", "b"], ["x", "y"])
+    assert back.draws.lines == scores.draws.lines
+    (tmp_path / "scores.draws.parquet").unlink()
+    with pytest.raises(FileError, match="possible worlds"):
+        read(tmp_path / "scores.parquet")
+
+
+def test_a_belief_remembers_its_files(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.run").write_text(f"q Q0 x 1 2 {name}\nq Q0 {name} 2 1 {name}\n")
+    held = believe([str(tmp_path / "a.run"), str(tmp_path / "b.run")])
+    assert [line.split()[0] for line in held.files] == ["a.run", "b.run"]
+    write(held, tmp_path / "belief.parquet")
+    back = read(tmp_path / "belief.parquet")
+    assert (back.files, back.notes, back.model) == (held.files, held.notes, held.model)
+    assert "sha256" in back.files[0]

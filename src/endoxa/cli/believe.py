@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -88,6 +89,7 @@ def believe(
         settings["depth"] = depth
     with show.busy("believing"):
         belief = doubt.believe(source, chosen, seed=seed, **{k: v for k, v in settings.items() if v is not None})
+        belief = replace(belief, files=doubt.files_of(files))
         if labels is not None:
             belief = pinned(belief, read(labels, kind="qrels"))
     if to is not None:

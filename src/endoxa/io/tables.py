@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -31,6 +32,7 @@ from endoxa.tables import (
     Answers,
     Belief,
     Comparison,
+    Draws,
     DuplicateItemError,
     DuplicateJudgmentError,
     Labels,
@@ -137,9 +139,9 @@ OF: dict[Kind, Callable[[pl.DataFrame], AnyTable]] = {
 
 
 def _how_believed(source: Source, form: Format) -> dict[str, Any]:
-    """What a Parquet file says of its belief: unmentioned, model, notes."""
+    """What a Parquet file says of its belief: unmentioned, model, notes, files."""
     extra = metadata(source, form)
-    kinds: dict[str, Any] = {"unmentioned": str | int | float, "model": str, "notes": list}
+    kinds: dict[str, Any] = {"unmentioned": str | int | float, "model": str, "notes": list, "files": list}
     said: dict[str, Any] = {}
     for key in kinds.keys() & extra.keys():
         try:
@@ -185,7 +187,33 @@ def _scores(source: Source, rows: pl.DataFrame, form: Format) -> Scores:
     if "coverage" in extra:
         coverage = pl.read_ndjson(extra["coverage"].encode(), schema=coverage.schema)
     texts = pl.read_ndjson(extra["texts"].encode()) if "texts" in extra else None
-    return Scores(frame, _policy(source, written), coverage, texts)
+    draws = _draws(source, extra["draws"]) if "draws" in extra else None
+    return Scores(frame, _policy(source, written), coverage, texts, draws=draws)
+
+
+def draws_beside(path: Path) -> Path:
+    """Where the possible worlds of a file of scores lie: scores.parquet, scores.draws.parquet."""
+    return path.with_name(f"{path.name.removesuffix('.parquet')}.draws.parquet")
+
+
+def _draws(source: Source, lines: str) -> Draws:
+    """The worlds, from the file beside; without it the scores are not what they were."""
+    beside = draws_beside(source.path)
+    try:
+        rows = pl.read_parquet(beside)
+    except FAULTS as error:
+        raise FileError(
+            source.label, f"its possible worlds, {beside.name}, cannot be read ({first_line(error)})",
+            "keep both files together, or measure again",
+        ) from None  # fmt: skip
+    names = [rows[axis].unique(maintain_order=True).to_list() for axis in ("measure", "system", "query")]
+    shape = tuple(map(len, names))
+
+    def worlds(name: str) -> Any:
+        return rows[name].to_numpy().reshape(*shape, -1) if name in rows.columns else None
+
+    measures, systems, queries = names
+    return Draws(measures, systems, queries, worlds("truth"), worlds("people"), tuple(json.loads(lines)))
 
 
 def _filled(rows: pl.DataFrame, schema: dict[str, Any], table: str) -> pl.DataFrame:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,9 +17,9 @@ from polars import selectors
 from endoxa.errors import FileError, TableError
 from endoxa.io.formats import SEPARATORS, Format
 from endoxa.io.opinions import NO_METHOD
-from endoxa.io.tables import METADATA, NOT_MISSING, PEOPLE, AnyTable
+from endoxa.io.tables import METADATA, NOT_MISSING, PEOPLE, AnyTable, draws_beside
 from endoxa.policies import Policy
-from endoxa.tables import Belief, Comparison, Opinions, Run, Scores
+from endoxa.tables import Belief, Comparison, Draws, Opinions, Run, Scores
 
 FORMATS: dict[str, Format] = {
     ".csv": "csv",
@@ -50,6 +51,9 @@ def write(table: AnyTable, path: str | os.PathLike[str], *, form: Format | None 
     inner = suffixes[-2:-1] if compression != "uncompressed" else suffixes[-1:]
     chosen = form or FORMATS.get(inner[0] if inner else "", "trec")
     if chosen == "parquet":
+        if isinstance(table, Scores) and table.draws is not None:
+            with replacing(draws_beside(target)) as part:
+                _worlds(table.draws).write_parquet(part)
         with replacing(target) as part:
             table.frame.write_parquet(part, metadata=_metadata(table))
     elif chosen == "jsonl":
@@ -71,6 +75,19 @@ def write(table: AnyTable, path: str | os.PathLike[str], *, form: Format | None 
                 compression=compression,
                 check_extension=False,
             )
+
+
+def _worlds(draws: Draws) -> pl.DataFrame:
+    """Possible worlds as arrays: a row per measure, system and query."""
+    names = pl.DataFrame(
+        list(product(draws.measures, draws.systems, draws.queries)), schema=["measure", "system", "query"], orient="row"
+    )
+    worlds = {"truth": draws.truth, "people": draws.people}
+    return names.with_columns(
+        pl.Series(name, values.reshape(names.height, -1), dtype=pl.Array(pl.Float64, values.shape[-1]))
+        for name, values in worlds.items()
+        if values is not None
+    )
 
 
 def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str]) -> None:
@@ -187,6 +204,8 @@ def policy_words(policy: Policy) -> str:
 def _metadata(table: AnyTable) -> dict[str, str]:
     """What a Parquet file says about itself."""
     words: dict[str, Any] = {"kind": type(table).__name__}
+    if isinstance(table, Scores) and table.draws is not None:
+        words["draws"] = json.dumps(list(table.draws.lines))
     if isinstance(table, Scores):
         words |= {"policy": policy_words(table.policy), "coverage": table.coverage.write_ndjson()}
         if table.texts is not None:
@@ -195,5 +214,5 @@ def _metadata(table: AnyTable) -> dict[str, str]:
         words["notes"] = json.dumps(list(table.notes))
     if isinstance(table, Belief):
         words |= {"unmentioned": json.dumps(table.unmentioned), "model": json.dumps(table.model)}
-        words["notes"] = json.dumps(list(table.notes))
+        words |= {"notes": json.dumps(list(table.notes)), "files": json.dumps(list(table.files))}
     return {METADATA + key: value for key, value in words.items()}
