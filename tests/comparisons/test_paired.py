@@ -15,10 +15,9 @@ from endoxa.statistics.bootstrap import mean_intervals
 from endoxa.statistics.multiplicity import benjamini_hochberg, holm
 from endoxa.statistics.randomisation import sign_flip
 
-COLUMNS = (
-    "measure system baseline doubt difference lo hi p_better p_tie superiority sd p_value p_adjusted effect test "
-    "queries"
-)TESTS = ("randomisation", "t", "wilcoxon", "tukey")
+COLUMNS = "measure system baseline doubt difference lo hi p_better p_tie superiority sd p_value p_adjusted effect "
+COLUMNS += "test queries"
+TESTS = ("randomisation", "t", "wilcoxon", "tukey")
 
 
 def rng(seed=7):
