@@ -36,9 +36,9 @@ def test_relevance_makes_ranks():
     assert made.sources == ["subject"]
 
 
-def test_ranks_alone_count_one_each():
-    made = answers([("q", "a", 2), ("q", "b", 1)], ("query", "item", "rank"))
-    assert made.frame.select("item", "relevance").rows() == [("b", 1.0), ("a", 1.0)]
+def test_with_ranks_alone_relevance_falls_evenly():
+    made = answers([("q", "a", 2), ("q", "b", 1), ("q", "c", 7), ("q", "d", 7)], ("query", "item", "rank"))
+    assert made.frame.select("item", "relevance").rows() == [("b", 1.0), ("a", 2 / 3), ("c", 1 / 3), ("d", 1 / 3)]
 
 
 def test_grades_are_relevance():

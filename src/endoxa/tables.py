@@ -256,7 +256,8 @@ class Opinions(Table):
 
     `grade` is kept as the number that was given (a float stays a float); null means undecided. A negative
     grade means pooled but not judged, as in TREC files. `propensity` is the probability with which the pair
-    was chosen for judging. A pair without a row was not asked.
+    was chosen for judging. `confidence` is how sure the source is of the grade it gave. A pair without a row was
+    not asked; but a system answers no to what it does not name.
     """
 
     frame: pl.DataFrame
@@ -583,7 +584,7 @@ class Labels(Table):
 class Answers(Table):
     """Each subject's own ranked answer: source, query, item, rank, relevance.
 
-    `relevance` lies in [0, 1] and falls with rank; without it every item counts 1. Rows of one answer stand
+    `relevance` lies in [0, 1] and falls with rank, evenly from 1 where it is not given. Rows of one answer stand
     together, in rank order, and ranks count 1, 2, 3 …: they are made from relevance (falling) where the frame
     has no `rank`, and closed up where it leaves gaps.
     """
@@ -602,8 +603,11 @@ class Answers(Table):
                 "an answer needs a column 'rank' or 'relevance' (or both): in which order do the items stand?"
             )
         given = [pl.lit(source).alias("source")] if "source" not in frame.columns else []
-        given += [pl.lit(1.0).alias("relevance")] if "relevance" not in frame.columns else []
         frame = frame.with_columns(given)
+        if "relevance" not in frame.columns:
+            place = pl.col("rank").cast(pl.Float64, strict=False).rank("dense").over("source", "query")
+            longest = place.max().over("source", "query")
+            frame = frame.with_columns(((longest - place + 1) / longest).alias("relevance"))
         if "rank" not in frame.columns:
             frame = frame.with_columns(
                 pl.col("relevance")

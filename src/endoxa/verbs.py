@@ -187,12 +187,12 @@ def _distinct(names: list[str], taken: list[str], path: str) -> dict[str, str]:
 def summarise(scores: Scores, *, seed: int = 0, **how: Any) -> pl.DataFrame:
     """Mean (sum, geometric mean) of every system and measure with its interval over queries."""
     known = {name: parse(name).definition for name in scores.measures}
+    aggregate: dict[str, str] = {name: definition.aggregate for name, definition in known.items()}
     if scores.draws is not None:
         from endoxa.comparisons import shared
 
         bounds = {name: (definition.low, definition.high) for name, definition in known.items()}
-        return shared.summarise(scores, limits=bounds, rng=np.random.default_rng(seed), **how)
-    aggregate: dict[str, str] = {name: definition.aggregate for name, definition in known.items()}
+        return shared.summarise(scores, limits=bounds, aggregate=aggregate, rng=np.random.default_rng(seed), **how)
     limits = {name: (definition.low, definition.high) for name, definition in known.items()}
     return intervals.summarise(scores, aggregate=aggregate, limits=limits, rng=np.random.default_rng(seed), **how)
 

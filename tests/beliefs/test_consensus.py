@@ -175,6 +175,12 @@ def test_a_confidence_is_a_soft_vote_and_silence_is_not_no() -> None:
     }
 
 
+def test_confidence_in_a_no_is_not_one_in_a_yes() -> None:
+    rows = [("a", "q", "x", 0.0, 0.9), ("b", "q", "x", 0.0, 0.9)]
+    frame = pl.DataFrame(rows, schema=["source", "query", "item", "grade", "confidence"], orient="row")
+    assert consensus.tally(Opinions.of(frame), weights="equal").p() == pytest.approx([1.2 / 4])
+
+
 def test_a_system_that_lacks_a_query_does_not_vote_there() -> None:
     rows = [("a", "q1", "x", 1.0), ("b", "q1", "y", 1.0), ("a", "q2", "x", 1.0)]
     counted = consensus.tally(
@@ -201,8 +207,8 @@ def test_resamples_of_the_voters_scatter_around_the_belief() -> None:
     held = consensus.believe(run_of(lists), people=4000, weights="equal", rng=np.random.default_rng(1))
     several = held.frame["people"].to_numpy()
     assert several.mean(1) == pytest.approx(held.frame["p"].to_numpy(), abs=0.01)
-    # the weight of those who vote for x is 30 times Beta(15, 15); y has them all
-    spread = 30 * np.sqrt(0.25 / 31) / 32
+    # the share of those who vote for x varies by p(1 - p)/(S - 1); y has them all
+    spread = 30 * np.sqrt(0.25 / 29) / 32
     assert several.std(1) == pytest.approx([spread, 0, spread], abs=0.002)
 
 

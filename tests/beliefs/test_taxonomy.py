@@ -394,10 +394,10 @@ def test_resampled_shares_spread_as_shares_of_that_many_people_do():
     row = belief.frame.filter((pl.col("reading") == "people") & (pl.col("item") == "r1")).row(0, named=True)
     drawn = np.array(row["people"])
     assert drawn.mean() == pytest.approx(0.8, abs=0.02)
-    assert drawn.var() == pytest.approx(0.8 * 0.2 / 5, rel=0.1)
+    assert drawn.var() == pytest.approx(0.8 * 0.2 / 4, rel=0.1)  # a standard error, squared
     weight = np.array(row["people_weight"])
     assert weight.mean() == pytest.approx(0.4, abs=0.02)
-    assert weight.var() == pytest.approx(0.4 * 0.6 / 5, rel=0.1)
+    assert weight.var() == pytest.approx(0.4 * 0.6 / 4, rel=0.1)
 
 
 def test_the_same_seed_gives_the_same_people():

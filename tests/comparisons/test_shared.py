@@ -165,3 +165,119 @@ def test_readings_of_subjects_move_together() -> None:
     assert set(np.unique(scores.draws.truth)) == {0.0, 1.0}
     assert scores.frame["value"][0] == pytest.approx(0.5)
     assert scores.frame["sd"][0] == pytest.approx(0.5)
+
+
+def rows_of(frame, doubt):
+    return frame.filter(pl.col("doubt") == doubt).row(0, named=True)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ties_stay_ties_where_people_are_resampled(seed: int) -> None:
+    """Two of twenty say yes to a, one to b: most worlds tie, whatever the seed."""
+    rows = [(f"s{n}", q, d, float(n < yes)) for q in ("q1", "q2") for d, yes in (("a", 2), ("b", 1)) for n in range(20)]
+    opinions = Opinions.of(pl.DataFrame(rows, schema=["source", "query", "item", "grade"], orient="row"))
+    held = votes(opinions, people=200, rng=np.random.default_rng(seed))
+    run = lists([(s, q, d, 1.0) for s, d in (("A", "a"), ("B", "b")) for q in ("q1", "q2")])
+    frame = shared.compare(measure_belief(run, held, ["P@1"]), rng=np.random.default_rng(seed)).frame
+    told = rows_of(frame, "all")
+    assert 0.6 < told["p_tie"] < 0.95
+    assert told["superiority"] == pytest.approx(0.53, abs=0.06)
+
+
+def test_who_is_never_worse_is_never_called_worse() -> None:
+    """Equal on 29 of 30 queries, and on the last A has one more item that may be relevant."""
+    table = [(f"q{n:02}", "x", 0.4) for n in range(30)] + [("q00", "more", 0.5)]
+    belief = Belief.of(pl.DataFrame(table, schema=["query", "item", "p"], orient="row"))
+    rows = [(s, f"q{n:02}", "x", 2.0) for s in "AB" for n in range(30)] + [
+        ("A", "q00", "more", 1.0),
+        ("B", "q00", "no", 1.0),
+    ]
+    frame = shared.compare(measure_belief(lists(rows), belief, ["P@2"]), rng=np.random.default_rng(0)).frame
+    for doubt in ("truth", "queries", "all"):
+        told = rows_of(frame, doubt)
+        assert told["p_better"] + told["p_tie"] == pytest.approx(1)
+    assert rows_of(frame, "queries")["p_tie"] == pytest.approx((29 / 30) ** 29, abs=0.03)
+
+
+def test_pairs_are_compared_on_the_queries_that_both_have() -> None:
+    """A answers ten easy queries only; B those, better, and ten hard ones."""
+    table = [
+        (f"q{n:02}", d, p) for n in range(20) for d, p in (("a", 0.8 if n < 10 else 0.1), ("b", 0.9 if n < 10 else 0.1))
+    ]
+    belief = Belief.of(pl.DataFrame(table, schema=["query", "item", "p"], orient="row"))
+    rows = [("A", f"q{n:02}", "a", 1.0) for n in range(10)] + [("B", f"q{n:02}", "b", 1.0) for n in range(20)]
+    scores = measure_belief(lists(rows), belief, ["SetP"])
+    frame = shared.compare(scores, rng=np.random.default_rng(0)).frame
+    assert rows_of(frame, "all")["difference"] == pytest.approx(-0.1)
+    assert rows_of(frame, "all")["queries"] == 10
+    assert rows_of(frame, "all")["p_better"] < 0.5
+    won = shared.best(shared.spread(scores, "SetP", rng=np.random.default_rng(0)))
+    assert won["B"] > won["A"]
+
+
+def test_what_is_undefined_is_not_zero() -> None:
+    belief = Belief.of(pl.DataFrame({"query": ["q"], "item": ["a"], "p": [0.5]}))
+    run = run_of({"A": "a", "B": "ba"})
+    scores = measure_belief(run, belief, ["AP"])
+    made = shared.summarise(scores, rng=np.random.default_rng(0)).row(0, named=True)
+    assert (made["value"], made["lo"], made["hi"]) == pytest.approx((1.0, 1.0, 1.0))
+    assert rows_of(shared.compare(scores, rng=np.random.default_rng(0)).frame, "truth")["p_better"] == 1.0
+    zero = measure_belief(run, belief, ["AP"], Policy(undefined="zero"))
+    row = zero.frame.filter(pl.col("system") == "A").row(0, named=True)
+    assert (row["value"], row["sd"], row["lo"], row["hi"]) == pytest.approx((0.5, 0.5, 0.0, 1.0))
+
+
+def test_the_mean_lies_in_its_interval_where_much_is_undefined() -> None:
+    rare = [(f"r{n:02}", "a", 0.05) for n in range(30)]
+    deep = [(f"s{n:02}", "a", 0.99) for n in range(30)]
+    belief = Belief.of(pl.DataFrame(rare + deep, schema=["query", "item", "p"], orient="row"))
+    rows = [("A", q, "a", 20.0) for q, _, _ in rare]
+    rows += [("A", q, d, 20.0 - n) for q, _, _ in deep for n, d in enumerate([*"bcdefghijk", "a"])]
+    made = shared.summarise(measure_belief(lists(rows), belief, ["AP"]), rng=np.random.default_rng(0)).row(
+        0, named=True
+    )
+    assert made["value"] == pytest.approx((1 + 1 / 11) / 2)
+    assert made["lo"] < made["value"] < made["hi"]
+
+
+def test_skipped_topics_are_not_zero_under_trec_evals_habits() -> None:
+    table = [(f"q{n}", d, p) for n in range(10) for d, p in (("a", 0.9), ("b", 0.8))]
+    belief = Belief.of(pl.DataFrame(table, schema=["query", "item", "p"], orient="row"))
+    rows = [(s, f"q{n}", d, -i) for s in "AB" for n in range(10 if s == "A" else 5) for i, d in enumerate("ab")]
+    scores = measure_belief(lists(rows), belief, ["P@2"], Policy.like("trec_eval-9"))
+    summary = {
+        row["system"]: row for row in shared.summarise(scores, rng=np.random.default_rng(0)).iter_rows(named=True)
+    }
+    assert summary["B"]["value"] == pytest.approx(0.85)
+    assert summary["B"]["lo"] < 0.85 < summary["B"]["hi"]
+    assert summary["B"]["queries"] == 5
+
+
+def test_counts_are_summed_and_logs_averaged() -> None:
+    table = [(f"q{n}", d, p) for n in range(4) for d, p in (("a", 0.999999), ("b", 0.5))]
+    belief = Belief.of(pl.DataFrame(table, schema=["query", "item", "p"], orient="row"))
+    run = lists([("A", f"q{n}", "a", 1.0) for n in range(4)])
+    scores = measure_belief(run, belief, ["NumRel", "GMAP"])
+    ways = {"NumRel": "sum", "GMAP": "geometric"}
+    made = {
+        row["measure"]: row
+        for row in shared.summarise(scores, aggregate=ways, rng=np.random.default_rng(0)).iter_rows(named=True)
+    }
+    assert made["NumRel"]["value"] == pytest.approx(6, abs=1e-4)
+    assert made["GMAP"]["value"] == pytest.approx(np.sqrt(0.5), abs=0.02)  # AP is 1 or 1/2
+
+
+@pytest.mark.parametrize("people", [3, 5, 20])
+def test_the_peoples_variance_is_the_standard_error_over_subjects(people: int) -> None:
+    """METHODS A.6: E[P] is linear in subjects, so that SE = sd(Δ_s)/√S is exact."""
+    rng = np.random.default_rng(people)
+    lean = np.linspace(-0.3, 0.3, people)[:, None, None]  # some say yes to more
+    said = (rng.random((people, 30, 5)) < rng.beta(2, 2, (1, 30, 5)) + lean).astype(float)  # subject, query, item
+    rows = [(f"s{s}", f"q{q:02}", f"d{i}", said[s, q, i]) for s in range(people) for q in range(30) for i in range(5)]
+    held = votes(
+        Opinions.of(pl.DataFrame(rows, schema=["source", "query", "item", "grade"], orient="row")), people=1500, rng=rng
+    )
+    run = lists([("A", f"q{q:02}", f"d{i}", -float(i)) for q in range(30) for i in range(5)])
+    scores = measure_belief(run, held, ["P@5"], worlds=3000)
+    made = shared.spread(scores, "P@5", rng=rng).variances(np.ones(1))["people"]
+    assert made == pytest.approx(said.mean((1, 2)).var(ddof=1) / people, rel=0.15)

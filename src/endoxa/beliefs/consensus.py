@@ -129,12 +129,13 @@ class Tally:
     def resampled(self, count: int, rng: np.random.Generator) -> Floats:
         """P under `count` resamples of the voters: [row, resample].
 
-        The Bayesian bootstrap (Rubin 1981): weights that are uniform on the simplex in place of whole counts. The
-        voters are the systems that are scored, and a count of 0, 1, 2 of the own vote would come in lumps.
+        The Bayesian bootstrap (Rubin 1981): weights from a Dirichlet in place of whole counts. The voters are the
+        systems that are scored, and a count of 0, 1, 2 of the own vote would come in lumps. Its parameter,
+        (S - 2)/S, makes a share vary by p(1 - p)/(S - 1), as a sample of S voters does.
         """
         a, b = self.prior
         size = len(self.systems)
-        drawn = size * rng.dirichlet(np.ones(size), size=count).T * self.weights[:, None]
+        drawn = size * rng.dirichlet(np.full(size, max((size - 2) / size, 0.25)), size=count).T * self.weights[:, None]
         yes = self.yes @ drawn
         answered = (self.voting @ drawn)[self.place] - self.silent @ drawn
         whole = a + b + answered
@@ -249,7 +250,8 @@ def tally(
             "it lies between 0 and 1"
         )
     said = frame["grade"]
-    how_much = frame.select(pl.coalesce("confidence", (pl.col("grade") > 0).cast(pl.Float64))).to_series()
+    sure = pl.col("confidence").fill_null(1.0)
+    how_much = frame.select(pl.when(pl.col("grade") > 0).then(sure).otherwise(1 - sure)).to_series()
     value = np.where(said.is_null().to_numpy(), 0.0, how_much.fill_null(0.0).to_numpy())
     shape = (rows.height, len(systems))
     yes = sparse.csr_matrix((value, (at, who)), shape=shape)

@@ -565,7 +565,7 @@ def _asked(opinions: Opinions, gold: Opinions | None) -> tuple[Votes, pl.DataFra
     frame = frame.filter(~is_truth)
     keys = ["query", "item"]
     pairs = pl.concat([frame.select(keys), truth.select(keys)]).unique().sort(keys)
-    voted = frame.filter(pl.col("grade").is_not_null())
+    voted = frame.filter(pl.col("grade") >= 0)  # null is undecided; a negative grade means pooled but not judged
     if not voted.height:
         raise TableError("nobody gave a grade (all are missing, practice, or known truth); a rater model needs votes")
     grades = np.unique(np.concatenate([voted["grade"].to_numpy(), truth["grade"].to_numpy()]))

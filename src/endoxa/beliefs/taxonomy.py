@@ -366,7 +366,8 @@ def _drawn(filed: _Filed, people: int, rng: np.random.Generator | None) -> Float
     count = len(filed.subjects)
     if count < 2:
         raise TableError("one person filed all; other people of her kind cannot be drawn: leave people at 0")
-    return rng.multinomial(count, np.full(count, 1 / count), size=people).T.astype(np.float64)
+    # one less than there are: the mean of S - 1 drawn from S varies as that of S people does
+    return rng.multinomial(count - 1, np.full(count, 1 / count), size=people).T.astype(np.float64)
 
 
 def _chosen(

@@ -10,12 +10,12 @@ import polars as pl
 from endoxa.errors import JoinError, TableError, TextError
 from endoxa.tables import Belief, Floats, Opinions
 
-PEOPLE = 100  # resamples of the people
+PEOPLE = 200  # resamples of the people
 
 
 def crisp(opinions: Opinions) -> Belief:
     """Judgments taken at their word: one reading, every probability 0 or 1. An undecided answer is no judgment."""
-    rows = _decided(opinions)
+    rows = _decided(opinions, negative=True)
     _refuse_repeats(rows, "votes (shares) or subjects (one reading each)")
     frame = rows.select("query", "item", "grade", pl.lit(1.0).alias("p"))
     return Belief.of(frame, model="crisp", notes=["judgments are taken at their word"])
@@ -44,8 +44,6 @@ def judge(opinions: Opinions) -> Belief:
     against labels (F.6) and leave its family out.
     """
     rows = _decided(opinions)
-    if (rows["grade"] < 0).any():
-        raise TableError("a judge's grade is 0 or greater; leave out pairs that were not judged")
     if (~rows["confidence"].drop_nulls().is_between(0, 1)).any():
         raise TableError("a judge's confidence lies between 0 and 1")
     grade, sure = rows["grade"].to_numpy(), rows["confidence"].to_numpy()
@@ -115,7 +113,7 @@ def _shares(
     if people and len(sources) > 1:
         rng = rng or np.random.default_rng(0)
         who = rows["source"].replace_strict(sources, list(range(len(sources))), return_dtype=pl.Int64).to_numpy()
-        drawn = rng.multinomial(len(sources), np.full(len(sources), 1 / len(sources)), size=people)
+        drawn = rng.multinomial(len(sources) - 1, np.full(len(sources), 1 / len(sources)), size=people)  # see subjects
         several = np.empty((frame.height, people), dtype=np.float32)
         for number, weights in enumerate(drawn):
             some, total = _counted(at, mass, weights[who].astype(float), pairs.height)
@@ -165,7 +163,8 @@ def subjects(opinions: Opinions, *, people: int = PEOPLE, rng: np.random.Generat
 def _resampled_weights(frame: pl.DataFrame, sources: list[str], people: int, rng: np.random.Generator) -> pl.DataFrame:
     """How often each reading's person was drawn, as a share of the query's."""
     size = len(sources)
-    drawn = rng.multinomial(size, np.full(size, 1 / size), size=people).astype(np.float64)  # [resample, person]
+    # one person less than there are: the mean of S - 1 drawn from S varies by s²/S, that of S drawn by (S - 1)/S of it
+    drawn = rng.multinomial(size - 1, np.full(size, 1 / size), size=people).astype(np.float64)  # [resample, person]
     who = frame["reading"].replace_strict(sources, list(range(size)), return_dtype=pl.Int64).to_numpy()
     queries = frame["query"].unique().sort().to_list()
     where = frame["query"].replace_strict(queries, list(range(len(queries))), return_dtype=pl.Int64).to_numpy()
@@ -191,17 +190,14 @@ def pinned(belief: Belief, labels: Opinions) -> Belief:
         "query", "reading", "weight", *(c for c in ("people_weight",) if c in belief.frame.columns)
     ).unique(["query", "reading"], maintain_order=True)
     known = sure.join(readings, on="query", how="inner")
-    strange = sure.join(readings, on="query", how="anti").with_columns(
-        pl.lit("").alias("reading"), pl.lit(1.0).alias("weight")
-    )
     rest = belief.frame.join(sure, on=["query", "item"], how="anti")
-    for name in ("people", "people_weight"):
-        if name in belief.frame.columns:
-            known = known if name in known.columns else _with_ones(known, name, belief.frame.schema[name])
-            strange = _with_ones(strange, name, belief.frame.schema[name])
+    if "people" in belief.frame.columns:
+        known = _with_ones(known, "people", belief.frame.schema["people"])
     columns = belief.frame.columns
-    frame = pl.concat([rest.select(columns), known.select(columns), strange.select(columns)])
-    notes = (*belief.notes, f"{rows.height:,} judged pairs are certain (pinned)")
+    frame = pl.concat([rest.select(columns), known.select(columns)])
+    lost = sure.join(readings, on="query", how="anti").height
+    strangers = f"; {lost:,} are of queries that it does not hold, and are left out" if lost else ""
+    notes = (*belief.notes, f"{rows.height - lost:,} judged pairs are certain (pinned){strangers}")
     return Belief.of(frame, unmentioned=belief.unmentioned, model=f"{belief.model}, pinned", notes=notes)
 
 
@@ -210,10 +206,13 @@ def _with_ones(frame: pl.DataFrame, name: str, dtype: Any) -> pl.DataFrame:
     return frame.with_columns(pl.Series(name, np.ones((frame.height, dtype.shape[0]), dtype=np.float32), dtype=dtype))
 
 
-def _decided(opinions: Opinions) -> pl.DataFrame:
+def _decided(opinions: Opinions, *, negative: bool = False) -> pl.DataFrame:
+    """Rows with a grade; a negative one means pooled but not judged, which only crisp judgments keep."""
     rows = opinions.frame.filter(pl.col("grade").is_not_null())
+    if not negative:
+        rows = rows.filter(pl.col("grade") >= 0)
     if not rows.height:
-        raise JoinError("there is no decided opinion to believe")
+        raise JoinError("there is no decided opinion to believe: every grade is empty, or negative (not judged)")
     return rows
 
 

@@ -184,5 +184,14 @@ def extended(belief: Belief, run: Run) -> Belief:
         .join(readings, on="query", how="inner")
         .with_columns(pl.lit(1.0).alias("grade"), pl.lit(float(belief.unmentioned)).alias("p"))
     )
-    frame = pl.concat([belief.frame.select(fresh.columns), fresh])
+    for name in ("people", "people_weight"):
+        if name in belief.frame.columns:
+            dtype = belief.frame.schema[name]
+            if name == "people":
+                same = np.full((fresh.height, dtype.shape[0]), float(belief.unmentioned), dtype=np.float32)  # type: ignore[attr-defined]
+                fresh = fresh.with_columns(pl.Series(name, same, dtype=dtype))
+            else:
+                owner = belief.frame.select("query", "reading", name).unique(["query", "reading"], maintain_order=True)
+                fresh = fresh.join(owner, on=["query", "reading"], how="left", maintain_order="left")
+    frame = pl.concat([belief.frame, fresh.select(belief.frame.columns)])
     return Belief.of(frame, unmentioned="irrelevant", model=belief.model, notes=belief.notes)

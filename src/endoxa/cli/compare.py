@@ -184,8 +184,8 @@ def _under_doubt(
             )
             scores = verbs.measure(run, held, wanted, worlds=doubt.worlds, level=doubt.level, **settings)
         compared = verbs.compare(scores, baseline=baseline, level=doubt.confidence, seed=settings["seed"])
-        if between is None and settings["unjudged"] == "nonrelevant" and not held.certain:
-            compared = settled(compared, run, held, level=doubt.confidence)
+        if between is None:
+            compared = settled(compared, run, held, scores.policy, level=doubt.confidence)
     if form == "parquet":
         assert to is not None
         verbs.write(compared, to, form="parquet")

@@ -21,6 +21,7 @@ from endoxa.tables import Belief, Comparison, Opinions, Run, Scores
 
 EVERYTHING = "⊤"  # Lamiroy and Sun's virtual system that returns the whole universe
 DEPTHS = (10, 30, 100, 1000)
+FEW = 10  # queries below which resampling them says too little
 LONELY = 0.5  # share of unique items from which a warning is due
 
 CAN = (
@@ -60,7 +61,8 @@ def appraise(
     known = {name: parse_all(name)[0].definition for name in scores.measures}
     limits = {name: (definition.low, definition.high) for name, definition in known.items()}
     lower = [name for name, definition in known.items() if definition.lower]
-    summary = shared.summarise(scores, limits=limits, level=level, rng=np.random.default_rng(seed))
+    ways: dict[str, str] = {name: definition.aggregate for name, definition in known.items()}
+    summary = shared.summarise(scores, limits=limits, aggregate=ways, level=level, rng=np.random.default_rng(seed))
     chances = []
     aside = [baseline] if baseline is not None else []
     for name in scores.measures:
@@ -81,11 +83,14 @@ def _of_belief(scores: Scores) -> list[str]:
     """Warnings that hold for any belief."""
     holes = scores.frame.group_by("measure", maintain_order=True).agg(pl.col("undefined").mean())
     warnings = [
-        f"{measure} is undefined with probability {mass:.2g} on average (nothing is relevant); its values are given "
-        "that it is defined"
+        f"{measure} is undefined with probability {mass:.2g} on average (nothing relevant, or nothing returned); "
+        "its values are given that it is defined"
         for measure, mass in holes.iter_rows()
         if mass > 0.01
     ]
+    queries = len(scores.queries)
+    if queries < FEW:
+        warnings.append(f"{queries} queries are few: what is said of other queries is too sure")
     coverage = scores.coverage.filter((pl.col("items") > 0) & (pl.col("judged") < 0.1 * pl.col("items")))
     if coverage.height:
         warnings.append(

@@ -19,6 +19,7 @@ from endoxa.measures.distributions import Distribution, mixture
 from endoxa.measures.doubt import Placed, place
 from endoxa.measures.grammar import Measure, parse_all
 from endoxa.measures.lists import BEYOND
+from endoxa.policies import Policy
 from endoxa.statistics.poisson_binomial import convolve, pmf
 from endoxa.tables import Belief, Comparison, Floats, Run
 
@@ -125,9 +126,17 @@ def _difference(left: Floats, right: Floats) -> Floats:
     return convolve(pmf(left), pmf(right)[::-1])
 
 
-def settled(compared: Comparison, run: Run, belief: Belief, *, level: float = 0.95) -> Comparison:
-    """The comparison with the rows `truth` of P@k exact in place of the worlds', up to a thousand pairs a measure."""
+def settled(
+    compared: Comparison, run: Run, belief: Belief, policy: Policy | None = None, *, level: float = 0.95
+) -> Comparison:
+    """The comparison with the rows `truth` of P@k exact in place of the worlds', up to a thousand pairs a measure.
+
+    Only under policies that leave lists and queries as they are; else the worlds stay.
+    """
     frame = compared.frame
+    policy = policy or Policy()
+    if belief.certain or policy.cut is not None or policy.unjudged != "nonrelevant" or policy.missing == "skip":
+        return compared
     names = [name for name in frame["measure"].unique(maintain_order=True) if parse_all(name)[0].name == "P"]
     names = [name for name in names if not parse_all(name)[0].keywords().get("relative")]
     systems = sorted({*frame["system"], *frame["baseline"]})

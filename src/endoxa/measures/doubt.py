@@ -64,10 +64,10 @@ def measure_belief(
             run, belief.expected() if plugin else opinions_of(belief), wanted, _openly(belief, policy)
         )
     _refuse(wanted, policy, worlds)
-    belief = extended(belief, run)
+    held = extended(belief, run)
     policy = _openly(belief, policy)
-    kept = run.frame if policy.cut is None else run.frame.filter(pl.col("rank") <= policy.cut)
-    systems, readings = run.systems, list(readings_of(belief))
+    kept = cut_to(run, policy)
+    systems, readings = run.systems, list(readings_of(held))
     made = _Table(systems, [one.query for one in readings], [m for m in wanted if not m.definition.text], worlds)
     top = max((float(one.grades[0]) for one in readings), default=1.0)
     for number, (one, placed) in enumerate(zip(readings, place(kept, systems, readings), strict=True)):
@@ -225,16 +225,21 @@ class _Table:
     def enter(self, number: int, one: Readings, placed: Placed, policy: Policy, *, top: float, level: float) -> None:
         """Score the lists of one query."""
         drawn = in_worlds(draw(one, self.worlds, policy.seed), placed, self.measures, policy, top=top)
+        undefined = np.isnan(drawn).mean(-1)
+        drawn = np.nan_to_num(drawn, nan=0.0) if policy.undefined == "zero" else drawn
         self.truth[:, :, number] = drawn
         for name, part in described(drawn, level).items():
             self.columns[name][:, :, number] = part
+        self.columns["undefined"][:, :, number] = undefined
         if policy.unjudged == "bounds":
             self._bound(number, one, placed, policy, top)
         elif policy.unjudged == "nonrelevant":
             for row, m in enumerate(self.measures):
-                self._settle(row, number, expected(one, placed, m), precision_ends(one, placed, m, level))
+                ends = precision_ends(one, placed, m, level)
+                self._settle(row, number, expected(one, placed, m), ends, zero=policy.undefined == "zero")
         if one.people is not None:
             several = in_worlds(draw_people(one, policy.seed), placed, self.measures, policy, top=top)
+            several = np.nan_to_num(several, nan=0.0) if policy.undefined == "zero" else several
             if self.people is None:
                 self.people = np.full((*self.truth.shape[:3], several.shape[-1]), np.nan)
             self.people[:, :, number] = several
@@ -247,11 +252,17 @@ class _Table:
             raise JoinError(f"run {system!r} lacks query {one.query!r}; allow it with missing=empty or missing=skip")
 
     def _settle(
-        self, row: int, number: int, moments: distributions.Moments | None, ends: tuple[Floats, Floats] | None
+        self,
+        row: int,
+        number: int,
+        moments: distributions.Moments | None,
+        ends: tuple[Floats, Floats] | None,
+        *,
+        zero: bool,
     ) -> None:
-        """Exact values in place of those of the worlds."""
+        """Exact values in place of those of the worlds; with `zero` what is undefined counts as 0."""
         if moments is not None:
-            defined = 1 - moments.undefined
+            defined = np.ones_like(moments.undefined) if zero else 1 - moments.undefined
             some = defined > 1e-15
             share = np.where(some, defined, 1.0)
             value = np.where(some, moments.mean / share, np.nan)
@@ -270,17 +281,14 @@ class _Table:
             ends = m.definition.bounds
             for name, place_ in (("lo", 0), ("hi", 1)):
                 value: Any = np.nan if ends is None else ends(lists, **m.keywords(compat=policy.compat))[place_]
-                self.columns[name][row, :, number] = np.mean(
-                    np.broadcast_to(value, (self.worlds, len(self.systems))), 0
-                )
+                made = np.broadcast_to(value, (self.worlds, len(self.systems)))
+                seen = ~np.isnan(made)
+                total = np.where(seen, made, 0.0).sum(0)
+                self.columns[name][row, :, number] = np.where(seen.any(0), total / np.maximum(seen.sum(0), 1), np.nan)
 
     def scores(self, run: Run, belief: Belief, policy: Policy) -> Scores:
         """The table, with undefined values treated as the policy says."""
         columns = self.columns
-        if policy.undefined == "zero":
-            self.truth = np.nan_to_num(self.truth, nan=0.0)
-            self.people = None if self.people is None else np.nan_to_num(self.people, nan=0.0)
-            columns["value"] = np.nan_to_num(columns["value"], nan=0.0) * (1 - np.nan_to_num(columns["undefined"]))
         names = [str(m) for m in self.measures]
         s, q, m = (part.ravel() for part in np.indices((len(self.systems), len(self.queries), len(names))))
         frame = pl.DataFrame(
@@ -295,7 +303,11 @@ class _Table:
         scored = ~np.isnan(columns["undefined"][m, s, q])
         frame = frame.filter(pl.Series(scored))
         if policy.undefined == "skip":
-            bad = frame.filter(pl.col("undefined") > 0)["query"].unique()
+            bad = frame.filter(pl.col("undefined") > 1 - 1e-9)["query"].unique()  # in every world
+            if len(bad) == frame["query"].n_unique():
+                raise JoinError(
+                    "every query has a score that is 0/0 in every world; nothing is left under undefined=skip"
+                )
             frame = frame.filter(~pl.col("query").is_in(bad.implode()))
             kept = [place_ for place_, query in enumerate(self.queries) if query not in set(bad)]
             draws = _some_queries(draws, kept)
@@ -362,12 +374,13 @@ def expectations(
     """Mean over queries of each measure's expectation, no more: [measure, system]; few worlds without a closed form."""
     policy = policy or Policy(ties=run.ties)
     wanted = parse_all(measures)
-    belief = extended(belief, run)
-    readings = list(readings_of(belief))
+    readings = list(readings_of(extended(belief, run)))
     top = max((float(one.grades[0]) for one in readings), default=1.0)
     values = np.full((len(wanted), len(run.systems), len(readings)), np.nan)
-    for q, (one, placed) in enumerate(zip(readings, place(run.frame, run.systems, readings), strict=True)):
+    for q, (one, placed) in enumerate(zip(readings, place(cut_to(run, policy), run.systems, readings), strict=True)):
         values[:, :, q] = expected_or_drawn(one, placed, wanted, policy, worlds, top)
+        if policy.missing == "skip":
+            values[:, ~placed.present, q] = np.nan
     seen = ~np.isnan(values)
     return np.where(seen.any(2), np.where(seen, values, 0.0).sum(2) / np.maximum(seen.sum(2), 1), np.nan)
 
@@ -379,16 +392,29 @@ def expected_or_drawn(
     made = np.full((len(measures), len(placed.rank)), np.nan)
     drawn = []
     for row, m in enumerate(measures):
-        moments = expected(one, placed, m)
+        moments = expected(one, placed, m) if policy.unjudged == "nonrelevant" else None
         if moments is None:
             drawn.append(row)
         else:
-            defined = 1 - moments.undefined
-            made[row] = np.where(defined > 1e-15, moments.mean / np.where(defined > 1e-15, defined, 1.0), np.nan)
+            made[row] = mean_of(moments, policy)
     if drawn:
         values = in_worlds(draw(one, worlds, policy.seed), placed, [measures[row] for row in drawn], policy, top=top)
+        values = np.nan_to_num(values, nan=0.0) if policy.undefined == "zero" else values
         made[drawn] = described(values, LEVEL)["value"]
     return made
+
+
+def mean_of(moments: distributions.Moments, policy: Policy) -> Floats:
+    """E[M | defined], or with what is undefined as 0 where the policy says so."""
+    if policy.undefined == "zero":
+        return moments.mean
+    defined = 1 - moments.undefined
+    return np.where(defined > 1e-15, moments.mean / np.where(defined > 1e-15, defined, 1.0), np.nan)
+
+
+def cut_to(run: Run, policy: Policy) -> pl.DataFrame:
+    """The rows of the run within the policy's cut."""
+    return run.frame if policy.cut is None else run.frame.filter(pl.col("rank") <= policy.cut)
 
 
 def distribute(
@@ -398,7 +424,7 @@ def distribute(
     if system not in run.systems:
         raise TextError(f"no system is called {system!r}{did_you_mean(system, run.systems)}")
     own = Run(run.frame.filter(pl.col("system") == system), run.ties)
-    readings = list(readings_of(extended(belief, own)))
+    readings = list(readings_of(extended(belief, run)))
     queries = [one.query for one in readings]
     if query is not None and query not in queries:
         raise TextError(f"the belief has no query {query!r}{did_you_mean(query, queries)}")

@@ -16,7 +16,7 @@ from endoxa.beliefs.consensus import Tally, belief_of
 from endoxa.beliefs.worlds import draw, readings_of
 from endoxa.errors import JoinError, TextError, did_you_mean
 from endoxa.measures import distributions
-from endoxa.measures.doubt import LEVEL, SETTINGS, Placed, described, in_worlds, measure_belief, place
+from endoxa.measures.doubt import LEVEL, SETTINGS, Placed, cut_to, described, in_worlds, mean_of, measure_belief, place
 from endoxa.measures.grammar import Measure, parse_all
 from endoxa.measures.lists import BEYOND
 from endoxa.policies import WORLDS, Policy
@@ -50,14 +50,17 @@ def left_out(
     readings = list(readings_of(belief_of(counted)))
     starts = np.concatenate([[0], np.cumsum([len(one.items) for one in readings])])
     values = np.full((len(wanted), len(systems), len(readings)), np.nan)
-    kept = run.frame.filter(pl.col("system").is_in(systems))
+    kept = cut_to(run, policy).filter(pl.col("system").is_in(systems))
     for q, (one, placed) in enumerate(zip(readings, place(kept, systems, readings), strict=True)):
         own = chances[:, starts[q] : starts[q + 1]]
-        drawn = [row for row, m in enumerate(wanted) if not _settle(values[row, :, q], m, placed, own)]
+        drawn = [row for row, m in enumerate(wanted) if not _settle(values[row, :, q], m, placed, own, policy)]
         for s in range(len(systems) if drawn else 0):
             grades = draw(replace(one, mass=own[s][None, :, None]), worlds, policy.seed)
             made = in_worlds(grades, _only(placed, s), [wanted[row] for row in drawn], policy, top=1.0)
+            made = np.nan_to_num(made, nan=0.0) if policy.undefined == "zero" else made
             values[drawn, s, q] = described(made, LEVEL)["value"][:, 0]
+        if policy.missing == "skip":
+            values[:, ~placed.present, q] = np.nan
     seen = ~np.isnan(values)
     means = np.where(seen.any(2), np.where(seen, values, 0.0).sum(2) / np.maximum(seen.sum(2), 1), np.nan)
     return pl.DataFrame(
@@ -67,17 +70,16 @@ def left_out(
     )
 
 
-def _settle(values: Floats, m: Measure, placed: Placed, chances: Floats) -> bool:
+def _settle(values: Floats, m: Measure, placed: Placed, chances: Floats, policy: Policy) -> bool:
     """Put each system's expectation under its own chances, [system, item], in place, if there is a closed form."""
     settings = m.keywords()
-    if settings.pop("rel", 1) != 1 or not set(settings) <= SETTINGS:
+    if settings.pop("rel", 1) != 1 or not set(settings) <= SETTINGS or policy.unjudged != "nonrelevant":
         return False
     p = np.where(placed.rank < BEYOND, np.take_along_axis(chances, placed.at, 1), np.nan)
     made = distributions.expectation(m.name, placed.rank, p, placed.retrieved, chances, **settings)
     if made is None:
         return False
-    defined = 1 - made.undefined
-    values[:] = np.where(defined > 1e-15, made.mean / np.where(defined > 1e-15, defined, 1.0), np.nan)
+    values[:] = mean_of(made, policy)
     return True
 
 

@@ -271,8 +271,8 @@ def ridges(appraisal: Appraisal, measure: str, *, width: float = 7.0, lower: boo
         standings, note = _drawn(appraisal, measure, lower=lower)
         made = shared.spread(appraisal.scores, measure, rng=np.random.default_rng(appraisal.scores.policy.seed))
         drawn = made.drawn("all")
-        kinds = [made.truth, made.queries, None if made.people is None else made.people[:, ::2]]
-        fewest = min((kind.shape[1] for kind in kinds if kind is not None), default=1)
+        worlds = made.people[..., ::2] if made.people is not None else made.truth
+        fewest = made.resamples if worlds is None else min(made.resamples, worlds.shape[-1])
         narrow = width < NARROW
         names = _fitted([_titled(appraisal, one.system) for one in standings], 30, _room(width))
         row = 0.64 if narrow else 0.46 if len(names) <= 12 else 0.36

@@ -149,7 +149,7 @@ def _pivots(unit: Floats, method: Method, resamples: int, stream: np.random.Gene
     pivots = np.empty((len(unit), resamples))
     squares = unit**2
     for block in blocks(resamples, BLOCK // n):
-        counts = query_counts(n, block.stop - block.start, stream).T / n
+        counts = _counts(n, block.stop - block.start, stream).T / n
         means = unit @ counts
         if method == "bootstrap-t":
             variance = (squares @ counts - means**2) * (n / (n - 1))
@@ -163,7 +163,7 @@ def _pivots(unit: Floats, method: Method, resamples: int, stream: np.random.Gene
     return pivots
 
 
-def query_counts(n: int, size: int, stream: np.random.Generator) -> Floats:
+def _counts(n: int, size: int, stream: np.random.Generator) -> Floats:
     """How often each of n queries occurs in each of `size` resamples: [resample, query]."""
     draws = stream.integers(n, size=(size, n)) + n * np.arange(size)[:, None]
     return np.bincount(draws.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
