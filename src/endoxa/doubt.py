@@ -5,6 +5,8 @@ Apart from `verbs`, because it stands on SciPy, and scoring against judgments sh
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,7 @@ from endoxa.policies import WORLDS, Policy
 from endoxa.pools.choosing import choose as choose_pairs
 from endoxa.tables import Answers, Belief, Labels, Opinions, Run, Scores, Taxonomy
 
+MARK = re.compile(r"^next@(\d+)$")  # how `next` says from how deep it drew
 DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
 
 
@@ -121,6 +124,12 @@ def _by_people(
     voters = [system for system in run.systems if system in opinions.sources]
     if not voters or model != "dawid-skene":
         return made
+    people = len([source for source in opinions.sources if source not in voters])
+    warning = (
+        f"{len(voters)} systems vote beside {people} people: systems that err alike outvote them; compare with the "
+        "people alone, and read the level without the own vote"
+    )
+    made = replace(made, warnings=(warning, *made.warnings))
     rows = []
     for system in voters:
         own = Run(run.frame.filter(pl.col("system") == system), run.ties)
@@ -150,7 +159,33 @@ def estimate(run: Any, belief: Belief, labels: Any, measures: Wanted = ("P@10",)
 
     Valid however wrong the belief is; for sums and ratios of sums over items only (P@k, DCG@k, R@k, F@k, set forms).
     """
-    return prediction.estimate(run_of(run), belief, judgments_of(labels), [str(m) for m in parse_all(measures)], **how)
+    table, given = run_of(run), judgments_of(labels)
+    how.setdefault("universe", drawn_from(table, belief, given))
+    return prediction.estimate(table, belief, given, [str(m) for m in parse_all(measures)], **how)
+
+
+def rounds_of(files: Sequence[Any]) -> Opinions:
+    """Labels of several rounds of judging as one table, the last round last.
+
+    Given the earlier rounds, what they judged is known: its propensity is 1, and only the last round's own counts.
+    """
+    tables = [judgments_of(file) for file in files]
+    known = [table.frame.with_columns(pl.lit(1.0).alias("propensity")) for table in tables[:-1]]
+    return Opinions.of(pl.concat([*known, tables[-1].frame]))
+
+
+def drawn_from(run: Any, belief: Belief, labels: Opinions) -> pl.DataFrame | None:
+    """The pairs that could be drawn, where the labels say how they were chosen (`next@10`); else None.
+
+    They are what any run has in its first so many items and the belief holds, and what was labelled.
+    """
+    marks = labels.frame["selected_by"].drop_nulls().str.extract(MARK.pattern).drop_nulls().cast(pl.Int64)
+    if not len(marks):
+        return None
+    tops = run_of(run).frame.filter(pl.col("rank") <= int(marks.max()))  # type: ignore[arg-type]
+    pairs = ["query", "item"]
+    held = tops.select(pairs).unique().join(belief.frame.select(pairs).unique(), on=pairs, how="semi")
+    return pl.concat([held, labels.frame.select(pairs)]).unique().sort(pairs)
 
 
 def is_estimable(measure: str) -> bool:
@@ -182,12 +217,12 @@ def superiority(
 
 def between(
     run: Any, first: str, second: str, measures: Wanted = ("AP",), *, depth: int = 100, weights: Any = "cluster",
-    prior: tuple[float, float] = (1.0, 1.0), worlds: int = WORLDS, seed: int = 0,
+    prior: tuple[float, float] = (1.0, 1.0), worlds: int = WORLDS, policy: Policy | None = None,
 ) -> Scores:  # fmt: skip
     """Two systems scored under the consensus of all the others: neither votes on the truth that scores it."""
     table = run_of(run)
     counted = consensus.tally(consensus.votes(table, depth), prior=prior, weights=weights)
-    return levels.between(table, counted, first, second, list(parse_all(measures)), Policy(seed=seed), worlds=worlds)
+    return levels.between(table, counted, first, second, list(parse_all(measures)), policy, worlds=worlds)
 
 
 def sets_of(votes: Opinions) -> Run:

@@ -288,6 +288,10 @@ class Opinions(Table):
         frame = frame.with_columns(absent).select(list(defaults))
         frame = cast(frame, {name: dtype for name, (dtype, _) in defaults.items()}, "table of judgments")
         refuse_null(frame, ("source", "query", "item"), "table of judgments")
+        kinds = [kind for kind in frame["kind"].drop_nulls().unique() if kind not in KINDS]
+        if kinds:
+            hint = did_you_mean(kinds[0], KINDS)
+            raise TableError(f"an opinion is of a person, a system or a judge, not of kind {kinds[0]!r}{hint}")
         wrong = (frame["grade"].is_nan() | frame["grade"].is_infinite()).arg_true()
         if len(wrong):
             row = int(wrong[0])
@@ -330,6 +334,7 @@ class DuplicateJudgmentError(TableError):
         )
 
 
+KINDS = ("person", "system", "judge")
 Unmentioned = Literal["irrelevant", "unknown"] | float
 
 
@@ -424,8 +429,9 @@ class Belief(Table):
         rule = (
             self.unmentioned if isinstance(self.unmentioned, str) else f"relevant with probability {self.unmentioned:g}"
         )
+        told = f"{queries:,} {'query' if queries == 1 else 'queries'}{several}, {items:,} pairs of query and item"
         return [
-            f"belief={self.model}: {queries:,} queries{several}, {items:,} items; what it does not mention is {rule}",
+            f"belief={self.model}: {told}; what it does not mention is {rule}",
             *self.notes,
         ]
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from endoxa import __version__, pools
 from endoxa.comparisons import intervals, paired
-from endoxa.errors import EndoxaError, FileError, TextError, did_you_mean
+from endoxa.errors import EndoxaError, FileError, TableError, TextError, did_you_mean
 from endoxa.io.formats import sniff
 from endoxa.io.provenance import provenance
 from endoxa.io.read import judgments_of, read, run_of
@@ -222,7 +222,12 @@ def ranges(scores: Scores) -> pl.DataFrame | None:
 
 
 def compare(scores: Scores, *, seed: int = 0, **how: Any) -> Comparison:
-    """Differences between systems with intervals and tests; see `endoxa.comparisons.compare`."""
+    """Differences between systems with intervals and tests; see `endoxa.comparisons.compare`.
+
+    Scores made under a belief are compared in their possible worlds; see `endoxa.comparisons.shared.compare`.
+    """
+    if not isinstance(scores, Scores):
+        raise TableError(f"scores are compared, and this is {type(scores).__name__}; make them with measure(...)")
     if "measures" not in how or how["measures"] is None:
         means = [name for name in scores.measures if parse(name).definition.aggregate == "mean"]
         how["measures"] = means or scores.measures
@@ -252,7 +257,7 @@ def _within_reach(scores: Scores) -> list[pl.Expr]:
 
 def report(
     run: Any,
-    judgments: Any,
+    judgments: Any = None,
     measures: Wanted = DEFAULT,
     *,
     title: str = "",

@@ -33,9 +33,9 @@ def test_shares_with_and_without_smoothing() -> None:
         ("x", 1.0): pytest.approx(1 / 3), ("x", 2.0): pytest.approx(2 / 3), ("y", 1.0): pytest.approx(1 / 3),
         ("y", 2.0): 0, ("z", 1.0): 0, ("z", 2.0): 0,
     }  # fmt: skip
-    soft = chances(votes(PANEL, smoothing=0.5, people=0))
-    assert soft["x", 2.0] == pytest.approx(2.5 / 4.5)
-    assert soft["z", 1.0] == pytest.approx(0.5 / 2.5)
+    soft = chances(votes(PANEL, smoothing=2, people=0))  # of 7 votes 3 are grade 0, 2 grade 1, 2 grade 2
+    assert soft["x", 2.0] == pytest.approx((2 + 2 * 2 / 7) / (3 + 2))
+    assert soft["z", 1.0] == pytest.approx((0 + 2 * 2 / 7) / (1 + 2))
     assert "1 undecided answers dropped" in votes(PANEL).notes[0]
 
 

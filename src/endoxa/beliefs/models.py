@@ -73,6 +73,8 @@ def believe(source: Source, model: str | None = None, *, seed: int = 0, **settin
             )
     if "taxonomy" in known and not isinstance(settings.get("taxonomy"), Taxonomy):
         raise TextError(f"the model {model} needs a taxonomy: a table of category and parent, or paths")
+    if settings.get("people") is not None and settings["people"] < 0:
+        raise TextError(f"people is the number of resamples, 0 or more, not {settings['people']}")
     if model in RESAMPLED and len(source.sources) > 1:  # type: ignore[union-attr]
         settings.setdefault("people", PEOPLE)
     if model in COUNT_ROWS and isinstance(source, Opinions):

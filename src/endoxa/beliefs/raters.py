@@ -31,6 +31,7 @@ TOLERANCE = 1e-8
 RESAMPLE_ITERATIONS = 50  # a resample starts at the fit; on real sets its spread is right to 1 % by then
 NEAR = 1e-5  # and stops when no posterior moves by more: far below what resamples differ by
 FLOOR = 1e-10  # of a vote: what keeps log 0 away under the flat prior; crowd-kit's number
+VISIBLE = 1e-5  # a posterior that still moves by less has settled for all that can be seen
 NOTHING = 1e-12  # a probability below it gets no row in a belief
 STEEPEST = 50.0  # where the search for an ordinal rater ends; the floor stops it before
 SMALLEST = 1e-300  # under logarithms that no vote ever reads
@@ -375,7 +376,7 @@ def fit(
         before -= q
         change = float(max(before.max(), -before.min()))
     warnings = _warnings(votes, table, q)
-    if change >= tolerance:
+    if change >= max(tolerance, VISIBLE):
         warnings.append(
             f"no convergence after {iterations:,} iterations: a posterior still moved by {change:.1g}; raise iterations"
         )
@@ -543,7 +544,7 @@ def believe(
     name = (
         prior if isinstance(prior, str) else f"right {prior.right:g}, wrong {prior.wrong:g}, classes {prior.classes:g}"
     )
-    settled = "converged" if found.converged else "not converged"
+    settled = "converged" if found.converged else "stopped"
     notes = [
         f"dawid-skene: prior {name}, variant {variant}, {settled} after {found.iterations:,} iterations",
         *notes,

@@ -63,10 +63,11 @@ def judge(opinions: Opinions) -> Belief:
 def votes(
     opinions: Opinions, *, smoothing: float = 0.0, people: int = PEOPLE, rng: np.random.Generator | None = None
 ) -> Belief:
-    """Shares of the votes: p(grade) = (votes for it + s) / (votes + s · grades). Undecided answers are dropped.
+    """Shares of the votes: p(grade) = (votes for it + s · its share of all votes) / (votes + s). Undecided are dropped.
 
-    `smoothing` s is the number of pseudo-votes for each grade that occurs anywhere; 1/2 or 1 is wise below ten votes
-    an item. Shares take every person at the same worth; Dawid–Skene weighs them.
+    `smoothing` s is a number of pseudo-votes, spread as the grades are over all items: few votes lean to what is usual,
+    one or two pseudo-votes where there are fewer than ten. Shares take every person at the same worth; Dawid–Skene
+    weighs them.
     """
     if not (smoothing >= 0 and np.isfinite(smoothing)):
         raise TextError(f"smoothing is a number, 0 or greater, not {smoothing}")
@@ -96,7 +97,8 @@ def _shares(
         .to_numpy()
     )
     shares, count = _counted(at, mass, np.ones(len(at)), pairs.height)
-    p = (shares + smoothing) / (count + smoothing * len(levels))[:, None]
+    usual = smoothing * shares.sum(0) / max(float(count.sum()), 1.0)
+    p = (shares + usual) / (count + smoothing)[:, None]
     kept = levels != 0
     if not kept.any():  # all said grade 0
         levels, p, kept = np.append(levels, 1.0), np.column_stack([p, np.zeros(len(p))]), np.append(kept, True)
@@ -117,9 +119,9 @@ def _shares(
         several = np.empty((frame.height, people), dtype=np.float32)
         for number, weights in enumerate(drawn):
             some, total = _counted(at, mass, weights[who].astype(float), pairs.height)
-            whole = total + smoothing * mass.shape[1]
+            whole = total + smoothing
             own = np.where(
-                whole[:, None] > 0, (some + smoothing) / np.where(whole > 0, whole, 1.0)[:, None], p[:, : mass.shape[1]]
+                whole[:, None] > 0, (some + usual) / np.where(whole > 0, whole, 1.0)[:, None], p[:, : mass.shape[1]]
             )
             own = np.column_stack([own, np.zeros(len(own))]) if own.shape[1] < len(kept) else own
             several[:, number] = np.clip(own[:, kept], 0, 1).ravel()

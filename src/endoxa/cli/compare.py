@@ -103,6 +103,10 @@ def compare(
         confidence=confidence, level=level, lenient=lenient,
     )  # fmt: skip
     if doubt.concerns(inputs):
+        if power or test != "randomisation":
+            raise typer.BadParameter(
+                "--test and --power are for judgments; under doubt there is P(better), and no test"
+            )
         settings = o.policy_of(
             compat=compat, ties=ties, missing=missing, unjudged=unjudged, undefined=undefined, assessors=assessors,
             cut=cut, complete=complete, judged_only=judged_only, seed=seed,
@@ -161,9 +165,12 @@ def _under_doubt(
 
     from endoxa import doubt as front
     from endoxa import verbs
+    from endoxa.comparisons.appraisal import CAN
     from endoxa.comparisons.exact import settled
+    from endoxa.policies import Policy
     from endoxa.reports.text import render
 
+    doubt.refuse(inputs, settings)
     wanted = inputs.measures or ["AP", "nDCG@10"]
     run = doubt.run(inputs, settings)
     with show.busy("drawing worlds"):
@@ -172,7 +179,7 @@ def _under_doubt(
                 raise typer.BadParameter("--between leaves votes out; it is for runs without judgments")
             scores = front.between(
                 run, *between, wanted, depth=doubt.depth, weights=doubt.weights, prior=doubt.prior,
-                worlds=doubt.worlds, seed=settings["seed"],
+                worlds=doubt.worlds, policy=Policy.like(settings["compat"], **_but_compat(settings)),
             )  # fmt: skip
         else:
             held = (
@@ -192,6 +199,7 @@ def _under_doubt(
         show.note(f"wrote {to}")
         return
     remarks = [*compared.notes, *(scores.draws.lines if scores.draws is not None else ()), *scores.policy.lines()]
+    remarks += [CAN] if inputs.qrels is None else []
     if form != "table":
         kept = compared.frame.drop("p_value", "p_adjusted", "effect", "test")
         show.emit(render(kept, form), to)  # type: ignore[arg-type]
@@ -204,7 +212,11 @@ def _under_doubt(
             f"[bold]{show.plain(str(name))}[/bold], {rows['queries'][0]} queries; sd of the difference by doubt"
         )
         console.print(show.frame_table(_by_doubt(rows)))
-    print("\n" + "\n".join(remarks))
+    print("\n" + "\n".join(map(show.wrapped, remarks)))
+
+
+def _but_compat(settings: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name != "compat"}
 
 
 def _by_doubt(rows: pl.DataFrame) -> pl.DataFrame:

@@ -72,7 +72,14 @@ def demo(
     for line in made.warnings:
         print(f"! {line}")
     print(f"\nThe page: {page.resolve().as_uri()}\nThe same by hand: {command}")
-    _without(run, paths, made.summary, to / "without-judgments.html", f"{program} eval {to}/runs/*.run", seed)
+    _without(
+        run,
+        paths,
+        made.summary,
+        to / "without-judgments.html",
+        f"{program} eval {to}/runs/*.run nDCG@10 AP --worlds 200 --seed {seed}",
+        seed,
+    )
 
 
 def _without(run: Run, paths: list[str], judged: pl.DataFrame, page: Path, command: str, seed: int) -> None:

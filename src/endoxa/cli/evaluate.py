@@ -62,7 +62,11 @@ def evaluate(
         ),
     ] = False,
     labels: Annotated[
-        str | None, typer.Option("--labels", metavar="FILE", help="A few judged pairs: they settle what they can.")
+        list[str] | None,
+        typer.Option("--labels", metavar="FILE", help="A few judged pairs; several rounds: the last one last."),
+    ] = None,
+    people: Annotated[
+        int | None, typer.Option("--people", help="Resamples of the people, or of the systems that vote.", min=0)
     ] = None,
     tokens: Annotated[
         str | None,
@@ -106,7 +110,7 @@ def evaluate(
     doubt = Doubt(
         depth=depth, weights=o.weights_of(weights), prior=o.prior_of(prior), groups=groups, model=model,
         systems_vote=systems_vote, labels=labels, tokens=tokens, plugin=plugin, worlds=worlds, confidence=confidence,
-        level=level, collection=collection, lenient=lenient,
+        level=level, collection=collection, lenient=lenient, people=people,
     )  # fmt: skip
     inputs = o.Inputs(None, [], list(measures or [])) if tokens else o.sort_words(words, measures, qrels, runs)
     if doubt.concerns(inputs):

@@ -73,6 +73,8 @@ def report(
         depth=depth, weights=o.weights_of(weights), prior=o.prior_of(prior), model=model, worlds=worlds, lenient=lenient
     )
     in_doubt = doubt.concerns(inputs)
+    if in_doubt:
+        doubt.refuse(inputs, {"unjudged": unjudged})
     if inputs.kind == "answers" or (in_doubt and not inputs.runs):
         raise typer.BadParameter("a page is made of runs, with judgments, a belief, or alone; for this use endoxa eval")
     judged, paths = (inputs.qrels, inputs.runs) if in_doubt else o.need_both(inputs)

@@ -108,6 +108,16 @@ def console(width: int | None = None) -> Any:
     return Console(width=width if width is not None else None if sys.stdout.isatty() else 200)
 
 
+def wrapped(text: str) -> str:
+    """Text broken at the width of the terminal; as it is where the output is none."""
+    import shutil
+    import textwrap
+
+    if not sys.stdout.isatty():
+        return text
+    return textwrap.fill(text, max(40, shutil.get_terminal_size().columns), subsequent_indent="  ")
+
+
 def number(value: float | None, whole: bool = False) -> str:
     """Four decimals; a dash where there is no value."""
     if value is None or value != value:  # noqa: PLR0124

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,7 @@ class Doubt:
     prior: tuple[float, float] = (1.0, 1.0)
     groups: list[str] | None = None
     model: str | None = None
-    labels: str | None = None
+    labels: list[str] | None = None
     tokens: str | None = None
     systems_vote: bool = False
     plugin: bool = False
@@ -45,6 +45,7 @@ class Doubt:
     level: float | None = None
     collection: int | None = None
     lenient: bool = False
+    people: int | None = None
 
     def concerns(self, inputs: o.Inputs) -> bool:
         """Whether this is not the plain case of runs and judgments."""
@@ -65,13 +66,33 @@ class Doubt:
         per_query: bool, summary: bool,
     ) -> None:  # fmt: skip
         """Evaluate, and print."""
+        self.refuse(inputs, settings)
         if inputs.kind == "answers":
             self._answers(inputs, settings, form, to)
             return
         made = self.appraise(inputs, words, settings)
+        estimates, why = self._estimates(inputs, made) if self.labels else (None, "")
+        if estimates is not None and form != "table":
+            made = replace(made, summary=_beside(made.summary, estimates.frame))
         show_appraisal(made, form=form, to=to, per_query=per_query, summary=summary)
-        if self.labels is not None:
-            self._with_labels(inputs, made, form)
+        if self.labels and form == "table":
+            self._with_labels(inputs, made, estimates, why)
+
+    def refuse(self, inputs: o.Inputs, settings: dict[str, Any]) -> None:
+        """What does not go together; better said than ignored."""
+        if self.model and inputs.qrels is None:
+            raise typer.BadParameter(
+                "--model says how opinions are believed, and there are none; runs make a consensus"
+            )
+        if self.systems_vote and (inputs.qrels is None or self.labels or inputs.kind not in {"qrels", "opinions"}):
+            raise typer.BadParameter("--systems-vote needs people's opinions beside the runs, and no --labels")
+        if settings["unjudged"] == "bounds" and inputs.kind != "belief":
+            raise typer.BadParameter(
+                "--unjudged bounds is for judgments; a belief says itself what it does not mention"
+            )
+        if inputs.kind == "answers" and inputs.measures:
+            named = ", ".join(inputs.measures)
+            raise typer.BadParameter(f"subjects' answers have their own measure, the displacement; leave {named} away")
 
     def appraise(self, inputs: o.Inputs, words: list[str] | None, settings: dict[str, Any]) -> Appraisal:
         """Scores under the belief that the inputs call for."""
@@ -86,11 +107,13 @@ class Doubt:
             "worlds": self.worlds, "confidence": self.confidence, "plugin": self.plugin, "level": self.level,
             "policy": policy,
         }  # fmt: skip
-        consensus = {"prior": self.prior, "weights": self.weights, "families": self._families()}
+        consensus: dict[str, Any] = {"prior": self.prior, "weights": self.weights, "families": self._families()}
         with show.progress_bar(2) as progress:
             how["progress"] = progress
+            if self.people is not None:
+                consensus["people"] = self.people
             if votes is not None:
-                wanted = wanted_of(inputs, self.plugin)
+                wanted = wanted_of(inputs, words, self)
                 return doubt.appraise(None, votes, wanted, **how, **consensus)
             run = self.run(inputs, settings)
             if inputs.qrels is None:
@@ -98,6 +121,7 @@ class Doubt:
             if inputs.kind in {"qrels", "opinions"} and self.labels is None:
                 opinions = read(inputs.qrels, assessors=True, lenient=self.lenient)
                 more: dict[str, Any] = {"model": self.model, "systems_vote": self.systems_vote, "depth": self.depth}
+                more |= {} if self.people is None else {"people": self.people}
                 return doubt.appraise(run, opinions, wanted, **how, **more)
             belief = self.belief(inputs, settings)
             return doubt.appraise(run, belief, wanted, **how)
@@ -121,9 +145,9 @@ class Doubt:
         return made if labels is None else pinned(made, labels)
 
     def _labels(self) -> Any:
-        from endoxa.io.read import read
+        from endoxa import doubt
 
-        return None if self.labels is None else read(self.labels, kind="qrels", lenient=self.lenient)
+        return doubt.rounds_of(self.labels) if self.labels else None
 
     def _families(self) -> Any:
         if not self.groups or self.groups == ["auto"]:
@@ -164,44 +188,75 @@ class Doubt:
         )
         if form == "table":
             show.console().print(show.frame_table(made.frame))
-            print("\n" + "\n".join(made.notes))
+            print("\n" + "\n".join(map(show.wrapped, made.notes)))
             return
         show.emit(render(made.frame, form), to)  # type: ignore[arg-type]
         for line in made.notes:
             show.note(line)
 
-    def _with_labels(self, inputs: o.Inputs, made: Appraisal, form: str) -> None:
-        """The second product: intervals that hold whatever the belief is worth; and how far it can be believed."""
+    def _estimates(self, inputs: o.Inputs, made: Appraisal) -> tuple[Estimates | None, str]:
+        """Intervals that hold whatever the belief is worth, or why there are none."""
         from endoxa import doubt
         from endoxa.errors import EndoxaError
 
-        run = self.run(inputs, {"ties": made.scores.policy.ties})
-        labels = self._labels()
-        belief = (
-            doubt.believe(run, depth=self.depth, weights=self.weights, prior=self.prior, people=0)
-            if inputs.qrels is None
-            else doubt.believe(inputs.qrels, self.model, taxonomy=inputs.taxonomy)
-        )
-        if form != "table":
-            return
-        checked = doubt.calibrate(belief, labels, run)
-        show_calibration(checked)
         wanted = [name for name in made.scores.measures if doubt.is_estimable(name)]
         if not wanted:
             names = ", ".join(made.scores.measures)
-            print(f"\nNo valid interval exists from a sample of labels for {names}; ask for P@k, DCG@k, R@k or F@k.")
-            return
+            return (
+                None,
+                f"No valid interval exists from a sample of labels for {names}; ask for P@k, DCG@k, R@k or F@k.",
+            )
+        run, belief = self._unpinned(inputs, made)
         try:
-            show_estimates(doubt.estimate(run, belief, labels, wanted, level=self.confidence))
+            return doubt.estimate(run, belief, self._labels(), wanted, level=self.confidence), ""
         except EndoxaError as error:
-            print(f"\nNo interval: {error}")
+            return None, f"No interval: {error}"
+
+    def _unpinned(self, inputs: o.Inputs, made: Appraisal) -> tuple[Any, Any]:
+        """The runs, and the belief as it was before the labels."""
+        from endoxa import doubt
+
+        run = self.run(inputs, {"ties": made.scores.policy.ties})
+        if inputs.qrels is not None:
+            return run, doubt.believe(inputs.qrels, self.model, taxonomy=inputs.taxonomy)
+        return run, doubt.believe(run, depth=self.depth, weights=self.weights, prior=self.prior, people=0)
+
+    def _with_labels(self, inputs: o.Inputs, made: Appraisal, estimates: Estimates | None, why: str) -> None:
+        """How far the belief can be believed, and what the labels say on their own."""
+        from endoxa import doubt
+
+        run, belief = self._unpinned(inputs, made)
+        labels = self._labels()
+        show_calibration(doubt.calibrate(belief, labels, run))
+        if estimates is None:
+            print("\n" + show.wrapped(why))
+            return
+        show_estimates(estimates)
+        if doubt.drawn_from(run, belief, labels) is None:
+            print(
+                show.wrapped(
+                    "the labels do not say from which pairs they were drawn: all that the belief mentions are taken"
+                )
+            )
 
 
-def wanted_of(inputs: o.Inputs, plugin: bool) -> list[str]:
-    """Measures of sets, where systems gave no order."""
-    if inputs.measures:
-        return inputs.measures
-    return ["GradedP", "GradedR", "GradedF"] if plugin else ["SetP", "SetR", "SetF"]
+def _beside(summary: pl.DataFrame, estimates: pl.DataFrame) -> pl.DataFrame:
+    """The summary with the estimates from labels in columns of their own."""
+    import polars as pl
+
+    kept = estimates.select("system", "measure", pl.exclude("system", "measure").name.prefix("labels_"))
+    return summary.join(kept, on=["system", "measure"], how="left", maintain_order="left")
+
+
+def wanted_of(inputs: o.Inputs, words: list[str] | None, doubt: Doubt) -> list[str]:
+    """Measures that were named, else those of sets: these systems gave no order."""
+    from endoxa.measures.grammar import parse_all
+
+    named = list(inputs.measures)
+    if doubt.tokens is not None:
+        named += [word for word in words or [] if not Path(word).exists()]
+    o.at_call(lambda: parse_all(named))
+    return named or (["GradedP", "GradedR", "GradedF"] if doubt.plugin else ["SetP", "SetR", "SetF"])
 
 
 def show_calibration(made: Any) -> None:
@@ -216,7 +271,7 @@ def show_calibration(made: Any) -> None:
         console.print(show.frame_table(made.systems))
         print("gap: observed minus believed relevance of what the system returned; above 0 the belief is unjust to it")
     for note in made.notes:
-        print(note)
+        print(show.wrapped(note))
 
 
 def show_appraisal(made: Appraisal, *, form: str, to: str | None, per_query: bool, summary: bool) -> None:
@@ -232,15 +287,25 @@ def show_appraisal(made: Appraisal, *, form: str, to: str | None, per_query: boo
         show.note(f"wrote {to}")
     elif form == "table":
         _print(made, per_query=per_query, summary=summary)
-        print("\n" + "\n".join([*remarks, *([made.sentence] if made.sentence else [])]))
+        print("\n" + "\n".join(map(show.wrapped, [*remarks, *([made.sentence] if made.sentence else [])])))
         return
     elif form in {"latex", "markdown"} and not per_query:
-        show.emit(text_table(made.summary, form), to)  # type: ignore[arg-type]
+        show.emit(text_table(_contenders(made), form), to)  # type: ignore[arg-type]
     else:
         frame = made.scores.frame if per_query else made.summary
         show.emit(render(frame, form), to)  # type: ignore[arg-type]
     for line in [*remarks, *([made.sentence] if made.sentence else [])]:
         show.note(line)
+
+
+def _contenders(made: Appraisal) -> pl.DataFrame:
+    """The summary without the baseline, best first: a table for a paper marks the best."""
+    import polars as pl
+
+    order = ranking(made, made.scores.measures[0])["system"].to_list()
+    rows = made.summary.filter(pl.col("system") != (made.baseline or ""))
+    place = pl.col("system").replace_strict(order, list(range(len(order))), return_dtype=pl.Int64)
+    return rows.sort(place, maintain_order=True)
 
 
 def _print(made: Appraisal, *, per_query: bool, summary: bool) -> None:
@@ -308,7 +373,13 @@ def lines_of(made: Appraisal) -> list[str]:
     draws = made.scores.draws
     worlds = 0 if draws is None or draws.truth is None else draws.truth.shape[-1]
     queries = len(made.scores.queries)
-    lines = [f"{queries:,} queries, {worlds:,} possible worlds; intervals: the middle {made.level:.0%}, all doubts in"]
+    known = "what is known of the doubts" if draws is not None and draws.people is None else "all doubts in"
+    drawn = (
+        f", {worlds:,} possible worlds; intervals: the middle {made.level:.0%}, {known}"
+        if worlds
+        else ": expected grades taken as grades"
+    )
+    lines = [f"{queries:,} {'query' if queries == 1 else 'queries'}{drawn}"]
     if made.baseline is not None:
         lines.append(f"{made.baseline}: returns everything, in random order; the baseline, not a contender")
     return [*lines, *made.belief.lines(), *_doubt_lines(made), *made.scores.policy.lines()]
@@ -332,27 +403,37 @@ def _doubt_lines(made: Appraisal) -> list[str]:
 
 
 def show_estimates(made: Estimates) -> None:
-    """Print intervals from labels and belief together."""
-    console = show.console()
-    frame = made.frame
+    """Print intervals from labels and belief together; nothing where the sample does not bound the value."""
     import polars as pl
 
+    def ends(lo: float, hi: float, measure: str, outside: float) -> str:
+        if outside > 0:
+            return "–"
+        top = float("inf") if measure.startswith("DCG") else 1.0
+        return show.interval(max(lo, 0.0), min(hi, top)) if lo == lo else "–"  # noqa: PLR0124
+
+    rows = list(made.frame.iter_rows(named=True))
+    told = [row["estimate"] if row["lo"] == row["lo"] and not row["outside"] else None for row in rows]
     table = pl.DataFrame(
         {
-            "system": frame["system"],
-            "measure": frame["measure"],
-            "estimate": frame["estimate"],
-            "these queries": [show.interval(lo, hi) for lo, hi in frame.select("lo", "hi").iter_rows()],
+            "system": [row["system"] for row in rows],
+            "measure": [row["measure"] for row in rows],
+            "estimate": pl.Series(told, dtype=pl.Float64),
+            "these queries": [ends(row["lo"], row["hi"], row["measure"], row["outside"]) for row in rows],
             "queries like these": [
-                show.interval(lo, hi) for lo, hi in frame.select("lo_queries", "hi_queries").iter_rows()
+                ends(row["lo_queries"], row["hi_queries"], row["measure"], row["outside"]) for row in rows
             ],
-            "labels": frame["labels"],
+            "labels": [row["labels"] for row in rows],
         }
     )
-    console.print("\n[bold]Prediction-powered estimates[/bold] (valid however wrong the belief is)")
-    console.print(show.frame_table(table))
+    show.console().print("\n[bold]Prediction-powered estimates[/bold] (valid however wrong the belief is)")
+    show.console().print(show.frame_table(table))
+    if (made.frame["outside"] > 0).any():
+        print(show.wrapped("–: the measure looks at items that could not be drawn; draw as deep: endoxa next -k"))
+    if made.frame["lo"].is_nan().any():
+        print(show.wrapped("–: too few labels bear on the system (fewer than 10, or all alike); judge more"))
     for note in made.notes:
-        print(note)
+        print(show.wrapped(note))
 
 
 def _tidy(frame: Any) -> Any:

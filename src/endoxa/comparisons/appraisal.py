@@ -74,9 +74,8 @@ def appraise(
     several = len(scores.systems) > 1
     pairs = shared.compare(scores, lower=lower, level=level, rng=np.random.default_rng(seed)) if several else None
     doubts = shared.doubts(scores, scores.measures[0], rng=np.random.default_rng(seed))
-    return Appraisal(
-        scores, belief, summary, doubts, pairs, warnings=tuple(_of_belief(scores)), baseline=baseline, level=level
-    )
+    warnings = (*_of_belief(scores), *_of_people(scores, seed))
+    return Appraisal(scores, belief, summary, doubts, pairs, warnings=warnings, baseline=baseline, level=level)
 
 
 def _of_belief(scores: Scores) -> list[str]:
@@ -98,6 +97,26 @@ def _of_belief(scores: Scores) -> list[str]:
             "the others count as its rule for them says"
         )
     return warnings
+
+
+def _of_people(scores: Scores, seed: int) -> list[str]:
+    """Whether resampling the people moves the means away from those of the belief: then it is a shaky one."""
+    made = shared.spread(scores, scores.measures[0], rng=np.random.default_rng(seed))
+    if made.people is None or made.truth is None:
+        return []
+    size = min(made.truth.shape[-1], made.people.shape[-1])
+    with np.errstate(invalid="ignore"):
+        apart = np.nanmean(made.people[..., :size] - made.truth[..., :size], axis=(1, 2))
+        spread = np.nanstd(np.nanmean(made.people, axis=1), axis=1)
+    moved = [
+        system for system, shift, sd in zip(made.systems, apart, spread, strict=True) if abs(shift) > max(sd, 0.02)
+    ]
+    if not moved:
+        return []
+    return [
+        f"asking others of the same kind moves the mean of {_some(moved)} by more than its spread: the belief hangs on "
+        "who was asked, and P(best) need not follow the means"
+    ]
 
 
 def by_consensus(

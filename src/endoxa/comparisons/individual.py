@@ -43,7 +43,7 @@ def individual(
     means = average_answers(single)
     seed = int(rng.integers(1 << 62))
     made = _interval(values, level, np.random.default_rng(seed))
-    frame = pl.DataFrame({"system": systems, "score": made.mean, "lo": made.lo, "hi": made.hi}).join(
+    frame = pl.DataFrame({"system": systems, "score": made.mean, "lo": made.lo, "hi": np.minimum(made.hi, 1.0)}).join(
         means.select("system", "per_item", "quality", "returned", "queries", "undefined"),
         on="system",
         how="left",

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from endoxa.beliefs.consensus import Tally, belief_of
+from endoxa.beliefs.consensus import PEOPLE, Tally, belief_of
 from endoxa.beliefs.worlds import draw, readings_of
 from endoxa.errors import JoinError, TextError, did_you_mean
 from endoxa.measures import distributions
@@ -20,7 +20,7 @@ from endoxa.measures.doubt import LEVEL, SETTINGS, Placed, cut_to, described, in
 from endoxa.measures.grammar import Measure, parse_all
 from endoxa.measures.lists import BEYOND
 from endoxa.policies import WORLDS, Policy
-from endoxa.tables import Belief, Floats, Run, Scores
+from endoxa.tables import Floats, Run, Scores
 
 FEW = 64  # worlds for measures without a closed form
 
@@ -106,7 +106,11 @@ def between(
     if len(counted.systems) < 4:
         raise JoinError("with both left out, fewer than two systems are left to vote; add the outputs of others")
     out = [counted.systems.index(name) for name in (first, second)]
-    frame = counted.rows.with_columns(pl.Series("p", counted.p(out)))
-    belief = Belief.of(frame, model="consensus", notes=[f"the votes of {first} and {second} are left out"])
+    weights = counted.weights.copy()
+    weights[out] = 0.0
+    others = belief_of(
+        replace(counted, weights=weights), people=PEOPLE, rng=np.random.default_rng((policy or Policy()).seed)
+    )
+    belief = replace(others, notes=(*others.notes, f"the votes of {first} and {second} are left out"))
     kept = Run(run.frame.filter(pl.col("system").is_in([first, second])), run.ties)
     return measure_belief(kept, belief, measures, policy, worlds=worlds)
