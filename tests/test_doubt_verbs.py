@@ -1,0 +1,142 @@
+"""The front door where the truth is in doubt: rounds of labels, from where they were drawn, people beside systems."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import endoxa
+from endoxa import doubt
+from endoxa.errors import TableError, TextError
+from endoxa.pools.choosing import propensities
+from endoxa.tables import Belief, Opinions, Run
+
+
+def field(seed: int = 0, systems: int = 4, queries: int = 20) -> tuple[Run, dict[tuple[str, str], float]]:
+    """Runs of 30 items from 80, and which pairs are really relevant."""
+    rng = np.random.default_rng(seed)
+    rows, truth = [], {}
+    for q in range(queries):
+        worth = rng.normal(size=80)
+        truth |= {(f"q{q:02}", f"d{d:02}"): float(worth[d] > 1) for d in range(80)}
+        for s in range(systems):
+            best = np.argsort(-(worth + rng.normal(0, 0.5 + s / 2, 80)))[:30]
+            rows += [(f"s{s}", f"q{q:02}", f"d{d:02}", -float(n)) for n, d in enumerate(best)]
+    return Run.of(pl.DataFrame(rows, schema=["system", "query", "item", "score"], orient="row")), truth
+
+
+def _table(truth: dict[tuple[str, str], float]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [(*pair, grade) for pair, grade in truth.items()], schema=["query", "item", "grade"], orient="row"
+    )
+
+
+def labelled(pairs: pl.DataFrame, truth: dict[tuple[str, str], float], mark: str) -> Opinions:
+    grades = [truth[pair] for pair in pairs.select("query", "item").iter_rows()]
+    columns = ("query", "item", "propensity", pl.Series("grade", grades), pl.lit(mark).alias("selected_by"))
+    return Opinions.of(pairs.select(columns))
+
+
+def test_earlier_rounds_are_known() -> None:
+    one = Opinions.of(pl.DataFrame({"query": ["q"], "item": ["a"], "grade": [1.0], "propensity": [0.2]}))
+    two = Opinions.of(pl.DataFrame({"query": ["q"], "item": ["b"], "grade": [0.0], "propensity": [0.3]}))
+    both = doubt.rounds_of([one, two])
+    assert dict(both.frame.select("item", "propensity").iter_rows()) == {"a": 1.0, "b": 0.3}
+    assert doubt.rounds_of([one]).frame["propensity"].to_list() == [0.2]
+
+
+def test_labels_say_from_where_they_were_drawn() -> None:
+    run, truth = field()
+    belief = endoxa.believe(run, depth=20, people=0)
+    chosen = endoxa.choose(run, belief, 150, depth=5, seed=1)
+    universe = doubt.drawn_from(run, belief, labelled(chosen, truth, "next@5"))
+    expected = propensities(run, belief, 150, depth=5).select("query", "item").sort("query", "item")
+    assert universe is not None
+    assert universe.equals(expected)
+    assert doubt.drawn_from(run, belief, labelled(chosen, truth, "by hand")) is None
+
+
+def test_intervals_from_two_rounds_cover() -> None:
+    """Choose, label, choose again, label: P@5 of all judgments lies in the interval about as often as it says."""
+    run, truth = field()
+    summary = endoxa.summarise(endoxa.measure(run, Opinions.of(_table(truth)), ["P@5"]))
+    official = dict(summary.select("system", "value").iter_rows())
+    belief = endoxa.believe(run, depth=20, people=0)
+    inside, told = 0, 0
+    for seed in range(40):
+        first = labelled(endoxa.choose(run, belief, 60, depth=5, seed=seed), truth, "next@5")
+        second = endoxa.choose(run, belief, 80, judged=first, depth=5, seed=1000 + seed)
+        made = endoxa.estimate(run, belief, doubt.rounds_of([first, labelled(second, truth, "next@5")]), ["P@5"]).frame
+        for system, lo, hi, outside in made.select("system", "lo", "hi", "outside").iter_rows():
+            assert outside == 0
+            if not np.isnan(lo):
+                told += 1
+                inside += lo - 1e-9 <= official[system] <= hi + 1e-9
+    print(f"two rounds, 95 % intervals of P@5: {inside / told:.3f} of {told} cover")
+    assert inside / told > 0.9
+    deeper = endoxa.estimate(run, belief, doubt.rounds_of([first, labelled(second, truth, "next@5")]), ["P@20"]).frame
+    assert (deeper["outside"] > 0).all()  # what could not be drawn is told
+
+
+def test_people_and_systems_together() -> None:
+    run, truth = field(queries=6)
+    rng = np.random.default_rng(0)
+    sure = {pair: 0.9 if grade else 0.1 for pair, grade in truth.items()}
+    rows = [(who, *pair, float(rng.random() < p)) for who in ("ann", "bob", "cy") for pair, p in sure.items()]
+    people = Opinions.of(pl.DataFrame(rows, schema=["source", "query", "item", "grade"], orient="row"))
+    alone = endoxa.appraise(run, people, ["P@5"], model="dawid-skene", worlds=20)
+    assert "alone" not in alone.summary.columns
+    both = endoxa.appraise(run, people, ["P@5"], systems_vote=True, worlds=20, depth=10)
+    assert both.summary["alone"].null_count() == 0
+    assert "vote beside 3 people" in both.warnings[0]
+    qrels = Opinions.of(_table(truth))
+    real = endoxa.summarise(endoxa.measure(run, qrels, ["P@5"]))
+    leaders = [table.sort("value", descending=True)["system"][0] for table in (alone.summary, real)]
+    assert leaders[0] == leaders[1]
+
+
+def test_a_systems_silence_is_a_no_to_models_that_count_rows() -> None:
+    rows = [("ann", "person", "q", "x", 1.0), ("ann", "person", "q", "y", 1.0), ("sys", "system", "q", "x", 1.0)]
+    opinions = Opinions.of(pl.DataFrame(rows, schema=["source", "kind", "query", "item", "grade"], orient="row"))
+    held = endoxa.believe(opinions, "votes", people=0)
+    assert dict(held.frame.select("item", "p").iter_rows()) == {"x": 1.0, "y": 0.5}
+
+
+def test_which_model_suits() -> None:
+    run, _ = field(queries=2)
+    assert endoxa.believe(run, people=0).model == "consensus"
+    one = Opinions.of(pl.DataFrame({"query": ["q"], "item": ["a"], "grade": [1.0]}))
+    assert endoxa.believe(one).model == "crisp"
+    two = Opinions.of(pl.DataFrame({"source": ["x", "y"], "query": ["q"] * 2, "item": ["a"] * 2, "grade": [1.0, 0.0]}))
+    assert endoxa.believe(two).model == "votes"
+    judged = Opinions.of(one.frame.with_columns(pl.lit("judge").alias("kind")))
+    assert endoxa.believe(judged).model == "judge"
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda one: endoxa.believe(one, "vote"), TextError, "did you mean votes"),
+        (lambda one: endoxa.believe(one, "votes", smooth=1), TextError, "did you mean smoothing"),
+        (lambda one: endoxa.believe(one, "votes", people=-1), TextError, "0 or more"),
+        (lambda one: endoxa.believe(one, "taxonomy"), TableError, "takes Labels"),
+        (lambda one: endoxa.compare([one]), TableError, "scores are compared"),
+        (lambda one: endoxa.appraise({"q": {"a": 1.0}}, {"q": {"a": 1}}), TableError, "expected a belief"),
+    ],
+)
+def test_what_is_refused(call, error, words) -> None:
+    with pytest.raises(error, match=words):
+        call(Opinions.of(pl.DataFrame({"query": ["q"], "item": ["a"], "grade": [1.0]})))
+
+
+def test_a_kind_that_nobody_is() -> None:
+    frame = pl.DataFrame({"kind": ["sytem"], "query": ["q"], "item": ["a"], "grade": [1.0]})
+    with pytest.raises(TableError, match="did you mean system"):
+        Opinions.of(frame)
+
+
+def test_superiority_at_the_front_door() -> None:
+    belief = Belief.of(pl.DataFrame({"query": "q", "item": list("abcdef"), "p": [0.9, 0.6, 0.8, 0.2, 0.5, 0.1]}))
+    runs = {"A": {"q": dict.fromkeys("abcd", 1.0)}, "B": {"q": dict.fromkeys("cdef", 1.0)}}
+    assert doubt.superiority(runs, belief, "A", "B", "SetP", "q").p_better == pytest.approx(0.702)
