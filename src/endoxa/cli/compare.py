@@ -231,7 +231,7 @@ def _by_doubt(rows: pl.DataFrame) -> pl.DataFrame:
         "baseline",
         pl.col("difference").alias("diff"),
         pl.Series("interval", ends, dtype=pl.String),
-        pl.col("p_better").round(3).alias("P(better)"),
+        pl.col("p_better").round(2).cast(pl.String).alias("P(better)"),
     ).with_columns(parts)
 
 

@@ -220,8 +220,8 @@ def _of_consensus(summary: pl.DataFrame, counted: Tally, depths: pl.DataFrame | 
     ]
     if lonely:
         warnings.append(
-            f"nobody else returned most of what {_some(lonely)} returned: the consensus can only count that against "
-            "it, be it wrong or the best; judge a sample of these items (endoxa next)"
+            f"nobody else returned half or more of what {_some(lonely)} returned: the consensus can only count that "
+            "against it, be it wrong or the best; judge a sample of these items (endoxa next)"
         )
     groups = {tuple(group) for group in counted.families() if len(group) > 1}
     if groups and (counted.weights == 1).all():
@@ -233,8 +233,14 @@ def _of_consensus(summary: pl.DataFrame, counted: Tally, depths: pl.DataFrame | 
         mark = everything["value"][0]
         worse = (pl.col("value") >= mark) if first.definition.lower else (pl.col("value") <= mark)
         below = own.filter((pl.col("system") != EVERYTHING) & worse)["system"].to_list()
-        if below:
-            warnings.append(f"{_some(below)} do no better on {first} than {EVERYTHING}, everything in random order")
+        if len(below) == len(counted.systems):
+            warnings.append(
+                f"no system does better on {first} than {EVERYTHING}, everything in random order: it finds all that is "
+                "believed, and lists end"
+            )
+        elif below:
+            do = "does" if len(below) == 1 else "do"
+            warnings.append(f"{_some(below)} {do} no better on {first} than {EVERYTHING}, everything in random order")
     if depths is not None and (unstable := depths.filter(pl.col("tau") < 0.8)).height:
         told = ", ".join(f"{d} (tau {tau:.2f})" for d, tau in unstable.select("depth", "tau").iter_rows())
         warnings.append(f"the order hangs on the depth of votes: it changes at depth {told}")
@@ -245,5 +251,6 @@ def _of_consensus(summary: pl.DataFrame, counted: Tally, depths: pl.DataFrame | 
 
 def _some(names: Sequence[str], most: int = 4) -> str:
     """A list of names in words, shortened."""
-    shown = list(names[:most]) + ([f"{len(names) - most} others"] if len(names) > most else [])
+    rest = len(names) - most
+    shown = list(names[:most]) + ([f"{rest} others" if rest > 1 else "one other"] if rest > 0 else [])
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
