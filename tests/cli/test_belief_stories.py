@@ -108,6 +108,10 @@ def test_people_who_disagree(files, tmp_path) -> None:
     three, runs = files
     told = done("believe", three, "--model", "dawid-skene", "--to", tmp_path / "belief.parquet")
     assert "belief=dawid-skene" in told
+    gold = tmp_path / "gold.txt"
+    gold.write_text("".join(f"{line}\n" for line in three.read_text().splitlines()[:30] if " ada " in line))
+    told = done("believe", three, "--model", "dawid-skene", "--labels", gold, "--people", "0")
+    assert "pairs are known (gold)" in told
     under = done("eval", tmp_path / "belief.parquet", *runs, "AP", *FEW)
     assert "AP under this belief" in under
     assert "dawid-skene: prior informed" in under

@@ -87,11 +87,14 @@ def believe(
     if chosen == "consensus":
         settings["weights"] = o.weights_of(weights)
         settings["depth"] = depth
+    known = read(labels, kind="qrels") if labels is not None else None
+    if chosen == "dawid-skene" and known is not None:
+        settings["gold"] = known  # what is known also shows who errs
     with show.busy("believing"):
         belief = doubt.believe(source, chosen, seed=seed, **{k: v for k, v in settings.items() if v is not None})
         belief = replace(belief, files=doubt.files_of(files))
-        if labels is not None:
-            belief = pinned(belief, read(labels, kind="qrels"))
+        if known is not None and chosen != "dawid-skene":
+            belief = pinned(belief, known)
     if to is not None:
         verbs.write(belief, to)
         show.note(f"wrote {to}")
