@@ -23,7 +23,7 @@ from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Run
 
 DEPTH = 100
 ALIKE = 0.8  # Jaccard above which two systems are clones of one another
-PEOPLE = 100  # resamples of the voters
+PEOPLE = 200  # resamples of the voters
 Weights = Literal["equal", "redundancy", "cluster", "minimum-variance"]
 WEIGHTS: Weights = "cluster"  # clones share one vote; without clones it is `equal`
 

@@ -78,7 +78,7 @@ def readings_of(belief: Belief) -> Iterator[Readings]:
         cell = (reading, at[rows], level)
         several, several_weights = None, None
         if people is not None:
-            several = np.zeros((people.shape[1], *shape))
+            several = np.zeros((people.shape[1], *shape), dtype=np.float32)
             several[:, *cell] = people[rows].T
             several = several.cumsum(-1)
             several_weights = np.broadcast_to(weight[rows][first], (people.shape[1], shape[0]))

@@ -7,6 +7,7 @@ items are relevant, the ideal list) is computed once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,6 +27,7 @@ from endoxa.tables import Belief, Bools, Draws, Floats, Ints, Opinions, Run, Sco
 LEVEL = 0.95
 SETTINGS = {"k", "beta", "norm", "relative"}  # beside rel, those of which closed forms know
 NEAR = 400_000  # cells of an array that stays near the processor: twice as fast as one five times as large
+WORKERS = 2  # queries scored side by side: NumPy lets other threads run
 LONGEST = 256  # lists up to this length have the exact interval of precision
 Progress = Callable[[str, int, int], None]
 
@@ -38,6 +40,11 @@ class Placed:
     at: Ints  # [system, h]; padding is 0
     retrieved: Ints  # [system]
     present: Bools  # [system]
+
+    def some(self, rows: Ints) -> Placed:
+        """The lists with these numbers, no wider than they need be."""
+        width = int((self.rank[rows] < BEYOND).sum(1).max(initial=0))
+        return Placed(self.rank[rows, :width], self.at[rows, :width], self.retrieved[rows], self.present[rows])
 
 
 def measure_belief(
@@ -70,10 +77,25 @@ def measure_belief(
     systems, readings = run.systems, list(readings_of(held))
     made = _Table(systems, [one.query for one in readings], [m for m in wanted if not m.definition.text], worlds)
     top = max((float(one.grades[0]) for one in readings), default=1.0)
-    for number, (one, placed) in enumerate(zip(readings, place(kept, systems, readings), strict=True)):
+    if readings and readings[0].people is not None:
+        made.allow(2 * len(readings[0].people))
+
+    def enter(number: int, one: Readings, placed: Placed) -> None:
         made.enter(number, one, placed, policy, top=top, level=level)
-        if progress is not None:
-            progress("worlds", number + 1, len(readings))
+
+    with ThreadPoolExecutor(WORKERS, thread_name_prefix="endoxa-worlds") as pool:
+        waiting = [
+            pool.submit(enter, number, one, placed)
+            for number, (one, placed) in enumerate(zip(readings, place(kept, systems, readings), strict=True))
+        ]
+        try:
+            for number, done in enumerate(waiting):
+                done.result()
+                if progress is not None:
+                    progress("worlds", number + 1, len(readings))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
     return made.scores(run, belief, policy)
 
 
@@ -145,6 +167,25 @@ def place(frame: pl.DataFrame, systems: Sequence[str], readings: Sequence[Readin
 
 def in_worlds(grades: Floats, placed: Placed, measures: Sequence[Measure], policy: Policy, *, top: float) -> Floats:
     """The value of every list in every world: [measure, system, world]. `grades` is [world, item]."""
+    values = np.empty((len(measures), len(placed.rank), len(grades)))
+    for rows in _alike((placed.rank < BEYOND).sum(1)):
+        values[:, rows] = _some_in_worlds(grades, placed.some(rows), measures, policy, top=top)
+    return values
+
+
+def _alike(lengths: Ints) -> Iterator[Ints]:
+    """Lists of about the same length: one long list must not widen the arrays of all."""
+    order = np.argsort(lengths, kind="stable")
+    begin = 0
+    while begin < len(order):
+        end = int(np.searchsorted(lengths[order], 1.5 * lengths[order[begin]] + 16, side="right"))
+        yield order[begin:end]
+        begin = end
+
+
+def _some_in_worlds(
+    grades: Floats, placed: Placed, measures: Sequence[Measure], policy: Policy, *, top: float
+) -> Floats:
     systems, width = placed.rank.shape
     values = np.empty((len(measures), systems, len(grades)))
     step = max(1, NEAR // max(systems * width, grades.shape[1], 1))
@@ -212,7 +253,7 @@ def precision_ends(one: Readings, placed: Placed, m: Measure, level: float) -> t
 
 
 class _Table:
-    """Scores in the making: one array per column, filled query by query."""
+    """Scores in the making: one array per column, each query in its own place, so that queries can go side by side."""
 
     def __init__(self, systems: list[str], queries: list[str], measures: list[Measure], worlds: int) -> None:
         self.systems, self.queries, self.measures, self.worlds = systems, queries, measures, worlds
@@ -220,7 +261,11 @@ class _Table:
         self.columns = {name: np.full(shape, np.nan) for name in ("value", "sd", "lo", "hi", "undefined")}
         self.truth = np.full((*shape, worlds), np.nan)
         self.people: Floats | None = None
-        self.counts = np.zeros((3, len(systems)), dtype=np.int64)  # items, mentioned, missing
+        self.counts = np.zeros((len(queries), 3, len(systems)), dtype=np.int64)  # items, mentioned, missing
+
+    def allow(self, worlds: int) -> None:
+        """Make room for the people's worlds."""
+        self.people = np.full((*self.truth.shape[:3], worlds), np.nan)
 
     def enter(self, number: int, one: Readings, placed: Placed, policy: Policy, *, top: float, level: float) -> None:
         """Score the lists of one query."""
@@ -240,13 +285,12 @@ class _Table:
         if one.people is not None:
             several = in_worlds(draw_people(one, policy.seed), placed, self.measures, policy, top=top)
             several = np.nan_to_num(several, nan=0.0) if policy.undefined == "zero" else several
-            if self.people is None:
-                self.people = np.full((*self.truth.shape[:3], several.shape[-1]), np.nan)
+            assert self.people is not None
             self.people[:, :, number] = several
         if policy.missing == "skip":
             for array in (*self.columns.values(), self.truth, *([] if self.people is None else [self.people])):
                 array[:, ~placed.present, number] = np.nan
-        self.counts += np.stack([placed.retrieved, (placed.rank < BEYOND).sum(1), ~placed.present])
+        self.counts[number] = np.stack([placed.retrieved, (placed.rank < BEYOND).sum(1), ~placed.present])
         if policy.missing == "error" and not placed.present.all():
             system = self.systems[int(np.flatnonzero(~placed.present)[0])]
             raise JoinError(f"run {system!r} lacks query {one.query!r}; allow it with missing=empty or missing=skip")
@@ -321,13 +365,14 @@ class _Table:
         lists = run.frame.group_by("system").agg(
             pl.col("query").filter(~pl.col("query").is_in(self.queries)).n_unique().cast(pl.Int64).alias("unknown")
         )
+        items, mentioned, missing = self.counts.sum(0)
         base = pl.DataFrame(
             {
                 "system": pl.Series(self.systems, dtype=pl.String),
-                "queries": len(self.queries) - self.counts[2],
-                "missing": self.counts[2],
-                "items": self.counts[0],
-                "judged": self.counts[1],
+                "queries": len(self.queries) - missing,
+                "missing": missing,
+                "items": items,
+                "judged": mentioned,
             }
         )
         joined = base.join(lists, on="system", how="left", maintain_order="left").join(

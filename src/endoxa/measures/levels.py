@@ -56,7 +56,7 @@ def left_out(
         drawn = [row for row, m in enumerate(wanted) if not _settle(values[row, :, q], m, placed, own, policy)]
         for s in range(len(systems) if drawn else 0):
             grades = draw(replace(one, mass=own[s][None, :, None]), worlds, policy.seed)
-            made = in_worlds(grades, _only(placed, s), [wanted[row] for row in drawn], policy, top=1.0)
+            made = in_worlds(grades, placed.some(np.array([s])), [wanted[row] for row in drawn], policy, top=1.0)
             made = np.nan_to_num(made, nan=0.0) if policy.undefined == "zero" else made
             values[drawn, s, q] = described(made, LEVEL)["value"][:, 0]
         if policy.missing == "skip":
@@ -81,11 +81,6 @@ def _settle(values: Floats, m: Measure, placed: Placed, chances: Floats, policy:
         return False
     values[:] = mean_of(made, policy)
     return True
-
-
-def _only(placed: Placed, system: int) -> Placed:
-    rows = slice(system, system + 1)
-    return Placed(placed.rank[rows], placed.at[rows], placed.retrieved[rows], placed.present[rows])
 
 
 def between(
