@@ -19,6 +19,7 @@ from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
 
 from endoxa.errors import JoinError, TableError, TextError, did_you_mean
+from endoxa.statistics.bootstrap import BLOCK, blocks
 from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Run
 
 DEPTH = 100
@@ -164,8 +165,11 @@ class Tally:
 
 def overlap(yes: Any) -> Floats:
     """Jaccard's index of every pair of systems' yes-votes; a system without votes overlaps with itself alone."""
-    held = (yes > 0).astype(np.float64)
-    both = np.asarray((held.T @ held).todense())
+    held = (yes > 0).astype(np.float32)  # counts within a block are exact
+    both = np.zeros((yes.shape[1], yes.shape[1]))
+    for block in blocks(yes.shape[0], BLOCK // max(yes.shape[1], 1)):  # dense products of blocks beat a sparse one
+        some = held[block].toarray()
+        both += some.T @ some
     size = np.diag(both)
     union = size[:, None] + size - both
     shared: Floats = np.divide(both, union, out=np.zeros(both.shape), where=union > 0)
@@ -264,8 +268,10 @@ def tally(
 def _numbered(pairs: pl.DataFrame) -> tuple[pl.DataFrame, Ints]:
     """The distinct pairs in byte order, and the place of each row among them. Hashes sift; names decide."""
     keys = pairs["item"].hash().to_numpy() ^ pairs["query"].hash(1).to_numpy()
-    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
-    rows = pairs[first]
+    place = pl.Series(keys).rank("dense").to_numpy().astype(np.int64) - 1
+    some = np.empty(int(place.max(initial=-1)) + 1, dtype=np.int64)
+    some[place] = np.arange(len(place))  # a row of each
+    rows = pairs[some]
     told = rows[place]
     if not ((told["item"] == pairs["item"]) & (told["query"] == pairs["query"])).all():  # two names, one hash
         rows = pairs.unique(maintain_order=True)
