@@ -343,3 +343,13 @@ def test_distributions_on_request() -> None:
         distribute(run, belief, parse("P@1"), "s", "x", worlds=10)
     with pytest.raises(TextError, match="no system is called 't'"):
         distribute(run, belief, parse("P@1"), "t", "q", worlds=10)
+
+
+def test_draws_as_a_table() -> None:
+    scores = measure_belief(run_of({"s": "abc", "t": "cba"}), belief_of(P), ["AP", "P@2"], worlds=3)
+    rows = scores.draws.frame()
+    assert rows.columns == ["system", "query", "measure", "doubt", "draw", "value"]
+    assert rows.height == 2 * 2 * 3
+    one = rows.filter((pl.col("system") == "t") & (pl.col("measure") == "P@2"))
+    assert one["value"].to_list() == scores.draws.truth[1, 1, 0].tolist()
+    assert one["draw"].to_list() == [0, 1, 2]

@@ -192,7 +192,7 @@ def show_scores(
     if form == "table":
         console = show.console()
         if per_query:
-            console.print(show.frame_table(_tidy(scores.frame)))
+            console.print(show.frame_table(show.tidy(scores.frame, "undefined")))
             console.print()
         if summary:
             console.print(show.summary_table(made, lower, console.width))
@@ -216,11 +216,4 @@ def _reach(scores: Any) -> str:
     ties = scores.policy.ties == "range"
     return (
         "Mean over queries with ties at their worst and at their best" if ties else "Mean over queries, least and most"
-    )
-
-
-def _tidy(frame: Any) -> Any:
-    """Without columns that are empty."""
-    return frame.select(
-        name for name in frame.columns if name != "undefined" and frame[name].null_count() < max(frame.height, 1)
     )

@@ -214,6 +214,12 @@ def frame_table(frame: pl.DataFrame, whole: Sequence[str] = ()) -> Table:
     return table
 
 
+def tidy(frame: pl.DataFrame, *but: str) -> pl.DataFrame:
+    """Without columns that are empty, and without those named."""
+    kept = [name for name in frame.columns if name not in but]
+    return frame.select(name for name in kept if frame[name].null_count() < max(frame.height, 1))
+
+
 def policies(scores: Scores, *, confidence: float, interval_kind: str = "bootstrap-t") -> list[str]:
     """The lines that say under which choices the numbers were made."""
     lines = [f"{len(scores.queries):,} queries; intervals: {confidence:.0%} {interval_kind} over queries"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
@@ -71,12 +71,16 @@ class Doubt:
             self._answers(inputs, settings, form, to)
             return
         made = self.appraise(inputs, words, settings)
-        estimates, why = self._estimates(inputs, made) if self.labels else (None, "")
+        if not self.labels:
+            show_appraisal(made, form=form, to=to, per_query=per_query, summary=summary)
+            return
+        before = self._before(inputs, made)
+        estimates, why = self._estimates(before, made)
         if estimates is not None and form != "table":
             made = replace(made, summary=_beside(made.summary, estimates.frame))
         show_appraisal(made, form=form, to=to, per_query=per_query, summary=summary)
-        if self.labels and form == "table":
-            self._with_labels(inputs, made, estimates, why)
+        if form == "table":
+            _show_labels(before, estimates, why)
 
     def refuse(self, inputs: o.Inputs, settings: dict[str, Any]) -> None:
         """What does not go together; better said than ignored."""
@@ -194,7 +198,7 @@ class Doubt:
         for line in made.notes:
             show.note(line)
 
-    def _estimates(self, inputs: o.Inputs, made: Appraisal) -> tuple[Estimates | None, str]:
+    def _estimates(self, before: Before, made: Appraisal) -> tuple[Estimates | None, str]:
         """Intervals that hold whatever the belief is worth, or why there are none."""
         from endoxa import doubt
         from endoxa.errors import EndoxaError
@@ -202,42 +206,43 @@ class Doubt:
         wanted = [name for name in made.scores.measures if doubt.is_estimable(name)]
         if not wanted:
             names = ", ".join(made.scores.measures)
-            return (
-                None,
-                f"No valid interval exists from a sample of labels for {names}; ask for P@k, DCG@k, R@k or F@k.",
-            )
-        run, belief = self._unpinned(inputs, made)
+            return None, f"No valid interval exists from a sample of labels for {names}; ask for P@k, DCG@k, R@k, F@k."
         try:
-            return doubt.estimate(run, belief, self._labels(), wanted, level=self.confidence), ""
+            return doubt.estimate(before.run, before.belief, before.labels, wanted, level=self.confidence), ""
         except EndoxaError as error:
             return None, f"No interval: {error}"
 
-    def _unpinned(self, inputs: o.Inputs, made: Appraisal) -> tuple[Any, Any]:
-        """The runs, and the belief as it was before the labels."""
+    def _before(self, inputs: o.Inputs, made: Appraisal) -> Before:
+        """The runs, the labels, and the belief as it was before them."""
         from endoxa import doubt
 
         run = self.run(inputs, {"ties": made.scores.policy.ties})
         if inputs.qrels is not None:
-            return run, doubt.believe(inputs.qrels, self.model, taxonomy=inputs.taxonomy)
-        return run, doubt.believe(run, depth=self.depth, weights=self.weights, prior=self.prior, people=0)
+            return Before(run, doubt.believe(inputs.qrels, self.model, taxonomy=inputs.taxonomy), self._labels())
+        held = doubt.believe(run, depth=self.depth, weights=self.weights, prior=self.prior, people=0)
+        return Before(run, held, self._labels())
 
-    def _with_labels(self, inputs: o.Inputs, made: Appraisal, estimates: Estimates | None, why: str) -> None:
-        """How far the belief can be believed, and what the labels say on their own."""
-        from endoxa import doubt
 
-        run, belief = self._unpinned(inputs, made)
-        labels = self._labels()
-        show_calibration(doubt.calibrate(belief, labels, run))
-        if estimates is None:
-            print("\n" + show.wrapped(why))
-            return
-        show_estimates(estimates)
-        if doubt.drawn_from(run, belief, labels) is None:
-            print(
-                show.wrapped(
-                    "the labels do not say from which pairs they were drawn: all that the belief mentions are taken"
-                )
-            )
+class Before(NamedTuple):
+    """What labels are held against: the runs, and the belief without them."""
+
+    run: Any
+    belief: Any
+    labels: Any
+
+
+def _show_labels(before: Before, estimates: Estimates | None, why: str) -> None:
+    """How far the belief can be believed, and what the labels say on their own."""
+    from endoxa import doubt
+
+    show_calibration(doubt.calibrate(before.belief, before.labels, before.run))
+    if estimates is None:
+        print("\n" + show.wrapped(why))
+        return
+    show_estimates(estimates)
+    if doubt.drawn_from(before.run, before.belief, before.labels) is None:
+        untold = "the labels do not say from which pairs they were drawn: all that the belief mentions are taken"
+        print(show.wrapped(untold))
 
 
 def _beside(summary: pl.DataFrame, estimates: pl.DataFrame) -> pl.DataFrame:
@@ -313,7 +318,7 @@ def _print(made: Appraisal, *, per_query: bool, summary: bool) -> None:
 
     console = show.console()
     if per_query:
-        console.print(show.frame_table(_tidy(made.scores.frame)))
+        console.print(show.frame_table(show.tidy(made.scores.frame)))
         console.print()
     if not summary:
         return
@@ -434,7 +439,3 @@ def show_estimates(made: Estimates) -> None:
         print(show.wrapped("–: too few labels bear on the system (fewer than 10, or all alike); judge more"))
     for note in made.notes:
         print(show.wrapped(note))
-
-
-def _tidy(frame: Any) -> Any:
-    return frame.select(name for name in frame.columns if frame[name].null_count() < max(frame.height, 1))
