@@ -1,0 +1,203 @@
+"""What an organiser hands in: a study file, folders or tables of items and queries, known answers."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from endoxa.errors import FileError, TextError, did_you_mean
+from endoxa.io import pictures
+from endoxa.studies.design import Settings
+from endoxa.tables import OTHER_NAMES
+
+TEXTS = {".txt", ".md"}
+SHOWN = {"text": pl.String, "file": pl.String, "original": pl.String}
+EXPECTED = ("expected", "grade", "category", "relevance", "label")
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where the parts of a study lie."""
+
+    items: Path | None = None
+    queries: Path | None = None
+    runs: tuple[Path, ...] = ()
+    pairs: Path | None = None
+    taxonomy: Path | None = None
+    practice: Path | None = None
+    gold: Path | None = None
+    attention: Path | None = None
+
+
+def read_study(path: Path) -> tuple[Settings, Sources]:
+    """A study file (TOML): settings, and where the parts lie, relative to the file."""
+    try:
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileError(str(path), f"cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise FileError(str(path), "is not UTF-8 text", "save it as UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise FileError(str(path), f"is not TOML: {error}") from None
+    names = {field.name for field in fields(Sources)}
+    parts = {name: given.pop(name) for name in list(given) if name in names}
+    known = names | {field.name for field in fields(Settings)}
+    for name in given:
+        if name not in known:
+            raise FileError(str(path), f"a study has no setting {name!r}{did_you_mean(name, known)}")
+    try:
+        settings = Settings.of(given)
+    except TextError as error:
+        raise FileError(str(path), str(error)) from None
+    return settings, sources_of(parts, path.parent, str(path))
+
+
+def sources_of(parts: dict[str, Any], folder: Path, label: str) -> Sources:
+    """Paths of the parts; runs may be patterns. What is not there is named."""
+    found: dict[str, Any] = {}
+    for name, value in parts.items():
+        wanted = [value] if isinstance(value, str) else value
+        if not isinstance(wanted, list) or not all(isinstance(one, str) for one in wanted):
+            raise FileError(label, f"{name} is a path{' or a list of paths' if name == 'runs' else ''}, not {value!r}")
+        paths = [path for one in wanted for path in _paths(folder, one, name, label)]
+        if name != "runs" and len(paths) != 1:
+            raise FileError(label, f"{name} is one path, not {len(paths)}")
+        found[name] = tuple(paths) if name == "runs" else paths[0]
+    return Sources(**found)
+
+
+def _paths(folder: Path, wanted: str, name: str, label: str) -> Iterable[Path]:
+    path = folder / wanted
+    if path.exists():
+        return [path]
+    matching = sorted(folder.glob(wanted)) if not Path(wanted).is_absolute() and any(c in wanted for c in "*?[") else []
+    if not matching:
+        raise FileError(label, f"{name}: there is no {wanted}", "paths are relative to the study file")
+    return matching
+
+
+def read_shown(path: Path, name: str, folder: Path, progress: Progress | None = None) -> pl.DataFrame:
+    """Items or queries: name, text, file (as kept in `folder`), original.
+
+    A folder of pictures and texts: a file's path without its suffix is the name. A table (CSV, TSV, JSONL, Parquet)
+    with the name and `text`, `file` (relative to the table) or both. All files that do not decode are named at once.
+    """
+    rows = _in_folder(path) if path.is_dir() else _in_table(path, name)
+    found: list[tuple[str, str | None, str | None, str | None]] = []
+    wrong: list[str] = []
+    seen: set[str] = set()
+    for at, (label, text, file) in enumerate(rows, start=1):
+        if label in seen:
+            raise FileError(str(path), f"{name} {label!r} stands there twice", "rename one of them")
+        seen.add(label)
+        kept = original = None
+        if file is not None:
+            try:
+                kept, original = pictures.keep(file, folder)
+            except FileError as error:
+                wrong.append(str(error))
+                continue
+        elif text is None or not text.strip():
+            raise FileError(str(path), f"{name} {label!r} has neither text nor a picture", "give it one of them")
+        found.append((label, text, kept, original))
+        if progress is not None:
+            progress(path.name, at, len(rows))
+    if wrong:
+        more = f"\n(and {len(wrong) - 10} more)" if len(wrong) > 10 else ""
+        raise FileError(
+            str(path), f"{len(wrong)} of {len(rows)} pictures cannot be shown:\n" + "\n".join(wrong[:10]) + more
+        )
+    if not found:
+        raise FileError(str(path), f"there is no {name} in it", "expected pictures, texts, or a table")
+    return pl.DataFrame(found, schema={name: pl.String} | SHOWN, orient="row")
+
+
+Row = tuple[str, str | None, Path | None]
+
+
+def _in_folder(folder: Path) -> list[Row]:
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    rows: list[Row] = []
+    for path in files:
+        name = path.relative_to(folder).with_suffix("").as_posix()
+        if pictures.is_picture(path):
+            caption = path.with_suffix(".txt")
+            rows.append((name, _words(caption) if caption.exists() else None, path))
+        elif path.suffix.lower() in TEXTS and not any(path.with_suffix(end).exists() for end in pictures.SUFFIXES):
+            rows.append((name, _words(path), None))
+    return rows
+
+
+def _words(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except UnicodeDecodeError:
+        raise FileError(str(path), "is not UTF-8 text", "save it as UTF-8") from None
+
+
+def _in_table(path: Path, name: str) -> list[Row]:
+    frame = read_any(path)
+    named = next((one for one in (name, *OTHER_NAMES.get(name, ()), "id", "name") if one in frame.columns), None)
+    if named is None or not {"text", "file"} & set(frame.columns):
+        raise FileError(
+            str(path), f"has the columns {', '.join(frame.columns)}", f"expected {name}, and text or file or both"
+        )
+    rows: list[Row] = []
+    for at, row in enumerate(frame.iter_rows(named=True), start=1):
+        if row[named] is None:
+            raise FileError(str(path), f"row {at} has no {name}")
+        file = row.get("file")
+        text = row.get("text")
+        rows.append((str(row[named]), None if text is None else str(text), path.parent / str(file) if file else None))
+    return rows
+
+
+def read_any(path: Path) -> pl.DataFrame:
+    """Any small table, every column as it comes; numbers in CSV stay texts where they name something."""
+    suffix = path.suffix.lower()
+    try:
+        if suffix in {".csv", ".tsv"}:
+            return pl.read_csv(path, separator="\t" if suffix == ".tsv" else ",", infer_schema=False)
+        if suffix in {".jsonl", ".ndjson"}:
+            return pl.read_ndjson(path, infer_schema_length=None)
+        if suffix in {".parquet", ".pq"}:
+            return pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise FileError(str(path), f"cannot be read as {suffix[1:]}: {str(error).splitlines()[0]}") from None
+    raise FileError(str(path), "is no table that is known here", "use .csv, .tsv, .jsonl or .parquet, or a folder")
+
+
+def read_known(path: Path, *, has_query: bool) -> pl.DataFrame:
+    """Known answers: query, item, expected (also called grade or category)."""
+    frame = read_any(path)
+    expected = next((name for name in EXPECTED if name in frame.columns), None)
+    wanted = ["query", "item"] if has_query else ["item"]
+    for name in wanted:
+        frame = frame.rename({o: name for o in OTHER_NAMES.get(name, ()) if o in frame.columns and name not in frame})
+    missing = [name for name in wanted if name not in frame.columns]
+    if missing or expected is None:
+        said = f"has the columns {', '.join(frame.columns)}"
+        raise FileError(str(path), said, f"expected {', '.join(wanted)} and expected (the answer looked for)")
+    query = pl.col("query").cast(pl.String) if has_query else pl.lit(None, pl.String).alias("query")
+    return frame.select(query, pl.col("item").cast(pl.String), pl.col(expected).cast(pl.String).alias("expected"))
+
+
+def read_pairs(path: Path) -> pl.DataFrame:
+    """Pairs to ask: query, item, and propensity and selected_by where there are any."""
+    frame = read_any(path)
+    for name in ("query", "item", "propensity"):
+        frame = frame.rename({o: name for o in OTHER_NAMES.get(name, ()) if o in frame.columns and name not in frame})
+    if not {"query", "item"} <= set(frame.columns):
+        raise FileError(str(path), f"has the columns {', '.join(frame.columns)}", "expected query and item")
+    names = [name for name in ("query", "item", "propensity", "selected_by") if name in frame.columns]
+    types = {"propensity": pl.Float64}
+    try:
+        return frame.select(pl.col(name).cast(types.get(name, pl.String)) for name in names)
+    except pl.exceptions.PolarsError:
+        raise FileError(str(path), "propensity is not a number in every row") from None

@@ -1,0 +1,145 @@
+"""Connections: one short write per answer, committed to the disk before it is acknowledged."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
+
+from endoxa.errors import FileError, InstallError, TextError
+from endoxa.store.schema import metadata
+
+BUSY = 30.0  # seconds that a write waits for another process's write
+
+
+@dataclass(frozen=True)
+class Store:
+    """The database. `reading` gives a snapshot, `writing` a transaction that is on the disk when it ends.
+
+    In SQLite one may write at a time: within a process writers queue at a lock, which is fairer and quicker than
+    SQLite's own polling; between processes BEGIN IMMEDIATE and a busy timeout do it.
+    """
+
+    engine: Engine
+    turn: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether one writer at a time is all there is."""
+        return self.engine.dialect.name == "sqlite"
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection that reads."""
+        with self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction; when the block ends without an error, what it wrote is on the disk."""
+        if not self.is_sqlite:
+            with self.engine.begin() as connection:
+                yield connection
+            return
+        with self.turn, self.engine.connect().execution_options(write=True) as connection, connection.begin():
+            yield connection
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self.engine.dispose()
+
+
+def open_store(url: str, *, create: bool = True) -> Store:
+    """The store at a URL (`sqlite:///studies.db`, `postgresql://user@host/name`), its tables brought up to date."""
+    store = Store(connect(url))
+    try:
+        if create:
+            migrate(store.engine)
+        with store.reading() as connection:
+            connection.execute(sa.text("select count(*) from studies"))
+    except OperationalError as error:
+        store.close()
+        raise FileError(_shown(url), f"the database does not open: {_reason(error)}", _remedy(url)) from None
+    return store
+
+
+def connect(url: str) -> Engine:
+    """An engine with the settings that losing nothing asks for."""
+    try:
+        address = sa.make_url(url)
+        if address.drivername in {"postgresql", "postgres"}:
+            address = address.set(drivername="postgresql+psycopg")
+        if address.drivername == "sqlite":
+            engine = sa.create_engine(
+                address, connect_args={"timeout": BUSY, "check_same_thread": False}, pool_size=20, max_overflow=30
+            )
+            event.listen(engine, "connect", _prepare_sqlite)
+            event.listen(engine, "begin", _begin_sqlite)
+            return engine
+        if address.get_backend_name() != "postgresql":
+            raise TextError(f"studies are kept in SQLite or PostgreSQL, not in {address.get_backend_name()!r}")
+        return sa.create_engine(address, pool_size=20, max_overflow=30, pool_pre_ping=True)
+    except (ArgumentError, NoSuchModuleError):
+        raise TextError(
+            f"{_shown(url)!r} is not the address of a database; expected sqlite:///studies.db or "
+            "postgresql://user@host/name"
+        ) from None
+    except ModuleNotFoundError as error:
+        raise InstallError(f"{error.name} is not installed; pip install 'endoxa[postgres]'") from None
+
+
+def migrate(engine: Engine) -> None:
+    """Bring the tables up to date."""
+    from alembic import command
+
+    with engine.execution_options(write=True).begin() as connection:
+        command.upgrade(alembic_config(connection), "head")
+
+
+def alembic_config(connection: Connection) -> Any:
+    """Alembic's configuration for a connection that is open."""
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    config.attributes["metadata"] = metadata
+    return config
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # transactions begin when we say so, not when the driver thinks
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={int(BUSY * 1000)}"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A plain BEGIN that later writes fails at once when another wrote in between; IMMEDIATE waits its turn.
+    write = connection.get_execution_options().get("write")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+
+def _shown(url: str) -> str:
+    """The address without its password."""
+    try:
+        return sa.make_url(url).render_as_string(hide_password=True)
+    except ArgumentError:
+        return "the address given"
+
+
+def _reason(error: OperationalError) -> str:
+    return str(error.orig).strip().splitlines()[0]
+
+
+def _remedy(url: str) -> str:
+    return "check the directory and its rights" if url.startswith("sqlite") else "check address, name and password"

@@ -1,0 +1,64 @@
+"""Where studies live: a folder with the database, the pictures and the key that signs links."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from endoxa.errors import FileError
+from endoxa.store.database import Store, open_store
+
+FOLDER = "endoxa-studies"
+
+
+@dataclass(frozen=True)
+class Home:
+    """The folder, the store, the key."""
+
+    folder: Path
+    store: Store
+    key: str
+
+    @property
+    def files(self) -> Path:
+        """Where pictures lie."""
+        return self.folder / "files"
+
+
+@contextmanager
+def open_home(folder: Path, url: str | None = None, *, create: bool = False) -> Iterator[Home]:
+    """Open the folder; `url` names a database elsewhere (PostgreSQL)."""
+    if not create and not folder.exists():
+        raise FileError(str(folder), "there are no studies here", "make one with `endoxa study new`, or say --home")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(str(folder), f"cannot be made: {error.strerror}") from None
+    store = open_store(url or f"sqlite:///{folder / 'studies.db'}")
+    try:
+        yield Home(folder, store, _key(folder / "key"))
+    finally:
+        store.close()
+
+
+def _key(path: Path) -> str:
+    """The key that signs links, made once, readable by its owner only."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return _checked(path)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        key = secrets.token_urlsafe(48)
+        file.write(key + "\n")
+    return key
+
+
+def _checked(path: Path) -> str:
+    key = path.read_text(encoding="ascii", errors="replace").strip()
+    if len(key) < 32:
+        raise FileError(str(path), "is not a key that signs links", "remove it; links given out must be renewed")
+    return key

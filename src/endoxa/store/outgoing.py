@@ -1,0 +1,154 @@
+"""Everything that was said, as tables; and earlier answers taken in."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import uuid
+from datetime import UTC, datetime
+
+import polars as pl
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from endoxa.errors import JoinError
+from endoxa.store import schema as s
+from endoxa.store.studies import Study, ids, note
+from endoxa.studies.latest import ROWS
+from endoxa.tables import Opinions
+
+SPACE = uuid.UUID("6f1d5d7e-61c0-4f2b-9b5a-0d2c4c0f7a11")  # keys of imported rows: the same row twice is one
+
+
+def rows(connection: Connection, study: Study) -> pl.DataFrame:
+    """Every row that was ever added, undos and skips among them, in the order that they came."""
+    a, t, m = s.answers.c, s.tasks.c, s.task_items.c
+    found = connection.execute(
+        sa.select(
+            a.id, s.raters.c.nickname, a.task_id, s.queries.c.name, s.items.c.name, a.key, a.kind, a.grade, a.category,
+            a.rank, a.relevance, a.comment, a.place, a.shown, a.screen, a.method, a.active_seconds, a.away_seconds,
+            a.propensity, a.selected_by, a.role, t.round, m.expected, a.at,
+        )
+        .select_from(s.answers)
+        .join(s.raters, s.raters.c.id == a.rater_id)
+        .join(s.tasks, t.id == a.task_id)
+        .outerjoin(s.queries, s.queries.c.id == t.query_id)
+        .outerjoin(s.items, s.items.c.id == a.item_id)
+        .outerjoin(s.task_items, sa.and_(m.task_id == a.task_id, m.item_id == a.item_id))
+        .where(a.study_id == study.id)
+        .order_by(a.id)
+    )  # fmt: skip
+    shown = list(ROWS).index("shown")
+    data = [
+        (*row[:shown], None if row[shown] is None else json.dumps(row[shown]), *row[shown + 1 : -1],
+         datetime.fromtimestamp(row[-1], UTC))
+        for row in found
+    ]  # fmt: skip
+    return pl.DataFrame(data, schema=ROWS, orient="row")
+
+
+def last_number(connection: Connection, study: Study) -> int:
+    """The number of the newest row: whether anything changed since."""
+    return int(connection.scalar(sa.select(sa.func.max(s.answers.c.id)).where(s.answers.c.study_id == study.id)) or 0)
+
+
+def given_out(connection: Connection, study: Study) -> pl.DataFrame:
+    """Tasks in the order in which they were first given out: task, role, round."""
+    a, t = s.assignments.c, s.tasks.c
+    found = connection.execute(
+        sa.select(t.id, t.role, t.round, sa.func.min(a.claimed_at))
+        .select_from(s.tasks)
+        .outerjoin(s.assignments, a.task_id == t.id)
+        .where(t.study_id == study.id)
+        .group_by(t.id, t.role, t.round)
+    )
+    schema = {"task": pl.Int64, "role": pl.String, "round": pl.Int64, "at": pl.Float64}
+    return pl.DataFrame([tuple(row) for row in found], schema=schema, orient="row").sort("at", nulls_last=True)
+
+
+def slots(connection: Connection, study: Study) -> dict[str, int]:
+    """How many slots of the main part stand how: free, open, answered, skipped, lapsed."""
+    a = s.assignments.c
+    found = connection.execute(
+        sa.select(a.state, sa.func.count())
+        .where(a.study_id == study.id, a.role.in_(("main", "common")), a.state != "waiting")
+        .group_by(a.state)
+    )
+    return {state: count for state, count in found}  # noqa: C416
+
+
+def add_opinions(connection: Connection, study: Study, opinions: Opinions, *, now: float) -> tuple[int, int]:
+    """Take in answers that were given elsewhere; how many are new, and how many were there already.
+
+    Who said it becomes a rater of that nickname; a pair that no task asks gets a task of its own, without slots.
+    """
+    items, queries = ids(connection, s.items, study), ids(connection, s.queries, study)
+    frame = opinions.frame
+    missing = frame.filter(~pl.col("item").is_in(list(items)) | ~pl.col("query").is_in(list(queries)))
+    if missing.height:
+        query, item = missing.select("query", "item").row(0)
+        raise JoinError(
+            f"the study has no pair {query!r}, {item!r} ({missing.height:,} of {frame.height:,} rows name what is not "
+            "there); import its items and queries first"
+        )
+    pairs = {
+        (row.query_id, row.item_id): (row.task_id, row.propensity, row.selected_by)
+        for row in connection.execute(
+            sa.select(s.tasks.c.query_id, s.task_items)
+            .join(s.task_items, s.task_items.c.task_id == s.tasks.c.id)
+            .where(s.tasks.c.study_id == study.id, s.tasks.c.role.in_(("main", "common")))
+        )
+    }
+    known = set(connection.scalars(sa.select(s.answers.c.key).where(s.answers.c.study_id == study.id)))
+    raters: dict[str, int] = {}
+    added = 0
+    for row in frame.iter_rows(named=True):
+        said = "" if row["grade"] is None else f"{row['grade']:g}"
+        key = str(uuid.uuid5(SPACE, "\x1f".join((study.name, row["source"], row["query"], row["item"], said))))
+        if key in known:
+            continue
+        known.add(key)
+        pair = (queries[row["query"]], items[row["item"]])
+        if pair not in pairs:
+            pairs[pair] = (_task_for(connection, study, *pair, row), row["propensity"], row["selected_by"])
+        task, propensity, selected_by = pairs[pair]
+        if row["source"] not in raters:
+            raters[row["source"]] = _rater(connection, study, row["source"], now)
+        at = row["at"].timestamp() if row["at"] is not None else now
+        connection.execute(
+            sa.insert(s.answers).values(
+                study_id=study.id, rater_id=raters[row["source"]], task_id=task, item_id=pair[1], key=key,
+                kind="answer", place=0, grade=row["grade"], role=row["role"] or "main", at=at, method="import",
+                propensity=row["propensity"] if row["propensity"] is not None else propensity,
+                selected_by=row["selected_by"] or selected_by,
+            )
+        )  # fmt: skip
+        added += 1
+    note(connection, study.id, "imported answers", now=now, added=added)
+    return added, frame.height - added
+
+
+def _task_for(connection: Connection, study: Study, query_id: int, item_id: int, row: dict[str, object]) -> int:
+    made = connection.execute(sa.insert(s.tasks).values(study_id=study.id, query_id=query_id, role="main", round=1))
+    number = int(made.inserted_primary_key[0])  # type: ignore[index]
+    connection.execute(
+        sa.insert(s.task_items).values(
+            task_id=number, item_id=item_id, place=0, propensity=row["propensity"], selected_by=row["selected_by"]
+        )
+    )
+    return number
+
+
+def _rater(connection: Connection, study: Study, name: str, now: float) -> int:
+    folded = name.casefold()[:120]
+    there = connection.scalar(
+        sa.select(s.raters.c.id).where(s.raters.c.study_id == study.id, s.raters.c.folded == folded)
+    )
+    if there is not None:
+        return int(there)
+    made = connection.execute(
+        sa.insert(s.raters).values(
+            study_id=study.id, nickname=name[:60], folded=folded, seed=secrets.randbits(62), joined_at=now
+        )
+    )
+    return int(made.inserted_primary_key[0])  # type: ignore[index]

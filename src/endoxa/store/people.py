@@ -1,0 +1,241 @@
+"""Who may come in: invitations by signed link, nicknames, sessions. Only digests of secrets are kept."""
+
+from __future__ import annotations
+
+import secrets
+import unicodedata
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import sqlalchemy as sa
+from itsdangerous import BadSignature, URLSafeSerializer
+from sqlalchemy import Connection
+
+from endoxa.store import schema as s
+from endoxa.store.refusals import RefusedError
+from endoxa.store.studies import Study, note
+
+ROLES = ("judge", "participant", "organiser")
+DAY = 86_400.0
+SESSION = 30 * DAY
+NICKNAME = 60  # letters at most
+
+
+@dataclass(frozen=True)
+class Invitation:
+    """A link that was handed out."""
+
+    id: int
+    study_id: int | None
+    role: str
+    nickname: str | None
+    expires_at: float
+    withdrawn_at: float | None
+    used_at: float | None
+
+    def state(self, now: float) -> str:
+        """open, used, withdrawn or expired."""
+        if self.withdrawn_at is not None:
+            return "withdrawn"
+        if now >= self.expires_at:
+            return "expired"
+        return "used" if self.used_at is not None else "open"
+
+    def opens(self, now: float) -> bool:
+        """Whether the link lets somebody in: a judge's again and again, an organiser's once."""
+        state = self.state(now)
+        return state == "open" or (state == "used" and self.role != "organiser")
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Whose browser this is."""
+
+    role: str
+    invitation_id: int
+    study_id: int | None
+    rater_id: int | None
+    nickname: str
+
+
+def digest(secret: str) -> str:
+    """What is kept of a secret."""
+    return sha256(secret.encode()).hexdigest()
+
+
+def invite(
+    connection: Connection, key: str, study: Study | None, role: str, *, nickname: str | None = None, days: float = 30,
+    now: float,
+) -> tuple[int, str]:  # fmt: skip
+    """A new invitation: its number, and the token of its link. The token cannot be had again."""
+    if role not in ROLES:
+        raise RefusedError(f"people are invited as {', '.join(ROLES)}, not as {role!r}", 422)
+    if not 0 < days <= 3650:
+        raise RefusedError(f"a link holds from 1 to 3650 days, not {days:g}", 422)
+    if nickname is not None:
+        nickname = checked(nickname)
+        taken = sa.select(s.invitations.c.id).where(
+            s.invitations.c.study_id == (study.id if study else None),
+            sa.func.lower(s.invitations.c.nickname) == nickname.lower(),
+            s.invitations.c.withdrawn_at.is_(None),
+            s.invitations.c.expires_at > now,
+        )
+        if connection.scalar(taken):
+            raise RefusedError(f"{nickname!r} is invited already; withdraw that link first, or choose another nickname")
+    secret = secrets.token_urlsafe(24)
+    made = connection.execute(
+        sa.insert(s.invitations).values(
+            study_id=study.id if study else None, role=role, nickname=nickname, digest=digest(secret), created_at=now,
+            expires_at=now + days * DAY,
+        )
+    )  # fmt: skip
+    number = int(made.inserted_primary_key[0])  # type: ignore[index]
+    note(connection, study.id if study else None, "invited", now=now, invitation=number, role=role)
+    return number, URLSafeSerializer(key, salt="invitation").dumps(secret)
+
+
+def checked(nickname: str) -> str:
+    """A nickname without what cannot be seen; refused if nothing is left or it is too long."""
+    kept = "".join(c for c in unicodedata.normalize("NFC", nickname) if unicodedata.category(c)[0] != "C")
+    kept = " ".join(kept.split())
+    if not kept:
+        raise RefusedError("choose a nickname: one letter at least", 422)
+    if len(kept) > NICKNAME:
+        raise RefusedError(f"a nickname has at most {NICKNAME} letters; this one has {len(kept)}", 422)
+    return kept
+
+
+def invitation_of(connection: Connection, key: str, token: str) -> Invitation:
+    """The invitation of a link. A forged link, and one that was never given out, get the same answer."""
+    try:
+        secret = URLSafeSerializer(key, salt="invitation").loads(token)
+    except BadSignature:
+        secret = None
+    row = None
+    if isinstance(secret, str):
+        row = connection.execute(sa.select(s.invitations).where(s.invitations.c.digest == digest(secret))).one_or_none()
+    if row is None:
+        raise RefusedError("this link is not known here; ask the organiser for a new one", 404)
+    return _invitation(row)
+
+
+def _invitation(row: Any) -> Invitation:
+    return Invitation(row.id, row.study_id, row.role, row.nickname, row.expires_at, row.withdrawn_at, row.used_at)
+
+
+def need_open(invitation: Invitation, now: float) -> None:
+    """Refuse a link that no longer opens, and say why."""
+    if invitation.opens(now):
+        return
+    why = {
+        "withdrawn": "this link was withdrawn; ask the organiser for a new one",
+        "expired": "this link has expired; ask the organiser for a new one. What you answered is kept",
+        "used": "this link was used before, and works once; `endoxa study serve` prints a new one at every start",
+    }
+    raise RefusedError(why[invitation.state(now)], 410)
+
+
+def join(connection: Connection, invitation: Invitation, nickname: str, *, now: float) -> str:
+    """Come in by a link: the secret of a new session. A judge's first time makes the rater."""
+    need_open(invitation, now)
+    # Two clicks at once: the second waits here, and finds the link used.
+    row = connection.execute(
+        sa.select(s.invitations).where(s.invitations.c.id == invitation.id).with_for_update()
+    ).one()
+    invitation = _invitation(row)
+    need_open(invitation, now)
+    if invitation.role != "organiser":
+        _name(connection, invitation, nickname, now)
+    connection.execute(
+        sa.update(s.invitations)
+        .where(s.invitations.c.id == invitation.id, s.invitations.c.used_at.is_(None))
+        .values(used_at=now)
+    )
+    secret = secrets.token_urlsafe(32)
+    until = now + SESSION if invitation.role == "organiser" else min(invitation.expires_at, now + SESSION)
+    connection.execute(
+        sa.insert(s.sessions).values(
+            digest=digest(secret), invitation_id=invitation.id, created_at=now, expires_at=until
+        )
+    )
+    return secret
+
+
+def _name(connection: Connection, invitation: Invitation, nickname: str, now: float) -> None:
+    """Give a first-comer the nickname; whoever comes again keeps theirs."""
+    name = invitation.nickname or checked(nickname)
+    if invitation.nickname is None:
+        others = sa.select(s.invitations.c.id).where(
+            s.invitations.c.study_id == invitation.study_id,
+            sa.func.lower(s.invitations.c.nickname) == name.lower(),
+        )
+        if connection.scalar(others):
+            raise RefusedError(f"somebody here is called {name!r} already; choose another nickname", 422)
+        connection.execute(sa.update(s.invitations).where(s.invitations.c.id == invitation.id).values(nickname=name))
+    if invitation.role != "judge":
+        return
+    there = sa.select(s.raters.c.id).where(s.raters.c.invitation_id == invitation.id)
+    if connection.scalar(there):
+        return
+    folded = name.casefold()[:120]
+    row = connection.execute(
+        sa.select(s.raters.c.id).where(s.raters.c.study_id == invitation.study_id, s.raters.c.folded == folded)
+    ).one_or_none()
+    if row is not None:  # invited again after the first link was withdrawn or expired: the same person goes on
+        connection.execute(sa.update(s.raters).where(s.raters.c.id == row.id).values(invitation_id=invitation.id))
+        return
+    connection.execute(
+        sa.insert(s.raters).values(
+            study_id=invitation.study_id, nickname=name, folded=folded, invitation_id=invitation.id,
+            seed=secrets.randbits(62), joined_at=now,
+        )
+    )  # fmt: skip
+    note(connection, invitation.study_id, "joined", now=now, invitation=invitation.id)
+
+
+def visitor_of(connection: Connection, secret: str, *, now: float) -> Visitor | None:
+    """Whose session this is; None where it is none, has ended, or its link was withdrawn."""
+    row = connection.execute(
+        sa.select(
+            s.invitations.c.id, s.invitations.c.role, s.invitations.c.study_id, s.invitations.c.nickname,
+            s.raters.c.id.label("rater_id"),
+        )
+        .select_from(s.sessions)
+        .join(s.invitations, s.invitations.c.id == s.sessions.c.invitation_id)
+        .outerjoin(s.raters, s.raters.c.invitation_id == s.invitations.c.id)
+        .where(
+            s.sessions.c.digest == digest(secret),
+            s.sessions.c.ended_at.is_(None),
+            s.sessions.c.expires_at > now,
+            s.invitations.c.withdrawn_at.is_(None),
+        )
+    ).one_or_none()  # fmt: skip
+    if row is None:
+        return None
+    return Visitor(row.role, row.id, row.study_id, row.rater_id, row.nickname or "")
+
+
+def leave(connection: Connection, secret: str, *, now: float) -> None:
+    """End a session; the link opens a new one."""
+    connection.execute(sa.update(s.sessions).where(s.sessions.c.digest == digest(secret)).values(ended_at=now))
+
+
+def withdraw(connection: Connection, study: Study, number: int, *, now: float) -> None:
+    """Make a link, and every session that it opened, useless. Answers stay."""
+    done = connection.execute(
+        sa.update(s.invitations)
+        .where(s.invitations.c.id == number, s.invitations.c.study_id == study.id)
+        .values(withdrawn_at=now)
+    )
+    if not done.rowcount:
+        raise RefusedError(f"study {study.name!r} has no invitation {number}", 404)
+    note(connection, study.id, "withdrawn", now=now, invitation=number)
+
+
+def invitations(connection: Connection, study: Study) -> list[Invitation]:
+    """All that were given out for a study."""
+    rows = connection.execute(
+        sa.select(s.invitations).where(s.invitations.c.study_id == study.id).order_by(s.invitations.c.id)
+    )
+    return [_invitation(row) for row in rows]

@@ -1,0 +1,212 @@
+"""The tables of the study database.
+
+Answers and events are only ever added to: a change is a new row, an undo is a row. What can be worked out from
+answers (the state of an assignment) is kept beside them for speed, and changed in the same transaction.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+NAMES = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+    "pk": "pk_%(table_name)s",
+}
+metadata = sa.MetaData(naming_convention=NAMES)
+
+
+def _key() -> sa.Column[int]:
+    return sa.Column("id", sa.Integer, primary_key=True, autoincrement=True)
+
+
+def _study(*, index: bool = False) -> sa.Column[int]:
+    return sa.Column("study_id", sa.ForeignKey("studies.id"), nullable=False, index=index)
+
+
+def _text(name: str, *, null: bool = False) -> sa.Column[str]:
+    return sa.Column(name, sa.Text, nullable=null)
+
+
+def _moment(name: str, *, null: bool = False) -> sa.Column[float]:
+    """Seconds since 1970 in UTC: the same number in both databases."""
+    return sa.Column(name, sa.Double, nullable=null)
+
+
+studies = sa.Table(
+    "studies",
+    metadata,
+    _key(),
+    sa.Column("name", sa.String(60), nullable=False, unique=True),
+    sa.Column("settings", sa.JSON, nullable=False),
+    sa.Column("state", sa.String(10), nullable=False),  # open, closed
+    sa.Column("results_open", sa.Boolean, nullable=False),
+    _moment("created_at"),
+)
+
+documents = sa.Table(  # what a study was made of, whole: runs, taxonomy; and what participants sent
+    "documents",
+    metadata,
+    _key(),
+    _study(index=True),
+    sa.Column("kind", sa.String(20), nullable=False),
+    _text("name"),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+    sa.Column("detail", sa.JSON, nullable=False),
+    sa.Column("invitation_id", sa.ForeignKey("invitations.id"), nullable=True),
+    _moment("created_at"),
+)
+
+items = sa.Table(
+    "items",
+    metadata,
+    _key(),
+    _study(),
+    _text("name"),
+    _text("text", null=True),
+    sa.Column("file", sa.String(64), nullable=True),  # SHA-256 of the picture as it is kept
+    sa.Column("original", sa.String(64), nullable=True),  # SHA-256 of the file that was handed in
+    sa.UniqueConstraint("study_id", "name"),
+)
+
+queries = sa.Table(
+    "queries",
+    metadata,
+    _key(),
+    _study(),
+    _text("name"),
+    _text("text", null=True),
+    sa.Column("file", sa.String(64), nullable=True),
+    sa.Column("original", sa.String(64), nullable=True),
+    sa.UniqueConstraint("study_id", "name"),
+)
+
+invitations = sa.Table(
+    "invitations",
+    metadata,
+    _key(),
+    sa.Column("study_id", sa.ForeignKey("studies.id"), nullable=True, index=True),  # an organiser's is for all studies
+    sa.Column("role", sa.String(12), nullable=False),  # judge, participant, organiser
+    sa.Column("nickname", sa.String(60), nullable=True),
+    sa.Column("digest", sa.String(64), nullable=False, unique=True),
+    _moment("created_at"),
+    _moment("expires_at"),
+    _moment("withdrawn_at", null=True),
+    _moment("used_at", null=True),
+)
+
+raters = sa.Table(
+    "raters",
+    metadata,
+    _key(),
+    _study(),
+    sa.Column("nickname", sa.String(60), nullable=False),
+    sa.Column("folded", sa.String(120), nullable=False),  # nicknames that differ in case only are one
+    sa.Column("invitation_id", sa.ForeignKey("invitations.id"), nullable=True, unique=True),
+    sa.Column("seed", sa.BigInteger, nullable=False),
+    _moment("joined_at"),
+    sa.UniqueConstraint("study_id", "folded"),
+)
+
+sessions = sa.Table(
+    "sessions",
+    metadata,
+    sa.Column("digest", sa.String(64), primary_key=True),
+    sa.Column("invitation_id", sa.ForeignKey("invitations.id"), nullable=False, index=True),
+    _moment("created_at"),
+    _moment("expires_at"),
+    _moment("ended_at", null=True),
+)
+
+tasks = sa.Table(
+    "tasks",
+    metadata,
+    _key(),
+    _study(),
+    sa.Column("query_id", sa.ForeignKey("queries.id"), nullable=True),
+    sa.Column("role", sa.String(10), nullable=False),  # practice, common, gold, attention, main
+    sa.Column("round", sa.Integer, nullable=False),
+    sa.Index("ix_tasks_study_id_role", "study_id", "role"),
+)
+
+task_items = sa.Table(
+    "task_items",
+    metadata,
+    sa.Column("task_id", sa.ForeignKey("tasks.id"), primary_key=True),
+    sa.Column("item_id", sa.ForeignKey("items.id"), primary_key=True),
+    sa.Column("place", sa.Integer, nullable=False),
+    sa.Column("propensity", sa.Double, nullable=True),
+    _text("selected_by", null=True),
+    sa.Column("expected", sa.Text, nullable=True),  # gold, attention, practice: the answer looked for, as text
+)
+
+draws = sa.Table(  # which system drew what: the verdict on systems rests on it
+    "draws",
+    metadata,
+    _key(),
+    _study(index=True),
+    sa.Column("task_id", sa.ForeignKey("tasks.id"), nullable=False),
+    sa.Column("item_id", sa.ForeignKey("items.id"), nullable=False),
+    _text("system"),
+)
+
+assignments = sa.Table(  # a slot: one judge for one task; nobody has it yet where rater_id is null
+    "assignments",
+    metadata,
+    _key(),
+    _study(),
+    sa.Column("task_id", sa.ForeignKey("tasks.id"), nullable=False),
+    sa.Column("rater_id", sa.ForeignKey("raters.id"), nullable=True),
+    sa.Column("role", sa.String(10), nullable=False),
+    sa.Column("shuffle", sa.Double, nullable=False),  # slots are given out in an order that knows nothing of content
+    sa.Column("position", sa.Integer, nullable=True),  # the how-manieth of its judge
+    sa.Column("shown", sa.JSON, nullable=True),  # order of the items on the page
+    sa.Column("state", sa.String(10), nullable=False),  # free, open, answered, skipped
+    sa.Column("answer_id", sa.Integer, nullable=True),  # its last answer or skip
+    _moment("claimed_at", null=True),
+    sa.UniqueConstraint("task_id", "rater_id"),
+    sa.Index("ix_assignments_free", "study_id", "state", "role", "shuffle"),
+    sa.Index("ix_assignments_rater", "rater_id", "state", "position"),
+)
+
+answers = sa.Table(
+    "answers",
+    metadata,
+    _key(),
+    _study(index=True),
+    sa.Column("rater_id", sa.ForeignKey("raters.id"), nullable=False),
+    sa.Column("task_id", sa.ForeignKey("tasks.id"), nullable=False),
+    sa.Column("item_id", sa.ForeignKey("items.id"), nullable=True),
+    sa.Column("key", sa.String(36), nullable=False),  # made by the page: the same answer sent twice is one answer
+    sa.Column("kind", sa.String(8), nullable=False),  # answer, skip, undo
+    sa.Column("place", sa.Integer, nullable=False),  # where the item stood on the page; -1 of a skip or an undo
+    sa.Column("grade", sa.Double, nullable=True),
+    _text("category", null=True),
+    sa.Column("rank", sa.Integer, nullable=True),
+    sa.Column("relevance", sa.Double, nullable=True),
+    _text("comment", null=True),
+    sa.Column("shown", sa.JSON, nullable=True),
+    sa.Column("screen", sa.String(40), nullable=True),
+    sa.Column("method", sa.String(10), nullable=True),
+    sa.Column("active_seconds", sa.Double, nullable=True),
+    sa.Column("away_seconds", sa.Double, nullable=True),
+    sa.Column("propensity", sa.Double, nullable=True),
+    _text("selected_by", null=True),
+    sa.Column("role", sa.String(10), nullable=False),
+    _moment("at"),
+    sa.UniqueConstraint("rater_id", "key", "place"),
+    sa.Index("ix_answers_rater_task", "rater_id", "task_id"),
+)
+
+events = sa.Table(
+    "events",
+    metadata,
+    _key(),
+    sa.Column("study_id", sa.ForeignKey("studies.id"), nullable=True, index=True),
+    sa.Column("rater_id", sa.ForeignKey("raters.id"), nullable=True),
+    sa.Column("kind", sa.String(30), nullable=False),
+    sa.Column("detail", sa.JSON, nullable=False),
+    _moment("at"),
+)

@@ -1,0 +1,265 @@
+"""Studies and what they are made of: items, queries, documents, tasks."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from endoxa.errors import TableError, did_you_mean
+from endoxa.store import schema as s
+from endoxa.store.refusals import RefusedError
+from endoxa.studies.design import Settings
+from endoxa.studies.planning import Work
+from endoxa.tables import Run, Taxonomy
+
+CHUNK = 5_000  # rows per insert
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study as it stands."""
+
+    id: int
+    settings: Settings
+    state: str
+    results_open: bool
+    created_at: float
+
+    @property
+    def name(self) -> str:
+        """Its name in addresses and commands."""
+        return self.settings.name
+
+
+def create(connection: Connection, settings: Settings, *, now: float) -> Study:
+    """Enter a study; its name must be free."""
+    if connection.scalar(sa.select(s.studies.c.id).where(s.studies.c.name == settings.name)):
+        raise RefusedError(f"there is a study called {settings.name!r} already; choose another name")
+    connection.execute(
+        sa.insert(s.studies).values(
+            name=settings.name, settings=asdict(settings), state="open", results_open=False, created_at=now
+        )
+    )
+    return find(connection, settings.name)
+
+
+def find(connection: Connection, name: str) -> Study:
+    """The study of that name."""
+    row = connection.execute(sa.select(s.studies).where(s.studies.c.name == name)).one_or_none()
+    if row is None:
+        known = connection.scalars(sa.select(s.studies.c.name)).all()
+        there = f" (there are: {', '.join(known)})" if known else "; make one with `endoxa study new`"
+        raise RefusedError(f"no study is called {name!r}{did_you_mean(name, known)}{there}", 404)
+    return _study(row)
+
+
+def listed(connection: Connection) -> list[Study]:
+    """All studies, the newest first."""
+    return [_study(row) for row in connection.execute(sa.select(s.studies).order_by(s.studies.c.id.desc()))]
+
+
+def _study(row: Any) -> Study:
+    return Study(row.id, Settings.of(row.settings), row.state, row.results_open, row.created_at)
+
+
+def set_state(connection: Connection, study: Study, state: str, *, now: float) -> None:
+    """Open or close it; a closed study takes no answers and loses none."""
+    if state not in {"open", "closed"}:
+        raise RefusedError(f"a study is open or closed, not {state!r}", 422)
+    connection.execute(sa.update(s.studies).where(s.studies.c.id == study.id).values(state=state))
+    note(connection, study.id, f"study {state}", now=now)
+
+
+def open_results(connection: Connection, study: Study, opened: bool, *, now: float) -> None:
+    """Let participants see the results, or not."""
+    connection.execute(sa.update(s.studies).where(s.studies.c.id == study.id).values(results_open=opened))
+    note(connection, study.id, "results opened" if opened else "results closed", now=now)
+
+
+def note(
+    connection: Connection, study_id: int | None, kind: str, *, now: float, rater_id: int | None = None, **detail: Any
+) -> None:
+    """Add an event."""
+    connection.execute(
+        sa.insert(s.events).values(study_id=study_id, rater_id=rater_id, kind=kind, detail=detail, at=now)
+    )
+
+
+# What a study shows
+
+
+def add_items(connection: Connection, study: Study, frame: pl.DataFrame) -> int:
+    """Items: item, text, file, original. Those that are there already are kept as they are; how many are new."""
+    return _add(connection, s.items, study, frame.rename({"item": "name"}))
+
+
+def add_queries(connection: Connection, study: Study, frame: pl.DataFrame) -> int:
+    """Queries: query, text, file, original. Those that are there already are kept as they are; how many are new."""
+    return _add(connection, s.queries, study, frame.rename({"query": "name"}))
+
+
+def _add(connection: Connection, table: sa.Table, study: Study, frame: pl.DataFrame) -> int:
+    known = set(ids(connection, table, study))
+    rows = [
+        {"study_id": study.id, **row}
+        for row in frame.select("name", "text", "file", "original").iter_rows(named=True)
+        if row["name"] not in known
+    ]
+    _insert(connection, table, rows)
+    return len(rows)
+
+
+def _insert(connection: Connection, table: sa.Table, rows: Sequence[dict[str, Any]]) -> None:
+    for start in range(0, len(rows), CHUNK):
+        connection.execute(sa.insert(table), rows[start : start + CHUNK])
+
+
+def ids(connection: Connection, table: sa.Table, study: Study) -> dict[str, int]:
+    """Names of a study's items or queries, with their numbers."""
+    found = connection.execute(sa.select(table.c.name, table.c.id).where(table.c.study_id == study.id))
+    return {name: number for name, number in found}  # noqa: C416
+
+
+def frame_of(connection: Connection, table: sa.Table, study: Study, name: str) -> pl.DataFrame:
+    """Items or queries as a frame: name, text, file, original."""
+    columns = [table.c.name.label(name), table.c.text, table.c.file, table.c.original]
+    rows = connection.execute(sa.select(*columns).where(table.c.study_id == study.id).order_by(table.c.id)).all()
+    return pl.DataFrame(
+        [tuple(row) for row in rows],
+        schema=dict.fromkeys((name, "text", "file", "original"), pl.String),
+        orient="row",
+    )
+
+
+# Documents
+
+
+def add_document(
+    connection: Connection, study: Study, kind: str, name: str, content: bytes, *, now: float,
+    invitation_id: int | None = None, **detail: Any,
+) -> int:  # fmt: skip
+    """Keep a document whole."""
+    made = connection.execute(
+        sa.insert(s.documents).values(
+            study_id=study.id, kind=kind, name=name, content=content, detail=detail, created_at=now,
+            invitation_id=invitation_id,
+        )
+    )  # fmt: skip
+    return int(made.inserted_primary_key[0])  # type: ignore[index]
+
+
+def add_run(connection: Connection, study: Study, run: Run, *, now: float) -> None:
+    """Keep the runs that results are drawn from."""
+    there = {name for (name,) in connection.execute(_documents(study, "run").with_only_columns(s.documents.c.name))}
+    for system in run.systems:
+        if system in there:
+            raise RefusedError(f"study {study.name!r} has a run of system {system!r} already; rename one of them")
+        rows = run.frame.filter(pl.col("system") == system)
+        buffer = io.BytesIO()
+        rows.select("system", "query", "item", "score").write_parquet(buffer)
+        add_document(connection, study, "run", system, buffer.getvalue(), now=now, rows=rows.height)
+
+
+def run_of(connection: Connection, study: Study, kind: str = "run") -> Run | None:
+    """The runs of a study; None where it has none."""
+    contents = connection.scalars(_documents(study, kind).with_only_columns(s.documents.c.content)).all()
+    if not contents:
+        return None
+    return Run.of(pl.concat([pl.read_parquet(io.BytesIO(content)) for content in contents]))
+
+
+def add_taxonomy(connection: Connection, study: Study, taxonomy: Taxonomy, *, now: float) -> None:
+    """Keep the tree that items are filed in."""
+    buffer = io.BytesIO()
+    taxonomy.frame.write_parquet(buffer)
+    add_document(connection, study, "taxonomy", "taxonomy", buffer.getvalue(), now=now)
+
+
+def taxonomy_of(connection: Connection, study: Study) -> Taxonomy | None:
+    """The tree that items are filed in; None where there is none."""
+    content = connection.scalar(
+        _documents(study, "taxonomy").with_only_columns(s.documents.c.content).order_by(s.documents.c.id.desc())
+    )
+    return None if content is None else Taxonomy.of(pl.read_parquet(io.BytesIO(content)))
+
+
+def _documents(study: Study, kind: str) -> sa.Select[Any]:
+    return sa.select(s.documents).where(s.documents.c.study_id == study.id, s.documents.c.kind == kind)
+
+
+# Tasks
+
+
+def add_work(connection: Connection, study: Study, work: Work, *, rng: np.random.Generator) -> int:
+    """Enter tasks, with a slot for each judge that a task is meant for; how many tasks."""
+    items, queries = ids(connection, s.items, study), ids(connection, s.queries, study)
+    _known(work.tasks["item"], items, "item")
+    _known(work.tasks["query"].drop_nulls(), queries, "query")
+    numbers: dict[int, int] = {}
+    slots: list[dict[str, Any]] = []
+    for (task,), rows in work.tasks.group_by("task", maintain_order=True):
+        first = rows.row(0, named=True)
+        made = connection.execute(
+            sa.insert(s.tasks).values(
+                study_id=study.id, query_id=queries.get(first["query"]), role=first["role"], round=first["round"]
+            )
+        )
+        numbers[int(task)] = number = int(made.inserted_primary_key[0])  # type: ignore[index]
+        if first["role"] == "main":
+            slots += [
+                {"study_id": study.id, "task_id": number, "role": "main", "state": "free"}
+                for _ in range(study.settings.overlap)
+            ]
+    _insert(
+        connection,
+        s.task_items,
+        [
+            {
+                "task_id": numbers[row["task"]], "item_id": items[row["item"]], "place": row["place"],
+                "propensity": row["propensity"], "selected_by": row["selected_by"], "expected": row["expected"],
+            }
+            for row in work.tasks.iter_rows(named=True)
+        ],
+    )  # fmt: skip
+    shuffle = rng.random(len(slots))
+    _insert(connection, s.assignments, [{**slot, "shuffle": at} for slot, at in zip(slots, shuffle, strict=True)])
+    _insert(
+        connection,
+        s.draws,
+        [
+            {"study_id": study.id, "task_id": numbers[task], "item_id": items[item], "system": system}
+            for task, item, system in work.draws.select("task", "item", "system").iter_rows()
+        ],
+    )
+    return len(numbers)
+
+
+def _known(names: Iterable[str], there: dict[str, int], what: str) -> None:
+    missing = sorted({name for name in names if name not in there})
+    if missing:
+        more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
+        raise TableError(
+            f"the study has no {what} {missing[0]!r}{more}; every {what} that a run or a file of pairs names must be "
+            f"among its {'items' if what == 'item' else 'queries'}"
+        )
+
+
+def draws_of(connection: Connection, study: Study) -> pl.DataFrame:
+    """Which system drew what: task, query, system, item."""
+    rows = connection.execute(
+        sa.select(s.draws.c.task_id, s.queries.c.name, s.draws.c.system, s.items.c.name)
+        .join(s.tasks, s.tasks.c.id == s.draws.c.task_id)
+        .join(s.items, s.items.c.id == s.draws.c.item_id)
+        .outerjoin(s.queries, s.queries.c.id == s.tasks.c.query_id)
+        .where(s.draws.c.study_id == study.id)
+        .order_by(s.draws.c.id)
+    ).all()
+    schema = {"task": pl.Int64, "query": pl.String, "system": pl.String, "item": pl.String}
+    return pl.DataFrame([tuple(row) for row in rows], schema=schema, orient="row")

@@ -1,0 +1,505 @@
+"""What a judge does: get tasks, answer, skip, undo. Each act is one short transaction.
+
+A slot is given to one judge at a time, and in an order that knows nothing of its content: slots carry a random number,
+and a judge takes the next free one after a random place. So two judges never race for a slot, each has an order
+of their own, and what was answered by any moment is a random part of what was planned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from endoxa.store import schema as s
+from endoxa.store.refusals import RefusedError, absent
+from endoxa.store.studies import Study, note, taxonomy_of
+
+HOUR = 3600.0
+BEFORE = ("practice", "common", "gold", "attention")  # what every judge gets
+KNOWN = ("gold", "attention")
+
+
+@dataclass(frozen=True)
+class Response:
+    """What was said about one item. Nothing given is undecided."""
+
+    item: int
+    grade: float | None = None
+    category: str | None = None
+    rank: int | None = None
+    relevance: float | None = None
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """How an answer came about."""
+
+    comment: str | None = None
+    active_seconds: float | None = None
+    away_seconds: float | None = None
+    screen: str | None = None
+    method: str | None = None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a judge is."""
+
+    done: int
+    total: int
+    practice_left: int
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to do."""
+        return self.done >= self.total and not self.practice_left
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task as a judge sees it: items in the order to show them; what was said before an undo."""
+
+    id: int
+    practice: bool
+    query: dict[str, Any] | None
+    items: list[dict[str, Any]]
+    previous: list[dict[str, Any]] | None
+
+
+@dataclass(frozen=True)
+class Received:
+    """What became of an answer: whether it is new, and in practice what was looked for."""
+
+    new: bool
+    progress: Progress
+    feedback: list[dict[str, Any]] | None
+
+
+def tasks(
+    connection: Connection, study: Study, rater_id: int, *, count: int, now: float
+) -> tuple[list[Task], Progress]:
+    """The tasks that a judge has before them, `count` at most; slots are taken as needed."""
+    seed = _lock(connection, study, rater_id)
+    if study.state == "open":
+        _prepare(connection, study, rater_id, seed)
+        while _count(connection, rater_id, "open") < count:
+            if not _give(connection, study, rater_id, seed, now):
+                break
+    rows = connection.execute(
+        sa.select(s.assignments)
+        .where(s.assignments.c.rater_id == rater_id, s.assignments.c.state == "open")
+        .order_by(s.assignments.c.position)
+        .limit(count)
+    ).all()
+    return [_shown(connection, row) for row in rows], progress(connection, study, rater_id)
+
+
+def _lock(connection: Connection, study: Study, rater_id: int) -> int:
+    """One act of a judge at a time, were it from two browsers. The judge's own seed."""
+    row = connection.execute(
+        sa.select(s.raters.c.seed).where(s.raters.c.id == rater_id, s.raters.c.study_id == study.id).with_for_update()
+    ).one_or_none()
+    if row is None:
+        raise absent("judge")
+    return int(row.seed)
+
+
+def _count(connection: Connection, rater_id: int, *states: str) -> int:
+    return int(
+        connection.scalar(
+            sa.select(sa.func.count())
+            .select_from(s.assignments)
+            .where(s.assignments.c.rater_id == rater_id, s.assignments.c.state.in_(states))
+        )
+        or 0
+    )
+
+
+def _prepare(connection: Connection, study: Study, rater_id: int, seed: int) -> None:
+    """Give a judge what every judge gets, if there is any that they lack."""
+    a, t = s.assignments, s.tasks
+    mine = sa.select(a.c.task_id).where(a.c.rater_id == rater_id)
+    missing = connection.execute(
+        sa.select(t.c.id, t.c.role)
+        .where(t.c.study_id == study.id, t.c.role.in_(BEFORE), t.c.id.not_in(mine))
+        .order_by(t.c.id)
+    ).all()
+    if not missing:
+        return
+    connection.execute(
+        sa.insert(a),
+        [
+            {
+                "study_id": study.id, "task_id": row.id, "rater_id": rater_id, "role": row.role, "state": "waiting",
+                "shuffle": float(np.random.default_rng([seed, row.id]).random()),
+            }
+            for row in missing
+        ],
+    )  # fmt: skip
+
+
+def _give(connection: Connection, study: Study, rater_id: int, seed: int, now: float) -> bool:
+    """Put one more task before a judge: practice, then common ones, then main ones, with gold in between."""
+    a = s.assignments
+    given = int(
+        connection.scalar(
+            sa.select(sa.func.count())
+            .select_from(a)
+            .where(a.c.rater_id == rater_id, a.c.position.is_not(None), a.c.role != "practice")
+        )
+        or 0
+    )
+    every = study.settings.gold_every
+    number = _waiting(connection, rater_id, ("practice",), by_number=True)
+    if number is None and given % every == seed % every:
+        number = _waiting(connection, rater_id, KNOWN)
+    if number is None:
+        number = _waiting(connection, rater_id, ("common",))
+    if number is None and not _at_limit(connection, study, rater_id):
+        number = _claim(connection, study, rater_id, np.random.default_rng([seed, given]).random(), now)
+    if number is None:
+        return False
+    last = connection.scalar(sa.select(sa.func.max(a.c.position)).where(a.c.rater_id == rater_id))
+    task_id = connection.scalar(sa.select(a.c.task_id).where(a.c.id == number))
+    members = connection.scalars(
+        sa.select(s.task_items.c.item_id).where(s.task_items.c.task_id == task_id).order_by(s.task_items.c.place)
+    ).all()
+    shown = np.random.default_rng([seed, int(task_id or 0), 1]).permutation(np.array(members)).tolist()
+    connection.execute(
+        sa.update(a)
+        .where(a.c.id == number)
+        .values(rater_id=rater_id, state="open", position=0 if last is None else last + 1, shown=shown, claimed_at=now)
+    )
+    return True
+
+
+def _waiting(connection: Connection, rater_id: int, roles: Sequence[str], *, by_number: bool = False) -> int | None:
+    a = s.assignments
+    return connection.scalar(
+        sa.select(a.c.id)
+        .where(a.c.rater_id == rater_id, a.c.state == "waiting", a.c.role.in_(roles))
+        .order_by(a.c.task_id if by_number else a.c.shuffle)
+        .limit(1)
+    )
+
+
+def _at_limit(connection: Connection, study: Study, rater_id: int) -> bool:
+    limit = study.settings.limit
+    return limit is not None and _main_of(connection, rater_id) >= limit
+
+
+def _main_of(connection: Connection, rater_id: int) -> int:
+    a = s.assignments
+    mine = (
+        sa.select(sa.func.count())
+        .select_from(a)
+        .where(a.c.rater_id == rater_id, a.c.role == "main", a.c.state.in_(("open", "answered")))
+    )
+    return int(connection.scalar(mine) or 0)
+
+
+def _claim(connection: Connection, study: Study, rater_id: int, start: float, now: float) -> int | None:
+    """A free slot of a task that this judge does not have yet; else one that was given out long ago."""
+    a = s.assignments
+    mine = sa.select(a.c.task_id).where(a.c.rater_id == rater_id)
+    free = (
+        sa.select(a.c.id)
+        .where(a.c.study_id == study.id, a.c.state == "free", a.c.role == "main", a.c.task_id.not_in(mine))
+        .order_by(a.c.shuffle)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    for part in (a.c.shuffle >= start, a.c.shuffle < start):
+        if (number := connection.scalar(free.where(part))) is not None:
+            return int(number)
+    stale = connection.execute(
+        sa.select(a.c.id, a.c.task_id)
+        .where(
+            a.c.study_id == study.id, a.c.state == "open", a.c.role == "main",
+            a.c.claimed_at < now - study.settings.hold * HOUR, a.c.task_id.not_in(mine),
+        )
+        .order_by(a.c.shuffle)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    ).one_or_none()  # fmt: skip
+    if stale is None:
+        return None
+    connection.execute(sa.update(a).where(a.c.id == stale.id).values(state="lapsed"))
+    return _add_slot(connection, study, stale.task_id, start)
+
+
+def _add_slot(connection: Connection, study: Study, task_id: int, shuffle: float) -> int:
+    made = connection.execute(
+        sa.insert(s.assignments).values(study_id=study.id, task_id=task_id, role="main", state="free", shuffle=shuffle)
+    )
+    return int(made.inserted_primary_key[0])  # type: ignore[index]
+
+
+def progress(connection: Connection, study: Study, rater_id: int) -> Progress:
+    """Tasks done and to do, without practice; skipped ones count as done."""
+    a = s.assignments
+    counts: dict[tuple[str, str], int] = {
+        (row.role, row.state): row.n
+        for row in connection.execute(
+            sa.select(a.c.role, a.c.state, sa.func.count().label("n"))
+            .where(a.c.rater_id == rater_id)
+            .group_by(a.c.role, a.c.state)
+        )
+    }
+
+    def of(*states: str, but: tuple[str, ...] = ("practice",)) -> int:
+        return sum(n for (role, state), n in counts.items() if state in states and role not in but)
+
+    done, before = of("answered", "skipped"), of("open")
+    left = counts.get(("common", "waiting"), 0)
+    if study.state == "open":
+        mine = sa.select(a.c.task_id).where(a.c.rater_id == rater_id)
+        free = int(
+            connection.scalar(
+                sa.select(sa.func.count(sa.distinct(a.c.task_id))).where(
+                    a.c.study_id == study.id, a.c.state == "free", a.c.task_id.not_in(mine)
+                )
+            )
+            or 0
+        )
+        limit = study.settings.limit
+        left += free if limit is None else min(free, max(0, limit - _main_of(connection, rater_id)))
+        known = sum(counts.get((role, "waiting"), 0) for role in KNOWN)
+        left += min(known, left // study.settings.gold_every)
+    practice = sum(n for (role, state), n in counts.items() if role == "practice" and state in {"waiting", "open"})
+    return Progress(done, done + before + left, practice if study.state == "open" else 0)
+
+
+def _shown(connection: Connection, row: Any) -> Task:
+    """A task with its query and items as a page shows them."""
+    task = connection.execute(
+        sa.select(s.tasks.c.role, s.queries.c.id, s.queries.c.text, s.queries.c.file, s.queries.c.name)
+        .select_from(s.tasks)
+        .outerjoin(s.queries, s.queries.c.id == s.tasks.c.query_id)
+        .where(s.tasks.c.id == row.task_id)
+    ).one()
+    query = None if task.id is None else {"text": task.text, "file": task.file, "name": task.name}
+    members = {
+        item.id: {"id": item.id, "text": item.text, "file": item.file, "name": item.name}
+        for item in connection.execute(
+            sa.select(s.items.c.id, s.items.c.text, s.items.c.file, s.items.c.name)
+            .join(s.task_items, s.task_items.c.item_id == s.items.c.id)
+            .where(s.task_items.c.task_id == row.task_id)
+        )
+    }
+    return Task(
+        row.task_id,
+        task.role == "practice",
+        query,
+        [members[number] for number in row.shown],
+        _before_undo(connection, row.rater_id, row.task_id),
+    )
+
+
+def _before_undo(connection: Connection, rater_id: int, task_id: int) -> list[dict[str, Any]] | None:
+    """What was said last, where it was taken back."""
+    c = s.answers.c
+    rows = connection.execute(
+        sa.select(c.key, c.kind, c.item_id, c.grade, c.category, c.rank, c.relevance, c.comment)
+        .where(c.rater_id == rater_id, c.task_id == task_id)
+        .order_by(c.id)
+    ).all()
+    said = [row for row in rows if row.kind == "answer"]
+    if not said:
+        return None
+    return [
+        {"item": r.item_id, "grade": r.grade, "category": r.category, "rank": r.rank, "relevance": r.relevance,
+         "comment": r.comment}
+        for r in said
+        if r.key == said[-1].key
+    ]  # fmt: skip
+
+
+def answer(
+    connection: Connection, study: Study, rater_id: int, task_id: int, key: str, responses: Sequence[Response],
+    how: Circumstances, *, now: float,
+) -> Received:  # fmt: skip
+    """Keep an answer. The same key again changes nothing and gets the same reply."""
+    _lock(connection, study, rater_id)
+    if _is_known(connection, rater_id, key):
+        return Received(False, progress(connection, study, rater_id), _feedback(connection, rater_id, key))
+    slot = _slot(connection, study, rater_id, task_id)
+    members = {row.item_id: row for row in connection.execute(
+        sa.select(s.task_items).where(s.task_items.c.task_id == task_id)
+    )}  # fmt: skip
+    _check(connection, study, responses, set(members))
+    place = {number: at for at, number in enumerate(slot.shown or [])}
+    made = connection.execute(
+        sa.insert(s.answers).returning(s.answers.c.id),
+        [
+            {
+                "study_id": study.id, "rater_id": rater_id, "task_id": task_id, "item_id": given.item, "key": key,
+                "kind": "answer", "place": place.get(given.item, 0), "grade": given.grade, "category": given.category,
+                "rank": given.rank, "relevance": given.relevance, "comment": how.comment, "shown": slot.shown,
+                "screen": how.screen, "method": how.method, "active_seconds": how.active_seconds,
+                "away_seconds": how.away_seconds, "propensity": members[given.item].propensity,
+                "selected_by": members[given.item].selected_by, "role": slot.role, "at": now,
+            }
+            for given in responses
+        ],
+    )  # fmt: skip
+    _close(connection, slot.id, "answered", max(made.scalars()))
+    return Received(True, progress(connection, study, rater_id), _feedback(connection, rater_id, key))
+
+
+def skip(
+    connection: Connection, study: Study, rater_id: int, task_id: int, key: str, how: Circumstances, *, now: float
+) -> Received:
+    """Pass a task by; another judge gets it instead."""
+    _lock(connection, study, rater_id)
+    if not _is_known(connection, rater_id, key):
+        if not study.settings.skip:
+            raise RefusedError("tasks of this study cannot be skipped; say undecided instead", 422)
+        slot = _slot(connection, study, rater_id, task_id)
+        number = _mark(connection, study, rater_id, slot, key, "skip", now, how)
+        if slot.role == "main" and slot.state == "open":
+            _add_slot(connection, study, task_id, slot.shuffle)
+        _close(connection, slot.id, "skipped", number)
+    return Received(False, progress(connection, study, rater_id), None)
+
+
+def undo(connection: Connection, study: Study, rater_id: int, key: str, *, now: float) -> tuple[Task, Progress]:
+    """Take back the last answer or skip; its task is before the judge again."""
+    _lock(connection, study, rater_id)
+    a = s.assignments
+    if _is_known(connection, rater_id, key):
+        task_id = connection.scalar(
+            sa.select(s.answers.c.task_id).where(s.answers.c.rater_id == rater_id, s.answers.c.key == key)
+        )
+        slot = connection.execute(sa.select(a).where(a.c.rater_id == rater_id, a.c.task_id == task_id)).one()
+        return _shown(connection, slot), progress(connection, study, rater_id)
+    if study.state != "open":
+        raise RefusedError("the study is closed; nothing can be changed any more")
+    slot_row = connection.execute(
+        sa.select(a)
+        .where(a.c.rater_id == rater_id, a.c.state.in_(("answered", "skipped")))
+        .order_by(a.c.answer_id.desc())
+        .limit(1)
+    ).one_or_none()
+    if slot_row is None:
+        raise RefusedError("there is nothing to undo")
+    _mark(connection, study, rater_id, slot_row, key, "undo", now, Circumstances())
+    if slot_row.state == "skipped" and slot_row.role == "main":
+        spare = sa.select(a.c.id).where(a.c.task_id == slot_row.task_id, a.c.state == "free").limit(1)
+        if (number := connection.scalar(spare.with_for_update(skip_locked=True))) is not None:
+            connection.execute(sa.delete(a).where(a.c.id == number))
+    _close(connection, slot_row.id, "open", None)
+    return _shown(connection, slot_row), progress(connection, study, rater_id)
+
+
+def record(connection: Connection, study: Study, rater_id: int, kind: str, *, now: float) -> None:
+    """Add an event of a judge: pause, resume, enlarge."""
+    note(connection, study.id, kind, now=now, rater_id=rater_id)
+
+
+def _is_known(connection: Connection, rater_id: int, key: str) -> bool:
+    there = sa.select(s.answers.c.id).where(s.answers.c.rater_id == rater_id, s.answers.c.key == key).limit(1)
+    return connection.scalar(there) is not None
+
+
+def _slot(connection: Connection, study: Study, rater_id: int, task_id: int) -> Any:
+    """The judge's own slot of a task, once it was put before them."""
+    a = s.assignments
+    row = connection.execute(
+        sa.select(a).where(a.c.rater_id == rater_id, a.c.task_id == task_id, a.c.position.is_not(None))
+    ).one_or_none()
+    if row is None:
+        raise absent("task")
+    if study.state != "open":
+        raise RefusedError("the study is closed and takes no more answers; thank you for yours")
+    return row
+
+
+def _mark(
+    connection: Connection, study: Study, rater_id: int, slot: Any, key: str, kind: str, now: float, how: Circumstances
+) -> int:
+    made = connection.execute(
+        sa.insert(s.answers).values(
+            study_id=study.id, rater_id=rater_id, task_id=slot.task_id, key=key, kind=kind, place=-1, role=slot.role,
+            at=now, comment=how.comment, active_seconds=how.active_seconds, away_seconds=how.away_seconds,
+            screen=how.screen, method=how.method, shown=slot.shown,
+        )
+    )  # fmt: skip
+    return int(made.inserted_primary_key[0])  # type: ignore[index]
+
+
+def _close(connection: Connection, slot_id: int, state: str, answer_id: int | None) -> None:
+    connection.execute(
+        sa.update(s.assignments).where(s.assignments.c.id == slot_id).values(state=state, answer_id=answer_id)
+    )
+
+
+def _check(connection: Connection, study: Study, responses: Sequence[Response], members: set[int]) -> None:
+    """Refuse what is no answer to the task."""
+    named = [response.item for response in responses]
+    if sorted(named) != sorted(members):
+        raise RefusedError(
+            f"the answer is about {len(named)} items, and the task has {len(members)}: one response each", 422
+        )
+    kind, grades = study.settings.shape.kind, {grade.value for grade in study.settings.shape.grades}
+    if kind == "rate":
+        for response in responses:
+            if response.grade is not None and response.grade not in grades:
+                lo, hi = study.settings.shape.scale
+                raise RefusedError(f"{response.grade:g} is not on the scale from {lo:g} to {hi:g}", 422)
+    elif kind == "file":
+        tree = taxonomy_of(connection, study)
+        for response in responses:
+            if response.category is not None and (tree is None or response.category not in tree.categories):
+                raise RefusedError(f"{response.category!r} is not a category of this study", 422)
+    else:
+        ordered = sorted(responses, key=lambda response: response.rank or 0)
+        if [response.rank for response in ordered] != list(range(1, len(ordered) + 1)):
+            raise RefusedError("ranks count 1, 2, 3 … without a gap", 422)
+        relevance = [response.relevance for response in ordered]
+        if any(value is None or not 0 <= value <= 1 for value in relevance):
+            raise RefusedError("relevance lies between 0 and 1", 422)
+        if any(above < below for above, below in pairwise(relevance)):  # type: ignore[operator]
+            raise RefusedError("relevance falls with rank: an item cannot be more relevant than the one above it", 422)
+
+
+def _feedback(connection: Connection, rater_id: int, key: str) -> list[dict[str, Any]] | None:
+    """In practice: what was looked for beside what was said."""
+    c, m = s.answers.c, s.task_items.c
+    rows = connection.execute(
+        sa.select(c.item_id, c.grade, c.category, c.role, m.expected)
+        .join(s.task_items, sa.and_(m.task_id == c.task_id, m.item_id == c.item_id))
+        .where(c.rater_id == rater_id, c.key == key)
+        .order_by(c.place)
+    ).all()
+    if not rows or rows[0].role != "practice":
+        return None
+    return [
+        {
+            "item": row.item_id,
+            "expected": row.expected,
+            "said": row.category if row.category is not None else row.grade,
+            "right": is_right(row.expected, row.grade, row.category),
+        }
+        for row in rows
+    ]
+
+
+def is_right(expected: str | None, grade: float | None, category: str | None) -> bool | None:
+    """Whether an answer is the one looked for; None where none was."""
+    if expected is None:
+        return None
+    if category is not None:
+        return category == expected
+    if grade is None:
+        return False
+    try:
+        return abs(grade - float(expected)) < 1e-9
+    except ValueError:
+        return False

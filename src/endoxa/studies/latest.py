@@ -1,0 +1,83 @@
+"""What judges hold now: a fold over all they ever said.
+
+Answers are only added to. Of what a judge sent about a task the last act counts: an answer, a skip, or an undo, after
+which nothing is held.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from endoxa.tables import Answers, Labels, Opinions
+
+ROWS: dict[str, Any] = {
+    "number": pl.Int64,
+    "source": pl.String,
+    "task": pl.Int64,
+    "query": pl.String,
+    "item": pl.String,
+    "key": pl.String,
+    "kind": pl.String,
+    "grade": pl.Float64,
+    "category": pl.String,
+    "rank": pl.Int64,
+    "relevance": pl.Float64,
+    "comment": pl.String,
+    "place": pl.Int64,
+    "shown": pl.String,
+    "screen": pl.String,
+    "method": pl.String,
+    "active_seconds": pl.Float64,
+    "away_seconds": pl.Float64,
+    "propensity": pl.Float64,
+    "selected_by": pl.String,
+    "role": pl.String,
+    "round": pl.Int64,
+    "expected": pl.String,
+    "at": pl.Datetime("us", "UTC"),
+}
+LAST = ("practice", "attention", "gold")  # of a pair answered in several roles, these count last
+
+
+def latest(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows that are held: of each judge and task those of the last act, if that was an answer."""
+    ordered = rows.sort("number")
+    last = ordered.group_by("source", "task").agg(pl.col("key").last())
+    held = ordered.join(last, on=["source", "task", "key"], how="semi", maintain_order="left")
+    return held.filter(pl.col("kind") == "answer")
+
+
+def opinions(held: pl.DataFrame, scale: str) -> Opinions | None:
+    """Ratings as opinions, a row per judge and pair; None where there are none.
+
+    Of a pair that a judge met twice (as gold, and in the main part) the main answer is kept, and of two the later.
+    """
+    rows = held.filter(pl.col("query").is_not_null())
+    if not rows.height:
+        return None
+    rows = (
+        rows.with_columns(pl.col("role").is_in(LAST).alias("aside"), pl.lit(scale).alias("scale"))
+        .sort("aside", "number", descending=[True, False])
+        .unique(["source", "query", "item"], keep="last", maintain_order=True)
+        .sort("number")
+    )
+    names = ("source", "query", "item", "grade", "scale", "selected_by", "propensity", "role", "at")
+    return Opinions.of(rows.select(names))
+
+
+def labels(held: pl.DataFrame) -> Labels | None:
+    """Who filed which item where; None where nobody filed anything. Undecided is no label; practice is left out."""
+    rows = held.filter(pl.col("category").is_not_null() & ~pl.col("role").is_in(LAST))
+    return Labels.of(rows.select("source", "item", "category")) if rows.height else None
+
+
+def answers(held: pl.DataFrame) -> Answers | None:
+    """Each judge's own ranked answer; None where nobody ranked anything. Of a query ranked twice the later counts."""
+    rows = held.filter(pl.col("rank").is_not_null() & pl.col("query").is_not_null() & ~pl.col("role").is_in(LAST))
+    if not rows.height:
+        return None
+    last = rows.group_by("source", "query").agg(pl.col("task").sort_by("number").last())
+    rows = rows.join(last, on=["source", "query", "task"], how="semi", maintain_order="left")
+    return Answers.of(rows.select("source", "query", "item", "rank", "relevance"))
