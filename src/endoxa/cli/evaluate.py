@@ -112,7 +112,24 @@ def evaluate(
         systems_vote=systems_vote, labels=labels, tokens=tokens, plugin=plugin, worlds=worlds, confidence=confidence,
         level=level, collection=collection, lenient=lenient, people=people,
     )  # fmt: skip
-    inputs = o.Inputs(None, [], list(measures or [])) if tokens else o.sort_words(words, measures, qrels, runs)
+    inputs = (
+        o.Inputs(None, [], list(measures or [])) if tokens else o.sort_words(words, measures, qrels, runs, bundles=True)
+    )
+    if inputs.bundle is not None:
+        from endoxa.cli.bundled import Bundled
+
+        other = {
+            "-q": per_query, "-n": no_summary, "-c": complete, "-l": level is not None, "-M": cut is not None,
+            "-J": judged_only, "--compat": compat != "none", "--missing": missing is not None,
+            "--unjudged": unjudged != "nonrelevant", "--undefined": undefined is not None,
+            "--assessors": assessors != "one", "-R": judgments_format != "qrels", "-Z": zscores is not None,
+            "-o trec": form == "trec", "--group": bool(groups), "--model": model is not None,
+            "--systems-vote": systems_vote, "--labels": bool(labels), "--people": people is not None,
+            "--plugin": plugin, "--depth": depth != 100, "--weights": weights != "cluster", "--prior": prior != "1,1",
+        }  # fmt: skip
+        bundled = Bundled(ties, lenient, name_from, worlds, confidence, collection, seed)
+        bundled.evaluate(inputs, [name for name, given in other.items() if given], form=form, to=to)
+        return
     if doubt.concerns(inputs):
         settings = o.policy_of(
             compat=compat, ties=ties, missing=missing, unjudged=unjudged, undefined=undefined, assessors=assessors,

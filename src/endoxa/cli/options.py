@@ -22,7 +22,7 @@ Words = Annotated[
     typer.Argument(
         metavar="FILE… [MEASURE…]",
         help="Judgments and runs, told apart by content (4 columns: judgments, 6: run; CSV and Parquet by column "
-        "names; - is standard input). A word that is no file is a measure.",
+        "names; - is standard input; a zip is a benchmark bundle). A word that is no file is a measure.",
         show_default=False,
     ),
 ]
@@ -77,6 +77,9 @@ Model = Annotated[
 To = Annotated[str | None, typer.Option("--to", metavar="FILE", help="Write there instead of to the terminal.")]
 
 
+PATHS = {".txt", ".run", ".gz", ".csv", ".parquet", ".qrels", ".zip"}  # a word that ends so was meant as a file
+
+
 @dataclass(frozen=True)
 class Inputs:
     """The positional words, told apart."""
@@ -86,12 +89,17 @@ class Inputs:
     measures: list[str]
     kind: str = ""  # what the file of judgments holds: qrels, opinions, belief, answers, labels …
     taxonomy: str | None = None
+    bundle: str | None = None  # a benchmark in one file, in place of judgments
 
 
 def sort_words(
-    words: list[str] | None, measures: list[str] | None, qrels: str | None, runs: list[str] | None
-) -> Inputs:
-    """Files are told apart by content; a word that is no file must parse as a measure."""
+    words: list[str] | None, measures: list[str] | None, qrels: str | None, runs: list[str] | None, *,
+    bundles: bool = False,
+) -> Inputs:  # fmt: skip
+    """Files are told apart by content; a word that is no file must parse as a measure.
+
+    A bundle stands in the place of judgments, for the verbs that take one.
+    """
     from endoxa.io.formats import sniff
     from endoxa.measures.grammar import parse_all
 
@@ -103,9 +111,9 @@ def sort_words(
             kind = sniff(word) if word != "-" else "run"
             if kind == "run":
                 found_runs.append(word)
-            elif kind in {"qrels", "sampled", "opinions", "preferences", "belief", "answers", "labels"}:
+            elif kind in {"qrels", "sampled", "opinions", "preferences", "belief", "answers", "labels", "bundle"}:
                 if found_qrels is not None:
-                    raise TextError(f"two files of judgments: {found_qrels} and {word}; give one")
+                    raise TextError(f"{_two(kind, found_kind)}: {found_qrels} and {word}; give one")
                 found_qrels, found_kind = word, kind
             elif kind == "taxonomy":
                 found_taxonomy = word
@@ -115,14 +123,27 @@ def sort_words(
         try:
             parse_all(word)
         except EndoxaError as error:
-            looks_like_path = "/" in word or Path(word).suffix in {".txt", ".run", ".gz", ".csv", ".parquet", ".qrels"}
+            looks_like_path = "/" in word or Path(word).suffix in PATHS
             reason = "no such file" if looks_like_path else str(error)
             raise typer.BadParameter(f"{word!r} is neither a file nor a measure: {reason}") from None
         found_measures.append(word)
     if found_qrels is None and "-" in found_runs and len(found_runs) > 1:  # runs are there: what is piped are judgments
         found_runs.remove("-")
         found_qrels = "-"
-    return Inputs(found_qrels, found_runs, found_measures, found_kind, found_taxonomy)
+    if found_kind != "bundle":
+        return Inputs(found_qrels, found_runs, found_measures, found_kind, found_taxonomy)
+    if not bundles:
+        raise TextError(f"{found_qrels} is a bundle; runs are scored against it by endoxa eval")
+    if found_taxonomy is not None:
+        raise TextError(f"{found_qrels} is a bundle and holds its own taxonomy; leave {found_taxonomy} away")
+    return Inputs(None, found_runs, found_measures, found_kind, bundle=found_qrels)
+
+
+def _two(*kinds: str) -> str:
+    """What is one too many."""
+    if "bundle" not in kinds:
+        return "two files of judgments"
+    return "two bundles" if set(kinds) == {"bundle"} else "a bundle and judgments beside it"
 
 
 def _kind_of(path: str | None) -> str:

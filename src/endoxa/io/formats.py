@@ -1,7 +1,8 @@
 """Telling files apart by content: 4 columns qrels, 5 sampled or preferences, 6 a run; tables by column names.
 
 A belief has `p`; labels have `category`, a taxonomy has `parent` too; answers have both `rank` and `relevance`, for
-`relevance` alone is another name of the grade of a judgment. A taxonomy of paths is not told from other texts.
+`relevance` alone is another name of the grade of a judgment. A taxonomy of paths is not told from other texts. A zip
+with bundle.json is a bundle: several tables, which `endoxa.io.bundles` reads.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -32,6 +34,7 @@ Kind = Literal[
     "answers",
     "scores",
     "comparison",
+    "bundle",
 ]
 Wanted = Literal["auto"] | Kind
 Format = Literal["trec", "csv", "tsv", "jsonl", "parquet"]
@@ -50,6 +53,8 @@ COLUMNS: dict[Kind, tuple[str, ...]] = {
 }
 COLUMN_NAMES = {name for columns in COLUMNS.values() for name in columns}
 TABLES_ONLY = {"belief", "labels", "answers"}  # these have no plain text
+ZIP = b"PK\x03\x04"
+MANIFEST = "bundle.json"  # the member that makes a zip a bundle
 SEPARATORS: dict[Format, str] = {"csv": ",", "tsv": "\t"}
 REMEDY = "say which it is: --run or --qrels (in Python kind='run' or kind='qrels')"
 
@@ -65,11 +70,26 @@ class Look:
 def sniff(where: Where) -> Kind:
     """Which table a file holds. A glance: that all of it can be read is for `read` to find out."""
     with opened(where) as source:
-        return look(source).kind
+        return "bundle" if _holds_bundle(source) else look(source).kind
+
+
+def _holds_bundle(source: Source) -> bool:
+    """Whether it is a zip with a manifest. Another zip is none of ours: its files may be."""
+    if source.magic() != ZIP:
+        return False
+    try:
+        with zipfile.ZipFile(source.path) as archive:
+            if MANIFEST in archive.namelist():
+                return True
+    except (zipfile.BadZipFile, OSError):
+        raise FileError(source.label, "is not a whole zip", "fetch or make it again") from None
+    raise FileError(source.label, f"is a zip without {MANIFEST}", "unpack it and name the files in it")
 
 
 def look(source: Source, wanted: Wanted = "auto") -> Look:
     """Kind and format of a file; `wanted` decides where the content leaves a choice."""
+    if _holds_bundle(source):
+        raise FileError(source.label, "is a bundle of several tables", "score runs against it: endoxa eval")
     if source.magic() == PARQUET:
         return Look(kind_of(_parquet_columns(source), source.label, wanted), "parquet")
     head = source.head()

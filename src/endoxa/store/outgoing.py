@@ -47,11 +47,6 @@ def rows(connection: Connection, study: Study) -> pl.DataFrame:
     return pl.DataFrame(data, schema=ROWS, orient="row")
 
 
-def last_number(connection: Connection, study: Study) -> int:
-    """The number of the newest row: whether anything changed since."""
-    return int(connection.scalar(sa.select(sa.func.max(s.answers.c.id)).where(s.answers.c.study_id == study.id)) or 0)
-
-
 def given_out(connection: Connection, study: Study) -> pl.DataFrame:
     """Tasks in the order in which they were first given out: task, role, round."""
     a, t = s.assignments.c, s.tasks.c
@@ -64,6 +59,13 @@ def given_out(connection: Connection, study: Study) -> pl.DataFrame:
     )
     schema = {"task": pl.Int64, "role": pl.String, "round": pl.Int64, "at": pl.Float64}
     return pl.DataFrame([tuple(row) for row in found], schema=schema, orient="row").sort("at", nulls_last=True)
+
+
+def raters(connection: Connection, study: Study) -> int:
+    """How many judges have come in."""
+    return int(
+        connection.scalar(sa.select(sa.func.count()).select_from(s.raters).where(s.raters.c.study_id == study.id)) or 0
+    )
 
 
 def slots(connection: Connection, study: Study) -> dict[str, int]:

@@ -121,7 +121,7 @@ class Settings:
     skip: bool = True
     hide_tree: bool = False
     threshold: float | None = None
-    task: str = "search"
+    task: Literal["search", "classification"] = "search"
     licence: str = ""
     seed: int = 0
 

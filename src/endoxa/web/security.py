@@ -62,6 +62,8 @@ class Wrapper:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
+                if over:
+                    message["status"] = 413
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)

@@ -1,0 +1,451 @@
+"""Scoring a system against a bundle: most likely one that nobody knew when people were asked.
+
+Such a system returns items that nobody was asked about. So every number comes with how much of its lists was judged;
+and where pairs were drawn with known chances the estimate weighs by them and needs no more than that sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from endoxa import doubt
+from endoxa.comparisons.intervals import SUMMARY
+from endoxa.errors import JoinError, TableError, TextError
+from endoxa.io.bundles import Bundle
+from endoxa.io.read import run_of
+from endoxa.measures.grammar import Measure, Wanted, parse_all
+from endoxa.policies import WORLDS, Policy
+from endoxa.statistics import propensity
+from endoxa.studies import estimates
+from endoxa.tables import Labels, Opinions, Run, Taxonomy
+
+ASIDE = ("practice", "gold", "attention")  # roles of rows that never count
+DEPTHS = (10, 100)
+THIN = 0.5  # share of judged results below which a warning is due
+NEAR = 1e-9  # a calibrated rating so near the threshold is at it: a·x + b rounds
+RESAMPLES = 500
+DEFAULTS = {
+    "opinions": ("P@10", "nDCG@10", "AP"),
+    "sample": ("P@10", "P@100", "R@10", "R@100"),
+    "labels": ("P@10", "R@10", "AP"),
+    "categories": ("P@1", "RR", "AP"),
+}
+COLUMN = {"P": "precision", "R": "recall"}  # of the measures that a sample of pairs can estimate
+FRAME: dict[str, Any] = SUMMARY | {"by": pl.String, "effective": pl.Float64, "horvitz_thompson": pl.Float64}
+COVERAGE: dict[str, Any] = {
+    "system": pl.String, "by": pl.String, "queries": pl.Float64, "first_10": pl.Float64, "first_100": pl.Float64,
+    "whole": pl.Float64, "judged": pl.Float64, "of": pl.Int64, "effective": pl.Float64, "reached": pl.Float64,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Benchmark:
+    """What a bundle says of some systems.
+
+    frame     system, measure, value, lo, hi, se, queries, undefined, by, effective, horvitz_thompson. `by` says what
+              the value rests on: opinions (every pair judged), sample (pairs drawn with known chances), labels,
+              categories, answers. For a sample `effective` is how many evenly weighted pairs it is worth, and
+              `horvitz_thompson` the unbiased precision, which takes what could not be drawn for not relevant
+    coverage  system, by, queries (share of the judged queries that it answers), first_10, first_100, whole (share of
+              its results that somebody judged), judged and of (so many of the first so many per query), effective,
+              reached (sample: estimated share of its first 10 that could have been drawn)
+    notes     sentences: how the numbers were made, and what to beware of
+    """
+
+    frame: pl.DataFrame
+    coverage: pl.DataFrame
+    notes: tuple[str, ...]
+    name: str
+    task: str
+    licence: str
+
+    def sentences(self) -> list[str]:
+        """Coverage in words, one sentence per system and kind of judgment."""
+        told = []
+        for row in self.coverage.iter_rows(named=True):
+            sample = (
+                f"; a sample drawn with known chances, worth {row['effective']:.1f} evenly drawn pairs"
+                if row["effective"] is not None
+                else ""
+            )
+            told.append(
+                f"{row['system']}: {_count(row['judged'])} of the first {row['of']} results per query "
+                f"{JUDGED[row['by']]} at collection time ({row['first_10']:.0%} of the first 10), on "
+                f"{row['queries']:.0%} of the queries{sample}"
+            )
+        return told
+
+
+JUDGED = {
+    "opinions": "were judged",
+    "sample": "were judged",
+    "labels": "had been filed",
+    "categories": "were categories known",
+    "answers": "were in some subject's answer",
+}
+
+
+def _count(number: float) -> str:
+    return f"{number:.0f}" if number >= 10 or number == round(number) else f"{number:.1f}"
+
+
+def score(
+    bundle: Bundle,
+    run: Any,
+    measures: Wanted | None = None,
+    *,
+    calibrated: bool = True,
+    confidence: float = 0.95,
+    resamples: int = RESAMPLES,
+    worlds: int = WORLDS,
+    collection: int | None = None,
+    rng: np.random.Generator,
+) -> Benchmark:
+    """Score systems against all that a bundle holds, and tell how much of their lists was judged.
+
+    opinions  all pairs judged (propensity 1, or none said): the share of people whose rating lies above the threshold
+              is the probability of being relevant, measures as under any belief; what nobody judged is not relevant
+    sample    some propensity below 1: P@k, R@k and rating@k (mean rating of the first k) weighted by 1/propensity
+    labels    the run's queries are items: by example, each category that a query may be meant as is a reading
+              (`endoxa.beliefs.taxonomy`); if its results are categories, who filed the item there or below says yes
+    answers   weighted displacement against each subject's own order; has no other measures
+
+    Ratings are calibrated first where the bundle says how. `collection` is the number of items there are, for answers.
+    Misleads: a new system's lists are judged less than those of the systems at collection time, and where all pairs of
+    a pool were judged its values are too low for that; a sample has no such bias, as far as it could reach.
+    Source: METHODS D.3, D.4, E.3.
+    """
+    table = run_of(run)
+    wanted = None if measures is None else parse_all(measures)
+    seed = int(rng.integers(1 << 31))
+    one = _Scoring(bundle, table, wanted, calibrated, confidence, resamples, worlds, collection, seed)
+    ways: list[tuple[Any, Callable[[], _Part]]] = [
+        (bundle.opinions, one.by_opinions),
+        (bundle.labels, one.by_labels),
+        (bundle.answers, one.by_answers),
+    ]
+    parts, strange = [], []
+    for source, way in ways:
+        if source is None:
+            continue
+        try:
+            parts.append(way())
+        except JoinError as error:
+            strange.append(error)
+    if not parts:
+        raise strange[0]
+    left = [f"not scored by everything in the bundle: {error}" for error in strange]
+    coverage = pl.concat([part.coverage for part in parts])
+    notes = [note for part in parts for note in part.notes]
+    return Benchmark(
+        pl.concat([part.frame for part in parts]), coverage, tuple(dict.fromkeys([*notes, *left, *_thin(coverage)])),
+        bundle.name, bundle.task, bundle.licence,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Part:
+    frame: pl.DataFrame
+    coverage: pl.DataFrame
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class _Scoring:
+    """A bundle, a run and settings; one method per kind of judgment."""
+
+    bundle: Bundle
+    run: Run
+    wanted: list[Measure] | None
+    calibrated: bool
+    confidence: float
+    resamples: int
+    worlds: int
+    collection: int | None
+    seed: int
+
+    def by_opinions(self) -> _Part:
+        rows, notes = rated(self.bundle, calibrated=self.calibrated)
+        sample = bool((rows["propensity"] < 1).any())
+        if sample and (bare := rows["propensity"].null_count()):
+            rows = rows.filter(pl.col("propensity").is_not_null())
+            notes.append(f"{bare:,} ratings of pairs whose chance of being drawn is not known are left out")
+        self._refuse_strangers(rows["query"], self.bundle.items["item"])
+        notes += self._left_out(rows["query"])
+        if sample:
+            return self._by_sample(rows, notes)
+        votes = rows.with_columns((pl.col("grade") > self.bundle.threshold + NEAR).cast(pl.Float64).alias("grade"))
+        belief = doubt.believe(Opinions.of(votes), seed=self.seed)
+        coverage = _coverage(self.run, rows.select("query", "item").unique(), rows["query"], "opinions")
+        return self._under(belief, self.run, coverage, notes)
+
+    def _by_sample(self, rows: pl.DataFrame, notes: list[str]) -> _Part:
+        """Weighted by what each pair stands for; relevant is a pair whose mean rating lies above the threshold."""
+        wanted = self.wanted or parse_all(DEFAULTS["sample"])
+        for m in wanted:
+            if m.name not in COLUMN or {name for name, _ in m.settings} != {"k"}:
+                raise TextError(
+                    f"{m} cannot be estimated from a sample of pairs; ask for P@k and R@k (rating@k comes with them)"
+                )
+        sampled, queries = Opinions.of(rows), self.bundle.queries["query"]
+        run = Run(self.run.frame.filter(pl.col("query").is_in(queries.implode())), self.run.ties)
+        cutoffs = sorted({int(m.keywords()["k"]) for m in wanted})
+        made = estimates.curves(
+            run, sampled, threshold=self.bundle.threshold + NEAR, cutoffs=cutoffs, resamples=self.resamples,
+            confidence=self.confidence, rng=np.random.default_rng(self.seed),
+        )  # fmt: skip
+        asked = [(str(m), COLUMN[m.name], int(m.keywords()["k"])) for m in wanted]
+        asked += [(f"rating@{k}", "rating", k) for k in cutoffs]
+        pairs = estimates.weights(sampled).filter(pl.col("rating").is_not_null())
+        met = run.frame.join(pairs, on=["query", "item"], how="inner")
+        counted = met.group_by("system").agg(pl.col("query").n_unique().cast(pl.Int64).alias("queries"))
+        frames = [
+            made.points.filter(pl.col("cutoff") == k).select(
+                "system",
+                pl.lit(name).alias("measure"),
+                pl.col(column).alias("value"),
+                pl.col(f"{column}_lo").alias("lo"),
+                pl.col(f"{column}_hi").alias("hi"),
+                pl.col("effective_relevant" if column == "recall" else "effective").alias("effective"),
+                (pl.col("horvitz_thompson") if column == "precision" else pl.lit(None, dtype=pl.Float64)).alias(
+                    "horvitz_thompson"
+                ),
+            )
+            for name, column, k in asked
+        ]
+        frame = pl.concat(frames).join(counted, on="system", how="left", maintain_order="left")
+        coverage = _coverage(self.run, pairs.select("query", "item", "weight"), rows["query"], "sample")
+        how = (
+            "estimated from pairs drawn with known chances, each weighted by 1/chance; relevant is a pair whose mean "
+            "rating lies above the threshold; recall is that of what could be drawn"
+        )
+        return _Part(
+            _filled(frame.sort(_order(run, frame), maintain_order=True), "sample"), coverage, [how, *notes, *made.notes]
+        )
+
+    def by_labels(self) -> _Part:
+        labels, taxonomy = self.bundle.labels, self.bundle.taxonomy
+        assert labels is not None
+        notes = []
+        if taxonomy is None:
+            categories = labels.frame["category"].unique().sort()
+            taxonomy = Taxonomy.of(pl.DataFrame({"category": categories}).with_columns(pl.lit(None).alias("parent")))
+            notes.append("the bundle has no taxonomy: categories stand side by side")
+        results = self.run.frame["item"].unique()
+        known = taxonomy.categories
+        if results.is_in(known).sum() > results.is_in(self.bundle.items["item"].implode()).sum():
+            self._refuse_strangers(labels.frame["item"], pl.Series(known), "labels")
+            coverage = _coverage(self.run, pl.DataFrame({"item": known}), labels.frame["item"], "categories")
+            notes.append("a category is right for all who filed the item in it or below")
+            belief = doubt.believe(_filings(labels, taxonomy, self.run), seed=self.seed)
+            return self._under(belief, self.run, coverage, notes + self._left_out(labels.frame["item"]))
+        self._refuse_strangers(labels.frame["item"], self.bundle.items["item"], "labels")
+        run = Run.of(self.run.frame.filter(pl.col("query") != pl.col("item")), ties=self.run.ties)
+        if len(run) < len(self.run):
+            notes.append("a query that returned itself: it is taken out of its list")
+        queries = _queries(labels, taxonomy, run)
+        belief = doubt.believe(labels, taxonomy=taxonomy, seed=self.seed, queries=queries)
+        coverage = _coverage(run, labels.frame.select("item").unique(), labels.frame["item"], "labels")
+        return self._under(belief, run, coverage, notes + self._left_out(labels.frame["item"]))
+
+    def by_answers(self) -> _Part:
+        answers = self.bundle.answers
+        assert answers is not None
+        if self.wanted is not None and self.bundle.opinions is None and self.bundle.labels is None:
+            named = ", ".join(map(str, self.wanted))
+            raise TextError(f"subjects' answers have their own measure, the displacement; leave {named} away")
+        self._refuse_strangers(answers.frame["query"], self.bundle.items["item"])
+        made = doubt.compare_answers(self.run, answers, N=self.collection, level=self.confidence, seed=self.seed)
+        rows = made.frame.with_columns(pl.col("undefined").cast(pl.Int64))
+        frames = [
+            rows.select(
+                "system", pl.lit(name).alias("measure"), pl.col(column).alias("value"), *ends, "queries", "undefined"
+            )
+            for name, column, ends in (
+                ("order", "score", ("lo", "hi")),
+                ("ranks off", "per_item", ()),
+                ("returned", "returned", ()),
+            )
+        ]
+        coverage = _coverage(
+            self.run, answers.frame.select("query", "item").unique(), answers.frame["query"], "answers"
+        )
+        told = (
+            "order: chance-corrected displacement, 1 is the subject's own order and 0 chance; ranks off: mean "
+            "displacement of an item; returned: share of the subjects' items in the lists"
+        )
+        notes = [told, *made.notes, *self._left_out(answers.frame["query"])]
+        return _Part(_filled(pl.concat(frames, how="diagonal"), "answers"), coverage, notes)
+
+    def _under(self, belief: Any, run: Run, coverage: pl.DataFrame, notes: list[str]) -> _Part:
+        """Measures under a belief, with all doubts in the intervals."""
+        by = coverage["by"][0]
+        policy = Policy(ties=run.ties, seed=self.seed)
+        made = doubt.appraise(
+            run, belief, self.wanted or DEFAULTS[by], confidence=self.confidence, worlds=self.worlds, policy=policy
+        )
+        unjudged = "results that nobody judged count as not relevant; queries that a run lacks as empty lists"
+        return _Part(_filled(made.summary, by), coverage, [*notes, *belief.notes, *made.warnings, unjudged])
+
+    def _refuse_strangers(self, queries: pl.Series, items: pl.Series, what: str = "") -> None:
+        """A system that has nothing to do with the bundle."""
+        named = "its queries are items, named as in items.csv" if what == "labels" else "name queries as in queries.csv"
+        more = " or the categories" if what == "labels" else ""
+        for column, known, remedy in (
+            ("query", queries, named),
+            ("item", items, f"name results as in items.csv{more}"),
+        ):
+            pairs = self.run.frame.select("system", column).unique(maintain_order=True)
+            met = pairs.filter(pl.col(column).is_in(known.implode()))["system"].unique()
+            if len(met) < len(self.run.systems):
+                stranger = next(system for system in self.run.systems if system not in met)
+                mine = pairs.filter(pl.col("system") == stranger)[column].sort()
+                raise JoinError(
+                    f"the run {stranger!r} and the bundle {self.bundle.name!r} share no {column}: the run has "
+                    f"{_some(mine)}, the bundle {_some(known.unique().sort())}; {remedy} of the bundle"
+                )
+
+    def _left_out(self, queries: pl.Series) -> list[str]:
+        mine = self.run.frame["query"].unique()
+        strangers = len(mine) - int(mine.is_in(queries.implode()).sum())
+        return [f"{strangers:,} queries of the run were judged by nobody and are left out"] if strangers else []
+
+
+def rated(bundle: Bundle, *, calibrated: bool = True) -> tuple[pl.DataFrame, list[str]]:
+    """The opinions that count, calibrated where the bundle says how: rows as in Opinions, and what was done.
+
+    Rows of practice, gold and attention tasks do not count, nor undecided ones; negative grades on a scale that has
+    none mean not judged.
+    """
+    if bundle.opinions is None:
+        raise TableError(f"the bundle {bundle.name!r} holds no opinions")
+    lo, hi = bundle.scale
+    done = pl.col("scale").fill_null("").str.starts_with("calibrated")
+    rows = bundle.opinions.frame.filter(~pl.col("role").fill_null("main").is_in(ASIDE))
+    rows = rows.filter((pl.col("grade") >= min(lo, 0.0)) | done | pl.col("grade").is_null())
+    decided = rows.filter(pl.col("grade").is_not_null())
+    if not decided.height:
+        raise JoinError(f"nobody has rated anything in the bundle {bundle.name!r}: all rows are undecided or practice")
+    notes = [f"relevant: rated above {bundle.threshold:g} on the scale from {lo:g} to {hi:g}"]
+    if undecided := rows.height - decided.height:
+        notes.append(f"{undecided:,} undecided answers do not count")
+    if bundle.calibration is None or not calibrated:
+        return decided, notes
+    maps = bundle.calibration.select("source", "a", "b")
+    moved = decided.join(maps, on="source", how="left", maintain_order="left")
+    bare = moved.filter(pl.col("a").is_null())["source"].n_unique()
+    several = moved["source"].n_unique()
+    notes.append(
+        f"ratings of {several - bare:,} raters are calibrated (a·x + b)"
+        + (f"; {bare:,} raters have no calibration, their ratings count as they are" if bare else "")
+    )
+    value = pl.when(done | pl.col("a").is_null()).then("grade").otherwise(pl.col("a") * pl.col("grade") + pl.col("b"))
+    return moved.with_columns(value.alias("grade")).drop("a", "b"), notes
+
+
+def _coverage(run: Run, pairs: pl.DataFrame, queries: pl.Series, by: str) -> pl.DataFrame:
+    """How much of each system's lists is among the pairs (query and item, or item alone), over the judged queries."""
+    judged = queries.unique()
+    lists = run.frame.filter(pl.col("query").is_in(judged.implode()))
+    keys = [name for name in ("query", "item") if name in pairs.columns]
+    lists = lists.join(pairs.with_columns(pl.lit(True).alias("seen")), on=keys, how="left", maintain_order="left")
+    seen, rank = pl.col("seen").fill_null(False), pl.col("rank")
+    depth = max(1, min(DEPTHS[-1], int(lists["rank"].max() or 1)))  # type: ignore[arg-type]
+    shares = [seen.filter(rank <= k).mean().alias(f"first_{k}") for k in DEPTHS]
+    told = [
+        (pl.col("query").n_unique() / max(len(judged), 1)).alias("queries"),
+        *shares,
+        seen.mean().alias("whole"),
+        (seen.filter(rank <= depth).sum() / pl.col("query").n_unique()).alias("judged"),
+    ]
+    if "weight" in pairs.columns:
+        w = pl.col("weight").filter(seen)
+        told.append((w.sum() ** 2 / (w**2).sum()).fill_nan(0.0).alias("effective"))
+        told.append((w.filter(rank.filter(seen) <= DEPTHS[0]).sum() / (rank <= DEPTHS[0]).sum()).alias("reached"))
+    made = lists.group_by("system", maintain_order=True).agg(told)
+    return _shaped(made.with_columns(pl.lit(by).alias("by"), pl.lit(depth).alias("of")), COVERAGE)
+
+
+def _thin(coverage: pl.DataFrame) -> list[str]:
+    """When little of a list was judged."""
+    notes = []
+    for row in coverage.iter_rows(named=True):
+        share, system = row["first_10"], row["system"]
+        if row["queries"] < THIN:
+            notes.append(
+                f"{system} answers {row['queries']:.0%} of the judged queries: its values are of those or too low"
+            )
+        if share >= THIN:
+            continue
+        if row["by"] == "sample":
+            least = f"below {propensity.LEAST} no interval is given"
+            notes.append(
+                f"{share:.0%} of the first 10 of {system} were judged: the rest is estimated from them, and they are "
+                f"worth {row['effective']:.1f} evenly drawn pairs in its whole lists ({least})"
+            )
+            if row["reached"] < THIN:
+                notes.append(
+                    f"about {row['reached']:.0%} of the first 10 of {system} could have been drawn: of the others "
+                    "the sample says nothing; have some judged"
+                )
+        else:
+            what = "in no answer" if row["by"] == "answers" else "judged by nobody, and count as not relevant"
+            notes.append(
+                f"{1 - share:.0%} of the first 10 of {system} are {what}: a system that nobody knew at collection "
+                "time is worth more than its values say; have these results judged"
+            )
+    return notes
+
+
+def _filings(labels: Labels, taxonomy: Taxonomy, run: Run) -> Opinions:
+    """Who filed an item in a category or below says yes to the category, and no to others that were named for it."""
+    above = [(name, one) for name, many in taxonomy.ancestors.items() for one in many if one != taxonomy.root]
+    up = pl.DataFrame(above, schema={"category": pl.String, "above": pl.String}, orient="row")
+    known = labels.frame.filter(pl.col("category").is_in(taxonomy.categories))
+    if known.height < len(labels):
+        name = labels.frame.filter(~pl.col("category").is_in(taxonomy.categories))["category"][0]
+        raise TableError(f"category {name!r} of the labels is not in the taxonomy; enter it there")
+    known = known.filter(pl.col("item").is_in(run.frame["query"].unique().implode())).rename({"item": "query"})
+    yes = known.join(up, on="category").select("source", "query", pl.col("above").alias("item")).unique()
+    asked = known.select("source", "query").unique().join(yes.select("query", "item").unique(), on="query")
+    rows = asked.join(yes.with_columns(pl.lit(1.0).alias("grade")), on=["source", "query", "item"], how="left")
+    return Opinions.of(rows.with_columns(pl.col("grade").fill_null(0.0)).sort("source", "query", "item"))
+
+
+def _queries(labels: Labels, taxonomy: Taxonomy, run: Run) -> list[str]:
+    """Items that the run asks by, and that somebody filed below the root."""
+    filed = labels.frame.filter(pl.col("category") != taxonomy.root)["item"].unique()
+    asked = run.frame["query"].unique()
+    found = asked.filter(asked.is_in(filed.implode())).sort().to_list()
+    if not found:
+        raise JoinError("the queries of the run are items that nobody filed below the root: there is nothing to go by")
+    return found
+
+
+def _filled(frame: pl.DataFrame, by: str) -> pl.DataFrame:
+    """The columns of a benchmark; an unknown error is NaN, for null would say that there can be none."""
+    frame = frame.with_columns(pl.lit(by).alias("by"))
+    made = _shaped(frame, FRAME)
+    return made.with_columns(
+        pl.col("value", "lo", "hi", "se").fill_null(float("nan")), pl.col("queries", "undefined").fill_null(0)
+    )
+
+
+def _shaped(frame: pl.DataFrame, schema: dict[str, Any]) -> pl.DataFrame:
+    absent = [pl.lit(None, dtype=dtype).alias(name) for name, dtype in schema.items() if name not in frame.columns]
+    return frame.with_columns(absent).select(pl.col(name).cast(dtype) for name, dtype in schema.items())
+
+
+def _order(run: Run, frame: pl.DataFrame) -> pl.Series:
+    """The place of each row's system in the run."""
+    return frame["system"].replace_strict(run.systems, list(range(len(run.systems))), return_dtype=pl.Int64)
+
+
+def _some(names: Iterable[str]) -> str:
+    names = list(names)
+    return ", ".join(names[:3]) + (" …" if len(names) > 3 else "")

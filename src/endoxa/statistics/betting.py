@@ -1,0 +1,148 @@
+"""Confidence sequences: intervals for a mean that hold at every moment at once, so that one may look and stop.
+
+Whoever doubts that the mean is m bets against it. If m is right, no bet has an expected gain, and the chance that
+the capital ever grows 1/alpha-fold is at most alpha (Ville); every m that has lost the bet is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from endoxa.errors import TableError, TextError
+from endoxa.statistics.bootstrap import blocks
+from endoxa.tables import Floats, Ints
+
+BLOCK = 1 << 18  # capitals held at once: 2 MB, which stays in the cache
+CAP = 0.5  # no more than this share of the capital is ever lost in one bet
+NOTHING = 1e-300  # stands for a mean of 0 in a quotient
+
+
+@dataclass(frozen=True, eq=False)
+class Sequence:
+    """An interval for the mean after each number: lo, hi and the mean so far, [t].
+
+    With probability 1 - alpha all intervals hold the mean. `empty` is the first t (from 1) at which no mean was left,
+    else None: that happens to one sequence in 1/alpha, or to numbers whose mean drifts or that were not drawn at
+    random; from there on the last interval that was not empty is kept.
+    """
+
+    lo: Floats
+    hi: Floats
+    mean: Floats
+    alpha: float
+    empty: int | None = None
+
+
+def capital(x: Floats, m: float, bet: Floats | float) -> Floats:
+    """What a purse of 1 has become after each number: prod_{s<=t} (1 + bet_s (x_s - m)), [t].
+
+    A positive bet wins where the numbers lie above m, a negative one below. A fair game if the mean is m and each bet
+    was laid before its number was seen. A bet lies in [-1/(1-m), 1/m]: beyond it the purse could go below 0.
+    Source: METHODS F.3.
+    """
+    x = _checked(x)
+    if not 0 <= m <= 1:
+        raise TextError(f"the mean of numbers in [0, 1] lies in [0, 1]; m = {m} does not")
+    bets = np.broadcast_to(np.asarray(bet, dtype=np.float64), x.shape)
+    least, most = (-math.inf if m == 1 else -1 / (1 - m)), (math.inf if m == 0 else 1 / m)
+    if not ((bets >= least) & (bets <= most)).all():
+        raise TextError(f"against a mean of {m:g} a bet lies in [{least:g}, {most:g}]; beyond it one could owe money")
+    return np.asarray(np.cumprod(1 + bets * (x - m)), dtype=np.float64)
+
+
+def confidence_sequence(x: Floats, *, alpha: float = 0.05, pool: int | None = None, grid: int = 1000) -> Sequence:
+    """Intervals for the mean of numbers in [0, 1], valid at all times together, by the hedged capital.
+
+    K_t(m) = max(½ prod(1 + l⁺(x - m)), ½ prod(1 - l⁻(x - m))); the interval at t holds the m with K_s(m) < 1/alpha
+    for all s <= t. The bet before number t is l = √(2 ln(2/alpha) / (v_{t-1} t ln(t + 1))), with v_t = (1/4 +
+    Σ (x_i - mean_i)²)/(t + 1) and mean_t = (1/2 + Σ x_i)/(t + 1), capped at l⁺ <= ½/m and l⁻ <= ½/(1 - m).
+
+    without `pool`  numbers drawn independently, or at least with the same mean given those before
+    `pool` = N      numbers drawn without replacement, in random order, from N numbers of which the mean is sought:
+                    m is replaced by (N m - S_{t-1})/(N - t + 1), the mean of what is left, and the interval is
+                    intersected with [S_t/N, (S_t + N - t)/N]. At t = N it is the mean itself.
+
+    m runs over 0, 1/grid, …, 1. The first product falls and the second rises with m, so an end lies between the last
+    m that is left out and the first that is kept; the former is reported, which is wider by at most 1/grid.
+    Misleads: at a t fixed beforehand a plain interval is shorter; and numbers picked because of what they would say
+    (best first) have no common mean, whatever t.
+    Source: Waudby-Smith and Ramdas, J. R. Stat. Soc. B 86 (2024), sections 4 and 5; METHODS F.3.
+    """
+    x = _checked(x)
+    _refuse(x, alpha, pool, grid)
+    t = np.arange(1, len(x) + 1)
+    total = np.cumsum(x)
+    below, above = _ends(x, total, _bets(x, total, alpha), math.log(2 / alpha), pool, grid)
+    lo, hi = np.maximum.accumulate(below / grid), np.minimum.accumulate(above / grid)
+    crossed = np.flatnonzero(lo > hi)
+    if len(crossed):
+        first = int(crossed[0])  # not 0: the two products never both grow on one number
+        lo[first:], hi[first:] = lo[first - 1], hi[first - 1]
+    empty = int(crossed[0]) + 1 if len(crossed) else None
+    if pool is not None:
+        least, most = total / pool, (total + (pool - t)) / pool
+        apart = np.flatnonzero((lo > most) | (hi < least))
+        if len(apart):  # what is certain stands; what was wagered has lost
+            empty = min(int(apart[0]) + 1, empty or len(x))
+        lo, hi = np.where(lo > most, least, np.maximum(lo, least)), np.where(hi < least, most, np.minimum(hi, most))
+    return Sequence(lo, hi, total / t, alpha, empty)
+
+
+def _bets(x: Floats, total: Floats, alpha: float) -> Floats:
+    """The bet before each number, from the numbers before it."""
+    t = np.arange(1, len(x) + 1)
+    squares = np.cumsum((x - (0.5 + total) / (t + 1)) ** 2)
+    variance = (0.25 + np.concatenate([[0.0], squares[:-1]])) / t
+    return np.asarray(np.sqrt(2 * math.log(2 / alpha) / (variance * t * np.log(t + 1))))
+
+
+def _ends(x: Floats, total: Floats, bets: Floats, enough: float, pool: int | None, grid: int) -> tuple[Ints, Ints]:
+    """Number of the last grid point that is left out from below, and of the first from above, at each t.
+
+    Blocks of t, so that memory does not grow with their number; capitals are kept as logarithms.
+    """
+    m = np.arange(grid + 1) / grid
+    high, low = np.zeros(grid + 1), np.zeros(grid + 1)
+    below, above = np.zeros(len(x), dtype=np.int64), np.full(len(x), grid)
+    for block in blocks(len(x), BLOCK // (grid + 1)):
+        now, bet = x[block, None], bets[block, None]
+        left = m[None, :]
+        if pool is not None:
+            t = np.arange(block.start + 1, block.stop + 1)[:, None]
+            left = (pool * m - (total[block] - x[block])[:, None]) / (pool - t + 1)
+        # a mean of what is left outside [0, 1] is impossible; both products stay positive and monotone there
+        up = np.minimum(bet, CAP / np.maximum(left, NOTHING))
+        down = np.minimum(bet, CAP / np.maximum(1 - left, NOTHING))
+        rising = high + np.cumsum(np.log1p(up * (now - left)), axis=0)
+        falling = low + np.cumsum(np.log1p(-down * (now - left)), axis=0)
+        high, low = rising[-1], falling[-1]
+        below[block] = np.maximum((rising < enough).argmax(axis=1) - 1, 0)
+        above[block] = np.minimum(grid + 1 - (falling < enough)[:, ::-1].argmax(axis=1), grid)
+    return below, above
+
+
+def _checked(x: Floats) -> Floats:
+    """The numbers as a vector of floats in [0, 1]."""
+    x = np.asarray(x, dtype=np.float64)
+    if x.ndim != 1:
+        raise TableError(f"the numbers must stand in one row, in the order drawn; their shape is {x.shape}")
+    wrong = np.flatnonzero(~((x >= 0) & (x <= 1)))  # also NaN
+    if len(wrong):
+        raise TableError(
+            f"number {int(wrong[0]) + 1} is {x[wrong[0]]:g}, not in [0, 1]; bets need known bounds: "
+            "rescale by the ends of the scale, not by those of the sample"
+        )
+    return x
+
+
+def _refuse(x: Floats, alpha: float, pool: int | None, grid: int) -> None:
+    """Settings that make no sequence."""
+    if not 0 < alpha < 1:
+        raise TextError(f"alpha must lie between 0 and 1, not {alpha}; 0.05 is usual")
+    if grid < 2:
+        raise TextError(f"a grid has at least 2 steps, not {grid}; 1000 is usual")
+    if pool is not None and (pool < 1 or len(x) > pool):
+        raise TableError(f"{len(x):,} numbers cannot be drawn without replacement from a pool of {pool:,}")

@@ -1,0 +1,199 @@
+"""Estimates from pairs that were chosen with known, unequal chances.
+
+Where a pair is asked about with probability pi, its answer stands for 1/pi pairs. An estimate is always given; an
+interval only where the effective sample size reaches 30, since a few great weights make any interval a pretence.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from endoxa.errors import TableError, TextError
+from endoxa.tables import Floats, Ints
+
+LEAST = 30  # effective sample size below which no interval is given
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """A weighted estimate: value, standard error, interval, and how much the sample is worth.
+
+    effective   (Σw)²/Σw²: as many equally weighted pairs would say as much
+    share       the largest weight's share of all weight
+    n, clusters how many pairs, of how many queries
+    refused     why there is no interval; empty where there is one
+    """
+
+    value: float
+    se: float
+    lo: float
+    hi: float
+    effective: float
+    share: float
+    n: int
+    clusters: int
+    refused: str = ""
+
+
+def inclusion(q: npt.ArrayLike, draws: npt.ArrayLike = 1) -> Floats:
+    """Chance that an item is drawn at least once: pi = 1 - Π_m (1 - q_m)^n_m.
+
+    `q` is [system, item], `draws` the number n_m of independent draws of each system, with replacement. Where
+    whether a query is asked at all was drawn too, multiply by that chance. Source: METHODS D.3.
+    """
+    q = _chances(q, "q", zero=True)
+    n = np.asarray(draws, dtype=np.float64)
+    if (n < 0).any():
+        raise TextError(f"a system draws 0 times or more, not {n.min():g}")
+    if q.ndim != 2 or (n.ndim and n.shape != q.shape[:1]):
+        raise TableError(
+            f"q has one row per system and one column per item, draws one number per system; "
+            f"their shapes are {q.shape} and {n.shape}"
+        )
+    n = np.broadcast_to(n, q.shape[:1])[:, None]
+    # q = 1 is certain; elsewhere logarithms keep small chances exact
+    sure = ((q == 1) & (n > 0)).any(axis=0)
+    return np.where(sure, 1.0, -np.expm1((n * np.log1p(-np.where(q == 1, 0.0, q))).sum(axis=0)))
+
+
+def horvitz_thompson(y: npt.ArrayLike, pi: npt.ArrayLike) -> float:
+    """Total over all items from the sampled ones: Σ y/pi; each item once, however often it was drawn.
+
+    Unbiased whatever the chances. Its spread is great where pi is small and y is not. Source: Horvitz & Thompson 1952.
+    """
+    y, pi = _paired(y, pi)
+    return float((y / pi).sum())
+
+
+def hajek(y: npt.ArrayLike, pi: npt.ArrayLike) -> float:
+    """Mean over all items from the sampled ones: (Σ y/pi) / (Σ 1/pi); NaN of nothing.
+
+    Never leaves the range of y and spreads less than the Horvitz–Thompson mean; biased by about 1/n.
+    Source: Hájek 1971; METHODS D.3.
+    """
+    y, pi = _paired(y, pi)
+    return float((y / pi).sum() / (1 / pi).sum()) if len(y) else math.nan
+
+
+def balance(y: npt.ArrayLike, expected: npt.ArrayLike) -> float:
+    """Total over all items from all draws, repeated ones kept: Σ_draws y/lambda, lambda = Σ_m n_m q_m.
+
+    `expected` is lambda of each draw: how often all systems together were expected to draw that item. Unbiased; the
+    weight that a draw would have under one system's proposal alone is not (METHODS D-E4).
+    Source: Veach & Guibas 1995, the balance heuristic; Owen & Zhou 2000, deterministic mixture.
+    """
+    y, rate = np.asarray(y, dtype=np.float64), np.asarray(expected, dtype=np.float64)
+    if y.shape != rate.shape:
+        raise TableError(f"{y.size:,} answers but {rate.size:,} expected numbers of draws; give one for each")
+    if not (rate > 0).all():
+        raise TableError("an item that was drawn has an expected number of draws above 0; check the proposals")
+    return float((y / rate).sum())
+
+
+def effective(w: npt.ArrayLike) -> float:
+    """Effective sample size (Σw)²/Σw², from 1 to n; 0 of nothing. Source: Kish 1965."""
+    w = np.asarray(w, dtype=np.float64)
+    squares = float((w**2).sum())
+    return float(w.sum() ** 2 / squares) if squares > 0 else 0.0
+
+
+def largest_share(w: npt.ArrayLike) -> float:
+    """The largest weight's share of all weight; NaN of nothing."""
+    w = np.asarray(w, dtype=np.float64)
+    return float(w.max() / w.sum()) if w.size and w.sum() > 0 else math.nan
+
+
+def mean(y: npt.ArrayLike, weights: npt.ArrayLike, clusters: npt.ArrayLike, *, level: float = 0.95) -> Weighted:
+    """Hájek mean with its interval; queries are the clusters.
+
+    z_q = Σ_{j in q} w (y - ybar) / Σw, variance Q/(Q-1) Σ (z_q - zbar)², t with Q - 1 degrees of freedom. `weights`
+    are 1/pi, or those of several rounds. No interval below an effective sample size of 30 or with one query.
+    Misleads: linearised, so short with few queries or a few great weights; look at effective and share.
+    Source: METHODS D.3; Särndal, Swensson & Wretman 1992, ch. 5.
+    """
+    y, w, codes = _clustered(y, weights, clusters)
+    total = float(w.sum())
+    value = float((w * y).sum() / total) if total > 0 else math.nan
+    parts = _sums(codes, w * (y - value) / total) if total > 0 else np.zeros(0)
+    return _with_interval(value, parts, w, level)
+
+
+def total(
+    y: npt.ArrayLike,
+    weights: npt.ArrayLike,
+    clusters: npt.ArrayLike,
+    *,
+    queries: int | None = None,
+    level: float = 0.95,
+) -> Weighted:
+    """Horvitz–Thompson total Σ w y with its interval; queries are the clusters.
+
+    Variance Q/(Q-1) Σ (t_q - tbar)², t_q = Σ_{j in q} w y. `queries` counts the sampled queries where some of them
+    gave no pair (they count as 0). No interval below an effective sample size of 30 or with one query.
+    """
+    y, w, codes = _clustered(y, weights, clusters)
+    parts = _sums(codes, w * y)
+    if queries is not None:
+        if queries < len(parts):
+            raise TableError(f"{len(parts):,} queries have answers, but the number of queries is given as {queries:,}")
+        parts = np.append(parts, np.zeros(queries - len(parts)))
+    return _with_interval(float((w * y).sum()), parts, w, level)
+
+
+def _sums(codes: Ints, values: Floats) -> Floats:
+    """Sum of the values of each cluster."""
+    return np.asarray(np.bincount(codes, weights=values), dtype=np.float64)
+
+
+def _with_interval(value: float, parts: Floats, w: Floats, level: float) -> Weighted:
+    """The estimate with the spread of its clusters' parts."""
+    if not 0 < level < 1:
+        raise TextError(f"level must lie between 0 and 1, not {level}; 0.95 is usual")
+    Q, size = len(parts), effective(w)
+    se = math.sqrt(Q / (Q - 1) * float(((parts - parts.mean()) ** 2).sum())) if Q > 1 else math.nan
+    refused = ""
+    if size < LEAST:
+        refused = f"no interval: the effective sample size is {size:.1f}, below {LEAST}; ask about more pairs"
+    elif Q < 2:
+        refused = "no interval: one query tells nothing of how queries differ; ask about more queries"
+    reach = math.nan
+    if not refused:
+        from scipy import stats
+
+        reach = float(stats.t.ppf((1 + level) / 2, Q - 1)) * se
+    return Weighted(value, se, value - reach, value + reach, size, largest_share(w), len(w), Q, refused)
+
+
+def _chances(values: npt.ArrayLike, name: str, *, zero: bool) -> Floats:
+    """Probabilities, checked; 0 only where allowed."""
+    p = np.asarray(values, dtype=np.float64)
+    good = (p >= 0 if zero else p > 0) & (p <= 1)
+    if not good.all():
+        where = "[0, 1]" if zero else "(0, 1]"
+        raise TableError(f"{name} {p[~good].flat[0]:g} is not in {where}; it is the chance with which a pair is drawn")
+    return p
+
+
+def _paired(y: npt.ArrayLike, pi: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Answers and their chances, one for each."""
+    y, pi = np.asarray(y, dtype=np.float64), _chances(pi, "inclusion probability", zero=False)
+    if y.shape != pi.shape or y.ndim != 1:
+        raise TableError(f"{y.size:,} answers but {pi.size:,} inclusion probabilities; give one for each")
+    return y, pi
+
+
+def _clustered(y: npt.ArrayLike, weights: npt.ArrayLike, clusters: npt.ArrayLike) -> tuple[Floats, Floats, Ints]:
+    """Answers, weights, and clusters numbered from 0."""
+    y, w = np.asarray(y, dtype=np.float64), np.asarray(weights, dtype=np.float64)
+    codes = np.unique(np.asarray(clusters), return_inverse=True)[1].astype(np.int64)
+    if not y.shape == w.shape == codes.shape or y.ndim != 1:
+        raise TableError(
+            f"{y.size:,} answers, {w.size:,} weights and {codes.size:,} queries; give one of each per pair"
+        )
+    if not ((w > 0) & np.isfinite(w)).all():
+        raise TableError("every weight is a number above 0 (1/pi); a pair that could not be chosen has no weight")
+    return y, w, codes

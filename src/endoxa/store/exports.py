@@ -1,0 +1,116 @@
+"""What a study gives away: a file of answers, or a bundle that others can score systems with."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+from sqlalchemy import Connection
+
+from endoxa.errors import FileError, TableError, TextError
+from endoxa.io import pictures
+from endoxa.io.bundles import Bundle
+from endoxa.io.write import write, write_frame
+from endoxa.store import outgoing, studies
+from endoxa.store import schema as s
+from endoxa.store.studies import Study
+from endoxa.studies import calibration
+from endoxa.studies.latest import answers, labels, latest, opinions
+from endoxa.tables import Opinions
+
+FORMS = ("csv", "jsonl", "parquet", "qrels")
+SUFFIX = {"csv": ".csv", "jsonl": ".jsonl", "parquet": ".parquet", "qrels": ".qrels"}
+FILED = ("grade", "scale", "rank", "relevance", "query", "propensity", "selected_by")
+RANKED = ("grade", "scale", "category")
+RATED = ("category", "rank", "relevance")
+
+
+def export(connection: Connection, study: Study, target: Path, form: str, *, history: bool = False) -> int:
+    """Write what judges hold now (or, with `history`, every row that was ever added); how many rows.
+
+    csv, jsonl, parquet have a row per judge and item with everything that was recorded, under the column names of
+    `Opinions`, `Labels` and `Answers`, so that `endoxa` reads them back; qrels has the judge in column 2, without what
+    was undecided, practice and gold.
+    """
+    if form not in FORMS:
+        raise TextError(f"a study is exported as {', '.join(FORMS)}, not as {form!r}")
+    rows = outgoing.rows(connection, study)
+    kept = rows if history else latest(rows)
+    if form == "qrels":
+        return _qrels(study, latest(rows), target)
+    write_frame(_table(study, kept, history=history), target)
+    return kept.height
+
+
+def _table(study: Study, rows: pl.DataFrame, *, history: bool) -> pl.DataFrame:
+    act = [pl.col("kind").alias("act")] if history else []
+    scale = pl.lit(study.settings.shape.scale_name).alias("scale")
+    frame = rows.with_columns(*act, scale, pl.lit("person").alias("kind")).drop("number")
+    drop = {"file": FILED, "rank": RANKED, "rate": RATED}[study.settings.shape.kind]
+    first = [name for name in ("source", "kind", "query", "item", "grade", "category", "rank") if name not in drop]
+    return frame.drop(drop).select(*first, pl.exclude(first))
+
+
+def _qrels(study: Study, held: pl.DataFrame, target: Path) -> int:
+    if study.settings.shape.kind != "rate":
+        raise TableError(f"screen {study.settings.screen!r} gives no grades; export csv, jsonl or parquet")
+    given = opinions(held, study.settings.shape.scale_name)
+    if given is None:
+        raise TableError("there is no answer yet")
+    words = {name: pl.col(name).str.replace_all(r"[\s#]+", "_") for name in ("source",)}
+    frame = given.frame.filter(pl.col("grade").is_not_null() & pl.col("role").is_in(["main", "common"]))
+    if not frame.height:
+        raise TableError("every answer so far is undecided, practice or gold: there is no grade to write")
+    frame = frame.with_columns(words["source"].alias("source"), pl.lit(None, pl.Float64).alias("propensity"))
+    write(Opinions.of(frame), target, form="trec")
+    return frame.height
+
+
+def bundle(
+    connection: Connection, study: Study, *, now: float, with_runs: bool = False, with_files: bool = False,
+    shrinkage: float = 5.0,
+) -> Bundle:  # fmt: skip
+    """The study as a benchmark: every judge's answers, how pairs were chosen, calibration, licence.
+
+    Items carry the hash of the file that was handed in; with_files, of the picture as judges saw it.
+    """
+    settings = study.settings
+    held = latest(outgoing.rows(connection, study))
+    given = opinions(held, settings.shape.scale_name) if settings.shape.kind == "rate" else None
+    filed, ranked = labels(held), answers(held)
+    if given is None and filed is None and ranked is None:
+        raise TableError(f"study {study.name!r} has no answer yet; there is nothing to bundle")
+    fitted = None
+    notes: tuple[str, ...] = ()
+    if given is not None and len(given.sources) > 1:
+        made = calibration.calibrate(given, shrinkage=shrinkage)
+        fitted, notes = made.frame, made.notes
+    draws = studies.draws_of(connection, study)
+    return Bundle(
+        name=study.name, title=settings.heading, task=settings.task, licence=settings.licence, screen=settings.screen,
+        scale=settings.shape.scale, threshold=settings.relevant_above,
+        items=_shown(studies.frame_of(connection, s.items, study, "item"), with_files),
+        queries=_shown(studies.frame_of(connection, s.queries, study, "query"), with_files),
+        opinions=given, labels=filed, answers=ranked, taxonomy=studies.taxonomy_of(connection, study),
+        calibration=fitted, draws=draws if draws.height else None,
+        runs=studies.run_of(connection, study) if with_runs else None, notes=notes,
+        made=datetime.fromtimestamp(now, UTC).date().isoformat(),
+    )  # fmt: skip
+
+
+def _shown(frame: pl.DataFrame, with_files: bool) -> pl.DataFrame:
+    """Items or queries with their text, and the hash of their file."""
+    kept = pl.when(pl.col("file").is_not_null()).then(pl.col("file") + ".jpg")
+    hashed = pl.col("file" if with_files else "original").alias("sha256")
+    return frame.with_columns(kept.alias("file"), hashed).drop("original")
+
+
+def files_of(bundle: Bundle, folder: Path) -> dict[str, Path]:
+    """The pictures of a bundle, by the name that they have in it; one that vanished is named."""
+    found: dict[str, Path] = {}
+    for name in {name for frame in (bundle.items, bundle.queries) for name in frame["file"].drop_nulls()}:
+        found[name] = pictures.place(folder, name.removesuffix(".jpg"))
+        if not found[name].exists():
+            raise FileError(str(found[name]), "has vanished", "import the items again, or bundle without files")
+    return found

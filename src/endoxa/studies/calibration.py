@@ -1,0 +1,238 @@
+"""Raters use a scale differently: a shift and a stretch for each, learnt on items that several of them graded."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from endoxa.errors import TextError
+from endoxa.statistics.bootstrap import TINY
+from endoxa.studies.agreement import CALIBRATED, Ratings, long_alpha, ratings, with_the_others
+from endoxa.tables import Bools, Floats, Ints, Opinions
+
+FEW = 5  # a spread from fewer common items is hardly known; the rater is flagged
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """What to do with the grades of each rater: x' = a x + b.
+
+    frame   source, n (common items graded), mean, sd (of those; ddof 0), a, b, correlation (with the mean of the others
+            on common items), flags: none, or of
+              constant          one grade for all common items: shifted, not stretched
+              few common items  fewer than five; with fewer than two only shifted, with none left alone
+              reversed          correlation <= 0: a stretch cannot mend who turned the scale round
+    common  how many common items there were
+    """
+
+    frame: pl.DataFrame
+    shrinkage: float
+    common: int
+    notes: tuple[str, ...] = ()
+
+    def apply(self, opinions: Opinions) -> Opinions:
+        """Every grade of every rater moved by the rater's own a x + b, on common items and all others.
+
+        Not clipped to the scale: a threshold then applies to real numbers, and a grade may fall below 0. Elsewhere
+        that means not judged; here `scale` begins with "calibrated", by which it can be told. Undecided stay
+        undecided, not judged stays so, and raters that the calibration does not know keep their grades (see remarks).
+        """
+        rows = opinions.frame.join(
+            self.frame.select("source", "a", "b"), on="source", how="left", maintain_order="left"
+        )
+        scale = pl.col("scale").fill_null("")
+        done = scale.str.starts_with(CALIBRATED)
+        moved = pl.col("a").is_not_null() & ((pl.col("grade") >= 0) | (pl.col("grade").is_not_null() & done))
+        named = pl.when(done).then(scale).otherwise((pl.lit(CALIBRATED + " ") + scale).str.strip_chars_end())
+        return Opinions.of(
+            rows.with_columns(
+                pl.when(moved).then(pl.col("a") * pl.col("grade") + pl.col("b")).otherwise("grade").alias("grade"),
+                pl.when(moved).then(named).otherwise("scale").alias("scale"),
+            ).drop("a", "b")
+        )
+
+    def remarks(self, opinions: Opinions) -> tuple[str, ...]:
+        """What to say of applying it to these opinions: raters it does not know."""
+        known = set(self.frame["source"].to_list())
+        unknown = [source for source in opinions.sources if source not in known]
+        if not unknown:
+            return ()
+        grades = opinions.frame.filter(pl.col("source").is_in(unknown) & pl.col("grade").is_not_null()).height
+        return (
+            f"{len(unknown)} raters (the first: {unknown[0]!r}) are unknown to the calibration; "
+            f"their {grades:,} grades are as they were",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Benefit:
+    """Disagreement on common items before and after calibration: stage, variance, alpha.
+
+    stage     before; in sample (calibrated on the same items); held out (each item calibrated on other items)
+    variance  mean over items of the variance between raters (ddof 1)
+    alpha     Krippendorff's, at the interval level; free of scale
+    """
+
+    frame: pl.DataFrame
+    items: int
+    folds: int
+    shrinkage: float
+    notes: tuple[str, ...] = ()
+
+
+def calibrate(opinions: Opinions, *, shrinkage: float = 5.0) -> Calibration:
+    """A shift and a stretch for each rater, by the moments of the items that raters have in common.
+
+    a_r = √(V/v_r), b_r = M - a_r m_r: m_r, v_r are mean and variance (ddof 0) of the rater's grades on the common items
+    J_r that the rater saw, M, V those of *all* raters' grades on the same items; on other items difficulty would be
+    mistaken for bias. Each item counts once, however many graded it: were each grade to count, raters who agree to the
+    letter would be moved wherever the better items have more raters. On J_r each rater's grades then have M and V.
+    Few items tell little of a spread, so m_r and v_r are first drawn towards M and V, by `shrinkage` = κ items' worth:
+    v* = ((n-1) v_unbiased + κ V)/(n-1+κ), m* = (n m + κ M)/(n + κ). κ = 0 is the plain map above (with v_r, not with
+    v_unbiased as the formula for κ > 0 would have it).
+    A constant rater and one with a single common item are shifted only (a = 1); one with none is left alone.
+
+    Common are the rows of role 'common'; without such, all pairs that two raters or more graded, and a note says so.
+    A common item that one rater alone graded says nothing of the others, and is left out.
+    Misleads: V holds differences between raters as well as between items, so calibrated grades spread more than those
+    of one rater; and whoever was given better items in J_r than others were in theirs is not judged by it.
+    Source: Barnard and Shirahatti et al.; METHODS D.1.
+    """
+    _refuse(shrinkage)
+    given, notes = _common(opinions)
+    frame = _fit(given, shrinkage)
+    for flag in ("constant", "few common items", "reversed"):
+        marked = frame.filter(pl.col("flags").str.contains(flag, literal=True))["source"].to_list()
+        if marked:
+            named = ", ".join(marked[:5]) + (", …" if len(marked) > 5 else "")
+            notes.append(f"{len(marked)} of {frame.height} raters flagged {flag}: {named}")
+    return Calibration(frame, shrinkage, len(np.unique(given.unit)), tuple(notes))
+
+
+def benefit(opinions: Opinions, *, shrinkage: float = 5.0, folds: int = 5, rng: np.random.Generator) -> Benefit:
+    """Whether calibration makes raters agree, on items that it was not learnt on.
+
+    Common items are split at random into `folds`; the grades of each fold are moved by what the other folds taught.
+    In sample the variance between raters falls by construction: believe the row `held out`. And look at alpha: a map
+    that draws all grades together lowers the variance and makes nobody agree.
+    Source: METHODS D.1.
+    """
+    _refuse(shrinkage)
+    if folds < 2:
+        raise TextError(f"held-out items need at least 2 folds, not {folds}; 5 are usual")
+    given, notes = _common(opinions)
+    units, place = np.unique(given.unit, return_inverse=True)
+    used = min(folds, len(units))
+    held = np.full(len(given.grade), math.nan)
+    if used < 2:
+        notes.append(f"{len(units)} common items are too few to hold any out")
+    else:
+        if used < folds:
+            notes.append(f"{len(units)} common items make {used} folds, not {folds}")
+        fold = rng.permutation(len(units)) % used
+        for number in range(used):
+            out = fold[place] == number
+            a, b = _map(_fit(_where(given, ~out), shrinkage))
+            held[out] = a[given.rater[out]] * given.grade[out] + b[given.rater[out]]
+    a, b = _map(_fit(given, shrinkage))
+    inside = a[given.rater] * given.grade + b[given.rater]
+    rows = [
+        (stage, _between(place, x), math.nan if np.isnan(x).any() else long_alpha(place, x))
+        for stage, x in (("before", given.grade), ("in sample", inside), ("held out", held))
+    ]
+    schema = {"stage": pl.String, "variance": pl.Float64, "alpha": pl.Float64}
+    notes.append("a map that draws all grades together lowers the variance too; alpha is free of scale")
+    return Benefit(pl.DataFrame(rows, schema=schema, orient="row"), len(units), used, shrinkage, tuple(notes))
+
+
+def _common(opinions: Opinions) -> tuple[Ratings, list[str]]:
+    """Grades on items that two raters or more have in common, and what to say of them."""
+    notes: list[str] = []
+    marked = pl.col("role") == "common"
+    if opinions.frame.select(marked.any()).item():
+        # the other grades are blanked, not dropped: a rater without common items keeps a row
+        given = ratings(Opinions(opinions.frame.with_columns(pl.when(marked).then("grade").alias("grade"))))
+    else:
+        given = ratings(opinions)
+        notes.append("no row has the role 'common'; all pairs that two raters or more graded are taken as common")
+    shared = np.bincount(given.unit, minlength=given.units.height)[given.unit] > 1
+    if not notes and (alone := int((~shared).sum())):
+        notes.append(f"{alone:,} common items were graded by one rater alone; they are left out")
+    if not shared.any():
+        notes.append("no pair was graded by two raters; nobody is calibrated")
+    return _where(given, shared), notes
+
+
+def _where(given: Ratings, kept: Bools) -> Ratings:
+    """Some of the ratings."""
+    return replace(given, rater=given.rater[kept], unit=given.unit[kept], grade=given.grade[kept])
+
+
+def _fit(given: Ratings, shrinkage: float) -> pl.DataFrame:
+    """The table of a calibration, from grades on common items."""
+    rater, unit, x, many = given.rater, given.unit, given.grade, len(given.sources)
+    n, m, squares = _moments(rater, x, many)
+    size, mean, within = _moments(unit, x, given.units.height)
+    # all raters' grades on the items that each rater saw; a mean over items, each of them a mean over its raters
+    M = _over(_sums(rater, mean[unit], many), n)
+    V = _over(_sums(rater, within[unit] / size[unit] + (mean[unit] - M[rater]) ** 2, many), n)
+    v = _over(squares, n)
+    stretched = (n > 1) & (squares > 0)
+    spread = (squares + shrinkage * V) / np.maximum(n - 1 + shrinkage, 1) if shrinkage > 0 else v
+    a = np.where(stretched, np.sqrt(V / np.where(stretched, spread, 1)), 1.0)
+    b = np.where(n > 0, M - a * (n * m + shrinkage * M) / np.maximum(n + shrinkage, 1), 0.0)
+    correlation = with_the_others(given)[0]
+    flags = {"constant": (n > 1) & (squares == 0), "few common items": n < FEW, "reversed": correlation <= 0}
+    frame = pl.DataFrame(
+        {
+            "source": pl.Series(given.sources, dtype=pl.String),
+            "n": n.astype(np.int64),
+            "mean": m,
+            "sd": np.sqrt(v),
+            "a": a,
+            "b": b,
+            "correlation": correlation,
+        }
+    )
+    said = [pl.when(pl.Series(at)).then(pl.lit(flag)) for flag, at in flags.items()]
+    return frame.with_columns(pl.concat_str(said, separator=", ", ignore_nulls=True).alias("flags"))
+
+
+def _map(frame: pl.DataFrame) -> tuple[Floats, Floats]:
+    """a and b of each rater."""
+    return frame["a"].to_numpy(), frame["b"].to_numpy()
+
+
+def _moments(at: Ints, x: Floats, many: int) -> tuple[Floats, Floats, Floats]:
+    """Count, mean (NaN of none) and sum of squares about it, at each place."""
+    n = np.bincount(at, minlength=many).astype(np.float64)
+    mean = _over(_sums(at, x, many), n)
+    left = x - mean[at]
+    left[np.abs(left) <= TINY * np.abs(x)] = 0  # rounding, not data
+    return n, mean, _sums(at, left**2, many)
+
+
+def _between(unit: Ints, x: Floats) -> float:
+    """Mean over items of the variance between raters (ddof 1)."""
+    if not len(x) or np.isnan(x).any():
+        return math.nan
+    n, _, squares = _moments(unit, x, 0)
+    return float((squares / (n - 1)).mean())
+
+
+def _sums(at: Ints, values: Floats, many: int) -> Floats:
+    """Sum of the values at each place."""
+    return np.asarray(np.bincount(at, weights=values, minlength=many), dtype=np.float64)
+
+
+def _over(part: Floats, n: Floats) -> Floats:
+    """part/n, NaN where n is 0."""
+    return np.where(n > 0, part / np.maximum(n, 1), np.nan)
+
+
+def _refuse(shrinkage: float) -> None:
+    if not 0 <= shrinkage < math.inf:
+        raise TextError(f"shrinkage is a number of items from 0 up, not {shrinkage}; 5 is usual, 0 is the plain map")

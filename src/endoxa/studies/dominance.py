@@ -1,0 +1,178 @@
+"""Where one person gave most of the ratings: do the figures hang on that person?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from endoxa.errors import JoinError, TextError, did_you_mean
+from endoxa.studies.mapping import answered, rated, signals
+from endoxa.studies.selection import correlations, refuse_settings, resampled, spread, sums_by_query
+from endoxa.tables import Floats, Opinions, Run
+
+WHO = ["master", "others", "all"]
+
+
+@dataclass(frozen=True, eq=False)
+class Dominance:
+    """The master's ratings against everybody else's, a row per system.
+
+    frame: system; pairs_, r_ and se_ of master, others and all; difference (master - others), se, lo, hi; z, p_value
+    (Fisher); p_equivalent (that they differ by `margin` or more); outside (r_all beyond both); verdict, in words
+    """
+
+    frame: pl.DataFrame
+    master: str
+    share: float
+    margin: float
+    level: float
+    notes: tuple[str, ...] = ()
+
+
+def dominance(
+    run: Run,
+    opinions: Opinions,
+    *,
+    master: str | None = None,
+    margin: float = 0.05,
+    mapped: bool = False,
+    distances: bool | Literal["auto"] | Collection[str] = False,
+    folds: int = 5,
+    resamples: int = 2_000,
+    level: float = 0.95,
+    rng: np.random.Generator,
+) -> Dominance:
+    """Correlate every system's scores with the ratings of the master, of all others, and of everybody.
+
+    The master is the one with most answers, unless named. Ratings of a pair by several people are averaged. Plain
+    scores, or (`mapped`) the rating predicted by isotonic maps made on everybody's ratings of other queries.
+    se, lo, hi: queries resampled, each with all its ratings, so that shared pairs and ratings of one query that hang
+    together are allowed for. Fisher's z takes every pair as independent, which they are not; it is given for comparison
+    with older tables. That two figures do not differ significantly is no proof that they are equal: p_equivalent is
+    the larger p of two one-sided tests (TOST) that the difference is below -margin or above margin.
+    Misleads: the pooled r may lie outside both (`outside`): above, where a mean of several people is less noisy than
+    one; either way, where the master rates other pairs, or more mildly (Simpson).
+    Source: Barnard et al., Table 5; Schuirmann 1987 for the two tests; METHODS D.8.
+    """
+    refuse_settings(folds, resamples, level)
+    if not 0 < margin < 1:
+        raise TextError(f"the margin of equivalence lies between 0 and 1, not {margin}; 0.05 is usual")
+    given, _ = answered(opinions)
+    ratings, left_out = rated(opinions)
+    notes = list(left_out)
+    counts = given.group_by("source").agg(pl.len().alias("n")).sort(["n", "source"], descending=[True, False])
+    if counts.height < 2:
+        raise JoinError(f"all ratings are by {counts['source'][0]!r}; there is nobody to compare with")
+    if master is None:
+        master = str(counts["source"][0])
+        if counts["n"][0] == counts["n"][1]:
+            notes.append(f"{master} and {counts['source'][1]} gave equally many ratings; the first by name was taken")
+    elif master not in (known := counts["source"].to_list()):
+        raise TextError(f"nobody called {master!r} gave a rating{did_you_mean(master, known)}")
+    by_master = pl.col("source") == master
+    share = float(given.select(by_master.mean()).item())
+    notes.append(f"{master} gave {share:.0%} of the ratings")
+    rows = _stacked(signals(run, ratings, mapped=mapped, distances=distances, folds=folds, rng=rng), given, by_master)
+    both = rows.filter(pl.col("who") != "all").select("query", "item", "who").unique()
+    shared = int(both.select("query", "item").is_duplicated().sum()) // 2
+    if shared:
+        notes.append(f"{shared:,} pairs were rated by {master} and by others; Fisher's z takes them as different pairs")
+    systems = run.systems
+    sums = sums_by_query(rows, ["system", "who"], [systems, WHO])
+    r = correlations(sums.sum(axis=0)).reshape(-1, 3)
+    pairs = sums[:, :, 0].sum(axis=0).astype(np.int64).reshape(-1, 3)
+    draws = np.full((resamples, len(systems), 3), np.nan)
+    if len(sums) > 1:
+        parts = [correlations(part) for part in resampled(sums, resamples, rng)]
+        draws = np.concatenate(parts).reshape(draws.shape)
+    table = []
+    for at, system in enumerate(systems):
+        row: dict[str, object] = {"system": system}
+        for name, values in (("pairs", pairs[at]), ("r", r[at])):
+            row |= {f"{name}_{who}": value for who, value in zip(WHO, values.tolist(), strict=True)}
+        row |= {f"se_{who}": spread(draws[:, at, place], level)[0] for place, who in enumerate(WHO)}
+        table.append(row | _compared(r[at], pairs[at].tolist(), draws[:, at], margin, level))
+        if math.isnan(float(r[at, 0] - r[at, 1])):
+            notes.append(f"{system}: fewer than 3 scored pairs of {master} or of the others, or no spread in them")
+    return Dominance(pl.DataFrame(table), master, share, margin, level, tuple(notes))
+
+
+def fisher(r1: float, n1: int, r2: float, n2: int) -> tuple[float, float]:
+    """Fisher's test that two independent correlations are equal: z and two-sided p.
+
+    z = (atanh r1 - atanh r2) / √(1/(n1-3) + 1/(n2-3)). NaN with fewer than 4 pairs or where |r| = 1.
+    Source: Fisher 1921.
+    """
+    if n1 < 4 or n2 < 4 or not max(abs(r1), abs(r2)) < 1 or math.isnan(r1 + r2):
+        return math.nan, math.nan
+    z = (math.atanh(r1) - math.atanh(r2)) / math.sqrt(1 / (n1 - 3) + 1 / (n2 - 3))
+    return z, math.erfc(abs(z) / math.sqrt(2))
+
+
+def separation(r1: float, se1: float, r2: float, se2: float) -> float:
+    """How many standard errors two figures are apart, each printed with its own: (r1 - r2) / √(se1² + se2²).
+
+    For tables that give no more than r(se). Takes the figures as independent: where one is made of the other's data
+    and more, the true distance is larger. NaN where both errors are 0.
+    """
+    error = math.hypot(se1, se2)
+    return (r1 - r2) / error if error > 0 else math.nan
+
+
+def equivalence(difference: float, se: float, margin: float) -> float:
+    """p of the two one-sided tests that |difference| ≥ margin, normal: small means equal for all that matters.
+
+    Without any error it is 0 within the margin and 1 beyond. Source: Schuirmann 1987.
+    """
+    room = margin - abs(difference)
+    if math.isnan(room) or math.isnan(se):
+        return math.nan
+    if se <= 0:
+        return 0.0 if room > 0 else 1.0
+    return math.erfc(room / se / math.sqrt(2)) / 2
+
+
+def _stacked(rows: pl.DataFrame, given: pl.DataFrame, by_master: pl.Expr) -> pl.DataFrame:
+    """The signals beside the ratings of the master, of the others and of all, one below the other."""
+    parts = []
+    for who, chosen in zip(WHO, (by_master, ~by_master, pl.lit(True)), strict=True):
+        means = given.filter(chosen).group_by("query", "item").agg(pl.col("grade").mean().alias("rating"))
+        parts.append(
+            rows.drop("rating")
+            .join(means, on=["query", "item"], how="inner", maintain_order="left")
+            .with_columns(pl.lit(who).alias("who"))
+        )
+    return pl.concat(parts)
+
+
+def _compared(r: Floats, pairs: list[int], draws: Floats, margin: float, level: float) -> dict[str, object]:
+    """Difference of master and others, its interval, the tests, and what they say."""
+    master, others, everybody = r.tolist()
+    difference = master - others
+    se, lo, hi = spread(draws[:, 0] - draws[:, 1], level)
+    z, p = fisher(master, pairs[0], others, pairs[1])
+    same = equivalence(difference, se, margin)
+    apart = lo > 0 or hi < 0
+    if math.isnan(same):
+        verdict = "cannot be compared"
+    elif same < 1 - level:
+        verdict = f"differ, but by less than {margin:g}" if apart else f"equal within {margin:g}"
+    else:
+        verdict = "differ" if apart else "neither shown to differ nor to be equal"
+    outside = bool(everybody > max(master, others) or everybody < min(master, others))
+    return {
+        "difference": difference,
+        "se": se,
+        "lo": lo,
+        "hi": hi,
+        "z": z,
+        "p_value": p,
+        "p_equivalent": same,
+        "outside": outside,
+        "verdict": verdict,
+    }

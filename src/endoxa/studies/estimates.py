@@ -1,0 +1,285 @@
+"""What a study of sampled pairs says of whole lists: precision, recall and mean rating, weighted by propensity."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import polars as pl
+
+from endoxa.errors import JoinError, TableError, TextError, did_you_mean
+from endoxa.statistics import propensity
+from endoxa.statistics.propensity import LEAST, effective
+from endoxa.tables import Bools, Floats, Ints, Opinions, Run
+
+CUTOFFS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000)
+LEVELS = 11  # levels of recall of the interpolated curve: 0, 0.1, … 1
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Estimated precision and recall of every system.
+
+    points        system, cutoff, precision, precision_lo, precision_hi (Hájek), horvitz_thompson,
+                  horvitz_thompson_lo, horvitz_thompson_hi (precision by that estimate), recall, recall_lo, recall_hi,
+                  rating, rating_lo, rating_hi (mean rating of the first, Hájek), sampled (pairs), effective,
+                  effective_relevant (effective sample sizes; the latter for recall)
+    interpolated  system, recall, precision: the greatest precision at a cut-off whose recall is at least this level
+    refused       points without a band of precision because their effective sample size is below 30
+    """
+
+    points: pl.DataFrame
+    interpolated: pl.DataFrame
+    refused: int
+    threshold: float
+    confidence: float
+    notes: tuple[str, ...] = ()
+
+
+def weights(opinions: Opinions, *, shares: Mapping[int, float] | None = None) -> pl.DataFrame:
+    """The pairs that were asked, with what each stands for: query, item, rating, round, propensity, weight.
+
+    rating is the mean of the answers, null where all were undecided. One round: weight = 1/pi. Several rounds, of
+    which each draws from what those before did not ask: the estimate of round b is what is known before it plus the
+    Horvitz–Thompson total of its own, and all are averaged with shares w_b (planned pairs of the round / all planned):
+        weight of a pair of round b = w_b/pi_b + Σ_{b' > b} w_b'
+    The round is read from selected_by (adaptive@k), else 1. Unbiased for shares fixed beforehand: give `shares`
+    {round: planned pairs}; without, the pairs asked are counted, which depends a little on what was drawn.
+    Answers of the roles practice and gold are left out; those of the role common where they have no propensity.
+    Pairs of a pool (selected_by begins with `pool`) without propensity have 1; others are refused.
+    Negative grades count as ratings: calibrated ones may be negative.
+    Source: METHODS D.3; the combination of rounds is derived and proved in tests/studies/test_estimates.py.
+    """
+    pi = pl.col("propensity")
+    pooled = pl.col("selected_by").str.starts_with("pool").fill_null(False)
+    rows = opinions.frame.filter(~pl.col("role").is_in(["practice", "gold"])).with_columns(
+        pl.when(pi.is_null() & pooled).then(1.0).otherwise(pi).alias("propensity")
+    )
+    rows = rows.filter(pi.is_not_null() | pl.col("role").ne_missing("common"))
+    if (bare := rows.filter(pi.is_null())).height:
+        raise TableError(
+            f"{bare.height:,} answers have no propensity (the first: item {bare['item'][0]!r} of query "
+            f"{bare['query'][0]!r}); without the chance with which a pair was chosen it cannot be weighted: plan the "
+            "study with endoxa, or select pairs by pool"
+        )
+    pairs = rows.group_by("query", "item", maintain_order=True).agg(
+        pl.col("grade").mean().alias("rating"),
+        pl.col("selected_by").str.extract(r"^adaptive@(\d+)$").cast(pl.Int64).fill_null(1).max().alias("round"),
+        pi.min(),
+        (pi.max() - pi.min() > 1e-9).alias("torn"),
+    )
+    if (torn := pairs.filter("torn")).height:
+        raise TableError(
+            f"item {torn['item'][0]!r} of query {torn['query'][0]!r} has answers with different propensities; "
+            "a pair is chosen once, with one chance"
+        )
+    rounds = sorted(pairs["round"].unique())
+    counted = dict(pairs.group_by("round").len().iter_rows()) if shares is None else dict(shares)
+    if lacking := [number for number in rounds if not counted.get(number, 0) > 0]:
+        raise TextError(f"round {lacking[0]} has answers but no planned pairs; the shares name {sorted(counted)}")
+    whole = sum(counted.values())
+    own = pl.col("round").replace_strict({b: n / whole for b, n in counted.items()}, return_dtype=pl.Float64)
+    after = {b: sum(n for later, n in counted.items() if later > b) / whole for b in rounds}
+    later = pl.col("round").replace_strict(after, return_dtype=pl.Float64)
+    return pairs.with_columns((own / pi + later).alias("weight")).drop("torn")
+
+
+def curves(
+    run: Run,
+    opinions: Opinions,
+    *,
+    threshold: float,
+    cutoffs: Sequence[int] | None = None,
+    queries: Iterable[str] | None = None,
+    resamples: int = 500,
+    confidence: float = 0.95,
+    shares: Mapping[int, float] | None = None,
+    rng: np.random.Generator,
+) -> Curves:
+    """Precision and recall of whole lists from the pairs that were asked.
+
+    For system t and cut-off M, with w = 1/pi and relevant = mean rating above `threshold` (strictly):
+        Y_M = Σ_{asked, rank_t <= M} w [relevant]    N_M = Σ_{asked, rank_t <= M} w    Y = Σ_{asked} w [relevant]
+        precision Y_M / N_M (Hájek), horvitz_thompson Y_M / (Q·M), recall Y_M / Y
+    `queries` are those the study was planned for (all of the run without); Q is their number. Undefined (NaN) where
+    nothing within M was asked. Bands: percentiles over resampled queries; none where the effective sample size is
+    below 30 (within M for precision, of the relevant pairs for recall) or only one query has answers.
+    Misleads: recall is that of the universe the pairs were drawn from; a cut-off deeper than the planned depth counts
+    items that could not be asked. Lists shorter than M lower horvitz_thompson, not the Hájek precision. Undecided
+    pairs are left out, which lowers it too. Interpolated precision takes the greatest of noisy values: it flatters.
+    Source: Barnard et al.; METHODS D.4, E.2.
+    """
+    if not 0 < confidence < 1:
+        raise TextError(f"confidence must lie between 0 and 1, not {confidence}; 0.95 is usual")
+    if resamples * (1 - confidence) < 2 - 1e-9:
+        raise TextError(
+            f"{resamples} resamples are too few for confidence {confidence}; take {2 / (1 - confidence):.0f} or more"
+        )
+    lists, pairs, number, notes = _faced(run, opinions, queries, shares)
+    ks = _cutoffs(cutoffs, lists)
+    names = run.systems
+    asked = sorted(pairs["query"].unique())
+    Q = len(asked)
+    relevant = (pairs["rating"] > threshold).to_numpy().astype(np.float64)
+    w = pairs["weight"].to_numpy()
+    at_query = _numbers(pairs["query"], asked)
+    everything = np.asarray(np.bincount(at_query, weights=w * relevant, minlength=Q), dtype=np.float64)
+    met = lists.filter(pl.col("rank") <= ks[-1]).join(
+        pairs.select("query", "item", "weight", "rating"), on=["query", "item"], how="inner"
+    )
+    cell = (_numbers(met["system"], names) * Q + _numbers(met["query"], asked)) * len(ks) + np.searchsorted(
+        ks, met["rank"].to_numpy()
+    )
+    weight, rating = met["weight"].to_numpy(), met["rating"].to_numpy()
+
+    def summed(values: Floats) -> Floats:
+        """[system, query, cut-off], each within the cut-off."""
+        counts = np.bincount(cell, weights=values, minlength=len(names) * Q * len(ks))
+        return np.asarray(counts.reshape(len(names), Q, len(ks)).cumsum(axis=2))
+
+    N, Y, X = summed(weight), summed(weight * (rating > threshold)), summed(weight * rating)
+    sampled = summed(np.ones_like(weight)).sum(axis=1)
+    squares = summed(weight**2).sum(axis=1)
+    size = np.where(sampled > 0, N.sum(axis=1) ** 2 / np.where(sampled > 0, squares, 1), 0.0)
+    relevant_size = effective(w[relevant > 0])
+    draws = rng.multinomial(Q, np.full(Q, 1 / Q), size=resamples).astype(np.float64)
+    tables = []
+    for s, name in enumerate(names):
+        found = _ratios(np.ones((1, Q)), N[s], Y[s], X[s], everything, number * ks)
+        spread = _ratios(draws, N[s], Y[s], X[s], everything, number * ks)
+        columns: dict[str, object] = {"system": [name] * len(ks), "cutoff": ks}
+        for what, values in found.items():
+            enough: Bools = (size[s] >= LEAST) if what != "recall" else np.full(len(ks), relevant_size >= LEAST)
+            lo, hi = _band(spread[what], enough & ~np.isnan(values[0]) & (Q > 1), confidence)
+            columns |= {what: values[0], f"{what}_lo": lo, f"{what}_hi": hi}
+        columns |= {"sampled": sampled[s].astype(np.int64), "effective": size[s]}
+        tables.append(pl.DataFrame(columns | {"effective_relevant": np.full(len(ks), relevant_size)}))
+    points = pl.concat(tables)
+    refused = int(((sampled > 0) & (size < LEAST)).sum())
+    if refused:
+        notes.append(f"{refused:,} points have an effective sample size below {LEAST}: a value, but no band")
+    if relevant_size < LEAST:
+        notes.append(f"recall has no bands: the relevant pairs are worth {relevant_size:.1f} even ones, below {LEAST}")
+    if not (sampled > 0).all():
+        notes.append(f"{int((sampled == 0).sum()):,} points are undefined: nothing within the cut-off was asked")
+    deepest = dict(lists.group_by("system").agg(pl.col("rank").max()).iter_rows())
+    whole = [name for name in names if deepest.get(name, 0) <= ks[-1]]
+    return Curves(points, _interpolated(points, whole), refused, threshold, confidence, tuple(notes))
+
+
+def ratings(
+    run: Run,
+    opinions: Opinions,
+    k: int | None = None,
+    *,
+    queries: Iterable[str] | None = None,
+    confidence: float = 0.95,
+    shares: Mapping[int, float] | None = None,
+) -> pl.DataFrame:
+    """Mean rating of the first k results of every system (of all without k), weighted by propensity.
+
+    Columns: system, rating, se, lo, hi, effective, share, sampled, queries, refused. Hájek mean, linearised variance
+    with queries as clusters, t; no interval below an effective sample size of 30, and then `refused` says why.
+    Source: METHODS D.3.
+    """
+    if k is not None and k < 1:
+        raise TextError(f"the first k are at least 1, not {k}")
+    lists, pairs, _, _ = _faced(run, opinions, queries, shares)
+    within = lists if k is None else lists.filter(pl.col("rank") <= k)
+    met = within.join(pairs, on=["query", "item"], how="inner")
+    rows = []
+    for name in run.systems:
+        mine = met.filter(pl.col("system") == name)
+        made = propensity.mean(
+            mine["rating"].to_numpy(),
+            mine["weight"].to_numpy(),
+            mine["query"].rank("dense").to_numpy() if mine.height else [],
+            level=confidence,
+        )
+        rows.append({"system": name, **asdict(made)})
+    names = {"value": "rating", "n": "sampled", "clusters": "queries"}
+    return pl.DataFrame(rows).rename(names)
+
+
+def _faced(
+    run: Run, opinions: Opinions, queries: Iterable[str] | None, shares: Mapping[int, float] | None
+) -> tuple[pl.DataFrame, pl.DataFrame, int, list[str]]:
+    """The lists and the answered pairs of the study's queries, the number of these queries, and what was left out."""
+    lists = run.frame
+    if queries is not None:
+        wanted, known = list(queries), lists["query"].unique().to_list()
+        for query in sorted(set(wanted) - set(known)):
+            raise JoinError(f"no system has a list for query {query!r}{did_you_mean(query, known)}")
+        lists = lists.filter(pl.col("query").is_in(wanted))
+    every = weights(opinions, shares=shares)
+    here = every.join(lists.select("query").unique(), on="query", how="semi")
+    pairs = here.filter(pl.col("rating").is_not_null())
+    if not pairs.height:
+        raise JoinError(
+            f"none of the {every.height:,} pairs that were asked has an answer and a query of this run; "
+            "do the study and the run belong together?"
+        )
+    notes = []
+    if here.height < every.height:
+        notes.append(f"{every.height - here.height:,} pairs are of queries that are not looked at here")
+    if pairs.height < here.height:
+        notes.append(f"{here.height - pairs.height:,} pairs are undecided and left out")
+    return lists, pairs, lists["query"].n_unique(), notes
+
+
+def _numbers(column: pl.Series, names: list[str]) -> Ints:
+    """Where each name stands among the names."""
+    return column.replace_strict(names, list(range(len(names))), return_dtype=pl.Int64).to_numpy()
+
+
+def _cutoffs(cutoffs: Sequence[int] | None, lists: pl.DataFrame) -> Ints:
+    """Cut-offs in rising order; without any: 1, 2, 3, 5, 10, … and the depth of the longest list."""
+    deepest = int(lists["rank"].to_numpy().max(initial=1))
+    if cutoffs is None:
+        return np.array([k for k in CUTOFFS if k < deepest] + [deepest])
+    made = np.unique(np.asarray(cutoffs, dtype=np.int64))
+    if not len(made) or made[0] < 1:
+        raise TextError(f"cut-offs are ranks from 1 on, at least one of them; not {list(cutoffs)}")
+    return made
+
+
+def _ratios(draws: Floats, N: Floats, Y: Floats, X: Floats, everything: Floats, slots: Ints) -> dict[str, Floats]:
+    """The four ratios of each resample and cut-off, NaN where undefined. `draws` is [resample, query]."""
+    n, y, x, whole = draws @ N, draws @ Y, draws @ X, (draws @ everything)[:, None]
+    some = n > 0
+    below, all_of_it = np.where(some, n, 1), np.where(whole > 0, whole, 1)
+    return {
+        "precision": np.where(some, y / below, np.nan),
+        "horvitz_thompson": np.where(some, y / slots, np.nan),
+        "recall": np.where(some & (whole > 0), y / all_of_it, np.nan),
+        "rating": np.where(some, x / below, np.nan),
+    }
+
+
+def _band(spread: Floats, wanted: Bools, confidence: float) -> tuple[Floats, Floats]:
+    """Percentiles of the defined resamples of the wanted columns; NaN elsewhere."""
+    ends = np.full((2, spread.shape[1]), np.nan)
+    wanted = wanted & ~np.isnan(spread).all(axis=0)
+    if wanted.any():
+        ends[:, wanted] = np.nanquantile(spread[:, wanted], [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+    return ends[0], ends[1]
+
+
+def _interpolated(points: pl.DataFrame, whole: list[str]) -> pl.DataFrame:
+    """Greatest precision at a cut-off with at least each level of recall.
+
+    A level that is not reached has 0 where the cut-offs go through the whole list, as in E.2, and NaN where not.
+    """
+    levels = np.linspace(0, 1, LEVELS)
+    tables = []
+    for (name,), rows in points.group_by("system", maintain_order=True):
+        defined = rows.filter(pl.col("recall").is_not_nan() & pl.col("precision").is_not_nan())
+        recall, precision = defined["recall"].to_numpy(), defined["precision"].to_numpy()
+        reached = recall[None, :] >= levels[:, None] - 1e-9
+        missed = 0.0 if len(recall) and name in whole else math.nan
+        best = np.where(reached, precision[None, :], -np.inf).max(axis=1, initial=-np.inf)
+        values = np.where(reached.any(axis=1), best, missed)
+        tables.append(pl.DataFrame({"system": [name] * LEVELS, "recall": levels, "precision": values}))
+    return pl.concat(tables)

@@ -1,0 +1,371 @@
+"""From a system's scores to people's ratings: the best monotone map, and how well it does on queries not seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Literal, get_args
+
+import numpy as np
+import polars as pl
+
+from endoxa.errors import InstallError, JoinError, TextError, did_you_mean
+from endoxa.statistics import isotonic, ogive
+from endoxa.statistics.bootstrap import TINY
+from endoxa.tables import Bools, Floats, Ints, Opinions, Run
+
+Method = Literal["isotonic", "bayes", "ogive"]
+Curve = Callable[[Floats], Floats]
+Fitter = Callable[[Floats, Floats], Curve]
+
+FEWEST = 10  # pairs below which no map is made
+GRID = 101  # x at which a map is told
+
+
+@dataclass(frozen=True, eq=False)
+class Mapping:
+    """How well the mapped scores of each system agree with people.
+
+    frame  a row per system: system, pairs, missing, queries, pearson, in_sample, null, held_out, se, folds, reversed
+        pairs      rated pairs that the system scored; `missing` is how many rated pairs it did not
+        pearson    plain correlation of score and rating (below 0 for a distance)
+        in_sample  correlation of the mapped scores with the ratings the map was made on: optimistic
+        null       what in_sample would be on noise (isotonic, distinct scores)
+        held_out   THE figure: correlation of ratings with what maps made on other queries predict
+        se         its standard error
+    maps   for each system x (score), mean, lo, hi: the map and its band
+    """
+
+    frame: pl.DataFrame
+    maps: dict[str, pl.DataFrame]
+    method: Method
+    level: float
+    notes: tuple[str, ...] = ()
+
+    def predict(self, system: str, scores: Floats) -> Floats:
+        """The rating that the map of a system expects: linear between the x of its map, flat beyond them."""
+        if system not in self.maps:
+            raise TextError(f"no map was made for {system!r}{did_you_mean(system, self.maps)}")
+        table = self.maps[system]
+        return np.asarray(np.interp(scores, table["x"].to_numpy(), table["mean"].to_numpy()))
+
+
+def mapping(
+    run: Run,
+    opinions: Opinions,
+    *,
+    method: Method = "isotonic",
+    distances: bool | Literal["auto"] | Collection[str] = False,
+    folds: int = 5,
+    resamples: int = 500,
+    level: float = 0.95,
+    rng: np.random.Generator,
+) -> Mapping:
+    """Map the scores of every system to mean ratings, and correlate.
+
+    A pair's rating is the mean over its sources (roles main and common; undecided left out). Rated pairs that a
+    system did not return have no score and are counted, not used.
+    held_out: queries are dealt into `folds`; each fold is predicted by a map made on the others; one Pearson
+    correlation over all predictions. Its standard error: for isotonic, queries are resampled and all maps made anew;
+    for bayes and ogive, each fold is left out in turn (jackknife; with few folds a rough figure).
+    Band of the map: isotonic, `level` of the refits to resampled queries; bayes, the posterior's; ogive, Student's t
+    with the jackknife error over folds.
+    `distances`: systems whose scores fall where ratings rise: all, those named, or ("auto") those whose plain
+    correlation is negative, which is chosen on the same data and flatters a system that is mere noise.
+    Misleads: pooled held-out correlation lies a little below 0 on noise, as each fold is predicted from a mean that its
+    own ratings are not in. All figures are of pairs chosen as these were; the best ranks only, say.
+    Source: Barnard et al.; METHODS D.6. Compare systems by held_out under one method, never by the best of several.
+    """
+    _checked(method, folds, resamples, level)
+    ratings, notes = rated(opinions)
+    seed = int(rng.integers(1 << 62))
+    order = dealt(ratings["query"], np.random.default_rng((seed, 0)))
+    turned = _turned(run, distances)
+    rows, maps = [], dict[str, pl.DataFrame]()
+    for system in run.systems:
+        pairs = scored(run, system, ratings)
+        x, y = pairs["score"].to_numpy(), pairs["rating"].to_numpy()
+        query, fold = clusters(pairs["query"], order, folds)
+        plain = pearson(x, y)
+        turn = plain < 0 if turned is None else system in turned
+        if turned is None and turn:
+            notes.append(f"{system}: scores fall where ratings rise, so they were read as distances")
+        x = -x if turn else x
+        row: dict[str, object] = {"system": system, "pairs": len(x), "missing": ratings.height - len(x)}
+        row |= {"queries": int(query.max(initial=-1)) + 1, "pearson": plain, "reversed": turn}
+        reason = _unfit(x, y, query)
+        if reason:
+            notes.append(f"{system}: {reason}")
+            rows.append(row | dict.fromkeys(("in_sample", "null", "held_out", "se"), math.nan) | {"folds": 0})
+            continue
+        found = _fitted(x, y, query, fold, method, resamples, level, (seed, 1))
+        notes += [f"{system}: {note}" for note in found.notes]
+        rows.append(row | {name: getattr(found, name) for name in ("in_sample", "null", "held_out", "se", "folds")})
+        table = pl.DataFrame({"x": found.x, "mean": found.mean, "lo": found.lo, "hi": found.hi})
+        maps[system] = table.with_columns(-pl.col("x")).reverse() if turn else table
+    if method != "isotonic":
+        notes.append("standard errors leave out one fold at a time; with few folds they are rough")
+    columns = "system pairs missing queries pearson in_sample null held_out se folds reversed".split()
+    return Mapping(pl.DataFrame(rows).select(columns), maps, method, level, tuple(notes))
+
+
+def rated(opinions: Opinions) -> tuple[pl.DataFrame, list[str]]:
+    """The mean rating of every pair: query, item, rating, sources; and what was left out."""
+    given, notes = answered(opinions)
+    pairs = given.group_by("query", "item").agg(
+        pl.col("grade").mean().alias("rating"), pl.len().cast(pl.Int64).alias("sources")
+    )
+    return pairs.sort("query", "item"), notes
+
+
+def answered(opinions: Opinions) -> tuple[pl.DataFrame, list[str]]:
+    """Ratings of roles main and common that were decided, not of systems; and what was left out."""
+    frame = opinions.frame.filter(
+        pl.col("role").fill_null("main").is_in(["main", "common"]) & (pl.col("kind").fill_null("person") != "system")
+    )
+    given = frame.filter(pl.col("grade") >= 0)
+    if not given.height:
+        raise JoinError(
+            f"none of the {opinions.frame.height:,} opinions is a rating; expected people or judges, "
+            "with role main or common, and a grade of at least 0"
+        )
+    notes = []
+    if lost := opinions.frame.height - frame.height:
+        notes.append(f"{lost:,} opinions are of systems, or of roles other than main and common; left out")
+    if lost := frame.height - given.height:
+        notes.append(f"{lost:,} opinions are undecided, or negative (pooled but not judged); left out")
+    return given, notes
+
+
+def scored(run: Run, system: str, ratings: pl.DataFrame) -> pl.DataFrame:
+    """The rated pairs that a system gave a finite score, with it; in byte order of query and item."""
+    lists = run.frame.filter((pl.col("system") == system) & pl.col("score").is_finite())
+    pairs = ratings.join(lists.select("query", "item", "score"), on=["query", "item"], how="inner")
+    return pairs.sort("query", "item")
+
+
+def signals(
+    run: Run,
+    ratings: pl.DataFrame,
+    *,
+    mapped: bool,
+    distances: bool | Literal["auto"] | Collection[str],
+    folds: int,
+    rng: np.random.Generator,
+) -> pl.DataFrame:
+    """What each system says of each rated pair it scored: system, query, item, rating, signal.
+
+    The signal is the score (with its sign turned for distances) or, `mapped`, the rating that an isotonic map made on
+    other queries predicts; none where there is one query only.
+    """
+    order, turned, parts = dealt(ratings["query"], rng), _turned(run, distances), []
+    for system in run.systems:
+        pairs = scored(run, system, ratings)
+        x, y = pairs["score"].to_numpy(), pairs["rating"].to_numpy()
+        if pearson(x, y) < 0 if turned is None else system in turned:
+            x = -x
+        if mapped and len(x):
+            x, _ = held_out(x, y, clusters(pairs["query"], order, folds)[1], fitter_of("isotonic", rng))
+        named = pairs.select(pl.lit(system).alias("system"), "query", "item", "rating", pl.Series("signal", x))
+        parts.append(named.filter(pl.col("signal").is_not_nan()))
+    return pl.concat(parts)
+
+
+def dealt(queries: pl.Series, rng: np.random.Generator) -> dict[str, int]:
+    """A random order of the queries, by name; folds are dealt in it, so that systems share them."""
+    names = queries.unique().sort().to_list()
+    return dict(zip(names, rng.permutation(len(names)).tolist(), strict=True))
+
+
+def clusters(queries: pl.Series, order: dict[str, int], folds: int) -> tuple[Ints, Ints]:
+    """For each row its query's number, from 0 without gaps, and its fold (at most as many as there are queries)."""
+    query: Ints = queries.rank("dense").to_numpy().astype(np.int64) - 1
+    names = queries.unique().sort().to_list()
+    place: Ints = np.argsort(np.argsort(np.array([order[name] for name in names], dtype=np.int64)))
+    return query, (place % max(1, min(folds, len(names))))[query]
+
+
+def pearson(x: Floats, y: Floats, weights: Floats | None = None) -> float:
+    """Pearson's correlation, weighted; NaN with fewer than two values or where either has no spread."""
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    w = np.ones_like(x) if weights is None else weights
+    total = float(w.sum())
+    if len(x) < 2 or total <= 0:
+        return math.nan
+    a, b = x - (w * x).sum() / total, y - (w * y).sum() / total
+    a[np.abs(a) <= TINY * np.abs(x)] = 0
+    b[np.abs(b) <= TINY * np.abs(y)] = 0
+    spread = math.sqrt(float((w * a * a).sum())) * math.sqrt(float((w * b * b).sum()))
+    return float((w * a * b).sum()) / spread if spread > 0 else math.nan
+
+
+def held_out(x: Floats, y: Floats, fold: Ints, fitter: Fitter) -> tuple[Floats, list[Curve]]:
+    """Each y as predicted by a map made without its fold, and those maps; NaN where no other fold is there."""
+    predicted = np.full(len(x), np.nan)
+    curves = []
+    for number in np.unique(fold).tolist():
+        test: Bools = fold == number
+        if not test.all():
+            curves.append(fitter(x[~test], y[~test]))
+            predicted[test] = curves[-1](x[test])
+    return predicted, curves
+
+
+def fitter_of(method: Method, rng: np.random.Generator) -> Fitter:
+    """What makes a map from x and y. Where every y is the same, the map says just that."""
+
+    def make(x: Floats, y: Floats) -> Curve:
+        if method == "isotonic":
+            return isotonic.fit(x, y).predict
+        if method == "ogive":
+            return ogive.fit(x, y).predict
+        if np.ptp(y) <= TINY * np.abs(y).max():
+            return lambda at: np.full(len(at), y[0])
+        curve: Curve = _monotone().fit(x, y, rng=rng).predict
+        return curve
+
+    return make
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    in_sample: float
+    null: float
+    held_out: float
+    se: float
+    folds: int
+    x: Floats
+    mean: Floats
+    lo: Floats
+    hi: Floats
+    notes: tuple[str, ...]
+
+
+def _fitted(
+    x: Floats,
+    y: Floats,
+    query: Ints,
+    fold: Ints,
+    method: Method,
+    resamples: int,
+    level: float,
+    seed: tuple[int, int],
+) -> _Fitted:
+    """Map, band and figures of one system."""
+    from scipy import stats
+
+    rng = np.random.default_rng(seed)
+    predicted, curves = held_out(x, y, fold, fitter_of(method, rng))
+    count = len(curves)
+    grid = np.unique(np.quantile(np.unique(x), np.linspace(0, 1, GRID), method="nearest"))
+    notes: tuple[str, ...] = ()
+    if method == "isotonic":
+        made = isotonic.fit(x, y)
+        mean, r = made.predict(grid), made.r
+        se, lo, hi, notes = _resampled(x, y, query, fold, grid, resamples, level, rng)
+    elif method == "bayes":
+        runs = _monotone().sensitivity(x, y, level=level, rng=rng)
+        given = runs["given"]
+        mean, r = given.predict(grid), pearson(given.predict(x), y)
+        lo, hi = (np.interp(grid, given.x, end) for end in (given.lo, given.hi))
+        moved = max(float(np.abs(other.levels - given.levels).max()) for other in runs.values())
+        notes = (f"another prior (v0 x 4, lam x 3) moves the map by at most {moved:.2g}",)
+        if not given.settled:
+            notes += ("the chains have not settled (R-hat above 1.05 or few effective draws); take the map with care",)
+        se = _jackknife(predicted, y, fold)
+    else:
+        curve = ogive.fit(x, y)
+        mean, r = curve.predict(grid), curve.r
+        left_out = np.array([other(grid) for other in curves])
+        error = np.sqrt((count - 1) / count * ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0))
+        reach = float(stats.t.ppf((1 + level) / 2, count - 1)) * error
+        lo, hi = mean - reach, mean + reach
+        se = _jackknife(predicted, y, fold)
+    null = isotonic.null_correlation(len(x))
+    return _Fitted(r, null, pearson(predicted, y), se, count, grid, mean, lo, hi, notes)
+
+
+def _resampled(
+    x: Floats,
+    y: Floats,
+    query: Ints,
+    fold: Ints,
+    grid: Floats,
+    resamples: int,
+    level: float,
+    rng: np.random.Generator,
+) -> tuple[float, Floats, Floats, tuple[str, ...]]:
+    """Error of the held-out correlation and band of the isotonic map, from resampled queries, all maps made anew.
+
+    A query drawn twice counts twice and stays in its fold, so that no copy of it predicts the other.
+    """
+    queries = int(query.max()) + 1
+    figures, curves = np.full(resamples, np.nan), np.empty((resamples, len(grid)))
+    for number in range(resamples):
+        times = np.bincount(rng.integers(queries, size=queries), minlength=queries)[query]
+        drawn = times > 0
+        a, b, w, part = x[drawn], y[drawn], times[drawn].astype(np.float64), fold[drawn]
+        curves[number] = isotonic.fit(a, b, w).predict(grid)
+        predicted = np.full(len(a), np.nan)
+        for test in (part == one for one in np.unique(part).tolist()):
+            if not test.all():
+                predicted[test] = isotonic.fit(a[~test], b[~test], w[~test]).predict(a[test])
+        figures[number] = pearson(predicted, b, w)
+    lo, hi = np.quantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    seen = figures[~np.isnan(figures)]
+    lost = resamples - len(seen)
+    notes = (f"{lost:,} of {resamples:,} resamples have no correlation; left out of the error",) if lost else ()
+    return (float(seen.std(ddof=1)) if len(seen) > 1 else math.nan), lo, hi, notes
+
+
+def _jackknife(predicted: Floats, y: Floats, fold: Ints) -> float:
+    """Standard error of the held-out correlation, each fold left out in turn: √((K-1)/K Σ (r_k - mean)²)."""
+    values = np.array([pearson(predicted[fold != one], y[fold != one]) for one in np.unique(fold).tolist()])
+    return math.sqrt((len(values) - 1) / len(values) * float(((values - values.mean()) ** 2).sum()))
+
+
+def _unfit(x: Floats, y: Floats, query: Ints) -> str:
+    """Why no map can be made, or nothing."""
+    if len(x) < FEWEST:
+        return f"{len(x)} rated pairs have a score; a map needs at least {FEWEST}"
+    if query.max() < 1:
+        return "all rated pairs are of one query; how a map does on others cannot be seen"
+    for values, name in ((y, "rating"), (x, "score")):
+        if np.ptp(values) <= TINY * np.abs(values).max():
+            return f"every pair has the same {name}; there is nothing to map"
+    return ""
+
+
+def _turned(run: Run, distances: bool | Literal["auto"] | Collection[str]) -> set[str] | None:
+    """The systems whose scores are distances; None where the data shall say."""
+    if isinstance(distances, bool):
+        return set(run.systems) if distances else set()
+    if isinstance(distances, str):
+        if distances != "auto":
+            raise TextError(f"distances are True, False, 'auto' or a list of systems, not {distances!r}")
+        return None
+    for name in distances:
+        if name not in run.systems:
+            raise TextError(f"no system of the run is called {name!r}{did_you_mean(name, run.systems)}")
+    return set(distances)
+
+
+def _checked(method: str, folds: int, resamples: int, level: float) -> None:
+    """Refuse settings that make no sense."""
+    if method not in get_args(Method):
+        raise TextError(f"a map is isotonic, bayes or ogive, not {method!r}{did_you_mean(method, get_args(Method))}")
+    if folds < 2 or resamples < 2:
+        raise TextError(f"{folds} folds and {resamples} resamples; expected at least 2 of either (5 and 500 are usual)")
+    if not 0 < level < 1:
+        raise TextError(f"level must lie between 0 and 1, not {level}; 0.95 is usual")
+
+
+def _monotone() -> ModuleType:
+    """The sampler; it needs numba, which only studies do."""
+    try:
+        from endoxa.statistics import monotone
+    except ImportError as error:
+        raise InstallError("numba is not installed; pip install 'endoxa[studio]'") from error
+    return monotone

@@ -1,0 +1,123 @@
+"""How each judge is doing: time, drift, gold, agreement with the others. Pure; for the dashboard and the report."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from endoxa.studies.agreement import ratings, with_the_others
+from endoxa.tables import Floats, Opinions
+
+FAST = 1.0  # seconds per item: below it nobody can have looked
+FEW = 8  # answers below which nothing is said about drift or correlation
+SCHEMA: dict[str, Any] = {
+    "source": pl.String, "answers": pl.Int64, "undecided": pl.Int64, "skipped": pl.Int64, "median_seconds": pl.Float64,
+    "drift": pl.Float64, "drift_lo": pl.Float64, "drift_hi": pl.Float64, "gold_right": pl.Int64, "gold_asked": pl.Int64,
+    "correlation": pl.Float64, "flags": pl.List(pl.String), "last": pl.Datetime("us", "UTC"),
+}  # fmt: skip
+
+
+def judges(rows: pl.DataFrame, held: pl.DataFrame, opinions: Opinions | None, *, tolerance: float) -> pl.DataFrame:
+    """What can be said of each judge, a row each.
+
+    median_seconds  active seconds per item
+    drift           slope of (own rating − mean of the others on the same pair) over the judge's own answers, from the
+                    first to the last, with a 95 % interval; positive: grows milder
+    gold_right      gold and attention items answered within `tolerance` grades of what was looked for
+    correlation     with the mean of the others, on pairs that both rated: the odd one out is low
+
+    flags are for a talk with the judge, not for throwing answers away.
+    """
+    shared = _with_others(opinions)
+    found = []
+    for (source,), mine in held.group_by("source", maintain_order=True):
+        asked = mine.filter(pl.col("role").is_in(["gold", "attention"]) & pl.col("expected").is_not_null())
+        right = int(_right(asked, tolerance).sum())
+        pages = mine.group_by("task").agg(pl.col("active_seconds").first() / pl.len())["active_seconds"].drop_nulls()
+        median = float(np.median(pages.to_numpy())) if len(pages) else math.nan
+        drift = _drift(shared, str(source))
+        correlation = float(shared.correlation.get(str(source), math.nan))
+        acts = rows.filter(pl.col("source") == source)
+        last_act = acts.sort("number").group_by("task").agg(pl.col("kind").last())["kind"]
+        answered = mine.filter(pl.col("role") != "practice")
+        undecided = answered.filter(pl.all_horizontal(pl.col("grade", "category", "rank").is_null())).height
+        flags = _flags(median, right, asked.height, correlation, answered, undecided)
+        found.append(
+            (source, answered.height, undecided, int((last_act == "skip").sum()), median, *drift, right, asked.height,
+             correlation, flags, acts["at"].max())
+        )  # fmt: skip
+    return pl.DataFrame(found, schema=SCHEMA, orient="row").sort("answers", descending=True)
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """Each judge's ratings of pairs that others rated too: source, at, and the difference from the others' mean."""
+
+    rows: pl.DataFrame
+    correlation: dict[str, float]
+
+
+def _with_others(opinions: Opinions | None) -> _Shared:
+    empty = pl.DataFrame(schema={"source": pl.String, "at": pl.Float64, "apart": pl.Float64})
+    if opinions is None:
+        return _Shared(empty, {})
+    frame = opinions.frame.filter(pl.col("grade").is_not_null() & pl.col("role").is_in(["main", "common"]))
+    pair = ["query", "item"]
+    several = frame.filter(pl.len().over(pair) > 1)
+    if not several.height:
+        return _Shared(empty, {})
+    others = (pl.col("grade").sum().over(pair) - pl.col("grade")) / (pl.len().over(pair) - 1)
+    moment = pl.col("at").dt.epoch("ms") / 1000
+    apart = several.select("source", moment.alias("at"), (pl.col("grade") - others).alias("apart"))
+    given = ratings(Opinions(frame))
+    values, counts = with_the_others(given)
+    known = {
+        name: float(r)
+        for name, r, n in zip(given.sources, values, counts, strict=True)
+        if n >= FEW and r == r  # noqa: PLR0124
+    }
+    return _Shared(apart, known)
+
+
+def _drift(shared: _Shared, source: str) -> tuple[float, float, float]:
+    rows = shared.rows.filter(pl.col("source") == source).drop_nulls().sort("at")
+    if rows.height < FEW:
+        return math.nan, math.nan, math.nan
+    x: Floats = np.linspace(0.0, 1.0, rows.height)  # order, not hours: a night between two answers is no change
+    y = rows["apart"].to_numpy()
+    from scipy.stats import t
+
+    centred = x - x.mean()
+    slope = float((centred * y).sum() / (centred**2).sum())
+    residual = y - y.mean() - slope * centred
+    se = math.sqrt(float((residual**2).sum()) / (len(x) - 2) / float((centred**2).sum()))
+    reach = float(t.ppf(0.975, len(x) - 2)) * se
+    return slope, slope - reach, slope + reach
+
+
+def _right(asked: pl.DataFrame, tolerance: float) -> pl.Series:
+    number = pl.col("expected").cast(pl.Float64, strict=False)
+    near = (pl.col("grade") - number).abs() <= tolerance + 1e-9
+    return asked.select((near | (pl.col("category") == pl.col("expected"))).fill_null(False).alias("right"))["right"]
+
+
+def _flags(
+    median: float, right: int, asked: int, correlation: float, answered: pl.DataFrame, undecided: int
+) -> list[str]:
+    flags = []
+    if median < FAST:
+        flags.append(f"fast: {median:.1f} s per item")
+    if asked >= 3 and right / asked < 0.7:
+        flags.append(f"gold: {right} of {asked} right")
+    if correlation < 0.2:
+        flags.append(f"odd one out: correlation {correlation:.2f} with the others")
+    grades = answered["grade"].drop_nulls()
+    if len(grades) >= FEW and grades.n_unique() == 1:
+        flags.append(f"says {grades[0]:g} to everything")
+    if answered.height >= FEW and undecided / answered.height > 0.5:
+        flags.append(f"undecided {undecided} of {answered.height} times")
+    return flags

@@ -1,0 +1,414 @@
+"""Choosing what to ask, so that every pair's chance of being asked is known.
+
+A task shows one query with a few results. In Barnard's design each result is drawn by another system, from a proposal
+that favours what the system ranks high; the chance of the draw is kept with the pair, and estimates weigh by it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from endoxa.errors import JoinError, TableError, TextError, did_you_mean
+from endoxa.pools.pooling import pool
+from endoxa.statistics import isotonic
+from endoxa.statistics.propensity import effective
+from endoxa.studies.uniformity import of_counts
+from endoxa.tables import Floats, Ints, Opinions, Run, refuse_null, rename_known, require
+
+TASKS = {
+    "task": pl.Int64,
+    "query": pl.String,
+    "item": pl.String,
+    "place": pl.Int64,
+    "propensity": pl.Float64,
+    "selected_by": pl.String,
+    "round": pl.Int64,
+}
+DRAWS = {"task": pl.Int64, "query": pl.String, "system": pl.String, "item": pl.String}
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What will be asked.
+
+    tasks   task, query, item, place, propensity, selected_by, round: one row per pair; tasks and places count from 0.
+            Task numbers are in random order: given out by number, any first part is a random sample of the tasks.
+    draws   task, query, system, item: one row per draw of a system, repeated ones too; task is where the pair is asked
+    notes   sentences for whoever plans: what was drawn, and what to beware of
+    """
+
+    tasks: pl.DataFrame
+    draws: pl.DataFrame
+    notes: tuple[str, ...] = ()
+
+
+def proposal(ranks: npt.ArrayLike, *, gamma: float = 1.0, floor: float = 0.1, size: int) -> Floats:
+    """Chance of each item in one draw of a system: q = (1 - floor) rank^-gamma / Z + floor / size.
+
+    Z = Σ_{r <= size} r^-gamma over a universe of `size` items. The last axis is the item; rank 0 is an item that the
+    system did not return: those share evenly what the returned ones leave of Z, as if they followed in random order.
+    Over a universe given in full q sums to 1.
+    Misleads: gamma = 5 and floor = 0, as printed by Barnard et al., draw rank 1 in 96 of 100 draws (METHODS D-E3).
+    Source: METHODS D.3.
+    """
+    _refuse_proposal(gamma, floor, size)
+    r = np.asarray(ranks, dtype=np.float64)
+    if r.shape[-1:] > (size,) or (r > size).any() or (r < 0).any():
+        raise TableError(f"ranks lie between 1 and the {size:,} items of the universe, or are 0 for not returned")
+    returned = r > 0
+    mass = np.where(returned, np.where(returned, r, 1.0) ** -gamma, 0.0)
+    Z = float((np.arange(1, size + 1, dtype=np.float64) ** -gamma).sum())
+    behind = size - returned.sum(axis=-1, keepdims=True)
+    rest = np.maximum(Z - mass.sum(axis=-1, keepdims=True), 0.0) / np.maximum(behind, 1)
+    return np.asarray((1 - floor) * np.where(returned, mass, rest) / Z + floor / size)
+
+
+def effective_size(gamma: float, size: int, draws: int, *, floor: float = 0.0) -> float:
+    """What `draws` draws are worth for a mean over the whole universe: draws · size² / Σ 1/q.
+
+    As many draws with even chances would say as much. Source: METHODS D.3, after Kish 1965.
+    """
+    q = np.arange(1, size + 1, dtype=np.float64) ** -gamma
+    q = (1 - floor) * q / q.sum() + floor / size
+    return float(draws * float(size) ** 2 / (1 / q).sum())
+
+
+def warning(gamma: float, floor: float, *, size: int, draws: int) -> str | None:
+    """A sentence where the proposal is too steep (gamma > 1) or leaves too little to chance (floor < 0.1)."""
+    if gamma <= 1 and floor >= 0.1:
+        return None
+    worth = effective_size(gamma, size, draws, floor=floor)
+    return (
+        f"gamma {gamma:g} and floor {floor:g}: for the whole of {size:,} items, {draws:,} draws are worth {worth:.2g} "
+        "even ones; take gamma at most 1 and a floor of at least 0.1, or trust no estimate beyond the first ranks"
+    )
+
+
+def plan(
+    run: Run,
+    *,
+    queries: Iterable[str] | None = None,
+    query_share: float = 1.0,
+    per_task: int = 4,
+    tasks_per_query: int = 1,
+    gamma: float = 1.0,
+    floor: float = 0.1,
+    depth: int | None = None,
+    collection: Iterable[str] | None = None,
+    rng: np.random.Generator,
+) -> Plan:
+    """Barnard's design: every task shows one query with results that different systems drew.
+
+    The universe of a query is the union of its lists (of their first `depth`), or the `collection`; each system with
+    a list for the query ranks what it returned of it. Per task min(per_task, systems) systems, chosen at random, draw
+    one item each. A pair drawn twice in a query is asked once, in the first task that drew it.
+
+    pi = Pr(query sampled) · (1 - s^tasks), s = mean over the sets of k systems of Π (1 - q_m): exact, where a product
+    over all systems with q_m·k/M would not be. round(query_share · queries) queries are sampled, at least one.
+    Misleads: an item outside the universe has no chance, and no estimate speaks of it.
+    Source: Barnard et al.; METHODS D.3 and F.9.
+    """
+    _refuse_tasks(per_task)
+    if tasks_per_query < 1:
+        raise TextError(f"a query has at least 1 task, not {tasks_per_query}")
+    if not 0 < query_share <= 1:
+        raise TextError(f"the share of queries lies above 0 and is at most 1, not {query_share:g}")
+    if depth is not None and depth < 1:
+        raise TextError(f"the depth of a pool is at least 1, not {depth}")
+    frame, names = _of_queries(run, queries)
+    sampled = np.sort(rng.permutation(len(names))[: max(1, round(query_share * len(names)))])
+    chance = len(sampled) / len(names)
+    items, code = _coded(frame, collection)
+    systems = run.systems
+    number = frame["system"].replace_strict(systems, list(range(len(systems))), return_dtype=pl.Int64).to_numpy()
+    at = frame["query"].replace_strict(names, list(range(len(names))), return_dtype=pl.Int64).to_numpy()
+    order = np.argsort(at, kind="stable")  # lists stay whole and in rank order
+    ends = np.searchsorted(at[order], np.arange(len(names) + 1))
+    rank = frame["rank"].to_numpy()
+    parts: list[tuple[Ints, Ints, Ints, Ints, Floats]] = []
+    sizes: list[int] = []
+    for query in sampled.tolist():
+        rows = order[ends[query] : ends[query + 1]]
+        kept = rows if depth is None else rows[rank[rows] <= depth]
+        universe = np.arange(len(items)) if collection is not None else np.unique(code[kept])
+        present, q = _proposals(number[rows], code[rows], universe, gamma, floor)
+        task, who, item = _drawn(q, min(per_task, len(present)), tasks_per_query, rng)
+        missed = _missed(q[:, np.unique(item)], min(per_task, len(present)))
+        pi = chance * (1 - missed**tasks_per_query)
+        chosen = np.searchsorted(np.unique(item), item)
+        parts.append((np.full(len(item), query), task, present[who], universe[item], pi[chosen]))
+        sizes.append(len(universe))
+    drawn = pl.DataFrame(
+        {
+            "query": pl.Series(names, dtype=pl.String)[np.concatenate([part[0] for part in parts])],
+            "turn": np.concatenate([part[1] for part in parts]),
+            "system": pl.Series(systems, dtype=pl.String)[np.concatenate([part[2] for part in parts])],
+            "item": items[np.concatenate([part[3] for part in parts])],
+            "propensity": np.concatenate([part[4] for part in parts]),
+        }
+    )
+    tasks = drawn.group_by("query", "item", maintain_order=True).agg(
+        pl.col("turn").min(),
+        pl.col("propensity").first(),
+        pl.col("system").unique().sort().str.join("+").alias("selected_by"),
+    )
+    tasks = _numbered(tasks, rng)
+    draws = drawn.join(tasks.select("query", "item", "task"), on=["query", "item"], how="left", maintain_order="left")
+    notes = [
+        warning(gamma, floor, size=int(np.median(sizes)), draws=drawn.height) or "",
+        f"{len(sampled):,} of {len(names):,} queries, {tasks['task'].n_unique():,} tasks, {tasks.height:,} pairs from "
+        f"{drawn.height:,} draws; {drawn.height - tasks.height:,} draws met a pair drawn before, which is asked once",
+        _worth(tasks),
+    ]
+    return Plan(tasks, draws.select(list(DRAWS)).sort("task", maintain_order=True), tuple(filter(None, notes)))
+
+
+def pool_plan(run: Run, depth: int, per_task: int = 4, *, rng: np.random.Generator) -> Plan:
+    """Ask about every pair of the depth pool: propensity 1, selected by the systems that pooled it.
+
+    `draws` has one row per system and pair of its own first `depth`, so that a verdict compares mean ratings there.
+    """
+    _refuse_tasks(per_task)
+    pooled = pool(run, depth)
+    pairs = pooled.select(
+        "query", "item", pl.lit(1.0).alias("propensity"), pl.col("by").list.join("+").alias("selected_by")
+    )
+    tasks = _numbered(_chunked(pairs, per_task, rng), rng)
+    draws = pooled.select("query", "item", pl.col("by").alias("system")).explode("system")
+    draws = draws.join(tasks.select("query", "item", "task"), on=["query", "item"], how="left")
+    note = f"the pool of depth {depth}: {tasks.height:,} pairs in {tasks['task'].n_unique():,} tasks, all of them asked"
+    return Plan(tasks, draws.select(list(DRAWS)).sort(list(DRAWS)), (note,))
+
+
+def pairs_plan(frame: pl.DataFrame, per_task: int = 4, *, rng: np.random.Generator) -> Plan:
+    """Ask about pairs as given: query, item, and where known propensity and selected_by (`pairs` where not).
+
+    A pair without a propensity can be asked about, but no estimate can weigh it.
+    """
+    _refuse_tasks(per_task)
+    frame = rename_known(frame, ("query", "item", "propensity"))
+    require(frame, ("query", "item"), "table of pairs")
+    absent = {"propensity": pl.lit(None, dtype=pl.Float64), "selected_by": pl.lit("pairs")}
+    frame = frame.with_columns(value.alias(name) for name, value in absent.items() if name not in frame.columns)
+    types = {name: TASKS[name] for name in ("query", "item", "propensity", "selected_by")}
+    pairs = frame.select(pl.col(name).cast(dtype) for name, dtype in types.items())
+    refuse_null(pairs, ("query", "item"), "table of pairs")
+    if not pairs.height:
+        raise TableError("the table of pairs is empty; there is nothing to ask")
+    if (twice := pairs.filter(pairs.select("query", "item").is_duplicated())).height:
+        raise TableError(f"item {twice['item'][0]!r} of query {twice['query'][0]!r} is there twice; ask it once")
+    if (outside := pairs.filter(~pl.col("propensity").is_between(0, 1, closed="right"))).height:
+        raise TableError(f"propensity {outside['propensity'][0]:g} of item {outside['item'][0]!r} is not in (0, 1]")
+    tasks = _numbered(_chunked(pairs, per_task, rng), rng)
+    notes = [f"{tasks.height:,} pairs in {tasks['task'].n_unique():,} tasks"]
+    if bare := pairs["propensity"].null_count():
+        notes.append(f"{bare:,} pairs have no propensity; estimates that weigh by it cannot use them")
+    return Plan(tasks, pl.DataFrame(schema=DRAWS), tuple(notes))
+
+
+def adapt(
+    run: Run,
+    opinions: Opinions,
+    count: int,
+    *,
+    round: int,  # noqa: A002 (the column's name)
+    levels: tuple[float, float, int],
+    floor: float = 0.2,
+    depth: int | None = None,
+    asked: pl.DataFrame | None = None,
+    per_task: int = 4,
+    rng: np.random.Generator,
+) -> Plan:
+    """A further round, drawn so that the answers predicted from those so far spread evenly over the scale.
+
+    Per system an isotonic map from rank to rating is fitted to the answers (what it did not return has the rank after
+    the longest list); the prediction of a pair is the mean over the systems that returned it, and its bin the nearest
+    of the scale's `levels` (lowest, highest, how many). Over the n pooled pairs that nobody was asked about
+        q = (1 - floor) / (non-empty bins · pairs in the bin) + floor / n
+    and of `count` independent draws the repeated ones are dropped: pi = 1 - (1 - q)^count. Where no more than `count`
+    pairs are left, all are asked, with propensity 1. The chances are given what earlier rounds asked;
+    estimates.weights joins the rounds. `asked` (query, item) names pairs that are planned but not answered yet.
+    Misleads: pairs outside the pool (a collection in round 1) have no chance here; then do not join the rounds.
+    Source: METHODS D.3 ("adapt later"), D.6.
+    """
+    _refuse_tasks(per_task)
+    lo, hi, bins = levels
+    if count < 1 or round < 2:
+        raise TextError(
+            f"an adaptive round asks about at least 1 pair and is at least the 2nd, not {count} and {round}"
+        )
+    if not 0 < floor <= 1:
+        raise TextError(f"the floor lies above 0 and is at most 1, not {floor:g}; at 0 some pairs have no chance")
+    if not lo < hi or bins < 1:
+        raise TextError(f"levels are the lowest grade, a higher one and how many there are, not {levels}")
+    deepest = int(run.frame["rank"].to_numpy().max(initial=1))
+    pairs = pool(run, deepest if depth is None else depth).select("query", "item")
+    known = [opinions.frame.select("query", "item")] + ([] if asked is None else [asked.select("query", "item")])
+    left = pairs.join(pl.concat(known), on=["query", "item"], how="anti")
+    if not left.height:
+        raise JoinError(f"all {pairs.height:,} pooled pairs are asked already; there is nothing left to draw from")
+    given = opinions.frame.filter(pl.col("grade").is_not_null() & ~pl.col("role").is_in(["practice", "gold"]))
+    predicted = _predicted(run, given, left)
+    bin_of = _binned(predicted, levels)
+    inside = np.bincount(bin_of, minlength=bins)
+    q = (1 - floor) / (np.count_nonzero(inside) * inside[bin_of]) + floor / left.height
+    if left.height <= count:
+        chosen, pi = np.arange(left.height), np.ones(left.height)
+    else:
+        chosen = np.unique(np.searchsorted(np.cumsum(q), rng.random(count) * q.sum(), side="right"))
+        chosen = np.minimum(chosen, left.height - 1)
+        pi = -np.expm1(count * np.log1p(-q))
+    drawn = left[chosen].with_columns(
+        pl.Series("propensity", pi[chosen]), pl.lit(f"adaptive@{round}").alias("selected_by")
+    )
+    tasks = _numbered(_chunked(drawn, per_task, rng), rng, round)
+    so_far = of_counts(np.bincount(_binned(given["grade"].to_numpy(), levels), minlength=bins))
+    ahead = of_counts(np.bincount(bin_of[chosen], minlength=bins))
+    notes = (
+        f"round {round}: {tasks.height:,} pairs in {tasks['task'].n_unique():,} tasks, drawn from {left.height:,} that "
+        "nobody was asked about",
+        f"deviation from an even use of the scale (0 even, 1 one grade only): {so_far.normalised:.2f} so far, "
+        f"{ahead.normalised:.2f} predicted for this round",
+        _worth(tasks),
+    )
+    return Plan(tasks, pl.DataFrame(schema=DRAWS), notes)
+
+
+def _predicted(run: Run, given: pl.DataFrame, left: pl.DataFrame) -> Floats:
+    """Rating predicted for each of the pairs: mean over the systems that returned it of their isotonic maps."""
+    ratings = given.group_by("query", "item", maintain_order=True).agg(pl.col("grade").mean())
+    ratings = ratings.join(run.frame.select("query").unique(), on="query", how="semi")
+    if not ratings.height:
+        raise JoinError("nobody has answered about a query of this run yet; plan a first round before adapting")
+    total, count = np.zeros(left.height), np.zeros(left.height)
+    for (_,), rows in run.frame.group_by("system", maintain_order=True):
+        ranks = rows.select("query", "item", pl.col("rank").cast(pl.Float64))
+        worst = float(ranks["rank"].to_numpy().max()) + 1
+        mine = ratings.join(rows.select("query").unique(), on="query", how="semi")
+        mine = mine.join(ranks, on=["query", "item"], how="left", maintain_order="left")
+        if not mine.height:  # no answer about a query of this system: the mean of all answers
+            mine = ratings.with_columns(pl.lit(None, dtype=pl.Float64).alias("rank"))
+        fitted = isotonic.fit(-mine["rank"].fill_null(worst).to_numpy(), mine["grade"].to_numpy())
+        at = left.join(ranks, on=["query", "item"], how="left", maintain_order="left")["rank"].to_numpy()
+        here = ~np.isnan(at)
+        total[here] += fitted.predict(-at[here])
+        count += here
+    return np.asarray(total / np.maximum(count, 1))
+
+
+def _binned(values: Floats, levels: tuple[float, float, int]) -> Ints:
+    """Number of the nearest level of the scale."""
+    lo, hi, bins = levels
+    share = np.clip((values - lo) / (hi - lo), 0, 1)
+    return np.asarray(np.floor(share * (bins - 1) + 0.5), dtype=np.int64)
+
+
+def _of_queries(run: Run, queries: Iterable[str] | None) -> tuple[pl.DataFrame, list[str]]:
+    """The rows of these queries, and their names in the order of the run."""
+    frame = run.frame
+    if queries is not None:
+        wanted = list(queries)
+        known = frame["query"].unique().to_list()
+        for query in sorted(set(wanted) - set(known)):
+            raise JoinError(f"no system has a list for query {query!r}{did_you_mean(query, known)}")
+        frame = frame.filter(pl.col("query").is_in(wanted))
+    if not frame.height:
+        raise JoinError("there is no list to draw from; give a run with at least one query")
+    return frame, frame["query"].unique(maintain_order=True).to_list()
+
+
+def _coded(frame: pl.DataFrame, collection: Iterable[str] | None) -> tuple[pl.Series, Ints]:
+    """All items there are, and which of them each row holds."""
+    items = frame["item"] if collection is None else pl.Series("item", list(collection), dtype=pl.String)
+    items = items.unique().sort()
+    numbers = pl.DataFrame({"item": items, "code": np.arange(len(items))})
+    code = frame.select("item").join(numbers, on="item", how="left", maintain_order="left")
+    if code["code"].null_count():
+        item = code.filter(pl.col("code").is_null())["item"][0]
+        raise JoinError(
+            f"item {item!r} of the run is not in the collection of {len(items):,}; do they belong together?"
+        )
+    return items, code["code"].to_numpy()
+
+
+def _proposals(number: Ints, code: Ints, universe: Ints, gamma: float, floor: float) -> tuple[Ints, Floats]:
+    """The systems with a list for the query, and the chances with which each draws the items of the universe."""
+    present = np.unique(number)
+    at = np.minimum(np.searchsorted(universe, code), len(universe) - 1)
+    inside = universe[at] == code
+    ranks = np.zeros((len(present), len(universe)))
+    for row, system in enumerate(present.tolist()):
+        mine = at[(number == system) & inside]
+        ranks[row, mine] = np.arange(1, len(mine) + 1)
+    return present, proposal(ranks, gamma=gamma, floor=floor, size=len(universe))
+
+
+def _drawn(q: Floats, places: int, tasks: int, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
+    """Task, system and item of every draw: per task `places` different systems, one independent draw each."""
+    who = rng.random((tasks, len(q))).argsort(axis=1)[:, :places].ravel()
+    u = rng.random(len(who))
+    item = np.empty(len(who), dtype=np.int64)
+    for system in np.unique(who).tolist():
+        reached = np.cumsum(q[system])
+        mine = who == system
+        item[mine] = np.searchsorted(reached, u[mine] * reached[-1], side="right")
+    return np.repeat(np.arange(tasks), places), who, np.minimum(item, q.shape[1] - 1)
+
+
+def _missed(q: Floats, places: int) -> Floats:
+    """Chance that one task does not draw an item: mean over all sets of `places` systems of Π (1 - q_m).
+
+    The elementary symmetric polynomial of the 1 - q_m over the number of sets, by the usual recursion.
+    """
+    sums = np.zeros((places + 1, q.shape[1]))
+    sums[0] = 1
+    for row in 1 - q:
+        sums[1:] += sums[:-1] * row
+    return np.asarray(np.clip(sums[places] / math.comb(len(q), places), 0, 1))
+
+
+def _chunked(pairs: pl.DataFrame, per_task: int, rng: np.random.Generator) -> pl.DataFrame:
+    """Pairs of each query in random order, cut into turns of `per_task`."""
+    mixed = pairs.sort("query", "item")[rng.permutation(pairs.height)].sort("query", maintain_order=True)
+    return mixed.with_columns((pl.int_range(pl.len()).over("query") // per_task).alias("turn"))
+
+
+def _numbered(pairs: pl.DataFrame, rng: np.random.Generator, round: int = 1) -> pl.DataFrame:  # noqa: A002
+    """Pairs with query and turn, as tasks in random order with places in random order."""
+    mixed = pairs.sort("query", "item")[rng.permutation(pairs.height)]
+    turns = mixed.select("query", "turn").unique().sort("query", "turn")
+    turns = turns.with_columns(pl.Series("task", rng.permutation(turns.height)))
+    return (
+        mixed.join(turns, on=["query", "turn"], how="left", maintain_order="left")
+        .with_columns(pl.int_range(pl.len()).over("task").alias("place"), pl.lit(round).alias("round"))
+        .select(pl.col(name).cast(dtype) for name, dtype in TASKS.items())
+        .sort("task", "place")
+    )
+
+
+def _worth(tasks: pl.DataFrame) -> str:
+    """The effective sample size of the pairs, in words."""
+    worth = effective(1 / tasks["propensity"].to_numpy())
+    return f"with their weights the {tasks.height:,} pairs are worth {worth:,.1f} even ones (effective sample size)"
+
+
+def _refuse_proposal(gamma: float, floor: float, size: int) -> None:
+    """Settings that make no proposal."""
+    if not (math.isfinite(gamma) and gamma >= 0):
+        raise TextError(f"gamma is 0 (even) or more, not {gamma}; 1 is usual")
+    if not 0 <= floor <= 1:
+        raise TextError(f"the floor lies between 0 and 1, not {floor:g}; 0.1 is usual")
+    if size < 1:
+        raise TextError(f"a universe has at least 1 item, not {size}")
+
+
+def _refuse_tasks(per_task: int) -> None:
+    """A task shows something."""
+    if per_task < 1:
+        raise TextError(f"a task shows at least 1 result, not {per_task}")

@@ -1,0 +1,70 @@
+"""How evenly answers use the scale: a study that meets only one grade learns little."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from endoxa.errors import TableError
+from endoxa.tables import Floats
+
+
+@dataclass(frozen=True)
+class Uniformity:
+    """How far from even the shares of the C grades are.
+
+    dev               (1/C) Σ |f_c - 1/C|, from 0 (even) to 2(C-1)/C² (one grade only)
+    normalised        dev over that greatest value, from 0 to 1
+    total_variation   (C/2) dev: the share of answers that would have to be another for the grades to be even
+    shares            f_c, one per grade
+    """
+
+    dev: float
+    normalised: float
+    total_variation: float
+    shares: tuple[float, ...]
+
+
+def deviation(grades: Iterable[float | None] | npt.ArrayLike, classes: Sequence[float]) -> Uniformity:
+    """Deviation of the answers from an even use of the scale.
+
+    `classes` lists every grade that could be given (for a continuous scale: its levels); an answer that is none of
+    them is refused. Undecided answers (None, NaN) are left out; without answers everything is NaN. With a single
+    possible grade `normalised` is NaN.
+    Misleads: even answers are easier to learn a scale from, not more often right.
+    Source: Barnard et al.; METHODS D.2 (a reconstruction of a formula that the print lost).
+    """
+    levels = np.asarray(classes, dtype=np.float64)
+    if not levels.size or len(np.unique(levels)) < levels.size:
+        raise TableError(f"the classes are the grades that can be given, each once, at least one; not {list(classes)}")
+    given = np.asarray(grades if isinstance(grades, np.ndarray) else list(grades), dtype=np.float64)  # type: ignore[arg-type]
+    given = given[~np.isnan(given)]
+    order = np.argsort(levels)
+    ordered = levels[order]
+    right = np.clip(np.searchsorted(ordered, given), 0, len(ordered) - 1)
+    left = np.maximum(right - 1, 0)
+    at = np.where(np.abs(ordered[left] - given) < np.abs(ordered[right] - given), left, right)
+    off = np.abs(ordered[at] - given) > 1e-9 * np.maximum(1, np.abs(given))
+    if off.any():
+        known = ", ".join(f"{level:g}" for level in ordered[:10]) + (", …" if len(ordered) > 10 else "")
+        raise TableError(
+            f"grade {given[off][0]:g} is not one of the classes {known}; give every grade of the scale, and grades as "
+            "they were given, not calibrated"
+        )
+    return of_counts(np.bincount(order[at], minlength=len(levels)).astype(np.float64))
+
+
+def of_counts(counts: npt.ArrayLike) -> Uniformity:
+    """The same from how often (or how probably) each grade occurs."""
+    n: Floats = np.asarray(counts, dtype=np.float64)
+    C, total = len(n), float(n.sum())
+    if not total > 0:
+        return Uniformity(math.nan, math.nan, math.nan, (math.nan,) * C)
+    f = n / total
+    dev = float(np.abs(f - 1 / C).mean())
+    greatest = 2 * (C - 1) / C**2
+    return Uniformity(dev, dev / greatest if greatest > 0 else math.nan, C / 2 * dev, tuple(f.tolist()))

@@ -1,0 +1,277 @@
+"""Which system is better so far, said so that one may look after every task and stop when one likes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+
+from endoxa.errors import JoinError, TableError, TextError
+from endoxa.statistics.betting import confidence_sequence
+from endoxa.tables import Floats, Ints, refuse_null, require
+
+GRID = 1000  # steps of the grid of means that is bet against
+ROUNDING = 1e-9  # of the scale: a difference below it is 0
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What the answers so far say; with probability 1 - alpha right at all moments together.
+
+    systems     system, n (its draws that are answered), mean (of their ratings so far), lo, hi (of what all planned
+                tasks would give)
+    pairs       system, baseline, difference (of the two means so far), lo, hi, decided (the interval excludes 0)
+    answered    tasks that count, of `tasks` planned
+    notes       one sentence per pair, and what was left out
+    """
+
+    systems: pl.DataFrame
+    pairs: pl.DataFrame
+    answered: int
+    tasks: int
+    notes: tuple[str, ...] = ()
+
+
+def verdict(
+    draws: pl.DataFrame,
+    order: Iterable[int],
+    grades: pl.DataFrame,
+    *,
+    scale: tuple[float, float],
+    tasks: int | None = None,
+    alpha: float = 0.05,
+    simultaneous: bool = True,
+) -> Verdict:
+    """Mean rating of what each system shows, and the differences, with intervals that hold at any time.
+
+    theta_m = Σ over m's draws of the rating / number of m's draws: the mean rating of what m's proposal shows. One
+    task is one number, z = Σ over its pairs of coef · rating, coef = draws of the pair by m / all draws of m (for a
+    difference coef_a - coef_b), rescaled to [0, 1] by the bounds of all planned tasks. Tasks are given out in random
+    order, so the z are drawn without replacement from the plan: a betting confidence sequence over the tasks with a
+    coefficient other than 0, intersected with what the unanswered tasks could still do at most. When all is answered
+    the interval is the value itself.
+
+    draws         task, query, system, item of the plan, all tasks
+    order         the tasks in the order in which they were given out (random, as a plan numbers them)
+    grades        query, item, grade of the first answer; null is undecided; pairs without a row are not answered yet
+    simultaneous  alpha is shared evenly by the intervals of all pairs, and of all systems (Bonferroni)
+    Undecided pairs are left out as if they had not been drawn. A task counts once all its pairs are answered.
+    Misleads: it speaks of the planned tasks and first answers, not of other queries or raters; and it needs the
+    random order: tasks that raters pick or abandon because of what they show break it. Undecided pairs move the
+    target a little while they come in; with many of them the guarantee is approximate.
+    Source: METHODS F.3; Waudby-Smith & Ramdas 2024.
+    """
+    study = _study(draws, order, grades, scale, tasks)
+    if not 0 < alpha < 1:
+        raise TextError(f"alpha must lie between 0 and 1, not {alpha}; 0.05 is usual")
+    names, M = study.systems, len(study.systems)
+    each = alpha / M if simultaneous else alpha
+    rows = []
+    means = []
+    for m, name in enumerate(names):
+        count = study.counts[m]
+        seen = count * study.answered
+        n = int(seen.sum())
+        means.append(float((seen * study.ratings).sum() / n) if n else math.nan)
+        lo, hi = _last(*_course(study, _share(count), each), own=True, scale=scale)
+        rows.append((name, n, means[m], lo, hi))
+    couples = list(combinations(range(M), 2))
+    each = alpha / max(len(couples), 1) if simultaneous else alpha
+    compared, notes = [], []
+    for a, b in couples:
+        coef = _share(study.counts[a]) - _share(study.counts[b])
+        lo, hi = _last(*_course(study, coef, each), own=False, scale=scale)
+        decided = lo > 0 or hi < 0
+        compared.append((names[a], names[b], means[a] - means[b], lo, hi, decided))
+        notes.append(_sentence(names[a], names[b], lo, hi, len(study.order), study.tasks))
+    systems = {"system": pl.String, "n": pl.Int64, "mean": pl.Float64, "lo": pl.Float64, "hi": pl.Float64}
+    pairs = dict.fromkeys(("difference", "lo", "hi"), pl.Float64)
+    return Verdict(
+        pl.DataFrame(rows, schema=systems, orient="row"),
+        pl.DataFrame(
+            compared,
+            schema={"system": pl.String, "baseline": pl.String, **pairs, "decided": pl.Boolean},
+            orient="row",
+        ),
+        len(study.order),
+        study.tasks,
+        (*notes, *study.notes),
+    )
+
+
+def course(
+    draws: pl.DataFrame,
+    order: Iterable[int],
+    grades: pl.DataFrame,
+    *,
+    scale: tuple[float, float],
+    system: str,
+    baseline: str | None = None,
+    alpha: float = 0.05,
+) -> pl.DataFrame:
+    """How the interval of a system, or of its difference to a baseline, narrowed: tasks, lo, hi.
+
+    One row per answered task that had a say; `tasks` is its place (from 1) among those answered.
+    """
+    study = _study(draws, order, grades, scale, None)
+    for name in (system, baseline):
+        if name is not None and name not in study.systems:
+            raise JoinError(f"no system {name!r} drew in this plan; those that did are {', '.join(study.systems)}")
+    coef = _share(study.counts[study.systems.index(system)])
+    if baseline is not None:
+        coef = coef - _share(study.counts[study.systems.index(baseline)])
+    at, lo, hi = _course(study, coef, alpha)
+    width, start = scale[1] - scale[0], 0.0 if baseline is not None else scale[0]
+    return pl.DataFrame({"tasks": at + 1, "lo": start + width * lo, "hi": start + width * hi})
+
+
+@dataclass(frozen=True, eq=False)
+class _Study:
+    """The plan as arrays over its pairs: task of each, draws by [system, pair], rating in [0, 1], whether answered."""
+
+    systems: list[str]
+    task: Ints
+    counts: Floats
+    ratings: Floats  # as given; 0 where not answered
+    unit: Floats  # in [0, 1]; 0 where not answered
+    answered: Floats  # 1 or 0
+    order: Ints
+    tasks: int
+    notes: list[str]
+
+
+def _study(
+    draws: pl.DataFrame, order: Iterable[int], grades: pl.DataFrame, scale: tuple[float, float], tasks: int | None
+) -> _Study:
+    """Check everything once, and lay it out."""
+    lo, hi = scale
+    if not lo < hi:
+        raise TextError(f"a scale goes from its lowest grade to a higher one, not from {lo:g} to {hi:g}")
+    require(draws, ("task", "query", "system", "item"), "table of draws")
+    require(grades, ("query", "item", "grade"), "table of grades")
+    refuse_null(draws, ("task", "query", "system", "item"), "table of draws")
+    if not draws.height:
+        raise TableError("the plan has no draws by systems; a verdict needs a plan in which systems drew the pairs")
+    if (twice := grades.filter(grades.select("query", "item").is_duplicated())).height:
+        raise TableError(
+            f"item {twice['item'][0]!r} of query {twice['query'][0]!r} has several grades; keep the first answer"
+        )
+    outside = grades.filter(~pl.col("grade").cast(pl.Float64).is_between(lo, hi))
+    if outside.height:
+        raise TableError(
+            f"grade {outside['grade'][0]:g} of item {outside['item'][0]!r} is not on the scale from {lo:g} to {hi:g}; "
+            "give grades as they were given, not calibrated"
+        )
+    systems = sorted(draws["system"].unique())
+    pairs = draws.group_by("query", "item").agg(pl.col("task").first(), pl.col("task").n_unique().alias("several"))
+    if (torn := pairs.filter(pl.col("several") > 1)).height:
+        raise TableError(f"item {torn['item'][0]!r} of query {torn['query'][0]!r} is in several tasks; ask it in one")
+    said = grades.select("query", "item", pl.col("grade").cast(pl.Float64), pl.lit(True).alias("said"))
+    pairs = pairs.sort("task", "query", "item").join(said, on=["query", "item"], how="left", maintain_order="left")
+    answered_tasks = pairs.group_by("task").agg(pl.col("said").fill_null(False).all())
+    done = set(answered_tasks.filter("said")["task"])
+    known = set(answered_tasks["task"])
+    given = list(order)
+    if len(set(given)) < len(given) or not set(given) <= known:
+        wrong = next(t for i, t in enumerate(given) if t not in known or t in given[:i])
+        raise TableError(
+            f"the order names task {wrong} {'twice' if wrong in known else 'which is not in the plan'}; it lists "
+            "the tasks that were given out, each once"
+        )
+    number = len(known) if tasks is None else tasks
+    if number < len(known):
+        raise TableError(f"the plan has {len(known):,} tasks, more than the {number:,} said to be planned")
+    finished = [task for task in given if task in done]
+    notes = []
+    if len(finished) < len(given):
+        notes.append(
+            f"{len(given) - len(finished):,} tasks were given out but are not answered in full; they do not count yet, "
+            "as if it were chance which ones are"
+        )
+    undecided = pairs.filter(pl.col("said") & pl.col("grade").is_null()).height
+    if undecided:
+        notes.append(f"{undecided:,} undecided pairs are left out as if they had not been drawn")
+        pairs = pairs.filter(pl.col("said").is_null() | pl.col("grade").is_not_null())
+    drawn = draws.join(pairs.with_row_index("pair").select("query", "item", "pair"), on=["query", "item"], how="inner")
+    cell = drawn["system"].replace_strict(systems, list(range(len(systems))), return_dtype=pl.Int64).to_numpy()
+    cell = cell * pairs.height + drawn["pair"].to_numpy().astype(np.int64)
+    counts = np.bincount(cell, minlength=len(systems) * pairs.height).reshape(len(systems), pairs.height)
+    counted = pairs.select(pl.col("task").is_in(finished).cast(pl.Float64))["task"].to_numpy()
+    rating = np.where(counted > 0, pairs["grade"].fill_null(lo).to_numpy(), 0.0)
+    return _Study(
+        systems,
+        pairs["task"].to_numpy(),
+        counts.astype(np.float64),
+        rating,
+        np.where(counted > 0, (rating - lo) / (hi - lo), 0.0),
+        counted,
+        np.asarray(finished, dtype=np.int64),
+        number,
+        notes,
+    )
+
+
+def _share(counts: Floats) -> Floats:
+    """Draws of each pair as a share of all draws of the system; NaN where it has none."""
+    whole = counts.sum()
+    return counts / whole if whole > 0 else np.full(len(counts), np.nan)
+
+
+def _course(study: _Study, coef: Floats, alpha: float) -> tuple[Ints, Floats, Floats]:
+    """Places in the order of the tasks that have a say, and the interval of Σ coef·unit after each; ratings in [0, 1].
+
+    Without any answer: what is possible at all, at place -1. NaN where a system has no draw left.
+    """
+    nowhere = np.array([-1])
+    if np.isnan(coef).any():
+        return nowhere, np.array([np.nan]), np.array([np.nan])
+    names, at = np.unique(study.task[coef != 0], return_inverse=True)
+    if not len(names):  # two systems that drew the same pairs as often
+        return nowhere, np.zeros(1), np.zeros(1)
+    some = coef != 0
+    c, unit = coef[some], study.unit[some]
+    n = len(names)
+    least = np.bincount(at, weights=np.minimum(c, 0), minlength=n)  # of a task, whatever its ratings
+    most = np.bincount(at, weights=np.maximum(c, 0), minlength=n)
+    z = np.bincount(at, weights=c * unit, minlength=n)
+    L, U = float(least.min()), float(most.max())
+    place = np.flatnonzero(np.isin(study.order, names))
+    if not len(place):
+        return nowhere, np.array([least.sum()]), np.array([most.sum()])
+    seen = np.searchsorted(names, study.order[place])
+    x = np.clip((z[seen] - L) / (U - L), 0, 1)
+    made = confidence_sequence(x, alpha=alpha, pool=n, grid=GRID)
+    lo, hi = n * (L + (U - L) * made.lo), n * (L + (U - L) * made.hi)
+    # tasks differ in what they can contribute: what is left is bounded by its own coefficients
+    so_far = np.cumsum(z[seen])
+    low = so_far + least.sum() - np.cumsum(least[seen])
+    high = so_far + most.sum() - np.cumsum(most[seen])
+    apart = (lo > high) | (hi < low)  # what is certain stands; what was wagered has lost
+    return place, np.where(apart, low, np.maximum(lo, low)), np.where(apart, high, np.minimum(hi, high))
+
+
+def _last(_: Ints, lo: Floats, hi: Floats, *, own: bool, scale: tuple[float, float]) -> tuple[float, float]:
+    """The last interval, on the scale."""
+    width, start = scale[1] - scale[0], scale[0] if own else 0.0
+    low, high = (0.0 if abs(end) < ROUNDING else float(end) for end in (lo[-1], hi[-1]))
+    return start + width * low, start + width * high
+
+
+def _sentence(a: str, b: str, lo: float, hi: float, answered: int, tasks: int) -> str:
+    """What may be said of two systems."""
+    if lo > 0:
+        return f"{a} is better than {b} by {lo:.2f} to {hi:.2f} on the scale; you may stop at any time"
+    if hi < 0:
+        return f"{b} is better than {a} by {-hi:.2f} to {-lo:.2f} on the scale; you may stop at any time"
+    if math.isnan(lo):
+        return f"{a} and {b}: one of them has no decided draw, nothing can be said"
+    if lo == hi:
+        return f"{a} and {b} have the same mean over all tasks"
+    return (
+        f"{a} and {b}: not decided after {answered:,} of {tasks:,} tasks; their difference lies between {lo:.2f} "
+        f"and {hi:.2f} on the scale"
+    )

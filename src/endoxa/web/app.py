@@ -1,0 +1,188 @@
+"""The application: what every request meets, and the parts that answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+from fastapi.staticfiles import StaticFiles
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from sqlalchemy import Connection
+from starlette.exceptions import HTTPException
+
+from endoxa import __version__
+from endoxa.errors import EndoxaError
+from endoxa.store import people, studies
+from endoxa.store.home import Home
+from endoxa.store.people import Visitor
+from endoxa.store.refusals import RefusedError, absent
+from endoxa.store.studies import Study
+from endoxa.web.security import Patience, Wrapper, csrf_of, need_own_page, need_token
+
+HERE = Path(str(files("endoxa.web")))
+COOKIE = "endoxa"
+
+
+@dataclass(frozen=True)
+class Site:
+    """What the parts of the application share."""
+
+    home: Home
+    url: str  # where people reach it, without a slash at the end
+    now: Callable[[], float] = time.time
+    patience: Patience = field(default_factory=Patience)
+    pages: Environment = field(
+        default_factory=lambda: Environment(
+            loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined
+        )
+    )
+
+    @property
+    def secure(self) -> bool:
+        """Whether browsers reach it by https."""
+        return self.url.startswith("https://")
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection that reads."""
+        with self.home.store.reading() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that is on the disk when it ends."""
+        with self.home.store.writing() as connection:
+            yield connection
+
+    def secret(self, request: Request) -> str:
+        """The session's secret, from the cookie."""
+        return request.cookies.get(self.cookie, "")
+
+    @property
+    def cookie(self) -> str:
+        """A name that no other host may set, where https allows it."""
+        return f"__Host-{COOKIE}" if self.secure else COOKIE
+
+    def visitor(self, request: Request, *, form: bool = False) -> Visitor:
+        """Whose browser this is; acts must come from our own page and carry its token (a form's is checked apart)."""
+        secret = self.secret(request)
+        with self.reading() as connection:
+            found = people.visitor_of(connection, secret, now=self.now()) if secret else None
+        if found is None:
+            raise RefusedError("you are not signed in here; open your link again", 401)
+        if request.method not in {"GET", "HEAD"} and not form:
+            need_own_page(request)
+            given = request.headers.get("x-csrf-token")
+            need_token(self.home.key, secret, given)
+        return found
+
+    def judge(self, request: Request, name: str) -> tuple[Study, int]:
+        """The study, and whose browser this is; a judge of another study is not told that this one exists."""
+        visitor = self.visitor(request)
+        study = self.study(name)
+        if visitor.role != "judge" or visitor.study_id != study.id or visitor.rater_id is None:
+            raise absent("study")
+        return study, visitor.rater_id
+
+    def participant(self, request: Request, name: str, *, form: bool = False) -> tuple[Study, Visitor]:
+        """The study, and the participant."""
+        visitor = self.visitor(request, form=form)
+        study = self.study(name)
+        if visitor.role != "participant" or visitor.study_id != study.id:
+            raise absent("study")
+        return study, visitor
+
+    def organiser(self, request: Request) -> Visitor:
+        """The organiser; anybody else is not told what there is."""
+        visitor = self.visitor(request)
+        if visitor.role != "organiser":
+            raise RefusedError("this page is the organiser's", 403)
+        return visitor
+
+    def study(self, name: str) -> Study:
+        """The study of that name."""
+        try:
+            with self.reading() as connection:
+                return studies.find(connection, name)
+        except RefusedError:
+            raise absent("study") from None  # without the names of other studies
+
+    def page(self, name: str, request: Request, status: int = 200, **values: Any) -> HTMLResponse:
+        """A page."""
+        secret = self.secret(request)
+        values.setdefault("csrf", csrf_of(self.home.key, secret) if secret else "")
+        return HTMLResponse(self.pages.get_template(name).render(**values), status_code=status)
+
+
+def create_app(site: Site) -> FastAPI:
+    """The application for a site."""
+    from endoxa.web import judging, organising, participating
+
+    app = FastAPI(
+        title="Endoxa studies",
+        version=__version__,
+        description="What the pages of a study speak. A session comes from an invitation link; unsafe methods carry "
+        "X-CSRF-Token, which the page holds.",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+    )
+    app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
+    for part in (judging, organising, participating):
+        app.include_router(part.router(site))
+
+    @app.get("/api", response_class=HTMLResponse, include_in_schema=False)
+    def api(request: Request) -> Response:
+        return site.page("api.html", request, document=app.openapi())
+
+    @app.get("/", response_class=HTMLResponse, include_in_schema=False)
+    def front(request: Request) -> Response:
+        text = "Open the link that you were given. Organisers: `endoxa study serve` prints one at every start."
+        return site.page("message.html", request, title="Endoxa studies", text=text, status=200)
+
+    @app.get("/favicon.ico", include_in_schema=False)
+    def favicon() -> Response:
+        return Response((HERE / "static" / "favicon.svg").read_bytes(), media_type="image/svg+xml")
+
+    @app.exception_handler(EndoxaError)
+    async def refused(request: Request, error: Exception) -> Response:
+        status = error.status if isinstance(error, RefusedError) else 422
+        return _problem(site, request, status, str(error))
+
+    @app.exception_handler(HTTPException)
+    async def http(request: Request, error: Exception) -> Response:
+        status = getattr(error, "status_code", 500)
+        words = {404: "there is nothing at this address", 405: "this address does not take that method"}
+        answer = _problem(site, request, status, words.get(status, str(getattr(error, "detail", ""))))
+        answer.headers.update(getattr(error, "headers", None) or {})
+        return answer
+
+    @app.exception_handler(RequestValidationError)
+    async def malformed(request: Request, error: Exception) -> Response:
+        found: Any = error.errors()[0] if isinstance(error, RequestValidationError) else {}
+        where = ".".join(str(part) for part in found.get("loc", ()))
+        return _problem(site, request, 422, f"{where}: {found.get('msg', 'not as expected')}")
+
+    app.add_middleware(Wrapper)
+    return app
+
+
+def _problem(site: Site, request: Request, status: int, text: str) -> Response:
+    """A sentence, as JSON for programs and as a page for people."""
+    if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
+        return JSONResponse({"detail": text}, status_code=status)
+    titles = {
+        401: "Please open your link again",
+        404: "Not here",
+        410: "This link no longer opens",
+        429: "Wait a little",
+    }
+    return site.page("message.html", request, status, title=titles.get(status, "That did not work"), text=text)

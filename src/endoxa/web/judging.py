@@ -1,0 +1,255 @@
+"""For judges: coming in by a link, getting tasks, answering."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi import Path as InPath
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
+
+from endoxa.io import pictures
+from endoxa.store import people, studies, work
+from endoxa.store import schema as s
+from endoxa.store.refusals import RefusedError, absent
+from endoxa.store.studies import Study
+from endoxa.web import bodies as b
+from endoxa.web.app import Site
+from endoxa.web.security import address_of, need_own_page
+
+Name = Annotated[str, InPath(max_length=60, pattern=r"^[\w.-]+$")]
+Token = Annotated[str, InPath(max_length=300)]
+
+
+def router(site: Site) -> APIRouter:
+    """The addresses."""
+    here = APIRouter()
+
+    @here.get("/join/{token}", response_class=HTMLResponse, include_in_schema=False)
+    def invitation(request: Request, token: Token) -> Response:
+        return _join_page(site, request, token)
+
+    @here.post("/join/{token}", include_in_schema=False)
+    def join(request: Request, token: Token, nickname: Annotated[str, Form(max_length=200)] = "") -> Response:
+        need_own_page(request)
+        found = invitation_of(site, request, token)
+        if found.role == "organiser":
+            raise absent("page")
+        try:
+            with site.writing() as connection:
+                secret = people.join(connection, found, nickname, now=site.now())
+        except RefusedError as error:
+            if error.status != 422:
+                raise
+            return _join_page(site, request, token, error=str(error), nickname=nickname)
+        study = _study_of(site, found)
+        way = "s" if found.role == "judge" else "submit"
+        return signed_in(site, RedirectResponse(f"/{way}/{study.name}", 303), secret)
+
+    @here.get("/s/{study}", response_class=HTMLResponse, include_in_schema=False)
+    def page(request: Request, study: Name) -> Response:
+        found, _ = site.judge(request, study)
+        return site.page("judge.html", request, study={"name": found.name, "title": found.settings.heading})
+
+    @here.get("/api/studies/{study}/me", response_model=b.MeOut, responses=b.PROBLEMS, tags=["judging"])
+    def me(request: Request, study: Name) -> Any:
+        """The study as this judge knows it, and how far they are."""
+        found, rater = site.judge(request, study)
+        with site.reading() as connection:
+            progress = work.progress(connection, found, rater)
+            tree = studies.taxonomy_of(connection, found)
+        nickname = site.visitor(request).nickname
+        return {
+            "study": _known(found, tree), "rater": {"nickname": nickname}, "progress": _progress(progress, found)
+        }  # fmt: skip
+
+    @here.get("/api/studies/{study}/tasks", response_model=b.TasksOut, responses=b.PROBLEMS, tags=["judging"])
+    def tasks(request: Request, study: Name, count: Annotated[int, Query(ge=1, le=10)] = 3) -> Any:
+        """The task to show now and those after it. The same come again until they are answered."""
+        found, rater = site.judge(request, study)
+        with site.writing() as connection:
+            given, progress = work.tasks(connection, found, rater, count=count, now=site.now())
+        return {"tasks": [_task(site, found, task) for task in given], "progress": _progress(progress, found)}
+
+    @here.post(
+        "/api/studies/{study}/answers", status_code=201, response_model=b.ReceivedOut, tags=["judging"],
+        responses={**b.PROBLEMS, 200: {"model": b.ReceivedOut, "description": "was kept before"}},
+    )  # fmt: skip
+    def answers(request: Request, response: Response, study: Name, body: b.AnswerBody) -> Any:
+        """Keep an answer or a skip. It is on the disk when this returns; the same key again changes nothing."""
+        found, rater = site.judge(request, study)
+        how = work.Circumstances(body.comment, body.active_seconds, body.away_seconds, body.screen, body.method)
+        with site.writing() as connection:
+            if body.kind == "skip":
+                received = work.skip(connection, found, rater, body.task, str(body.key), how, now=site.now())
+            else:
+                said = [work.Response(r.item, r.grade, r.category, r.rank, r.relevance) for r in body.responses]
+                received = work.answer(connection, found, rater, body.task, str(body.key), said, how, now=site.now())
+        if not received.new:
+            response.status_code = 200
+        return {"progress": _progress(received.progress, found), "feedback": _feedback(found, received.feedback)}
+
+    @here.post("/api/studies/{study}/undo", response_model=b.UndoneOut, responses=b.PROBLEMS, tags=["judging"])
+    def undo(request: Request, study: Name, body: b.UndoBody) -> Any:
+        """Take back the last answer or skip."""
+        found, rater = site.judge(request, study)
+        with site.writing() as connection:
+            task, progress = work.undo(connection, found, rater, str(body.key), now=site.now())
+        return {"task": _task(site, found, task), "progress": _progress(progress, found)}
+
+    @here.post("/api/studies/{study}/events", status_code=204, responses=b.PROBLEMS, tags=["judging"])
+    def events(request: Request, study: Name, body: b.EventBody) -> None:
+        """Pause, resume and the like."""
+        found, rater = site.judge(request, study)
+        with site.writing() as connection:
+            work.record(connection, found, rater, body.kind, now=site.now())
+
+    @here.post("/api/studies/{study}/leave", status_code=204, responses=b.PROBLEMS, tags=["judging"])
+    def leave(request: Request, response: Response, study: Name) -> None:
+        """End this browser's session; the link opens it again."""
+        site.judge(request, study)
+        with site.writing() as connection:
+            people.leave(connection, site.secret(request), now=site.now())
+        response.delete_cookie(site.cookie)
+
+    @here.get("/files/{study}/{name}", include_in_schema=False)
+    def file(request: Request, study: Name, name: str, size: str = "") -> Response:
+        return _picture(site, request, study, name, small=size == "small")
+
+    return here
+
+
+def invitation_of(site: Site, request: Request, token: str) -> people.Invitation:
+    """The invitation of a link; wrong ones are counted, and many of them make us slow."""
+    address = address_of(request)
+    site.patience.check(address)
+    try:
+        with site.reading() as connection:
+            return people.invitation_of(connection, site.home.key, token)
+    except RefusedError:
+        site.patience.failed(address)
+        raise
+
+
+def _join_page(site: Site, request: Request, token: str, *, error: str | None = None, nickname: str = "") -> Response:
+    found = invitation_of(site, request, token)
+    people.need_open(found, site.now())
+    if found.role == "organiser":
+        return site.page("organiser.html", request, action=f"/organise/{token}")
+    study = _study_of(site, found)
+    return site.page(
+        "join.html", request, 422 if error else 200, action=f"/join/{token}", error=error, role=found.role,
+        nickname=found.nickname or nickname, fixed=found.nickname is not None,
+        study={
+            "name": study.name, "title": study.settings.heading, "instructions": paragraphs(study.settings.instructions)
+        },
+    )  # fmt: skip
+
+
+def _study_of(site: Site, invitation: people.Invitation) -> Study:
+    with site.reading() as connection:
+        return next(study for study in studies.listed(connection) if study.id == invitation.study_id)
+
+
+def signed_in(site: Site, response: Response, secret: str) -> Response:
+    """The answer with the session's cookie."""
+    response.set_cookie(
+        site.cookie, secret, max_age=int(people.SESSION), httponly=True, samesite="lax", secure=site.secure, path="/"
+    )
+    return response
+
+
+def paragraphs(text: str) -> list[str]:
+    """Text as paragraphs: an empty line parts them."""
+    return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
+
+
+def _known(study: Study, tree: Any) -> dict[str, Any]:
+    settings = study.settings
+    return {
+        "name": study.name, "title": settings.heading, "state": study.state, "comments": settings.comments,
+        "instructions": paragraphs(settings.instructions), "skip": settings.skip,
+        "screen": {
+            "name": settings.screen, "kind": settings.shape.kind, "per_task": settings.items_per_task,
+            "grades": [{"value": g.value, "label": g.label, "key": g.key} for g in settings.shape.grades],
+        },
+        "categories": _categories(tree, settings.hide_tree) if settings.shape.kind == "file" and tree else None,
+    }  # fmt: skip
+
+
+def _categories(tree: Any, hidden: bool) -> list[dict[str, Any]]:
+    """The categories in the order of the tree; hidden: in the order of their names, without depth."""
+    children: dict[str, list[str]] = {}
+    for category, parent in tree.frame.iter_rows():
+        if parent is not None:
+            children.setdefault(parent, []).append(category)
+    found: list[dict[str, Any]] = []
+
+    def walk(category: str, depth: int) -> None:
+        if not (category == tree.ROOT and depth == 0) and category not in {one["name"] for one in found}:
+            label = category.rsplit("/", 1)[-1]
+            found.append({"name": category, "label": label, "depth": depth, "leaf": category not in children})
+        for child in sorted(children.get(category, [])):
+            walk(child, depth + (0 if category == tree.ROOT else 1))
+
+    walk(tree.root, 0)
+    labels = [one["label"] for one in found]
+    for one in found:
+        if labels.count(one["label"]) > 1:  # two categories of one name: the whole path tells them apart
+            one["label"] = one["name"]
+    if not hidden:
+        return found
+    return sorted(({**one, "depth": 0, "leaf": True} for one in found), key=lambda one: str(one["label"]).casefold())
+
+
+def _progress(progress: work.Progress, study: Study) -> dict[str, Any]:
+    return {
+        "done": progress.done, "total": progress.total, "practice_left": progress.practice_left,
+        "finished": progress.finished or study.state != "open",
+    }  # fmt: skip
+
+
+def _task(site: Site, study: Study, task: work.Task) -> dict[str, Any]:
+    query = None
+    if task.query is not None:
+        query = _shown(site, study, task.query, "query")
+    items = [{"id": item["id"], **_shown(site, study, item, f"result {at}")} for at, item in enumerate(task.items, 1)]
+    return {"id": task.id, "practice": task.practice, "query": query, "items": items, "previous": task.previous}
+
+
+def _shown(site: Site, study: Study, row: dict[str, Any], alt: str) -> dict[str, Any]:
+    """Text and picture; one that vanished is said to be missing. Names are not shown: they may give things away."""
+    file = row["file"]
+    there = file is not None and pictures.place(site.home.files, file).exists()
+    return {
+        "text": row["text"], "image": f"/files/{study.name}/{file}" if there else None,
+        "alt": row["text"] or alt, "missing": file is not None and not there,
+    }  # fmt: skip
+
+
+def _feedback(study: Study, feedback: list[dict[str, Any]] | None) -> list[dict[str, Any]] | None:
+    if feedback is None:
+        return None
+    labels = {f"{grade.value:g}": grade.label for grade in study.settings.shape.grades}
+    return [{**row, "expected_label": labels.get(row["expected"] or "", row["expected"])} for row in feedback]
+
+
+def _picture(site: Site, request: Request, name: str, sha: str, *, small: bool) -> Response:
+    """A picture of the visitor's own study; only hashes that the study holds are looked for on the disk."""
+    import sqlalchemy as sa
+
+    visitor = site.visitor(request)
+    study = site.study(name)
+    if visitor.role != "organiser" and visitor.study_id != study.id:
+        raise absent("picture")
+    if len(sha) != 64 or not all(c in "0123456789abcdef" for c in sha):
+        raise absent("picture")
+    with site.reading() as connection:
+        held = any(
+            connection.scalar(sa.select(table.c.id).where(table.c.study_id == study.id, table.c.file == sha).limit(1))
+            for table in (s.items, s.queries)
+        )
+    path = pictures.place(site.home.files, sha, small=small)
+    if not held or not path.exists():
+        raise absent("picture")
+    return FileResponse(path, media_type="image/jpeg", headers={"Cache-Control": "private, max-age=86400, immutable"})

@@ -1,0 +1,173 @@
+"""For the organiser: the dashboard, invitations, exports."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi import Path as InPath
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from endoxa.store import exports, outgoing, people, status, studies
+from endoxa.store.refusals import absent
+from endoxa.store.studies import Study
+from endoxa.web import bodies as b
+from endoxa.web.app import Site
+from endoxa.web.judging import Name, Token, invitation_of, signed_in
+from endoxa.web.security import need_own_page
+
+Form = Literal["csv", "jsonl", "parquet", "qrels"]
+MEDIA = {
+    "csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson", "parquet": "application/vnd.apache.parquet",
+    "qrels": "text/plain; charset=utf-8",
+}  # fmt: skip
+Number = Annotated[int, InPath(ge=0, le=b.MOST)]
+
+
+@dataclass
+class Latest:
+    """The last status of each study, made again when a few seconds have passed or the organiser changed something."""
+
+    kept: dict[str, tuple[float, dict[str, Any]]] = field(default_factory=dict)
+    lock: Lock = field(default_factory=Lock)
+    seconds: float = 2.0
+
+    def of(self, site: Site, study: Study) -> dict[str, Any]:
+        """The status now, or of a moment ago."""
+        now = site.now()
+        with self.lock:  # one at a time: it is the heaviest thing that a page asks for
+            before = self.kept.get(study.name)
+            if before is not None and 0 <= now - before[0] < self.seconds:
+                return before[1]
+            with site.reading() as connection:
+                made = status.status(connection, study, now=now)
+            self.kept[study.name] = (now, made)
+            return made
+
+
+def router(site: Site) -> APIRouter:
+    """The addresses."""
+    here = APIRouter()
+    latest = Latest()
+
+    def owned(request: Request, name: str) -> Study:
+        site.organiser(request)
+        return site.study(name)
+
+    @here.get("/organise/{token}", response_class=HTMLResponse, include_in_schema=False)
+    def invitation(request: Request, token: Token) -> Response:
+        found = invitation_of(site, request, token)
+        people.need_open(found, site.now())
+        if found.role != "organiser":
+            raise absent("page")
+        return site.page("organiser.html", request, action=f"/organise/{token}")
+
+    @here.post("/organise/{token}", include_in_schema=False)
+    def enter(request: Request, token: Token) -> Response:
+        need_own_page(request)
+        found = invitation_of(site, request, token)
+        if found.role != "organiser":
+            raise absent("page")
+        with site.writing() as connection:
+            secret = people.join(connection, found, "", now=site.now())
+        return signed_in(site, RedirectResponse("/dashboard", 303), secret)
+
+    @here.get("/dashboard", response_class=HTMLResponse, include_in_schema=False)
+    def overview(request: Request) -> Response:
+        site.organiser(request)
+        with site.reading() as connection:
+            rows = [_row(connection, study) for study in studies.listed(connection)]
+        return site.page("studies.html", request, studies=rows)
+
+    @here.get("/dashboard/{study}", response_class=HTMLResponse, include_in_schema=False)
+    def dashboard(request: Request, study: Name) -> Response:
+        found = owned(request, study)
+        shown = {
+            "name": found.name, "title": found.settings.heading, "screen": found.settings.screen, "state": found.state
+        }  # fmt: skip
+        return site.page("dashboard.html", request, study=shown)
+
+    @here.get("/api/studies/{study}/status", responses=b.PROBLEMS, tags=["organising"])
+    def now(request: Request, study: Name) -> dict[str, Any]:
+        """Progress, agreement, judges, uniformity, the verdict on the systems, invitations, submissions."""
+        return latest.of(site, owned(request, study))
+
+    @here.post(
+        "/api/studies/{study}/invitations", status_code=201, response_model=b.InvitedOut, responses=b.PROBLEMS,
+        tags=["organising"],
+    )  # fmt: skip
+    def invite(request: Request, study: Name, body: b.InviteBody) -> Any:
+        """A new link; it is shown once."""
+        found = owned(request, study)
+        with site.writing() as connection:
+            number, token = people.invite(
+                connection, site.home.key, found, body.role, nickname=body.nickname or None, days=body.days,
+                now=site.now(),
+            )  # fmt: skip
+        latest.kept.clear()
+        return {"id": number, "url": f"{site.url}/join/{token}"}
+
+    @here.post(
+        "/api/studies/{study}/invitations/{number}/withdraw", status_code=204, responses=b.PROBLEMS, tags=["organising"]
+    )
+    def withdraw(request: Request, study: Name, number: Number) -> None:
+        """Make a link and its sessions useless; answers stay."""
+        found = owned(request, study)
+        with site.writing() as connection:
+            people.withdraw(connection, found, number, now=site.now())
+        latest.kept.clear()
+
+    @here.post("/api/studies/{study}/state", status_code=204, responses=b.PROBLEMS, tags=["organising"])
+    def state(request: Request, study: Name, body: b.StateBody) -> None:
+        """Open or close the study."""
+        found = owned(request, study)
+        with site.writing() as connection:
+            studies.set_state(connection, found, body.state, now=site.now())
+        latest.kept.clear()
+
+    @here.post("/api/studies/{study}/results", status_code=204, responses=b.PROBLEMS, tags=["organising"])
+    def results(request: Request, study: Name, body: b.ResultsBody) -> None:
+        """Let participants see the results, or not."""
+        found = owned(request, study)
+        with site.writing() as connection:
+            studies.open_results(connection, found, body.open, now=site.now())
+        latest.kept.clear()
+
+    @here.get(
+        "/api/studies/{study}/export", response_class=Response, tags=["organising"],
+        responses={**b.PROBLEMS, 200: {"content": {media.partition(";")[0]: {} for media in MEDIA.values()}}},
+    )  # fmt: skip
+    def export(
+        request: Request, study: Name, form: Annotated[Form, Query()] = "csv", history: bool = False
+    ) -> Response:
+        """All answers as a file."""
+        found = owned(request, study)
+        with tempfile.TemporaryDirectory() as folder, site.reading() as connection:
+            target = Path(folder) / f"answers{exports.SUFFIX[form]}"
+            exports.export(connection, found, target, form, history=history)
+            content = target.read_bytes()
+        name = f"{found.name}{exports.SUFFIX[form]}"
+        headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{_quoted(name)}"}
+        return Response(content, media_type=MEDIA[form], headers=headers)
+
+    return here
+
+
+def _quoted(name: str) -> str:
+    from urllib.parse import quote
+
+    return quote(name, safe="")
+
+
+def _row(connection: Any, study: Study) -> dict[str, Any]:
+    states = outgoing.slots(connection, study)
+    return {
+        "name": study.name, "title": study.settings.heading, "screen": study.settings.screen, "state": study.state,
+        "done": states.get("answered", 0) + states.get("skipped", 0),
+        "planned": sum(count for state, count in states.items() if state != "lapsed"),
+        "raters": outgoing.raters(connection, study),
+    }  # fmt: skip

@@ -1,0 +1,47 @@
+// How long a judge really looked at a task.
+
+const IDLE = 60_000; // milliseconds without any input after which attention is no longer assumed
+
+/**
+ * Active time counts only while the page is visible, not paused, and within 60 s of the last input; the rest is away.
+ * Time is an argument (milliseconds), so the clock can be tried without waiting.
+ */
+export class Clock {
+  constructor(now, { active = 0, away = 0 } = {}) {
+    this.active = 1000 * active;
+    this.away = 1000 * away;
+    this.last = now;
+    this.input = now;
+    this.stopped = false;
+  }
+
+  advance(now) {
+    const elapsed = Math.max(0, now - this.last); // a clock set back in the meantime must not subtract
+    const awake = this.stopped ? 0 : Math.min(elapsed, Math.max(0, this.input + IDLE - this.last));
+    this.active += awake;
+    this.away += elapsed - awake;
+    this.last = now;
+  }
+
+  touch(now) {
+    this.advance(now);
+    this.input = now;
+  }
+
+  stop(now) {
+    this.advance(now);
+    this.stopped = true;
+  }
+
+  start(now) {
+    this.advance(now);
+    this.stopped = false;
+    this.input = now;
+  }
+
+  /** Seconds, to the millisecond. */
+  read(now) {
+    this.advance(now);
+    return { active: Math.round(this.active) / 1000, away: Math.round(this.away) / 1000 };
+  }
+}

