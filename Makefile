@@ -1,6 +1,6 @@
 # Two commands: `make demo` runs the main job, `make test` passes the tests. Each does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint types layers real bench lock clean
+.PHONY: help demo serve soak test check format lint types layers real bench lock clean
 SHELL := /bin/bash
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -34,6 +34,11 @@ help:  ## this list
 demo: .venv/base  ## evaluate a small generated collection and write demo/report.html
 	@$(BIN)/endoxa demo --to demo
 
+serve: demo  ## a study of pictures in the browser: prints links for two judges and the organiser
+	@test -e demo/studies/studies.db || $(BIN)/endoxa study new demo/study/study.toml --home demo/studies
+	@$(BIN)/endoxa study invite shapes --count 2 --home demo/studies
+	@$(BIN)/endoxa study serve --home demo/studies
+
 test: .venv/dev  ## run the tests
 	@$(BIN)/pytest -n $(WORKERS)
 
@@ -54,6 +59,9 @@ layers: .venv/dev
 real: .venv/dev  ## make real ENDOXA_DATA=DIR: the checks on real data, measured beside expected
 	@test -n "$(ENDOXA_DATA)" || { echo "say where the data is: make real ENDOXA_DATA=DIR" >&2; exit 1; }
 	@ENDOXA_DATA="$(abspath $(ENDOXA_DATA))" $(BIN)/pytest -n 0 -s tests/real
+
+soak: .venv/dev  ## 20 kills x 20 judges on both databases, then 50 judges for a minute: lost = 0, doubled = 0
+	@$(BIN)/python -m tests.soak.soak
 
 bench: .venv/dev .venv-peers/ready  ## speed and memory beside pytrec_eval, ir_measures and ranx, in one run
 	@$(BIN)/python -m compileall -q src && $(BIN)/python -m benchmarks.run

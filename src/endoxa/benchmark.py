@@ -38,8 +38,8 @@ DEFAULTS = {
 COLUMN = {"P": "precision", "R": "recall"}  # of the measures that a sample of pairs can estimate
 FRAME: dict[str, Any] = SUMMARY | {"by": pl.String, "effective": pl.Float64, "horvitz_thompson": pl.Float64}
 COVERAGE: dict[str, Any] = {
-    "system": pl.String, "by": pl.String, "queries": pl.Float64, "first_10": pl.Float64, "first_100": pl.Float64,
-    "whole": pl.Float64, "judged": pl.Float64, "of": pl.Int64, "effective": pl.Float64, "reached": pl.Float64,
+    "system": pl.String, "first_10": pl.Float64, "first_100": pl.Float64, "whole": pl.Float64, "queries": pl.Float64,
+    "judged": pl.Float64, "of": pl.Int64, "by": pl.String, "effective": pl.Float64, "reached": pl.Float64,
 }  # fmt: skip
 
 
@@ -51,8 +51,8 @@ class Benchmark:
               the value rests on: opinions (every pair judged), sample (pairs drawn with known chances), labels,
               categories, answers. For a sample `effective` is how many evenly weighted pairs it is worth, and
               `horvitz_thompson` the unbiased precision, which takes what could not be drawn for not relevant
-    coverage  system, by, queries (share of the judged queries that it answers), first_10, first_100, whole (share of
-              its results that somebody judged), judged and of (so many of the first so many per query), effective,
+    coverage  system, first_10, first_100, whole (share of its results that somebody judged), queries (share of the
+              judged queries that it answers), judged and of (so many of the first so many per query), by, effective,
               reached (sample: estimated share of its first 10 that could have been drawn)
     notes     sentences: how the numbers were made, and what to beware of
     """
@@ -69,7 +69,7 @@ class Benchmark:
         told = []
         for row in self.coverage.iter_rows(named=True):
             sample = (
-                f"; a sample drawn with known chances, worth {row['effective']:.1f} evenly drawn pairs"
+                f"; in all a sample drawn with known chances, worth {row['effective']:.1f} evenly drawn pairs"
                 if row["effective"] is not None
                 else ""
             )
@@ -383,10 +383,9 @@ def _thin(coverage: pl.DataFrame) -> list[str]:
         if share >= THIN:
             continue
         if row["by"] == "sample":
-            least = f"below {propensity.LEAST} no interval is given"
             notes.append(
-                f"{share:.0%} of the first 10 of {system} were judged: the rest is estimated from them, and they are "
-                f"worth {row['effective']:.1f} evenly drawn pairs in its whole lists ({least})"
+                f"{share:.0%} of the first 10 of {system} were judged: the rest is estimated from them, with no "
+                f"interval where they are worth less than {propensity.LEAST} evenly drawn pairs"
             )
             if row["reached"] < THIN:
                 notes.append(

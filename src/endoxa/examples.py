@@ -1,6 +1,10 @@
-"""A small collection that anybody can make: six systems, three assessors, known by construction."""
+"""Small collections that anybody can make: six systems and three assessors; pictures for a study to try."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -62,3 +66,104 @@ def collection(*, rng: np.random.Generator) -> tuple[Run, Opinions]:
         grades = np.searchsorted(np.array(limits), seen, side="right").astype(float)
         judged.append(pooled.with_columns(pl.lit(assessor).alias("source"), pl.Series("grade", grades)))
     return run, Opinions.of(pl.concat(judged))
+
+
+SHAPES = ("circle", "square", "triangle", "star")
+COLOURS = {
+    "red": (206, 52, 52), "orange": (232, 140, 40), "green": (66, 150, 80), "blue": (52, 96, 196),
+    "violet": (130, 72, 168), "grey": (120, 124, 130),
+}  # fmt: skip
+SIZES = {"small": 0.22, "large": 0.4}
+ASKED = 12  # pictures that are queries too
+
+STUDY = '''name = "shapes"
+title = "Which pictures are alike?"
+screen = "four-results"
+items = "pictures"
+queries = "queries.csv"
+runs = ["*.run"]
+practice = "practice.csv"
+gold = "gold.csv"
+instructions = """
+Above you see a picture that somebody is looking for, below four results.
+
+Give each result 1 (poor match) to 5 (good match). There is no right answer: we want to know what you think.
+"""
+tasks_per_query = 3
+common = 4
+overlap = 2
+comments = true
+task = "search"
+licence = "CC0-1.0"
+'''
+
+
+def study(folder: Path, *, rng: np.random.Generator) -> Path:
+    """A study to try: pictures of shapes, four systems that see colour, shape, both or nothing. The study file's path.
+
+    What each picture shows is known, so that practice and gold have answers: the same shape and colour is a good match.
+    """
+    from PIL import Image, ImageDraw
+
+    pictures = folder / "pictures"
+    pictures.mkdir(parents=True, exist_ok=True)
+    kinds = [(shape, colour, size) for shape in SHAPES for colour in COLOURS for size in SIZES]
+    names = [f"picture-{number:02d}" for number in range(len(kinds))]  # the name must not give the answer away
+    for name, (shape, colour, size) in zip(names, kinds, strict=True):
+        canvas = Image.new("RGB", (480, 360), (250, 249, 246))
+        x, y = (float(v) for v in rng.uniform((0.4, 0.4), (0.6, 0.6)) * (480, 360))
+        _draw(ImageDraw.Draw(canvas), shape, COLOURS[colour], x, y, SIZES[size] * 360)
+        canvas.save(pictures / f"{name}.png")
+    at = dict(zip(names, kinds, strict=True))
+    asked = [names[i] for i in rng.choice(len(names), ASKED, replace=False)]
+    palette = np.array([COLOURS[colour] for _, colour, _ in kinds], dtype=float) / 255
+    far = np.linalg.norm(palette[:, None] - palette[None], axis=2)
+    other = np.array([[float(a[0] != b[0]) for b in kinds] for a in kinds])
+    sized = np.array([[float(a[2] != b[2]) for b in kinds] for a in kinds])
+    seen = {"colour": far, "shape": other, "both": far + other + 0.3 * sized, "blind": np.zeros_like(far)}
+    for system, distance in seen.items():
+        lines = []
+        for query in asked:
+            row = names.index(query)
+            score = -(distance[row] + rng.normal(0, 0.12, len(names)))
+            score[row] = -np.inf  # the picture itself is no result
+            for rank, item in enumerate(np.argsort(-score, kind="stable")[:20], start=1):
+                lines.append(f"{query} Q0 {names[item]} {rank} {score[item]:.5f} {system}")
+        (folder / f"{system}.run").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    rows = [(name, f"pictures/{name}.png") for name in asked]
+    _csv(folder / "queries.csv", ("query", "file"), rows)
+    _csv(folder / "practice.csv", ("query", "item", "expected"), _known(at, asked[:2], rng))
+    _csv(folder / "gold.csv", ("query", "item", "expected"), _known(at, asked[2:6], rng))
+    path = folder / "study.toml"
+    path.write_text(STUDY, encoding="utf-8")
+    return path
+
+
+def _known(
+    at: dict[str, tuple[str, str, str]], queries: list[str], rng: np.random.Generator
+) -> list[tuple[str, str, str]]:
+    """For each query one result that is alike in all but size, and one that is alike in nothing."""
+    rows = []
+    for query in queries:
+        shape, colour, size = at[query]
+        alike = next(name for name, kind in at.items() if kind[:2] == (shape, colour) and kind[2] != size)
+        unlike = [name for name, kind in at.items() if kind[0] != shape and kind[1] != colour]
+        rows += [(query, alike, "5"), (query, unlike[int(rng.integers(len(unlike)))], "1")]
+    return rows
+
+
+def _csv(path: Path, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    pl.DataFrame(rows, schema=list(columns), orient="row").write_csv(path)
+
+
+def _draw(pen: Any, shape: str, colour: tuple[int, int, int], x: float, y: float, r: float) -> None:
+    if shape == "circle":
+        pen.ellipse((x - r, y - r, x + r, y + r), fill=colour)
+    elif shape == "square":
+        pen.rectangle((x - r, y - r, x + r, y + r), fill=colour)
+    else:
+        corners, inner = (3, 1.0) if shape == "triangle" else (10, 0.45)
+        reach = [r if k % 2 == 0 or shape == "triangle" else inner * r for k in range(corners)]
+        angles = [2 * np.pi * k / corners - np.pi / 2 for k in range(corners)]
+        points = [(x + d * np.cos(a), y + d * np.sin(a)) for d, a in zip(reach, angles, strict=True)]
+        pen.polygon(points, fill=colour)

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -14,7 +15,7 @@ import polars as pl
 from endoxa import doubt
 from endoxa.errors import InstallError, JoinError, TableError, TextError, did_you_mean
 from endoxa.io.read import judgments_of, run_of
-from endoxa.reports.ratings import Analysis, sentences
+from endoxa.reports.rating_findings import Analysis, sentences
 from endoxa.studies import agreement as agreements
 from endoxa.studies import calibration as calibrations
 from endoxa.studies import mapping as mappings
@@ -34,7 +35,7 @@ Progress = Callable[[str, int, int], None]
 SCALE = re.compile(rf"^(?:{CALIBRATED} )?(-?\d+(?:\.\d+)?) ?[-–] ?(\d+(?:\.\d+)?)$")
 CLASSES = 20  # more different grades than this are put into ten bins
 BINS = 10
-STEPS = ("agreement", "calibration", "selection", "dominance", "curves")
+STEPS = 5  # that progress tells of, beside one for each map
 
 
 def analyse(
@@ -78,7 +79,11 @@ def analyse(
         notes.append("the ratings are calibrated already; they are taken as they are")
     if calibrated and level == "nominal":
         notes.append("names have no shift and no stretch: at the nominal level nobody is calibrated")
-    tell = _teller(progress, len(STEPS) + len(methods))
+
+    def tell(step: str) -> None:
+        if progress is not None:
+            progress(step, 0, 1)
+
     rng = _chances(seed)
 
     tell("agreement")
@@ -101,7 +106,7 @@ def analyse(
         rated, lift = _lifted(judged)
         points = _points(lists, rated, lift)
         for number, method in enumerate(methods):
-            tell(f"map: {method}")
+            tell(f"map by {method}")
             try:
                 made = mappings.mapping(
                     lists, rated, method=method, distances=distances, resamples=resamples, level=confidence,
@@ -280,17 +285,6 @@ def _scale(opinions: Opinions) -> tuple[float, float, str]:
     return lo, hi, "the range that was used"
 
 
-def _teller(progress: Progress | None, whole: int) -> Callable[[str], None]:
-    """Says which step begins."""
-    done = iter(range(whole + 1))
-
-    def tell(name: str) -> None:
-        if progress is not None:
-            progress("ratings", next(done), whole)
-
-    return tell
-
-
 def _chances(seed: int) -> Callable[..., np.random.Generator]:
     """A generator of its own for each step, so that leaving one out does not change the others."""
     return lambda *step: np.random.default_rng((seed, *step))
@@ -367,7 +361,7 @@ def _uniformity(grades: pl.Series, lo: float, hi: float, told: str) -> tuple[tup
         levels = seen
     else:
         counts, edges = np.histogram(grades.to_numpy(), bins=BINS, range=(min(lo, seen[0]), max(hi, seen[-1])))
-        names = [f"{a:.3g} to {b:.3g}" for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        names = [f"{a:.3g} to {b:.3g}" for a, b in pairwise(edges)]
         return tuple(names), of_counts(counts.astype(np.float64))
     return tuple(f"{level:g}" for level in levels), deviation(grades.to_numpy(), levels.tolist())
 

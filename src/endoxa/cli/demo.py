@@ -26,7 +26,8 @@ def demo(
     to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Where the files go.")] = Path("demo"),
     seed: o.Seed = 1,
 ) -> None:
-    """Make a small collection (six systems, three assessors), evaluate it with and without judgments, write two pages.
+    """Make a small collection (six systems, three assessors), evaluate it with and without judgments, write two pages;
+    and the pictures of a study to try.
 
     [bold]Examples[/bold]
 
@@ -79,6 +80,26 @@ def demo(
         to / "without-judgments.html",
         f"{program} eval {to}/runs/*.run nDCG@10 AP --worlds 200 --seed {seed}",
         seed,
+    )
+    _study(to / "study", program, seed)
+
+
+def _study(folder: Path, program: str, seed: int) -> None:
+    """What a study is made of, and how to start it."""
+    import numpy as np
+
+    from endoxa import examples
+
+    try:
+        path = examples.study(folder, rng=np.random.default_rng(seed))
+    except ModuleNotFoundError:
+        return  # without Pillow there are no studies
+    home = folder.parent / "studies"
+    print(
+        f"\nPeople: {path} is a study of pictures, to try in the browser (make serve does it all):\n"
+        f"  {program} study new {path} --home {home}\n"
+        f"  {program} study invite shapes ana ben --home {home}\n"
+        f"  {program} study serve --home {home}"
     )
 
 

@@ -33,7 +33,7 @@ def status_lines(status: dict[str, Any]) -> list[str]:
             f"    {one['system']}: mean {_number(one['mean'])} [{_number(one['lo'])}, {_number(one['hi'])}]"
             for one in verdict["systems"]
         ]
-        lines += [f"  {note}" for note in verdict["notes"]]
+        lines += [f"  {one['sentence']}" for one in verdict["pairs"]] + [f"  {note}" for note in verdict["notes"]]
     return lines
 
 

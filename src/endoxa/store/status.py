@@ -159,8 +159,10 @@ def _verdict(connection: Connection, study: Study, held: pl.DataFrame) -> dict[s
     found = verdict(
         draws, order["task"].to_list(), first.select("query", "item", "grade"), scale=study.settings.shape.scale
     )
+    many = found.pairs.height  # the first sentences are about the pairs, in their order
+    told = [{**row, "sentence": said} for row, said in zip(found.pairs.to_dicts(), found.notes[:many], strict=True)]
     return {
-        "systems": found.systems.to_dicts(), "pairs": found.pairs.to_dicts(), "notes": list(found.notes),
+        "systems": found.systems.to_dicts(), "pairs": told, "notes": list(found.notes[many:]),
         "scale": list(study.settings.shape.scale),
     }  # fmt: skip
 

@@ -256,6 +256,9 @@ def progress(connection: Connection, study: Study, rater_id: int) -> Progress:
     def of(*states: str, but: tuple[str, ...] = ("practice",)) -> int:
         return sum(n for (role, state), n in counts.items() if state in states and role not in but)
 
+    for role, there in _given_to_all(connection, study).items():  # what a judge has not been given yet waits too
+        had = sum(n for (mine, _), n in counts.items() if mine == role)
+        counts[role, "waiting"] = counts.get((role, "waiting"), 0) + there - had
     done, before = of("answered", "skipped"), of("open")
     left = counts.get(("common", "waiting"), 0)
     if study.state == "open":
@@ -274,6 +277,15 @@ def progress(connection: Connection, study: Study, rater_id: int) -> Progress:
         left += min(known, left // study.settings.gold_every)
     practice = sum(n for (role, state), n in counts.items() if role == "practice" and state in {"waiting", "open"})
     return Progress(done, done + before + left, practice if study.state == "open" else 0)
+
+
+def _given_to_all(connection: Connection, study: Study) -> dict[str, int]:
+    """How many tasks of each role every judge gets."""
+    t = s.tasks.c
+    rows = connection.execute(
+        sa.select(t.role, sa.func.count()).where(t.study_id == study.id, t.role.in_(BEFORE)).group_by(t.role)
+    )
+    return {role: count for role, count in rows}  # noqa: C416
 
 
 def _shown(connection: Connection, row: Any) -> Task:

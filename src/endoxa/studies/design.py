@@ -55,7 +55,7 @@ class Screen:
 
 
 def _numbered(lo: int, hi: int, worst: str, best: str) -> tuple[Grade, ...]:
-    words = {lo: f"{lo}, {worst}", hi: f"{hi}, {best}"}
+    words = {lo: worst, hi: best}
     return tuple(Grade(value, words.get(value, str(value)), str(value)) for value in range(lo, hi + 1))
 
 

@@ -83,7 +83,7 @@ function verdict(data) {
   return [
     element("ul", { class: "bars" }, shown.map((one) => element("li", {}, element("span", { class: "name" }, one.system),
       dot({ value: one.mean, lo: one.lo, hi: one.hi }, data.scale),
-      element("span", { class: "figure" }, `${number(one.mean)} (${interval(one.lo, one.hi)}), n = ${one.n}`)))),
+      element("span", { class: "figure" }, Number.isFinite(one.mean) ? `${number(one.mean)} (${interval(one.lo, one.hi)}), n = ${one.n}` : `not enough answers, n = ${one.n}`)))),
     scaleMarks(data.scale, 1),
     element("ul", { class: "pairs" }, data.pairs.map((pair) => element("li", { class: pair.decided ? "decided" : "open" }, sentence(pair)))),
     data.notes.map((words) => element("p", { class: "note" }, words)),

@@ -70,11 +70,9 @@ class Desk {
     if (this.upcoming.length) return this.show(this.upcoming.shift(), { said });
     const turn = this.wait("Fetching the next task…");
     try {
-      await this.fill();
-      if (!this.upcoming.length && this.queue.pending().length) {
-        this.wait("Saving your last answers…", turn);
+      while (!(await this.fill()) && !this.upcoming.length) {
+        this.wait("Saving your last answers…", turn); // an empty list says nothing while answers are under way
         await this.queue.drained();
-        await this.fill();
       }
     } catch (trouble) {
       return this.complain(trouble, () => this.advance(), turn);
@@ -86,6 +84,7 @@ class Desk {
       button("Look again", "retry", () => this.advance()));
   }
 
+  /** Fetch the tasks ahead; true where the list is certain to be the whole truth. */
   async fill() {
     const { acts } = this;
     const settled = !this.queue.pending().length;
@@ -99,6 +98,7 @@ class Desk {
     this.upcoming = sure ? fresh : [...this.upcoming, ...fresh];
     if (sure) this.takeProgress(body.progress);
     this.images = this.upcoming.flatMap((task) => preload(task, this.cardWidth(task)));
+    return sure;
   }
 
   /** Pixels that an item gets across, near enough to choose between the small and the large image. */
@@ -131,11 +131,12 @@ class Desk {
     this.shownAt = Date.now();
     this.clock = new Clock(this.shownAt, draft ?? {});
     if (document.hidden || byId("paused").open) this.clock.stop(this.shownAt);
-    window.scrollTo(0, 0);
+    window.scrollTo({ top: 0, behavior: "instant" });
     this.screen.focus();
     if (this.queue.state === "idle") this.say(this.savedOnce ? "Saved" : "");
     this.announce(undone ? "undone; your earlier answer is shown" : `${said} next: ${this.place()}`.trim());
-    if (this.upcoming.length < 2 && this.queue.state === "idle") this.fill().catch(() => {}); // advance() will ask again
+    // While an answer is under way the list is asked for when it has arrived, see queueChanged; failing, advance() asks.
+    if (!this.upcoming.length || (this.upcoming.length < 2 && this.queue.state === "idle")) this.fill().catch(() => {});
   }
 
   place() {
@@ -177,6 +178,7 @@ class Desk {
     const missing = this.screen.missing();
     if (missing) {
       this.screen.focus();
+      document.activeElement.scrollIntoView({ block: "nearest" });
       return this.say(`Not yet: ${missing}.`);
     }
     this.put("answer", this.screen.responses());
@@ -318,7 +320,7 @@ class Desk {
     const { done, total, practice } = this.standing();
     byId("bar").max = Math.max(1, total);
     byId("bar").value = done;
-    write(byId("progress"), practice ? `Practice: ${practice} to go` : `${done} of ${total}`);
+    write(byId("progress"), practice ? `${practice} to go` : `${done} of ${total}`);
   }
 
   queueChanged() {
@@ -471,6 +473,7 @@ class Desk {
     }[kind];
     const all = [...keys, ["Enter", "next"], ["z", "undo (also Backspace)"], ...(this.study.skip ? [["s", "skip"]] : []),
       ["p", "pause"], ["?", "this help"]];
+    byId("keys").parentNode.open = window.matchMedia("(hover: hover) and (pointer: fine)").matches;
     byId("keys").replaceChildren(...all.map(([key, words]) => element("div", {},
       element("dt", {}, element("kbd", {}, String(key))), element("dd", {}, words))));
   }

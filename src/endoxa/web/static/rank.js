@@ -40,29 +40,30 @@ export function rankScreen({ task, earlier, decided, looked, announce }) {
   if (before.size) order.sort((a, b) => (place(a) === place(b) ? 0 : place(a) - place(b)));
   const relevance = new Map(earlier.filter((r) => r.relevance !== null).map((r) => [r.item, r.relevance]));
   let touched = before.size > 0;
+  let hush = 0; // timer of the note
   let grabbed = null; // {id, from}: the item held by key, and where it was
 
   const note = element("p", { class: "note said", role: "status" });
-  const letter = (item) => String.fromCharCode(65 + task.items.indexOf(item));
+  const number = (item) => order.indexOf(item) + 1;
   const enlarge = (item) => {
     if (item.missing) return;
-    enlarged(item, `Item ${letter(item)}`);
+    enlarged(item, `Number ${number(item)}`);
     looked();
   };
 
+  /** A name that stays with the item while its number changes. */
+  const called = (item) => item.alt || item.text?.slice(0, 40) || `item ${task.items.indexOf(item) + 1}`;
   const rows = new Map(task.items.map((item) => [item.id, row(item)]));
   const list = element("ol", { class: "ranking", "aria-label": "Items, best first" });
   const node = element("div", { class: "rank" },
     element("p", { class: "note" }, "Best first: drag ⠿ or use ↑ ↓. Then say how relevant each is, from 1 (fully) to 0 (not at all)."),
-    note, list);
+    list, note);
 
   function row(item) {
     const id = item.id;
-    const called = `item ${letter(item)}`;
-    const button = (kind, text, label, act) =>
-      element("button", { type: "button", class: kind, "aria-label": `${label} ${called}`, onclick: act }, text);
+    const button = (kind, text, act) => element("button", { type: "button", class: kind, "data-does": kind, onclick: act }, text);
     const handle = element("button", {
-      type: "button", class: "handle", "aria-label": `Grab ${called}`, "aria-pressed": "false",
+      type: "button", class: "handle", "data-does": "grab", "aria-pressed": "false",
       onpointerdown: (event) => drag(item, event), onblur: () => grabbed?.id === id && drop(),
       onclick: (event) => event.detail === 0 && toggle(item), // Space, Enter, a screen reader
     }, "⠿");
@@ -72,13 +73,19 @@ export function rankScreen({ task, earlier, decided, looked, announce }) {
       }), element("span", { "aria-hidden": "true" }, step.sign), element("span", { class: "unseen" }, `${step.sign}, ${step.word}`)));
     return element("li", { class: "card", "data-item": id, tabindex: "-1" },
       element("div", { class: "place" }, element("span", { class: "number" }), handle),
-      exhibit(item, { name: called, width: 160, enlarge: () => enlarge(item) }),
+      exhibit(item, { name: called(item), width: 160, enlarge: () => enlarge(item) }),
       element("div", { class: "shift" },
-        button("up", "↑", "Move up", (event) => shift(item, -1, event)),
-        button("down", "↓", "Move down", (event) => shift(item, 1, event))),
+        button("up", "↑", (event) => shift(item, -1, event)), button("down", "↓", (event) => shift(item, 1, event))),
       element("fieldset", { class: "relevance" },
-        element("legend", {}, "Relevance", element("span", { class: "unseen" }, ` of ${called}`)),
+        element("legend", {}, "Relevance", element("span", { class: "unseen" }, ` of ${called(item)}`)),
         element("div", { class: "segments" }, steps)));
+  }
+
+  /** What the page changed by itself is said, and shown for a while beside the buttons. */
+  function tell(words) {
+    clearTimeout(hush);
+    note.textContent = words || "";
+    if (words) hush = setTimeout(tell, 8_000, "");
   }
 
   const values = () => order.map((item) => relevance.get(item.id));
@@ -89,7 +96,10 @@ export function rankScreen({ task, earlier, decided, looked, announce }) {
       const line = rows.get(item.id);
       if (list.children[index] !== line) list.insertBefore(line, list.children[index] ?? null);
       line.querySelector(".number").textContent = String(index + 1);
-      line.setAttribute("aria-label", `Rank ${index + 1}: item ${letter(item)}`);
+      line.setAttribute("aria-label", `Number ${index + 1}: ${called(item)}`);
+      for (const [does, words] of [["grab", "Grab"], ["up", "Move up"], ["down", "Move down"]]) {
+        line.querySelector(`[data-does="${does}"]`).setAttribute("aria-label", `${words} number ${index + 1}: ${called(item)}`);
+      }
       line.querySelector(".up").disabled = index === 0;
       line.querySelector(".down").disabled = index === order.length - 1;
       line.classList.toggle("answered", relevance.has(item.id));
@@ -111,14 +121,12 @@ export function rankScreen({ task, earlier, decided, looked, announce }) {
   function settled(item, event) {
     const at = order.indexOf(item);
     const fit = fitted(values(), at);
-    let words = `item ${letter(item)} is now number ${at + 1} of ${order.length}`;
     if (fit !== relevance.get(item.id)) {
       relevance.set(item.id, fit);
-      words += `; its relevance became ${sign(fit)} to fit between its neighbours`;
-      note.textContent = `Item ${words.slice(5)}.`;
+      tell(`Now number ${at + 1}; its relevance became ${sign(fit)} to fit between its neighbours.`);
     } else {
-      note.textContent = "";
-      announce(words);
+      tell("");
+      announce(`now number ${at + 1} of ${order.length}`);
     }
     paint();
     decided(event);
@@ -142,9 +150,8 @@ export function rankScreen({ task, earlier, decided, looked, announce }) {
     const others = order.filter((_, index) => index !== at && next[index] !== old[index]);
     order.forEach((one, index) => next[index] !== undefined && relevance.set(one.id, next[index]));
     const below = others.some((one) => order.indexOf(one) > at);
-    note.textContent = others.length
-      ? `${others.map((one) => letter(one)).join(", ")} ${below ? "lowered" : "raised"} to ${sign(value)}: relevance may not rise down the list.`
-      : "";
+    tell(others.length && `Number ${others.map(number).join(", ")} ${below ? "lowered" : "raised"} to ${sign(value)}: ` +
+      "relevance may not rise down the list.");
     paint();
     decided(event);
   }
@@ -153,7 +160,7 @@ export function rankScreen({ task, earlier, decided, looked, announce }) {
     if (grabbed) return drop();
     grabbed = { id: item.id, from: order.indexOf(item) };
     paint();
-    announce(`item ${letter(item)} grabbed, number ${grabbed.from + 1}; arrows move it, Space drops it, Escape puts it back`);
+    announce(`grabbed, number ${grabbed.from + 1}; arrows move it, Space drops it, Escape puts it back`);
   }
 
   function drop(event) {
@@ -161,7 +168,7 @@ export function rankScreen({ task, earlier, decided, looked, announce }) {
     const still = order.indexOf(item) === grabbed.from;
     grabbed = null;
     paint();
-    if (still) announce(`item ${letter(item)} dropped where it was`);
+    if (still) announce("dropped where it was");
     else settled(item, event);
   }
 
@@ -226,7 +233,7 @@ export function rankScreen({ task, earlier, decided, looked, announce }) {
         const { from } = grabbed;
         grabbed = null;
         moved(item, from, line.querySelector(".handle"));
-        announce(`item ${letter(item)} put back, number ${from + 1}`);
+        announce(`put back, number ${from + 1}`);
       } else if (event.target.type === "radio" && event.key.startsWith("Arrow")) return false; // the radios' own keys
       else if (step) {
         const to = rows.get(order[Math.min(order.length - 1, Math.max(0, order.indexOf(item) + step))].id);

@@ -84,7 +84,10 @@ export function rateScreen({ task, study, earlier, width, decided, looked, annou
       const left = task.items.filter((item) => !answers.has(item.id)).length;
       return left ? `${left} of ${task.items.length} without a grade` : null;
     },
-    focus: () => go(Math.max(0, open()), true),
+    focus() {
+      activate(Math.max(0, open()));
+      cards[active].focus({ preventScroll: true });
+    },
     said: (item) => spoken(grades, answers.get(item)),
     key(event) {
       const grade = keyed(grades, event.key);

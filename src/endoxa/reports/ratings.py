@@ -1,0 +1,473 @@
+"""What people's ratings say, on one page with pictures."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from endoxa.reports import rating_figures as figures
+from endoxa.reports.html import Cell, Chart, Grid, _asset, _chart, _escaped, _name, _number, _unbroken, _whole
+from endoxa.reports.labels import clean, number, probability, share, signed, size
+from endoxa.reports.rating_findings import Analysis, verdict
+
+if TYPE_CHECKING:
+    from endoxa.reports import Source
+
+CHARTS = 12  # maps that are drawn; the table holds all
+MEANINGS = {
+    "isotonic": "the best nondecreasing map (least squares)",
+    "bayes": "nondecreasing steps, averaged over where they may lie",
+    "ogive": "an S of cubic pieces (least squares)",
+}
+
+
+def page(
+    found: Analysis,
+    *,
+    title: str = "",
+    provenance: Mapping[str, str] | None = None,
+    files: Sequence[Source] = (),
+) -> str:
+    """The analysis as one HTML file in the look of the report. Nothing is fetched when it is opened."""
+    from jinja2 import ChoiceLoader, DictLoader, Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    package = PackageLoader("endoxa.reports")
+    environment = Environment(
+        loader=package, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    # The macros stand at the head of the report's template, which is a page and cannot be imported as it is.
+    pieces = _asset(environment, "report.html.j2").partition("<!DOCTYPE html>")[0]
+    environment.loader = ChoiceLoader([DictLoader({"pieces.html.j2": pieces}), package])
+    script = _asset(environment, "report.js")
+    ids = count(1)
+    html = environment.get_template("ratings.html.j2").render(
+        title=clean(title) or _title(found),
+        verdict=Markup(_unbroken(verdict(found, name=_escaped))),
+        facts=_facts(found),
+        warnings=[clean(text) for text in found.warnings],
+        sections=[section for section in _sections(found, ids) if section is not None],
+        policies=[line.partition(": ")[::2] for line in found.policies()],
+        notes=[clean(note) for note in found.remarks()],
+        provenance={name: clean(value) for name, value in (provenance or {}).items() if value},
+        files=_files(files) if files else None,
+        css=Markup(_asset(environment, "report.css") + "\n" + _asset(environment, "doubts.css")),
+        script=Markup(script),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )
+    return html.strip() + "\n"
+
+
+def _files(files: Sequence[Source]) -> Grid:
+    rows = [[_text(one.name), _text(one.kind), Cell(size(one.size), one.size), _text(one.sha256)] for one in files]
+    return Grid("Files read", ("file", "kind", "size", "SHA-256"), rows)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: sentences, then tables, then figures (the first open, the others folded)."""
+
+    id: str
+    name: str
+    heading: str
+    lines: Sequence[str] = ()
+    grids: Sequence[Grid] = ()
+    charts: Sequence[Chart] = ()
+    below: Grid | None = None
+
+
+def _title(found: Analysis) -> str:
+    raters = "1 rater" if found.raters == 1 else f"{found.raters:,} raters"
+    if not found.systems:
+        return f"Ratings of {raters}"
+    systems = "1 system" if len(found.systems) == 1 else f"{len(found.systems)} systems"
+    return f"{systems} against {raters}"
+
+
+def _facts(found: Analysis) -> list[str]:
+    def counted(value: int, one: str, many: str) -> str:
+        return f"{value:,} {one if value == 1 else many}".replace(",", "\u202f")
+
+    return [
+        counted(found.raters, "rater", "raters"),
+        counted(found.pairs, "rated pair", "rated pairs"),
+        counted(found.queries, "query", "queries"),
+        counted(found.answers, "answer", "answers"),
+        f"{found.undecided:,} undecided".replace(",", "\u202f"),
+    ]
+
+
+def _sections(found: Analysis, ids: count[int]) -> Iterator[Section | None]:
+    yield _maps(found, ids)
+    yield _curve_section(found, ids)
+    yield _agreement(found, ids)
+    yield _raters(found, ids)
+    yield _uniform(found, ids)
+    yield _selected(found, ids)
+    yield _dominant(found)
+
+
+def _text(text: str, sort: float | str = "") -> Cell:
+    return Cell(clean(text), sort or clean(text), numeric=False)
+
+
+def _ranged(value: float, lo: float, hi: float, decimals: int = 3, *, strong: bool = False) -> Cell:
+    interval = "" if math.isnan(lo) else f"[{number(lo, decimals)}, {number(hi, decimals)}]"
+    sort = "" if math.isnan(value) else value
+    return Cell(number(value, decimals), sort, small=interval, strong=strong)
+
+
+def _maps(found: Analysis, ids: count[int]) -> Section | None:
+    made = found.first
+    if made is None or found.points is None:
+        return None
+    ranked = made.frame.sort("held_out", descending=True, nulls_last=True, maintain_order=True)
+    by_method = {
+        name: {row["system"]: row for row in one.frame.iter_rows(named=True)} for name, one in found.mappings.items()
+    }
+    order = sorted(ranked["system"].to_list(), key=lambda system: _last(by_method[made.method][system]["held_out"]))
+    rows = []
+    for system in order:
+        own = by_method[made.method][system]
+        cells = [_name(system)]
+        for method in by_method:
+            row = by_method[method][system]
+            error = "" if math.isnan(row["se"]) else f"± {number(row['se'], 3)}"
+            cells.append(
+                Cell(
+                    number(row["held_out"], 3),
+                    "" if math.isnan(row["held_out"]) else row["held_out"],
+                    small=error,
+                    strong=method == made.method,
+                )
+            )
+        cells += [_number(own["in_sample"], 3), _number(own["null"], 3), _number(own["pearson"], 3)]
+        cells += [_whole(own["pairs"]), _whole(own["missing"]), _whole(own["queries"])]
+        rows.append(cells)
+    heads = [
+        "system",
+        *(f"r, {method}" for method in by_method),
+        "in sample",
+        "noise",
+        "plain r",
+        "pairs",
+        "missing",
+        "queries",
+    ]
+    note = (
+        "r: correlation of ratings with what a map made on other queries predicts, ± its standard error: the figure to "
+        f"compare systems by, under one map. In sample: the same on the pairs the {made.method} map was made on, which "
+        "flatters; noise: what in sample would show if scores meant nothing. Plain r: scores as they are. Missing: "
+        "rated "
+        "pairs that the system gave no score."
+    )
+    grid = Grid("Correlation of mapped scores with people’s ratings, on queries not seen", heads, rows, 1, False, note)
+    drawn = [system for system in order if any(system in one.maps for one in found.mappings.values())]
+    charts = [_map_chart(found, system, ids, len(drawn)) for system in drawn[:CHARTS]]
+    lines = [f"{method}: {MEANINGS[method]}." for method in found.mappings]
+    if len(drawn) > CHARTS:
+        lines.append(f"The best {CHARTS} of {len(drawn)} systems are drawn; the table holds all.")
+    return Section("maps", "Scores and ratings", "From scores to ratings", [" ".join(lines)], [grid], charts)
+
+
+def _last(value: float) -> float:
+    return math.inf if math.isnan(value) else -value
+
+
+def _map_chart(found: Analysis, system: str, ids: count[int], systems: int) -> Chart:
+    assert found.points is not None
+    points = found.points.filter(pl.col("system") == system)
+    tables = {method: made.maps[system] for method, made in found.mappings.items() if system in made.maps}
+    rows = []
+    for method, table in tables.items():
+        kept = table.gather_every(max(1, table.height // 20))
+        rows += [[_text(method), *(_number(value, 4) for value in row)] for row in kept.iter_rows()]
+    band = "bayes" if "bayes" in tables else next(iter(tables))
+    moved = [
+        note.partition(": ")[2]
+        for made in found.mappings.values()
+        for note in made.notes
+        if note.startswith(f"{system}: ") and ("prior" in note or "settled" in note)
+    ]
+    kind = "credible" if band == "bayes" else "resampled" if band == "isotonic" else "jackknife"
+    said = "".join(f" {note[:1].upper()}{note[1:]}." for note in moved)
+    return _chart(
+        lambda width: figures.score_map(
+            points, tables, width=width, band=band, span=found.scale, threshold=found.threshold, share=systems
+        ),
+        ids,
+        heading=system,
+        label=f"Scores of {system} and the ratings that people gave, with the maps {', '.join(tables)}",
+        caption=f"A point is a rated pair (moved a little so that equals show). Shaded: the {found.confidence:.0%} "
+        f"{kind} band of the {band} map; dotted: the threshold.{said}",
+        grid=Grid(f"{system}: maps", ("map", "score", "rating", "low", "high"), rows),
+    )
+
+
+def _curve_section(found: Analysis, ids: count[int]) -> Section | None:
+    made = found.curves
+    if made is None:
+        return None
+    rows = [
+        [
+            _name(row["system"]),
+            _whole(row["cutoff"]),
+            *(_ranged(row[name], row[f"{name}_lo"], row[f"{name}_hi"]) for name in ("precision", "recall", "rating")),
+            _whole(row["sampled"]),
+            _number(row["effective"], 1),
+        ]
+        for row in made.points.iter_rows(named=True)
+    ]
+    heads = ("system", "first", "precision", "recall", "mean rating", "asked", "effective")
+    chart = _chart(
+        lambda width: figures.precision_recall(made.points, width=width),
+        ids,
+        heading="Precision and recall",
+        label=f"Estimated precision and recall of {len(found.systems)} systems, weighted by the chances with which "
+        f"pairs "
+        "were chosen",
+        caption=f"Each mark is a cut-off; shaded: {made.confidence:.0%} of resampled queries. No band where the "
+        f"effective "
+        "sample size is below 30. Hover over a mark for its numbers.",
+        grid=Grid("Estimates at each cut-off", heads, rows),
+    )
+    lines = [
+        "Estimated for whole lists from the pairs that were asked, each weighted by one over the chance with which it "
+        f"was chosen (Hájek). Relevant is a mean rating above {found.threshold:g}."
+    ]
+    return Section("curves", "Precision and recall", "Precision and recall", lines, (), [chart])
+
+
+def _agreement(found: Analysis, ids: count[int]) -> Section:
+    stages = [("as given", found.agreement)] + ([("calibrated", found.after)] if found.after is not None else [])
+    rows = [
+        [
+            _text(f"Krippendorff’s alpha ({found.level})"),
+            *(_ranged(one.alpha, one.lo, one.hi, strong=True) for _, one in stages),
+        ]
+    ]
+    for name, figure in (
+        ("Cohen’s kappa", "kappa"),
+        ("Cohen’s kappa, quadratic", "quadratic"),
+        ("Fleiss’ kappa", "fleiss"),
+    ):
+        if not all(math.isnan(getattr(one, figure)) for _, one in stages):
+            values = [getattr(one, figure) for _, one in stages]
+            # calibrated grades are hardly ever equal, so kappas without weights say nothing of them
+            values[1:] = [value if figure == "quadratic" else math.nan for value in values[1:]]
+            rows.append([_text(name), *(_number(value, 3) for value in values)])
+    for place, form in enumerate(found.agreement.icc["form"]):
+        ends = [one.icc.row(place)[1:] for _, one in stages]
+        if not all(math.isnan(value) for value, _, _ in ends):
+            rows.append([_text(form), *(_ranged(*end) for end in ends)])
+    note = (
+        f"Over {found.agreement.units:,} pairs that two raters or more graded; intervals resample pairs, with the same "
+        f"raters. ICC over the {found.agreement.complete:,} pairs that all graded: (1) other raters for each pair, (2) "
+        "these stand for others, (3) these only; 1 of one rater, k of their mean."
+    )
+    grids = [Grid("How far raters agree", ("figure", *(name for name, _ in stages)), rows, note=note)]
+    if found.benefit is not None:
+        cells = [
+            [
+                _text(stage),
+                _number(variance, 4),
+                Cell(number(value, 3), "" if math.isnan(value) else value, strong=stage == "held out"),
+            ]
+            for stage, variance, value in found.benefit.frame.iter_rows()
+        ]
+        told = "Believe the row held out: in sample the variance falls by construction. Alpha is free of scale."
+        grids.append(
+            Grid(
+                f"What calibration does, on {found.benefit.items:,} common pairs",
+                ("stage", "variance between raters", "alpha"),
+                cells,
+                note=told,
+            )
+        )
+    charts = []
+    held = found.held.per_query
+    defined = held.filter(pl.col("alpha").is_not_nan())
+    if defined.height > 1:
+        before = dict(found.agreement.per_query.select("query", "alpha").iter_rows())
+        cells = [
+            [_name(query), _whole(units), _whole(graded), _number(before.get(query), 3), _number(value, 3)]
+            for query, units, graded, value in defined.sort("alpha", descending=True).iter_rows()
+        ]
+        left = held.height - defined.height
+        charts.append(
+            _chart(
+                lambda width: figures.per_query(defined, found.held.alpha, width=width),
+                ids,
+                heading="Query by query",
+                label=f"Agreement of the raters on {defined.height} queries, from {cells[-1][-1].text} to "
+                f"{cells[0][-1].text}",
+                caption=f"Alpha within each query{', calibrated' if found.after else ''}; it is low where the items "
+                f"of a "
+                "query are alike, however careful the raters."
+                + (f" {left:,} queries without two grades that differ are left out." if left else ""),
+                grid=Grid("Agreement by query", ("query", "pairs", "ratings", "as given", "as shown"), cells, 4),
+            )
+        )  # fmt: skip
+    return Section("agreement", "Agreement", "How far raters agree", (), grids, charts)
+
+
+def _raters(found: Analysis, ids: count[int]) -> Section | None:
+    frame = found.per_rater.sort("answers", descending=True, maintain_order=True)
+    rows = [
+        [
+            _name(row["source"]),
+            _whole(row["answers"]),
+            _whole(row["undecided"]),
+            _number(row["correlation"], 3),
+            Cell(signed(row["change"], 3), "" if math.isnan(row["change"]) else row["change"]),
+            _whole(row["common"]),
+            _number(row["mean"], 2),
+            _number(row["sd"], 2),
+            Cell(signed(row["shift"], 2), "" if row["shift"] is None or math.isnan(row["shift"]) else row["shift"]),
+            _number(row["a"], 2),
+            _text(row["flags"] or ""),
+        ]
+        for row in frame.iter_rows(named=True)
+    ]
+    heads = (
+        "rater",
+        "answers",
+        "undecided",
+        "with others",
+        "alpha without",
+        "common",
+        "mean",
+        "sd",
+        "shift",
+        "stretch",
+        "flags",
+    )
+    note = (
+        "With others: correlation with the mean of the others. Alpha without: what alpha gains if this rater is left "
+        "out. Shift and stretch: what calibration adds to the mean and multiplies differences by. Flags are for a talk "
+        "with the rater, not for throwing answers away."
+    )
+    grid = Grid("Raters", heads, rows, 1, False, note)
+    charts = []
+    known = frame.filter(pl.col("common").fill_null(0) > 0)
+    if known.height > 1:
+        cells = [[row[0], row[8], row[9], row[3], row[1], row[10]] for row in rows]
+        charts.append(
+            _chart(
+                lambda width: figures.rater_map(known, width=width),
+                ids,
+                heading="Map of the raters",
+                label=f"{known.height} raters by how severe they are and how much of the scale they use",
+                caption="To the right: severe raters, whose grades calibration raises. Up: raters who use little of "
+                "the "
+                "scale, whose differences it stretches. Larger: more answers. Dark blue: goes with the others; "
+                "orange diamond: hardly, or against them.",
+                grid=Grid("Raters on the map", ("rater", "shift", "stretch", "with others", "answers", "flags"), cells),
+            )
+        )
+        after = [
+            [_name(s), _number(m, 2), _number(sd, 2), _number(a * m + b, 2), _number(a * sd, 2)]
+            for s, m, sd, a, b in known.select("source", "mean", "sd", "a", "b").iter_rows()
+        ]
+        charts.append(
+            _chart(
+                lambda width: figures.calibration(known, width=width),
+                ids,
+                heading="Before and after calibration",
+                label=f"Mean and spread of the grades of {known.height} raters on common pairs, before and after "
+                f"calibration",
+                caption="Mean and one standard deviation of each rater’s grades on common pairs: grey and open as "
+                "given, "
+                + ("blue and filled "
+                "calibrated." if found.calibrated else "blue and filled as calibration would make them."),
+                grid=Grid("Raters before and after", ("rater", "mean", "sd", "mean after", "sd after"), after),
+            )
+        )  # fmt: skip
+    return Section("raters", "Raters", "The raters", (), (), charts, grid)
+
+
+def _uniform(found: Analysis, ids: count[int]) -> Section | None:
+    one = found.uniformity
+    if one is None or len(one.shares) < 2:
+        return None
+    rows = [[_text(name), Cell(share(value, 1), value)] for name, value in zip(found.classes, one.shares, strict=True)]
+    chart = _chart(
+        lambda width: figures.uniformity(found.classes, one.shares, width=width),
+        ids,
+        heading="Use of the scale",
+        label=f"Shares of {len(rows)} grades among the answers",
+        caption=f"Share of each grade among the answers; dashed: even. Deviation {number(one.dev, 3)}, "
+        f"{share(one.normalised, 1)} of the greatest possible; {share(one.total_variation, 1)} of the answers would "
+        f"have "
+        "to be others for the grades to be even.",
+        grid=Grid("Use of the scale", ("grade", "share"), rows),
+    )
+    return Section("scale", "Scale", "How evenly the scale is used", (), (), [chart])
+
+
+def _selected(found: Analysis, ids: count[int]) -> Section | None:
+    made = found.selection
+    if made is None:
+        return None
+    rows = [[_name(system), _name(by), _number(r, 3), _whole(pairs)] for system, by, r, pairs in made.frame.iter_rows()]
+    one = made.advantage
+    line = (
+        "No self-advantage can be worked out: a cell of the table is empty."
+        if math.isnan(one.gamma)
+        else f"On pairs that it chose itself a system’s correlation is higher by {signed(one.gamma, 3)} "
+        f"({made.level:.0%} interval {signed(made.lo, 3)} to {signed(made.hi, 3)}; {probability(one.p_value)}, which "
+        f"with "
+        f"{len(set(made.frame['system']))} systems cannot fall below {one.smallest:.3g})."
+    )
+    chart = _chart(
+        lambda width: figures.selection(made.frame, width=width),
+        ids,
+        heading="Who chose the pairs",
+        label="Correlation of every system on the pairs that each system chose",
+        caption="Row: system; column: who chose the pairs. Framed: its own. The darker the higher.",
+        grid=Grid("Correlation by who chose the pairs", ("system", "chosen by", "r", "pairs"), rows),
+    )
+    return Section(
+        "selection", "Choice of pairs", "Does a system do better on the pairs it chose?", [line], (), [chart]
+    )
+
+
+def _dominant(found: Analysis) -> Section | None:
+    made = found.dominance
+    if made is None:
+        return None
+    rows = [
+        [
+            _name(row["system"]),
+            *(
+                Cell(
+                    number(row[f"r_{who}"], 3),
+                    "" if math.isnan(row[f"r_{who}"]) else row[f"r_{who}"],
+                    small="" if math.isnan(row[f"se_{who}"]) else f"± {number(row[f'se_{who}'], 3)}",
+                )
+                for who in ("master", "others", "all")
+            ),
+            _ranged(row["difference"], row["lo"], row["hi"]),
+            _text(row["verdict"]),
+        ]
+        for row in made.frame.iter_rows(named=True)
+    ]
+    name = clean(made.master)
+    heads = ("system", "with most active", "with others", "with all", "difference", "in words")
+    note = (
+        f"Plain correlation of scores with ratings, ± standard error over queries. Equal means within {made.margin:g} "
+        f"by "
+        "two one-sided tests: that two figures do not differ is no proof that they are equal."
+    )
+    line = f"{name} gave {made.share:.0%} of the ratings, more than anybody else."
+    if made.share < 1.5 / max(found.raters, 1):
+        line += " That is hardly more than an even share."
+    grid = Grid(f"{name} against the others", heads, rows, note=note)
+    return Section("dominance", "Dominant rater", "Does it hang on one rater?", [line], [grid])
