@@ -105,12 +105,12 @@ def analyse(
     if lists is not None and len(given):
         rated, lift = _lifted(judged)
         points = _points(lists, rated, lift)
-        for number, method in enumerate(methods):
+        for method in methods:
             tell(f"map by {method}")
             try:
                 made = mappings.mapping(
                     lists, rated, method=method, distances=distances, resamples=resamples, level=confidence,
-                    rng=rng(2, number),
+                    rng=rng(2),
                 )  # fmt: skip
             except InstallError as error:
                 notes.append(f"no map by {method}: {error}")
@@ -285,9 +285,9 @@ def _scale(opinions: Opinions) -> tuple[float, float, str]:
     return lo, hi, "the range that was used"
 
 
-def _chances(seed: int) -> Callable[..., np.random.Generator]:
-    """A generator of its own for each step, so that leaving one out does not change the others."""
-    return lambda *step: np.random.default_rng((seed, *step))
+def _chances(seed: int) -> Callable[[int], np.random.Generator]:
+    """A generator of its own for each step, so that leaving one out does not change the others; maps share folds."""
+    return lambda step: np.random.default_rng((seed, step))
 
 
 def _lifted(opinions: Opinions) -> tuple[Opinions, float]:

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -295,6 +296,37 @@ def test_what_is_not_a_bundle(packed: Path, tmp_path: Path) -> None:
         archive.writestr("readme.txt", "hello")
     with pytest.raises(FileError, match=r"has no member bundle.json"):
         read_bundle(tmp_path / "other.zip")
+
+
+def test_damage_anywhere_is_an_error_of_the_file_or_does_no_harm(packed: Path, tmp_path: Path) -> None:
+    """Bytes changed, lost and added at random places; half of them in the directory at the end."""
+    data, rng = packed.read_bytes(), np.random.default_rng(3)
+    path, refused = tmp_path / "damaged.zip", 0
+    cases = [spoilt(data, rng) for _ in range(150)]
+    assert b"PK\x01\x02\x14\x03\x14" in data
+    cases.append(data.replace(b"PK\x01\x02\x14\x03\x14", b"PK\x01\x02\x14\x03\xff"))  # a version that no zip has
+    for case in cases:
+        path.write_bytes(case)
+        for act in (read_bundle, sniff):
+            try:
+                found = act(path)
+            except FileError as error:
+                assert str(error).startswith(str(path))
+                refused += 1
+            else:
+                assert isinstance(found, str) or found.counts == whole().counts
+    assert refused > 100
+
+
+def spoilt(data: bytes, rng: np.random.Generator) -> bytes:
+    at = int(rng.integers(len(data)) if rng.random() < 0.5 else len(data) - rng.integers(1, 1800))
+    size = int(rng.integers(1, 20))
+    ways = (
+        data[:at] + rng.bytes(1) + data[at + 1 :],
+        data[:at] + data[at + size :],
+        data[:at] + rng.bytes(size) + data[at:],
+    )
+    return ways[rng.integers(3)]
 
 
 @pytest.mark.parametrize(

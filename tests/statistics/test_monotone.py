@@ -109,7 +109,8 @@ def test_enumeration_is_that_of_methods(enumerated):
 @pytest.mark.parametrize("gibbs", [False, True])
 def test_chain_against_enumeration(enumerated, gibbs):
     """The jumps of METHODS alone, and with the moves added for mixing: the same target."""
-    made = fit(X, Y, prior=WORKED, iterations=60_000, gibbs=gibbs, rng=rng(gibbs))
+    # long enough to see .006 in k, which is what evidence gone stale after a shift of change points would cost
+    made = fit(X, Y, prior=WORKED, iterations=400_000, gibbs=gibbs, rng=rng(gibbs))
     _, held, _, curve = enumerated
     assert (np.abs(made.k - held) < 4 * np.sqrt(held * (1 - held) / made.ess["k"]) + 1e-5).all()
     assert made.mean == pytest.approx(curve, abs=0.02)
@@ -221,7 +222,10 @@ def test_sensitivity():
     made = sensitivity(X, Y, iterations=2000, rng=rng())
     assert list(made) == ["given", "v0 x 4", "lam x 3"]
     steps = {name: float(one.k @ np.arange(len(one.k))) for name, one in made.items()}
-    assert steps["lam x 3"] > steps["given"] > steps["v0 x 4"]
+    assert steps["lam x 3"] > steps["given"] + 0.5
+    stream = rng()
+    for name, prior in (("given", Prior()), ("v0 x 4", Prior(v0=8)), ("lam x 3", Prior(lam=9))):
+        assert (fit(X, Y, prior=prior, iterations=2000, rng=stream).mean == made[name].mean).all()
 
 
 def test_convergence_of_known_chains():

@@ -9,7 +9,7 @@ from scipy import optimize
 
 from endoxa.errors import JoinError, TextError
 from endoxa.statistics import isotonic
-from endoxa.studies.mapping import clusters, dealt, held_out, mapping, pearson, rated
+from endoxa.studies.mapping import _resampled, clusters, dealt, held_out, mapping, pearson, rated
 from endoxa.tables import Opinions, Run
 
 Y = np.array([1, 3, 2, 2, 5, 4, 4, 3, 5, 5], dtype=float)
@@ -77,6 +77,35 @@ def test_figures_by_slow_definitions():
     assert (table["lo"] <= table["hi"]).all()
     assert table["mean"].is_sorted()
     assert made.predict("s", np.array([-99.0, 99.0])).tolist() == [fitted[0], fitted[-1]]
+
+
+def test_bootstrap_by_slow_resamples():
+    """The same draws of queries, rows written out as often as drawn, folds kept: the same error and band, exactly."""
+    frame = sample(11, queries=9, per=4)
+    x, y = frame["score"].to_numpy(), frame["grade"].to_numpy()
+    query, fold = clusters(frame["query"], dealt(frame["query"], rng()), 3)
+    grid = np.linspace(x.min(), x.max(), 7)
+    se, lo, hi, _ = _resampled(x, y, query, fold, grid, 40, 0.9, rng(5))
+    stream, figures, curves = rng(5), [], []
+    for _ in range(40):
+        drawn = stream.integers(9, size=9)
+        rows = np.concatenate([np.flatnonzero(query == one) for one in drawn])
+
+        def slow(train, at):
+            knots = np.unique(x[train])
+            means = np.array([y[train][x[train] == knot].mean() for knot in knots])
+            times = np.array([(x[train] == knot).sum() for knot in knots], dtype=float)
+            return np.interp(at, knots, optimize.isotonic_regression(means, weights=times).x)
+
+        curves.append(slow(rows, grid))
+        predicted = np.empty(len(rows))
+        for one in np.unique(fold[rows]):
+            test = fold[rows] == one
+            predicted[test] = slow(rows[~test], x[rows[test]])
+        figures.append(np.corrcoef(predicted, y[rows])[0, 1])
+    assert se == pytest.approx(np.std(figures, ddof=1))
+    assert lo == pytest.approx(np.quantile(curves, 0.05, axis=0))
+    assert hi == pytest.approx(np.quantile(curves, 0.95, axis=0))
 
 
 def test_a_query_is_in_one_fold():

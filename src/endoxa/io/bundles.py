@@ -344,7 +344,7 @@ def read_bundle(path: str | os.PathLike[str], *, check_files: bool = True) -> Bu
 def _opened(label: str) -> Iterator[zipfile.ZipFile]:
     try:
         archive = zipfile.ZipFile(label)
-    except zipfile.BadZipFile:
+    except (zipfile.BadZipFile, NotImplementedError):  # of a version that no zip has
         raise FileError(label, "is not a zip, or not a whole one", AGAIN) from None
     except FileNotFoundError:
         raise FileError(label, "no such file") from None

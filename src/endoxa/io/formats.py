@@ -54,6 +54,7 @@ COLUMNS: dict[Kind, tuple[str, ...]] = {
 COLUMN_NAMES = {name for columns in COLUMNS.values() for name in columns}
 TABLES_ONLY = {"belief", "labels", "answers"}  # these have no plain text
 ZIP = b"PK\x03\x04"
+ZIP_FAULTS = (zipfile.BadZipFile, NotImplementedError, OSError, ValueError)  # what a damaged directory raises
 MANIFEST = "bundle.json"  # the member that makes a zip a bundle
 SEPARATORS: dict[Format, str] = {"csv": ",", "tsv": "\t"}
 REMEDY = "say which it is: --run or --qrels (in Python kind='run' or kind='qrels')"
@@ -81,7 +82,7 @@ def _holds_bundle(source: Source) -> bool:
         with zipfile.ZipFile(source.path) as archive:
             if MANIFEST in archive.namelist():
                 return True
-    except (zipfile.BadZipFile, OSError):
+    except ZIP_FAULTS:
         raise FileError(source.label, "is not a whole zip", "fetch or make it again") from None
     raise FileError(source.label, f"is a zip without {MANIFEST}", "unpack it and name the files in it")
 

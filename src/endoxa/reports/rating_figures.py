@@ -223,7 +223,7 @@ def rater_map(raters: pl.DataFrame, *, width: float = 7.0) -> Figure:
                 [x[place]], [y[place]], marker=marker, markersize=float(size[place]), markerfacecolor=face,
                 markeredgecolor=color, markeredgewidth=0.9, gid=hint, zorder=3,
             )  # fmt: skip
-        _name_some(axes, rows, x, y, narrow=narrow)
+        _name_some(axes, rows, x, y, size, narrow=narrow)
         axes.locator_params(axis="x", nbins=4 if narrow else 7)
         axes.locator_params(axis="y", nbins=6)
         axes.set_xlabel("shift: ← mild, severe →")
@@ -252,7 +252,7 @@ def _look(r: float) -> tuple[str, str, float]:
     return (ORANGE, "D", 0.75) if r < FAR else (BLUE, "o", 0.15 + 0.75 * min(r, 1.0))
 
 
-def _name_some(axes: Axes, rows: pl.DataFrame, x: Floats, y: Floats, *, narrow: bool) -> None:
+def _name_some(axes: Axes, rows: pl.DataFrame, x: Floats, y: Floats, size: Floats, *, narrow: bool) -> None:
     """Names beside flagged raters, and those farthest out, as long as none would lie on another."""
     if not rows.height:
         return
@@ -268,14 +268,15 @@ def _name_some(axes: Axes, rows: pl.DataFrame, x: Floats, y: Floats, *, narrow: 
     for place in np.argsort(-out).tolist()[: NAMED // 2 if narrow else NAMED]:
         long, high = 1.1 * _inches([names[place]], 9), 0.17
         at = ((x[place] - axes.get_xlim()[0]) / wide * inches[0], (y[place] - axes.get_ylim()[0]) / tall * inches[1])
-        turned = at[0] + 0.1 + long > inches[0]
-        start = at[0] - 0.1 - long if turned else at[0] + 0.1
+        off = float(size[place]) / 2 + 3  # points
+        turned = at[0] + off / 72 + long > inches[0]
+        start = at[0] - off / 72 - long if turned else at[0] + off / 72
         frame = (start, at[1] - high / 2, start + long, at[1] + high / 2)
         if any(frame[0] < b[2] and b[0] < frame[2] and frame[1] < b[3] and b[1] < frame[3] for b in taken):
             continue
         taken.append(frame)
         axes.annotate(
-            names[place], (x[place], y[place]), xytext=(-8 if turned else 8, 0), textcoords="offset points",
+            names[place], (x[place], y[place]), xytext=(-off if turned else off, 0), textcoords="offset points",
             ha="right" if turned else "left", va="center", fontsize=9, color=INK, gid=MUTE, annotation_clip=False,
         )  # fmt: skip
 

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -14,13 +14,15 @@ import polars as pl
 
 from endoxa.reports import rating_figures as figures
 from endoxa.reports.html import Cell, Chart, Grid, _asset, _chart, _escaped, _name, _number, _unbroken, _whole
-from endoxa.reports.labels import clean, number, probability, share, signed, size
+from endoxa.reports.labels import clean, number, probability, share, shortened, signed, size
 from endoxa.reports.rating_findings import Analysis, verdict
 
 if TYPE_CHECKING:
     from endoxa.reports import Source
 
+PRIOR = "another prior"  # begins what a map says of its prior
 CHARTS = 12  # maps that are drawn; the table holds all
+FLAGS = "\ntbody th small { display: block; color: var(--muted); font-size: 0.8rem; }"
 MEANINGS = {
     "isotonic": "the best nondecreasing map (least squares)",
     "bayes": "nondecreasing steps, averaged over where they may lie",
@@ -55,10 +57,10 @@ def page(
         warnings=[clean(text) for text in found.warnings],
         sections=[section for section in _sections(found, ids) if section is not None],
         policies=[line.partition(": ")[::2] for line in found.policies()],
-        notes=[clean(note) for note in found.remarks()],
+        notes=[clean(note) for note in found.remarks() if PRIOR not in note],  # that stands under the maps
         provenance={name: clean(value) for name, value in (provenance or {}).items() if value},
         files=_files(files) if files else None,
-        css=Markup(_asset(environment, "report.css") + "\n" + _asset(environment, "doubts.css")),
+        css=Markup(_asset(environment, "report.css") + "\n" + _asset(environment, "doubts.css") + FLAGS),
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
@@ -124,49 +126,38 @@ def _ranged(value: float, lo: float, hi: float, decimals: int = 3, *, strong: bo
     return Cell(number(value, decimals), sort, small=interval, strong=strong)
 
 
+def _erring(value: float, se: float, *, strong: bool = False) -> Cell:
+    return replace(_number(value, 3), small="" if math.isnan(se) else f"± {number(se, 3)}", strong=strong)
+
+
+def _change(value: float | None, decimals: int) -> Cell:
+    return Cell(signed(value, decimals), "" if value is None or math.isnan(value) else value)
+
+
 def _maps(found: Analysis, ids: count[int]) -> Section | None:
     made = found.first
     if made is None or found.points is None:
         return None
-    ranked = made.frame.sort("held_out", descending=True, nulls_last=True, maintain_order=True)
     by_method = {
         name: {row["system"]: row for row in one.frame.iter_rows(named=True)} for name, one in found.mappings.items()
     }
-    order = sorted(ranked["system"].to_list(), key=lambda system: _last(by_method[made.method][system]["held_out"]))
+    order = sorted(made.frame["system"].to_list(), key=lambda system: _last(by_method[made.method][system]["held_out"]))
     rows = []
     for system in order:
         own = by_method[made.method][system]
-        cells = [_name(system)]
-        for method in by_method:
-            row = by_method[method][system]
-            error = "" if math.isnan(row["se"]) else f"± {number(row['se'], 3)}"
-            cells.append(
-                Cell(
-                    number(row["held_out"], 3),
-                    "" if math.isnan(row["held_out"]) else row["held_out"],
-                    small=error,
-                    strong=method == made.method,
-                )
-            )
-        cells += [_number(own["in_sample"], 3), _number(own["null"], 3), _number(own["pearson"], 3)]
-        cells += [_whole(own["pairs"]), _whole(own["missing"]), _whole(own["queries"])]
-        rows.append(cells)
-    heads = [
-        "system",
-        *(f"r, {method}" for method in by_method),
-        "in sample",
-        "noise",
-        "plain r",
-        "pairs",
-        "missing",
-        "queries",
-    ]
+        figures_ = [
+            _erring(of[system]["held_out"], of[system]["se"], strong=method == made.method)
+            for method, of in by_method.items()
+        ]
+        others = [_number(own[name], 3) for name in ("in_sample", "null", "pearson")]
+        lost = f"{own['missing']:,} missing" if own["missing"] else ""
+        rows.append([_name(system), *figures_, *others, replace(_whole(own["pairs"]), small=lost)])
+    heads = ["system", *(f"r, {method}" for method in by_method), "in sample", "noise", "plain r", "pairs"]
     note = (
         "r: correlation of ratings with what a map made on other queries predicts, ± its standard error: the figure to "
         f"compare systems by, under one map. In sample: the same on the pairs the {made.method} map was made on, which "
         "flatters; noise: what in sample would show if scores meant nothing. Plain r: scores as they are. Missing: "
-        "rated "
-        "pairs that the system gave no score."
+        "rated pairs that the system gave no score."
     )
     grid = Grid("Correlation of mapped scores with people’s ratings, on queries not seen", heads, rows, 1, False, note)
     drawn = [system for system in order if any(system in one.maps for one in found.mappings.values())]
@@ -194,7 +185,7 @@ def _map_chart(found: Analysis, system: str, ids: count[int], systems: int) -> C
         note.partition(": ")[2]
         for made in found.mappings.values()
         for note in made.notes
-        if note.startswith(f"{system}: ") and ("prior" in note or "settled" in note)
+        if note.startswith(f"{system}: ") and (PRIOR in note or "settled" in note)
     ]
     kind = "credible" if band == "bayes" else "resampled" if band == "isotonic" else "jackknife"
     said = "".join(f" {note[:1].upper()}{note[1:]}." for note in moved)
@@ -269,9 +260,13 @@ def _agreement(found: Analysis, ids: count[int]) -> Section:
             rows.append([_text(form), *(_ranged(*end) for end in ends)])
     note = (
         f"Over {found.agreement.units:,} pairs that two raters or more graded; intervals resample pairs, with the same "
-        f"raters. ICC over the {found.agreement.complete:,} pairs that all graded: (1) other raters for each pair, (2) "
-        "these stand for others, (3) these only; 1 of one rater, k of their mean."
+        "raters."
     )
+    if found.agreement.complete > 1:
+        note += (
+            f" ICC over the {found.agreement.complete:,} pairs that all graded: (1) other raters for each pair, (2) "
+            "these stand for others, (3) these only; 1 of one rater, k of their mean."
+        )
     grids = [Grid("How far raters agree", ("figure", *(name for name, _ in stages)), rows, note=note)]
     if found.benefit is not None:
         cells = [
@@ -282,11 +277,12 @@ def _agreement(found: Analysis, ids: count[int]) -> Section:
             ]
             for stage, variance, value in found.benefit.frame.iter_rows()
         ]
-        told = "Believe the row held out: in sample the variance falls by construction. Alpha is free of scale."
+        told = "Variance: between raters, mean over pairs. Believe the row held out: in sample it falls by "
+        "construction; and alpha, which is free of scale."
         grids.append(
             Grid(
                 f"What calibration does, on {found.benefit.items:,} common pairs",
-                ("stage", "variance between raters", "alpha"),
+                ("stage", "variance", "alpha"),
                 cells,
                 note=told,
             )
@@ -322,33 +318,18 @@ def _raters(found: Analysis, ids: count[int]) -> Section | None:
     frame = found.per_rater.sort("answers", descending=True, maintain_order=True)
     rows = [
         [
-            _name(row["source"]),
+            replace(_name(row["source"]), small=row["flags"] or ""),
             _whole(row["answers"]),
             _whole(row["undecided"]),
             _number(row["correlation"], 3),
-            Cell(signed(row["change"], 3), "" if math.isnan(row["change"]) else row["change"]),
+            _change(row["change"], 3),
             _whole(row["common"]),
-            _number(row["mean"], 2),
-            _number(row["sd"], 2),
-            Cell(signed(row["shift"], 2), "" if row["shift"] is None or math.isnan(row["shift"]) else row["shift"]),
+            _change(row["shift"], 2),
             _number(row["a"], 2),
-            _text(row["flags"] or ""),
         ]
         for row in frame.iter_rows(named=True)
     ]
-    heads = (
-        "rater",
-        "answers",
-        "undecided",
-        "with others",
-        "alpha without",
-        "common",
-        "mean",
-        "sd",
-        "shift",
-        "stretch",
-        "flags",
-    )
+    heads = ("rater", "answers", "undecided", "with others", "alpha without", "common", "shift", "stretch")
     note = (
         "With others: correlation with the mean of the others. Alpha without: what alpha gains if this rater is left "
         "out. Shift and stretch: what calibration adds to the mean and multiplies differences by. Flags are for a talk "
@@ -358,7 +339,7 @@ def _raters(found: Analysis, ids: count[int]) -> Section | None:
     charts = []
     known = frame.filter(pl.col("common").fill_null(0) > 0)
     if known.height > 1:
-        cells = [[row[0], row[8], row[9], row[3], row[1], row[10]] for row in rows]
+        cells = [[row[0], row[6], row[7], row[3], row[1]] for row in rows]
         charts.append(
             _chart(
                 lambda width: figures.rater_map(known, width=width),
@@ -369,7 +350,7 @@ def _raters(found: Analysis, ids: count[int]) -> Section | None:
                 "the "
                 "scale, whose differences it stretches. Larger: more answers. Dark blue: goes with the others; "
                 "orange diamond: hardly, or against them.",
-                grid=Grid("Raters on the map", ("rater", "shift", "stretch", "with others", "answers", "flags"), cells),
+                grid=Grid("Raters on the map", ("rater", "shift", "stretch", "with others", "answers"), cells),
             )
         )
         after = [
@@ -446,25 +427,17 @@ def _dominant(found: Analysis) -> Section | None:
     rows = [
         [
             _name(row["system"]),
-            *(
-                Cell(
-                    number(row[f"r_{who}"], 3),
-                    "" if math.isnan(row[f"r_{who}"]) else row[f"r_{who}"],
-                    small="" if math.isnan(row[f"se_{who}"]) else f"± {number(row[f'se_{who}'], 3)}",
-                )
-                for who in ("master", "others", "all")
-            ),
+            *(_erring(row[f"r_{who}"], row[f"se_{who}"]) for who in ("master", "others", "all")),
             _ranged(row["difference"], row["lo"], row["hi"]),
             _text(row["verdict"]),
         ]
         for row in made.frame.iter_rows(named=True)
     ]
     name = clean(made.master)
-    heads = ("system", "with most active", "with others", "with all", "difference", "in words")
+    heads = ("system", f"with {shortened([name], 18)[0]}", "with others", "with all", "difference", "in words")
     note = (
         f"Plain correlation of scores with ratings, ± standard error over queries. Equal means within {made.margin:g} "
-        f"by "
-        "two one-sided tests: that two figures do not differ is no proof that they are equal."
+        "by two one-sided tests: that two figures do not differ is no proof that they are equal."
     )
     line = f"{name} gave {made.share:.0%} of the ratings, more than anybody else."
     if made.share < 1.5 / max(found.raters, 1):

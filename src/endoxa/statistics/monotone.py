@@ -114,8 +114,8 @@ def fit(
     conjugate posterior *without* the order, and takes the jump with chance min(1, A) if the levels are in order;
     A = p(y|t')/p(y|t) · p(k')/p(k) · the ratio of move chances. The levels' own density cancels, so there is no
     Jacobian and the target is the posterior cut down to ordered levels, exactly. With `gibbs`, change points are then
-    offered gaps near by, and noise and levels redrawn one by one within the order: the target stays, and on 800
-    pairs the curve's effective draws grow twentyfold or more.
+    offered gaps near by, and noise and levels redrawn one by one within the order: the target stays, and in a
+    trial on 800 pairs the curve's effective draws grew 13 to 50 times.
     Equal x are pooled (count, sum and sum of squares), so that thousands of tied scores cost little.
     Misleads: noise is taken as normal with one variance, and pairs as independent; ratings of one query hang
     together, so that the band is too narrow for new queries. The curve is pulled towards few steps: see sensitivity.

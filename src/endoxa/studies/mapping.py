@@ -69,7 +69,8 @@ def mapping(
     system did not return have no score and are counted, not used.
     held_out: queries are dealt into `folds`; each fold is predicted by a map made on the others; one Pearson
     correlation over all predictions. Its standard error: for isotonic, queries are resampled and all maps made anew;
-    for bayes and ogive, each fold is left out in turn (jackknife; with few folds a rough figure).
+    for bayes and ogive, each fold is left out in turn (jackknife). Over 60 simulated studies the first came out some
+    10-16 % too large, the second some 10 % too small and, with 5 folds, scattered by 40 % from study to study.
     Band of the map: isotonic, `level` of the refits to resampled queries; bayes, the posterior's; ogive, Student's t
     with the jackknife error over folds.
     `distances`: systems whose scores fall where ratings rise: all, those named, or ("auto") those whose plain
