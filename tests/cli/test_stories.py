@@ -21,7 +21,7 @@ from endoxa.examples import collection
 from endoxa.tables import Run
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ["eval", "compare", "believe", "next", "pool", "check", "explain", "report", "demo"]
+COMMANDS = ["eval", "compare", "believe", "next", "pool", "check", "explain", "report", "ratings", "study", "demo"]
 
 
 def endoxa(*words: object, stdin: bytes | None = None) -> subprocess.CompletedProcess[str]:
@@ -262,8 +262,16 @@ def test_a_broken_pipe_is_no_error(files) -> None:
 def test_every_verb_has_help_with_examples_and_a_section(verb) -> None:
     result = CliRunner().invoke(app, [verb, "--help"])
     assert result.exit_code == 0
-    assert "Examples" in result.output
+    assert "Examples" in result.output or "Commands" in result.output
     assert f"## endoxa {verb}\n" in (ROOT / "docs" / "cli.md").read_text()
+
+
+@pytest.mark.parametrize("verb", ["new", "import", "invite", "serve", "status", "export", "bundle"])
+def test_every_act_of_a_study_has_help_with_examples_and_a_row(verb) -> None:
+    result = CliRunner().invoke(app, ["study", verb, "--help"])
+    assert result.exit_code == 0
+    assert "Examples" in result.output
+    assert f"| `{verb}" in (ROOT / "docs" / "cli.md").read_text()
 
 
 def test_no_verb_is_forgotten() -> None:
@@ -271,7 +279,7 @@ def test_no_verb_is_forgotten() -> None:
 
 
 def test_import_is_light() -> None:
-    heavy = {"scipy", "matplotlib", "pandas", "jinja2", "typer"}
+    heavy = {"scipy", "matplotlib", "pandas", "jinja2", "typer", "sqlalchemy", "fastapi", "numba", "PIL"}
     code = f"import sys, endoxa; endoxa.measure; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert done.stdout.strip() == "[]"

@@ -161,7 +161,7 @@ def _maps(found: Analysis, ids: count[int]) -> Section | None:
     )
     grid = Grid("Correlation of mapped scores with people’s ratings, on queries not seen", heads, rows, 1, False, note)
     drawn = [system for system in order if any(system in one.maps for one in found.mappings.values())]
-    charts = [_map_chart(found, system, ids, len(drawn)) for system in drawn[:CHARTS]]
+    charts = [_map_chart(found, found.points, system, ids, len(drawn)) for system in drawn[:CHARTS]]
     lines = [f"{method}: {MEANINGS[method]}." for method in found.mappings]
     if len(drawn) > CHARTS:
         lines.append(f"The best {CHARTS} of {len(drawn)} systems are drawn; the table holds all.")
@@ -172,9 +172,8 @@ def _last(value: float) -> float:
     return math.inf if math.isnan(value) else -value
 
 
-def _map_chart(found: Analysis, system: str, ids: count[int], systems: int) -> Chart:
-    assert found.points is not None
-    points = found.points.filter(pl.col("system") == system)
+def _map_chart(found: Analysis, every: pl.DataFrame, system: str, ids: count[int], systems: int) -> Chart:
+    points = every.filter(pl.col("system") == system)
     tables = {method: made.maps[system] for method, made in found.mappings.items() if system in made.maps}
     rows = []
     for method, table in tables.items():
@@ -182,7 +181,7 @@ def _map_chart(found: Analysis, system: str, ids: count[int], systems: int) -> C
         rows += [[_text(method), *(_number(value, 4) for value in row)] for row in kept.iter_rows()]
     band = "bayes" if "bayes" in tables else next(iter(tables))
     moved = [
-        note.partition(": ")[2]
+        note.removeprefix(f"{system}: ")
         for made in found.mappings.values()
         for note in made.notes
         if note.startswith(f"{system}: ") and (PRIOR in note or "settled" in note)

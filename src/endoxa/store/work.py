@@ -23,6 +23,7 @@ from endoxa.store.studies import Study, note, taxonomy_of
 HOUR = 3600.0
 BEFORE = ("practice", "common", "gold", "attention")  # what every judge gets
 KNOWN = ("gold", "attention")
+TAKES = {"rate": ("grade",), "file": ("category",), "rank": ("rank", "relevance")}
 
 
 @dataclass(frozen=True)
@@ -339,7 +340,7 @@ def answer(
 ) -> Received:  # fmt: skip
     """Keep an answer. The same key again changes nothing and gets the same reply."""
     _lock(connection, study, rater_id)
-    if _is_known(connection, rater_id, key):
+    if _is_known(connection, rater_id, key, "answer", task_id):
         return Received(False, progress(connection, study, rater_id), _feedback(connection, rater_id, key))
     slot = _slot(connection, study, rater_id, task_id)
     members = {row.item_id: row for row in connection.execute(
@@ -362,6 +363,8 @@ def answer(
         ],
     )  # fmt: skip
     _close(connection, slot.id, "answered", max(made.scalars()))
+    if slot.state in {"skipped", "lapsed"}:
+        _balance(connection, study, slot)
     return Received(True, progress(connection, study, rater_id), _feedback(connection, rater_id, key))
 
 
@@ -370,14 +373,13 @@ def skip(
 ) -> Received:
     """Pass a task by; another judge gets it instead."""
     _lock(connection, study, rater_id)
-    if not _is_known(connection, rater_id, key):
+    if not _is_known(connection, rater_id, key, "skip", task_id):
         if not study.settings.skip:
             raise RefusedError("tasks of this study cannot be skipped; say undecided instead", 422)
         slot = _slot(connection, study, rater_id, task_id)
         number = _mark(connection, study, rater_id, slot, key, "skip", now, how)
-        if slot.role == "main" and slot.state == "open":
-            _add_slot(connection, study, task_id, slot.shuffle)
         _close(connection, slot.id, "skipped", number)
+        _balance(connection, study, slot)
     return Received(False, progress(connection, study, rater_id), None)
 
 
@@ -385,7 +387,7 @@ def undo(connection: Connection, study: Study, rater_id: int, key: str, *, now: 
     """Take back the last answer or skip; its task is before the judge again."""
     _lock(connection, study, rater_id)
     a = s.assignments
-    if _is_known(connection, rater_id, key):
+    if _is_known(connection, rater_id, key, "undo"):
         task_id = connection.scalar(
             sa.select(s.answers.c.task_id).where(s.answers.c.rater_id == rater_id, s.answers.c.key == key)
         )
@@ -402,11 +404,9 @@ def undo(connection: Connection, study: Study, rater_id: int, key: str, *, now: 
     if slot_row is None:
         raise RefusedError("there is nothing to undo")
     _mark(connection, study, rater_id, slot_row, key, "undo", now, Circumstances())
-    if slot_row.state == "skipped" and slot_row.role == "main":
-        spare = sa.select(a.c.id).where(a.c.task_id == slot_row.task_id, a.c.state == "free").limit(1)
-        if (number := connection.scalar(spare.with_for_update(skip_locked=True))) is not None:
-            connection.execute(sa.delete(a).where(a.c.id == number))
     _close(connection, slot_row.id, "open", None)
+    if slot_row.state == "skipped":
+        _balance(connection, study, slot_row)
     return _shown(connection, slot_row), progress(connection, study, rater_id)
 
 
@@ -415,9 +415,17 @@ def record(connection: Connection, study: Study, rater_id: int, kind: str, *, no
     note(connection, study.id, kind, now=now, rater_id=rater_id)
 
 
-def _is_known(connection: Connection, rater_id: int, key: str) -> bool:
-    there = sa.select(s.answers.c.id).where(s.answers.c.rater_id == rater_id, s.answers.c.key == key).limit(1)
-    return connection.scalar(there) is not None
+def _is_known(connection: Connection, rater_id: int, key: str, kind: str, task_id: int | None = None) -> bool:
+    """Whether this act was kept before. A key that stands for another act is refused: yes would lose this one."""
+    c = s.answers.c
+    there = connection.execute(
+        sa.select(c.kind, c.task_id).where(c.rater_id == rater_id, c.key == key).limit(1)
+    ).one_or_none()
+    if there is None:
+        return False
+    if there.kind != kind or task_id not in {None, there.task_id}:
+        raise RefusedError("this key stands for another act of yours; reload the page")
+    return True
 
 
 def _slot(connection: Connection, study: Study, rater_id: int, task_id: int) -> Any:
@@ -446,6 +454,25 @@ def _mark(
     return int(made.inserted_primary_key[0])  # type: ignore[index]
 
 
+def _balance(connection: Connection, study: Study, slot: Any) -> None:
+    """A main task has as many takers as wanted: free slots come when one is given up, and go when it is taken up."""
+    if slot.role != "main":
+        return
+    a = s.assignments
+    states = (
+        sa.select(sa.func.count())
+        .select_from(a)
+        .where(a.c.task_id == slot.task_id, a.c.state.in_(("free", "open", "answered")))
+    )
+    over = int(connection.scalar(states) or 0) - study.settings.overlap
+    if over < 0:
+        _add_slot(connection, study, slot.task_id, slot.shuffle)
+    elif over > 0:
+        spare = sa.select(a.c.id).where(a.c.task_id == slot.task_id, a.c.state == "free").limit(over)
+        numbers = connection.scalars(spare.with_for_update(skip_locked=True)).all()
+        connection.execute(sa.delete(a).where(a.c.id.in_(numbers)))
+
+
 def _close(connection: Connection, slot_id: int, state: str, answer_id: int | None) -> None:
     connection.execute(
         sa.update(s.assignments).where(s.assignments.c.id == slot_id).values(state=state, answer_id=answer_id)
@@ -460,6 +487,10 @@ def _check(connection: Connection, study: Study, responses: Sequence[Response], 
             f"the answer is about {len(named)} items, and the task has {len(members)}: one response each", 422
         )
     kind, grades = study.settings.shape.kind, {grade.value for grade in study.settings.shape.grades}
+    takes = TAKES[kind]
+    for response in responses:
+        if any(value is not None for name, value in vars(response).items() if name not in {"item", *takes}):
+            raise RefusedError(f"screen {study.settings.screen!r} takes a {' and a '.join(takes)}, and nothing else", 422)
     if kind == "rate":
         for response in responses:
             if response.grade is not None and response.grade not in grades:

@@ -137,7 +137,7 @@ def _results(site: Site, study: Study, mine: list[Any]) -> list[dict[str, Any]]:
         bundle = exports.bundle(connection, study, now=site.now())
     last = {run.systems[0]: run for run in runs}  # of two of one name the later counts
     found = score(bundle, Run.of(pl.concat([run.frame for run in last.values()])), rng=np.random.default_rng(0))
-    covered = dict(found.coverage.select("system", found.coverage.columns[1]).iter_rows())
+    covered = dict(found.coverage.select("system", "first_10").iter_rows())
     return [
         {
             **{name: row.get(name) for name in ("system", "measure", "value", "lo", "hi")},

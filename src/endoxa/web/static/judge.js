@@ -233,14 +233,14 @@ class Desk {
       const expected = this.study.screen.kind === "rate" ? spoken(this.study.screen.grades, one.expected)
         : one.expected_label || String(one.expected);
       return element("li", { class: one.right ? "right" : "other" },
-        element("strong", {}, one.right ? "✓ Like most. " : "≠ Unlike most. "),
+        element("strong", {}, one.right ? "✓ Like most: " : "≠ Unlike most: "),
         `${which}most people say ${expected}; you said ${screen.said(one.item)}.`);
     });
     byId("feedback-list").replaceChildren(...lines);
     byId("feedback").hidden = false;
     this.furniture("feedback");
     this.announce(lines.map((line) => line.textContent).join(" "));
-    byId("continue").focus();
+    byId("continue").focus({ preventScroll: true });
   }
 
   async undo() {
@@ -346,16 +346,19 @@ class Desk {
     write(byId("announce"), words);
   }
 
+  /** What was just sent, beside the button that takes it back. It covers nothing, so the next grade is never under it. */
   toast(words) {
     clearTimeout(this.toastTimer);
-    byId("toast-text").textContent = words;
+    byId("toast").textContent = words;
     byId("toast").hidden = false;
+    byId("undo").classList.add("fresh");
     this.toastTimer = setTimeout(() => this.hideToast(), TOAST);
   }
 
   hideToast() {
     clearTimeout(this.toastTimer);
     byId("toast").hidden = true;
+    byId("undo").classList.remove("fresh");
   }
 
   /** A quiet word in place of a task. It is written late, so that a quick server does not make the page flicker. */
@@ -489,7 +492,6 @@ class Desk {
     on("next", () => this.submit());
     on("skip", (event) => event.detail < 2 && this.skip()); // a double click skips one task, not two
     on("undo", () => this.undo());
-    on("toast-undo", () => this.undo());
     on("pause", () => this.pause());
     on("resume", () => byId("paused").close());
     on("leave", () => this.leave());
