@@ -19,9 +19,10 @@ from endoxa.reports.rating_findings import Analysis, sentences
 from endoxa.studies import agreement as agreements
 from endoxa.studies import calibration as calibrations
 from endoxa.studies import mapping as mappings
-from endoxa.studies.agreement import CALIBRATED, Level
+from endoxa.studies.agreement import Level
 from endoxa.studies.dominance import Dominance, dominance
 from endoxa.studies.estimates import Curves, curves
+from endoxa.studies.grades import CALIBRATED, MOVED, UNJUDGED
 from endoxa.studies.mapping import Mapping, Method
 from endoxa.studies.selection import Selection, selection_bias
 from endoxa.studies.uniformity import Uniformity, deviation, of_counts
@@ -103,26 +104,25 @@ def analyse(
     master: Dominance | None = None
     estimated: Curves | None = None
     if lists is not None and len(given):
-        rated, lift = _lifted(judged)
-        points = _points(lists, rated, lift)
+        points = _points(lists, judged)
         for method in methods:
             tell(f"map by {method}")
             try:
                 made = mappings.mapping(
-                    lists, rated, method=method, distances=distances, resamples=resamples, level=confidence,
+                    lists, judged, method=method, distances=distances, resamples=resamples, level=confidence,
                     rng=rng(2),
                 )  # fmt: skip
             except InstallError as error:
                 notes.append(f"no map by {method}: {error}")
                 continue
-            maps[method] = _lowered(made, lift)
+            maps[method] = made
         both: dict[str, Any] = {"distances": distances, "level": confidence}
         tell("selection")
-        if len(_choosers(rated) & set(lists.systems)) > 1:
-            chosen = selection_bias(lists, rated, **both, rng=rng(3))
+        if len(_choosers(judged) & set(lists.systems)) > 1:
+            chosen = selection_bias(lists, judged, **both, rng=rng(3))
         tell("dominance")
-        if len(_deciding(rated)) > 1:
-            master = dominance(lists, rated, **both, rng=rng(4))
+        if len(_deciding(judged)) > 1:
+            master = dominance(lists, judged, **both, rng=rng(4))
         tell("curves")
         estimated, remark = _curves(lists, judged, at, confidence, resamples, rng(5))
         notes += remark
@@ -245,15 +245,13 @@ def _counted(opinions: Opinions) -> tuple[Opinions, list[str], dict[str, int]]:
         notes.append(f"{sum(aside.values()):,} answers do not count: {named}")
     if "gold" in aside:
         notes.append("what the gold items should have got is not in the table; how many were right is not said")
-    calibrated = pl.col("scale").fill_null("").str.starts_with(CALIBRATED)
     kept = frame.filter(~pl.col("role").is_in(ASIDE))
     if systems := kept.filter(pl.col("kind") == "system").height:
         notes.append(f"{systems:,} opinions are of systems and do not count as ratings")
         kept = kept.filter(pl.col("kind").ne_missing("system"))
-    pooled = (pl.col("grade") < 0).fill_null(False) & ~calibrated
-    if unjudged := kept.filter(pooled).height:
+    if unjudged := kept.filter(UNJUDGED).height:
         notes.append(f"{unjudged:,} grades are below 0, which means not judged; they do not count")
-        kept = kept.filter(~pooled)
+        kept = kept.filter(~UNJUDGED)
     if not kept.height:
         raise JoinError(
             f"none of the {frame.height:,} opinions is a rating of a person (practice, gold, attention, votes of "
@@ -264,7 +262,7 @@ def _counted(opinions: Opinions) -> tuple[Opinions, list[str], dict[str, int]]:
 
 def _already(opinions: Opinions) -> bool:
     """Whether these ratings were calibrated before."""
-    return bool(opinions.frame["scale"].fill_null("").str.starts_with(CALIBRATED).any())
+    return bool(opinions.frame.select(MOVED.any()).item())
 
 
 def _scale(opinions: Opinions) -> tuple[float, float, str]:
@@ -290,27 +288,12 @@ def _chances(seed: int) -> Callable[[int], np.random.Generator]:
     return lambda step: np.random.default_rng((seed, step))
 
 
-def _lifted(opinions: Opinions) -> tuple[Opinions, float]:
-    """Ratings moved so that none is below 0, which elsewhere means not judged, and by how much they were."""
-    given = opinions.frame["grade"].drop_nulls().to_numpy()
-    lift = max(0.0, -float(given.min())) if len(given) else 0.0
-    return (Opinions(opinions.frame.with_columns(pl.col("grade") + lift)) if lift else opinions), lift
-
-
-def _lowered(made: Mapping, lift: float) -> Mapping:
-    """The maps back on the scale of the ratings."""
-    if not lift:
-        return made
-    lower = [pl.col(name) - lift for name in ("mean", "lo", "hi")]
-    return replace(made, maps={name: table.with_columns(lower) for name, table in made.maps.items()})
-
-
-def _points(run: Run, rated: Opinions, lift: float) -> pl.DataFrame:
+def _points(run: Run, judged: Opinions) -> pl.DataFrame:
     """What each system says of each rated pair: system, query, item, score, rating, sources."""
-    pairs, _ = mappings.rated(rated)
+    pairs, _ = mappings.rated(judged)
     parts = [
         mappings.scored(run, system, pairs).select(
-            pl.lit(system).alias("system"), "query", "item", "score", pl.col("rating") - lift, "sources"
+            pl.lit(system).alias("system"), "query", "item", "score", "rating", "sources"
         )
         for system in run.systems
     ]

@@ -117,23 +117,26 @@ def test_pairs_of_several_are_averaged():
 
 
 def test_tests_hold_their_level():
-    """Equal raters: the interval holds 0 and the error is the spread. At the margin: equality is claimed rarely."""
-    found = [dominance(*study(seed)[1:], resamples=120, rng=rng(seed)).frame.row(0, named=True) for seed in range(120)]
+    """Equal raters: the interval holds 0 and the error is the spread. At the margin: equality is claimed rarely.
+
+    Bounds are 3.5 binomial errors of 100 studies from .95 and .05; 1,000 studies of 200 queries gave .949 and .051.
+    """
+    found = [dominance(*study(seed)[1:], resamples=300, rng=rng(seed)).frame.row(0, named=True) for seed in range(100)]
     difference = np.array([row["difference"] for row in found])
     assert 0.8 < np.mean([row["se"] for row in found]) / difference.std(ddof=1) < 1.25
-    assert np.mean([row["lo"] <= 0 <= row["hi"] for row in found]) > 0.88
+    assert np.mean([row["lo"] <= 0 <= row["hi"] for row in found]) > 0.87
     assert abs(difference.mean()) < 4 * difference.std() / math.sqrt(len(found))
     # correlation of truth + N(0,1) with truth + noise·N(0,1), variance of truth 1.09
     true = [1.09 / math.sqrt(2.09 * (1.09 + noise**2)) for noise in (0.5, 1.5)]
     margin = true[0] - true[1]
     claims = [
-        dominance(*study(seed, master=0.5, others=1.5)[1:], margin=margin, resamples=120, rng=rng(seed)).frame[
+        dominance(*study(seed, master=0.5, others=1.5)[1:], margin=margin, resamples=300, rng=rng(seed)).frame[
             "p_equivalent"
         ][0]
         < 0.05
-        for seed in range(120)
+        for seed in range(100)
     ]
-    assert np.mean(claims) < 0.12
+    assert np.mean(claims) < 0.13
 
 
 def test_verdicts():

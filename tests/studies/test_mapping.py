@@ -228,13 +228,13 @@ def test_other_methods(method):
 
 
 def test_error_is_the_spread_over_studies():
-    """The bootstrap error of the held-out r, against its spread over 60 simulated studies."""
+    """The bootstrap error of the held-out r, against its spread over 40 simulated studies."""
     found = [
         mapping(*tables(sample(seed, 40, 4)), resamples=40, rng=rng(seed)).frame.row(0, named=True)
-        for seed in range(60)
+        for seed in range(40)
     ]
     spread = np.std([row["held_out"] for row in found], ddof=1)
-    assert 0.75 < np.mean([row["se"] for row in found]) / spread < 1.4
+    assert 0.7 < np.mean([row["se"] for row in found]) / spread < 1.5
 
 
 def test_noise_is_seen_through():

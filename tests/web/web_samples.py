@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from httpx2 import Response
 from starlette.testclient import TestClient
 
@@ -89,6 +90,7 @@ class Sample:
     folder: Path
     home: Home
     clock: Clock
+    portal: BlockingPortal  # one event loop for all browsers: starting one per request takes longer than the request
     url: str = URL
     site: Site = field(init=False)
     app: Any = field(init=False)
@@ -137,7 +139,9 @@ class Sample:
 
     def browser(self, address: str = "10.0.0.1") -> TestClient:
         """A browser that nobody has signed in with."""
-        return TestClient(self.app, base_url=self.url, client=(address, 50_000), follow_redirects=False)
+        made = TestClient(self.app, base_url=self.url, client=(address, 50_000), follow_redirects=False)
+        made.portal = self.portal
+        return made
 
     def enter(self, link: str, study: str = "", nickname: str = "") -> Person:
         """Come in by a link, as a browser does: look at the page, send its form, follow where it leads."""
@@ -167,8 +171,8 @@ class Sample:
 @contextmanager
 def opened(folder: Path, database: str | None = None, url: str = URL) -> Iterator[Sample]:
     """A site in a folder, on a database (None: SQLite)."""
-    with open_home(folder / "home", database, create=True) as home:
-        yield Sample(folder, home, Clock(), url)
+    with open_home(folder / "home", database, create=True) as home, start_blocking_portal() as portal:
+        yield Sample(folder, home, Clock(), portal, url)
 
 
 def _items(place: Path, texts: dict[str, str]) -> None:

@@ -51,6 +51,13 @@ def believe(
     people: Annotated[
         int | None, typer.Option("--people", help="Resamples of the people asked, to know how much hangs on them.")
     ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option("--threshold", help="The file holds ratings: relevant is above it, raters calibrated first."),
+    ] = None,
+    no_calibrate: Annotated[
+        bool, typer.Option("--no-calibrate", help="With --threshold: take every rater's grades as they are.")
+    ] = False,
     to: Annotated[
         str | None, typer.Option("--to", metavar="FILE", help=".parquet keeps all; .csv the numbers.")
     ] = None,
@@ -64,6 +71,8 @@ def believe(
 
       endoxa believe votes.csv --model dawid-skene --to belief.parquet
 
+      endoxa believe ratings.csv --threshold 3 --to belief.parquet
+
       endoxa believe labels.csv tree.csv --model taxonomy --mix subject
 
       endoxa eval belief.parquet runs/*.gz
@@ -73,6 +82,8 @@ def believe(
     from endoxa.beliefs.votes import pinned
     from endoxa.io.read import read
 
+    if no_calibrate and threshold is None:
+        raise typer.BadParameter("--no-calibrate goes with --threshold: votes are not calibrated")
     source, found = _source(files)
     taxonomy = taxonomy or found
     chosen = model or default(source)
@@ -90,8 +101,12 @@ def believe(
     known = read(labels, kind="qrels") if labels is not None else None
     if chosen == "dawid-skene" and known is not None:
         settings["gold"] = known  # what is known also shows who errs
+    given = {k: v for k, v in settings.items() if v is not None}
     with show.busy("believing"):
-        belief = doubt.believe(source, chosen, seed=seed, **{k: v for k, v in settings.items() if v is not None})
+        if threshold is None:
+            belief = doubt.believe(source, chosen, seed=seed, **given)
+        else:
+            belief = _rated(source, known, threshold, model=model, calibrated=not no_calibrate, seed=seed, **given)
         belief = replace(belief, files=doubt.files_of(files))
         if known is not None and chosen != "dawid-skene":
             belief = pinned(belief, known)
@@ -125,3 +140,16 @@ def _source(files: list[str]) -> tuple[Any, str | None]:
             f"{rest[0]} holds {kinds[rest[0]]} and {rest[1]} {kinds[rest[1]]}; give runs, or one other file"
         )
     return read(rest[0], assessors=kinds[rest[0]] == "qrels"), trees[0] if trees else None
+
+
+def _rated(source: Any, known: Any, threshold: float, **how: Any) -> Any:
+    """The belief that ratings make through a threshold; labels are then a yes or a no."""
+    from endoxa import ratings
+    from endoxa.errors import TextError
+    from endoxa.tables import Opinions
+
+    if not isinstance(source, Opinions):
+        raise TextError(f"--threshold is for ratings (query, item, grade), and this is {type(source).__name__}")
+    if known is not None and not known.frame["grade"].drop_nulls().is_in([0.0, 1.0]).all():
+        raise TextError("with --threshold a pair is relevant or not: --labels hold grades 0 and 1")
+    return ratings.believe(source, threshold=threshold, **how)

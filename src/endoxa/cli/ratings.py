@@ -22,7 +22,7 @@ LEVELS = ("nominal", "ordinal", "interval", "ratio")
 METHODS = ("isotonic", "bayes", "ogive")
 NARROW = 80  # columns of a summary that is piped
 SHOWN = 8  # raters, systems that a print names before it only counts them
-CUTOFFS = (1, 5, 10, 20, 50, 100)  # of the curves, where they have them
+CUTOFFS = (1, 10, 100)  # of the curves, where they have them
 
 
 def add_to(app: typer.Typer) -> None:
@@ -171,31 +171,33 @@ def _write_page(found: Analysis, to: str, title: str, files: list[str]) -> None:
 
 def _print(found: Analysis) -> None:
     """A summary of eighty columns, or as wide as the terminal."""
-    from rich.text import Text
+    from textwrap import fill
 
     from endoxa.reports.rating_findings import verdict
 
     console = show.console(None if sys.stdout.isatty() else NARROW)
 
     def say(text: str) -> None:
-        console.print(Text(text), soft_wrap=False)
-
-    def table(heading: str, frame: pl.DataFrame) -> None:
-        console.print(f"\n[bold]{heading}[/bold]")
-        console.print(show.frame_table(frame))
+        print(fill(text, min(console.width, 2 * NARROW), subsequent_indent="  ", break_on_hyphens=False))
 
     say(_counts(found))
-    say("")
+    print()
     say(verdict(found))
     for heading, frame in _tables(found):
-        table(heading, frame)
+        console.print(f"\n[bold]{heading}[/bold]")
+        console.print(show.frame_table(frame))
     if found.selection is not None:
-        say("")
+        print()
         say(_selection(found))
     if found.dominance is not None:
-        say("")
+        print()
         say(_dominance(found))
-    say("")
+    print()
+    if found.first is not None:
+        say(
+            f"fit: r of the {found.first.method} map on the pairs it was made on, which flatters; noise: what fit is "
+            f"on noise"
+        )
     for line in (*found.policies(), *(f"! {text}" for text in found.warnings), *found.remarks()):
         say(line)
 
@@ -217,7 +219,7 @@ def _tables(found: Analysis) -> list[tuple[str, pl.DataFrame]]:
     """What the terminal shows: agreement, maps, raters that stand out, curves at a few cut-offs."""
     made = [("How far raters agree", _agreement(found))]
     if found.first is not None:
-        made.append(("Ratings and mapped scores: r on queries not seen ± its error", _maps(found)))
+        made.append(("Mapped scores and ratings: r on queries not seen, ± its standard error", _maps(found)))
     if found.curves is not None:
         made.append(("Estimated for whole lists", _curves(found)))
     if (raters := _raters(found)).height:
@@ -253,12 +255,12 @@ def _maps(found: Analysis) -> pl.DataFrame:
     frame = first.frame.select("system")
     for method, made in found.mappings.items():
         values = [
-            f"{_short(r)} ± {_short(se)}" if r == r else "–"  # noqa: PLR0124
+            f"{_short(r)}±{_short(se)}" if r == r else "–"  # noqa: PLR0124
             for r, se in made.frame.select("held_out", "se").iter_rows()
         ]
         frame = frame.with_columns(pl.Series(method, values))
     more = first.frame.select(
-        pl.Series("in sample", [_short(r) for r in first.frame["in_sample"]]),
+        pl.Series("fit", [_short(r) for r in first.frame["in_sample"]]),
         pl.Series("noise", [_short(r) for r in first.frame["null"]]),
         pl.Series("plain", [_short(r) for r in first.frame["pearson"]]),
         pl.col("pairs"),
@@ -278,12 +280,13 @@ def _curves(found: Analysis) -> pl.DataFrame:
         [
             (
                 row["system"], row["cutoff"],
-                *(_range(row[n], row[f"{n}_lo"], row[f"{n}_hi"], 2) for n in ("precision", "recall", "rating")),
+                *(_range(row[n], row[f"{n}_lo"], row[f"{n}_hi"], 2) for n in ("precision", "recall")),
+                _short(row["rating"], 2),
                 f"{row['effective']:.0f}",
             )
             for row in rows.iter_rows(named=True)
         ],
-        schema=["system", "first", "precision", "recall", "mean rating", "effective"],
+        schema=["system", "first", "precision", "recall", "rating", "effective"],
         orient="row",
     )  # fmt: skip
 

@@ -21,6 +21,15 @@ from endoxa.studies.uniformity import Uniformity
 TENTATIVE = 2 / 3  # below this alpha Krippendorff draws no conclusion at all
 UNEVEN = 0.5  # normalised deviation from an even use of the scale
 DOMINANT = 0.5  # share of one rater in all ratings
+PRIOR = "another prior"  # begins what a map says of its prior
+TOLD = (  # what notes of the parts say that stands elsewhere: in counts, warnings, tables
+    "flagged constant",
+    "flagged reversed",
+    "lowers the variance too",
+    "opinions are undecided, or negative",
+    "% of the ratings",
+    "scored pairs of",
+)
 FIGURES = {"part": pl.String, "of": pl.String, "figure": pl.String} | dict.fromkeys(
     ("value", "se", "lo", "hi"), pl.Float64
 ) | {"n": pl.Int64}  # fmt: skip
@@ -105,12 +114,23 @@ class Analysis:
         return [*lines, f"seed: {self.seed}"]
 
     def remarks(self) -> list[str]:
-        """Notes of all parts, each once."""
+        """Notes of all parts, each once, without what counts, warnings and tables tell."""
         parts: list[Sequence[str]] = [self.notes, self.agreement.notes, self.calibration.notes]
         parts += [part.notes for part in (self.benefit, *self.mappings.values()) if part is not None]
         parts += [part.notes for part in (self.selection, self.dominance, self.curves) if part is not None]
         said = dict.fromkeys(note for part in parts for note in part)
-        return [note for note in said if note not in self.warnings]
+        kept = [note for note in said if PRIOR not in note and not any(told in note for told in TOLD)]
+        return [*kept, *_priors(self.mappings.get("bayes"))]
+
+
+def _priors(made: Mapped | None) -> list[str]:
+    """How far another prior moves the maps: the system whose map it moves most."""
+    moved = [note.rpartition(" ")[::2] for note in made.notes if PRIOR in note] if made is not None else []
+    if not moved:
+        return []
+    said, most = max(moved, key=lambda note: float(note[1]))
+    system, _, rest = said.partition(f": {PRIOR}")
+    return [f"bayes: {PRIOR}{rest.replace('the map', 'the maps')} {most} ({system}, of {len(moved)} systems)"]
 
 
 def sentences(found: Analysis) -> list[str]:

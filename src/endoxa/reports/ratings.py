@@ -15,12 +15,11 @@ import polars as pl
 from endoxa.reports import rating_figures as figures
 from endoxa.reports.html import Cell, Chart, Grid, _asset, _chart, _escaped, _name, _number, _unbroken, _whole
 from endoxa.reports.labels import clean, number, probability, share, shortened, signed, size
-from endoxa.reports.rating_findings import Analysis, verdict
+from endoxa.reports.rating_findings import PRIOR, Analysis, verdict
 
 if TYPE_CHECKING:
     from endoxa.reports import Source
 
-PRIOR = "another prior"  # begins what a map says of its prior
 CHARTS = 12  # maps that are drawn; the table holds all
 FLAGS = "\ntbody th small { display: block; color: var(--muted); font-size: 0.8rem; }"
 MEANINGS = {
@@ -57,7 +56,7 @@ def page(
         warnings=[clean(text) for text in found.warnings],
         sections=[section for section in _sections(found, ids) if section is not None],
         policies=[line.partition(": ")[::2] for line in found.policies()],
-        notes=[clean(note) for note in found.remarks() if PRIOR not in note],  # that stands under the maps
+        notes=[clean(note) for note in found.remarks()],
         provenance={name: clean(value) for name, value in (provenance or {}).items() if value},
         files=_files(files) if files else None,
         css=Markup(_asset(environment, "report.css") + "\n" + _asset(environment, "doubts.css") + FLAGS),
@@ -276,8 +275,10 @@ def _agreement(found: Analysis, ids: count[int]) -> Section:
             ]
             for stage, variance, value in found.benefit.frame.iter_rows()
         ]
-        told = "Variance: between raters, mean over pairs. Believe the row held out: in sample it falls by "
-        "construction; and alpha, which is free of scale."
+        told = (
+            "Variance: between raters, mean over pairs. Believe the row held out: in sample it falls by construction; "
+            "and alpha, which is free of scale."
+        )
         grids.append(
             Grid(
                 f"What calibration does, on {found.benefit.items:,} common pairs",

@@ -398,7 +398,7 @@ def undo(connection: Connection, study: Study, rater_id: int, key: str, *, now: 
     slot_row = connection.execute(
         sa.select(a)
         .where(a.c.rater_id == rater_id, a.c.state.in_(("answered", "skipped")))
-        .order_by(a.c.answer_id.desc())
+        .order_by(a.c.position.desc())
         .limit(1)
     ).one_or_none()
     if slot_row is None:

@@ -11,6 +11,7 @@ import polars as pl
 
 from endoxa.errors import TableError, TextError, did_you_mean
 from endoxa.statistics.bootstrap import BLOCK, TINY, blocks
+from endoxa.studies.grades import UNJUDGED
 from endoxa.tables import Bools, Floats, Ints, Opinions
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
@@ -20,7 +21,6 @@ RESAMPLES = 1000
 MANY = 20  # more different grades than this are no categories
 PAIRS = 1000  # up to so many different grades the ratio level looks at every pair of them
 NOTHING = 1e-150  # of the largest grade; its square is still a number
-CALIBRATED = "calibrated"  # begins the scale of grades that were moved, which may be below 0 and still be grades
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,8 +220,7 @@ def ratings(opinions: Opinions) -> Ratings:
     """The grades of a table of opinions in long form."""
     sources = opinions.sources
     numbers = pl.DataFrame({"source": pl.Series(sources, dtype=pl.String), "rater": np.arange(len(sources))})
-    negative = (pl.col("grade") < 0) & ~pl.col("scale").fill_null("").str.starts_with(CALIBRATED)
-    frame = opinions.frame.select("source", "query", "item", "grade", negative.fill_null(False).alias("unjudged")).join(
+    frame = opinions.frame.select("source", "query", "item", "grade", UNJUDGED.alias("unjudged")).join(
         numbers, on="source", how="left", maintain_order="left"
     )
     undecided = np.bincount(frame.filter(pl.col("grade").is_null())["rater"].to_numpy(), minlength=len(sources))

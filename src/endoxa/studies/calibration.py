@@ -10,7 +10,8 @@ import polars as pl
 
 from endoxa.errors import TextError
 from endoxa.statistics.bootstrap import TINY
-from endoxa.studies.agreement import CALIBRATED, Ratings, long_alpha, ratings, with_the_others
+from endoxa.studies.agreement import Ratings, long_alpha, ratings, with_the_others
+from endoxa.studies.grades import CALIBRATED, GIVEN, MOVED
 from endoxa.tables import Bools, Floats, Ints, Opinions
 
 FEW = 5  # a spread from fewer common items is hardly known; the rater is flagged
@@ -44,9 +45,8 @@ class Calibration:
             self.frame.select("source", "a", "b"), on="source", how="left", maintain_order="left"
         )
         scale = pl.col("scale").fill_null("")
-        done = scale.str.starts_with(CALIBRATED)
-        moved = pl.col("a").is_not_null() & ((pl.col("grade") >= 0) | (pl.col("grade").is_not_null() & done))
-        named = pl.when(done).then(scale).otherwise((pl.lit(CALIBRATED + " ") + scale).str.strip_chars_end())
+        moved = pl.col("a").is_not_null() & GIVEN
+        named = pl.when(MOVED).then(scale).otherwise((pl.lit(CALIBRATED + " ") + scale).str.strip_chars_end())
         return Opinions.of(
             rows.with_columns(
                 pl.when(moved).then(pl.col("a") * pl.col("grade") + pl.col("b")).otherwise("grade").alias("grade"),

@@ -12,6 +12,7 @@ import polars as pl
 from endoxa.errors import JoinError, TableError, TextError, did_you_mean
 from endoxa.statistics import propensity
 from endoxa.statistics.propensity import LEAST, effective
+from endoxa.studies.grades import GIVEN
 from endoxa.tables import Bools, Floats, Ints, Opinions, Run
 
 CUTOFFS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000)
@@ -47,15 +48,16 @@ def weights(opinions: Opinions, *, shares: Mapping[int, float] | None = None) ->
         weight of a pair of round b = w_b/pi_b + Σ_{b' > b} w_b'
     The round is read from selected_by (adaptive@k), else 1. Unbiased for shares fixed beforehand: give `shares`
     {round: planned pairs}; without, the pairs asked are counted, which depends a little on what was drawn.
-    Answers of the roles practice and gold are left out; those of the role common where they have no propensity.
+    Answers of the roles practice, gold and attention are left out; common ones where they have no propensity.
     Pairs of a pool (selected_by begins with `pool`) without propensity have 1; others are refused.
-    Negative grades count as ratings: calibrated ones may be negative.
+    A negative grade is not judged, unless calibration made it so.
     Source: METHODS D.3; the combination of rounds is derived and proved in tests/studies/test_estimates.py.
     """
     pi = pl.col("propensity")
     pooled = pl.col("selected_by").str.starts_with("pool").fill_null(False)
-    rows = opinions.frame.filter(~pl.col("role").is_in(["practice", "gold"])).with_columns(
-        pl.when(pi.is_null() & pooled).then(1.0).otherwise(pi).alias("propensity")
+    rows = opinions.frame.filter(~pl.col("role").is_in(["practice", "gold", "attention"])).with_columns(
+        pl.when(GIVEN).then("grade").alias("grade"),
+        pl.when(pi.is_null() & pooled).then(1.0).otherwise(pi).alias("propensity"),
     )
     rows = rows.filter(pi.is_not_null() | pl.col("role").ne_missing("common"))
     if (bare := rows.filter(pi.is_null())).height:

@@ -14,6 +14,7 @@ import polars as pl
 from endoxa.errors import InstallError, JoinError, TextError, did_you_mean
 from endoxa.statistics import isotonic, ogive
 from endoxa.statistics.bootstrap import TINY
+from endoxa.studies.grades import GIVEN
 from endoxa.tables import Bools, Floats, Ints, Opinions, Run
 
 Method = Literal["isotonic", "bayes", "ogive"]
@@ -126,7 +127,7 @@ def answered(opinions: Opinions) -> tuple[pl.DataFrame, list[str]]:
     frame = opinions.frame.filter(
         pl.col("role").fill_null("main").is_in(["main", "common"]) & (pl.col("kind").fill_null("person") != "system")
     )
-    given = frame.filter(pl.col("grade") >= 0)
+    given = frame.filter(GIVEN)
     if not given.height:
         raise JoinError(
             f"none of the {opinions.frame.height:,} opinions is a rating; expected people or judges, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
 
 from endoxa import __version__
@@ -25,10 +28,11 @@ from endoxa.store.home import Home
 from endoxa.store.people import Visitor
 from endoxa.store.refusals import RefusedError, absent
 from endoxa.store.studies import Study
-from endoxa.web.security import Patience, Wrapper, csrf_of, need_own_page, need_token
+from endoxa.web.security import HEADERS, Patience, Wrapper, csrf_of, need_own_page, need_token
 
 HERE = Path(str(files("endoxa.web")))
 COOKIE = "endoxa"
+log = logging.getLogger("endoxa")
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,7 @@ class Site:
         """A page."""
         secret = self.secret(request)
         values.setdefault("csrf", csrf_of(self.home.key, secret) if secret else "")
+        values.setdefault("status", status)
         return HTMLResponse(self.pages.get_template(name).render(**values), status_code=status)
 
 
@@ -134,6 +139,7 @@ def create_app(site: Site) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url="/openapi.json",
+        redirect_slashes=False,  # such redirects name whatever host the request named
     )
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
     for part in (judging, organising, participating):
@@ -170,6 +176,25 @@ def create_app(site: Site) -> FastAPI:
         found: Any = error.errors()[0] if isinstance(error, RequestValidationError) else {}
         where = ".".join(str(part) for part in found.get("loc", ()))
         return _problem(site, request, 422, f"{where}: {found.get('msg', 'not as expected')}")
+
+    @app.exception_handler(IntegrityError)
+    async def collided(request: Request, _: Exception) -> Response:
+        return _problem(site, request, 409, "somebody did the same at the same moment; try again")
+
+    @app.exception_handler(OperationalError)
+    @app.exception_handler(PoolTimeoutError)
+    async def away(request: Request, error: Exception) -> Response:
+        log.error("the database does not answer: %s", error)
+        answer = _problem(site, request, 503, "the database does not answer at the moment; try again soon")
+        answer.headers["Retry-After"] = "2"
+        return answer
+
+    @app.exception_handler(Exception)
+    async def broken(request: Request, _: Exception) -> Response:
+        # Starlette sends this past every wrapper, and then lets the server log the error.
+        answer = _problem(site, request, 500, "something broke here; the organiser finds what in the server's log")
+        answer.headers.update({**HEADERS, "Cache-Control": "no-store"})
+        return answer
 
     app.add_middleware(Wrapper)
     return app

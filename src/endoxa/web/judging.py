@@ -41,7 +41,7 @@ def router(site: Site) -> APIRouter:
         except RefusedError as error:
             if error.status != 422:
                 raise
-            return _join_page(site, request, token, error=str(error), nickname=nickname)
+            return _join_page(site, request, token, error=str(error))
         study = _study_of(site, found)
         way = "s" if found.role == "judge" else "submit"
         return signed_in(site, RedirectResponse(f"/{way}/{study.name}", 303), secret)
@@ -110,7 +110,7 @@ def router(site: Site) -> APIRouter:
         site.judge(request, study)
         with site.writing() as connection:
             people.leave(connection, site.secret(request), now=site.now())
-        response.delete_cookie(site.cookie)
+        response.delete_cookie(site.cookie, httponly=True, samesite="lax", secure=site.secure, path="/")
 
     @here.get("/files/{study}/{name}", include_in_schema=False)
     def file(request: Request, study: Name, name: str, size: str = "") -> Response:
@@ -131,7 +131,7 @@ def invitation_of(site: Site, request: Request, token: str) -> people.Invitation
         raise
 
 
-def _join_page(site: Site, request: Request, token: str, *, error: str | None = None, nickname: str = "") -> Response:
+def _join_page(site: Site, request: Request, token: str, *, error: str | None = None) -> Response:
     found = invitation_of(site, request, token)
     people.need_open(found, site.now())
     if found.role == "organiser":
@@ -139,7 +139,7 @@ def _join_page(site: Site, request: Request, token: str, *, error: str | None = 
     study = _study_of(site, found)
     return site.page(
         "join.html", request, 422 if error else 200, action=f"/join/{token}", error=error, role=found.role,
-        nickname=found.nickname or nickname, fixed=found.nickname is not None,
+        nickname=found.nickname or "",  # the page lets nobody change one that is there
         study={
             "name": study.name, "title": study.settings.heading, "instructions": paragraphs(study.settings.instructions)
         },

@@ -8,12 +8,13 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
+from ipaddress import ip_address, ip_network
 from threading import Lock
 from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from endoxa.store.refusals import RefusedError
@@ -30,6 +31,7 @@ HEADERS = {
 }
 SAFE = {"GET", "HEAD", "OPTIONS"}
 BODY, UPLOAD = 256 * 1024, 64 * 1024 * 1024  # bytes of a request; of a run that is sent in
+LENGTHY = 15  # digits of a length; Python itself refuses to read very many
 
 
 @dataclass
@@ -44,12 +46,8 @@ class Wrapper:
             await self.app(scope, receive, send)
             return
         limit = UPLOAD if scope["path"].startswith("/submit/") else BODY
-        declared = Headers(scope=scope).get("content-length", "0")
-        if not declared.isdigit() or int(declared) > limit:
-            await _too_long(send)
-            return
         seen = 0
-        over = False
+        over = replaced = False
 
         async def counted() -> Message:
             nonlocal seen, over
@@ -62,22 +60,39 @@ class Wrapper:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                if over:
-                    message["status"] = 413
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        await self.app(scope, counted, with_headers)
+        async def unless_over(message: Message) -> None:
+            nonlocal replaced
+            if message["type"] == "http.response.start" and over:  # whatever was made of half a body is not the answer
+                replaced = True
+                await _too_long(scope, limit)(scope, receive, with_headers)
+            if not replaced:
+                await with_headers(message)
+
+        declared = Headers(scope=scope).get("content-length", "0")
+        if not is_length(declared, limit):
+            await _too_long(scope, limit)(scope, receive, with_headers)
+            return
+        await self.app(scope, counted, unless_over)
 
 
-async def _too_long(send: Send) -> None:
-    body = b'{"detail": "the request is too long"}'
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": 413, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+def is_length(declared: str, limit: int) -> bool:
+    """Whether it is a number of bytes, and not too many."""
+    return declared.isascii() and declared.isdigit() and len(declared) <= LENGTHY and int(declared) <= limit
+
+
+def _too_long(scope: Scope, limit: int) -> ASGIApp:
+    """A sentence, as JSON for programs and as text for people."""
+    size = f"{limit >> 20} MB" if limit >> 20 else f"{limit >> 10} kB"
+    said = f"what was sent is too long, or does not say how long it is: {size} at most"
+    if scope["path"].startswith("/api/"):
+        return JSONResponse({"detail": said}, 413)
+    return PlainTextResponse(said, 413)
 
 
 def csrf_of(key: str, secret: str) -> str:
@@ -95,7 +110,8 @@ def need_own_page(request: Request) -> None:
             raise RefusedError("this was sent by another site's page; open the study's own page", 403)
         return
     origin = request.headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+    host = request.headers.get("host")
+    if origin is not None and origin not in {f"http://{host}", f"https://{host}"}:
         raise RefusedError("this was sent by another site's page; open the study's own page", 403)
 
 
@@ -107,7 +123,11 @@ def need_token(key: str, secret: str, given: str | None) -> None:
 
 @dataclass
 class Patience:
-    """Who tries wrong links is answered ever less: `most` a minute from one address, ten times that from all."""
+    """Who tries wrong links is answered ever less: `most` a minute from one address, then no more.
+
+    When all addresses together reach ten times that, one wrong link is enough. An address that sent none is always
+    heard, so that nobody can shut judges out by guessing.
+    """
 
     most: int = 20
     window: float = 60.0
@@ -118,10 +138,9 @@ class Patience:
     def check(self, address: str) -> None:
         """Refuse an address that failed too often lately."""
         with self.lock:
-            for name, most in ((address, self.most), ("", 10 * self.most)):
-                recent = self._recent(name)
-                if len(recent) >= most:
-                    raise RefusedError("too many wrong links from here; wait a minute and try again", 429)
+            most = self.most if len(self._recent("")) < 10 * self.most else 1
+            if len(self._recent(address)) >= most:
+                raise RefusedError("too many wrong links from here; wait a minute and try again", 429)
 
     def failed(self, address: str) -> None:
         """Remember a failure."""
@@ -139,6 +158,11 @@ class Patience:
 
 
 def address_of(request: Request) -> str:
-    """Where a request comes from."""
+    """Where a request comes from; of IPv6 the network, for everybody has 2^64 addresses in it."""
     client: Any = request.client
-    return client.host if client else "?"
+    host = client.host if client else "?"
+    try:
+        found = ip_address(host)
+    except ValueError:
+        return str(host)
+    return str(found) if found.version == 4 else str(ip_network((found, 64), strict=False))

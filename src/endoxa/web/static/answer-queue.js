@@ -1,20 +1,21 @@
 // Answers on their way to the server. They are written to localStorage before anything is sent and leave it only when
-// the server has said yes, so a reload, a dead battery or a tunnel loses nothing. Each keeps its key: sending twice is safe.
+// the server has said yes, so a reload, a dead battery or a tunnel loses nothing. Each keeps its key, so sending twice
+// is safe.
 
 const WAITS = [1, 2, 4, 8, 15, 30]; // seconds between attempts
 
 /** Entries kept for a study on this device, whoever judged: for the message shown when even the name is out of reach. */
 export function keptAnswers(study) {
   try {
-    return Object.keys(localStorage).filter((name) => name.startsWith(storageName(study, "")))
+    return Object.keys(localStorage)
+      .filter((name) => name.startsWith(storageName(study, "")))
       .reduce((sum, name) => sum + JSON.parse(localStorage.getItem(name)).length, 0);
   } catch {
     return 0;
   }
 }
 
-const storageName = (study, nickname) =>
-  `endoxa:answers:${encodeURIComponent(study)}:${encodeURIComponent(nickname)}`;
+const storageName = (study, nickname) => `endoxa:answers:${encodeURIComponent(study)}:${encodeURIComponent(nickname)}`;
 
 export class AnswerQueue {
   /**

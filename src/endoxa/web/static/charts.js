@@ -28,8 +28,12 @@ export function dot({ value, lo, hi }, [low, high]) {
 }
 
 /** The ends and the middle of a scale, under dots. */
-export const scaleMarks = ([low, high], digits) => element("p", { class: "marks", "aria-hidden": "true" },
-  [low, (low + high) / 2, high].map((value) => element("span", {}, number(value, digits))));
+export const scaleMarks = ([low, high], digits) =>
+  element(
+    "p",
+    { class: "marks", "aria-hidden": "true" },
+    [low, (low + high) / 2, high].map((value) => element("span", {}, number(value, digits))),
+  );
 
 /** A horizontal bar for a share, with a line where an even share would end. */
 export function bar(share, even, most) {
@@ -46,9 +50,16 @@ export function columns(values, height = 96) {
   const slot = 100 / Math.max(values.length, 12);
   values.forEach((value, index) => {
     const tall = (value / most) * (height - 4);
-    svg.append(shape("rect", {
-      class: "fill", x: `${(index * slot).toFixed(2)}%`, width: `${(0.8 * slot).toFixed(2)}%`, y: height - 2 - tall, height: tall, rx: 2,
-    }));
+    svg.append(
+      shape("rect", {
+        class: "fill",
+        x: `${(index * slot).toFixed(2)}%`,
+        width: `${(0.8 * slot).toFixed(2)}%`,
+        y: height - 2 - tall,
+        height: tall,
+        rx: 2,
+      }),
+    );
   });
   svg.append(shape("line", { class: "axis", x1: "0%", x2: "100%", y1: height - 1, y2: height - 1 }));
   return svg;

@@ -31,8 +31,11 @@ function fillTable(id, rows, key, cells) {
     old.delete(name);
     cells(data).forEach((content, column) => {
       const head = byId(id).tHead.rows[0].cells[column];
-      const cell = line.cells[column] ?? line.appendChild(
-        element(column ? "td" : "th", { class: head.className || null, scope: column ? null : "row" }));
+      const cell =
+        line.cells[column] ??
+        line.appendChild(
+          element(column ? "td" : "th", { class: head.className || null, scope: column ? null : "row" }),
+        );
       if (typeof content === "function") {
         const node = content(cell.firstElementChild);
         if (node !== cell.firstElementChild) cell.replaceChildren(...(node ? [node] : []));
@@ -47,7 +50,8 @@ const time = (iso) => {
   const date = new Date(iso);
   return iso && !isNaN(date) ? date.toLocaleString([], { dateStyle: "medium", timeStyle: "short" }) : "–";
 };
-const hour = (iso) => new Date(iso).toLocaleString([], { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+const hour = (iso) =>
+  new Date(iso).toLocaleString([], { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 const nothing = (words = "Not enough answers yet.") => element("p", { class: "note" }, words);
 const share = (value) => (value === null || value === undefined ? "–" : `${number(100 * value, 0)} %`);
 
@@ -56,13 +60,33 @@ const share = (value) => (value === null || value === undefined ? "–" : `${num
 function progress(data) {
   byId("bar").max = Math.max(1, data.planned);
   byId("bar").value = data.done;
-  for (const [id, value] of [["done", data.done], ["planned", data.planned], ["raters-count", data.raters],
-    ["answers", data.answers], ["undecided", data.undecided], ["skipped", data.skipped]]) write(byId(id), String(value ?? "–"));
-  redraw("hours-chart", data.per_hour, (hours) => (hours.length ? [
-    columns(hours.map((one) => one.answers)),
-    element("p", { class: "note" }, `${hour(hours[0].hour)} to ${hour(hours.at(-1).hour)}; most in an hour: ${Math.max(...hours.map((one) => one.answers))}.`),
-  ] : nothing("No answers yet.")));
-  fillTable("hours", data.per_hour, (one) => one.hour, (one) => [hour(one.hour), String(one.answers)]);
+  for (const [id, value] of [
+    ["done", data.done],
+    ["planned", data.planned],
+    ["raters-count", data.raters],
+    ["answers", data.answers],
+    ["undecided", data.undecided],
+    ["skipped", data.skipped],
+  ])
+    write(byId(id), String(value ?? "–"));
+  redraw("hours-chart", data.per_hour, (hours) =>
+    hours.length
+      ? [
+          columns(hours.map((one) => one.answers)),
+          element(
+            "p",
+            { class: "note" },
+            `${hour(hours[0].hour)} to ${hour(hours.at(-1).hour)}; most in an hour: ${Math.max(...hours.map((one) => one.answers))}.`,
+          ),
+        ]
+      : nothing("No answers yet."),
+  );
+  fillTable(
+    "hours",
+    data.per_hour,
+    (one) => one.hour,
+    (one) => [hour(one.hour), String(one.answers)],
+  );
 }
 
 function agreement(data) {
@@ -70,9 +94,15 @@ function agreement(data) {
   const level = data.level ? `, ${data.level}` : "";
   return [
     element("p", { class: "big" }, "α = ", element("b", {}, number(data.alpha)), ` (${interval(data.lo, data.hi)})`),
-    dot({ value: data.alpha, lo: data.lo, hi: data.hi }, [0, 1]), scaleMarks([0, 1], 1),
-    element("p", { class: "note" }, `Krippendorff's alpha${level}, over ${count(data.units ?? 0, "item")} judged by two or more. 1 is full agreement, 0 is chance.`),
-    data.alpha < 0 && element("p", { class: "note" }, "Below 0: judges agree less than chance would; the axis begins at 0."),
+    dot({ value: data.alpha, lo: data.lo, hi: data.hi }, [0, 1]),
+    scaleMarks([0, 1], 1),
+    element(
+      "p",
+      { class: "note" },
+      `Krippendorff's alpha${level}, over ${count(data.units ?? 0, "item")} judged by two or more. 1 is full agreement, 0 is chance.`,
+    ),
+    data.alpha < 0 &&
+      element("p", { class: "note" }, "Below 0: judges agree less than chance would; the axis begins at 0."),
     data.note && element("p", { class: "note" }, data.note),
   ];
 }
@@ -81,19 +111,42 @@ function verdict(data) {
   if (!data) return nothing();
   const shown = [...data.systems].sort((a, b) => (b.mean ?? -Infinity) - (a.mean ?? -Infinity));
   return [
-    element("ul", { class: "bars" }, shown.map((one) => element("li", {}, element("span", { class: "name" }, one.system),
-      dot({ value: one.mean, lo: one.lo, hi: one.hi }, data.scale),
-      element("span", { class: "figure" }, Number.isFinite(one.mean) ? `${number(one.mean)} (${interval(one.lo, one.hi)}), n = ${one.n}` : `not enough answers, n = ${one.n}`)))),
+    element(
+      "ul",
+      { class: "bars" },
+      shown.map((one) =>
+        element(
+          "li",
+          {},
+          element("span", { class: "name" }, one.system),
+          dot({ value: one.mean, lo: one.lo, hi: one.hi }, data.scale),
+          element(
+            "span",
+            { class: "figure" },
+            Number.isFinite(one.mean)
+              ? `${number(one.mean)} (${interval(one.lo, one.hi)}), n = ${one.n}`
+              : `not enough answers, n = ${one.n}`,
+          ),
+        ),
+      ),
+    ),
     scaleMarks(data.scale, 1),
-    element("ul", { class: "pairs" }, data.pairs.map((pair) => element("li", { class: pair.decided ? "decided" : "open" }, sentence(pair)))),
+    element(
+      "ul",
+      { class: "pairs" },
+      data.pairs.map((pair) => element("li", { class: pair.decided ? "decided" : "open" }, sentence(pair))),
+    ),
     data.notes.map((words) => element("p", { class: "note" }, words)),
   ].flat();
 }
 
 function sentence({ system, baseline, difference, lo, hi, decided }) {
-  if (difference === null || difference === undefined) return `… ${system} and ${baseline}: not enough answers to compare.`;
-  if (!decided) return `… Not decided: ${system} and ${baseline} differ by ${number(difference)} (${interval(lo, hi)}).`;
-  const [better, worse, by] = difference > 0 ? [system, baseline, [difference, lo, hi]] : [baseline, system, [-difference, -hi, -lo]];
+  if (difference === null || difference === undefined)
+    return `… ${system} and ${baseline}: not enough answers to compare.`;
+  if (!decided)
+    return `… Not decided: ${system} and ${baseline} differ by ${number(difference)} (${interval(lo, hi)}).`;
+  const [better, worse, by] =
+    difference > 0 ? [system, baseline, [difference, lo, hi]] : [baseline, system, [-difference, -hi, -lo]];
   return `✓ ${better} is better than ${worse} by ${number(by[0])} (${interval(by[1], by[2])}).`;
 }
 
@@ -102,43 +155,105 @@ function uniformity(data) {
   const even = 1 / Math.max(1, data.shares.length);
   const most = Math.max(even, ...data.shares.map((one) => one.share ?? 0));
   return [
-    element("ul", { class: "bars" }, data.shares.map((one) => element("li", {},
-      element("span", { class: "name" }, one.label && one.label !== String(one.grade) ? `${one.grade} ${one.label}` : String(one.grade)),
-      bar(one.share, even, most), element("span", { class: "figure" }, `${share(one.share)}, ${count(one.count, "answer")}`)))),
-    element("p", { class: "note" }, `The line marks the even share, ${share(even)}. Deviation from even use: ${number(data.deviation, 3)}, ` +
-      `${share(data.normalised)} of the largest possible.`),
-    data.by_round?.length > 1 && element("p", { class: "note" },
-      `By round: ${data.by_round.map((one) => `${one.round}: ${number(one.deviation, 3)} (${count(one.answers, "answer")})`).join("; ")}.`),
+    element(
+      "ul",
+      { class: "bars" },
+      data.shares.map((one) =>
+        element(
+          "li",
+          {},
+          element(
+            "span",
+            { class: "name" },
+            one.label && one.label !== String(one.grade) ? `${one.grade} ${one.label}` : String(one.grade),
+          ),
+          bar(one.share, even, most),
+          element("span", { class: "figure" }, `${share(one.share)}, ${count(one.count, "answer")}`),
+        ),
+      ),
+    ),
+    element(
+      "p",
+      { class: "note" },
+      `The line marks the even share, ${share(even)}. Deviation from even use: ${number(data.deviation, 3)}, ` +
+        `${share(data.normalised)} of the largest possible.`,
+    ),
+    data.by_round?.length > 1 &&
+      element(
+        "p",
+        { class: "note" },
+        `By round: ${data.by_round.map((one) => `${one.round}: ${number(one.deviation, 3)} (${count(one.answers, "answer")})`).join("; ")}.`,
+      ),
   ];
 }
 
 const flags = (list) => (list.length ? `⚠ ${list.join("; ")}` : "none");
 
 function raters(list) {
-  fillTable("raters", list, (one) => one.nickname, (one) => [
-    one.nickname, flags(one.flags), String(one.answers), number(one.median_seconds, 1),
-    one.gold_asked ? `${one.gold_right} of ${one.gold_asked}` : "–", number(one.correlation),
-    one.drift === null || one.drift === undefined ? "–" : `${number(one.drift)} (${interval(one.drift_lo, one.drift_hi)})`, time(one.last),
-  ]);
+  fillTable(
+    "raters",
+    list,
+    (one) => one.nickname,
+    (one) => [
+      one.nickname,
+      flags(one.flags),
+      String(one.answers),
+      number(one.median_seconds, 1),
+      one.gold_asked ? `${one.gold_right} of ${one.gold_asked}` : "–",
+      number(one.correlation),
+      one.drift === null || one.drift === undefined
+        ? "–"
+        : `${number(one.drift)} (${interval(one.drift_lo, one.drift_hi)})`,
+      time(one.last),
+    ],
+  );
 }
 
 function invitations(list) {
-  fillTable("invitations", list, (one) => one.id, (one) => [
-    one.role, one.nickname || "–", one.state, String(one.answers), time(one.expires),
-    (old) => {
-      if (one.state === "withdrawn" || one.state === "expired") return null;
-      return old ?? element("button", {
-        type: "button", "data-withdraw": one.id, "aria-label": `Withdraw the link of ${one.nickname || `this ${one.role}`}`, onclick: () => withdraw(one),
-      }, "Withdraw");
-    },
-  ]);
+  fillTable(
+    "invitations",
+    list,
+    (one) => one.id,
+    (one) => [
+      one.role,
+      one.nickname || "–",
+      one.state,
+      String(one.answers),
+      time(one.expires),
+      (old) => {
+        if (one.state === "withdrawn" || one.state === "expired") return null;
+        return (
+          old ??
+          element(
+            "button",
+            {
+              type: "button",
+              "data-withdraw": one.id,
+              "aria-label": `Withdraw the link of ${one.nickname || `this ${one.role}`}`,
+              onclick: () => withdraw(one),
+            },
+            "Withdraw",
+          )
+        );
+      },
+    ],
+  );
 }
 
 function submissions(list) {
-  fillTable("submissions", list, (one) => one.id, (one) => [
-    one.system, one.participant, String(one.lines), String(Array.isArray(one.warnings) ? one.warnings.length : one.warnings ?? 0),
-    one.accepted ? "accepted" : "refused", time(one.at),
-  ]);
+  fillTable(
+    "submissions",
+    list,
+    (one) => one.id,
+    (one) => [
+      one.system,
+      one.participant,
+      String(one.lines),
+      String(Array.isArray(one.warnings) ? one.warnings.length : (one.warnings ?? 0)),
+      one.accepted ? "accepted" : "refused",
+      time(one.at),
+    ],
+  );
 }
 
 function switches({ study, results_open: open }) {
@@ -146,7 +261,10 @@ function switches({ study, results_open: open }) {
   write(byId("state"), study.state);
   byId("state").className = `badge ${study.state}`;
   write(byId("state-switch"), running ? "Close the study" : "Open the study again");
-  write(byId("state-note"), running ? "Closing keeps all answers and takes no more." : "No answers are taken at the moment.");
+  write(
+    byId("state-note"),
+    running ? "Closing keeps all answers and takes no more." : "No answers are taken at the moment.",
+  );
   write(byId("results-switch"), open ? "Hide the results" : "Open the results");
   write(byId("results-note"), open ? "Participants see their results." : "Participants do not see results yet.");
 }
@@ -178,7 +296,10 @@ async function poll() {
     write(byId("trouble"), "");
   } catch (trouble) {
     if (!(trouble instanceof Trouble)) throw trouble;
-    write(byId("trouble"), trouble.kind === "session" ? "Signed out: open your organiser link again." : `${trouble.message} Trying again…`);
+    write(
+      byId("trouble"),
+      trouble.kind === "session" ? "Signed out: open your organiser link again." : `${trouble.message} Trying again…`,
+    );
   }
   clearTimeout(timer);
   timer = setTimeout(poll, EVERY);
@@ -202,14 +323,25 @@ async function act(path, body, note, words) {
 async function withdraw(invitation) {
   const whom = invitation.nickname || `a ${invitation.role}`;
   if (!window.confirm(`Withdraw the link of ${whom}? It will stop working; answers already given stay.`)) return;
-  await act(`/invitations/${encodeURIComponent(invitation.id)}/withdraw`, {}, "invite-note", `The link of ${whom} is withdrawn.`);
+  await act(
+    `/invitations/${encodeURIComponent(invitation.id)}/withdraw`,
+    {},
+    "invite-note",
+    `The link of ${whom} is withdrawn.`,
+  );
 }
 
 byId("invite").addEventListener("submit", async (event) => {
   event.preventDefault();
-  const made = await act("/invitations", {
-    role: byId("invite-role").value, nickname: byId("invite-nickname").value.trim() || null, days: Number(byId("invite-days").value),
-  }, "invite-note");
+  const made = await act(
+    "/invitations",
+    {
+      role: byId("invite-role").value,
+      nickname: byId("invite-nickname").value.trim() || null,
+      days: Number(byId("invite-days").value),
+    },
+    "invite-note",
+  );
   if (!made) return;
   byId("invite-made").hidden = false;
   byId("invite-url").value = new URL(made.url, location.href).href;

@@ -34,5 +34,6 @@ export const count = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}
 
 /** Keys belong to the field while one types in it. */
 export const typing = (target) =>
-  target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName) ||
+  target.isContentEditable ||
+  /^(TEXTAREA|SELECT)$/.test(target.tagName) ||
   (target.tagName === "INPUT" && !/^(radio|checkbox|button|submit)$/.test(target.type));

@@ -35,22 +35,33 @@ function picture(thing, name, width, enlarge) {
     apology.replaceWith(button);
     load();
   };
-  const apology = element("div", { class: "missing" },
+  const apology = element(
+    "div",
+    { class: "missing" },
     element("p", {}, `The image of ${name} could not be loaded.`),
-    element("button", { type: "button", onclick: again }, "Load it again"));
+    element("button", { type: "button", onclick: again }, "Load it again"),
+  );
   load();
   return button;
 }
 
 function passage(text, name, enlarge) {
   const body = element("div", { class: "text", dir: "auto" }, text);
-  const more = element("button", { type: "button", class: "quiet more", hidden: true, onclick: enlarge },
-    "Read in full", element("span", { class: "unseen" }, ` (${name})`));
+  const more = element(
+    "button",
+    { type: "button", class: "quiet more", hidden: true, onclick: enlarge },
+    "Read in full",
+    element("span", { class: "unseen" }, ` (${name})`),
+  );
   // Only a text that is cut off needs a stop for the Tab key and a way to see it whole.
   new ResizeObserver(() => {
     const cut = body.scrollHeight > body.clientHeight + 1;
     more.hidden = !cut;
-    for (const [attribute, value] of [["tabindex", "0"], ["role", "region"], ["aria-label", `Text of ${name}`]]) {
+    for (const [attribute, value] of [
+      ["tabindex", "0"],
+      ["role", "region"],
+      ["aria-label", `Text of ${name}`],
+    ]) {
       if (cut) body.setAttribute(attribute, value);
       else body.removeAttribute(attribute);
     }
@@ -66,7 +77,8 @@ export function enlarged(thing, name) {
   byId("enlarge-title").textContent = name;
   content.replaceChildren(
     ...(thing.image ? [element("img", { src: thing.image, alt: thing.alt || name })] : []),
-    ...(thing.text ? [element("div", { class: "text", dir: "auto" }, thing.text)] : []));
+    ...(thing.text ? [element("div", { class: "text", dir: "auto" }, thing.text)] : []),
+  );
   close.onclick = () => dialog.close();
   dialog.onclick = (event) => {
     if (event.target === dialog || event.target === content || event.target.tagName === "IMG") dialog.close();

@@ -5,7 +5,11 @@ import { enlarged, exhibit } from "./exhibit.js";
 
 const MOST = 200; // rows drawn at a time; a longer list is for the filter
 
-const plain = (text) => text.normalize("NFD").replace(/\p{Diacritic}/gu, "").toLowerCase();
+const plain = (text) =>
+  text
+    .normalize("NFD")
+    .replace(/\p{Diacritic}/gu, "")
+    .toLowerCase();
 
 /** Every category with the labels above it, read off the depths of the list. */
 function withPaths(categories) {
@@ -32,27 +36,59 @@ export function fileScreen({ task, study, earlier, width, decided, looked, annou
   };
 
   const filter = element("input", {
-    type: "search", id: "filter", autocomplete: "off", spellcheck: "false", "aria-controls": "categories",
-    placeholder: "Type to narrow the list", oninput: () => draw(true),
+    type: "search",
+    id: "filter",
+    autocomplete: "off",
+    spellcheck: "false",
+    "aria-controls": "categories",
+    placeholder: "Type to narrow the list",
+    oninput: () => draw(true),
   });
   const list = element("ul", { id: "categories" });
   const many = element("p", { class: "note" });
   const choice = element("p", { class: "choice", id: "choice" });
-  const undecided = element("button", {
-    type: "button", class: "undecided", "data-category": "", "aria-pressed": "false", onclick: (event) => choose(null, event),
-  }, "Undecided", element("kbd", { "aria-hidden": "true" }, "u"));
+  const undecided = element(
+    "button",
+    {
+      type: "button",
+      class: "undecided",
+      "data-category": "",
+      "aria-pressed": "false",
+      onclick: (event) => choose(null, event),
+    },
+    "Undecided",
+    element("kbd", { "aria-hidden": "true" }, "u"),
+  );
 
   function draw(speak) {
     const words = plain(filter.value).split(/\s+/).filter(Boolean);
     const found = categories.filter((category) => words.every((word) => category.sought.includes(word)));
-    list.replaceChildren(...found.slice(0, MOST).map((category) => element("li", {},
-      element("button", {
-        type: "button", "data-category": category.name, "aria-pressed": "false",
-        class: `${words.length ? "" : `depth-${Math.min(category.depth, 6)}`} ${category.leaf ? "" : "inner"}`,
-        onclick: (event) => choose(category.name, event),
-      }, words.length && category.path ? element("small", {}, `${category.path} › `) : null, category.label))));
-    many.textContent = found.length > MOST ? `${found.length - MOST} more: type to narrow the list.`
-      : found.length ? "" : "No category matches.";
+    list.replaceChildren(
+      ...found.slice(0, MOST).map((category) =>
+        element(
+          "li",
+          {},
+          element(
+            "button",
+            {
+              type: "button",
+              "data-category": category.name,
+              "aria-pressed": "false",
+              class: `${words.length ? "" : `depth-${Math.min(category.depth, 6)}`} ${category.leaf ? "" : "inner"}`,
+              onclick: (event) => choose(category.name, event),
+            },
+            words.length && category.path ? element("small", {}, `${category.path} › `) : null,
+            category.label,
+          ),
+        ),
+      ),
+    );
+    many.textContent =
+      found.length > MOST
+        ? `${found.length - MOST} more: type to narrow the list.`
+        : found.length
+          ? ""
+          : "No category matches.";
     if (speak) announce(found.length === 1 ? `1 category: ${found[0].label}` : `${found.length} categories`);
     paint();
   }
@@ -75,20 +111,33 @@ export function fileScreen({ task, study, earlier, width, decided, looked, annou
   }
 
   const visible = () => [...list.querySelectorAll("button")];
-  const node = element("div", { class: "file" },
-    element("section", { class: "card", tabindex: "-1", "data-item": item.id, "aria-label": "Item" },
-      element("h2", { class: "unseen" }, "Item"), exhibit(item, { name: "this item", width, enlarge })),
-    element("section", { class: "card chooser", "aria-label": "Categories" },
+  const node = element(
+    "div",
+    { class: "file" },
+    element(
+      "section",
+      { class: "card", tabindex: "-1", "data-item": item.id, "aria-label": "Item" },
+      element("h2", { class: "unseen" }, "Item"),
+      exhibit(item, { name: "this item", width, enlarge }),
+    ),
+    element(
+      "section",
+      { class: "card chooser", "aria-label": "Categories" },
       element("h2", {}, "Where does it belong?"),
-      element("label", { for: "filter" }, "Find a category"), filter,
-      list, many, undecided, choice));
+      element("label", { for: "filter" }, "Find a category"),
+      filter,
+      list,
+      many,
+      undecided,
+      choice,
+    ),
+  );
   draw(false);
 
   return {
     node,
     atOnce: false,
-    responses: () => (answered
-      ? [{ item: item.id, grade: null, category: chosen, rank: null, relevance: null }] : []),
+    responses: () => (answered ? [{ item: item.id, grade: null, category: chosen, rank: null, relevance: null }] : []),
     missing: () => (answered ? null : "choose a category"),
     said: () => (chosen === null ? "undecided" : label(chosen)),
     focus() {
@@ -108,7 +157,8 @@ export function fileScreen({ task, study, earlier, width, decided, looked, annou
       }
       const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
       if (step && at + step < 0) filter.focus();
-      else if (step && (at >= 0 || event.target === node.firstChild)) buttons[Math.min(buttons.length - 1, at + step)]?.focus();
+      else if (step && (at >= 0 || event.target === node.firstChild))
+        buttons[Math.min(buttons.length - 1, at + step)]?.focus();
       else if (event.key === "Home" && at >= 0) buttons[0].focus();
       else if (event.key === "End" && at >= 0) buttons.at(-1).focus();
       else if (event.key === "/") filter.focus();

@@ -3,13 +3,18 @@
 
 import { AnswerQueue, keptAnswers } from "./answer-queue.js";
 import { Clock } from "./clock.js";
-import { byId, count, element, typing, write } from "./dom.js";
+import { byId, count, element, write } from "./dom.js";
 import { Drafts } from "./drafts.js";
-import { enlarged, exhibit, preload } from "./exhibit.js";
+import { enlarged, exhibit } from "./exhibit.js";
+import { writeFeedback } from "./feedback.js";
 import { fileScreen } from "./file.js";
+import { firstHelp, writeHelp } from "./help.js";
+import { listen } from "./input.js";
+import { FINISHED, LEFT, button, notice, troubleWords } from "./notices.js";
 import { rankScreen } from "./rank.js";
-import { rateScreen, spoken } from "./rate.js";
+import { rateScreen } from "./rate.js";
 import { Trouble, connect, uuid } from "./server.js";
+import { Tasks, cardWidth } from "./tasks.js";
 
 const SCREENS = { rate: rateScreen, file: fileScreen, rank: rankScreen };
 const TOAST = 8_000; // milliseconds; undo stays possible afterwards
@@ -19,16 +24,13 @@ class Desk {
   constructor(name) {
     this.name = name;
     this.server = connect(name);
-    this.upcoming = []; // tasks fetched ahead
-    this.done = new Set(); // ids answered here, which the server may not know yet
-    this.acts = 0; // answers and undos so far: a list of tasks asked for before the last one may be stale
     this.turn = 0; // what is on the stage; whoever waited checks that it still is
     this.current = null;
     this.screen = null;
     this.method = "pointer"; // of the last input
     this.decidedBy = null; // of the last act that changed an answer
     this.savedOnce = false;
-    this.listen();
+    listen(this);
   }
 
   // Beginning -------------------------------------------------------------------------------------------------------
@@ -37,7 +39,8 @@ class Desk {
     const turn = this.wait("Opening the study…");
     try {
       const me = await this.server.get("/me");
-      if (!SCREENS[me.study?.screen?.kind]) throw new Trouble("answer", "This page does not know the study's kind of screen.");
+      if (!SCREENS[me.study?.screen?.kind])
+        throw new Trouble("answer", "This page does not know the study's kind of screen.");
       this.study = me.study;
       this.progress = me.progress;
       this.begin(me.rater.nickname);
@@ -47,19 +50,21 @@ class Desk {
   }
 
   async begin(nickname) {
-    this.queue = new AnswerQueue(this.name, nickname, (answer) => this.send(answer), () => this.queueChanged());
+    this.queue = new AnswerQueue(
+      this.name,
+      nickname,
+      (answer) => this.send(answer),
+      () => this.queueChanged(),
+    );
     this.drafts = new Drafts(this.name, nickname);
-    for (const answer of this.queue.pending()) this.done.add(answer.task);
+    this.tasks = new Tasks(this.server, () => this.queue.pending());
     this.queue.pump();
-    byId("instructions").replaceChildren(...this.study.instructions.map((words) => element("p", {}, words)));
-    this.listKeys();
+    writeHelp(this.study);
     this.paintProgress();
     byId("skip").hidden = !this.study.skip;
     byId("comment-box").hidden = !this.study.comments;
     if (this.study.state === "closed") return this.closed();
-    const seen = `endoxa:seen:${encodeURIComponent(this.name)}:${encodeURIComponent(nickname)}`;
-    if (!remembered(seen)) await this.help("Start");
-    remember(seen);
+    await firstHelp(this.name, nickname);
     this.advance();
   }
 
@@ -67,10 +72,10 @@ class Desk {
 
   /** Show the next task, fetching it if need be; at the end, say thank you. */
   async advance(said = "") {
-    if (this.upcoming.length) return this.show(this.upcoming.shift(), { said });
+    if (!this.tasks.empty) return this.show(this.tasks.next(), { said });
     const turn = this.wait("Fetching the next task…");
     try {
-      while (!(await this.fill()) && !this.upcoming.length) {
+      while (!(await this.fill()) && this.tasks.empty) {
         this.wait("Saving your last answers…", turn); // an empty list says nothing while answers are under way
         await this.queue.drained();
       }
@@ -78,33 +83,21 @@ class Desk {
       return this.complain(trouble, () => this.advance(), turn);
     }
     if (turn !== this.turn) return;
-    if (this.upcoming.length) this.show(this.upcoming.shift());
+    if (!this.tasks.empty) this.show(this.tasks.next());
     else if (this.progress.finished) this.finish();
-    else this.notice("Nothing to judge at the moment", ["Others may be busy with the tasks that are left."],
-      button("Look again", "retry", () => this.advance()));
+    else
+      this.notice(
+        "Nothing to judge at the moment",
+        ["Others may be busy with the tasks that are left."],
+        button("Look again", "retry", () => this.advance()),
+      );
   }
 
-  /** Fetch the tasks ahead; true where the list is certain to be the whole truth. */
+  /** Fetch the tasks ahead; true where the list is certain to be true. */
   async fill() {
-    const { acts } = this;
-    const settled = !this.queue.pending().length;
-    const body = await this.server.get("/tasks?count=3");
-    if (!Array.isArray(body?.tasks)) throw new Trouble("answer", "The server's list of tasks could not be understood.");
-    // With nothing under way the server's list is the truth; otherwise it may hold tasks answered a moment ago.
-    const sure = settled && acts === this.acts;
-    if (sure) this.done.clear();
-    const known = new Set([this.current?.id, ...(sure ? [] : this.upcoming.map((task) => task.id)), ...this.done]);
-    const fresh = body.tasks.filter((task) => !known.has(task.id));
-    this.upcoming = sure ? fresh : [...this.upcoming, ...fresh];
-    if (sure) this.takeProgress(body.progress);
-    this.images = this.upcoming.flatMap((task) => preload(task, this.cardWidth(task)));
-    return sure;
-  }
-
-  /** Pixels that an item gets across, near enough to choose between the small and the large image. */
-  cardWidth(task) {
-    const page = Math.min(window.innerWidth, 1200);
-    return task.items.length > 1 && window.innerWidth >= 720 ? page / 2 : page;
+    const progress = await this.tasks.fill(() => this.current);
+    if (progress) this.takeProgress(progress);
+    return Boolean(progress);
   }
 
   show(task, { undone = false, said = "" } = {}) {
@@ -112,13 +105,18 @@ class Desk {
     this.current = task;
     this.decidedBy = null;
     const draft = this.drafts.of(task.id);
-    const previous = Array.isArray(task.previous) ? task.previous : task.previous?.responses;
+    const previous = (task.previous ?? []).filter((response) => response.item !== null); // a skip says nothing of an item
     this.screen = SCREENS[this.study.screen.kind]({
-      task, study: this.study, earlier: draft?.responses ?? previous ?? [], width: this.cardWidth(task),
-      decided: (event) => this.decided(event), looked: () => this.event("enlarge"), announce: (words) => this.announce(words),
+      task,
+      study: this.study,
+      earlier: draft?.responses ?? previous,
+      width: cardWidth(task),
+      decided: (event) => this.decided(event),
+      looked: () => this.event("enlarge"),
+      announce: (words) => this.announce(words),
     });
-    this.again = undone || Boolean(previous); // a task judged before is sent by Next, even where one grade sends at once
-    byId("comment").value = draft?.comment ?? task.previous?.comment ?? "";
+    this.again = previous.length > 0; // judged before: sent by Next, even where one grade sends at once
+    byId("comment").value = draft?.comment ?? task.previous?.[0]?.comment ?? "";
     byId("comment-box").open = Boolean(byId("comment").value);
     byId("practice").hidden = !task.practice;
     byId("feedback").hidden = true;
@@ -136,7 +134,7 @@ class Desk {
     if (this.queue.state === "idle") this.say(this.savedOnce ? "Saved" : "");
     this.announce(undone ? "undone; your earlier answer is shown" : `${said} next: ${this.place()}`.trim());
     // While an answer is under way the list is asked for when it has arrived, see queueChanged; failing, advance() asks.
-    if (!this.upcoming.length || (this.upcoming.length < 2 && this.queue.state === "idle")) this.fill().catch(() => {});
+    if (this.tasks.empty || (this.tasks.ahead.length < 2 && this.queue.state === "idle")) this.fill().catch(() => {});
   }
 
   place() {
@@ -170,7 +168,12 @@ class Desk {
   keepDraft() {
     if (!this.current) return;
     const { active, away } = this.clock.read(Date.now());
-    this.drafts.keep(this.current.id, { responses: this.screen.responses(), comment: byId("comment").value, active, away });
+    this.drafts.keep(this.current.id, {
+      responses: this.screen.responses(),
+      comment: byId("comment").value,
+      active,
+      away,
+    });
   }
 
   submit() {
@@ -193,15 +196,21 @@ class Desk {
     const { active, away } = this.clock.read(Date.now());
     const comment = byId("comment").value.trim();
     const { screen } = this;
-    this.acts += 1;
     this.undoKey = null;
     this.current = null;
-    this.done.add(task.id);
+    this.tasks.answered(task.id);
     this.drafts.drop(task.id);
     const saved = this.queue.add({
-      key: uuid(), task: task.id, kind, responses, comment: comment || null, active_seconds: active, away_seconds: away,
+      key: uuid(),
+      task: task.id,
+      kind,
+      responses,
+      comment: comment || null,
+      active_seconds: active,
+      away_seconds: away,
       screen: `${window.innerWidth}x${window.innerHeight}@${Math.round(100 * window.devicePixelRatio) / 100}`,
-      method: this.decidedBy ?? this.method, shown: task.items.map((item) => item.id),
+      method: this.decidedBy ?? this.method,
+      shown: task.items.map((item) => item.id),
       practice: task.practice, // ours, for the progress bar; not sent
     });
     if (!task.practice) {
@@ -227,19 +236,11 @@ class Desk {
   }
 
   showFeedback(task, screen, feedback) {
-    const lines = feedback.map((one) => {
-      const index = task.items.findIndex((item) => item.id === one.item);
-      const which = task.items.length > 1 ? `Result ${index + 1}: ` : "";
-      const expected = this.study.screen.kind === "rate" ? spoken(this.study.screen.grades, one.expected)
-        : one.expected_label || String(one.expected);
-      return element("li", { class: one.right ? "right" : "other" },
-        element("strong", {}, one.right ? "✓ Like most: " : "≠ Unlike most: "),
-        `${which}most people say ${expected}; you said ${screen.said(one.item)}.`);
-    });
-    byId("feedback-list").replaceChildren(...lines);
-    byId("feedback").hidden = false;
+    const words = writeFeedback(this.study, task, screen, feedback);
+    if (!words) return this.advance();
     this.furniture("feedback");
-    this.announce(lines.map((line) => line.textContent).join(" "));
+    byId("feedback").hidden = false;
+    this.announce(words);
     byId("continue").focus({ preventScroll: true });
   }
 
@@ -259,16 +260,19 @@ class Desk {
       this.undoKey ??= uuid(); // the same key if the first attempt gets lost on the way
       const body = await this.server.post("/undo", { key: this.undoKey });
       this.undoKey = null;
-      this.acts += 1;
-      this.done.delete(body.task.id);
       this.drafts.drop(body.task.id);
-      this.upcoming = [this.current, ...this.upcoming].filter((task) => task && task.id !== body.task.id);
+      this.tasks.undone(body.task, this.current);
       this.takeProgress(body.progress);
       this.show(body.task, { undone: true });
     } catch (trouble) {
       if (!(trouble instanceof Trouble)) throw trouble;
       if (trouble.kind === "session") this.complain(trouble, () => this.open(), this.turn);
-      else this.say(trouble.status === 409 ? trouble.message || "There is nothing to undo." : `Nothing was undone. ${trouble.message}`);
+      else
+        this.say(
+          trouble.status === 409
+            ? trouble.message || "There is nothing to undo."
+            : `Nothing was undone. ${trouble.message}`,
+        );
     } finally {
       this.undoing = false;
       byId("stage").inert = !byId("feedback").hidden;
@@ -310,7 +314,8 @@ class Desk {
     const pending = this.queue?.pending() ?? [];
     const practised = pending.filter((answer) => answer.practice).length;
     return {
-      total: this.progress.total, done: Math.min(this.progress.total, this.progress.done + pending.length - practised),
+      total: this.progress.total,
+      done: Math.min(this.progress.total, this.progress.done + pending.length - practised),
       practice: this.current && !this.current.practice ? 0 : Math.max(0, this.progress.practice_left - practised),
     };
   }
@@ -329,13 +334,14 @@ class Desk {
     clearTimeout(this.slow);
     byId("status-actions").hidden = state !== "refused";
     document.body.dataset.queue = state;
-    if (state === "saving") this.slow = setTimeout(() => this.say("Saving…"), 400); // quick ones need no word
+    if (state === "saving")
+      this.slow = setTimeout(() => this.say("Saving…"), 400); // quick ones need no word
     else if (state === "waiting") this.say(`${count(unsaved, "answer")} not saved yet, retrying`);
     else if (state === "refused") this.say(`${count(unsaved, "answer")} not saved. ${trouble.message}`);
     else if (state === "session") this.complain(trouble, () => this.open(), this.turn);
     else if (this.savedOnce) this.say("Saved");
     this.paintProgress();
-    if (state === "idle" && !unsaved && this.current && this.upcoming.length < 2) this.fill().catch(() => {});
+    if (state === "idle" && !unsaved && this.current && this.tasks.ahead.length < 2) this.fill().catch(() => {});
   }
 
   say(words) {
@@ -380,31 +386,25 @@ class Desk {
     this.current = null;
     this.screen = null;
     this.furniture("none");
-    const heading = element("h2", { tabindex: "-1" }, title);
-    byId("stage").replaceChildren(element("section", { class: "notice card", id: "notice" }, heading,
-      paragraphs.filter(Boolean).map((words) => element("p", {}, words)), element("p", { class: "row" }, buttons)));
-    heading.focus();
+    delete byId("stage").dataset.task;
+    notice("notice", title, paragraphs, ...buttons);
   }
 
   complain(trouble, again, turn) {
     if (turn !== this.turn) return;
     if (!(trouble instanceof Trouble)) throw trouble;
     this.current && this.keepDraft();
-    const unsaved = this.queue?.pending().length ?? keptAnswers(this.name);
-    const kept = unsaved ? `${count(unsaved, "answer")} not sent yet ${unsaved === 1 ? "is" : "are"} kept on this device and will be sent.` : "";
     const retry = button("Try again", "retry", () => {
       if (this.queue?.state === "session") return location.reload();
       this.queue?.retry();
       again();
     });
-    if (trouble.kind === "session") {
-      return this.notice("Please open your link again",
-        ["This browser is not signed in to the study. The personal link you were given opens it where you left off.", kept], retry);
-    }
-    if (trouble.kind !== "network") return this.notice("Something went wrong", [trouble.message, kept], retry);
-    this.notice("No connection at the moment", [`${trouble.message} The page tries again by itself.`, kept], retry);
+    this.notice(...troubleWords(trouble, this.queue?.pending().length ?? keptAnswers(this.name)), retry);
+    if (trouble.kind !== "network") return;
     const mine = this.turn;
-    setTimeout(() => mine === this.turn && again(), 5_000);
+    const once = () => mine === this.turn && again();
+    window.addEventListener("online", once, { once: true });
+    setTimeout(once, 5_000);
   }
 
   closed() {
@@ -414,17 +414,17 @@ class Desk {
   finish() {
     this.turn += 1;
     this.furniture("end");
-    const heading = element("h2", { tabindex: "-1" }, "Thank you!");
     byId("stage").inert = false;
-    byId("stage").replaceChildren(element("section", { class: "notice card", id: "finished" }, heading,
-      element("p", {}, `You have judged everything: ${this.progress.done} of ${this.progress.total}. All answers are saved.`),
-      element("p", {}, "If your last answer was a slip, you can still undo it. Otherwise you may close this page.")));
+    const { done, total } = this.progress;
+    notice("finished", "Thank you!", [
+      `You have judged everything: ${done} of ${total}. All answers are saved.`,
+      FINISHED,
+    ]);
     this.paintProgress();
-    heading.focus();
     this.announce("finished");
   }
 
-  // Pause, help, leave ----------------------------------------------------------------------------------------------
+  // Pause, leave ----------------------------------------------------------------------------------------------------
 
   pause() {
     if (byId("paused").open || byId("pause").hidden) return;
@@ -442,7 +442,10 @@ class Desk {
   async leave() {
     if (this.queue?.pending().length) {
       this.queue.retry();
-      return write(byId("leave-note"), `${count(this.queue.pending().length, "answer")} not saved yet: please wait a moment and try again.`);
+      return write(
+        byId("leave-note"),
+        `${count(this.queue.pending().length, "answer")} not saved yet: please wait a moment and try again.`,
+      );
     }
     this.current && this.keepDraft();
     try {
@@ -453,107 +456,12 @@ class Desk {
     }
     this.left = true;
     byId("paused").close();
-    this.notice("See you", ["Everything is saved. Your personal link opens the study again where you left off.", "You may close this page."]);
+    this.notice("See you", LEFT);
   }
 
-  /** The instructions and the keys; resolves when closed. */
-  help(word = "Back to judging") {
-    const dialog = byId("help");
-    byId("help-close").textContent = word;
-    if (!dialog.open) dialog.showModal();
-    return new Promise((resolve) => dialog.addEventListener("close", resolve, { once: true }));
-  }
-
-  listKeys() {
-    const { kind, grades, per_task: items } = this.study.screen;
-    const keys = {
-      rate: [...(grades ?? []).map((grade) => [grade.key, spoken(grades, grade.value)]), ["u", "undecided"],
-        ...(items > 1 ? [["← →", "other result"]] : []), ["Space", "enlarge"]],
-      file: [["letters", "narrow the list"], ["↓ ↑", "walk through the list"], ["Enter", "choose, then send"],
-        ["Esc", "leave the field, for the keys below"], ["u", "undecided"], ["/", "back to the field"], ["Space", "enlarge"]],
-      rank: [["↑ ↓", "other item"], ["Space", "on ⠿: grab, drop; on an item: enlarge"], ["↑ ↓", "move a grabbed item"],
-        ["1–5", "relevance 0 to 1"]],
-    }[kind];
-    const all = [...keys, ["Enter", "next"], ["z", "undo (also Backspace)"], ...(this.study.skip ? [["s", "skip"]] : []),
-      ["p", "pause"], ["?", "this help"]];
-    byId("keys").parentNode.open = window.matchMedia("(hover: hover) and (pointer: fine)").matches;
-    byId("keys").replaceChildren(...all.map(([key, words]) => element("div", {},
-      element("dt", {}, element("kbd", {}, String(key))), element("dd", {}, words))));
-  }
-
-  // Listening -------------------------------------------------------------------------------------------------------
-
+  /** For the record of the sitting; nothing rests on its arrival. */
   event(kind) {
     if (!this.left) this.server.tell("/events", { kind });
-  }
-
-  listen() {
-    const on = (id, act) => byId(id).addEventListener("click", act);
-    on("next", () => this.submit());
-    on("skip", (event) => event.detail < 2 && this.skip()); // a double click skips one task, not two
-    on("undo", () => this.undo());
-    on("pause", () => this.pause());
-    on("resume", () => byId("paused").close());
-    on("leave", () => this.leave());
-    on("help-open", () => this.help());
-    on("help-close", () => byId("help").close());
-    on("continue", () => byId("feedback").hidden || this.advance());
-    on("save-again", () => this.queue.retry());
-    on("save-never", () => {
-      const answer = this.queue.discard();
-      if (answer) this.done.delete(answer.task);
-      this.acts += 1;
-    });
-    byId("paused").addEventListener("close", () => this.resumed());
-    byId("comment").addEventListener("input", () => this.keepDraft());
-    document.addEventListener("keydown", (event) => this.key(event));
-    document.addEventListener("pointerdown", (event) => {
-      this.method = event.pointerType === "touch" ? "touch" : "pointer";
-    }, true);
-    for (const kind of ["pointerdown", "pointermove", "keydown", "wheel", "scroll", "touchmove"]) {
-      document.addEventListener(kind, () => this.clock?.touch(Date.now()), { capture: true, passive: true });
-    }
-    document.addEventListener("visibilitychange", () => {
-      const { hidden } = document;
-      if (hidden) this.clock?.stop(Date.now());
-      else if (!byId("paused").open) this.clock?.start(Date.now());
-      this.event(hidden ? "hidden" : "visible");
-      if (hidden) this.keepDraft();
-    });
-    window.addEventListener("beforeunload", (event) => {
-      // Signed out, staying would not save them; they are kept and the link sends them.
-      if (this.queue?.pending().length && this.queue.state !== "session") event.preventDefault();
-    });
-  }
-
-  key(event) {
-    this.method = "key";
-    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    if (document.querySelector("dialog[open]")) return;
-    if (this.act(event)) event.preventDefault();
-  }
-
-  /** True where the key was meant for us. */
-  act(event) {
-    const { target, key } = event;
-    if (!this.queue) return false;
-    const ready = this.screen && this.current && !byId("stage").inert;
-    // The filter of file-it is a field of the screen itself, which knows what its keys mean.
-    if (typing(target)) {
-      if (!ready || target.id !== "filter") return false;
-      return this.screen.key(event) || (key === "Enter" && (this.submit(), true));
-    }
-    if (ready && byId("stage").contains(target) && this.screen.key(event)) return true;
-    const native = target.closest("button, a, summary, input, select");
-    if (key === "Enter") return !native && ready && (this.submit(), true);
-    if (native && key === " ") return false;
-    if (ready && !byId("stage").contains(target) && this.screen.key(event)) return true;
-    if (event.repeat) return false;
-    const act = {
-      z: () => this.undo(), Backspace: () => this.undo(), s: () => this.skip(), p: () => this.pause(), "?": () => this.help(),
-    }[key.length === 1 ? key.toLowerCase() : key];
-    act?.();
-    return Boolean(act);
   }
 }
 
@@ -561,24 +469,6 @@ function toastText(screen, task) {
   return screen.atOnce ? `You said ${screen.said(task.items[0].id)}.` : "Sent.";
 }
 
-const button = (words, id, act) => element("button", { type: "button", class: "main", id, onclick: act }, words);
-
 const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds, false));
-
-function remembered(name) {
-  try {
-    return localStorage.getItem(name) !== null;
-  } catch {
-    return false;
-  }
-}
-
-function remember(name) {
-  try {
-    localStorage.setItem(name, "1");
-  } catch {
-    // no storage: the instructions are shown again next time
-  }
-}
 
 new Desk(document.body.dataset.study).open();

@@ -5,14 +5,16 @@ import { element } from "./dom.js";
 import { enlarged, exhibit } from "./exhibit.js";
 
 const STEPS = [
-  { value: 1, sign: "1", word: "fully relevant" }, { value: 0.75, sign: "¾", word: "mostly relevant" },
-  { value: 0.5, sign: "½", word: "half relevant" }, { value: 0.25, sign: "¼", word: "slightly relevant" },
+  { value: 1, sign: "1", word: "fully relevant" },
+  { value: 0.75, sign: "¾", word: "mostly relevant" },
+  { value: 0.5, sign: "½", word: "half relevant" },
+  { value: 0.25, sign: "¼", word: "slightly relevant" },
   { value: 0, sign: "0", word: "not relevant" },
 ];
 const sign = (value) => STEPS.find((step) => step.value === value)?.sign ?? String(value);
 
 /**
- * The list after giving place `at` the relevance `value`: those above are raised to it, those below lowered, where needed.
+ * The list after giving place `at` the relevance `value`: where needed those above are raised to it, those below lowered.
  * Unset (undefined) stays unset.
  */
 export function withRelevance(relevances, at, value) {
@@ -23,7 +25,7 @@ export function withRelevance(relevances, at, value) {
   });
 }
 
-/** What the item at place `at` may have between its neighbours: its own value, or the nearest that keeps the list falling. */
+/** What the item at place `at` may have: its own value, or the nearest that keeps the list falling. */
 export function fitted(relevances, at) {
   const own = relevances[at];
   if (own === undefined) return own;
@@ -55,30 +57,67 @@ export function rankScreen({ task, earlier, decided, looked, announce }) {
   const called = (item) => item.alt || item.text?.slice(0, 40) || `item ${task.items.indexOf(item) + 1}`;
   const rows = new Map(task.items.map((item) => [item.id, row(item)]));
   const list = element("ol", { class: "ranking", "aria-label": "Items, best first" });
-  const node = element("div", { class: "rank" },
-    element("p", { class: "note" }, "Best first: drag ⠿ or use ↑ ↓. Then say how relevant each is, from 1 (fully) to 0 (not at all)."),
-    list, note);
+  const node = element(
+    "div",
+    { class: "rank" },
+    element(
+      "p",
+      { class: "note" },
+      "Best first: drag ⠿ or use ↑ ↓. Then say how relevant each is, from 1 (fully) to 0 (not at all).",
+    ),
+    list,
+    note,
+  );
 
   function row(item) {
     const id = item.id;
-    const button = (kind, text, act) => element("button", { type: "button", class: kind, "data-does": kind, onclick: act }, text);
-    const handle = element("button", {
-      type: "button", class: "handle", "data-does": "grab", "aria-pressed": "false",
-      onpointerdown: (event) => drag(item, event), onblur: () => grabbed?.id === id && drop(),
-      onclick: (event) => event.detail === 0 && toggle(item), // Space, Enter, a screen reader
-    }, "⠿");
-    const steps = STEPS.map((step) => element("label", {},
-      element("input", {
-        type: "radio", name: `relevance-${id}`, value: step.value, onchange: (event) => rate(item, step.value, event),
-      }), element("span", { "aria-hidden": "true" }, step.sign), element("span", { class: "unseen" }, `${step.sign}, ${step.word}`)));
-    return element("li", { class: "card", "data-item": id, tabindex: "-1" },
+    const button = (kind, text, act) =>
+      element("button", { type: "button", class: kind, "data-does": kind, onclick: act }, text);
+    const handle = element(
+      "button",
+      {
+        type: "button",
+        class: "handle",
+        "data-does": "grab",
+        "aria-pressed": "false",
+        onpointerdown: (event) => drag(item, event),
+        onblur: () => grabbed?.id === id && drop(),
+        onclick: (event) => event.detail === 0 && toggle(item), // Space, Enter, a screen reader
+      },
+      "⠿",
+    );
+    const steps = STEPS.map((step) =>
+      element(
+        "label",
+        {},
+        element("input", {
+          type: "radio",
+          name: `relevance-${id}`,
+          value: step.value,
+          onchange: (event) => rate(item, step.value, event),
+        }),
+        element("span", { "aria-hidden": "true" }, step.sign),
+        element("span", { class: "unseen" }, `${step.sign}, ${step.word}`),
+      ),
+    );
+    return element(
+      "li",
+      { class: "card", "data-item": id, tabindex: "-1" },
       element("div", { class: "place" }, element("span", { class: "number" }), handle),
       exhibit(item, { name: called(item), width: 160, enlarge: () => enlarge(item) }),
-      element("div", { class: "shift" },
-        button("up", "↑", (event) => shift(item, -1, event)), button("down", "↓", (event) => shift(item, 1, event))),
-      element("fieldset", { class: "relevance" },
+      element(
+        "div",
+        { class: "shift" },
+        button("up", "↑", (event) => shift(item, -1, event)),
+        button("down", "↓", (event) => shift(item, 1, event)),
+      ),
+      element(
+        "fieldset",
+        { class: "relevance" },
         element("legend", {}, "Relevance", element("span", { class: "unseen" }, ` of ${called(item)}`)),
-        element("div", { class: "segments" }, steps)));
+        element("div", { class: "segments" }, steps),
+      ),
+    );
   }
 
   /** What the page changed by itself is said, and shown for a while beside the buttons. */
@@ -97,15 +136,22 @@ export function rankScreen({ task, earlier, decided, looked, announce }) {
       if (list.children[index] !== line) list.insertBefore(line, list.children[index] ?? null);
       line.querySelector(".number").textContent = String(index + 1);
       line.setAttribute("aria-label", `Number ${index + 1}: ${called(item)}`);
-      for (const [does, words] of [["grab", "Grab"], ["up", "Move up"], ["down", "Move down"]]) {
-        line.querySelector(`[data-does="${does}"]`).setAttribute("aria-label", `${words} number ${index + 1}: ${called(item)}`);
+      for (const [does, words] of [
+        ["grab", "Grab"],
+        ["up", "Move up"],
+        ["down", "Move down"],
+      ]) {
+        line
+          .querySelector(`[data-does="${does}"]`)
+          .setAttribute("aria-label", `${words} number ${index + 1}: ${called(item)}`);
       }
       line.querySelector(".up").disabled = index === 0;
       line.querySelector(".down").disabled = index === order.length - 1;
       line.classList.toggle("answered", relevance.has(item.id));
       line.classList.toggle("grabbed", grabbed?.id === item.id);
       line.querySelector(".handle").setAttribute("aria-pressed", String(grabbed?.id === item.id));
-      for (const radio of line.querySelectorAll("input")) radio.checked = Number(radio.value) === relevance.get(item.id);
+      for (const radio of line.querySelectorAll("input"))
+        radio.checked = Number(radio.value) === relevance.get(item.id);
     });
   }
 
@@ -150,8 +196,11 @@ export function rankScreen({ task, earlier, decided, looked, announce }) {
     const others = order.filter((_, index) => index !== at && next[index] !== old[index]);
     order.forEach((one, index) => next[index] !== undefined && relevance.set(one.id, next[index]));
     const below = others.some((one) => order.indexOf(one) > at);
-    tell(others.length && `Number ${others.map(number).join(", ")} ${below ? "lowered" : "raised"} to ${sign(value)}: ` +
-      "relevance may not rise down the list.");
+    tell(
+      others.length &&
+        `Number ${others.map(number).join(", ")} ${below ? "lowered" : "raised"} to ${sign(value)}: ` +
+          "relevance may not rise down the list.",
+    );
     paint();
     decided(event);
   }
@@ -215,14 +264,23 @@ export function rankScreen({ task, earlier, decided, looked, announce }) {
   return {
     node,
     atOnce: false,
-    responses: () => (touched || relevance.size ? order.map((item, index) => (
-      { item: item.id, grade: null, category: null, rank: index + 1, relevance: relevance.get(item.id) ?? null })) : []),
+    responses: () =>
+      touched || relevance.size
+        ? order.map((item, index) => ({
+            item: item.id,
+            grade: null,
+            category: null,
+            rank: index + 1,
+            relevance: relevance.get(item.id) ?? null,
+          }))
+        : [],
     missing() {
       const left = order.filter((item) => !relevance.has(item.id)).length;
       return left ? `${left} of ${order.length} without a relevance` : null;
     },
     said: (id) => `number ${order.findIndex((item) => item.id === id) + 1}`,
-    focus: () => rows.get((order.find((item) => !relevance.has(item.id)) ?? order[0]).id).focus({ preventScroll: true }),
+    focus: () =>
+      rows.get((order.find((item) => !relevance.has(item.id)) ?? order[0]).id).focus({ preventScroll: true }),
     key(event) {
       const line = event.target.closest("li[data-item]");
       const item = line && order.find((one) => String(one.id) === line.dataset.item);
@@ -234,7 +292,8 @@ export function rankScreen({ task, earlier, decided, looked, announce }) {
         grabbed = null;
         moved(item, from, line.querySelector(".handle"));
         announce(`put back, number ${from + 1}`);
-      } else if (event.target.type === "radio" && event.key.startsWith("Arrow")) return false; // the radios' own keys
+      } else if (event.target.type === "radio" && event.key.startsWith("Arrow"))
+        return false; // the radios' own keys
       else if (step) {
         const to = rows.get(order[Math.min(order.length - 1, Math.max(0, order.indexOf(item) + step))].id);
         const same = event.target.classList.contains("handle") ? to.querySelector(".handle") : to;

@@ -27,12 +27,20 @@ export function rateScreen({ task, study, earlier, width, decided, looked, annou
     };
     const state = element("span", { class: "state" });
     const heading = element("h2", { class: single ? "unseen" : "" }, single ? "Result" : `Result ${index + 1}`);
-    return element("section", {
-      class: "card", tabindex: "-1", "data-item": item.id, "aria-label": single ? "Result" : `Result ${index + 1} of ${task.items.length}`,
-      onfocusin: () => activate(index), onpointerdown: () => activate(index),
-    }, element("header", {}, heading, state),
-    exhibit(item, { name: names[index], width, enlarge: () => enlarge(index) }),
-    gradeButtons(grades, names[index], choose));
+    return element(
+      "section",
+      {
+        class: "card",
+        tabindex: "-1",
+        "data-item": item.id,
+        "aria-label": single ? "Result" : `Result ${index + 1} of ${task.items.length}`,
+        onfocusin: () => activate(index),
+        onpointerdown: () => activate(index),
+      },
+      element("header", {}, heading, state),
+      exhibit(item, { name: names[index], width, enlarge: () => enlarge(index) }),
+      gradeButtons(grades, names[index], choose),
+    );
   });
 
   function activate(index) {
@@ -53,7 +61,7 @@ export function rateScreen({ task, study, earlier, width, decided, looked, annou
 
   const open = () => task.items.findIndex((item) => !answers.has(item.id));
 
-  /** move: "on" takes the focus to the next card without an answer, "near" only scrolls it into sight, "stay" neither. */
+  /** move: "on" takes the focus to the next card without an answer, "near" only scrolls to it, "stay" neither. */
   function decide(index, grade, move, event) {
     answers.set(task.items[index].id, grade);
     paint(index);
@@ -78,8 +86,10 @@ export function rateScreen({ task, study, earlier, width, decided, looked, annou
   return {
     node: element("div", { class: `rate cards-${single ? 1 : "many"}` }, cards),
     atOnce: single,
-    responses: () => task.items.filter((item) => answers.has(item.id)).map((item) => (
-      { item: item.id, grade: answers.get(item.id), category: null, rank: null, relevance: null })),
+    responses: () =>
+      task.items
+        .filter((item) => answers.has(item.id))
+        .map((item) => ({ item: item.id, grade: answers.get(item.id), category: null, rank: null, relevance: null })),
     missing() {
       const left = task.items.filter((item) => !answers.has(item.id)).length;
       return left ? `${left} of ${task.items.length} without a grade` : null;
@@ -127,15 +137,46 @@ export function spoken(grades, value) {
 /** Numbers in a row with words at the ends, or, where every grade has a word, words. */
 function gradeButtons(grades, name, choose) {
   const words = !grades.some(bare);
-  const buttons = grades.map((grade) => element("button", {
-    type: "button", "data-grade": grade.value, "aria-pressed": "false", onclick: choose(grade.value),
-    "aria-label": words || bare(grade) ? null : `${grade.value}, ${grade.label}`,
-  }, words ? grade.label : String(grade.value), words && element("kbd", { "aria-hidden": "true" }, grade.key)));
-  const undecided = element("button", {
-    type: "button", class: "undecided", "data-grade": "undecided", "aria-pressed": "false", onclick: choose(null),
-  }, "Undecided", element("kbd", { "aria-hidden": "true" }, "u"));
-  const ends = !words && element("p", { class: "ends", "aria-hidden": "true" },
-    [grades[0], grades.at(-1)].map((grade) => element("span", {}, bare(grade) ? "" : `${grade.value} = ${grade.label}`)));
-  return element("div", { class: "grades", role: "group", "aria-label": `Grade of ${name}` },
-    element("div", { class: `scale ${words ? "words" : "numbers"} n${grades.length}` }, buttons), ends, undecided);
+  const buttons = grades.map((grade) =>
+    element(
+      "button",
+      {
+        type: "button",
+        "data-grade": grade.value,
+        "aria-pressed": "false",
+        onclick: choose(grade.value),
+        "aria-label": words || bare(grade) ? null : `${grade.value}, ${grade.label}`,
+      },
+      words ? grade.label : String(grade.value),
+      words && element("kbd", { "aria-hidden": "true" }, grade.key),
+    ),
+  );
+  const undecided = element(
+    "button",
+    {
+      type: "button",
+      class: "undecided",
+      "data-grade": "undecided",
+      "aria-pressed": "false",
+      onclick: choose(null),
+    },
+    "Undecided",
+    element("kbd", { "aria-hidden": "true" }, "u"),
+  );
+  const ends =
+    !words &&
+    element(
+      "p",
+      { class: "ends", "aria-hidden": "true" },
+      [grades[0], grades.at(-1)].map((grade) =>
+        element("span", {}, bare(grade) ? "" : `${grade.value} = ${grade.label}`),
+      ),
+    );
+  return element(
+    "div",
+    { class: "grades", role: "group", "aria-label": `Grade of ${name}` },
+    element("div", { class: `scale ${words ? "words" : "numbers"} n${grades.length}` }, buttons),
+    ends,
+    undecided,
+  );
 }

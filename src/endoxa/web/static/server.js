@@ -2,7 +2,10 @@
 
 const PATIENCE = 20_000; // milliseconds before a request counts as lost
 
-/** kind: "network" (try again later), "session" (open the link again), "refused" (the server said no), "answer" (not understood). */
+/**
+ * kind: "network" (try again later), "session" (open the link again), "refused" (the server said no), "answer" (its
+ * answer was not understood).
+ */
 export class Trouble extends Error {
   constructor(kind, message, status = 0) {
     super(message);
@@ -20,8 +23,13 @@ export function connect(study) {
     if (method !== "GET") headers["X-CSRF-Token"] = token;
     if (body !== undefined) headers["Content-Type"] = "application/json";
     const request = {
-      method, headers, keepalive, credentials: "same-origin", cache: "no-store",
-      body: body === undefined ? undefined : JSON.stringify(body), signal: AbortSignal.timeout(PATIENCE),
+      method,
+      headers,
+      keepalive,
+      credentials: "same-origin",
+      cache: "no-store",
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal: AbortSignal.timeout(PATIENCE),
     };
     let response;
     try {
@@ -48,7 +56,10 @@ async function read(response) {
       throw new Trouble("answer", "The server's answer could not be understood.", response.status);
     }
   }
-  const detail = await response.json().then((body) => body.detail, () => null);
+  const detail = await response.json().then(
+    (body) => body.detail,
+    () => null,
+  );
   const sentence = typeof detail === "string" ? detail : `The server refused (${response.status}).`;
   if (response.status === 401 || response.status === 403) throw new Trouble("session", sentence, response.status);
   if (response.status >= 500 || response.status === 408 || response.status === 429) {
