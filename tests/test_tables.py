@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import endoxa
 from endoxa.errors import EndoxaError, InstallError, TableError
 from endoxa.policies import Policy
 from endoxa.tables import Comparison, DuplicateItemError, DuplicateJudgmentError, Opinions, Run, Scores
@@ -278,3 +279,19 @@ def test_a_comparison_as_dicts() -> None:
 def test_tables_do_not_change() -> None:
     with pytest.raises(AttributeError):
         RUN.frame = pl.DataFrame()  # type: ignore[misc]
+
+
+def test_rows_that_try_the_judge_count_nowhere():
+    frame = pl.DataFrame(
+        {
+            "source": ["ana"] * 4,
+            "query": ["q"] * 4,
+            "item": ["a", "b", "c", "d"],
+            "grade": [1.0] * 4,
+            "role": ["main", "practice", "gold", "attention"],
+        }
+    )
+    opinions = Opinions.of(frame)
+    run = {"q": {"d": 4, "c": 3, "b": 2, "a": 1}}
+    assert endoxa.measure(run, opinions, ["RR"]).to_dict()["run"]["q"] == {"RR": 0.25}
+    assert endoxa.believe(opinions, "crisp").frame["item"].to_list() == ["a"]

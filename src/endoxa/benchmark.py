@@ -22,9 +22,8 @@ from endoxa.measures.grammar import Measure, Wanted, parse_all
 from endoxa.policies import WORLDS, Policy
 from endoxa.statistics import propensity
 from endoxa.studies import estimates
-from endoxa.tables import Labels, Opinions, Run, Taxonomy
+from endoxa.tables import COUNTED, Labels, Opinions, Run, Taxonomy
 
-ASIDE = ("practice", "gold", "attention")  # roles of rows that never count
 DEPTHS = (10, 100)
 THIN = 0.5  # share of judged results below which a warning is due
 NEAR = 1e-9  # a calibrated rating so near the threshold is at it: a·x + b rounds
@@ -326,7 +325,7 @@ def rated(bundle: Bundle, *, calibrated: bool = True) -> tuple[pl.DataFrame, lis
         raise TableError(f"the bundle {bundle.name!r} holds no opinions")
     lo, hi = bundle.scale
     done = pl.col("scale").fill_null("").str.starts_with("calibrated")
-    rows = bundle.opinions.frame.filter(~pl.col("role").fill_null("main").is_in(ASIDE))
+    rows = bundle.opinions.frame.filter(COUNTED)
     rows = rows.filter((pl.col("grade") >= min(lo, 0.0)) | done | pl.col("grade").is_null())
     decided = rows.filter(pl.col("grade").is_not_null())
     if not decided.height:

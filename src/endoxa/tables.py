@@ -257,7 +257,8 @@ class Opinions(Table):
     `grade` is kept as the number that was given (a float stays a float); null means undecided. A negative
     grade means pooled but not judged, as in TREC files. `propensity` is the probability with which the pair
     was chosen for judging. `confidence` is how sure the source is of the grade it gave. A pair without a row was
-    not asked; but a system answers no to what it does not name.
+    not asked; but a system answers no to what it does not name. Rows of the roles practice, gold and attention try the
+    judge, and count neither as judgments nor in a belief.
     """
 
     frame: pl.DataFrame
@@ -335,6 +336,12 @@ class DuplicateJudgmentError(TableError):
 
 
 KINDS = ("person", "system", "judge")
+ASIDE = (
+    "practice",
+    "gold",
+    "attention",
+)  # roles that try the judge, not the item: no measure and no belief counts them
+COUNTED = ~pl.col("role").is_in(ASIDE).fill_null(False)
 Unmentioned = Literal["irrelevant", "unknown"] | float
 
 

@@ -71,7 +71,7 @@ def test_when_all_is_answered_the_interval_is_the_value():
         ("b", 4, pytest.approx(9 / 4), pytest.approx(9 / 4), pytest.approx(9 / 4)),
     ]
     assert made.pairs.rows() == [("a", "b", *[pytest.approx(6 / 4)] * 3, True)]
-    assert made.notes == ("a is better than b by 1.50 to 1.50 on the scale; you may stop at any time",)
+    assert made.notes == ("a is better than b by 1.5 on the scale; all 3 tasks are answered",)
     assert (made.answered, made.tasks) == (3, 3)
 
 

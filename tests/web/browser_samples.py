@@ -6,7 +6,6 @@ come out at the other end.
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import subprocess
@@ -188,7 +187,7 @@ class Material:
 
 
 def material(folder: Path) -> Material:
-    """Write it. The runs of kind `picture` ask pictures by pictures, `words` pictures by words, `text` texts by words."""
+    """Write it. Runs of kind `picture` ask pictures by pictures, `words` pictures by words, `text` texts by words."""
     folder.mkdir()
     (folder / "photos").mkdir()
     for at, (name, colour) in enumerate(COLOURS.items()):
@@ -289,7 +288,8 @@ class Judge:
         """Wait for a task (other than `old`, or `new` itself); what is shown, None at the end."""
         wanted = f'{READY}[data-task="{new}"]' if new else f'{READY}[data-task]:not([data-task="{old}"])'
         end = "" if new else ', body[data-state="end"] #finished'
-        self.page.wait_for_selector(wanted + end, state="attached")
+        try: self.page.wait_for_selector(wanted + end, state="attached", timeout=5000)
+        except Exception: self.page.screenshot(path="/tmp/bs/fail.png"); print(self.page.evaluate("[document.body.dataset.state, document.body.dataset.queue, document.activeElement.outerHTML.slice(0,200), document.getElementById(\"status\").textContent]")); raise
         if self.page.locator("#finished").count():
             return None
         found = self.page.evaluate(LOOK)
@@ -302,10 +302,11 @@ class Judge:
     def answer(self, shown: Shown, values: Sequence[Any], *, again: bool = False) -> Shown | None:
         """Say something of each item, in the order shown; what is shown then."""
         self.say(shown, values, again=again)
-        self._hold(shown, [(name, value) for (_, name), value in zip(shown.items, values, strict=True)])
+        self.hold(shown, [(name, value) for (_, name), value in zip(shown.items, values, strict=True)])
         return self.ready(old=shown.task)
 
-    def _hold(self, shown: Shown, said: list[tuple[str, Any]]) -> None:
+    def hold(self, shown: Shown, said: list[tuple[str, Any]]) -> None:
+        """Write an answer down."""
         self.held[shown.task] = [(shown.query, name, value) for name, value in said]
         self.acts += [("answer", *row) for row in self.held[shown.task]]
         self.order.append(shown)
@@ -373,11 +374,13 @@ class Judge:
         raise NotImplementedError
 
 
+KEYS = {"yes-no": {0: "n", 1: "y"}, "five-levels": {0: "1", 1: "2", 2: "3", 3: "4", 4: "5"}}
+
+
 class Typist(Judge):
     """A laptop; the mouse is not touched."""
 
     method = "key"
-    KEYS = {"yes-no": {0: "n", 1: "y"}, "five-levels": {0: "1", 1: "2", 2: "3", 3: "4", 4: "5"}}
 
     def join(self) -> None:
         self.page.keyboard.press("Tab")
@@ -395,11 +398,11 @@ class Typist(Judge):
         self.page.keyboard.press("Space")
 
     def _leave_field(self) -> None:
-        if self.screen == "file-it":  # letters go into the field until one leaves it
+        if self.page.locator("#filter:focus").count():  # letters go into the field until one leaves it
             self.page.keyboard.press("Escape")
 
     def press(self, what: str) -> None:
-        if what in {"skip", "undo", "pause"} and self.page.locator("#filter:focus").count():
+        if what in {"skip", "undo", "pause"}:
             self._leave_field()
         self.page.keyboard.press({"skip": "s", "undo": "z", "pause": "p", "resume": "Enter", "close": "Escape"}[what])
 
@@ -410,12 +413,14 @@ class Typist(Judge):
                 self._leave_field()
                 keys.press("u")
             else:
+                if not self.page.locator("#filter:focus").count():
+                    keys.press("/")
                 keys.type(values[0].rsplit("/", 1)[-1])
                 keys.press("Enter")
             expect(self.page.locator("#next")).to_be_focused()
             return keys.press("Enter")
         for at, value in enumerate(values):
-            keys.press("u" if value is None else self.KEYS.get(self.screen, {}).get(value, str(value)))
+            keys.press("u" if value is None else KEYS.get(self.screen, {}).get(value, str(value)))
             if again and at + 1 < len(values):
                 keys.press("ArrowRight")
         if again or len(values) > 1:

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from endoxa.beliefs import consensus, raters, taxonomy, votes
 from endoxa.errors import TableError, TextError, did_you_mean
-from endoxa.tables import Belief, Labels, Opinions, Run, Taxonomy
+from endoxa.tables import ASIDE, COUNTED, Belief, Labels, Opinions, Run, Taxonomy
 
 Source = Run | Opinions | Labels
 
@@ -77,6 +78,9 @@ def believe(source: Source, model: str | None = None, *, seed: int = 0, **settin
         raise TextError(f"people is the number of resamples, 0 or more, not {settings['people']}")
     if model in RESAMPLED and len(source.sources) > 1:  # type: ignore[union-attr]
         settings.setdefault("people", PEOPLE)
+    if isinstance(source, Opinions) and source.frame["role"].is_in(ASIDE).any():
+        kept = COUNTED | (pl.col("role") == "gold") if model == "dawid-skene" else COUNTED  # gold shows who errs
+        source = Opinions(source.frame.filter(kept))
     if model in COUNT_ROWS and isinstance(source, Opinions):
         source = consensus.spelt_out(source)
     chance = {"rng": np.random.default_rng(seed)} if "rng" in inspect.signature(function).parameters else {}

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from endoxa.errors import JoinError
-from endoxa.tables import Floats, Ints, Opinions
+from endoxa.tables import COUNTED, Floats, Ints, Opinions
 
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -35,7 +35,7 @@ class Judgments:
     @classmethod
     def of(cls, opinions: Opinions) -> Judgments:
         """Prepare one source's judgments. An undecided answer is no judgment."""
-        rows = opinions.frame.filter(pl.col("grade").is_not_null())
+        rows = opinions.frame.filter(pl.col("grade").is_not_null() & COUNTED)
         if not rows.height:
             raise JoinError("there are no judgments to measure against")
         queries = rows["query"].unique().sort().to_list()

@@ -76,7 +76,7 @@ def score_map(
         left, right, top, bottom = 0.55, 0.2, 0.42, 0.52
         figure, axes = _figure(width, 2.9 if narrow else 4.2, left=left, bottom=bottom, right=right, top=top)
         axes.grid(visible=True)
-        most = max(200, min(POINTS, ALL_POINTS // max(share, 1)) // (3 if narrow else 1))
+        most = points_of(share) // (3 if narrow else 1)
         drawn = points.sort("score").gather_every(max(1, math.ceil(points.height / most)))
         x, y = drawn["score"].to_numpy(), drawn["rating"].to_numpy()
         axes.plot(
@@ -111,11 +111,16 @@ def score_map(
         return figure
 
 
+def points_of(share: int) -> int:
+    """How many pairs a picture draws at the most, on a page with so many of its kind."""
+    return max(600, min(POINTS, ALL_POINTS // max(share, 1)))
+
+
 def _jitter(every: Floats, size: int) -> Floats:
-    """A little to add to each rating: up to a sixth of the usual step between grades, the same every time."""
+    """A little to add to each rating: a sixth of the usual step between grades, or a fiftieth of the range."""
     steps = np.diff(np.unique(every))
-    step = float(np.median(steps)) if len(steps) else 0.0
-    return np.asarray(np.random.default_rng(0).uniform(-step / 6, step / 6, size))
+    reach = max(float(np.median(steps)) / 6, 0.02 * float(np.ptp(every))) if len(steps) else 0.0
+    return np.asarray(np.random.default_rng(0).uniform(-reach, reach, size))
 
 
 def precision_recall(points: pl.DataFrame, *, width: float = 7.0) -> Figure:
@@ -207,7 +212,8 @@ def rater_map(raters: pl.DataFrame, *, width: float = 7.0) -> Figure:
         axes.set_xlim(*_room([*x.tolist(), 0.0]))
         axes.set_ylim(*_room([*y.tolist(), 1.0]))
         answers = rows["answers"].to_numpy().astype(np.float64)
-        size = 5 + 9 * np.sqrt(answers / max(float(answers.max(initial=1)), 1.0))
+        crowd = min(1.0, math.sqrt(30 / max(rows.height, 1))) * (0.75 if narrow else 1.0)
+        size = 4 + 10 * crowd * np.sqrt(answers / max(float(answers.max(initial=1)), 1.0))
         for place in np.argsort(-size).tolist():  # the small on top of the large
             row = rows.row(place, named=True)
             r = row["correlation"]
@@ -264,15 +270,18 @@ def _name_some(axes: Axes, rows: pl.DataFrame, x: Floats, y: Floats, size: Float
     names = shortened(rows["source"].to_list(), 12 if narrow else 18)
     box = axes.get_position()
     inches = axes.figure.get_figwidth() * box.width, axes.figure.get_figheight() * box.height  # type: ignore[union-attr]
+    spots = (x - axes.get_xlim()[0]) / wide * inches[0], (y - axes.get_ylim()[0]) / tall * inches[1]
     taken: list[tuple[float, float, float, float]] = []
     for place in np.argsort(-out).tolist()[: NAMED // 2 if narrow else NAMED]:
         long, high = 1.1 * _inches([names[place]], 9), 0.17
-        at = ((x[place] - axes.get_xlim()[0]) / wide * inches[0], (y[place] - axes.get_ylim()[0]) / tall * inches[1])
+        at = float(spots[0][place]), float(spots[1][place])
         off = float(size[place]) / 2 + 3  # points
         turned = at[0] + off / 72 + long > inches[0]
         start = at[0] - off / 72 - long if turned else at[0] + off / 72
         frame = (start, at[1] - high / 2, start + long, at[1] + high / 2)
-        if any(frame[0] < b[2] and b[0] < frame[2] and frame[1] < b[3] and b[1] < frame[3] for b in taken):
+        hit = any(frame[0] < b[2] and b[0] < frame[2] and frame[1] < b[3] and b[1] < frame[3] for b in taken)
+        under = (spots[0] > frame[0]) & (spots[0] < frame[2]) & (np.abs(spots[1] - at[1]) < 0.1)
+        if hit or (under.sum() > 1 and not (serious[place] or odd[place])):
             continue
         taken.append(frame)
         axes.annotate(
@@ -400,7 +409,10 @@ def uniformity(classes: Sequence[str], shares: Sequence[float], *, width: float 
             hint = _hint(f"grade {name}: {labels.share(value, 1)}")
             axes.add_patch(Rectangle((place - 0.4, 0), 0.8, value, facecolor=BLUE, linewidth=0, gid=hint))
             if len(shares) <= (8 if narrow else 14):
-                axes.text(place, value, f"{100 * value:.0f} %", ha="center", va="bottom", fontsize=9, gid=MUTE)
+                axes.annotate(
+                    f"{100 * value:.0f} %", (place, value), xytext=(0, 3), textcoords="offset points", ha="center",
+                    va="bottom", fontsize=9, gid=MUTE, bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.5},
+                )  # fmt: skip
         axes.axhline(even, color=INK, linewidth=1, linestyle=(0, (4, 3)), gid=_hint(f"even: {labels.share(even, 1)}"))
         axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
         axes.locator_params(axis="y", nbins=5)

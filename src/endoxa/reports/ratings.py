@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
@@ -51,7 +52,7 @@ def page(
     ids = count(1)
     html = environment.get_template("ratings.html.j2").render(
         title=clean(title) or _title(found),
-        verdict=Markup(_unbroken(verdict(found, name=_escaped))),
+        verdict=Markup(_unbroken(re.sub(r" ([=±]) (?=\d|−)", "\u00a0\\1\u00a0", verdict(found, name=_escaped)))),
         facts=_facts(found),
         warnings=[clean(text) for text in found.warnings],
         sections=[section for section in _sections(found, ids) if section is not None],
@@ -186,6 +187,8 @@ def _map_chart(found: Analysis, every: pl.DataFrame, system: str, ids: count[int
         if note.startswith(f"{system}: ") and (PRIOR in note or "settled" in note)
     ]
     kind = "credible" if band == "bayes" else "resampled" if band == "isotonic" else "jackknife"
+    most = figures.points_of(systems)
+    some = f" (of {points.height:,}, at most {most:,} are drawn)" if points.height > most else ""
     said = "".join(f" {note[:1].upper()}{note[1:]}." for note in moved)
     return _chart(
         lambda width: figures.score_map(
@@ -194,8 +197,8 @@ def _map_chart(found: Analysis, every: pl.DataFrame, system: str, ids: count[int
         ids,
         heading=system,
         label=f"Scores of {system} and the ratings that people gave, with the maps {', '.join(tables)}",
-        caption=f"A point is a rated pair (moved a little so that equals show). Shaded: the {found.confidence:.0%} "
-        f"{kind} band of the {band} map; dotted: the threshold.{said}",
+        caption=f"A point is a rated pair, moved a little so that equals show{some}. Shaded: the "
+        f"{found.confidence:.0%} {kind} band of the {band} map; dotted: the threshold.{said}",
         grid=Grid(f"{system}: maps", ("map", "score", "rating", "low", "high"), rows),
     )
 
@@ -439,8 +442,8 @@ def _dominant(found: Analysis) -> Section | None:
         f"Plain correlation of scores with ratings, ± standard error over queries. Equal means within {made.margin:g} "
         "by two one-sided tests: that two figures do not differ is no proof that they are equal."
     )
-    line = f"{name} gave {made.share:.0%} of the ratings, more than anybody else."
+    line = f"Nobody gave more ratings than {name}: {made.share:.0%} of all."
     if made.share < 1.5 / max(found.raters, 1):
-        line += " That is hardly more than an even share."
+        line += " That is about an even share."
     grid = Grid(f"{name} against the others", heads, rows, note=note)
     return Section("dominance", "Dominant rater", "Does it hang on one rater?", [line], [grid])

@@ -16,8 +16,8 @@ from endoxa.store import outgoing, studies
 from endoxa.store import schema as s
 from endoxa.store.studies import Study
 from endoxa.studies import calibration
-from endoxa.studies.latest import answers, labels, latest, opinions
-from endoxa.tables import Opinions
+from endoxa.studies.latest import answers, labels, latest, once, opinions
+from endoxa.tables import COUNTED, Opinions
 
 FORMS = ("csv", "jsonl", "parquet", "qrels")
 SUFFIX = {"csv": ".csv", "jsonl": ".jsonl", "parquet": ".parquet", "qrels": ".qrels"}
@@ -27,7 +27,7 @@ RATED = ("category", "rank", "relevance")
 
 
 def export(connection: Connection, study: Study, target: Path, form: str, *, history: bool = False) -> int:
-    """Write what judges hold now (or, with `history`, every row that was ever added); how many rows.
+    """Write what judges hold now, once per item (or, with `history`, every row that was ever added); how many rows.
 
     csv, jsonl, parquet have a row per judge and item with everything that was recorded, under the column names of
     `Opinions`, `Labels` and `Answers`, so that `endoxa` reads them back; qrels has the judge in column 2, without what
@@ -36,7 +36,7 @@ def export(connection: Connection, study: Study, target: Path, form: str, *, his
     if form not in FORMS:
         raise TextError(f"a study is exported as {', '.join(FORMS)}, not as {form!r}")
     rows = outgoing.rows(connection, study)
-    kept = rows if history else latest(rows)
+    kept = rows if history else once(latest(rows))
     if form == "qrels":
         return _qrels(study, latest(rows), target)
     write_frame(_table(study, kept, history=history), target)
@@ -58,13 +58,23 @@ def _qrels(study: Study, held: pl.DataFrame, target: Path) -> int:
     given = opinions(held, study.settings.shape.scale_name)
     if given is None:
         raise TableError("there is no answer yet")
-    words = {name: pl.col(name).str.replace_all(r"[\s#]+", "_") for name in ("source",)}
-    frame = given.frame.filter(pl.col("grade").is_not_null() & pl.col("role").is_in(["main", "common"]))
+    frame = given.frame.filter(pl.col("grade").is_not_null() & COUNTED)
     if not frame.height:
         raise TableError("every answer so far is undecided, practice or gold: there is no grade to write")
-    frame = frame.with_columns(words["source"].alias("source"), pl.lit(None, pl.Float64).alias("propensity"))
+    frame = frame.with_columns(_one_word(frame["source"]), pl.lit(None, pl.Float64).alias("propensity"))
     write(Opinions.of(frame), target, form="trec")
     return frame.height
+
+
+def _one_word(names: pl.Series) -> pl.Series:
+    """Nicknames without blanks, and still apart: a TREC text has one word per column."""
+    words: dict[str, str] = {}
+    for name in names.unique(maintain_order=True):
+        word = "_".join(name.replace("#", "_").split())
+        while word in words.values():
+            word += "_"
+        words[name] = word
+    return names.replace_strict(words)
 
 
 def bundle(

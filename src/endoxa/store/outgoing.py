@@ -6,17 +6,20 @@ import json
 import secrets
 import uuid
 from datetime import UTC, datetime
+from typing import Any
 
 import polars as pl
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from endoxa.errors import JoinError
+from endoxa.errors import JoinError, TableError
 from endoxa.store import schema as s
+from endoxa.store.people import checked, folded
 from endoxa.store.studies import Study, ids, note
 from endoxa.studies.latest import ROWS
 from endoxa.tables import Opinions
 
+ROLES = ("main", "common", "gold", "attention", "practice")
 SPACE = uuid.UUID("6f1d5d7e-61c0-4f2b-9b5a-0d2c4c0f7a11")  # keys of imported rows: the same row twice is one
 
 
@@ -82,10 +85,12 @@ def slots(connection: Connection, study: Study) -> dict[str, int]:
 def add_opinions(connection: Connection, study: Study, opinions: Opinions, *, now: float) -> tuple[int, int]:
     """Take in answers that were given elsewhere; how many are new, and how many were there already.
 
-    Who said it becomes a rater of that nickname; a pair that no task asks gets a task of its own, without slots.
+    Who said it becomes a rater of that nickname. Every pair gets a task of its own, without slots: what was given
+    elsewhere came pair by pair, and an answer here to a page with that pair stays as it is.
     """
-    items, queries = ids(connection, s.items, study), ids(connection, s.queries, study)
     frame = opinions.frame
+    _refuse_strange(study, frame)
+    items, queries = ids(connection, s.items, study), ids(connection, s.queries, study)
     missing = frame.filter(~pl.col("item").is_in(list(items)) | ~pl.col("query").is_in(list(queries)))
     if missing.height:
         query, item = missing.select("query", "item").row(0)
@@ -93,14 +98,7 @@ def add_opinions(connection: Connection, study: Study, opinions: Opinions, *, no
             f"the study has no pair {query!r}, {item!r} ({missing.height:,} of {frame.height:,} rows name what is not "
             "there); import its items and queries first"
         )
-    pairs = {
-        (row.query_id, row.item_id): (row.task_id, row.propensity, row.selected_by)
-        for row in connection.execute(
-            sa.select(s.tasks.c.query_id, s.task_items)
-            .join(s.task_items, s.task_items.c.task_id == s.tasks.c.id)
-            .where(s.tasks.c.study_id == study.id, s.tasks.c.role.in_(("main", "common")))
-        )
-    }
+    chosen, tasks = _chosen(connection, study), _imported(connection, study)
     known = set(connection.scalars(sa.select(s.answers.c.key).where(s.answers.c.study_id == study.id)))
     raters: dict[str, int] = {}
     added = 0
@@ -111,18 +109,20 @@ def add_opinions(connection: Connection, study: Study, opinions: Opinions, *, no
             continue
         known.add(key)
         pair = (queries[row["query"]], items[row["item"]])
-        if pair not in pairs:
-            pairs[pair] = (_task_for(connection, study, *pair, row), row["propensity"], row["selected_by"])
-        task, propensity, selected_by = pairs[pair]
+        propensity, selected_by = chosen.get(pair, (None, None))
+        how = {
+            "propensity": row["propensity"] if row["propensity"] is not None else propensity,
+            "selected_by": row["selected_by"] or selected_by,
+        }
+        if pair not in tasks:
+            tasks[pair] = _task_for(connection, study, *pair, how)
         if row["source"] not in raters:
             raters[row["source"]] = _rater(connection, study, row["source"], now)
         at = row["at"].timestamp() if row["at"] is not None else now
         connection.execute(
             sa.insert(s.answers).values(
-                study_id=study.id, rater_id=raters[row["source"]], task_id=task, item_id=pair[1], key=key,
-                kind="answer", place=0, grade=row["grade"], role=row["role"] or "main", at=at, method="import",
-                propensity=row["propensity"] if row["propensity"] is not None else propensity,
-                selected_by=row["selected_by"] or selected_by,
+                study_id=study.id, rater_id=raters[row["source"]], task_id=tasks[pair], item_id=pair[1], key=key,
+                kind="answer", place=0, grade=row["grade"], role=row["role"] or "main", at=at, method="import", **how,
             )
         )  # fmt: skip
         added += 1
@@ -130,27 +130,65 @@ def add_opinions(connection: Connection, study: Study, opinions: Opinions, *, no
     return added, frame.height - added
 
 
-def _task_for(connection: Connection, study: Study, query_id: int, item_id: int, row: dict[str, object]) -> int:
+def _refuse_strange(study: Study, frame: pl.DataFrame) -> None:
+    """Grades, roles and names that the study cannot hold."""
+    lo, hi = study.settings.shape.scale
+    grades = [grade.value for grade in study.settings.shape.grades]
+    for row, grade in enumerate(frame["grade"], start=1):
+        if grade is not None and grade not in grades:
+            raise TableError(
+                f"row {row}: grade {grade:g} is not on the scale from {lo:g} to {hi:g} of study {study.name!r}; "
+                "bring the grades onto its scale first"
+            )
+    for role in frame["role"].drop_nulls().unique().sort():
+        if role not in ROLES:
+            raise TableError(f"role {role!r} is none of {', '.join(ROLES)}")
+    names: dict[str, str] = {}
+    for name in frame["source"].unique().sort():
+        if checked(name) != name:
+            raise TableError(f"{name!r} is no nickname: it has blanks or letters that cannot be seen; rename it")
+        if other := names.get(folded(name)):
+            raise TableError(f"{other!r} and {name!r} differ in letter case only; nobody tells them apart: rename one")
+        names[folded(name)] = name
+
+
+def _chosen(connection: Connection, study: Study) -> dict[tuple[int, int], tuple[float | None, str | None]]:
+    """With which probability, and by whom, the study chose its pairs."""
+    rows = connection.execute(
+        sa.select(s.tasks.c.query_id, s.task_items)
+        .join(s.task_items, s.task_items.c.task_id == s.tasks.c.id)
+        .where(s.tasks.c.study_id == study.id, s.tasks.c.role.in_(("main", "common")))
+    )
+    return {(row.query_id, row.item_id): (row.propensity, row.selected_by) for row in rows}
+
+
+def _imported(connection: Connection, study: Study) -> dict[tuple[int, int], int]:
+    """The tasks of pairs that were imported before."""
+    rows = connection.execute(
+        sa.select(s.tasks.c.query_id, s.answers.c.item_id, s.answers.c.task_id)
+        .distinct()
+        .join(s.tasks, s.tasks.c.id == s.answers.c.task_id)
+        .where(s.answers.c.study_id == study.id, s.answers.c.method == "import")
+    )
+    return {(row.query_id, row.item_id): row.task_id for row in rows}
+
+
+def _task_for(connection: Connection, study: Study, query_id: int, item_id: int, how: dict[str, Any]) -> int:
     made = connection.execute(sa.insert(s.tasks).values(study_id=study.id, query_id=query_id, role="main", round=1))
     number = int(made.inserted_primary_key[0])  # type: ignore[index]
-    connection.execute(
-        sa.insert(s.task_items).values(
-            task_id=number, item_id=item_id, place=0, propensity=row["propensity"], selected_by=row["selected_by"]
-        )
-    )
+    connection.execute(sa.insert(s.task_items).values(task_id=number, item_id=item_id, place=0, **how))
     return number
 
 
 def _rater(connection: Connection, study: Study, name: str, now: float) -> int:
-    folded = name.casefold()[:120]
     there = connection.scalar(
-        sa.select(s.raters.c.id).where(s.raters.c.study_id == study.id, s.raters.c.folded == folded)
+        sa.select(s.raters.c.id).where(s.raters.c.study_id == study.id, s.raters.c.folded == folded(name))
     )
     if there is not None:
         return int(there)
     made = connection.execute(
         sa.insert(s.raters).values(
-            study_id=study.id, nickname=name[:60], folded=folded, seed=secrets.randbits(62), joined_at=now
+            study_id=study.id, nickname=name, folded=folded(name), seed=secrets.randbits(62), joined_at=now
         )
     )
     return int(made.inserted_primary_key[0])  # type: ignore[index]

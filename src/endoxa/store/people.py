@@ -75,13 +75,10 @@ def invite(
         raise RefusedError(f"a link holds from 1 to 3650 days, not {days:g}", 422)
     if nickname is not None:
         nickname = checked(nickname)
-        taken = sa.select(s.invitations.c.id).where(
-            s.invitations.c.study_id == (study.id if study else None),
-            sa.func.lower(s.invitations.c.nickname) == nickname.lower(),
-            s.invitations.c.withdrawn_at.is_(None),
+        if _is_invited(
+            connection, study.id if study else None, nickname, s.invitations.c.withdrawn_at.is_(None),
             s.invitations.c.expires_at > now,
-        )
-        if connection.scalar(taken):
+        ):  # fmt: skip
             raise RefusedError(f"{nickname!r} is invited already; withdraw that link first, or choose another nickname")
     secret = secrets.token_urlsafe(24)
     made = connection.execute(
@@ -104,6 +101,21 @@ def checked(nickname: str) -> str:
     if len(kept) > NICKNAME:
         raise RefusedError(f"a nickname has at most {NICKNAME} letters; this one has {len(kept)}", 422)
     return kept
+
+
+def folded(nickname: str) -> str:
+    """Nicknames that differ in letter case only are one. Folded here: each database knows other letters."""
+    return nickname.casefold()[:120]
+
+
+def _is_invited(connection: Connection, study_id: int | None, nickname: str, *which: sa.ColumnElement[bool]) -> bool:
+    """Whether a nickname is among those invited. Whoever asks holds the study, so that no other takes it meanwhile."""
+    connection.execute(
+        sa.select(s.studies.c.id).where(s.studies.c.id == study_id).with_for_update(key_share=True)
+    ).one_or_none()
+    i = s.invitations.c
+    names = connection.scalars(sa.select(i.nickname).where(i.study_id == study_id, i.nickname.is_not(None), *which))
+    return folded(nickname) in {folded(name) for name in names}
 
 
 def invitation_of(connection: Connection, key: str, token: str) -> Invitation:
@@ -165,12 +177,12 @@ def join(connection: Connection, invitation: Invitation, nickname: str, *, now: 
 def _name(connection: Connection, invitation: Invitation, nickname: str, now: float) -> None:
     """Give a first-comer the nickname; whoever comes again keeps theirs."""
     name = invitation.nickname or checked(nickname)
+    namesake = sa.select(s.raters.c.id).where(
+        s.raters.c.study_id == invitation.study_id, s.raters.c.folded == folded(name)
+    )
     if invitation.nickname is None:
-        others = sa.select(s.invitations.c.id).where(
-            s.invitations.c.study_id == invitation.study_id,
-            sa.func.lower(s.invitations.c.nickname) == name.lower(),
-        )
-        if connection.scalar(others):
+        # A judge of that name is somebody else, were it one whose answers were imported: nobody goes on with them.
+        if _is_invited(connection, invitation.study_id, name) or connection.scalar(namesake) is not None:
             raise RefusedError(f"somebody here is called {name!r} already; choose another nickname", 422)
         connection.execute(sa.update(s.invitations).where(s.invitations.c.id == invitation.id).values(nickname=name))
     if invitation.role != "judge":
@@ -178,16 +190,13 @@ def _name(connection: Connection, invitation: Invitation, nickname: str, now: fl
     there = sa.select(s.raters.c.id).where(s.raters.c.invitation_id == invitation.id)
     if connection.scalar(there):
         return
-    folded = name.casefold()[:120]
-    row = connection.execute(
-        sa.select(s.raters.c.id).where(s.raters.c.study_id == invitation.study_id, s.raters.c.folded == folded)
-    ).one_or_none()
-    if row is not None:  # invited again after the first link was withdrawn or expired: the same person goes on
-        connection.execute(sa.update(s.raters).where(s.raters.c.id == row.id).values(invitation_id=invitation.id))
+    number = connection.scalar(namesake)
+    if number is not None:  # invited again after the first link was withdrawn or expired: the same person goes on
+        connection.execute(sa.update(s.raters).where(s.raters.c.id == number).values(invitation_id=invitation.id))
         return
     connection.execute(
         sa.insert(s.raters).values(
-            study_id=invitation.study_id, nickname=name, folded=folded, invitation_id=invitation.id,
+            study_id=invitation.study_id, nickname=name, folded=folded(name), invitation_id=invitation.id,
             seed=secrets.randbits(62), joined_at=now,
         )
     )  # fmt: skip

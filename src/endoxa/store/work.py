@@ -398,7 +398,7 @@ def undo(connection: Connection, study: Study, rater_id: int, key: str, *, now: 
     slot_row = connection.execute(
         sa.select(a)
         .where(a.c.rater_id == rater_id, a.c.state.in_(("answered", "skipped")))
-        .order_by(a.c.position.desc())
+        .order_by(a.c.answer_id.desc())
         .limit(1)
     ).one_or_none()
     if slot_row is None:
@@ -490,7 +490,9 @@ def _check(connection: Connection, study: Study, responses: Sequence[Response], 
     takes = TAKES[kind]
     for response in responses:
         if any(value is not None for name, value in vars(response).items() if name not in {"item", *takes}):
-            raise RefusedError(f"screen {study.settings.screen!r} takes a {' and a '.join(takes)}, and nothing else", 422)
+            raise RefusedError(
+                f"screen {study.settings.screen!r} takes a {' and a '.join(takes)}, and nothing else", 422
+            )
     if kind == "rate":
         for response in responses:
             if response.grade is not None and response.grade not in grades:

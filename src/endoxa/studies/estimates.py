@@ -13,7 +13,7 @@ from endoxa.errors import JoinError, TableError, TextError, did_you_mean
 from endoxa.statistics import propensity
 from endoxa.statistics.propensity import LEAST, effective
 from endoxa.studies.grades import GIVEN
-from endoxa.tables import Bools, Floats, Ints, Opinions, Run
+from endoxa.tables import COUNTED, Bools, Floats, Ints, Opinions, Run
 
 CUTOFFS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000)
 LEVELS = 11  # levels of recall of the interpolated curve: 0, 0.1, … 1
@@ -55,7 +55,7 @@ def weights(opinions: Opinions, *, shares: Mapping[int, float] | None = None) ->
     """
     pi = pl.col("propensity")
     pooled = pl.col("selected_by").str.starts_with("pool").fill_null(False)
-    rows = opinions.frame.filter(~pl.col("role").is_in(["practice", "gold", "attention"])).with_columns(
+    rows = opinions.frame.filter(COUNTED).with_columns(
         pl.when(GIVEN).then("grade").alias("grade"),
         pl.when(pi.is_null() & pooled).then(1.0).otherwise(pi).alias("propensity"),
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from endoxa.tables import Answers, Labels, Opinions
+from endoxa.tables import COUNTED, Answers, Labels, Opinions
 
 ROWS: dict[str, Any] = {
     "number": pl.Int64,
@@ -38,7 +38,6 @@ ROWS: dict[str, Any] = {
     "expected": pl.String,
     "at": pl.Datetime("us", "UTC"),
 }
-LAST = ("practice", "attention", "gold")  # of a pair answered in several roles, these count last
 
 
 def latest(rows: pl.DataFrame) -> pl.DataFrame:
@@ -49,33 +48,35 @@ def latest(rows: pl.DataFrame) -> pl.DataFrame:
     return held.filter(pl.col("kind") == "answer")
 
 
-def opinions(held: pl.DataFrame, scale: str) -> Opinions | None:
-    """Ratings as opinions, a row per judge and pair; None where there are none.
-
-    Of a pair that a judge met twice (as gold, and in the main part) the main answer is kept, and of two the later.
-    """
-    rows = held.filter(pl.col("query").is_not_null())
-    if not rows.height:
-        return None
-    rows = (
-        rows.with_columns(pl.col("role").is_in(LAST).alias("aside"), pl.lit(scale).alias("scale"))
-        .sort("aside", "number", descending=[True, False])
+def once(held: pl.DataFrame) -> pl.DataFrame:
+    """One row per judge, query and item: of a pair met twice, also as gold, the main one or the later."""
+    return (
+        held.with_columns(COUNTED.alias("counted"))
+        .sort("counted", "number")
         .unique(["source", "query", "item"], keep="last", maintain_order=True)
         .sort("number")
+        .drop("counted")
     )
+
+
+def opinions(held: pl.DataFrame, scale: str) -> Opinions | None:
+    """Ratings as opinions, a row per judge and pair; None where there are none."""
+    rows = once(held.filter(pl.col("query").is_not_null())).with_columns(pl.lit(scale).alias("scale"))
+    if not rows.height:
+        return None
     names = ("source", "query", "item", "grade", "scale", "selected_by", "propensity", "role", "at")
     return Opinions.of(rows.select(names))
 
 
 def labels(held: pl.DataFrame) -> Labels | None:
     """Who filed which item where; None where nobody filed anything. Undecided is no label; practice is left out."""
-    rows = held.filter(pl.col("category").is_not_null() & ~pl.col("role").is_in(LAST))
+    rows = held.filter(pl.col("category").is_not_null() & COUNTED)
     return Labels.of(rows.select("source", "item", "category")) if rows.height else None
 
 
 def answers(held: pl.DataFrame) -> Answers | None:
     """Each judge's own ranked answer; None where nobody ranked anything. Of a query ranked twice the later counts."""
-    rows = held.filter(pl.col("rank").is_not_null() & pl.col("query").is_not_null() & ~pl.col("role").is_in(LAST))
+    rows = held.filter(pl.col("rank").is_not_null() & pl.col("query").is_not_null() & COUNTED)
     if not rows.height:
         return None
     last = rows.group_by("source", "query").agg(pl.col("task").sort_by("number").last())

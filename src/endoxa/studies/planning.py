@@ -10,7 +10,7 @@ import polars as pl
 from endoxa.errors import JoinError, TableError
 from endoxa.studies import sampling
 from endoxa.studies.design import Settings
-from endoxa.tables import Opinions, Run
+from endoxa.tables import ASIDE, Opinions, Run
 
 TASKS = {
     "task": pl.Int64,
@@ -24,7 +24,7 @@ TASKS = {
     "expected": pl.String,
 }
 DRAWS = {"task": pl.Int64, "query": pl.String, "system": pl.String, "item": pl.String}
-KNOWN = ("practice", "gold", "attention")  # roles whose answer is known beforehand
+KNOWN = ASIDE  # roles whose answer is known beforehand
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from endoxa.pools.pooling import pool
 from endoxa.statistics import isotonic
 from endoxa.statistics.propensity import effective
 from endoxa.studies.uniformity import of_counts
-from endoxa.tables import Floats, Ints, Opinions, Run, refuse_null, rename_known, require
+from endoxa.tables import COUNTED, Floats, Ints, Opinions, Run, refuse_null, rename_known, require
 
 TASKS = {
     "task": pl.Int64,
@@ -253,7 +253,7 @@ def adapt(
     left = pairs.join(pl.concat(known), on=["query", "item"], how="anti")
     if not left.height:
         raise JoinError(f"all {pairs.height:,} pooled pairs are asked already; there is nothing left to draw from")
-    given = opinions.frame.filter(pl.col("grade").is_not_null() & ~pl.col("role").is_in(["practice", "gold"]))
+    given = opinions.frame.filter(pl.col("grade").is_not_null() & COUNTED)
     predicted = _predicted(run, given, left)
     bin_of = _binned(predicted, levels)
     inside = np.bincount(bin_of, minlength=bins)

@@ -263,6 +263,9 @@ def _last(_: Ints, lo: Floats, hi: Floats, *, own: bool, scale: tuple[float, flo
 
 def _sentence(a: str, b: str, lo: float, hi: float, answered: int, tasks: int) -> str:
     """What may be said of two systems."""
+    if answered == tasks and lo == hi and lo != 0:
+        better, worse = (a, b) if lo > 0 else (b, a)
+        return f"{better} is better than {worse} by {abs(lo):.2g} on the scale; all {tasks:,} tasks are answered"
     if lo > 0:
         return f"{a} is better than {b} by {lo:.2f} to {hi:.2f} on the scale; you may stop at any time"
     if hi < 0:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+import math
 import tempfile
+import zlib
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +19,9 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from endoxa.benchmark import score
 from endoxa.errors import EndoxaError
+from endoxa.io.formats import ZIP
 from endoxa.io.read import read
+from endoxa.io.sources import GZIP, PARQUET, ZSTD, Source
 from endoxa.pools import lint
 from endoxa.store import exports, studies
 from endoxa.store import schema as s
@@ -25,9 +31,11 @@ from endoxa.store.studies import Study
 from endoxa.tables import Run
 from endoxa.web.app import Site
 from endoxa.web.judging import Name
-from endoxa.web.security import need_own_page, need_token
+from endoxa.web.security import UPLOAD, need_own_page, need_token
 
 MOST = 50  # runs that one participant may send in
+UNPACKED = 4 * UPLOAD  # bytes of a run that was sent in packed
+LONGEST = 100  # letters of a file's or a system's name that are shown
 
 
 def router(site: Site) -> APIRouter:
@@ -46,15 +54,15 @@ def router(site: Site) -> APIRouter:
         need_own_page(request)
         need_token(site.home.key, site.secret(request), csrf)
         found, visitor = site.participant(request, study, form=True)
-        content = run.file.read()
         if len(_mine(site, found, visitor)) >= MOST:
             return _page(site, request, found, visitor, error=f"{MOST} runs were sent in already; that is the most")
-        checked, detail = _checked(site, found, content, run.filename or "run")
-        name = checked.systems[0] if checked is not None else (run.filename or "run")[:200]
+        content, file = run.file.read(), _file_name(run.filename or "")
+        checked, detail = _checked(site, found, content, file)
+        name = checked.systems[0] if checked is not None else file
         with site.writing() as connection:
             studies.add_document(
                 connection, found, "submission", _words(name), content, now=site.now(),
-                invitation_id=visitor.invitation_id, **detail,
+                invitation_id=visitor.invitation_id, file=file, **detail,
             )  # fmt: skip
         return RedirectResponse(f"/submit/{found.name}", 303)
 
@@ -62,12 +70,18 @@ def router(site: Site) -> APIRouter:
 
 
 def _words(text: str) -> str:
-    return "".join(c for c in text if c.isprintable())
+    return "".join(c for c in text if c.isprintable())[:LONGEST]
+
+
+def _file_name(given: str) -> str:
+    """What the participant calls the file, without what no disk, page or message can take."""
+    last = _words(given.replace("\\", "/").rpartition("/")[2]).strip()
+    return last if last.strip(".") else "run"
 
 
 def _page(site: Site, request: Request, study: Study, visitor: Visitor, *, error: str | None = None) -> Response:
     mine = _mine(site, study, visitor)
-    results = _results(site, study, mine) if study.results_open else None
+    results, why = _results(site, study, mine) if study.results_open else (None, None)
     shown = [
         {
             "system": row.name, "at": datetime.fromtimestamp(row.created_at, UTC).isoformat(timespec="minutes"),
@@ -78,13 +92,13 @@ def _page(site: Site, request: Request, study: Study, visitor: Visitor, *, error
     ]  # fmt: skip
     return site.page(
         "submit.html", request, 422 if error else 200, study={"name": study.name, "title": study.settings.heading},
-        submissions=shown, results=results, error=error,
+        submissions=shown, results=results, error=error or why,
     )  # fmt: skip
 
 
 def _mine(site: Site, study: Study, visitor: Visitor) -> list[Any]:
     d = s.documents.c
-    wanted = sa.select(d.id, d.name, d.content, d.detail, d.created_at).where(
+    wanted = sa.select(d.id, d.name, d.detail, d.created_at).where(
         d.study_id == study.id, d.kind == "submission", d.invitation_id == visitor.invitation_id
     )
     with site.reading() as connection:
@@ -93,55 +107,93 @@ def _mine(site: Site, study: Study, visitor: Visitor) -> list[Any]:
 
 def _checked(site: Site, study: Study, content: bytes, name: str) -> tuple[Run | None, dict[str, Any]]:
     """The run that was sent in, and what a check finds in it: errors keep it out of the results."""
-    lines = content.count(b"\n")
     try:
-        run = _read(content, name)
-    except EndoxaError as error:
+        text = _unpacked(content, name)
+    except RefusedError as error:
+        return None, {"lines": 0, "warnings": [], "errors": [str(error)]}
+    lines = len(text.splitlines())
+    try:
+        run = _read(text, name)
+    except RefusedError as error:
         return None, {"lines": lines, "warnings": [], "errors": [str(error)]}
     errors = [] if len(run.systems) == 1 else [f"{name} holds {len(run.systems)} systems; send one system per file"]
     with site.reading() as connection:
-        queries = set(studies.ids(connection, s.queries, study))
         items = set(studies.ids(connection, s.items, study))
+        queries = set(studies.ids(connection, s.queries, study)) if study.settings.shape.asks_query else items
+        tree = studies.taxonomy_of(connection, study)
     warnings = [one.text for one in lint.run(run, name, None) if one.state == "warning"]
     asked = set(run.frame["query"].unique())
     if not asked & queries:
         errors.append(f"none of its {len(asked):,} queries is one of this study")
     elif missing := queries - asked:
         warnings.append(f"{len(missing):,} of {len(queries):,} queries have no results")
-    strange = run.frame.filter(~pl.col("item").is_in(list(items))).height
+    known = items.union(tree.categories if tree is not None else ())  # a classifier's results are categories
+    strange = run.frame.filter(~pl.col("item").is_in(list(known))).height
     if strange:
         warnings.append(f"{strange:,} of {run.frame.height:,} results are not among the study's items")
     return run, {"lines": lines, "warnings": warnings, "errors": errors}
 
 
-def _read(content: bytes, name: str) -> Run:
-    """A run from bytes; messages name the file as the participant calls it."""
-    suffixes = "".join(Path(name).suffixes[-2:])
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"run{suffixes if suffixes.isascii() and '/' not in suffixes else ''}"
-        path.write_bytes(content)
+def _unpacked(content: bytes, name: str) -> bytes:
+    """The text that was sent in. What a few bytes may unpack to without end is refused."""
+    text = content
+    if content.startswith(GZIP):
         try:
-            run = read(str(path), kind="run")
+            with gzip.GzipFile(fileobj=io.BytesIO(content)) as packed:
+                text = packed.read(UNPACKED + 1)
+        except (OSError, EOFError, zlib.error):
+            raise RefusedError(f"{name}: damaged gzip data; copy or compress the file again", 422) from None
+    if text.startswith((GZIP, ZSTD, PARQUET, ZIP)):
+        raise RefusedError(f"{name}: is not text; runs are sent in as text, plain or packed with gzip once", 422)
+    if len(text) > UNPACKED:
+        raise RefusedError(f"{name}: is longer than {UNPACKED >> 20} MB when unpacked; send fewer results", 422)
+    return text
+
+
+def _read(text: bytes, name: str) -> Run:
+    """A run from bytes; messages name the file as the participant calls it."""
+    with tempfile.TemporaryDirectory() as folder:
+        # No letter of a stranger's file name comes before our disk; its stem names a system that has no tag.
+        path = Path(folder) / "run"
+        path.write_bytes(text)
+        try:
+            run = read(Source(path, name), kind="run")
         except EndoxaError as error:
             raise RefusedError(str(error).replace(str(path), name), 422) from None
     assert isinstance(run, Run)
     return run
 
 
-def _results(site: Site, study: Study, mine: list[Any]) -> list[dict[str, Any]]:
-    """How the runs that were accepted fare under the answers so far."""
-    runs = [_read(row.content, row.name) for row in mine if not row.detail.get("errors")]
-    if not runs:
-        return []
-    with site.reading() as connection:
-        bundle = exports.bundle(connection, study, now=site.now())
-    last = {run.systems[0]: run for run in runs}  # of two of one name the later counts
-    found = score(bundle, Run.of(pl.concat([run.frame for run in last.values()])), rng=np.random.default_rng(0))
-    covered = dict(found.coverage.select("system", "first_10").iter_rows())
-    return [
-        {
-            **{name: row.get(name) for name in ("system", "measure", "value", "lo", "hi")},
-            "covered": covered.get(row["system"]),
-        }
-        for row in found.frame.iter_rows(named=True)
-    ]
+def _results(site: Site, study: Study, mine: list[Any]) -> tuple[list[dict[str, Any]], str | None]:
+    """How the runs that were accepted fare under the answers so far; or why that cannot be said."""
+    wanted = {row.name: row for row in mine if not row.detail.get("errors")}  # of two of one name the later counts
+    if not wanted:
+        return [], None
+    try:
+        with site.reading() as connection:
+            bundle = exports.bundle(connection, study, now=site.now())
+    except EndoxaError:
+        return [], "the results are open, but there is no answer to score by yet"
+    rows: list[dict[str, Any]] = []
+    why = None
+    for name, row in wanted.items():
+        with site.reading() as connection:
+            content = connection.scalar(sa.select(s.documents.c.content).where(s.documents.c.id == row.id)) or b""
+        file = row.detail.get("file", "run")
+        try:
+            found = score(bundle, _read(_unpacked(content, file), file), rng=np.random.default_rng(0))
+        except EndoxaError as error:  # the other runs have results all the same
+            why = f"{name}: {error}"
+            continue
+        covered = dict(found.coverage.select("system", "first_10").iter_rows())
+        rows += [
+            {**{part: _number(one.get(part)) for part in ("value", "lo", "hi")}, "system": one["system"],
+             "measure": one["measure"], "covered": _number(covered.get(one["system"]))}
+            for one in found.frame.iter_rows(named=True)
+        ]  # fmt: skip
+    return rows, why
+
+
+def _number(value: float | None) -> float | None:
+    """Undefined is None, which the page shows as a dash."""
+    return value if value is not None and math.isfinite(value) else None
