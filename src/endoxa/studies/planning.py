@@ -63,6 +63,14 @@ def prepare(
         )  # fmt: skip
     if not made.tasks.height:
         raise TableError("no task came out: the runs or pairs are empty")
+    if (
+        run is not None
+        and settings.choose == "proposal"
+        and made.draws.height
+        and len(run.systems) < settings.items_per_task
+    ):
+        few = f"{len(run.systems)} systems draw a result each, so a page shows fewer than {settings.items_per_task}"
+        made = Work(made.tasks, made.draws, (*made.notes, few))
     return _with_common(made, settings.common, rng)
 
 
