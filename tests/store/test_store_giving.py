@@ -3,6 +3,7 @@
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import pytest
 from store_samples import DAY, NOW, Judge, held_of, roles_of, rows_of, slots_of, study_of
@@ -27,7 +28,7 @@ def test_practice_then_common_then_main_with_gold_in_between(place):
         assert rest == sorted(rest)  # common before main
         known = [at for at, role in enumerate(order[2:]) if role in {"gold", "attention"}]
         assert len(known) >= 1
-        assert all(second - first == 6 for first, second in zip(known, known[1:], strict=False)), known
+        assert all(second - first == 6 for first, second in pairwise(known)), known
         assert known[0] < 6
         assert len({task.id for task in done}) == len(done)
     assert all(sorted(order) == sorted(orders[0]) for order in orders)  # the same tasks for everybody

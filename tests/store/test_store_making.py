@@ -129,7 +129,7 @@ def test_what_cannot_be_made_is_not_begun(place, tmp_path, given, parts, message
 def test_known_answers_are_asked_as_what_they_are(place, tmp_path):
     sources = Sources(
         texts(tmp_path), pairs=csv(tmp_path, "pairs.csv", "query,item\nq,d1\nq,d2\nr,d3\n"),
-        practice=csv(tmp_path, "practice.csv", "query,item,expected\nq,d4,1\nq,d5,9.0\n"),
+        practice=csv(tmp_path, "practice.csv", "query,item,expected\nr,d4,1\nq,d5,9.0\n"),
         gold=csv(tmp_path, "gold.csv", "topic,docid,grade\nr,d6,5\n"),
         attention=csv(tmp_path, "attention.csv", "query,item,expected\nq,d7,2\n"),
     )  # fmt: skip
@@ -185,7 +185,7 @@ def test_pairs_that_were_asked_are_not_asked_again(place, tmp_path):
     both = csv(tmp_path, "more.csv", "query,item\nq,d2\nq,d3\n")
     again = making.add(place, made.study.name, Sources(pairs=both), now=NOW + 1)
     assert again.tasks == 1
-    assert any("1 pair was asked already" in note or "1 of 2 pairs" in note for note in again.notes), again.notes
+    assert "1 of 2 pairs was asked already; it is not asked again" in again.notes
     assert sorted(asked(place, made.study)) == [("q", "d1"), ("q", "d2"), ("q", "d3")]
     assert making.add(place, made.study.name, Sources(pairs=both), now=NOW + 2).tasks == 0
 
@@ -199,17 +199,18 @@ def population(folder: Path, rng: np.random.Generator, queries: int = 8, size: i
         query = f"q{number}"
         liking = np.clip(np.round(9.5 - np.arange(size)), 1, 9)[rng.permutation(size)]
         truth.update({(query, name): float(grade) for name, grade in zip(names, liking, strict=True)})
-        for system in runs:
+        for lists in runs.values():
             noisy = liking + rng.normal(0, 0.7, size)
-            runs[system][query] = [names[at] for at in np.argsort(-noisy)]
+            lists[query] = [names[at] for at in np.argsort(-noisy)]
     return truth, tuple(run_file(folder, lists, system) for system, lists in runs.items())
 
 
 def test_a_further_round_spreads_the_answers_and_asks_nothing_twice(place, tmp_path):
+    """Drawn evenly, four answers in five are 1 of 9; chosen from what they taught, many fewer."""
     rng = np.random.default_rng(11)
     truth, runs = population(tmp_path, rng)
     made = making.make(
-        place, settings_of(gamma=0.0, floor=1.0, common=0, tasks_per_query=6, per_task=2, rounds=3, count=48),
+        place, settings_of(gamma=0.0, common=0, tasks_per_query=6, per_task=2, rounds=3, count=48),
         Sources(texts(tmp_path, 40), runs=runs), now=NOW,
     )  # fmt: skip
     name = made.study.name
@@ -239,7 +240,7 @@ def test_a_further_round_spreads_the_answers_and_asks_nothing_twice(place, tmp_p
         found = status.status(connection, made.study, now=NOW)
     rounds = found["uniformity"]["by_round"]
     assert [one["round"] for one in rounds] == [1, 2, 3]
-    assert rounds[1]["deviation"] < rounds[0]["deviation"] - 0.2
+    assert rounds[1]["deviation"] < rounds[0]["deviation"] - 0.1
     assert found["uniformity"]["normalised"] < rounds[0]["deviation"]
     assert any("deviation from an even use" in note for note in further.notes)
     held = held_of(place, made.study)
@@ -257,7 +258,7 @@ def test_a_round_needs_runs_and_ratings(place, tmp_path):
 def test_two_organisers_who_plan_at_once_plan_one_round(place, tmp_path):
     from concurrent.futures import ThreadPoolExecutor
 
-    truth, runs = population(tmp_path, np.random.default_rng(2), queries=2)
+    _, runs = population(tmp_path, np.random.default_rng(2), queries=2)
     made = making.make(
         place, settings_of(common=0, tasks_per_query=2, rounds=2, count=5), Sources(texts(tmp_path, 40), runs=runs),
         now=NOW,

@@ -288,8 +288,7 @@ class Judge:
         """Wait for a task (other than `old`, or `new` itself); what is shown, None at the end."""
         wanted = f'{READY}[data-task="{new}"]' if new else f'{READY}[data-task]:not([data-task="{old}"])'
         end = "" if new else ', body[data-state="end"] #finished'
-        try: self.page.wait_for_selector(wanted + end, state="attached", timeout=5000)
-        except Exception: self.page.screenshot(path="/tmp/bs/fail.png"); print(self.page.evaluate("[document.body.dataset.state, document.body.dataset.queue, document.activeElement.outerHTML.slice(0,200), document.getElementById(\"status\").textContent]")); raise
+        self.page.wait_for_selector(wanted + end, state="attached")
         if self.page.locator("#finished").count():
             return None
         found = self.page.evaluate(LOOK)

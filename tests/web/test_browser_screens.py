@@ -298,7 +298,9 @@ def _drag(judge: Judge, line: Locator, over: Locator) -> None:
     assert goal is not None
     x, start, end = handle["x"] + 20, handle["y"] + 20, goal["y"] + goal["height"] / 2 + 8
     finger = judge.page.context.new_cdp_session(judge.page)
-    for kind, y in [("Start", start), *(("Move", start + (end - start) * part / 4) for part in (1, 2, 3, 4))]:
+    way = [start + (end - start) * part / 4 for part in (1, 2, 3, 4)]
+    rest = [end + step % 2 for step in range(8)]  # lifted while it moves, it would be a fling, which eats the next tap
+    for kind, y in [("Start", start), *(("Move", y) for y in way + rest)]:
         finger.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": [{"x": x, "y": y}]})
     finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     finger.detach()

@@ -185,7 +185,13 @@ def read_known(path: Path, *, has_query: bool) -> pl.DataFrame:
         said = f"has the columns {', '.join(frame.columns)}"
         raise FileError(str(path), said, f"expected {', '.join(wanted)} and expected (the answer looked for)")
     query = pl.col("query").cast(pl.String) if has_query else pl.lit(None, pl.String).alias("query")
-    return frame.select(query, pl.col("item").cast(pl.String), pl.col(expected).cast(pl.String).alias("expected"))
+    rows = frame.select(query, pl.col("item").cast(pl.String), pl.col(expected).cast(pl.String).alias("expected"))
+    for name in (*wanted, "expected"):
+        if len(empty := rows[name].is_null().arg_true()):
+            raise FileError(str(path), f"row {empty[0] + 1} has no {name}", "fill it in, or take the row out")
+    if len(twice := rows.select(wanted).is_duplicated().arg_true()):
+        raise FileError(str(path), f"row {twice[-1] + 1}: {rows['item'][twice[-1]]!r} is there twice", "ask it once")
+    return rows
 
 
 def read_pairs(path: Path) -> pl.DataFrame:

@@ -21,7 +21,6 @@ from endoxa.studies.uniformity import Uniformity
 TENTATIVE = 2 / 3  # below this alpha Krippendorff draws no conclusion at all
 UNEVEN = 0.5  # normalised deviation from an even use of the scale
 DOMINANT = 0.5  # share of one rater in all ratings
-PRIOR = "another prior"  # begins what a map says of its prior
 TOLD = (  # what notes of the parts say that stands elsewhere: in counts, warnings, tables
     "flagged constant",
     "flagged reversed",
@@ -119,18 +118,18 @@ class Analysis:
         parts += [part.notes for part in (self.benefit, *self.mappings.values()) if part is not None]
         parts += [part.notes for part in (self.selection, self.dominance, self.curves) if part is not None]
         said = dict.fromkeys(note for part in parts for note in part)
-        kept = [note for note in said if PRIOR not in note and not any(told in note for told in TOLD)]
+        kept = [note for note in said if not any(told in note for told in TOLD)]
         return [*kept, *_priors(self.mappings.get("bayes"))]
 
 
 def _priors(made: Mapped | None) -> list[str]:
     """How far another prior moves the maps: the system whose map it moves most."""
-    moved = [note.rpartition(" ")[::2] for note in made.notes if PRIOR in note] if made is not None else []
-    if not moved:
+    rows = made.frame.filter(pl.col("moved").is_finite()).sort("moved") if made is not None else pl.DataFrame()
+    if not rows.height:
         return []
-    said, most = max(moved, key=lambda note: float(note[1]))
-    system, _, rest = said.partition(f": {PRIOR}")
-    return [f"bayes: {PRIOR}{rest.replace('the map', 'the maps')} {most} ({system}, of {len(moved)} systems)"]
+    last = rows.row(-1, named=True)
+    told = f"moves the maps by at most {last['moved']:.2g} ({last['system']}, of {rows.height} systems)"
+    return [f"bayes: another prior (v0 x 4, lam x 3) {told}"]
 
 
 def sentences(found: Analysis) -> list[str]:

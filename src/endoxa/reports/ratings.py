@@ -16,7 +16,7 @@ import polars as pl
 from endoxa.reports import rating_figures as figures
 from endoxa.reports.html import Cell, Chart, Grid, _asset, _chart, _escaped, _name, _number, _unbroken, _whole
 from endoxa.reports.labels import clean, number, probability, share, shortened, signed, size
-from endoxa.reports.rating_findings import PRIOR, Analysis, verdict
+from endoxa.reports.rating_findings import Analysis, verdict
 
 if TYPE_CHECKING:
     from endoxa.reports import Source
@@ -180,16 +180,19 @@ def _map_chart(found: Analysis, every: pl.DataFrame, system: str, ids: count[int
         kept = table.gather_every(max(1, table.height // 20))
         rows += [[_text(method), *(_number(value, 4) for value in row)] for row in kept.iter_rows()]
     band = "bayes" if "bayes" in tables else next(iter(tables))
-    moved = [
+    remarks = [
         note.removeprefix(f"{system}: ")
         for made in found.mappings.values()
         for note in made.notes
-        if note.startswith(f"{system}: ") and (PRIOR in note or "settled" in note)
+        if note.startswith(f"{system}: ") and "settled" in note
     ]
+    if "bayes" in tables:
+        moved = found.mappings["bayes"].frame.filter(pl.col("system") == system)["moved"][0]
+        remarks.insert(0, f"another prior (v0 x 4, lam x 3) moves the bayes map by at most {moved:.2g}")
     kind = "credible" if band == "bayes" else "resampled" if band == "isotonic" else "jackknife"
     most = figures.points_of(systems)
     some = f" (of {points.height:,}, at most {most:,} are drawn)" if points.height > most else ""
-    said = "".join(f" {note[:1].upper()}{note[1:]}." for note in moved)
+    said = "".join(f" {note[:1].upper()}{note[1:]}." for note in remarks)
     return _chart(
         lambda width: figures.score_map(
             points, tables, width=width, band=band, span=found.scale, threshold=found.threshold, share=systems

@@ -64,6 +64,7 @@ def add(home: Home, name: str, sources: Sources, *, now: float, progress: Progre
         tree = studies.taxonomy_of(connection, study)
         items = studies.frame_of(connection, s.items, study, "item")
         queries = studies.frame_of(connection, s.queries, study, "query")
+        before = _asked(connection, study)
     new_items = read_shown(sources.items, "item", home.files, progress) if sources.items else items.clear()
     new_queries = read_shown(sources.queries, "query", home.files, progress) if sources.queries else queries.clear()
     settings, notes = study.settings, list[str]()
@@ -72,10 +73,17 @@ def add(home: Home, name: str, sources: Sources, *, now: float, progress: Progre
     if sources.pairs:
         pairs = read_pairs(sources.pairs)
         _refuse_dangling(None, pairs, pl.concat([items, new_items]), pl.concat([queries, new_queries]))
-        works.append(planning.of_pairs(settings, pairs, rng=rng))
-        notes += works[-1].notes
-    if settings.shape.kind == "file" and new_items.height:
-        works.append(planning.prepare(settings, run=None, items=new_items["item"].to_list(), pairs=None, rng=rng))
+        left = pairs.join(before, on=["query", "item"], how="anti", maintain_order="left")
+        if left.height:
+            works.append(planning.of_pairs(settings, left, rng=rng))
+            notes += works[-1].notes
+        if met := pairs.height - left.height:
+            were = "was asked already; it is" if met == 1 else "were asked already; they are"
+            notes.append(f"{met:,} of {pairs.height:,} pairs {were} not asked again")
+    if settings.shape.kind == "file":
+        unknown = new_items.join(items, on="item", how="anti", maintain_order="left")["item"].to_list()
+        # the common part stays as it is: judges who are through with it would have to come back
+        works += [planning.filing(unknown, rng=rng)] if unknown else []
     with home.store.writing() as connection:
         added = studies.add_items(connection, study, new_items)
         asked = studies.add_queries(connection, study, new_queries)
@@ -96,16 +104,20 @@ def add_answers(home: Home, name: str, table: Opinions, *, now: float) -> str:
 
 def next_round(home: Home, name: str, *, now: float) -> Made:
     """Plan a round from the answers so far."""
-    with home.store.writing() as connection:
+    with home.store.reading() as connection:
         study = studies.find(connection, name)
         run = studies.run_of(connection, study)
         held = opinions(latest(outgoing.rows(connection, study)), study.settings.shape.scale_name)
         if study.settings.shape.kind != "rate" or run is None or held is None:
             raise RefusedError("a further round is chosen from runs and ratings; this study lacks them so far")
-        last = int(connection.scalar(sa.select(sa.func.max(s.tasks.c.round)).where(_of(study))) or 1)
-        asked = _asked(connection, study)
-        rng = np.random.default_rng([study.settings.seed, last])
-        work = planning.next_round(study.settings, run, held, last + 1, asked=asked, rng=rng)
+        last, asked = _last_round(connection, study), _asked(connection, study)
+    rng = np.random.default_rng([study.settings.seed, last])
+    # Planned outside the transaction: judges go on answering meanwhile.
+    work = planning.next_round(study.settings, run, held, last + 1, asked=asked, rng=rng)
+    with home.store.writing() as connection:
+        connection.execute(sa.select(s.studies.c.id).where(s.studies.c.id == study.id).with_for_update(key_share=True))
+        if _last_round(connection, study) != last or _asked(connection, study).height != asked.height:
+            raise RefusedError(f"study {name!r} was added to while round {last + 1} was planned; plan it again")
         count = studies.add_work(connection, study, work, rng=rng)
         studies.note(connection, study.id, "round planned", now=now, round=last + 1, notes=list(work.notes))
     return Made(study, count, work.notes)
@@ -117,8 +129,7 @@ def round_is_due(home: Home, name: str) -> bool:
         study = studies.find(connection, name)
         if study.settings.rounds < 2 or study.state != "open":
             return False
-        last = int(connection.scalar(sa.select(sa.func.max(s.tasks.c.round)).where(_of(study))) or 1)
-        if last >= study.settings.rounds:
+        if _last_round(connection, study) >= study.settings.rounds:
             return False
         states = outgoing.slots(connection, study)
     free, done = states.get("free", 0), states.get("answered", 0)
@@ -127,6 +138,10 @@ def round_is_due(home: Home, name: str) -> bool:
 
 def _of(study: Study) -> sa.ColumnElement[bool]:
     return s.tasks.c.study_id == study.id
+
+
+def _last_round(connection: Connection, study: Study) -> int:
+    return int(connection.scalar(sa.select(sa.func.max(s.tasks.c.round)).where(_of(study))) or 1)
 
 
 def _asked(connection: Connection, study: Study) -> pl.DataFrame:
@@ -187,7 +202,8 @@ def _refuse_dangling(run: Run | None, pairs: pl.DataFrame | None, items: pl.Data
         for name, there in (("item", items["item"]), ("query", queries["query"])):
             if name == "query" and not queries.height:
                 continue
-            absent = frame[name].unique().filter(~frame[name].unique().is_in(there.implode())).sort()
+            named = frame[name].unique().sort()
+            absent = named.filter(~named.is_in(there.implode()))
             if len(absent):
                 shown = ", ".join(repr(one) for one in absent.head(3)) + (" …" if len(absent) > 3 else "")
                 several = {"item": "items", "query": "queries"}[name] if len(absent) > 1 else name

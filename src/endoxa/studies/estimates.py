@@ -227,7 +227,7 @@ def _faced(
     if here.height < every.height:
         notes.append(f"{every.height - here.height:,} pairs are of queries that are not looked at here")
     if pairs.height < here.height:
-        notes.append(f"{here.height - pairs.height:,} pairs are undecided and left out")
+        notes.append(f"undecided and left out: {here.height - pairs.height:,} pairs")
     return lists, pairs, lists["query"].n_unique(), notes
 
 

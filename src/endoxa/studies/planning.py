@@ -41,7 +41,7 @@ def prepare(
 ) -> Work:
     """The first round. Some tasks, drawn at random, become common: every judge gets them first."""
     if settings.shape.kind == "file":
-        made = _filing(items, rng)
+        made = filing(items, rng=rng)
     elif settings.choose == "pairs" or (run is None and pairs is not None):
         if pairs is None:
             raise JoinError("choose = 'pairs' needs a file of pairs: query, item (from `endoxa next -o csv`)")
@@ -92,15 +92,15 @@ def next_round(
 
 
 def known(frame: pl.DataFrame, role: str, per_task: int) -> Work:
-    """Practice, gold or attention tasks, from rows of query, item and expected; consecutive rows share a page.
+    """Practice, gold or attention tasks, from rows of query, item and expected.
 
-    Rows of one query stand together, up to `per_task` of them on a page.
+    Rows of one query stand together, up to `per_task` of them on a page; pages come in the order of the rows.
     """
     if role not in KNOWN:
         raise TableError(f"{role!r} is none of {', '.join(KNOWN)}")
     place = pl.int_range(pl.len()).over("query")
-    frame = frame.with_columns(page=place // per_task, place=place % per_task)
-    number = pl.struct(pl.col("query").fill_null(""), "page").rank("dense").cast(pl.Int64) - 1
+    frame = frame.with_row_index("row").with_columns(page=place // per_task, place=place % per_task)
+    number = pl.col("row").min().over("query", "page").rank("dense").cast(pl.Int64) - 1
     rows = frame.with_columns(
         number.alias("task"), pl.lit(None, pl.Float64).alias("propensity"), pl.lit(role).alias("selected_by"),
         pl.lit(role).alias("role"), pl.lit(1, pl.Int64).alias("round"),
@@ -117,8 +117,8 @@ def _shaped(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select(pl.col(name).cast(dtype) for name, dtype in TASKS.items())
 
 
-def _filing(items: list[str], rng: np.random.Generator) -> Work:
-    """Every item once."""
+def filing(items: list[str], *, rng: np.random.Generator) -> Work:
+    """A task per item."""
     order = rng.permutation(len(items))
     rows = pl.DataFrame({"item": [items[at] for at in order], "task": range(len(items))}).with_columns(
         pl.lit(None, pl.String).alias("query"), pl.lit(0).alias("place"), pl.lit(1.0).alias("propensity"),

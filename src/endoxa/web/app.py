@@ -166,7 +166,10 @@ def create_app(site: Site) -> FastAPI:
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: Exception) -> Response:
         status = getattr(error, "status_code", 500)
-        words = {404: "there is nothing at this address", 405: "this address does not take that method"}
+        words = {
+            400: "what was sent cannot be read", 404: "there is nothing at this address",
+            405: "this address does not take that method",
+        }  # fmt: skip
         answer = _problem(site, request, status, words.get(status, str(getattr(error, "detail", ""))))
         answer.headers.update(getattr(error, "headers", None) or {})
         return answer

@@ -234,11 +234,13 @@ class ProblemOut(BaseModel):
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     code: {"model": ProblemOut, "description": said}
     for code, said in {
+        400: "cannot be read at all",
         401: "no session: open the link again",
         403: "not allowed, or not from our own page",
         404: "not there, or not yours",
         409: "not now",
         413: "too long",
         422: "not as expected",
+        503: "the database does not answer at the moment; try again",
     }.items()
 }

@@ -258,6 +258,7 @@ function submissions(list) {
 
 function switches({ study, results_open: open }) {
   const running = study.state === "open";
+  byId("state-switch").disabled = byId("results-switch").disabled = false; // until now it was not known which way
   write(byId("state"), study.state);
   byId("state").className = `badge ${study.state}`;
   write(byId("state-switch"), running ? "Close the study" : "Open the study again");
@@ -362,12 +363,11 @@ byId("invite-copy").addEventListener("click", async () => {
 });
 
 byId("state-switch").addEventListener("click", () => {
-  const state = latest?.study.state === "open" ? "closed" : "open";
-  if (latest) act("/state", { state }, "trouble");
+  act("/state", { state: latest.study.state === "open" ? "closed" : "open" }, "trouble");
 });
 
 byId("results-switch").addEventListener("click", () => {
-  if (latest) act("/results", { open: !latest.results_open }, "trouble");
+  act("/results", { open: !latest.results_open }, "trouble");
 });
 
 document.addEventListener("visibilitychange", poll);

@@ -1,0 +1,130 @@
+"""Databases that do not open, homes that are none, and two processes that begin at once."""
+
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import sqlalchemy as sa
+
+from endoxa.errors import EndoxaError, FileError, TextError
+from endoxa.store import studies
+from endoxa.store.database import connect, open_store
+from endoxa.store.home import open_home
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("mysql://localhost/x", "SQLite or PostgreSQL|not the address"),
+        ("no url at all", "not the address of a database"),
+        ("", "not the address of a database"),
+        ("nosuch://x", "not the address of a database"),
+    ],
+)
+def test_addresses_that_are_none(url, message):
+    with pytest.raises(TextError, match=message):
+        connect(url)
+
+
+def test_a_server_that_does_not_answer_and_no_password_in_the_message():
+    with pytest.raises(FileError, match="does not open") as wrong:
+        open_store("postgresql://joe:secret-word@127.0.0.1:1/nowhere")
+    assert "secret-word" not in str(wrong.value)
+    assert "127.0.0.1" in str(wrong.value)
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(FileError, match="no studies here"), open_home(tmp_path / "none"):
+        pass
+    with pytest.raises(FileError, match="does not open"):
+        open_store(f"sqlite:///{tmp_path / 'none' / 'studies.db'}")
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(FileError), open_home(tmp_path / "file", create=True):
+        pass
+
+
+def test_a_file_that_is_no_database(tmp_path):
+    (tmp_path / "studies.db").write_bytes(b"this is no database at all, but a text of some length" * 40)
+    with pytest.raises(FileError, match=r"studies\.db.*does not open"), open_home(tmp_path):
+        pass
+    (tmp_path / "studies.db").write_bytes(b"")  # an empty file is an empty database
+    with open_home(tmp_path) as home, home.store.reading() as connection:
+        assert studies.listed(connection) == []
+
+
+def test_a_database_of_a_later_version(database, tmp_path):
+    store = open_store(database or f"sqlite:///{tmp_path / 'studies.db'}")
+    with store.writing() as connection:
+        connection.execute(sa.text("update alembic_version set version_num = '9999'"))
+    store.close()
+    with pytest.raises(EndoxaError, match="later version|newer"):
+        open_store(database or f"sqlite:///{tmp_path / 'studies.db'}")
+
+
+def test_the_key_is_kept_and_private(tmp_path):
+    with open_home(tmp_path, create=True) as home:
+        key = home.key
+    path = tmp_path / "key"
+    assert path.stat().st_mode & 0o777 == 0o600
+    with open_home(tmp_path) as home:
+        assert home.key == key
+    path.write_text("short")
+    with pytest.raises(FileError, match="not a key"), open_home(tmp_path):
+        pass
+
+
+def test_two_who_begin_at_once(database, tmp_path):
+    def begin(_):
+        with open_home(tmp_path, database, create=True) as home, home.store.reading() as connection:
+            return studies.listed(connection)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(begin, range(4))) == [[]] * 4
+
+
+def test_sqlite_is_set_to_lose_nothing(tmp_path):
+    with open_home(tmp_path, create=True) as home, home.store.reading() as connection:
+        pragmas = {name: connection.scalar(sa.text(f"pragma {name}")) for name in ("journal_mode", "synchronous")}
+        assert pragmas == {"journal_mode": "wal", "synchronous": 2}
+        assert connection.scalar(sa.text("pragma foreign_keys")) == 1
+
+
+def test_a_transaction_that_fails_leaves_nothing(database, tmp_path):
+    store = open_store(database or f"sqlite:///{tmp_path / 'studies.db'}")
+    with pytest.raises(ZeroDivisionError), store.writing() as connection:
+        studies.note(connection, None, "never", now=0.0)
+        1 / 0  # noqa: B018
+    with store.reading() as connection:
+        assert connection.scalar(sa.text("select count(*) from events")) == 0
+    with store.writing() as connection:  # and the next one is let in
+        studies.note(connection, None, "after", now=0.0)
+    store.close()
+
+
+def test_another_process_that_writes_is_waited_for(tmp_path):
+    """`endoxa study invite` beside a running server."""
+    import threading
+
+    with open_home(tmp_path, create=True) as home:
+        other = sqlite3.connect(tmp_path / "studies.db", isolation_level=None, check_same_thread=False)
+        other.execute("begin immediate")
+        timer = threading.Timer(0.5, lambda: other.execute("commit"))
+        timer.start()
+        with home.store.writing() as connection:
+            studies.note(connection, None, "waited", now=0.0)
+        timer.join()
+        other.close()
+        with home.store.reading() as connection:
+            assert connection.scalar(sa.text("select count(*) from events")) == 1
+
+
+@pytest.mark.parametrize("statement", ["update answers set grade = 1", "delete from answers"])
+def test_answers_cannot_be_changed_in_the_database(place, statement):
+    from store_samples import Judge, rows_of, study_of
+
+    study = study_of(place, main=1)
+    ana = Judge(place, study)
+    ana.answer(ana.tasks()[0], 4.0)
+    with pytest.raises(sa.exc.DBAPIError, match="only added to"), place.store.writing() as connection:
+        connection.execute(sa.text(statement))
+    assert rows_of(place, study)["grade"].to_list() == [4.0]
