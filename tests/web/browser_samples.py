@@ -10,7 +10,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -252,6 +252,8 @@ class Shown:
 class Judge:
     """Somebody with a link. Every act is written down: kind, query, item, what was said."""
 
+    page: Page
+
     size, touch = WIDE, False
 
     def __init__(self, stage: Stage, study: str, screen: str, nickname: str, link: str) -> None:
@@ -263,14 +265,20 @@ class Judge:
 
     # Coming and going
 
-    def come(self) -> Shown | None:
-        """Open the link in a browser of one's own, give the nickname, read the instructions."""
+    def come(self, prepare: Callable[[Page], object] | None = None) -> Shown | None:
+        """Open the link in a browser of one's own, give the nickname, read the instructions; what is shown then."""
+        self.enter(prepare)
+        return self.ready()
+
+    def enter(self, prepare: Callable[[Page], object] | None = None) -> None:
+        """The same, without waiting for a task; `prepare` is called with the page first."""
         self.page = self.stage.context(self.size, touch=self.touch).new_page()
+        if prepare is not None:
+            prepare(self.page)
         self.page.goto(self.link)
         self.join()
         expect(self.page.locator("#help")).to_be_visible()
         self.begin()
-        return self.ready()
 
     def go(self) -> None:
         """Close the browser, once everything is saved."""

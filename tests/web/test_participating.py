@@ -114,44 +114,43 @@ def test_a_good_run_is_accepted(sample: Sample, empty: str) -> None:
     assert content == run_text("mine").encode()  # kept as it was sent
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        ("bad.run", "q1 Q0 d1 1 2.5 mine\nq1 Q0 d2 2 high mine\n", "bad.run:2: score 'high' is not a number"),
-        ("short.txt", "q1 Q0 d1 1 2.5 mine\nq1 Q0 d2\n", "short.txt:2: 3 columns"),
-        ("twice.run", "q1 Q0 d1 1 2 mine\nq1 Q0 d2 2 1 mine\nq1 Q0 d1 3 0 mine\n", "twice.run:3"),
-        ("nan.run", "q1 Q0 d1 1 nan mine\n", "nan.run:1: score 'nan' is not a number"),
-        ("empty.run", "", "empty.run: is empty"),
-        ("blank.run", "\n\n \n", "blank.run"),
-        ("comment.run", "# nothing\n", "comment.run: holds comments only"),
-        ("nul.run", "q1 Q0 d1 1 2 mi\x00ne\n", "nul.run:1: binary data"),
-        ("latin.run", "q1 Q0 d1 1 2 m\u00fcller\n".encode("latin-1"), "latin.run:1"),
-        ("qrels.txt", "q1 0 d1 1\nq1 0 d2 0\n", "qrels.txt"),
-        ("table.csv", "query,item,score\nq1,d1,1\nq1,d2,much\n", "table.csv"),
-        ("rows.jsonl", '{"query": "q1", "item": "d1", "score": 1}\n{"query": "q1"\n', "rows.jsonl:2"),
-        ("broken.jsonl", "{query: 1}\n", "broken.jsonl"),
-        ("picture.png", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "picture.png"),
-        ("two.run", run_text("a") + run_text("b"), "two.run holds 2 systems; send one system per file"),
-        ("strange.run", "x1 Q0 d1 1 2 mine\nx2 Q0 d1 1 2 mine\n", "none of its 2 queries is one of this study"),
-        ("cut.run.gz", gzip.compress(run_text("mine").encode())[:60], "cut.run.gz: damaged gzip data"),
-        ("wrong.run.gz", b"\x1f\x8b" + b"x" * 50, "wrong.run.gz: damaged gzip data"),
-        ("twice.gz", gzip.compress(gzip.compress(b"x")), "twice.gz: is not text"),
-        ("z.run.zst", b"\x28\xb5\x2f\xfd" + b"x" * 50, "z.run.zst: is not text"),
-        ("p.parquet", b"PAR1" + b"x" * 50, "p.parquet: is not text"),
-        ("z.zip", b"PK\x03\x04" + b"x" * 50, "z.zip: is not text"),
-        ("hidden.gz", gzip.compress(b"PAR1" + b"x" * 50), "hidden.gz: is not text"),
-        ("a" * 300 + ".run", "q1 Q0 d1\n", "a" * 90),
-        ("run." + "x" * 300, "q1 Q0 d1\n", "run.xxx"),
-        ("../../etc/passwd", "q1 Q0 d1\n", "passwd:1"),
-        ("..", "q1 Q0 d1\n", "run:1"),
-        ("C:\\runs\\bm25.run", "q1 Q0 d1\n", "bm25.run:1"),
-        ("a[b]*?.run", "q1 Q0 d1\n", "a[b]*?.run:1"),
-        ("猫.run", "q1 Q0 d1\n", "猫.run:1"),
-    ],
-)  # fmt: skip
-def test_a_bad_run_is_told_where_it_is_bad(
-    sample: Sample, empty: str, name: str, content: str | bytes, said: str
-) -> None:
+BAD: dict[str, tuple[str | bytes, str]] = {
+    "bad.run": ("q1 Q0 d1 1 2.5 mine\nq1 Q0 d2 2 high mine\n", "bad.run:2: score 'high' is not a number"),
+    "short.txt": ("q1 Q0 d1 1 2.5 mine\nq1 Q0 d2\n", "short.txt:2: 3 columns"),
+    "twice.run": ("q1 Q0 d1 1 2 mine\nq1 Q0 d2 2 1 mine\nq1 Q0 d1 3 0 mine\n", "twice.run:3"),
+    "nan.run": ("q1 Q0 d1 1 nan mine\n", "nan.run:1: score 'nan' is not a number"),
+    "empty.run": ("", "empty.run: is empty"),
+    "blank.run": ("\n\n \n", "blank.run"),
+    "comment.run": ("# nothing\n", "comment.run: holds comments only"),
+    "nul.run": ("q1 Q0 d1 1 2 mi\x00ne\n", "nul.run:1: binary data"),
+    "latin.run": ("q1 Q0 d1 1 2 m\u00fcller\n".encode("latin-1"), "latin.run:1"),
+    "qrels.txt": ("q1 0 d1 1\nq1 0 d2 0\n", "qrels.txt"),
+    "table.csv": ("query,item,score\nq1,d1,1\nq1,d2,much\n", "table.csv"),
+    "rows.jsonl": ('{"query": "q1", "item": "d1", "score": 1}\n{"query": "q1"\n', "rows.jsonl:2"),
+    "broken.jsonl": ("{query: 1}\n", "broken.jsonl"),
+    "picture.png": (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "picture.png"),
+    "two.run": (run_text("a") + run_text("b"), "two.run holds 2 systems; send one system per file"),
+    "strange.run": ("x1 Q0 d1 1 2 mine\nx2 Q0 d1 1 2 mine\n", "none of its 2 queries is one of this study"),
+    "cut.run.gz": (gzip.compress(run_text("mine").encode())[:60], "cut.run.gz: damaged gzip data"),
+    "wrong.run.gz": (b"\x1f\x8b" + b"x" * 50, "wrong.run.gz: damaged gzip data"),
+    "twice.gz": (gzip.compress(gzip.compress(b"x")), "twice.gz: is not text"),
+    "z.run.zst": (b"\x28\xb5\x2f\xfd" + b"x" * 50, "z.run.zst: is not text"),
+    "p.parquet": (b"PAR1" + b"x" * 50, "p.parquet: is not text"),
+    "z.zip": (b"PK\x03\x04" + b"x" * 50, "z.zip: is not text"),
+    "hidden.gz": (gzip.compress(b"PAR1" + b"x" * 50), "hidden.gz: is not text"),
+    "a" * 300 + ".run": ("q1 Q0 d1\n", "a" * 90),
+    "run." + "x" * 300: ("q1 Q0 d1\n", "run.xxx"),
+    "../../etc/passwd": ("q1 Q0 d1\n", "passwd:1"),
+    "..": ("q1 Q0 d1\n", "run:1"),
+    "C:\\runs\\bm25.run": ("q1 Q0 d1\n", "bm25.run:1"),
+    "a[b]*?.run": ("q1 Q0 d1\n", "a[b]*?.run:1"),
+    "猫.run": ("q1 Q0 d1\n", "猫.run:1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_run_is_told_where_it_is_bad(sample: Sample, empty: str, name: str) -> None:
+    content, said = BAD[name]
     lab = sample.participant(empty, f"bad-{name}"[:60].replace("/", "-"))
     assert send(lab, content, name).status_code == 303
     answer = lab.get(f"/submit/{empty}")
@@ -182,20 +181,18 @@ def test_what_the_content_is_counts_not_the_name(sample: Sample, empty: str, nam
     assert "21 lines" in card[2]
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("bm25.csv", "query,item,score\nq1,d1,2\nq1,d2,1\nq2,d1,1\nq3,d1,1\n"),
-        ("bm25.tsv", "query\titem\tscore\nq1\td1\t2\n"),
-        ("bm25.jsonl", '{"query": "q1", "item": "d1", "score": 1}\n'),
-        ("runs/bm25.csv.gz", gzip.compress(b"query,item,score\nq1,d1,2\n")),
-    ],
-)
-def test_a_table_without_a_tag_is_called_after_its_file(
-    sample: Sample, empty: str, name: str, content: str | bytes
-) -> None:
+TABLES: dict[str, str | bytes] = {
+    "bm25.csv": "query,item,score\nq1,d1,2\nq1,d2,1\nq2,d1,1\nq3,d1,1\n",
+    "bm25.tsv": "query\titem\tscore\nq1\td1\t2\n",
+    "bm25.jsonl": '{"query": "q1", "item": "d1", "score": 1}\n',
+    "runs/bm25.csv.gz": gzip.compress(b"query,item,score\nq1,d1,2\n"),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_without_a_tag_is_called_after_its_file(sample: Sample, empty: str, name: str) -> None:
     lab = sample.participant(empty, f"tables-{name}".replace("/", "-"))
-    send(lab, content, name)
+    send(lab, TABLES[name], name)
     [card] = page(lab).cards
     assert card[:2] == ["bm25", "accepted"]
 

@@ -184,7 +184,7 @@ def _items(place: Path, texts: dict[str, str]) -> None:
     for number in range(3):
         files[number] = f"{number}.png"
         colour = (80 * number, 40, len(place.name) % 200)
-        Image.new("RGB", (640 + sum(place.name.encode()) % 90, 300), colour).save(place / f"{number}.png")
+        Image.new("RGB", (500 + sum(place.name.encode()) % 90, 12), colour).save(place / f"{number}.png")
     pl.DataFrame({"item": list(rows), "text": list(rows.values()), "file": files}).write_csv(place / "items.csv")
 
 

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 
 import uvicorn
+from sqlalchemy.exc import SQLAlchemyError
 
 from endoxa.errors import EndoxaError, TextError
 from endoxa.store import making, people, studies
@@ -59,12 +60,16 @@ def _listen(host: str, port: int) -> socket.socket:
 def _plan(site: Site, stop: threading.Event) -> None:
     """Plan the next round of a study when the last is nearly used up."""
     while not stop.wait(LATER):
-        with site.reading() as connection:
-            names = [one.name for one in studies.listed(connection) if one.settings.rounds > 1]
+        try:
+            with site.reading() as connection:
+                names = [one.name for one in studies.listed(connection) if one.settings.rounds > 1]
+        except SQLAlchemyError as error:  # it comes back, and so do we
+            log.warning("the database does not answer: %s", error)
+            continue
         for name in names:
             try:
                 if making.round_is_due(site.home, name):
                     made = making.next_round(site.home, name, now=site.now())
                     log.warning("%s: %s", name, "; ".join(made.notes))
-            except EndoxaError as error:  # the study goes on without; the organiser reads why
+            except (EndoxaError, SQLAlchemyError) as error:  # the study goes on without; the organiser reads why
                 log.warning("%s: no further round: %s", name, error)
