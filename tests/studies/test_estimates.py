@@ -187,7 +187,7 @@ def test_undecided_practice_and_other_queries_are_left_out():
     )
     made = curves(run, Opinions.of(rows, source="x"), threshold=0, cutoffs=[3], rng=rng())
     assert made.points["sampled"].to_list() == [1]
-    assert any("1 pairs are undecided" in note for note in made.notes)
+    assert any("undecided and left out: 1 pairs" in note for note in made.notes)
     assert any("1 pairs are of queries" in note for note in made.notes)
 
 

@@ -223,7 +223,8 @@ def test_other_methods(method):
     assert 0 < row["se"] < 0.2
     assert ((table["lo"] <= table["mean"]) & (table["mean"] <= table["hi"])).all()
     assert np.diff(table["mean"].to_numpy()).min() >= -1e-9
-    assert "leave out one fold" in made.notes[-1]
+    assert "resample the queries" in made.notes[-1]
+    assert math.isfinite(row["moved"]) == (method == "bayes")
     assert (method == "bayes") == any("another prior" in note for note in made.notes)
 
 

@@ -9,18 +9,20 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from browser_samples import AXE, NARROW, WIDE, Judge, Material, Stage, Thumb, Typist, material, staged
+from browser_samples import AXE, NARROW, READY, WIDE, Judge, Material, Stage, Thumb, Typist, material, staged
 from playwright.sync_api import Page, expect
 
 from endoxa import examples
 
 SHOTS = os.environ.get("ENDOXA_SCREENSHOTS")
+NUMBERS = count(1)
 DEVICES = {"laptop": WIDE, "phone": NARROW}
 
 
@@ -110,9 +112,9 @@ def eye(request: pytest.FixtureRequest) -> Iterator[Eye]:
 
 
 def judge(stage: Stage, eye: Eye, study: str, screen: str) -> Judge:
-    """Somebody at that device."""
+    """Somebody new at that device."""
     kind = Thumb if eye.device == "phone" else Typist
-    return kind(stage, study, screen, f"{eye.device} {study}", stage.link(study))
+    return kind(stage, study, screen, f"{eye.device} {next(NUMBERS)}", stage.link(study))
 
 
 def page_of(stage: Stage, eye: Eye) -> Page:
@@ -267,6 +269,7 @@ def test_the_end(stage: Stage, goods: Material, eye: Eye) -> None:
 
 def grade(page: Page, value: int, but: int = 0) -> None:
     """Give every result the same grade, but so many."""
+    expect(page.locator(READY)).to_be_visible()
     cards = page.locator("#stage [data-item]")
     for at in range(cards.count() - but):
         cards.nth(at).locator(f'button[data-grade="{value}"]').click()

@@ -331,7 +331,6 @@ def test_a_skipped_task_goes_to_somebody_else(sample: Sample) -> None:
     assert [one["id"] for one in ben.get("tasks").json()["tasks"]] == [task["id"]]
 
 
-@pytest.mark.xfail(reason="store.work.skip says of every skip that it was known before", strict=False)
 def test_a_skip_that_is_new_is_said_to_be_new(sample: Sample) -> None:
     judge = sample.judge(sample.make("new-skip", "one-result"))
     body = {"key": str(uuid.uuid4()), "task": judge.task()["id"], "kind": "skip"}

@@ -190,7 +190,7 @@ def _name(connection: Connection, invitation: Invitation, nickname: str, now: fl
     there = sa.select(s.raters.c.id).where(s.raters.c.invitation_id == invitation.id)
     if connection.scalar(there):
         return
-    number = connection.scalar(namesake)
+    number = connection.scalar(namesake) if invitation.nickname is not None else None
     if number is not None:  # invited again after the first link was withdrawn or expired: the same person goes on
         connection.execute(sa.update(s.raters).where(s.raters.c.id == number).values(invitation_id=invitation.id))
         return

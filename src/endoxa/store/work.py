@@ -373,14 +373,15 @@ def skip(
 ) -> Received:
     """Pass a task by; another judge gets it instead."""
     _lock(connection, study, rater_id)
-    if not _is_known(connection, rater_id, key, "skip", task_id):
+    new = not _is_known(connection, rater_id, key, "skip", task_id)
+    if new:
         if not study.settings.skip:
             raise RefusedError("tasks of this study cannot be skipped; say undecided instead", 422)
         slot = _slot(connection, study, rater_id, task_id)
         number = _mark(connection, study, rater_id, slot, key, "skip", now, how)
         _close(connection, slot.id, "skipped", number)
         _balance(connection, study, slot)
-    return Received(False, progress(connection, study, rater_id), None)
+    return Received(new, progress(connection, study, rater_id), None)
 
 
 def undo(connection: Connection, study: Study, rater_id: int, key: str, *, now: float) -> tuple[Task, Progress]:

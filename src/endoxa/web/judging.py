@@ -78,7 +78,13 @@ def router(site: Site) -> APIRouter:
     def answers(request: Request, response: Response, study: Name, body: b.AnswerBody) -> Any:
         """Keep an answer or a skip. It is on the disk when this returns; the same key again changes nothing."""
         found, rater = site.judge(request, study)
-        how = work.Circumstances(body.comment, body.active_seconds, body.away_seconds, body.screen, body.method)
+        how = work.Circumstances(
+            body.comment if found.settings.comments else None,
+            body.active_seconds,
+            body.away_seconds,
+            body.screen,
+            body.method,
+        )
         with site.writing() as connection:
             if body.kind == "skip":
                 received = work.skip(connection, found, rater, body.task, str(body.key), how, now=site.now())
