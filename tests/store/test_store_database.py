@@ -16,10 +16,10 @@ from endoxa.store.home import open_home
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("mysql://localhost/x", "SQLite or PostgreSQL|not the address"),
+        ("mysql://localhost/x", "SQLite or PostgreSQL, not in 'mysql'"),
         ("no url at all", "not the address of a database"),
         ("", "not the address of a database"),
-        ("nosuch://x", "not the address of a database"),
+        ("nosuch://x", "SQLite or PostgreSQL, not in 'nosuch'"),
     ],
 )
 def test_addresses_that_are_none(url, message):
@@ -78,6 +78,8 @@ BEGIN = """
 import sys
 from pathlib import Path
 from endoxa.store.home import open_home
+import alembic.command, psycopg
+print("ready", flush=True)
 input()
 with open_home(Path(sys.argv[1]), sys.argv[2] or None, create=True) as home:
     print(home.key)
@@ -92,6 +94,7 @@ def test_processes_that_begin_at_once(database, tmp_path):
         )
         for _ in range(3)
     ]  # fmt: skip
+    assert [one.stdout.readline() for one in started] == ["ready\n"] * 3
     for one in started:
         one.stdin.write("go\n")
         one.stdin.flush()

@@ -24,6 +24,7 @@ from typer.testing import CliRunner
 
 from endoxa.cli import app
 
+expect.set_options(timeout=30_000)  # a bound for machines with much else to do, not a wait
 HERE = Path(__file__).parent
 CALL = "from endoxa.cli import main; main()"
 WIDE, NARROW = (1280, 800), (360, 740)
@@ -99,7 +100,7 @@ class Stage:
             device_scale_factor=2 if touch else 1, color_scheme="dark" if dark else "light", reduced_motion="reduce",
             accept_downloads=True,
         )  # fmt: skip
-        made.set_default_timeout(15_000)
+        made.set_default_timeout(30_000)
         made.on("console", lambda said: said.type in {"error", "warning"} and self._complain(said.text))
         made.on("weberror", lambda error: self._complain(str(error.error)))
         made.on("request", lambda request: self._own(request.url))

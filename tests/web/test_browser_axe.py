@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, product
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
-import polars as pl
 import pytest
 from browser_samples import AXE, NARROW, READY, WIDE, Judge, Material, Stage, Thumb, Typist, material, staged
 from playwright.sync_api import Page, expect
 
 from endoxa import examples
+from endoxa.store import people, studies, work
+from endoxa.store.home import open_home
 
 SHOTS = os.environ.get("ENDOXA_SCREENSHOTS")
 NUMBERS = count(1)
@@ -39,8 +42,7 @@ def goods(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Material:
     made = material(tmp_path_factory.mktemp("goods") / "all")
     shapes = tmp_path_factory.mktemp("shapes")
     stage.study("new", examples.study(shapes, rng=np.random.default_rng(3)))
-    _answers(shapes).write_csv(shapes / "answers.csv")
-    stage.study("import", "shapes", shapes / "answers.csv")
+    answered(stage)
     words = ("--queries", made / "queries.csv", "--set", "common=3")
     for screen in ("one-result", "five-levels", "rank-it"):
         items = made / ("photos" if screen == "one-result" else "captioned.csv")
@@ -52,18 +54,34 @@ def goods(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Material:
     return made
 
 
-def _answers(folder: Path) -> pl.DataFrame:
-    """Three people's grades of what four systems found, so that a dashboard has something to say."""
+def answered(stage: Stage) -> None:
+    """Three people's answers over some hours, so that the dashboard has something to say."""
+    kinds = list(product(examples.SHAPES, examples.COLOURS, examples.SIZES))
     rng = np.random.default_rng(0)
-    rows = []
-    for at, system in enumerate(("colour", "shape", "both", "blind")):
-        for line in (folder / f"{system}.run").read_text().splitlines()[::7]:
-            query, _, item, *_ = line.split()
-            good = 4.2 - at + rng.normal(0, 0.7)
-            rows += [(who, query, item, int(np.clip(round(good + bias + rng.normal(0, 0.5)), 1, 5)))
-                     for who, bias in (("ada", 0.0), ("bob", 0.6), ("cyd", -0.5))]  # fmt: skip
-    frame = pl.DataFrame(rows, schema=["source", "query", "item", "grade"], orient="row")
-    return frame.unique(["source", "query", "item"], maintain_order=True)
+    with open_home(stage.server.home) as home:
+        with home.store.reading() as connection:
+            study = studies.find(connection, "shapes")
+        for who, bias in (("ada", 0.0), ("bob, who has a rather long nickname", 0.6), ("cyd", -0.7)):
+            now = time.time() - 9 * 3600
+            with home.store.writing() as connection:
+                _, token = people.invite(connection, home.key, study, "judge", nickname=who, now=now)
+                secret = people.join(connection, people.invitation_of(connection, home.key, token), "", now=now)
+                visitor = people.visitor_of(connection, secret, now=now)
+            assert visitor is not None
+            assert visitor.rater_id is not None
+            for _ in range(22):
+                now += float(rng.exponential(900))
+                with home.store.writing() as connection:
+                    (task,), _ = work.tasks(connection, study, visitor.rater_id, count=1, now=now)
+                    assert task.query is not None
+                    sought = kinds[int(task.query["name"][-2:])]
+                    said = []
+                    for item in task.items:
+                        alike = sum(a == b for a, b in zip(sought[:2], kinds[int(item["name"][-2:])][:2], strict=True))
+                        grade = float(np.clip(round(1.4 + 1.6 * alike + bias + rng.normal(0, 0.5)), 1, 5))
+                        said.append(work.Response(item["id"], None if rng.random() < 0.03 else grade))
+                    how = work.Circumstances(active_seconds=float(rng.gamma(4, 3)), method="key")
+                    work.answer(connection, study, visitor.rater_id, task.id, str(uuid4()), said, how, now=now)
 
 
 @pytest.fixture(autouse=True)
@@ -96,7 +114,8 @@ class Eye:
                 self.found.append(f"{name} {scheme}: {broken['id']}: {broken['help']}: {where}")
             if SHOTS:
                 Path(SHOTS).mkdir(parents=True, exist_ok=True)
-                page.screenshot(path=f"{SHOTS}/{name}-{DEVICES[self.device][0]}-{scheme}.png", full_page=True)
+                whole = not page.locator("body.desk").count()  # whose parts stick to the window
+                page.screenshot(path=f"{SHOTS}/{name}-{DEVICES[self.device][0]}-{scheme}.png", full_page=whole)
         page.emulate_media(color_scheme="light", reduced_motion="reduce")
         wide = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
         if wide[0] > wide[1]:
@@ -134,7 +153,10 @@ def test_pages_for_strangers_and_participants(stage: Stage, goods: Material, eye
     eye.look(page, "api")
     page.goto(stage.link("shapes"))
     eye.look(page, "join")
-    page.locator("#nickname").fill("ADA")  # who is here already, by import
+    page.locator("#nickname").fill("ADA")  # who is here already
+    page.locator("#join").click()
+    expect(page.locator("#error")).to_be_visible()
+    eye.look(page, "join-refused")
     page.goto(stage.link("shapes", f"guest-{eye.device}"))
     eye.look(page, "join-named")
     said = stage.study("invite", "shapes", f"lab-{eye.device}", "--participant", "--url", stage.server.url)
@@ -153,7 +175,11 @@ def test_pages_for_strangers_and_participants(stage: Stage, goods: Material, eye
 
 
 def test_pages_for_the_organiser(stage: Stage, goods: Material, eye: Eye) -> None:
-    stage.organiser()
+    with open_home(stage.server.home) as home, home.store.writing() as connection:
+        _, token = people.invite(connection, home.key, None, "organiser", now=time.time())
+    page = page_of(stage, eye)
+    page.goto(f"{stage.server.url}/organise/{token}")
+    eye.look(page, "organiser")
     page = stage.dashboard("shapes")
     page.set_viewport_size(dict(zip(("width", "height"), DEVICES[eye.device], strict=True)))
     expect(page.locator("#raters tbody tr").first).to_be_visible()
@@ -167,13 +193,6 @@ def test_pages_for_the_organiser(stage: Stage, goods: Material, eye: Eye) -> Non
     eye.look(page, "dashboard-empty")
     page.goto(f"{stage.server.url}/dashboard")
     eye.look(page, "studies")
-
-
-def test_the_organisers_first_page(stage: Stage, eye: Eye) -> None:
-    page = page_of(stage, eye)
-    if stage._organiser is None:
-        page.goto(stage.server.link)
-        eye.look(page, "organiser")
 
 
 @pytest.mark.parametrize(
@@ -273,3 +292,20 @@ def grade(page: Page, value: int, but: int = 0) -> None:
     cards = page.locator("#stage [data-item]")
     for at in range(cards.count() - but):
         cards.nth(at).locator(f'button[data-grade="{value}"]').click()
+
+
+def test_the_eye_sees(stage: Stage) -> None:
+    page = page_of(stage, Eye("phone"))
+    page.goto(stage.server.url)
+    page.evaluate(
+        """() => {
+          const wide = Object.assign(document.createElement("canvas"), { width: 500 });
+          document.querySelector("main").append(document.createElement("input"), wide);
+        }"""
+    )
+    eye = Eye("phone")
+    eye.look(page, "bad")
+    assert [re.sub(r"^bad( \w+)?: ", "", one).split(":")[0] for one in eye.found] == [
+        "label",
+        "the page is 516 pixels wide on a screen of 360",
+    ]

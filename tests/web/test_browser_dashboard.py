@@ -160,6 +160,25 @@ def comment(judge: Judge, words: str) -> None:
     judge.page.keyboard.press("Shift+Tab")
 
 
+def test_one_judge_who_never_decides_breaks_nothing(stage: Stage, goods: Material) -> None:
+    stage.study(
+        "new", "undecided", "--screen", "one-result", "--items", goods / "photos", "--queries", goods / "queries.csv",
+        *goods.runs("words"), "--set", "common=2", "--set", "tasks_per_query=1",
+    )  # fmt: skip
+    board = stage.dashboard("undecided")
+    ana = Typist(stage, "undecided", "one-result", "ana", stage.link("undecided", "ana"))
+    shown = ana.come()
+    while shown is not None:
+        shown = ana.answer(shown, [None])
+    ana.saved()
+    expect(board.locator("#undecided")).to_have_text("3")
+    expect(board.locator("#raters tbody tr")).to_contain_text("ana")
+    expect(board.locator("#trouble")).to_have_text("")
+    stage.forgiven.append("422")
+    board.locator('a[data-export="qrels"]').click()  # there is no grade to write, and one is told so
+    expect(board.locator("body")).to_contain_text("every answer so far is undecided")
+
+
 def test_participants_send_runs_in_and_see_results_when_they_are_opened(
     stage: Stage, goods: Material, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from browser_samples import Judge, Material, Stage, Thumb, Typist, material, staged
+from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import Page, Route, expect
 
 EVIL = "<img src=x onerror=window.__pwned=1>"
@@ -88,7 +89,19 @@ def test_the_server_dies_while_a_judge_answers(stage: Stage, study: str, tmp_pat
     stage.server.start()
     ana.saved()  # by itself
     kept(stage, ana, tmp_path)
+
+    # The same again, and the judge loads the page while there is none.
     shown = ana.ready(old=shown.task)
+    assert shown is not None
+    stage.server.stop(signal.SIGKILL)
+    shown = ana.answer(shown, [9])
+    expect(status).to_have_text("1 answer not saved yet, retrying")
+    with pytest.raises(PlaywrightError, match="ERR_CONNECTION_REFUSED"):
+        again(ana.page)
+    stage.server.start()
+    ana.page.goto(f"{stage.server.url}/s/{study}")
+    ana.saved()
+    assert ana.ready() == shown
     while shown is not None:
         shown = ana.answer(shown, [len(ana.acts) + 1])
     ana.saved()
@@ -238,7 +251,7 @@ def test_a_closed_study_takes_no_more_and_says_so(stage: Stage, study: str, tmp_
     expect(board.locator("#state")).to_have_text("closed")
     assert shown is not None
     ben.answer(shown, [2])
-    expect(ben.page.locator("#status")).to_have_text(re.compile("1 answer not saved.*the study is closed"))
+    expect(ben.page.locator("#status")).to_have_text(re.compile("1 answer not saved.*The study is closed"))
     board.locator("#state-switch").click()
     expect(board.locator("#state")).to_have_text("open")
     ben.page.locator("#save-again").tap()
@@ -273,7 +286,7 @@ def test_an_undo_with_nothing_to_undo_is_a_word(stage: Stage, study: str) -> Non
     ana = typist(stage, study)
     shown = ana.come()
     ana.page.keyboard.press("z")
-    expect(ana.page.locator("#status")).to_have_text("there is nothing to undo")
+    expect(ana.page.locator("#status")).to_have_text("There is nothing to undo.")
     assert ana.ready() == shown
 
 
@@ -331,6 +344,7 @@ def test_a_page_that_complains_or_asks_elsewhere_is_noticed(stage: Stage) -> Non
     ):
         page.evaluate(act)
     page.goto(stage.server.url.replace("127.0.0.1", "localhost"))
+    stage.tidy()  # now nothing more can come
     said = " ".join(stage.complaints)
     stage.complaints.clear()
     for words in ("oh", "ah", "Content Security Policy", "another host: http://localhost"):

@@ -123,6 +123,11 @@ def test_two_judges_finish_a_study_and_the_export_is_what_they_clicked(
         return judge.answer(shown, said or opinion(rng, screen, shown), **how)
 
     shown = ana.come()
+    if screen == "file-it":
+        listed = ana.page.locator("#categories button").all_inner_texts()
+        flat = ["animals", "beach", "birds", "cats", "places", "town"]
+        assert listed == (flat if more else ["animals", "birds", "cats", "places", "beach", "town"])
+        expect(ana.page.locator("#categories :is(.inner, .depth-1)")).to_have_count(0 if more else 6)
     ana.enlarge()
     shown = answer(ana, shown)
     assert shown is not None

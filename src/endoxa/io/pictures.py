@@ -11,8 +11,12 @@ import os
 import warnings
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from endoxa.errors import FileError, InstallError
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 LARGE, SMALL = 1600, 480  # pixels of the long side
 PIXELS = 100_000_000  # a file that claims more is a bomb, or not for a page
@@ -39,7 +43,7 @@ def keep(path: Path, folder: Path) -> tuple[str, str]:
             warnings.simplefilter("ignore")  # Pillow warns of large pictures; we refuse very large ones ourselves
             with Image.open(io.BytesIO(raw)) as opened:
                 _refuse_vast(path, opened.width, opened.height)
-                turned = ImageOps.exif_transpose(opened)
+                turned = _eight_bits(ImageOps.exif_transpose(opened))
                 whole = turned.convert("RGBA") if "A" in turned.getbands() or turned.mode == "P" else turned
                 flat = Image.new("RGB", whole.size, "white")
                 flat.paste(whole.convert("RGB"), mask=whole.getchannel("A") if whole.mode == "RGBA" else None)
@@ -55,6 +59,17 @@ def keep(path: Path, folder: Path) -> tuple[str, str]:
     _write(folder / f"{name}.jpg", large)
     _write(folder / f"{name}.small.jpg", _jpeg(flat, SMALL))
     return name, sha256(raw).hexdigest()
+
+
+def _eight_bits(picture: Image.Image) -> Image.Image:
+    """Deep greys brought down to what a page shows; Pillow would cut them off, and nearly all would be white."""
+    if picture.mode.startswith("I;16"):
+        return picture.point(lambda value: value / 257, "F").convert("L")
+    if picture.mode not in {"I", "F"}:
+        return picture
+    lo, hi = (float(bound) for bound in picture.getextrema())  # type: ignore[arg-type]
+    scale = 255 / (hi - lo) if hi > lo else 0.0
+    return picture.convert("F").point(lambda value: value * scale - lo * scale).convert("L")
 
 
 def _refuse_vast(path: Path, width: int, height: int) -> None:

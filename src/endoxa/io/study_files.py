@@ -96,6 +96,8 @@ def read_shown(path: Path, name: str, folder: Path, progress: Progress | None = 
         if label in seen:
             raise FileError(str(path), f"{name} {label!r} stands there twice", "rename one of them")
         seen.add(label)
+        if "\0" in label or "\0" in (text or ""):
+            raise FileError(str(path), f"{name} {label!r} has a character that cannot be kept (NUL)", "take it out")
         kept = original = None
         if file is not None:
             try:
@@ -122,14 +124,19 @@ Row = tuple[str, str | None, Path | None]
 
 
 def _in_folder(folder: Path) -> list[Row]:
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    files = sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
+    shown = {path.with_suffix("") for path in files if pictures.is_picture(path)}
     rows: list[Row] = []
     for path in files:
         name = path.relative_to(folder).with_suffix("").as_posix()
         if pictures.is_picture(path):
             caption = path.with_suffix(".txt")
             rows.append((name, _words(caption) if caption.exists() else None, path))
-        elif path.suffix.lower() in TEXTS and not any(path.with_suffix(end).exists() for end in pictures.SUFFIXES):
+        elif path.suffix.lower() in TEXTS and path.with_suffix("") not in shown:
             rows.append((name, _words(path), None))
     return rows
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, Engine, event
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
 
 from endoxa.errors import FileError, InstallError, TextError
 from endoxa.store.schema import metadata
 
+LOCK = 0x656E646F7861  # who migrates holds it
 BUSY = 30.0  # seconds that a write waits for another process's write
 
 
@@ -42,13 +43,20 @@ class Store:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """A transaction; when the block ends without an error, what it wrote is on the disk."""
+    def writing(self, *, lasting: bool = True) -> Iterator[Connection]:
+        """A transaction; when the block ends without an error, what it wrote is on the disk.
+
+        lasting=False does not wait for the disk: what is written survives the death of this process, and the next
+        lasting write takes it along; only the death of the machine in between loses it. For slots that are given out.
+        """
         if not self.is_sqlite:
             with self.engine.begin() as connection:
+                if not lasting:
+                    connection.execute(sa.text("SET LOCAL synchronous_commit TO OFF"))
                 yield connection
             return
-        with self.turn, self.engine.connect().execution_options(write=True) as connection, connection.begin():
+        options = {"write": True, "lasting": lasting}
+        with self.turn, self.engine.connect().execution_options(**options) as connection, connection.begin():
             yield connection
 
     def close(self) -> None:
@@ -58,14 +66,20 @@ class Store:
 
 def open_store(url: str, *, create: bool = True) -> Store:
     """The store at a URL (`sqlite:///studies.db`, `postgresql://user@host/name`), its tables brought up to date."""
+    from alembic.util import CommandError
+
     store = Store(connect(url))
     try:
         if create:
             migrate(store.engine)
         with store.reading() as connection:
             connection.execute(sa.text("select count(*) from studies"))
-    except OperationalError as error:
+    except (DatabaseError, CommandError) as error:
         store.close()
+        if isinstance(error, CommandError):
+            raise FileError(
+                _shown(url), "the database was made by a later version of endoxa", "update endoxa"
+            ) from None
         raise FileError(_shown(url), f"the database does not open: {_reason(error)}", _remedy(url)) from None
     return store
 
@@ -100,6 +114,8 @@ def migrate(engine: Engine) -> None:
     from alembic import command
 
     with engine.execution_options(write=True).begin() as connection:
+        if engine.dialect.name == "postgresql":  # two processes that begin at once would both make the tables
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
         command.upgrade(alembic_config(connection), "head")
 
 
@@ -125,8 +141,11 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
 
 def _begin_sqlite(connection: Connection) -> None:
     # A plain BEGIN that later writes fails at once when another wrote in between; IMMEDIATE waits its turn.
-    write = connection.get_execution_options().get("write")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+    options = connection.get_execution_options()
+    raw: Any = connection.connection.driver_connection
+    if options.get("write"):
+        raw.execute(f"PRAGMA synchronous={'FULL' if options.get('lasting', True) else 'NORMAL'}")
+    raw.execute("BEGIN IMMEDIATE" if options.get("write") else "BEGIN")
 
 
 def _shown(url: str) -> str:
@@ -137,7 +156,7 @@ def _shown(url: str) -> str:
         return "the address given"
 
 
-def _reason(error: OperationalError) -> str:
+def _reason(error: DatabaseError) -> str:
     return str(error.orig).strip().splitlines()[0]
 
 

@@ -61,7 +61,7 @@ def given_out(connection: Connection, study: Study) -> pl.DataFrame:
         .group_by(t.id, t.role, t.round)
     )
     schema = {"task": pl.Int64, "role": pl.String, "round": pl.Int64, "at": pl.Float64}
-    return pl.DataFrame([tuple(row) for row in found], schema=schema, orient="row").sort("at", nulls_last=True)
+    return pl.DataFrame([tuple(row) for row in found], schema=schema, orient="row").sort("at", "task", nulls_last=True)
 
 
 def raters(connection: Connection, study: Study) -> int:

@@ -23,6 +23,7 @@ from endoxa.store.studies import Study, note, taxonomy_of
 HOUR = 3600.0
 BEFORE = ("practice", "common", "gold", "attention")  # what every judge gets
 KNOWN = ("gold", "attention")
+NEAR = 100  # tasks left, below which they are counted one by one
 TAKES = {"rate": ("grade",), "file": ("category",), "rank": ("rank", "relevance")}
 
 
@@ -89,16 +90,16 @@ def tasks(
     seed = _lock(connection, study, rater_id)
     if study.state == "open":
         _prepare(connection, study, rater_id, seed)
-        while _count(connection, rater_id, "open") < count:
-            if not _give(connection, study, rater_id, seed, now):
-                break
+        missing = count - _count(connection, rater_id, "open")
+        while missing > 0 and _give(connection, study, rater_id, seed, now):
+            missing -= 1
     rows = connection.execute(
         sa.select(s.assignments)
         .where(s.assignments.c.rater_id == rater_id, s.assignments.c.state == "open")
         .order_by(s.assignments.c.position)
         .limit(count)
     ).all()
-    return [_shown(connection, row) for row in rows], progress(connection, study, rater_id)
+    return _shown(connection, rows), progress(connection, study, rater_id)
 
 
 def _lock(connection: Connection, study: Study, rater_id: int) -> int:
@@ -148,46 +149,35 @@ def _prepare(connection: Connection, study: Study, rater_id: int, seed: int) -> 
 def _give(connection: Connection, study: Study, rater_id: int, seed: int, now: float) -> bool:
     """Put one more task before a judge: practice, then common ones, then main ones, with gold in between."""
     a = s.assignments
-    given = int(
-        connection.scalar(
-            sa.select(sa.func.count())
-            .select_from(a)
-            .where(a.c.rater_id == rater_id, a.c.position.is_not(None), a.c.role != "practice")
+    given, last = connection.execute(
+        sa.select(sa.func.count(sa.case((a.c.role != "practice", a.c.position))), sa.func.max(a.c.position)).where(
+            a.c.rater_id == rater_id
         )
-        or 0
-    )
-    every = study.settings.gold_every
-    number = _waiting(connection, rater_id, ("practice",), by_number=True)
-    if number is None and given % every == seed % every:
-        number = _waiting(connection, rater_id, KNOWN)
-    if number is None:
-        number = _waiting(connection, rater_id, ("common",))
-    if number is None and not _at_limit(connection, study, rater_id):
-        number = _claim(connection, study, rater_id, np.random.default_rng([seed, given]).random(), now)
-    if number is None:
-        return False
-    last = connection.scalar(sa.select(sa.func.max(a.c.position)).where(a.c.rater_id == rater_id))
-    task_id = connection.scalar(sa.select(a.c.task_id).where(a.c.id == number))
-    members = connection.scalars(
-        sa.select(s.task_items.c.item_id).where(s.task_items.c.task_id == task_id).order_by(s.task_items.c.place)
+    ).one()
+    waiting = connection.execute(
+        sa.select(a.c.id, a.c.task_id, a.c.role, a.c.shuffle).where(a.c.rater_id == rater_id, a.c.state == "waiting")
     ).all()
-    shown = np.random.default_rng([seed, int(task_id or 0), 1]).permutation(np.array(members)).tolist()
+    practice = min((row for row in waiting if row.role == "practice"), key=lambda row: row.task_id, default=None)
+    gold = common = None
+    every = study.settings.gold_every
+    if given % every == seed % every:
+        gold = min((row for row in waiting if row.role in KNOWN), key=lambda row: row.shuffle, default=None)
+    common = min((row for row in waiting if row.role == "common"), key=lambda row: row.shuffle, default=None)
+    chosen = practice or gold or common
+    if chosen is None and not _at_limit(connection, study, rater_id):
+        chosen = _claim(connection, study, rater_id, np.random.default_rng([seed, given]).random(), now)
+    if chosen is None:
+        return False
+    members = connection.scalars(
+        sa.select(s.task_items.c.item_id).where(s.task_items.c.task_id == chosen.task_id).order_by(s.task_items.c.place)
+    ).all()
+    shown = np.random.default_rng([seed, chosen.task_id, 1]).permutation(np.array(members)).tolist()
     connection.execute(
         sa.update(a)
-        .where(a.c.id == number)
+        .where(a.c.id == chosen.id)
         .values(rater_id=rater_id, state="open", position=0 if last is None else last + 1, shown=shown, claimed_at=now)
     )
     return True
-
-
-def _waiting(connection: Connection, rater_id: int, roles: Sequence[str], *, by_number: bool = False) -> int | None:
-    a = s.assignments
-    return connection.scalar(
-        sa.select(a.c.id)
-        .where(a.c.rater_id == rater_id, a.c.state == "waiting", a.c.role.in_(roles))
-        .order_by(a.c.task_id if by_number else a.c.shuffle)
-        .limit(1)
-    )
 
 
 def _at_limit(connection: Connection, study: Study, rater_id: int) -> bool:
@@ -205,20 +195,20 @@ def _main_of(connection: Connection, rater_id: int) -> int:
     return int(connection.scalar(mine) or 0)
 
 
-def _claim(connection: Connection, study: Study, rater_id: int, start: float, now: float) -> int | None:
+def _claim(connection: Connection, study: Study, rater_id: int, start: float, now: float) -> Any | None:
     """A free slot of a task that this judge does not have yet; else one that was given out long ago."""
     a = s.assignments
     mine = sa.select(a.c.task_id).where(a.c.rater_id == rater_id)
     free = (
-        sa.select(a.c.id)
+        sa.select(a.c.id, a.c.task_id)
         .where(a.c.study_id == study.id, a.c.state == "free", a.c.role == "main", a.c.task_id.not_in(mine))
         .order_by(a.c.shuffle)
         .limit(1)
         .with_for_update(skip_locked=True)
     )
     for part in (a.c.shuffle >= start, a.c.shuffle < start):
-        if (number := connection.scalar(free.where(part))) is not None:
-            return int(number)
+        if (found := connection.execute(free.where(part)).one_or_none()) is not None:
+            return found
     stale = connection.execute(
         sa.select(a.c.id, a.c.task_id)
         .where(
@@ -232,7 +222,8 @@ def _claim(connection: Connection, study: Study, rater_id: int, start: float, no
     if stale is None:
         return None
     connection.execute(sa.update(a).where(a.c.id == stale.id).values(state="lapsed"))
-    return _add_slot(connection, study, stale.task_id, start)
+    number = _add_slot(connection, study, stale.task_id, start)
+    return connection.execute(sa.select(a.c.id, a.c.task_id).where(a.c.id == number)).one()
 
 
 def _add_slot(connection: Connection, study: Study, task_id: int, shuffle: float) -> int:
@@ -263,21 +254,30 @@ def progress(connection: Connection, study: Study, rater_id: int) -> Progress:
     done, before = of("answered", "skipped"), of("open")
     left = counts.get(("common", "waiting"), 0)
     if study.state == "open":
-        mine = sa.select(a.c.task_id).where(a.c.rater_id == rater_id)
-        free = int(
-            connection.scalar(
-                sa.select(sa.func.count(sa.distinct(a.c.task_id))).where(
-                    a.c.study_id == study.id, a.c.state == "free", a.c.task_id.not_in(mine)
-                )
-            )
-            or 0
-        )
+        free = _free(connection, study, rater_id, sum(n for (role, _), n in counts.items() if role == "main"))
         limit = study.settings.limit
         left += free if limit is None else min(free, max(0, limit - _main_of(connection, rater_id)))
         known = sum(counts.get((role, "waiting"), 0) for role in KNOWN)
         left += min(known, left // study.settings.gold_every)
     practice = sum(n for (role, state), n in counts.items() if role == "practice" and state in {"waiting", "open"})
     return Progress(done, done + before + left, practice if study.state == "open" else 0)
+
+
+def _free(connection: Connection, study: Study, rater_id: int, mine: int) -> int:
+    """Tasks with a free slot that a judge does not have: counted one by one near the end, before that an upper bound.
+
+    The exact count looks at every free slot, which is too dear to do at each answer of a large study.
+    """
+    a = s.assignments
+    here = (a.c.study_id == study.id, a.c.state == "free")
+    slots = int(connection.scalar(sa.select(sa.func.count()).select_from(a).where(*here)) or 0)
+    main = sa.select(sa.func.count()).select_from(s.tasks)
+    there = int(connection.scalar(main.where(s.tasks.c.study_id == study.id, s.tasks.c.role == "main")) or 0)
+    if (most := min(slots, there - mine)) > NEAR:
+        return most
+    having = sa.select(a.c.task_id).where(a.c.rater_id == rater_id)
+    exact = sa.select(sa.func.count(sa.distinct(a.c.task_id))).where(*here, a.c.task_id.not_in(having))
+    return int(connection.scalar(exact) or 0)
 
 
 def _given_to_all(connection: Connection, study: Study) -> dict[str, int]:
@@ -289,49 +289,57 @@ def _given_to_all(connection: Connection, study: Study) -> dict[str, int]:
     return {role: count for role, count in rows}  # noqa: C416
 
 
-def _shown(connection: Connection, row: Any) -> Task:
-    """A task with its query and items as a page shows them."""
-    task = connection.execute(
-        sa.select(s.tasks.c.role, s.queries.c.id, s.queries.c.text, s.queries.c.file, s.queries.c.name)
-        .select_from(s.tasks)
-        .outerjoin(s.queries, s.queries.c.id == s.tasks.c.query_id)
-        .where(s.tasks.c.id == row.task_id)
-    ).one()
-    query = None if task.id is None else {"text": task.text, "file": task.file, "name": task.name}
-    members = {
+def _shown(connection: Connection, rows: Sequence[Any]) -> list[Task]:
+    """Tasks with their queries and items as a page shows them."""
+    numbers = [row.task_id for row in rows]
+    found = {
+        task.task_id: task
+        for task in connection.execute(
+            sa.select(
+                s.tasks.c.id.label("task_id"), s.tasks.c.role, s.queries.c.id, s.queries.c.text, s.queries.c.file,
+                s.queries.c.name,
+            )
+            .select_from(s.tasks)
+            .outerjoin(s.queries, s.queries.c.id == s.tasks.c.query_id)
+            .where(s.tasks.c.id.in_(numbers))
+        )
+    }  # fmt: skip
+    items = {
         item.id: {"id": item.id, "text": item.text, "file": item.file, "name": item.name}
         for item in connection.execute(
             sa.select(s.items.c.id, s.items.c.text, s.items.c.file, s.items.c.name)
             .join(s.task_items, s.task_items.c.item_id == s.items.c.id)
-            .where(s.task_items.c.task_id == row.task_id)
+            .where(s.task_items.c.task_id.in_(numbers))
         )
     }
-    return Task(
-        row.task_id,
-        task.role == "practice",
-        query,
-        [members[number] for number in row.shown],
-        _before_undo(connection, row.rater_id, row.task_id),
-    )
+    said = _before_undo(connection, rows)
+    made = []
+    for row in rows:
+        task = found[row.task_id]
+        query = None if task.id is None else {"text": task.text, "file": task.file, "name": task.name}
+        shown = [items[number] for number in row.shown]
+        made.append(Task(row.task_id, task.role == "practice", query, shown, said.get(row.task_id)))
+    return made
 
 
-def _before_undo(connection: Connection, rater_id: int, task_id: int) -> list[dict[str, Any]] | None:
-    """What was said last, where it was taken back."""
+def _before_undo(connection: Connection, rows: Sequence[Any]) -> dict[int, list[dict[str, Any]]]:
+    """What was said last of each task, where it was taken back."""
     c = s.answers.c
-    rows = connection.execute(
-        sa.select(c.key, c.kind, c.item_id, c.grade, c.category, c.rank, c.relevance, c.comment)
-        .where(c.rater_id == rater_id, c.task_id == task_id)
+    numbers = [row.task_id for row in rows]
+    whose = rows[0].rater_id if rows else None
+    last: dict[int, tuple[str, list[dict[str, Any]]]] = {}
+    for r in connection.execute(
+        sa.select(c.task_id, c.key, c.item_id, c.grade, c.category, c.rank, c.relevance, c.comment)
+        .where(c.rater_id == whose, c.task_id.in_(numbers), c.kind == "answer")
         .order_by(c.id)
-    ).all()
-    said = [row for row in rows if row.kind == "answer"]
-    if not said:
-        return None
-    return [
-        {"item": r.item_id, "grade": r.grade, "category": r.category, "rank": r.rank, "relevance": r.relevance,
-         "comment": r.comment}
-        for r in said
-        if r.key == said[-1].key
-    ]  # fmt: skip
+    ):
+        if r.task_id not in last or last[r.task_id][0] != r.key:
+            last[r.task_id] = (r.key, [])
+        last[r.task_id][1].append(
+            {"item": r.item_id, "grade": r.grade, "category": r.category, "rank": r.rank, "relevance": r.relevance,
+             "comment": r.comment}
+        )  # fmt: skip
+    return {task_id: said for task_id, (_, said) in last.items()}
 
 
 def answer(
@@ -393,7 +401,7 @@ def undo(connection: Connection, study: Study, rater_id: int, key: str, *, now: 
             sa.select(s.answers.c.task_id).where(s.answers.c.rater_id == rater_id, s.answers.c.key == key)
         )
         slot = connection.execute(sa.select(a).where(a.c.rater_id == rater_id, a.c.task_id == task_id)).one()
-        return _shown(connection, slot), progress(connection, study, rater_id)
+        return _shown(connection, [slot])[0], progress(connection, study, rater_id)
     if study.state != "open":
         raise RefusedError("the study is closed; nothing can be changed any more")
     slot_row = connection.execute(
@@ -408,7 +416,7 @@ def undo(connection: Connection, study: Study, rater_id: int, key: str, *, now: 
     _close(connection, slot_row.id, "open", None)
     if slot_row.state == "skipped":
         _balance(connection, study, slot_row)
-    return _shown(connection, slot_row), progress(connection, study, rater_id)
+    return _shown(connection, [slot_row])[0], progress(connection, study, rater_id)
 
 
 def record(connection: Connection, study: Study, rater_id: int, kind: str, *, now: float) -> None:

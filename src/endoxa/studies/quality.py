@@ -34,14 +34,14 @@ def judges(rows: pl.DataFrame, held: pl.DataFrame, opinions: Opinions | None, *,
     """
     shared = _with_others(opinions)
     found = []
-    for (source,), mine in held.group_by("source", maintain_order=True):
+    for (source,), acts in rows.group_by("source", maintain_order=True):  # who skips all is a judge too
+        mine = held.filter(pl.col("source") == source)
         asked = mine.filter(pl.col("role").is_in(["gold", "attention"]) & pl.col("expected").is_not_null())
         right = int(_right(asked, tolerance).sum())
         pages = mine.group_by("task").agg(pl.col("active_seconds").first() / pl.len())["active_seconds"].drop_nulls()
         median = float(np.median(pages.to_numpy())) if len(pages) else math.nan
         drift = _drift(shared, str(source))
         correlation = float(shared.correlation.get(str(source), math.nan))
-        acts = rows.filter(pl.col("source") == source)
         last_act = acts.sort("number").group_by("task").agg(pl.col("kind").last())["kind"]
         answered = mine.filter(pl.col("role") != "practice")
         undecided = answered.filter(pl.all_horizontal(pl.col("grade", "category", "rank").is_null())).height
@@ -50,7 +50,7 @@ def judges(rows: pl.DataFrame, held: pl.DataFrame, opinions: Opinions | None, *,
             (source, answered.height, undecided, int((last_act == "skip").sum()), median, *drift, right, asked.height,
              correlation, flags, acts["at"].max())
         )  # fmt: skip
-    return pl.DataFrame(found, schema=SCHEMA, orient="row").sort("answers", descending=True)
+    return pl.DataFrame(found, schema=SCHEMA, orient="row").sort("answers", descending=True, maintain_order=True)
 
 
 @dataclass(frozen=True)

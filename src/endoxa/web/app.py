@@ -61,9 +61,9 @@ class Site:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """A transaction that is on the disk when it ends."""
-        with self.home.store.writing() as connection:
+    def writing(self, *, lasting: bool = True) -> Iterator[Connection]:
+        """A transaction that is on the disk when it ends; see `Store.writing`."""
+        with self.home.store.writing(lasting=lasting) as connection:
             yield connection
 
     def secret(self, request: Request) -> str:

@@ -67,7 +67,7 @@ def router(site: Site) -> APIRouter:
     def tasks(request: Request, study: Name, count: Annotated[int, Query(ge=1, le=10)] = 3) -> Any:
         """The task to show now and those after it. The same come again until they are answered."""
         found, rater = site.judge(request, study)
-        with site.writing() as connection:
+        with site.writing(lasting=False) as connection:
             given, progress = work.tasks(connection, found, rater, count=count, now=site.now())
         return {"tasks": [_task(site, found, task) for task in given], "progress": _progress(progress, found)}
 
@@ -107,7 +107,7 @@ def router(site: Site) -> APIRouter:
     def events(request: Request, study: Name, body: b.EventBody) -> None:
         """Pause, resume and the like."""
         found, rater = site.judge(request, study)
-        with site.writing() as connection:
+        with site.writing(lasting=False) as connection:
             work.record(connection, found, rater, body.kind, now=site.now())
 
     @here.post("/api/studies/{study}/leave", status_code=204, responses=b.PROBLEMS, tags=["judging"])

@@ -51,6 +51,7 @@ def _listen(host: str, port: int) -> socket.socket:
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((host, port))
+        found.listen(512)  # from now on nobody is turned away, though the answer comes when the server is up
     except OSError as error:
         found.close()
         raise TextError(f"cannot listen at {host}:{port}: {error.strerror}; choose another with --port") from None

@@ -23,7 +23,7 @@ export function exhibit(thing, { name, width, enlarge }) {
 }
 
 function picture(thing, name, width, enlarge) {
-  const label = `Enlarge ${name}${thing.alt ? `: ${thing.alt}` : ""}`;
+  const label = `Enlarge ${name}${thing.alt && !name.includes(thing.alt) ? `: ${thing.alt}` : ""}`;
   const button = element("button", { type: "button", class: "picture", "aria-label": label, onclick: enlarge });
   const load = () => {
     const image = element("img", { alt: "", decoding: "async", draggable: "false" });

@@ -60,13 +60,16 @@ async function read(response) {
     (body) => body.detail,
     () => null,
   );
-  const sentence = typeof detail === "string" ? detail : `The server refused (${response.status}).`;
+  const sentence = typeof detail === "string" && detail ? asSentence(detail) : `The server refused (${response.status}).`;
   if (response.status === 401 || response.status === 403) throw new Trouble("session", sentence, response.status);
   if (response.status >= 500 || response.status === 408 || response.status === 429) {
     throw new Trouble("network", sentence, response.status);
   }
   throw new Trouble("refused", sentence, response.status);
 }
+
+/** The server's words, which begin small and end open, as a sentence among others. */
+const asSentence = (words) => (words[0].toUpperCase() + words.slice(1)).replace(/[^.!?…]$/, "$&.");
 
 /** A random UUID, version 4; crypto.randomUUID exists only on https and localhost, a study may run on http in a lab. */
 export function uuid() {
