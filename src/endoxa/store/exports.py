@@ -16,7 +16,7 @@ from endoxa.store import outgoing, studies
 from endoxa.store import schema as s
 from endoxa.store.studies import Study
 from endoxa.studies import calibration
-from endoxa.studies.latest import answers, labels, latest, once, opinions
+from endoxa.studies.latest import answers, as_answered, labels, latest, once, opinions
 from endoxa.tables import COUNTED, Opinions
 
 FORMS = ("csv", "jsonl", "parquet", "qrels")
@@ -30,13 +30,14 @@ def export(connection: Connection, study: Study, target: Path, form: str, *, his
     """Write what judges hold now, once per item (or, with `history`, every row that was ever added); how many rows.
 
     csv, jsonl, parquet have a row per judge and item with everything that was recorded, under the column names of
-    `Opinions`, `Labels` and `Answers`, so that `endoxa` reads them back; qrels has the judge in column 2, without what
+    `Opinions`, `Labels` and `Answers`, so that `endoxa` reads them back. Their propensity is that of being planned and
+    answered; the history has what was stored, of being planned. qrels has the judge in column 2, without what
     was undecided, practice and gold.
     """
     if form not in FORMS:
         raise TextError(f"a study is exported as {', '.join(FORMS)}, not as {form!r}")
     rows = outgoing.rows(connection, study)
-    kept = rows if history else once(latest(rows))
+    kept = rows if history else as_answered(once(latest(rows)), outgoing.answered_shares(connection, study))
     if form == "qrels":
         return _qrels(study, latest(rows), target)
     write_frame(_table(study, kept, history=history), target)
@@ -86,16 +87,21 @@ def bundle(
     Items carry the hash of the file that was handed in; with_files, of the picture as judges saw it.
     """
     settings = study.settings
-    held = latest(outgoing.rows(connection, study))
+    shares = outgoing.answered_shares(connection, study)
+    held = as_answered(latest(outgoing.rows(connection, study)), shares)
     given = opinions(held, settings.shape.scale_name) if settings.shape.kind == "rate" else None
     filed, ranked = labels(held), answers(held)
     if given is None and filed is None and ranked is None:
         raise TableError(f"study {study.name!r} has no answer yet; there is nothing to bundle")
     fitted = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = tuple(
+        f"round {number}: {share:.0%} of the planned tasks were answered; propensities count that in"
+        for number, share in sorted(shares.items())
+        if share < 1
+    )
     if given is not None and len(given.sources) > 1:
         made = calibration.calibrate(given, shrinkage=shrinkage)
-        fitted, notes = made.frame, made.notes
+        fitted, notes = made.frame, (*notes, *made.notes)
     draws = studies.draws_of(connection, study)
     return Bundle(
         name=study.name, title=settings.heading, task=settings.task, licence=settings.licence, screen=settings.screen,

@@ -71,6 +71,22 @@ def raters(connection: Connection, study: Study) -> int:
     )
 
 
+def answered_shares(connection: Connection, study: Study) -> dict[int, float]:
+    """Of each round, the share of the tasks given to judges that somebody has answered."""
+    a, t = s.assignments.c, s.tasks.c
+    done = sa.func.max(sa.case((a.state == "answered", 1), else_=0)).label("done")
+    each = (
+        sa.select(t.round, t.id, done)
+        .select_from(s.tasks)
+        .join(s.assignments, a.task_id == t.id)
+        .where(t.study_id == study.id, t.role.in_(("main", "common")))
+        .group_by(t.round, t.id)
+        .subquery()
+    )
+    found = connection.execute(sa.select(each.c.round, sa.func.avg(each.c.done)).group_by(each.c.round))
+    return {number: float(share) for number, share in found}
+
+
 def slots(connection: Connection, study: Study) -> dict[str, int]:
     """How many slots of the main part stand how: free, open, answered, skipped, lapsed."""
     a = s.assignments.c

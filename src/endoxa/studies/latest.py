@@ -6,6 +6,7 @@ which nothing is held.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -46,6 +47,16 @@ def latest(rows: pl.DataFrame) -> pl.DataFrame:
     last = ordered.group_by("source", "task").agg(pl.col("key").last())
     held = ordered.join(last, on=["source", "task", "key"], how="semi", maintain_order="left")
     return held.filter(pl.col("kind") == "answer")
+
+
+def as_answered(held: pl.DataFrame, shares: Mapping[int, float]) -> pl.DataFrame:
+    """Propensities of being in the table at all: planned *and* answered.
+
+    Tasks are given out in an order that knows nothing of their content, so that the answered ones are a random part of
+    each round: `shares` says how large. Without it Horvitz–Thompson totals shrink in a study that was stopped early.
+    """
+    share = pl.col("round").replace_strict(dict(shares), default=1.0, return_dtype=pl.Float64)
+    return held.with_columns(pl.when(COUNTED).then(pl.col("propensity") * share).otherwise("propensity"))
 
 
 def once(held: pl.DataFrame) -> pl.DataFrame:
