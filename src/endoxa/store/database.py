@@ -46,13 +46,13 @@ class Store:
     def writing(self, *, lasting: bool = True) -> Iterator[Connection]:
         """A transaction; when the block ends without an error, what it wrote is on the disk.
 
-        lasting=False does not wait for the disk: what is written survives the death of this process, and the next
-        lasting write takes it along; only the death of the machine in between loses it. For slots that are given out.
+        lasting=False does not wait for the disk in SQLite: what is written survives the death of this process, and the
+        next lasting write takes it along; only the death of the machine in between loses it. For slots that are given
+        out. PostgreSQL always waits: there the death of the database's own process would lose it, and who was given a
+        slot would find their answer refused.
         """
         if not self.is_sqlite:
             with self.engine.begin() as connection:
-                if not lasting:
-                    connection.execute(sa.text("SET LOCAL synchronous_commit TO OFF"))
                 yield connection
             return
         options = {"write": True, "lasting": lasting}

@@ -77,29 +77,42 @@ class Site:
 
     def visitor(self, request: Request, *, form: bool = False) -> Visitor:
         """Whose browser this is; acts must come from our own page and carry its token (a form's is checked apart)."""
-        secret = self.secret(request)
         with self.reading() as connection:
-            found = people.visitor_of(connection, secret, now=self.now()) if secret else None
+            return self._visitor(connection, request, form=form)
+
+    def _visitor(self, connection: Connection, request: Request, *, form: bool = False) -> Visitor:
+        secret = self.secret(request)
+        found = people.visitor_of(connection, secret, now=self.now()) if secret else None
         if found is None:
             raise RefusedError("you are not signed in here; open your link again", 401)
         if request.method not in {"GET", "HEAD"} and not form:
             need_own_page(request)
-            given = request.headers.get("x-csrf-token")
-            need_token(self.home.key, secret, given)
+            need_token(self.home.key, secret, request.headers.get("x-csrf-token"))
         return found
+
+    def study(self, name: str) -> Study:
+        """The study of that name."""
+        with self.reading() as connection:
+            return self._study(connection, name)
+
+    def _study(self, connection: Connection, name: str) -> Study:
+        try:
+            return studies.find(connection, name)
+        except RefusedError:
+            raise absent("study") from None  # without the names of other studies
 
     def judge(self, request: Request, name: str) -> tuple[Study, int]:
         """The study, and whose browser this is; a judge of another study is not told that this one exists."""
-        visitor = self.visitor(request)
-        study = self.study(name)
+        with self.reading() as connection:
+            visitor, study = self._visitor(connection, request), self._study(connection, name)
         if visitor.role != "judge" or visitor.study_id != study.id or visitor.rater_id is None:
             raise absent("study")
         return study, visitor.rater_id
 
     def participant(self, request: Request, name: str, *, form: bool = False) -> tuple[Study, Visitor]:
         """The study, and the participant."""
-        visitor = self.visitor(request, form=form)
-        study = self.study(name)
+        with self.reading() as connection:
+            visitor, study = self._visitor(connection, request, form=form), self._study(connection, name)
         if visitor.role != "participant" or visitor.study_id != study.id:
             raise absent("study")
         return study, visitor
@@ -110,14 +123,6 @@ class Site:
         if visitor.role != "organiser":
             raise RefusedError("this page is the organiser's", 403)
         return visitor
-
-    def study(self, name: str) -> Study:
-        """The study of that name."""
-        try:
-            with self.reading() as connection:
-                return studies.find(connection, name)
-        except RefusedError:
-            raise absent("study") from None  # without the names of other studies
 
     def page(self, name: str, request: Request, status: int = 200, **values: Any) -> HTMLResponse:
         """A page."""

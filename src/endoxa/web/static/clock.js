@@ -1,6 +1,7 @@
 // How long a judge really looked at a task.
 
 const IDLE = 60_000; // milliseconds without any input after which attention is no longer assumed
+const MOST = 10_000_000; // seconds that the server takes; a device's clock may be set by years meanwhile
 
 /**
  * Active time counts only while the page is visible, not paused, and within 60 s of the last input; the rest is away.
@@ -42,6 +43,7 @@ export class Clock {
   /** Seconds, to the millisecond. */
   read(now) {
     this.advance(now);
-    return { active: Math.round(this.active) / 1000, away: Math.round(this.away) / 1000 };
+    const seconds = (milliseconds) => Math.min(MOST, Math.round(milliseconds) / 1000);
+    return { active: seconds(this.active), away: seconds(this.away) };
   }
 }

@@ -466,7 +466,7 @@ class Desk {
 }
 
 function toastText(screen, task) {
-  return screen.atOnce ? `You said ${screen.said(task.items[0].id)}.` : "Answered.";
+  return screen.atOnce ? `You said ${screen.said(task.items[0].id)}.` : "Done.";
 }
 
 const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds, false));
