@@ -34,7 +34,10 @@ help:  ## this list
 demo: .venv/base  ## evaluate a small generated collection and write demo/report.html
 	@$(BIN)/endoxa demo --to demo
 
-serve: demo  ## a study of pictures in the browser: prints links for two judges and the organiser
+demo/study/study.toml: .venv/base
+	@$(BIN)/endoxa demo --to demo > /dev/null
+
+serve: demo/study/study.toml  ## a study of pictures in the browser: prints links for two judges and the organiser
 	@test -e demo/studies/studies.db || $(BIN)/endoxa study new demo/study/study.toml --home demo/studies
 	@$(BIN)/endoxa study invite shapes --count 2 --home demo/studies
 	@$(BIN)/endoxa study serve --home demo/studies

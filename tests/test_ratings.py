@@ -238,11 +238,11 @@ def test_curves_need_chances_and_a_lack_is_told() -> None:
     how = {"methods": ("isotonic",), "resamples": 100, "threshold": 3.0}
     found = ratings.analyse(Opinions.of(known), run, **how)
     assert found.curves is not None
-    assert found.curves.threshold == 3.0
+    assert found.curves.threshold == 3.5  # calibrated ratings lie between grades: the cut does too
     moved = calibrate(people).apply(people).frame.group_by("query", "item").agg(pl.col("grade").mean())
     top = run.frame.filter((pl.col("system") == "good") & (pl.col("rank") <= 3)).join(moved, on=["query", "item"])
     got = found.curves.points.filter((pl.col("system") == "good") & (pl.col("cutoff") == 3))["precision"][0]
-    assert got == pytest.approx((top["grade"] > 3).mean())  # equal chances: the plain share
+    assert got == pytest.approx((top["grade"] > 3.5).mean())  # equal chances: the plain share
     some = known.with_columns(pl.when(pl.col("item") != "i0").then("propensity").alias("propensity"))
     bare = ratings.analyse(Opinions.of(some), run, **how)
     assert bare.curves is None

@@ -132,3 +132,12 @@ def test_summaries_are_written_and_odd_suffixes_refused(tmp_path: Path) -> None:
     for suffix in ("md", "json", "xlsx"):
         with pytest.raises(FileError, match="is not written as"):
             endoxa.write(scores, tmp_path / f"s.{suffix}")
+
+
+def test_ratings_whose_least_grade_would_be_relevant_are_refused():
+    rows = pl.DataFrame({"query": ["q", "q"], "item": ["a", "b"], "grade": [1.0, 5.0], "scale": ["1-5"] * 2})
+    rated, run = endoxa.Opinions.of(rows), {"q": {"a": 2, "b": 1}}
+    with pytest.raises(endoxa.EndoxaError, match="scale 1-5"):
+        endoxa.measure(run, rated, ["P@2"])
+    assert endoxa.measure(run, rated, ["P(rel=4)@2"]).frame["value"].to_list() == [0.5]
+    assert endoxa.measure(run, rated, ["RR"], level=4).frame["value"].to_list() == [0.5]

@@ -22,6 +22,7 @@ from endoxa.measures.grammar import Measure, Wanted, parse_all
 from endoxa.policies import WORLDS, Policy
 from endoxa.statistics import propensity
 from endoxa.studies import estimates
+from endoxa.studies.grades import GIVEN, MOVED, cut
 from endoxa.tables import COUNTED, Labels, Opinions, Run, Taxonomy
 
 DEPTHS = (10, 100)
@@ -170,6 +171,7 @@ class _Scoring:
 
     def by_opinions(self) -> _Part:
         rows, notes = rated(self.bundle, calibrated=self.calibrated)
+        above = threshold_of(self.bundle, calibrated=self.calibrated) + NEAR
         sample = bool((rows["propensity"] < 1).any())
         if sample and (bare := rows["propensity"].null_count()):
             rows = rows.filter(pl.col("propensity").is_not_null())
@@ -177,13 +179,13 @@ class _Scoring:
         self._refuse_strangers(rows["query"], self.bundle.items["item"])
         notes += self._left_out(rows["query"])
         if sample:
-            return self._by_sample(rows, notes)
-        votes = rows.with_columns((pl.col("grade") > self.bundle.threshold + NEAR).cast(pl.Float64).alias("grade"))
+            return self._by_sample(rows, above, notes)
+        votes = rows.with_columns((pl.col("grade") > above).cast(pl.Float64).alias("grade"))
         belief = doubt.believe(Opinions.of(votes), seed=self.seed)
         coverage = _coverage(self.run, rows.select("query", "item").unique(), rows["query"], "opinions")
         return self._under(belief, self.run, coverage, notes)
 
-    def _by_sample(self, rows: pl.DataFrame, notes: list[str]) -> _Part:
+    def _by_sample(self, rows: pl.DataFrame, above: float, notes: list[str]) -> _Part:
         """Weighted by what each pair stands for; relevant is a pair whose mean rating lies above the threshold."""
         wanted = self.wanted or parse_all(DEFAULTS["sample"])
         for m in wanted:
@@ -195,7 +197,7 @@ class _Scoring:
         run = Run(self.run.frame.filter(pl.col("query").is_in(queries.implode())), self.run.ties)
         cutoffs = sorted({int(m.keywords()["k"]) for m in wanted})
         made = estimates.curves(
-            run, sampled, threshold=self.bundle.threshold + NEAR, cutoffs=cutoffs, resamples=self.resamples,
+            run, sampled, threshold=above, cutoffs=cutoffs, resamples=self.resamples,
             confidence=self.confidence, rng=np.random.default_rng(self.seed),
         )  # fmt: skip
         asked = [(str(m), COLUMN[m.name], int(m.keywords()["k"])) for m in wanted]
@@ -315,6 +317,13 @@ class _Scoring:
         return [f"{strangers:,} queries of the run were judged by nobody and are left out"] if strangers else []
 
 
+def threshold_of(bundle: Bundle, *, calibrated: bool = True) -> float:
+    """The rating above which is relevant: the bundle's, or halfway to the next grade where ratings are calibrated."""
+    if bundle.opinions is None or bundle.calibration is None or not calibrated:
+        return bundle.threshold
+    return cut(bundle.threshold, bundle.opinions.frame.filter(GIVEN & ~MOVED)["grade"].to_numpy())
+
+
 def rated(bundle: Bundle, *, calibrated: bool = True) -> tuple[pl.DataFrame, list[str]]:
     """The opinions that count, calibrated where the bundle says how: rows as in Opinions, and what was done.
 
@@ -330,7 +339,9 @@ def rated(bundle: Bundle, *, calibrated: bool = True) -> tuple[pl.DataFrame, lis
     decided = rows.filter(pl.col("grade").is_not_null())
     if not decided.height:
         raise JoinError(f"nobody has rated anything in the bundle {bundle.name!r}: all rows are undecided or practice")
-    notes = [f"relevant: rated above {bundle.threshold:g} on the scale from {lo:g} to {hi:g}"]
+    above = threshold_of(bundle, calibrated=calibrated)
+    between = "" if above == bundle.threshold else f" (halfway from {bundle.threshold:g} to the next grade)"
+    notes = [f"relevant: rated above {above:g}{between} on the scale from {lo:g} to {hi:g}"]
     if undecided := rows.height - decided.height:
         notes.append(f"{undecided:,} undecided answers do not count")
     if bundle.calibration is None or not calibrated:

@@ -30,6 +30,7 @@ from endoxa.measures import levels
 from endoxa.measures.distributions import Distribution
 from endoxa.measures.doubt import Progress, distribute, expectations, measure_belief
 from endoxa.measures.grammar import Measure, Wanted, parse_all
+from endoxa.measures.judgments import refuse_all_relevant
 from endoxa.policies import WORLDS, Policy
 from endoxa.pools.choosing import choose as choose_pairs
 from endoxa.tables import Answers, Belief, Labels, Opinions, Run, Scores, Taxonomy
@@ -160,6 +161,7 @@ def estimate(run: Any, belief: Belief, labels: Any, measures: Wanted = ("P@10",)
     Valid however wrong the belief is; for sums and ratios of sums over items only (P@k, DCG@k, R@k, F@k, set forms).
     """
     table, given = run_of(run), judgments_of(labels)
+    refuse_all_relevant(given, [1.0])
     how.setdefault("universe", drawn_from(table, belief, given))
     return prediction.estimate(table, belief, given, [str(m) for m in parse_all(measures)], **how)
 

@@ -22,7 +22,7 @@ from endoxa.studies import mapping as mappings
 from endoxa.studies.agreement import Level
 from endoxa.studies.dominance import Dominance, dominance
 from endoxa.studies.estimates import Curves, curves
-from endoxa.studies.grades import CALIBRATED, MOVED, UNJUDGED
+from endoxa.studies.grades import CALIBRATED, MOVED, UNJUDGED, cut
 from endoxa.studies.mapping import Mapping, Method
 from endoxa.studies.selection import Selection, selection_bias
 from endoxa.studies.uniformity import Uniformity, deviation, of_counts
@@ -96,7 +96,11 @@ def analyse(
     judged = calibration.apply(table) if use else table
     after = agreements.agreement(judged, **how, rng=rng(0)) if use else None
     benefit = calibrations.benefit(table, shrinkage=shrinkage, rng=rng(1)) if use else None
-    at = (lo + hi) / 2 if threshold is None else threshold
+    asked = (lo + hi) / 2 if threshold is None else threshold
+    at = cut(asked, given) if use else asked
+    why = "given" if threshold is not None else f"the middle of {lo:g} to {hi:g}, {told}"
+    if at != asked:
+        why = f"halfway from {asked:g}, {why}, to the next grade: calibrated ratings lie between grades"
 
     maps: dict[str, Mapping] = {}
     points: pl.DataFrame | None = None
@@ -140,7 +144,7 @@ def analyse(
         scale=(lo, hi),
         scale_told=told,
         threshold=at,
-        threshold_told="given" if threshold is not None else f"the middle of {lo:g} to {hi:g}, {told}",
+        threshold_told=why,
         calibrated=use,
         shrinkage=shrinkage,
         level=level,
@@ -202,11 +206,19 @@ def believe(
             )
         else:
             how = "as they were given: no two raters share a pair to be calibrated on"
-    yes = (pl.col("grade") > threshold).cast(pl.Float64)
+    given = table.frame["grade"].drop_nulls().to_numpy()
+    at = cut(threshold, given) if judged is not table else threshold
+    yes = (pl.col("grade") > at).cast(pl.Float64)
     votes = Opinions.of(judged.frame.with_columns(yes.alias("grade"), pl.lit(None, pl.String).alias("scale")))
     made = doubt.believe(votes, model, seed=seed, **settings)
-    notes = [f"relevant is a rating above {threshold:g} (scale {lo:g} to {hi:g}, {told}); ratings {how}", *left_out]
-    given = table.frame["grade"].drop_nulls().to_numpy()
+    notes = [f"relevant is a rating above {at:g} (scale {lo:g} to {hi:g}, {told}); ratings {how}", *left_out]
+    if at != threshold:
+        notes.append(f"{at:g} is halfway from {threshold:g} to the next grade: calibrated ratings lie between grades")
+    if (table.frame["propensity"] < 1).any():
+        notes.append(
+            "! the pairs are a sample, and what was not asked is held irrelevant: levels come out too low; "
+            "`endoxa ratings` and `endoxa eval BUNDLE` weigh the sample"
+        )
     if len(given) and not given.min() <= threshold < given.max():
         side = "above" if threshold < given.min() else "at or below"
         notes.append(f"! every rating is {side} the threshold {threshold:g}; is it on the scale of the ratings?")
@@ -244,7 +256,7 @@ def _counted(opinions: Opinions) -> tuple[Opinions, list[str], dict[str, int]]:
         named = ", ".join(f"{count:,} of {role}" for role, count in aside.items())
         notes.append(f"{sum(aside.values()):,} answers do not count: {named}")
     if "gold" in aside:
-        notes.append("what the gold items should have got is not in the table; how many were right is not said")
+        notes.append("how many gold answers were right is not in a table of opinions; endoxa study status says it")
     kept = frame.filter(~pl.col("role").is_in(ASIDE))
     if systems := kept.filter(pl.col("kind") == "system").height:
         notes.append(f"{systems:,} opinions are of systems and do not count as ratings")

@@ -28,6 +28,7 @@ from endoxa.measures.evaluate import prepare, score_block
 from endoxa.measures.explain import definition_line
 from endoxa.measures.gather import Block, gather
 from endoxa.measures.grammar import Measure, Wanted, parse, parse_all
+from endoxa.measures.judgments import refuse_all_relevant
 from endoxa.measures.preferences import Preferences, applied, measure_preferences, score_empty, score_preferences
 from endoxa.policies import CHOICES, WORLDS, Policy
 from endoxa.pools import lint
@@ -96,6 +97,9 @@ def measure(
         judgments if isinstance(judgments, Preferences) else judgments_of(judgments, chosen.assessors, lenient=lenient)
     )
     wanted = parse_all(measures, level=level)
+    if isinstance(judged, Opinions):
+        rel = [m.keywords().get("rel", 1.0) for m in wanted if "rel" in m.definition.settings]
+        refuse_all_relevant(judged, rel)
     paths = _paths(run)
     if paths is None:
         table = run if isinstance(run, Run) else read(run, kind="run", ties=_reading(chosen))

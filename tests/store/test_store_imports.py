@@ -77,19 +77,18 @@ def test_answers_given_here_stay(place):
 def test_what_was_recorded_comes_along(place):
     study = study_here(place)
     at = datetime(2020, 2, 3, 4, 5, 6, 789, UTC)
+    pairs = [("blue", "item-0-0"), PAIRS[2]]
     rich = table(
-        ("old", *PAIRS[0], 3.0), propensity=[0.125], selected_by=["pool"], role=["common"],
-        at=pl.Series([at], dtype=pl.Datetime("us", "UTC")),
+        *[("old", *pair, 3.0) for pair in pairs], propensity=[0.125] * 2, selected_by=["pool"] * 2,
+        role=["common"] * 2, at=pl.Series([at] * 2, dtype=pl.Datetime("us", "UTC")),
     )  # fmt: skip
     making.add_answers(place, study.name, rich, now=NOW)
-    row = rows_of(place, study).row(0, named=True)
-    assert {name: row[name] for name in ("source", "propensity", "selected_by", "role", "method", "at")} == {
-        "source": "old", "propensity": 0.125, "selected_by": "pool", "role": "common", "method": "import", "at": at,
-    }  # fmt: skip
-    # where the file says nothing, what the study knows of the pair
-    making.add_answers(place, study.name, table(("old", *PAIRS[2], 3.0)), now=NOW)
-    row = rows_of(place, study).row(1, named=True)
-    assert (row["propensity"], row["selected_by"], row["at"].timestamp()) == (0.75, "a+b", NOW)
+    rows = rows_of(place, study)
+    assert set(rows.select("source", "role", "method", "at").rows()) == {("old", "common", "import", at)}
+    # of a pair that is planned here counts how it was chosen here
+    assert rows.select("propensity", "selected_by").rows() == [(0.125, "pool"), (0.75, "a+b")]
+    making.add_answers(place, study.name, table(("old", *PAIRS[3], 3.0)), now=NOW)
+    assert rows_of(place, study).row(-1, named=True)["at"].timestamp() == NOW
 
 
 def test_a_pair_that_nobody_was_asked_about(place):

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 import polars as pl
 from PIL import Image, ImageDraw
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Error as PlaywrightError
 from typer.testing import CliRunner
 
 from endoxa.cli import app
@@ -93,12 +94,11 @@ class Stage:
         assert done.exit_code == 0, f"{done.output}\n{done.exception}"
         return done.output
 
-    def context(self, size: tuple[int, int] = WIDE, *, touch: bool = False, dark: bool = False) -> BrowserContext:
+    def context(self, size: tuple[int, int] = WIDE, *, touch: bool = False) -> BrowserContext:
         """A browser of somebody's own: nothing is shared with others. Everything that goes wrong in it is noted."""
         made = self.browser.new_context(
             viewport={"width": size[0], "height": size[1]}, has_touch=touch, is_mobile=touch,
-            device_scale_factor=2 if touch else 1, color_scheme="dark" if dark else "light", reduced_motion="reduce",
-            accept_downloads=True,
+            device_scale_factor=2 if touch else 1, color_scheme="light", reduced_motion="reduce",
         )  # fmt: skip
         made.set_default_timeout(30_000)
         made.on("console", lambda said: said.type in {"error", "warning"} and self._complain(said.text))
@@ -138,6 +138,14 @@ class Stage:
         """A judge's link, from the command line."""
         said = self.study("invite", name, *([nickname] if nickname else ["--count", "1"]), "--url", self.server.url)
         return said.split("\t")[-1].strip()
+
+    @contextmanager
+    def quietly(self) -> Iterator[None]:
+        """A test in which no page says an error that was not forgiven, breaks its policy, or asks another host."""
+        yield
+        self.tidy()
+        said, self.complaints, self.forgiven = self.complaints, [], []
+        assert said == []
 
     def tidy(self) -> None:
         """Close what a test left open, but the organiser's browser."""
@@ -241,6 +249,10 @@ LOOK = """() => {
 }"""
 
 
+STATE = """() => [{ ...document.body.dataset }, document.activeElement.outerHTML.slice(0, 120),
+  [...document.querySelectorAll("[aria-pressed=true]")].length, document.body.innerText]"""
+
+
 @dataclass(frozen=True)
 class Shown:
     """A task as a judge saw it: its number, the query, the items in their order (number and name)."""
@@ -297,7 +309,11 @@ class Judge:
         """Wait for a task (other than `old`, or `new` itself); what is shown, None at the end."""
         wanted = f'{READY}[data-task="{new}"]' if new else f'{READY}[data-task]:not([data-task="{old}"])'
         end = "" if new else ', body[data-state="end"] #finished'
-        self.page.wait_for_selector(wanted + end, state="attached")
+        try:
+            self.page.wait_for_selector(wanted + end, state="attached")
+        except PlaywrightError as error:
+            state = self.page.evaluate(STATE)
+            raise AssertionError(f"no task came after {old or new!r}: {state}") from error
         if self.page.locator("#finished").count():
             return None
         found = self.page.evaluate(LOOK)
@@ -382,6 +398,7 @@ class Judge:
         raise NotImplementedError
 
 
+AT_ONCE = {"one-result", "yes-no", "five-levels"}  # where a grade sends the answer
 KEYS = {"yes-no": {0: "n", 1: "y"}, "five-levels": {0: "1", 1: "2", 2: "3", 3: "4", 4: "5"}}
 
 
@@ -431,7 +448,7 @@ class Typist(Judge):
             keys.press("u" if value is None else KEYS.get(self.screen, {}).get(value, str(value)))
             if again and at + 1 < len(values):
                 keys.press("ArrowRight")
-        if again or len(values) > 1:
+        if again or self.screen not in AT_ONCE:
             keys.press("Enter")
         return None
 
@@ -463,7 +480,7 @@ class Thumb(Judge):
                 self.page.locator(f'button[data-category="{value or ""}"]').tap()
             else:
                 self.grade(number, value).tap()
-        if again or len(values) > 1 or self.screen == "file-it":
+        if again or self.screen not in AT_ONCE:
             self.page.locator("#next").tap()
 
     def grade(self, number: int, value: Any) -> Locator:

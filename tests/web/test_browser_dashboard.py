@@ -37,20 +37,19 @@ def goods(tmp_path_factory: pytest.TempPathFactory) -> Material:
 
 @pytest.fixture(autouse=True)
 def quiet(stage: Stage) -> Iterator[None]:
-    """No page says an error, breaks its content security policy, or asks another host."""
-    yield
-    stage.tidy()
-    said, stage.complaints, stage.forgiven = stage.complaints, [], []
-    assert said == []
+    """No page complains."""
+    with stage.quietly():
+        yield
 
 
-def practised(judge: Judge, shown: Shown, grade: int) -> str:
-    """Answer a practice task; what the feedback says."""
+def practised(judge: Judge, shown: Shown, grade: int, *, right: bool, words: str) -> None:
+    """Answer a practice task and read the feedback."""
     judge.say(shown, [grade], again=False)
-    box = judge.page.locator("#feedback")
-    expect(box).to_be_visible()
+    line = judge.page.locator(f"#feedback li.{'right' if right else 'other'}")
+    expect(line).to_be_visible()
+    assert words in line.inner_text()
     expect(judge.page.locator("#continue")).to_be_focused()
-    return box.inner_text()
+    judge.page.keyboard.press("Enter")
 
 
 def test_practice_gold_comments_and_what_the_dashboard_makes_of_them(
@@ -68,15 +67,11 @@ def test_practice_gold_comments_and_what_the_dashboard_makes_of_them(
 
     ana = Typist(stage, "trained", "five-levels", "ana", stage.link("trained", "ana"))
     shown = instructed(ana)
-    said = practised(ana, shown, 4)
-    assert "Like most: most people say highly relevant; you said highly relevant." in said
-    ana.page.keyboard.press("Enter")
+    practised(ana, shown, 4, right=True, words="say highly relevant; you said highly relevant.")
     shown = ana.ready(old=shown.task)
     assert shown is not None
     expect(ana.page.locator("#progress")).to_have_text("1 to go")
-    said = practised(ana, shown, 3)
-    assert "Unlike most: most people say highly irrelevant; you said relevant." in said
-    ana.page.keyboard.press("Enter")
+    practised(ana, shown, 3, right=False, words="say highly irrelevant; you said relevant.")
     shown = ana.ready(old=shown.task)
     expect(ana.page.locator("#practice")).to_be_hidden()
     comment(ana, "A <i>nice</i> one")
@@ -174,7 +169,7 @@ def test_one_judge_who_never_decides_breaks_nothing(stage: Stage, goods: Materia
     expect(board.locator("#undecided")).to_have_text("3")
     expect(board.locator("#raters tbody tr")).to_contain_text("ana")
     expect(board.locator("#trouble")).to_have_text("")
-    stage.forgiven.append("422")
+    stage.forgiven.append("status of 422")
     board.locator('a[data-export="qrels"]').click()  # there is no grade to write, and one is told so
     expect(board.locator("body")).to_contain_text("every answer so far is undecided")
 
@@ -232,7 +227,7 @@ def test_the_list_of_studies_leads_to_each(stage: Stage, goods: Material) -> Non
 
 def test_the_organisers_link_works_once(stage: Stage) -> None:
     stage.organiser()
-    stage.forgiven.append("410")
+    stage.forgiven.append("status of 410")
     page = stage.context().new_page()
     page.goto(stage.server.link)
     expect(page.get_by_role("heading")).to_have_text("This link no longer opens")

@@ -315,7 +315,8 @@ def _selection(found: Analysis) -> str:
     if one.advantage.gamma != one.advantage.gamma:
         return "Self-advantage cannot be worked out: a system has too few pairs chosen by another."
     return (
-        f"Self-advantage (on pairs that a system chose itself): {_sign(one.advantage.gamma, 3)} "
+        "Self-advantage (on pairs that a system chose itself; drawing by rank alone makes some): "
+        f"{_sign(one.advantage.gamma, 3)} "
         f"[{_sign(one.lo, 3)}, {_sign(one.hi, 3)}], p = {one.advantage.p_value:.3f}"
     )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from endoxa.cli import options as o
 from endoxa.cli import show
 from endoxa.errors import InstallError, TextError
 
@@ -81,12 +82,21 @@ def _home(folder: str, database: str | None, *, create: bool = False) -> Iterato
 def _sources(**parts: Any) -> Any:
     from endoxa.io.study_files import sources_of
 
-    return sources_of({name: value for name, value in parts.items() if value}, Path(), "endoxa study")
+    given = {name: value for name, value in parts.items() if value}
+    for name, value in given.items():
+        for one in [value] if isinstance(value, str) else value:
+            if not Path(one).exists() and not any(c in one for c in "*?["):
+                option = "--run" if name == "runs" else f"--{name}"
+                raise typer.BadParameter(f"{option}: there is no {one}")
+    return sources_of(given, Path(), "endoxa study")
 
 
 @study.command("new")
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME|STUDY.toml", help="A name, or a study file that says it all.")],
+    more: Annotated[
+        list[str] | None, typer.Argument(metavar="[RUN…]", help="Runs to draw results from, as with --run.")
+    ] = None,
     screen: Annotated[
         str | None,
         typer.Option("--screen", help="four-results, one-result, yes-no, five-levels, file-it or rank-it."),
@@ -117,7 +127,7 @@ def new(
 
     [bold]Examples[/bold]
 
-      endoxa study new pets --screen four-results --items photos/ --run a.run --run b.run --set overlap=2
+      endoxa study new pets runs/*.run --screen four-results --items photos/ --set overlap=2
 
       endoxa study new faq --screen yes-no --items docs.csv --queries queries.csv --pairs judge.csv
 
@@ -125,6 +135,7 @@ def new(
 
       endoxa study new study.toml
     """
+    runs = [*(runs or []), *(more or [])] or None
     given = {"title": title, "instructions": _words(instructions), **_settings(settings)}
     given = {key: value for key, value in given.items() if value is not None}
     with _home(home, db, create=True) as place:
@@ -139,7 +150,7 @@ def new(
         else:
             if screen is None:
                 raise typer.BadParameter(f"--screen is missing: {', '.join(_screens())}")
-            wanted = Settings.of({"name": name, "screen": screen, **given})
+            wanted = o.at_call(lambda: Settings.of({"name": name, "screen": screen, **given}))
             sources = _sources(
                 items=items, queries=queries, runs=runs, pairs=pairs, taxonomy=taxonomy, practice=practice, gold=gold,
                 attention=attention,
@@ -245,7 +256,10 @@ def invite(
     ] = False,
     days: Annotated[float, typer.Option("--days", help="How long a link opens.")] = 30,
     withdraw: Annotated[
-        list[int] | None, typer.Option("--withdraw", metavar="NUMBER", help="Withdraw the link of that number.")
+        list[str] | None,
+        typer.Option(
+            "--withdraw", metavar="NICKNAME|NUMBER", help="Withdraw the link of that judge or number."
+        ),
     ] = None,
     url: Annotated[
         str | None, typer.Option("--url", help="Where people reach the server; what `serve` said last otherwise.")
@@ -275,14 +289,30 @@ def invite(
         role = "participant" if participant else "judge"
         with place.store.writing() as connection:
             found = studies.find(connection, name)
-            for number in withdraw or []:
-                people.withdraw(connection, found, number, now=now)
-                print(f"withdrew {number}")
+            for who in withdraw or []:
+                for number in _numbers(people.invitations(connection, found), who, now):
+                    people.withdraw(connection, found, number, now=now)
+                    print(f"withdrew {number} ({who})")
             lines = []
             for nickname in [*(nicknames or []), *[None] * count]:
                 number, token = people.invite(connection, place.key, found, role, nickname=nickname, days=days, now=now)
                 lines.append(f"{number}\t{nickname or '(chooses a nickname)'}\t{base}/join/{token}")
         print("\n".join(lines))
+        if lines and url is None and not (place.folder / "address").exists():
+            show.note(
+                f"! the server has not run here yet: links hold for {base}; if people reach it elsewhere, say --url"
+            )
+
+
+def _numbers(invitations: list[Any], who: str, now: float) -> list[int]:
+    """The open invitations of a nickname, or the one of that number."""
+    if who.isdigit():
+        return [int(who)]
+    found = [one.id for one in invitations if one.nickname == who and one.state(now) in {"open", "used"}]
+    if not found:
+        known = ", ".join(f"{one.id} {one.nickname or '(no nickname yet)'}" for one in invitations) or "none"
+        raise TextError(f"nobody called {who!r} has a link that opens; links of this study: {known}")
+    return found
 
 
 def _address(place: Home) -> str:
@@ -317,6 +347,8 @@ def serve(
                 show.note(
                     "! others can reach this without encryption; put a proxy with https in front for the open net"
                 )
+            if host in {"0.0.0.0", "::"} and url is None:
+                show.note(f"! links say {address}; if people reach this machine by another name, say --url")
 
         run(place, host, port, url, tell=tell)
 
@@ -384,7 +416,10 @@ def export(
 
         with place.store.reading() as connection:
             rows = exports.export(connection, studies.find(connection, name), Path(to), form, history=history)
+            least = studies.find(connection, name).settings.shape.scale[0]
     show.note(f"wrote {rows:,} rows to {to}")
+    if form == "qrels" and least >= 1:
+        show.note(f"! grades begin at {least:g}: say from which on is relevant when you measure (-l 4)")
 
 
 @study.command("bundle")

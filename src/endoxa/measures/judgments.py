@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from endoxa.errors import JoinError
+from endoxa.errors import JoinError, TextError
 from endoxa.tables import COUNTED, Floats, Ints, Opinions
 
 MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -94,6 +97,21 @@ class Judgments:
         grade = np.where(real, self.frame["grade"].to_numpy()[rows], np.nan)
         stratum = np.where(real, self.frame["stratum"].to_numpy()[rows], -1)
         return grade, stratum
+
+
+SCALE = re.compile(r"^(-?[0-9.]+) ?[-–] ?([0-9.]+)$")
+
+
+def refuse_all_relevant(opinions: Opinions, levels: Iterable[float]) -> None:
+    """Ratings from 1 to 5 have no irrelevant grade at the usual level of 1: say from where on is relevant."""
+    scales = [match for name in opinions.frame["scale"].drop_nulls().unique() if (match := SCALE.match(name))]
+    least = max((float(match[1]) for match in scales), default=-math.inf)
+    if any(level <= least for level in levels):
+        name = next(match[0] for match in scales if float(match[1]) == least)
+        raise TextError(
+            f"the grades are ratings on the scale {name}, of which even the least would count as relevant; say from "
+            "which grade on is relevant (-l 4, P(rel=4)@10), or make a belief: endoxa believe FILE --threshold 3"
+        )
 
 
 def keys_of(items: pl.Series, places: Ints) -> npt.NDArray[np.uint64]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from endoxa.reports.labels import clean, number, signed
+from endoxa.reports.labels import clean, number
 from endoxa.studies.agreement import Agreement, Level
 from endoxa.studies.calibration import Benefit, Calibration
 from endoxa.studies.dominance import Dominance
@@ -177,12 +177,6 @@ def _of_systems(found: Analysis) -> Iterator[str]:
                 f"{', '.join(weak[:5])}{' …' if len(weak) > 5 else ''}: on queries not seen, the mapped scores cannot "
                 "be told from noise"
             )
-    if found.selection is not None and (found.selection.lo > 0 or found.selection.hi < 0):
-        better = "better" if found.selection.lo > 0 else "worse"
-        yield (
-            f"systems do {better} on pairs that they chose themselves (by {signed(found.selection.advantage.gamma, 3)}"
-            "): how pairs were chosen matters to who is best"
-        )
     if found.dominance is not None:
         if found.dominance.share > DOMINANT:
             yield f"{found.dominance.master} gave {found.dominance.share:.0%} of all ratings; all leans on one person"
@@ -212,6 +206,9 @@ def verdict(found: Analysis, *, name: Callable[[str], str] = str) -> str:
         return f"No map from scores to ratings could be made. {agreed}"
     best = ranked.row(0, named=True)
     told = f"r = {number(best['held_out'], 3)} ± {number(best['se'], 3)} on queries not seen ({made.method} map)"
+    if best["held_out"] <= 2 * best["se"]:
+        best_of = f"the best, {name(best['system'])}, has {told}"
+        return f"No system’s scores follow people’s ratings beyond chance: {best_of}. {agreed}"
     if ranked.height == 1:
         return f"The scores of {name(best['system'])} follow people’s ratings with {told}. {agreed}"
     second = ranked.row(1, named=True)

@@ -408,10 +408,11 @@ def _selected(found: Analysis, ids: count[int]) -> Section | None:
     line = (
         "No self-advantage can be worked out: a cell of the table is empty."
         if math.isnan(one.gamma)
-        else f"On pairs that it chose itself a system’s correlation is higher by {signed(one.gamma, 3)} "
+        else f"On pairs that it chose itself a system’s correlation differs by {signed(one.gamma, 3)} "
         f"({made.level:.0%} interval {signed(made.lo, 3)} to {signed(made.hi, 3)}; {probability(one.p_value)}, which "
         f"with "
-        f"{len(set(made.frame['system']))} systems cannot fall below {one.smallest:.3g})."
+        f"{len(set(made.frame['system']))} systems cannot fall below {one.smallest:.3g}). A figure to look at, not a "
+        "test: pairs that a system drew by rank spread its own scores more, which by itself makes it rise."
     )
     chart = _chart(
         lambda width: figures.selection(made.frame, width=width),
@@ -446,7 +447,7 @@ def _dominant(found: Analysis) -> Section | None:
         "by two one-sided tests: that two figures do not differ is no proof that they are equal."
     )
     line = f"Nobody gave more ratings than {name}: {made.share:.0%} of all."
-    if made.share < 1.5 / max(found.raters, 1):
+    if made.share < 0.5 and made.share < 1.5 / max(found.raters, 1):
         line += " That is about an even share."
     grid = Grid(f"{name} against the others", heads, rows, note=note)
     return Section("dominance", "Dominant rater", "Does it hang on one rater?", [line], [grid])

@@ -30,7 +30,7 @@ def status_lines(status: dict[str, Any]) -> list[str]:
         )
     if (verdict := status["verdict"]) is not None:
         lines += [
-            f"    {one['system']}: mean {_number(one['mean'])} [{_number(one['lo'])}, {_number(one['hi'])}]"
+            f"    {one['system']}: mean {_number(one['mean'])} of {one['n']:,} draws answered"
             for one in verdict["systems"]
         ]
         lines += [f"  {one['sentence']}" for one in verdict["pairs"]] + [f"  {note}" for note in verdict["notes"]]

@@ -34,6 +34,8 @@ def export(connection: Connection, study: Study, target: Path, form: str, *, his
     answered; the history has what was stored, of being planned. qrels has the judge in column 2, without what
     was undecided, practice and gold.
     """
+    if not target.absolute().parent.is_dir():
+        raise FileError(str(target), "cannot be written: there is no such directory", "make it first")
     if form not in FORMS:
         raise TextError(f"a study is exported as {', '.join(FORMS)}, not as {form!r}")
     rows = outgoing.rows(connection, study)

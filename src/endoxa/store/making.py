@@ -77,6 +77,8 @@ def add(home: Home, name: str, sources: Sources, *, now: float, progress: Progre
         if left.height:
             works.append(planning.of_pairs(settings, left, rng=rng))
             notes += works[-1].notes
+        if settings.choose == "proposal" and settings.shape.kind == "rate":
+            notes.append("these pairs were chosen another way than the study's own: weigh the two apart (selected_by)")
         if met := pairs.height - left.height:
             were = "was asked already; it is" if met == 1 else "were asked already; they are"
             notes.append(f"{met:,} of {pairs.height:,} pairs {were} not asked again")
@@ -222,5 +224,9 @@ def _known(settings: Settings, path: Path, role: str, tree: Taxonomy | None) -> 
         frame = frame.with_columns(pl.Series("expected", given, dtype=pl.String))
         for at, one in enumerate(given, start=1):
             if one not in wanted:
-                raise FileError(str(path), f"row {at}: {one!r} is not an answer of screen {settings.screen!r}")
+                raise FileError(
+                    str(path),
+                    f"row {at}: {one!r} is not an answer of screen {settings.screen!r}",
+                    f"expected one of {', '.join(sorted(wanted)[:12])}",
+                )
     return planning.known(frame, role, settings.items_per_task)

@@ -16,7 +16,7 @@ from endoxa.errors import JoinError, TableError
 from endoxa.store import schema as s
 from endoxa.store.people import checked, folded
 from endoxa.store.studies import Study, ids, note
-from endoxa.studies.latest import ROWS
+from endoxa.studies.latest import ROWS, latest
 from endoxa.tables import Opinions
 
 ROLES = ("main", "common", "gold", "attention", "practice")
@@ -116,19 +116,21 @@ def add_opinions(connection: Connection, study: Study, opinions: Opinions, *, no
         )
     chosen, tasks = _chosen(connection, study), _imported(connection, study)
     known = set(connection.scalars(sa.select(s.answers.c.key).where(s.answers.c.study_id == study.id)))
+    columns = ("source", "query", "item", "grade")
+    held = {(folded(source), *said) for source, *said in latest(rows(connection, study)).select(columns).iter_rows()}
     raters: dict[str, int] = {}
     added = 0
     for row in frame.iter_rows(named=True):
         said = "" if row["grade"] is None else f"{row['grade']:g}"
         key = str(uuid.uuid5(SPACE, "\x1f".join((study.name, row["source"], row["query"], row["item"], said))))
-        if key in known:
+        if key in known or (folded(row["source"]), row["query"], row["item"], row["grade"]) in held:
             continue
         known.add(key)
         pair = (queries[row["query"]], items[row["item"]])
         propensity, selected_by = chosen.get(pair, (None, None))
-        how = {
-            "propensity": row["propensity"] if row["propensity"] is not None else propensity,
-            "selected_by": row["selected_by"] or selected_by,
+        how = {  # a pair that is planned here has the chance that it had here: one pair, one chance
+            "propensity": row["propensity"] if propensity is None else propensity,
+            "selected_by": row["selected_by"] if selected_by is None else selected_by,
         }
         if pair not in tasks:
             tasks[pair] = _task_for(connection, study, *pair, how)

@@ -13,6 +13,7 @@ from itsdangerous import BadSignature, URLSafeSerializer
 from sqlalchemy import Connection
 
 from endoxa.store import schema as s
+from endoxa.store import statements as q
 from endoxa.store.refusals import RefusedError
 from endoxa.store.studies import Study, note
 
@@ -143,7 +144,7 @@ def need_open(invitation: Invitation, now: float) -> None:
     why = {
         "withdrawn": "this link was withdrawn; ask the organiser for a new one",
         "expired": "this link has expired; ask the organiser for a new one. What you answered is kept",
-        "used": "this link was used before, and works once; `endoxa study serve` prints a new one at every start",
+        "used": "this link was used before, and works once; endoxa study serve prints a new one at every start",
     }
     raise RefusedError(why[invitation.state(now)], 410)
 
@@ -205,21 +206,7 @@ def _name(connection: Connection, invitation: Invitation, nickname: str, now: fl
 
 def visitor_of(connection: Connection, secret: str, *, now: float) -> Visitor | None:
     """Whose session this is; None where it is none, has ended, or its link was withdrawn."""
-    row = connection.execute(
-        sa.select(
-            s.invitations.c.id, s.invitations.c.role, s.invitations.c.study_id, s.invitations.c.nickname,
-            s.raters.c.id.label("rater_id"),
-        )
-        .select_from(s.sessions)
-        .join(s.invitations, s.invitations.c.id == s.sessions.c.invitation_id)
-        .outerjoin(s.raters, s.raters.c.invitation_id == s.invitations.c.id)
-        .where(
-            s.sessions.c.digest == digest(secret),
-            s.sessions.c.ended_at.is_(None),
-            s.sessions.c.expires_at > now,
-            s.invitations.c.withdrawn_at.is_(None),
-        )
-    ).one_or_none()  # fmt: skip
+    row = connection.execute(q.VISITOR, {"digest": digest(secret), "now": now}).one_or_none()
     if row is None:
         return None
     return Visitor(row.role, row.id, row.study_id, row.rater_id, row.nickname or "")

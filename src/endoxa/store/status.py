@@ -16,8 +16,8 @@ from endoxa.store import schema as s
 from endoxa.store.studies import Study
 from endoxa.studies import agreement, quality, uniformity
 from endoxa.studies.latest import latest, opinions
-from endoxa.studies.verdict import verdict
-from endoxa.tables import Opinions
+from endoxa.studies.verdict import Verdict, verdict
+from endoxa.tables import COUNTED, Opinions
 
 HOURS = 48  # of answers per hour that are shown
 RESAMPLES = 200  # of the interval of agreement: the dashboard is live
@@ -98,7 +98,7 @@ def _agreement(given: Opinions | None, held: pl.DataFrame, kind: str) -> dict[st
     found = agreement.agreement(given, level="interval", resamples=RESAMPLES, rng=np.random.default_rng(0))
     return {
         "alpha": found.alpha, "lo": found.lo, "hi": found.hi, "level": found.level, "units": found.units,
-        "note": " ".join(found.notes[:2]),
+        "note": "; ".join(found.notes[:2]),
     }  # fmt: skip
 
 
@@ -113,7 +113,7 @@ def _filing(held: pl.DataFrame) -> dict[str, Any] | None:
     found = agreement.agreement(given, level="nominal", resamples=RESAMPLES, rng=np.random.default_rng(0))
     return {
         "alpha": found.alpha, "lo": found.lo, "hi": found.hi, "level": "nominal", "units": found.units,
-        "note": " ".join(found.notes[:2]),
+        "note": "; ".join(found.notes[:2]),
     }  # fmt: skip
 
 
@@ -159,12 +159,23 @@ def _verdict(connection: Connection, study: Study, held: pl.DataFrame) -> dict[s
     found = verdict(
         draws, order["task"].to_list(), first.select("query", "item", "grade"), scale=study.settings.shape.scale
     )
+    means = found.systems.with_columns(pl.lit(None).alias("lo"), pl.lit(None).alias("hi")).to_dicts()
     many = found.pairs.height  # the first sentences are about the pairs, in their order
     told = [{**row, "sentence": said} for row, said in zip(found.pairs.to_dicts(), found.notes[:many], strict=True)]
     return {
-        "systems": found.systems.to_dicts(), "pairs": told, "notes": list(found.notes[many:]),
+        "systems": means, "pairs": told, "notes": [*found.notes[many:], *_limits(found)],
         "scale": list(study.settings.shape.scale),
     }  # fmt: skip
+
+
+def _limits(found: Verdict) -> list[str]:
+    """What the verdict does not say."""
+    return [
+        f"This is about the {found.tasks:,} planned tasks and the first answer to each, {found.answered:,} so far. How "
+        "other queries or judges would have it is another question; endoxa ratings and endoxa eval look at that.",
+        "The differences hold at any time; the means are as far as it goes, and move where judges of different "
+        "severity come one after another.",
+    ]
 
 
 def _notes(connection: Connection, study: Study) -> list[str]:
@@ -177,7 +188,7 @@ def _notes(connection: Connection, study: Study) -> list[str]:
 
 
 def _invitations(connection: Connection, study: Study, held: pl.DataFrame, now: float) -> list[dict[str, Any]]:
-    counts = dict(held.group_by("source").len().iter_rows())
+    counts = dict(held.filter(COUNTED).group_by("source").len().iter_rows())
     return [
         {
             "id": one.id, "role": one.role, "nickname": one.nickname, "state": one.state(now),

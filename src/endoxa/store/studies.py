@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from endoxa.errors import TableError, did_you_mean
 from endoxa.store import schema as s
+from endoxa.store import statements as q
 from endoxa.store.refusals import RefusedError
 from endoxa.studies.design import Settings
 from endoxa.studies.planning import Work
@@ -52,7 +53,7 @@ def create(connection: Connection, settings: Settings, *, now: float) -> Study:
 
 def find(connection: Connection, name: str) -> Study:
     """The study of that name."""
-    row = connection.execute(sa.select(s.studies).where(s.studies.c.name == name)).one_or_none()
+    row = connection.execute(q.STUDY, {"name": name}).one_or_none()
     if row is None:
         known = connection.scalars(sa.select(s.studies.c.name)).all()
         there = f" (there are: {', '.join(known)})" if known else "; make one with `endoxa study new`"

@@ -17,11 +17,11 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from endoxa.store import schema as s
+from endoxa.store import statements as q
 from endoxa.store.refusals import RefusedError, absent
 from endoxa.store.studies import Study, note, taxonomy_of
 
 HOUR = 3600.0
-BEFORE = ("practice", "common", "gold", "attention")  # what every judge gets
 KNOWN = ("gold", "attention")
 NEAR = 100  # tasks left, below which they are counted one by one
 TAKES = {"rate": ("grade",), "file": ("category",), "rank": ("rank", "relevance")}
@@ -90,52 +90,31 @@ def tasks(
     seed = _lock(connection, study, rater_id)
     if study.state == "open":
         _prepare(connection, study, rater_id, seed)
-        missing = count - _count(connection, rater_id, "open")
-        while missing > 0 and _give(connection, study, rater_id, seed, now):
-            missing -= 1
-    rows = connection.execute(
-        sa.select(s.assignments)
-        .where(s.assignments.c.rater_id == rater_id, s.assignments.c.state == "open")
-        .order_by(s.assignments.c.position)
-        .limit(count)
-    ).all()
+    wanted = {"rater": rater_id, "count": count}
+    rows = connection.execute(q.OPEN, wanted).all()
+    if study.state == "open" and len(rows) < count:
+        for _ in range(count - len(rows)):
+            if not _give(connection, study, rater_id, seed, now):
+                break
+        rows = connection.execute(q.OPEN, wanted).all()
     return _shown(connection, rows), progress(connection, study, rater_id)
 
 
 def _lock(connection: Connection, study: Study, rater_id: int) -> int:
     """One act of a judge at a time, were it from two browsers. The judge's own seed."""
-    row = connection.execute(
-        sa.select(s.raters.c.seed).where(s.raters.c.id == rater_id, s.raters.c.study_id == study.id).with_for_update()
-    ).one_or_none()
+    row = connection.execute(q.SEED, {"rater": rater_id, "study": study.id}).one_or_none()
     if row is None:
         raise absent("judge")
     return int(row.seed)
 
 
-def _count(connection: Connection, rater_id: int, *states: str) -> int:
-    return int(
-        connection.scalar(
-            sa.select(sa.func.count())
-            .select_from(s.assignments)
-            .where(s.assignments.c.rater_id == rater_id, s.assignments.c.state.in_(states))
-        )
-        or 0
-    )
-
-
 def _prepare(connection: Connection, study: Study, rater_id: int, seed: int) -> None:
     """Give a judge what every judge gets, if there is any that they lack."""
-    a, t = s.assignments, s.tasks
-    mine = sa.select(a.c.task_id).where(a.c.rater_id == rater_id)
-    missing = connection.execute(
-        sa.select(t.c.id, t.c.role)
-        .where(t.c.study_id == study.id, t.c.role.in_(BEFORE), t.c.id.not_in(mine))
-        .order_by(t.c.id)
-    ).all()
+    missing = connection.execute(q.LACKED, {"rater": rater_id, "study": study.id}).all()
     if not missing:
         return
     connection.execute(
-        sa.insert(a),
+        sa.insert(s.assignments),
         [
             {
                 "study_id": study.id, "task_id": row.id, "rater_id": rater_id, "role": row.role, "state": "waiting",
@@ -148,15 +127,8 @@ def _prepare(connection: Connection, study: Study, rater_id: int, seed: int) -> 
 
 def _give(connection: Connection, study: Study, rater_id: int, seed: int, now: float) -> bool:
     """Put one more task before a judge: practice, then common ones, then main ones, with gold in between."""
-    a = s.assignments
-    given, last = connection.execute(
-        sa.select(sa.func.count(sa.case((a.c.role != "practice", a.c.position))), sa.func.max(a.c.position)).where(
-            a.c.rater_id == rater_id
-        )
-    ).one()
-    waiting = connection.execute(
-        sa.select(a.c.id, a.c.task_id, a.c.role, a.c.shuffle).where(a.c.rater_id == rater_id, a.c.state == "waiting")
-    ).all()
+    given, last = connection.execute(q.GIVEN, {"rater": rater_id}).one()
+    waiting = connection.execute(q.WAITING, {"rater": rater_id}).all()
     practice = min((row for row in waiting if row.role == "practice"), key=lambda row: row.task_id, default=None)
     gold = common = None
     every = study.settings.gold_every
@@ -168,59 +140,33 @@ def _give(connection: Connection, study: Study, rater_id: int, seed: int, now: f
         chosen = _claim(connection, study, rater_id, np.random.default_rng([seed, given]).random(), now)
     if chosen is None:
         return False
-    members = connection.scalars(
-        sa.select(s.task_items.c.item_id).where(s.task_items.c.task_id == chosen.task_id).order_by(s.task_items.c.place)
-    ).all()
+    members = [row.item_id for row in connection.execute(q.MEMBERS, {"task": chosen.task_id})]
     shown = np.random.default_rng([seed, chosen.task_id, 1]).permutation(np.array(members)).tolist()
-    connection.execute(
-        sa.update(a)
-        .where(a.c.id == chosen.id)
-        .values(rater_id=rater_id, state="open", position=0 if last is None else last + 1, shown=shown, claimed_at=now)
-    )
+    position = 0 if last is None else last + 1
+    connection.execute(q.TAKE, {"slot": chosen.id, "rater": rater_id, "at": position, "order": shown, "now": now})
     return True
 
 
 def _at_limit(connection: Connection, study: Study, rater_id: int) -> bool:
     limit = study.settings.limit
-    return limit is not None and _main_of(connection, rater_id) >= limit
-
-
-def _main_of(connection: Connection, rater_id: int) -> int:
-    a = s.assignments
-    mine = (
-        sa.select(sa.func.count())
-        .select_from(a)
-        .where(a.c.rater_id == rater_id, a.c.role == "main", a.c.state.in_(("open", "answered")))
-    )
-    return int(connection.scalar(mine) or 0)
+    if limit is None:
+        return False
+    a = s.assignments.c
+    mine = sa.select(sa.func.count()).where(a.rater_id == rater_id, a.role == "main")
+    return int(connection.scalar(mine.where(a.state.in_(("open", "answered")))) or 0) >= limit
 
 
 def _claim(connection: Connection, study: Study, rater_id: int, start: float, now: float) -> Any | None:
     """A free slot of a task that this judge does not have yet; else one that was given out long ago."""
-    a = s.assignments
-    mine = sa.select(a.c.task_id).where(a.c.rater_id == rater_id)
-    free = (
-        sa.select(a.c.id, a.c.task_id)
-        .where(a.c.study_id == study.id, a.c.state == "free", a.c.role == "main", a.c.task_id.not_in(mine))
-        .order_by(a.c.shuffle)
-        .limit(1)
-        .with_for_update(skip_locked=True)
-    )
-    for part in (a.c.shuffle >= start, a.c.shuffle < start):
-        if (found := connection.execute(free.where(part)).one_or_none()) is not None:
+    for part in q.NEXT_FREE:
+        found = connection.execute(part, {"study": study.id, "rater": rater_id, "start": start}).one_or_none()
+        if found is not None:
             return found
-    stale = connection.execute(
-        sa.select(a.c.id, a.c.task_id)
-        .where(
-            a.c.study_id == study.id, a.c.state == "open", a.c.role == "main",
-            a.c.claimed_at < now - study.settings.hold * HOUR, a.c.task_id.not_in(mine),
-        )
-        .order_by(a.c.shuffle)
-        .limit(1)
-        .with_for_update(skip_locked=True)
-    ).one_or_none()  # fmt: skip
+    before = now - study.settings.hold * HOUR
+    stale = connection.execute(q.STALE, {"study": study.id, "rater": rater_id, "before": before}).one_or_none()
     if stale is None:
         return None
+    a = s.assignments
     connection.execute(sa.update(a).where(a.c.id == stale.id).values(state="lapsed"))
     number = _add_slot(connection, study, stale.task_id, start)
     return connection.execute(sa.select(a.c.id, a.c.task_id).where(a.c.id == number)).one()
@@ -235,82 +181,48 @@ def _add_slot(connection: Connection, study: Study, task_id: int, shuffle: float
 
 def progress(connection: Connection, study: Study, rater_id: int) -> Progress:
     """Tasks done and to do, without practice; skipped ones count as done."""
-    a = s.assignments
     counts: dict[tuple[str, str], int] = {
-        (row.role, row.state): row.n
-        for row in connection.execute(
-            sa.select(a.c.role, a.c.state, sa.func.count().label("n"))
-            .where(a.c.rater_id == rater_id)
-            .group_by(a.c.role, a.c.state)
-        )
+        (row.role, row.state): row.n for row in connection.execute(q.COUNTS, {"rater": rater_id})
     }
+    planned: dict[str, int] = {row.role: row.n for row in connection.execute(q.ROLES, {"study": study.id})}
 
     def of(*states: str, but: tuple[str, ...] = ("practice",)) -> int:
         return sum(n for (role, state), n in counts.items() if state in states and role not in but)
 
-    for role, there in _given_to_all(connection, study).items():  # what a judge has not been given yet waits too
-        had = sum(n for (mine, _), n in counts.items() if mine == role)
-        counts[role, "waiting"] = counts.get((role, "waiting"), 0) + there - had
+    had = {role: sum(n for (mine, _), n in counts.items() if mine == role) for role in planned}
+    for role in q.BEFORE:  # what a judge has not been given yet waits too
+        counts[role, "waiting"] = counts.get((role, "waiting"), 0) + planned.get(role, 0) - had.get(role, 0)
     done, before = of("answered", "skipped"), of("open")
     left = counts.get(("common", "waiting"), 0)
     if study.state == "open":
-        free = _free(connection, study, rater_id, sum(n for (role, _), n in counts.items() if role == "main"))
+        free = _free(connection, study, rater_id, planned.get("main", 0) - had.get("main", 0))
         limit = study.settings.limit
-        left += free if limit is None else min(free, max(0, limit - _main_of(connection, rater_id)))
+        taken = counts.get(("main", "open"), 0) + counts.get(("main", "answered"), 0)
+        left += free if limit is None else min(free, max(0, limit - taken))
         known = sum(counts.get((role, "waiting"), 0) for role in KNOWN)
         left += min(known, left // study.settings.gold_every)
     practice = sum(n for (role, state), n in counts.items() if role == "practice" and state in {"waiting", "open"})
     return Progress(done, done + before + left, practice if study.state == "open" else 0)
 
 
-def _free(connection: Connection, study: Study, rater_id: int, mine: int) -> int:
+def _free(connection: Connection, study: Study, rater_id: int, most: int) -> int:
     """Tasks with a free slot that a judge does not have: counted one by one near the end, before that an upper bound.
 
     The exact count looks at every free slot, which is too dear to do at each answer of a large study.
     """
-    a = s.assignments
-    here = (a.c.study_id == study.id, a.c.state == "free")
-    slots = int(connection.scalar(sa.select(sa.func.count()).select_from(a).where(*here)) or 0)
-    main = sa.select(sa.func.count()).select_from(s.tasks)
-    there = int(connection.scalar(main.where(s.tasks.c.study_id == study.id, s.tasks.c.role == "main")) or 0)
-    if (most := min(slots, there - mine)) > NEAR:
+    most = min(most, int(connection.scalar(q.FREE, {"study": study.id}) or 0))
+    if most > NEAR:
         return most
-    having = sa.select(a.c.task_id).where(a.c.rater_id == rater_id)
-    exact = sa.select(sa.func.count(sa.distinct(a.c.task_id))).where(*here, a.c.task_id.not_in(having))
-    return int(connection.scalar(exact) or 0)
-
-
-def _given_to_all(connection: Connection, study: Study) -> dict[str, int]:
-    """How many tasks of each role every judge gets."""
-    t = s.tasks.c
-    rows = connection.execute(
-        sa.select(t.role, sa.func.count()).where(t.study_id == study.id, t.role.in_(BEFORE)).group_by(t.role)
-    )
-    return {role: count for role, count in rows}  # noqa: C416
+    return int(connection.scalar(q.FREE_FOR, {"study": study.id, "rater": rater_id}) or 0)
 
 
 def _shown(connection: Connection, rows: Sequence[Any]) -> list[Task]:
     """Tasks with their queries and items as a page shows them."""
-    numbers = [row.task_id for row in rows]
-    found = {
-        task.task_id: task
-        for task in connection.execute(
-            sa.select(
-                s.tasks.c.id.label("task_id"), s.tasks.c.role, s.queries.c.id, s.queries.c.text, s.queries.c.file,
-                s.queries.c.name,
-            )
-            .select_from(s.tasks)
-            .outerjoin(s.queries, s.queries.c.id == s.tasks.c.query_id)
-            .where(s.tasks.c.id.in_(numbers))
-        )
-    }  # fmt: skip
+    numbers = {"tasks": [row.task_id for row in rows]}
+    found = {task.task_id: task for task in connection.execute(q.QUERIES, numbers)}
     items = {
         item.id: {"id": item.id, "text": item.text, "file": item.file, "name": item.name}
-        for item in connection.execute(
-            sa.select(s.items.c.id, s.items.c.text, s.items.c.file, s.items.c.name)
-            .join(s.task_items, s.task_items.c.item_id == s.items.c.id)
-            .where(s.task_items.c.task_id.in_(numbers))
-        )
+        for item in connection.execute(q.ITEMS, numbers)
     }
     said = _before_undo(connection, rows)
     made = []
@@ -324,15 +236,9 @@ def _shown(connection: Connection, rows: Sequence[Any]) -> list[Task]:
 
 def _before_undo(connection: Connection, rows: Sequence[Any]) -> dict[int, list[dict[str, Any]]]:
     """What was said last of each task, where it was taken back."""
-    c = s.answers.c
-    numbers = [row.task_id for row in rows]
-    whose = rows[0].rater_id if rows else None
+    whose = {"rater": rows[0].rater_id if rows else None, "tasks": [row.task_id for row in rows]}
     last: dict[int, tuple[str, list[dict[str, Any]]]] = {}
-    for r in connection.execute(
-        sa.select(c.task_id, c.key, c.item_id, c.grade, c.category, c.rank, c.relevance, c.comment)
-        .where(c.rater_id == whose, c.task_id.in_(numbers), c.kind == "answer")
-        .order_by(c.id)
-    ):
+    for r in connection.execute(q.SAID, whose):
         if r.task_id not in last or last[r.task_id][0] != r.key:
             last[r.task_id] = (r.key, [])
         last[r.task_id][1].append(
@@ -351,13 +257,11 @@ def answer(
     if _is_known(connection, rater_id, key, "answer", task_id):
         return Received(False, progress(connection, study, rater_id), _feedback(connection, rater_id, key))
     slot = _slot(connection, study, rater_id, task_id)
-    members = {row.item_id: row for row in connection.execute(
-        sa.select(s.task_items).where(s.task_items.c.task_id == task_id)
-    )}  # fmt: skip
+    members = {row.item_id: row for row in connection.execute(q.MEMBERS, {"task": task_id})}
     _check(connection, study, responses, set(members))
     place = {number: at for at, number in enumerate(slot.shown or [])}
     made = connection.execute(
-        sa.insert(s.answers).returning(s.answers.c.id),
+        q.ANSWER,
         [
             {
                 "study_id": study.id, "rater_id": rater_id, "task_id": task_id, "item_id": given.item, "key": key,
@@ -373,7 +277,8 @@ def answer(
     _close(connection, slot.id, "answered", max(made.scalars()))
     if slot.state in {"skipped", "lapsed"}:
         _balance(connection, study, slot)
-    return Received(True, progress(connection, study, rater_id), _feedback(connection, rater_id, key))
+    feedback = _feedback(connection, rater_id, key) if slot.role == "practice" else None
+    return Received(True, progress(connection, study, rater_id), feedback)
 
 
 def skip(
@@ -426,10 +331,7 @@ def record(connection: Connection, study: Study, rater_id: int, kind: str, *, no
 
 def _is_known(connection: Connection, rater_id: int, key: str, kind: str, task_id: int | None = None) -> bool:
     """Whether this act was kept before. A key that stands for another act is refused: yes would lose this one."""
-    c = s.answers.c
-    there = connection.execute(
-        sa.select(c.kind, c.task_id).where(c.rater_id == rater_id, c.key == key).limit(1)
-    ).one_or_none()
+    there = connection.execute(q.ACT, {"rater": rater_id, "key": key}).one_or_none()
     if there is None:
         return False
     if there.kind != kind or task_id not in {None, there.task_id}:
@@ -439,10 +341,7 @@ def _is_known(connection: Connection, rater_id: int, key: str, kind: str, task_i
 
 def _slot(connection: Connection, study: Study, rater_id: int, task_id: int) -> Any:
     """The judge's own slot of a task, once it was put before them."""
-    a = s.assignments
-    row = connection.execute(
-        sa.select(a).where(a.c.rater_id == rater_id, a.c.task_id == task_id, a.c.position.is_not(None))
-    ).one_or_none()
+    row = connection.execute(q.SLOT, {"rater": rater_id, "task": task_id}).one_or_none()
     if row is None:
         raise absent("task")
     if study.state != "open":
@@ -483,9 +382,7 @@ def _balance(connection: Connection, study: Study, slot: Any) -> None:
 
 
 def _close(connection: Connection, slot_id: int, state: str, answer_id: int | None) -> None:
-    connection.execute(
-        sa.update(s.assignments).where(s.assignments.c.id == slot_id).values(state=state, answer_id=answer_id)
-    )
+    connection.execute(q.CLOSE, {"slot": slot_id, "as_state": state, "last": answer_id})
 
 
 def _check(connection: Connection, study: Study, responses: Sequence[Response], members: set[int]) -> None:
@@ -525,14 +422,8 @@ def _check(connection: Connection, study: Study, responses: Sequence[Response], 
 
 def _feedback(connection: Connection, rater_id: int, key: str) -> list[dict[str, Any]] | None:
     """In practice: what was looked for beside what was said."""
-    c, m = s.answers.c, s.task_items.c
-    rows = connection.execute(
-        sa.select(c.item_id, c.grade, c.category, c.role, m.expected)
-        .join(s.task_items, sa.and_(m.task_id == c.task_id, m.item_id == c.item_id))
-        .where(c.rater_id == rater_id, c.key == key)
-        .order_by(c.place)
-    ).all()
-    if not rows or rows[0].role != "practice":
+    rows = connection.execute(q.FEEDBACK, {"rater": rater_id, "key": key}).all()
+    if not rows:
         return None
     return [
         {

@@ -34,6 +34,7 @@ class Screen:
     per_task: int
     grades: tuple[Grade, ...] = ()
     asks_query: bool = True
+    asks: str = ""  # what judges read where the organiser gives no instructions
 
     @property
     def scale(self) -> tuple[float, float]:
@@ -65,18 +66,29 @@ SCREENS = {
     for screen in (
         Screen(
             "four-results", "rate", "a query with four results of different systems", 4,
-            _numbered(1, 5, "poor match", "good match"),
+            _numbered(1, 5, "poor match", "good match"), asks="How well does each result match the query?",
         ),
-        Screen("one-result", "rate", "a query and one result", 1, _numbered(1, 9, "poor match", "good match")),
         Screen(
-            "yes-no", "rate", "a query and one result: does it answer?", 1, (Grade(0, "no", "n"), Grade(1, "yes", "y"))
+            "one-result", "rate", "a query and one result", 1, _numbered(1, 9, "poor match", "good match"),
+            asks="How well does the result match the query?",
+        ),
+        Screen(
+            "yes-no", "rate", "a query and one result: does it answer?", 1,
+            (Grade(0, "no", "n"), Grade(1, "yes", "y")), asks="Is the result what the query asks for?",
         ),
         Screen(
             "five-levels", "rate", "a query and one result on five levels", 1,
             tuple(Grade(value, label, str(value + 1)) for value, label in enumerate(LEVELS)),
+            asks="How relevant is the result to the query?",
         ),
-        Screen("file-it", "file", "an item to be put into a taxonomy", 1, asks_query=False),
-        Screen("rank-it", "rank", "a set of results to be put in order", 6),
+        Screen(
+            "file-it", "file", "an item to be put into a taxonomy", 1, asks_query=False,
+            asks="Where does this belong? Choose the category that fits best.",
+        ),
+        Screen(
+            "rank-it", "rank", "a set of results to be put in order", 6,
+            asks="Put the results in order, the best first, and say how relevant each is.",
+        ),
     )
 }  # fmt: skip
 CHOICES = {
@@ -170,6 +182,11 @@ class Settings:
     def relevant_above(self) -> float:
         """A grade above it is relevant."""
         return self.shape.middle if self.threshold is None else self.threshold
+
+    @property
+    def told(self) -> list[str]:
+        """What judges read before they begin, as paragraphs; an empty line parts them."""
+        return [" ".join(part.split()) for part in (self.instructions or self.shape.asks).split("\n\n") if part.strip()]
 
     @property
     def heading(self) -> str:

@@ -54,19 +54,22 @@ def as_answered(held: pl.DataFrame, shares: Mapping[int, float]) -> pl.DataFrame
 
     Tasks are given out in an order that knows nothing of their content, so that the answered ones are a random part of
     each round: `shares` says how large. Without it Horvitz–Thompson totals shrink in a study that was stopped early.
+    Imported answers keep theirs; and a pair that was to be asked for certain (a pool) keeps 1: it is no sample, and
+    what is missing of it is unjudged.
     """
     share = pl.col("round").replace_strict(dict(shares), default=1.0, return_dtype=pl.Float64)
-    return held.with_columns(pl.when(COUNTED).then(pl.col("propensity") * share).otherwise("propensity"))
+    drawn = COUNTED & (pl.col("method").ne_missing("import")) & (pl.col("propensity") < 1)
+    return held.with_columns(pl.when(drawn).then(pl.col("propensity") * share).otherwise("propensity"))
 
 
 def once(held: pl.DataFrame) -> pl.DataFrame:
-    """One row per judge, query and item: of a pair met twice, also as gold, the main one or the later."""
+    """One row per judge, query and item: of a pair met twice, the main one, the one given here, or the later."""
     return (
-        held.with_columns(COUNTED.alias("counted"))
-        .sort("counted", "number")
+        held.with_columns(COUNTED.alias("counted"), pl.col("method").ne_missing("import").alias("live"))
+        .sort("counted", "live", "number")
         .unique(["source", "query", "item"], keep="last", maintain_order=True)
         .sort("number")
-        .drop("counted")
+        .drop("counted", "live")
     )
 
 

@@ -42,7 +42,7 @@ def prepare(
     """The first round. Some tasks, drawn at random, become common: every judge gets them first."""
     if settings.shape.kind == "file":
         made = filing(items, rng=rng)
-    elif settings.choose == "pairs" or (run is None and pairs is not None):
+    elif settings.choose == "pairs" or pairs is not None:
         if pairs is None:
             raise JoinError("choose = 'pairs' needs a file of pairs: query, item (from `endoxa next -o csv`)")
         made = of_pairs(settings, pairs, rng=rng)

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.studies.agreement import ratings, with_the_others
-from endoxa.tables import Floats, Opinions
+from endoxa.tables import COUNTED, Floats, Opinions
 
 FAST = 1.0  # seconds per item: below it nobody can have looked
 FEW = 8  # answers below which nothing is said about drift or correlation
@@ -43,7 +43,7 @@ def judges(rows: pl.DataFrame, held: pl.DataFrame, opinions: Opinions | None, *,
         drift = _drift(shared, str(source))
         correlation = float(shared.correlation.get(str(source), math.nan))
         last_act = acts.sort("number").group_by("task").agg(pl.col("kind").last())["kind"]
-        answered = mine.filter(pl.col("role") != "practice")
+        answered = mine.filter(COUNTED)
         undecided = answered.filter(pl.all_horizontal(pl.col("grade", "category", "rank").is_null())).height
         flags = _flags(median, right, asked.height, correlation, answered, undecided)
         found.append(

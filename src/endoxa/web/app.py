@@ -119,7 +119,13 @@ class Site:
 
     def organiser(self, request: Request) -> Visitor:
         """The organiser; anybody else is not told what there is."""
-        visitor = self.visitor(request)
+        try:
+            visitor = self.visitor(request)
+        except RefusedError as error:
+            if error.status != 401:
+                raise
+            said = "you are not signed in here; endoxa study serve prints a new link for the organiser at every start"
+            raise RefusedError(said, 401) from None
         if visitor.role != "organiser":
             raise RefusedError("this page is the organiser's", 403)
         return visitor
@@ -156,7 +162,7 @@ def create_app(site: Site) -> FastAPI:
 
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
     def front(request: Request) -> Response:
-        text = "Open the link that you were given. Organisers: `endoxa study serve` prints one at every start."
+        text = "Open the link that you were given. Organisers: endoxa study serve prints one at every start."
         return site.page("message.html", request, title="Endoxa studies", text=text, status=200)
 
     @app.get("/favicon.ico", include_in_schema=False)

@@ -147,7 +147,7 @@ def _join_page(site: Site, request: Request, token: str, *, error: str | None = 
         "join.html", request, 422 if error else 200, action=f"/join/{token}", error=error, role=found.role,
         nickname=found.nickname or "",  # the page lets nobody change one that is there
         study={
-            "name": study.name, "title": study.settings.heading, "instructions": paragraphs(study.settings.instructions)
+            "name": study.name, "title": study.settings.heading, "instructions": study.settings.told
         },
     )  # fmt: skip
 
@@ -165,16 +165,11 @@ def signed_in(site: Site, response: Response, secret: str) -> Response:
     return response
 
 
-def paragraphs(text: str) -> list[str]:
-    """Text as paragraphs: an empty line parts them."""
-    return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
-
-
 def _known(study: Study, tree: Any) -> dict[str, Any]:
     settings = study.settings
     return {
         "name": study.name, "title": settings.heading, "state": study.state, "comments": settings.comments,
-        "instructions": paragraphs(settings.instructions), "skip": settings.skip,
+        "instructions": settings.told, "skip": settings.skip,
         "screen": {
             "name": settings.screen, "kind": settings.shape.kind, "per_task": settings.items_per_task,
             "grades": [{"value": g.value, "label": g.label, "key": g.key} for g in settings.shape.grades],

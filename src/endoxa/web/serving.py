@@ -24,7 +24,7 @@ def serve(home: Home, host: str, port: int, url: str | None, *, tell: Callable[[
     listening = _listen(host, port)
     port = listening.getsockname()[1]
     shown = f"[{host}]" if ":" in host else host
-    address = (url or f"http://{'127.0.0.1' if host in {'0.0.0.0', '::'} else shown}:{port}").rstrip("/")
+    address = (url or f"http://{socket.gethostname() if host in {'0.0.0.0', '::'} else shown}:{port}").rstrip("/")
     site = Site(home, address)
     with site.writing() as connection:
         _, token = people.invite(connection, home.key, None, "organiser", days=1, now=site.now())

@@ -124,7 +124,7 @@ function verdict(data) {
             "span",
             { class: "figure" },
             Number.isFinite(one.mean)
-              ? `${number(one.mean)} (${interval(one.lo, one.hi)}), n = ${one.n}`
+              ? `${number(one.mean)}, n = ${one.n}`
               : `not enough answers, n = ${one.n}`,
           ),
         ),
@@ -147,7 +147,7 @@ function sentence({ system, baseline, difference, lo, hi, decided }) {
     return `… Not decided: ${system} and ${baseline} differ by ${number(difference)} (${interval(lo, hi)}).`;
   const [better, worse, by] =
     difference > 0 ? [system, baseline, [difference, lo, hi]] : [baseline, system, [-difference, -hi, -lo]];
-  return `✓ ${better} is better than ${worse} by ${number(by[0])} (${interval(by[1], by[2])}).`;
+  return `✓ In these tasks ${better} is better than ${worse} by ${number(by[0])} (${interval(by[1], by[2])}).`;
 }
 
 function uniformity(data) {

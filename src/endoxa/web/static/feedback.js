@@ -1,4 +1,4 @@
-// Practice: what most people say, beside what the judge said.
+// Practice: the answer that the organiser looks for, beside what the judge said.
 
 import { byId, element } from "./dom.js";
 import { spoken } from "./rate.js";
@@ -17,8 +17,8 @@ export function writeFeedback({ screen: { kind, grades }, categories }, task, sc
       return element(
         "li",
         { class: one.right ? "right" : "other" },
-        element("strong", {}, one.right ? "✓ Like most: " : "≠ Unlike most: "),
-        `${which}most people say ${wanted(one)}; you said ${screen.said(one.item)}.`,
+        element("strong", {}, one.right ? "✓ The same: " : "≠ Not the same: "),
+        `${which}the organiser would say ${wanted(one)}; you said ${screen.said(one.item)}.`,
       );
     });
   byId("feedback-list").replaceChildren(...lines);

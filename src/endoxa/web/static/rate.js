@@ -9,7 +9,7 @@ import { enlarged, exhibit } from "./exhibit.js";
 export function rateScreen({ task, study, earlier, width, decided, looked, announce }) {
   const { grades } = study.screen;
   const answers = new Map(earlier.map((response) => [response.item, response.grade])); // null is undecided
-  const single = task.items.length === 1;
+  const single = task.items.length === 1 && study.screen.per_task === 1; // else a page with one result works like its neighbours
   const names = task.items.map((_, index) => (single ? "this result" : `result ${index + 1}`));
   let active = 0;
 
