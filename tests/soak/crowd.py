@@ -138,6 +138,7 @@ class Judge(threading.Thread):
     def run(self) -> None:
         """Come in, and answer until told to stop."""
         try:
+            self.stop.wait(self.chance.uniform(0, 2 * self.think[1]))  # people do not come all in the same second
             self.come_in()
             while not self.stop.is_set() and (tasks := self.tasks()):
                 for task in tasks[:1] if self.think[1] else tasks:
@@ -223,7 +224,7 @@ class Outcome:
     doubled: int
     altered: int
     errors: int
-    p50: float
+    p50: float  # seconds, of requests answered at the first attempt
     p99: float
     kills: int
     seconds: float
