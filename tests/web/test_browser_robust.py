@@ -75,8 +75,9 @@ def test_the_server_dies_while_a_judge_answers(stage: Stage, study: str, tmp_pat
     shown = ana.answer(shown, [7])
     ana.saved()
     assert shown is not None
+    ana.page.wait_for_load_state("networkidle")  # the next tasks are there, with their pictures
     stage.server.stop(signal.SIGKILL)
-    shown = ana.answer(shown, [3])  # the next task was there already
+    shown = ana.answer(shown, [3])
     status = ana.page.locator("#status")
     expect(status).to_have_text("1 answer not saved yet, retrying")
     expect(ana.page.locator("#progress")).to_have_text("2 of 6")
@@ -91,6 +92,7 @@ def test_the_server_dies_while_a_judge_answers(stage: Stage, study: str, tmp_pat
     # The same again, and the judge loads the page while there is none.
     shown = ana.ready(old=shown.task)
     assert shown is not None
+    ana.page.wait_for_load_state("networkidle")
     stage.server.stop(signal.SIGKILL)
     shown = ana.answer(shown, [9])
     expect(status).to_have_text("1 answer not saved yet, retrying")

@@ -257,9 +257,7 @@ def invite(
     days: Annotated[float, typer.Option("--days", help="How long a link opens.")] = 30,
     withdraw: Annotated[
         list[str] | None,
-        typer.Option(
-            "--withdraw", metavar="NICKNAME|NUMBER", help="Withdraw the link of that judge or number."
-        ),
+        typer.Option("--withdraw", metavar="NICKNAME|NUMBER", help="Withdraw the link of that judge or number."),
     ] = None,
     url: Annotated[
         str | None, typer.Option("--url", help="Where people reach the server; what `serve` said last otherwise.")
