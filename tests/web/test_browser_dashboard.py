@@ -215,7 +215,7 @@ def test_participants_send_runs_in_and_see_results_when_they_are_opened(
 def test_the_list_of_studies_leads_to_each(stage: Stage, goods: Material) -> None:
     stage.study("new", "listed", "--screen", "file-it", "--items", goods / "photos", "--taxonomy", goods / "tree.txt",
                 "--title", "To be filed")  # fmt: skip
-    page: Page = stage.organiser().new_page()
+    page: Page = stage.organiser().pages[0]
     page.goto(f"{stage.server.url}/dashboard")
     page.get_by_role("link", name="To be filed").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("To be filed")
