@@ -798,3 +798,25 @@ class Comparison(Table):
     def to_dict(self) -> list[dict[str, Any]]:
         """One dict per row."""
         return self.frame.to_dicts()
+
+
+@dataclass(frozen=True, eq=False)
+class Costs(Table):
+    """What a system's work cost: system, phase, items, seconds, bytes, median, p95.
+
+    Phases: `describe` (the pictures, where that was done now), `build` (the index), `query`. `seconds` is the whole
+    of a phase by the clock, `median` and `p95` are seconds per item of it: per picture, per query. `bytes` is what
+    the phase left: the size of its result.
+    """
+
+    frame: pl.DataFrame
+
+    SCHEMA: ClassVar[dict[str, Any]] = {
+        "system": pl.String,
+        "phase": pl.String,
+        "items": pl.Int64,
+        "seconds": pl.Float64,
+        "bytes": pl.Int64,
+        "median": pl.Float64,
+        "p95": pl.Float64,
+    }

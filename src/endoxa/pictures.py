@@ -1,0 +1,1 @@
+"""The verbs for pictures: describe, index, run, search."""
