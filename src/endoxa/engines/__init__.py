@@ -100,7 +100,7 @@ class Engine(Protocol):
         ...
 
     def build(self, material: Material, *, train: Material | None = None, seed: int = 0) -> Index:
-        """An index of these items. What is learnt (weights, models) is learnt from `train`, without it from the items."""
+        """An index of these items. What is learnt (weights, models) is learnt from `train`; without it from them."""
         ...
 
     def score(self, index: Index, queries: Material) -> Floats:

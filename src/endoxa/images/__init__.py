@@ -44,7 +44,7 @@ class Picture:
 
         shrinks = height <= self.shape[0] and width <= self.shape[1]
         how = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
-        pixels = cv2.resize(self.pixels, (width, height), interpolation=how)
+        pixels = cv2.resize(self.pixels, (width, height), interpolation=how).astype(np.uint8, copy=False)
         if self.mask is None:
             return Picture(pixels)
         share = cv2.resize(self.mask.astype(np.float32), (width, height), interpolation=how)

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -62,7 +62,12 @@ class Corpus(Table):
         require(frame, ("path",), "corpus")
         if "item" not in frame.columns:
             frame = frame.with_columns(items_of(frame["path"]))
-        missing = {"words": pl.List(pl.String), "category": pl.String, "mask": pl.String, "caption": pl.String}
+        missing: dict[str, Any] = {
+            "words": pl.List(pl.String),
+            "category": pl.String,
+            "mask": pl.String,
+            "caption": pl.String,
+        }
         frame = frame.with_columns(
             pl.lit(None, dtype=dtype).alias(column) for column, dtype in missing.items() if column not in frame.columns
         )
