@@ -31,11 +31,11 @@ help:  ## this list
 	@$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements-dev.lock
 	@touch $@
 
-demo: .venv/base  ## evaluate a small generated collection and write demo/report.html
+demo: .venv/base  ## nine retrieval systems over photographs, judged without ground truth: demo/pictures.html
 	@$(BIN)/endoxa demo --to demo
 
 demo/study/study.toml: .venv/base
-	@$(BIN)/endoxa demo --to demo > /dev/null
+	@$(BIN)/endoxa demo study --to demo > /dev/null
 
 serve: demo/study/study.toml  ## a study of pictures in the browser: prints links for two judges and the organiser
 	@test -e demo/studies/studies.db || $(BIN)/endoxa study new demo/study/study.toml --home demo/studies

@@ -21,7 +21,20 @@ from endoxa.examples import collection
 from endoxa.tables import Run
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ["eval", "compare", "believe", "next", "pool", "check", "explain", "report", "ratings", "study", "demo"]
+COMMANDS = [
+    "eval",
+    "compare",
+    "believe",
+    "next",
+    "pool",
+    "check",
+    "explain",
+    "report",
+    "ratings",
+    "study",
+    "images",
+    "demo",
+]
 
 
 def endoxa(*words: object, stdin: bytes | None = None) -> subprocess.CompletedProcess[str]:
@@ -174,7 +187,7 @@ def test_explain(files) -> None:
 
 
 def test_the_demo_writes_a_page(tmp_path) -> None:
-    done = endoxa("demo", "--to", tmp_path / "demo")
+    done = endoxa("demo", "documents", "--to", tmp_path / "demo")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "demo" / "report.html").stat().st_size > 20_000
     assert "report.html" in done.stdout

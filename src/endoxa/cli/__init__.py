@@ -8,7 +8,7 @@ import warnings
 import typer
 
 from endoxa import __version__
-from endoxa.cli import believe, check, choose, compare, demo, evaluate, explain, pool, ratings, report, study
+from endoxa.cli import believe, check, choose, compare, demo, evaluate, explain, images, pool, ratings, report, study
 from endoxa.cli.show import fail
 from endoxa.errors import EndoxaError
 
@@ -36,7 +36,7 @@ def _options(
     pass
 
 
-for verb in (evaluate, compare, believe, ratings, choose, pool, check, explain, report, study, demo):
+for verb in (evaluate, compare, believe, ratings, choose, pool, check, explain, report, study, images, demo):
     verb.add_to(app)
 
 

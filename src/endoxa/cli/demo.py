@@ -1,7 +1,8 @@
-"""endoxa demo: the whole way on a collection that it makes itself."""
+"""endoxa demo: the whole way, on pictures that it fetches or draws, or on a collection that it makes itself."""
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,17 +23,78 @@ def add_to(app: typer.Typer) -> None:
     app.command("demo")(demo)
 
 
+WHAT = ("pictures", "documents", "study")
+PATIENCE = 90.0  # seconds for fetching photographs
+SCENES = 400  # drawn instead
+
+
 def demo(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="|".join(WHAT),
+            help="pictures: nine systems over photographs. documents: six systems, three assessors. study: pictures to "
+            "ask people about.",
+        ),
+    ] = "pictures",
     to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Where the files go.")] = Path("demo"),
     seed: o.Seed = 1,
 ) -> None:
-    """Make a small collection (six systems, three assessors), evaluate it with and without judgments, write two pages;
-    and the pictures of a study to try.
+    """Something real to look at, start to end: systems run over pictures, judged without ground truth, one page.
+
+    Fetches 323 photographs from Debian's packages (160 MB, kept in the cache); where that cannot be done within 90
+    seconds it draws scenes instead, and says so.
 
     [bold]Examples[/bold]
 
       endoxa demo --to demo
+
+      endoxa demo documents --to demo
     """
+    if what not in WHAT:
+        raise typer.BadParameter(f"there is no demo {what!r}; there are {', '.join(WHAT)}")
+    program = sys.argv[0] if Path(sys.argv[0]).name == "endoxa" else "endoxa"
+    if what == "pictures":
+        _pictures(to, program, seed)
+    elif what == "documents":
+        _documents(to, program, seed)
+    else:
+        _study(to / "study", program, seed)
+
+
+def _pictures(to: Path, program: str, seed: int) -> None:
+    """A contest over photographs, or over drawn scenes where there are none to be had."""
+    from endoxa.cli import images
+    from endoxa.errors import FileError, InstallError
+
+    verbs = images.pictures_verbs()
+    with show.progress_bar(1) as progress:
+        tell = None if progress is None else lambda done, whole: progress("fetching photographs", done, whole)
+        try:
+            corpus = verbs.open_corpus("stamps", progress=tell, seconds=PATIENCE)
+        except (FileError, InstallError) as error:
+            why = str(error).splitlines()[0]
+            corpus = None
+    where = "stamps"
+    title = f"{len(verbs.available())} systems over {0 if corpus is None else len(corpus)} photographs"
+    if corpus is None:
+        from endoxa.io.scenes import write_scenes
+
+        show.note(f"the photographs could not be fetched ({why}); drawing {SCENES} scenes instead")
+        where = str(to / "scenes")
+        write_scenes(to / "scenes", SCENES, seed=seed)
+        corpus = verbs.open_corpus(to / "scenes")
+        title = f"{len(verbs.available())} systems over {SCENES} drawn scenes (the photographs could not be fetched)"
+    command = f"{program} images contest {where} --seed {seed} --to {to}/pictures.html"
+    images.hold(corpus, None, to / "pictures.html", title=title, seed=seed, command=command)
+    print(
+        f"The same by hand: {command}\n"
+        f"Search it yourself: {program} images search {where} {shlex.quote(corpus.items[0])} --to {to}/found.html"
+    )
+
+
+def _documents(to: Path, program: str, seed: int) -> None:
+    """Six systems and three assessors, judged with and without the judgments; two pages."""
     import numpy as np
     import polars as pl
 
@@ -50,7 +112,6 @@ def demo(
         verbs.write(Run(run.frame.filter(pl.col("system") == system)), paths[-1])
     measures = ["nDCG@10", "AP", "P@10", "RR"]
     title = "Six systems, three assessors: a generated collection"
-    program = sys.argv[0] if Path(sys.argv[0]).name == "endoxa" else "endoxa"
     command = (
         f"{program} report {qrels} {to}/runs/*.run {' '.join(measures)} --assessors mean -N {ITEMS} "
         f"--title '{title}' --seed {seed} --to {to}/report.html"
@@ -81,7 +142,6 @@ def demo(
         f"{program} eval {to}/runs/*.run nDCG@10 AP --worlds 200 --seed {seed}",
         seed,
     )
-    _study(to / "study", program, seed)
 
 
 def _study(folder: Path, program: str, seed: int) -> None:

@@ -44,7 +44,8 @@ class Skipped:
 class Corpus(Table):
     """Pictures and what goes with them: item, path, words, category, mask, caption; one row per picture.
 
-    `path` and `mask` are relative to `root` (mask null: the picture's own alpha, or all of it). `words` is a list,
+    `path` and `mask` are relative to `root`; a mask is a picture of the true regions (a number each), where somebody
+    knows them: methods are checked against it, no system sees it. `words` is a list,
     empty where nothing is known. `category` is a path from the root of the tree of categories, `animals/birds`,
     null where nothing is known. `item` names the picture in runs: its path without the ending where that is unique.
     """

@@ -94,3 +94,20 @@ def _refuse_strangers(outputs: dict[str, dict[str, list[str]]], labels: dict[str
                 f"has no document in common with another system (it has {document!r}, {labels[owner]} has {theirs!r})",
                 "give the files of a document the same name everywhere",
             )
+
+
+def read_questions(place: Where) -> dict[str, str]:
+    """Queries of words, a line each: name, tab, words; a line without a tab is called after its number."""
+    made: dict[str, str] = {}
+    with opened(place) as source:
+        for number, line in enumerate(text_of(source).decode("utf-8-sig", "replace").splitlines(), start=1):
+            name, tab, words = line.partition("\t")
+            if not line.strip():
+                continue
+            called = "_".join(name.split()) if tab else f"text-{number}"
+            if called in made or not called:
+                raise FileError(source.label, f"query {called!r} stands twice or has no name", "name each once", number)
+            made[called] = words if tab else line
+        if not made:
+            raise FileError(source.label, "holds no query", "expected a line each: name, tab, words")
+    return made

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from endoxa.reports import rating_figures as figures
-from endoxa.reports.html import Cell, Chart, Grid, _asset, _chart, _escaped, _name, _number, _unbroken, _whole
-from endoxa.reports.labels import clean, number, probability, share, shortened, signed, size
+from endoxa.reports.html import Cell, Chart, Grid, _chart, _escaped, _name, _number, _whole
+from endoxa.reports.labels import clean, number, probability, share, shortened, signed
 from endoxa.reports.rating_findings import Analysis, verdict
+from endoxa.reports.sections import Section, render, text_cell
 
 if TYPE_CHECKING:
     from endoxa.reports import Source
@@ -38,51 +37,19 @@ def page(
     files: Sequence[Source] = (),
 ) -> str:
     """The analysis as one HTML file in the look of the report. Nothing is fetched when it is opened."""
-    from jinja2 import ChoiceLoader, DictLoader, Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
-
-    package = PackageLoader("endoxa.reports")
-    environment = Environment(
-        loader=package, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    # The macros stand at the head of the report's template, which is a page and cannot be imported as it is.
-    pieces = _asset(environment, "report.html.j2").partition("<!DOCTYPE html>")[0]
-    environment.loader = ChoiceLoader([DictLoader({"pieces.html.j2": pieces}), package])
-    script = _asset(environment, "report.js")
     ids = count(1)
-    html = environment.get_template("ratings.html.j2").render(
+    return render(
         title=clean(title) or _title(found),
-        verdict=Markup(_unbroken(re.sub(r" ([=±]) (?=\d|−)", "\u00a0\\1\u00a0", verdict(found, name=_escaped)))),
+        verdict=re.sub(r" ([=±]) (?=\d|−)", "\u00a0\\1\u00a0", verdict(found, name=_escaped)),
         facts=_facts(found),
-        warnings=[clean(text) for text in found.warnings],
+        warnings=found.warnings,
         sections=[section for section in _sections(found, ids) if section is not None],
-        policies=[line.partition(": ")[::2] for line in found.policies()],
-        notes=[clean(note) for note in found.remarks()],
-        provenance={name: clean(value) for name, value in (provenance or {}).items() if value},
-        files=_files(files) if files else None,
-        css=Markup(_asset(environment, "report.css") + "\n" + _asset(environment, "doubts.css") + FLAGS),
-        script=Markup(script),
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        policies=found.policies(),
+        notes=found.remarks(),
+        provenance=provenance or {},
+        files=files,
+        css=FLAGS,
     )
-    return html.strip() + "\n"
-
-
-def _files(files: Sequence[Source]) -> Grid:
-    rows = [[_text(one.name), _text(one.kind), Cell(size(one.size), one.size), _text(one.sha256)] for one in files]
-    return Grid("Files read", ("file", "kind", "size", "SHA-256"), rows)
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of the page: sentences, then tables, then figures (the first open, the others folded)."""
-
-    id: str
-    name: str
-    heading: str
-    lines: Sequence[str] = ()
-    grids: Sequence[Grid] = ()
-    charts: Sequence[Chart] = ()
-    below: Grid | None = None
 
 
 def _title(found: Analysis) -> str:
@@ -114,10 +81,6 @@ def _sections(found: Analysis, ids: count[int]) -> Iterator[Section | None]:
     yield _uniform(found, ids)
     yield _selected(found, ids)
     yield _dominant(found)
-
-
-def _text(text: str, sort: float | str = "") -> Cell:
-    return Cell(clean(text), sort or clean(text), numeric=False)
 
 
 def _ranged(value: float, lo: float, hi: float, decimals: int = 3, *, strong: bool = False) -> Cell:
@@ -178,7 +141,7 @@ def _map_chart(found: Analysis, every: pl.DataFrame, system: str, ids: count[int
     rows = []
     for method, table in tables.items():
         kept = table.gather_every(max(1, table.height // 20))
-        rows += [[_text(method), *(_number(value, 4) for value in row)] for row in kept.iter_rows()]
+        rows += [[text_cell(method), *(_number(value, 4) for value in row)] for row in kept.iter_rows()]
     band = "bayes" if "bayes" in tables else next(iter(tables))
     remarks = [
         note.removeprefix(f"{system}: ")
@@ -244,7 +207,7 @@ def _agreement(found: Analysis, ids: count[int]) -> Section:
     stages = [("as given", found.agreement)] + ([("calibrated", found.after)] if found.after is not None else [])
     rows = [
         [
-            _text(f"Krippendorff’s alpha ({found.level})"),
+            text_cell(f"Krippendorff’s alpha ({found.level})"),
             *(_ranged(one.alpha, one.lo, one.hi, strong=True) for _, one in stages),
         ]
     ]
@@ -257,11 +220,11 @@ def _agreement(found: Analysis, ids: count[int]) -> Section:
             values = [getattr(one, figure) for _, one in stages]
             # calibrated grades are hardly ever equal, so kappas without weights say nothing of them
             values[1:] = [value if figure == "quadratic" else math.nan for value in values[1:]]
-            rows.append([_text(name), *(_number(value, 3) for value in values)])
+            rows.append([text_cell(name), *(_number(value, 3) for value in values)])
     for place, form in enumerate(found.agreement.icc["form"]):
         ends = [one.icc.row(place)[1:] for _, one in stages]
         if not all(math.isnan(value) for value, _, _ in ends):
-            rows.append([_text(form), *(_ranged(*end) for end in ends)])
+            rows.append([text_cell(form), *(_ranged(*end) for end in ends)])
     note = (
         f"Over {found.agreement.units:,} pairs that two raters or more graded; intervals resample pairs, with the same "
         "raters."
@@ -275,7 +238,7 @@ def _agreement(found: Analysis, ids: count[int]) -> Section:
     if found.benefit is not None:
         cells = [
             [
-                _text(stage),
+                text_cell(stage),
                 _number(variance, 4),
                 Cell(number(value, 3), "" if math.isnan(value) else value, strong=stage == "held out"),
             ]
@@ -384,7 +347,9 @@ def _uniform(found: Analysis, ids: count[int]) -> Section | None:
     one = found.uniformity
     if one is None or len(one.shares) < 2:
         return None
-    rows = [[_text(name), Cell(share(value, 1), value)] for name, value in zip(found.classes, one.shares, strict=True)]
+    rows = [
+        [text_cell(name), Cell(share(value, 1), value)] for name, value in zip(found.classes, one.shares, strict=True)
+    ]
     chart = _chart(
         lambda width: figures.uniformity(found.classes, one.shares, width=width),
         ids,
@@ -436,7 +401,7 @@ def _dominant(found: Analysis) -> Section | None:
             _name(row["system"]),
             *(_erring(row[f"r_{who}"], row[f"se_{who}"]) for who in ("master", "others", "all")),
             _ranged(row["difference"], row["lo"], row["hi"]),
-            _text(row["verdict"]),
+            text_cell(row["verdict"]),
         ]
         for row in made.frame.iter_rows(named=True)
     ]

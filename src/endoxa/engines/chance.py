@@ -1,0 +1,71 @@
+"""A system that knows nothing: what any other must beat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+import numpy.typing as npt
+
+from endoxa.engines import Index, Material
+from endoxa.tables import Floats
+
+Hashes = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Chance:
+    """The engine: a number from 0 to 1 that hangs on the seed and the names of query and item only.
+
+    score = mix(hash(seed, query) xor hash(item)) / 2^53, the 53 upper bits of a hash: the same pair has the same
+    score in every corpus, so that a larger corpus shuffles new items among the old.
+    """
+
+    @property
+    def name(self) -> str:
+        """`random`."""
+        return "random"
+
+    @property
+    def descriptor(self) -> None:
+        """It does not look at pictures."""
+        return
+
+    @property
+    def takes_text(self) -> bool:
+        """It does not look at words either, but will answer."""
+        return True
+
+    def build(self, material: Material, *, train: Material | None = None, seed: int = 0) -> Index:
+        """The seed, and a number for each item."""
+        items = _hashed((b"item", item.encode()) for item in material.items)
+        return Index(self, material, {"seed": np.array([seed], dtype=np.int64), "hashes": items})
+
+    def score(self, index: Index, queries: Material) -> Floats:
+        """A number for every pair."""
+        return self._drawn(index, ((b"query", item.encode()) for item in queries.items))
+
+    def score_words(self, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:
+        """A number for every pair; the order of words does not matter."""
+        return self._drawn(index, ((b"words", *(word.encode() for word in sorted(set(text)))) for text in texts))
+
+    def _drawn(self, index: Index, queries: Iterable[tuple[bytes, ...]]) -> Floats:
+        seed = str(int(index.arrays["seed"][0])).encode()
+        asked = _hashed((seed, *query) for query in queries)
+        upper = _mixed(asked[:, None] ^ index.arrays["hashes"]) >> np.uint64(11)
+        return upper.astype(np.float64) * 2.0**-53
+
+
+def _hashed(keys: Iterable[tuple[bytes, ...]]) -> Hashes:
+    """64 bits for each key; its parts are set apart by a byte that no text in UTF-8 holds."""
+    numbers = [int.from_bytes(blake2b(b"\xff".join(parts), digest_size=8).digest(), "little") for parts in keys]
+    return np.array(numbers, dtype=np.uint64)
+
+
+def _mixed(numbers: Hashes) -> Hashes:
+    """The finaliser of SplitMix64: every bit of a number touches all of the result. Source: Steele et al. 2014."""
+    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return numbers ^ (numbers >> np.uint64(31))

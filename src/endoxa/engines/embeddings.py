@@ -1,0 +1,144 @@
+"""Vectors compared as they are: the nearest by cosine, distance or inner product."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from endoxa.engines import Descriptor, Index, Material
+from endoxa.errors import JoinError, TableError, TextError, did_you_mean
+from endoxa.tables import Floats
+
+Vectors = npt.NDArray[np.float32]
+
+# Where vectors of pictures come from. Networks need files, which engines do not open: a module that can make vectors
+# (`endoxa.io.efficientnet`) enters itself here when it is imported.
+EXTRACTORS: dict[str, Callable[[], Descriptor]] = {}
+FILE = "file"
+METRICS = {"cosine": "", "dot": "", "l2": "euclidean", "l1": "cityblock"}  # what SciPy calls the distances
+BLOCK = 4096  # items at a time; 40 MB of vectors of 1280 numbers
+
+
+@dataclass(frozen=True)
+class Embeddings:
+    """One vector per picture, made by a network or by anybody.
+
+    source  which network makes them (`efficientnet-lite0`), or `file`: they are given
+    metric  cosine  q·v / (|q| |v|), NaN where a vector is zero: it has no direction
+            dot     q·v; for vectors trained for it, for else long vectors come first everywhere
+            l2      -√Σ(q - v)²
+            l1      -Σ|q - v|
+    Inner products are summed in single precision: scores are good to some six digits, distances to all.
+    Misleads: a picture is near what its network was taught to tell apart, not what a person would call alike.
+    """
+
+    source: str = "efficientnet-lite0"
+    metric: str = "cosine"
+
+    def __post_init__(self) -> None:
+        if self.metric not in METRICS:
+            raise TextError(
+                f"no metric is called {self.metric!r}; expected {', '.join(METRICS)}"
+                f"{did_you_mean(str(self.metric), METRICS)}"
+            )
+
+    @property
+    def name(self) -> str:
+        """What the system is called."""
+        return "embeddings"
+
+    @property
+    def descriptor(self) -> Descriptor | None:
+        """The network that makes the vectors; None if they are given."""
+        if self.source == FILE:
+            return None
+        if self.source not in EXTRACTORS:
+            known = (*EXTRACTORS, FILE)
+            raise TextError(
+                f"no source of vectors is called {self.source!r}; expected {', '.join(known)}"
+                f"{did_you_mean(str(self.source), known)}"
+            )
+        return EXTRACTORS[self.source]()
+
+    @property
+    def takes_text(self) -> bool:
+        """It sees pictures only."""
+        return False
+
+    def build(self, material: Material, *, train: Material | None = None, seed: int = 0) -> Index:
+        """The vectors, and their lengths. Nothing is learnt and nothing drawn."""
+        vectors = vectors_of(material)
+        refuse_infinite(vectors, material)
+        return Index(self, material, {"length": lengths(vectors)} if self.metric == "cosine" else {})
+
+    def score(self, index: Index, queries: Material) -> Floats:
+        """How near: queries × items. Queries need not be in the index; their vectors must be of the same source."""
+        items, asked = vectors_of(index.material), vectors_of(queries)
+        refuse_infinite(asked, queries)
+        if len(items) and len(asked) and items.shape[1] != asked.shape[1]:
+            raise JoinError(
+                f"the vectors of the queries have {asked.shape[1]:,} numbers, those of the index {items.shape[1]:,}; "
+                "make both with the same network"
+            )
+        scores = np.empty((len(asked), len(items)))
+        if not scores.size:
+            return scores
+        if self.metric == "cosine":
+            length = lengths(asked)[:, None]
+            asked = np.divide(asked, length, out=np.zeros(asked.shape), where=length > 0).astype(np.float32)
+        for start in range(0, len(items), BLOCK):
+            block = slice(start, start + BLOCK)
+            if distance := METRICS[self.metric]:
+                from scipy.spatial.distance import cdist
+
+                scores[:, block] = -cdist(asked, items[block], distance)
+            else:
+                scores[:, block] = asked @ items[block].T
+        if self.metric == "cosine":
+            whole = index.arrays["length"][None, :]
+            known = (length > 0) & (whole > 0)
+            scores = np.divide(scores, whole, out=np.full_like(scores, np.nan), where=known)
+            np.clip(scores, -1, 1, out=scores)
+        return scores
+
+    def score_words(self, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:
+        """Refused: there are no words in a vector."""
+        raise TextError(f"{self.name} takes no words; give pictures, or ask an engine that takes text")
+
+
+def vectors_of(material: Material) -> Vectors:
+    """The vector of each item: items × numbers. A TableError if there is not one each."""
+    if not len(material) and "vector" not in material.columns:
+        return np.zeros((0, 0), np.float32)
+    if "vector" not in material.columns:
+        raise TableError(
+            "the material for embeddings has no column 'vector'; describe the pictures first, or give a file of vectors"
+        )
+    column = material.columns["vector"]
+    if column.ndim != 2 or len(column) != len(material) or (material.counts != 1).any():
+        raise TableError(
+            f"embeddings need one vector for each of the {len(material):,} items, not an array of shape "
+            f"{' × '.join(map(str, column.shape))}"
+        )
+    return np.asarray(column, dtype=np.float32)
+
+
+def refuse_infinite(vectors: Vectors, material: Material) -> None:
+    """Raise a TableError that names the first item whose vector holds NaN or infinity."""
+    wrong = np.flatnonzero(~np.isfinite(vectors).all(1))
+    if len(wrong):
+        raise TableError(
+            f"the vector of item {material.items[int(wrong[0])]!r} holds NaN or infinity; make it anew or leave it out"
+        )
+
+
+def lengths(vectors: Vectors) -> Floats:
+    """√Σ v² of each row, in double precision, block by block."""
+    blocks = [
+        np.linalg.norm(vectors[start : start + BLOCK].astype(np.float64), axis=1)
+        for start in range(0, len(vectors), BLOCK)
+    ]
+    return np.concatenate(blocks) if blocks else np.zeros(0)

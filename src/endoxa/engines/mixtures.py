@@ -1,0 +1,221 @@
+"""Region mixture models: pictures are alike when the concepts of one can bring forth the regions of the other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from endoxa.engines import Index, Material
+from endoxa.errors import TableError, TextError
+from endoxa.images.regions import Regions
+from endoxa.statistics import mixtures
+from endoxa.statistics.mixtures import Images, MixtureModel, Rules
+from endoxa.tables import Floats
+
+ROWS_PER_COMPONENT = 10
+ENTRIES = 2**22  # query regions × items scored together
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """The engine: ROMM learns from regions only, RWMM (words=True) from regions and words.
+
+    score(d|q) = mean_{b in q} log Σ_l p(b|l) p(l|d), p(l|d) = (1 - lam) mean_{b in d} p(l|b) + lam p(l): how well the
+    concepts of item d explain the regions of the query. Words have a part in learning only; a query of words is
+    answered by the mean of log p(w|d), p(w|d) = mean_b Σ_l p(w|l) p(l|b).
+    Trained on the items themselves this is the ALL of the source, trained on others (`train`) its TEST; give either a
+    `label` to tell their runs apart (rwmm-test).
+
+    components  500 in the source, for some 40,000 regions; never more than one for ten regions to learn from
+    groups      groups of region features, joined by commas; `whiten` decorrelates them (PCA), for the model takes them
+                to be independent, which channels of colour are not
+    least_count a word is learnt if so many pictures have it. 0: one picture in a hundred, at least 2 and at most the
+                20 of the source, so that small corpora have a vocabulary too
+    The rest are settings of `endoxa.statistics.mixtures.Rules` and of `endoxa.images.regions.Regions`.
+    Misleads: scores are log densities, comparable between items for one query, not between queries; they hang on the
+    starting points too, as each seed gives another model.
+    Source: Barnard et al. 2.2, Tables 5 and 6 (features); METHODS D.9, D.10.
+    """
+
+    words: bool = True
+    components: int = 100
+    correspondence: str = "pair"
+    kappa: float = 1.0
+    eta: float = 0.01
+    lam: float = 0.1
+    floor: float = 1e-3
+    restarts: int = 3
+    iterations: int = 50
+    tolerance: float = 1e-5
+    precision: str = "single"
+    groups: str = "base,rgs,texture"
+    whiten: bool = False
+    least_count: int = 0
+    segmenter: str = "slic"
+    count: int = 8
+    side: int = 384
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        _ = self.rules, self.descriptor  # they refuse what they cannot take
+        if not 0 <= self.lam <= 1:
+            raise TextError(f"lam is {self.lam}; expected a share from 0 to 1")
+        for name, least in (("components", 1), ("restarts", 1), ("least_count", 0)):
+            if getattr(self, name) < least:
+                raise TextError(f"{name} is {getattr(self, name)}; expected at least {least}")
+
+    @property
+    def name(self) -> str:
+        """The label, else `rwmm` or `romm`."""
+        return self.label or ("rwmm" if self.words else "romm")
+
+    @property
+    def descriptor(self) -> Regions:
+        """The largest regions, with the groups of features used."""
+        return Regions(segmenter=self.segmenter, count=self.count, side=self.side, groups=self.groups)
+
+    @property
+    def takes_text(self) -> bool:
+        """Whether words were learnt."""
+        return self.words
+
+    @property
+    def rules(self) -> Rules:
+        """The settings of EM."""
+        return Rules(
+            correspondence=self.correspondence,  # type: ignore[arg-type]  # checked there
+            kappa=self.kappa,
+            eta=self.eta,
+            floor=self.floor,
+            iterations=self.iterations,
+            tolerance=self.tolerance,
+            precision=self.precision,  # type: ignore[arg-type]
+        )
+
+    def build(self, material: Material, *, train: Material | None = None, seed: int = 0) -> Index:
+        """Learn the mixture, and find the concepts of the items."""
+        learnt = material if train is None else train
+        if not len(learnt):
+            raise TableError(f"{self.name} has no picture to learn from; give some, or build it from the items")
+        raw = self._raw(learnt)
+        centre, turn = _projection(raw, whiten=self.whiten)
+        vocabulary = self._vocabulary(learnt)
+        number = {word: at for at, word in enumerate(vocabulary)}
+        known = [[number[word] for word in dict.fromkeys(words) if word in number] for words in learnt.words]
+        model = mixtures.fit(
+            (raw - centre) @ turn,
+            min(self.components, max(1, len(raw) // ROWS_PER_COMPONENT)),
+            Images.of(learnt.counts, known, len(vocabulary)) if vocabulary else None,
+            rng=np.random.default_rng(seed),
+            rules=self.rules,
+            restarts=self.restarts,
+        )
+        rows = (self._raw(material) - centre) @ turn
+        arrays = {
+            "centre": centre,
+            "turn": turn,
+            "p_l": model.p_l,
+            "means": model.means,
+            "variances": model.variances,
+            "words": model.words,
+            "vocabulary": np.array(vocabulary, dtype=np.str_),
+            "history": model.history,
+            "concepts": mixtures.concepts(model, rows, material.counts, lam=0.0).astype(np.float32),
+        }
+        return Index(self, material, arrays)
+
+    def score(self, index: Index, queries: Material) -> Floats:
+        """Mean log density of the query's regions under the concepts of each item; blocks of whole queries."""
+        arrays, model = index.arrays, model_of(index)
+        own = (1 - self.lam) * arrays["concepts"] + self.lam * model.p_l
+        across = np.ascontiguousarray(own.T, dtype=np.float32)
+        rows = (self._raw(queries) - arrays["centre"]) @ arrays["turn"]
+        found, offsets = np.empty((len(queries), len(index.items))), queries.offsets
+        step = max(1, ENTRIES // max(1, max(len(index.items), len(model.p_l)) * int(queries.counts.max(initial=1))))
+        for first in range(0, len(queries), step):
+            at = offsets[first : first + step + 1]
+            logs = mixtures.log_components(model, rows[at[0] : at[-1]])
+            greatest = logs.max(axis=1, keepdims=True)
+            fits = np.exp(np.maximum(logs - greatest, -80)).astype(np.float32) @ across
+            fits = np.log(np.maximum(fits, np.finfo(np.float32).tiny)) + greatest
+            found[first : first + step] = np.add.reduceat(fits, at[:-1] - at[0], axis=0) / np.diff(at)[:, None]
+        return found
+
+    def score_words(self, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:
+        """Mean of log p(w|d) over the words of the text that are known; NaN where none is."""
+        if not self.words:
+            raise TextError(f"{self.name} learnt no words; give pictures, or ask rwmm")
+        number = {str(word): at for at, word in enumerate(index.arrays["vocabulary"])}
+        found = np.full((len(texts), len(index.items)), np.nan)
+        known = [[number[word] for word in dict.fromkeys(text) if word in number] for text in texts]
+        asked = sorted({word for text in known for word in text})
+        chances = index.arrays["concepts"].astype(np.float64) @ index.arrays["words"][:, asked]
+        logs = np.log(np.maximum(chances, np.finfo(np.float64).tiny)).T
+        place = {word: at for at, word in enumerate(asked)}
+        for row, text in zip(found, known, strict=True):
+            if text:
+                row[:] = logs[[place[word] for word in text]].mean(axis=0)
+        return found
+
+    def _raw(self, material: Material) -> Floats:
+        """The features used, one row per region."""
+        for group in self.groups.split(","):
+            if group not in material.columns:
+                raise TableError(
+                    f"the material for {self.name} has no column {group!r}; describe the pictures with its descriptor"
+                )
+        if len(material) and material.counts.min() < 1:
+            item = material.items[int(material.counts.argmin())]
+            raise TableError(f"item {item!r} has no region; every picture has at least one, describe it again")
+        columns = (np.asarray(material.columns[group], dtype=np.float64) for group in self.groups.split(","))
+        raw = np.concatenate([column[:, None] if column.ndim == 1 else column for column in columns], axis=1)
+        if not (fine := np.isfinite(raw).all(axis=1)).all():
+            item = material.items[int(np.searchsorted(material.offsets, np.argmin(fine), side="right")) - 1]
+            raise TableError(f"a region of item {item!r} has a feature that is not finite; describe it again")
+        return raw
+
+    def _vocabulary(self, material: Material) -> list[str]:
+        if not self.words:
+            return []
+        least = self.least_count or min(20, max(2, len(material) // 100))
+        counts = Counter(word for words in material.words for word in set(words))
+        return sorted(word for word, count in counts.items() if count >= least)
+
+
+def model_of(index: Index) -> MixtureModel:
+    """The mixture that an index was built with, in standardised features."""
+    arrays = index.arrays
+    return MixtureModel(
+        arrays["p_l"],
+        arrays["means"],
+        arrays["variances"],
+        arrays["words"],
+        objective=float(np.max(arrays["history"])),
+        history=arrays["history"],
+    )
+
+
+def predict_words(index: Index, material: Material) -> tuple[tuple[str, ...], Floats]:
+    """The vocabulary, and p(w|picture) of pictures: pictures × vocabulary. Source: METHODS D.9, D.10."""
+    engine = index.engine
+    if not isinstance(engine, Mixture) or not engine.words:
+        raise TextError(f"the index of {engine.name} has no words to predict; build one of rwmm")
+    rows = (engine._raw(material) - index.arrays["centre"]) @ index.arrays["turn"]
+    vocabulary = tuple(str(word) for word in index.arrays["vocabulary"])
+    return vocabulary, mixtures.word_chances(model_of(index), rows, material.counts)
+
+
+def _projection(raw: Floats, *, whiten: bool) -> tuple[Floats, Floats]:
+    """Centre and matrix that make features of variance 1, and uncorrelated if asked; what never varies becomes 0."""
+    centre, spread = raw.mean(axis=0), raw.std(axis=0)
+    varies = spread > 1e-9 * np.maximum(np.abs(centre), 1e-9)
+    turn = np.diag(np.where(varies, 1 / np.where(varies, spread, 1.0), 0.0))
+    if not whiten or not varies.any():
+        return centre, turn
+    standard = (raw - centre) @ turn
+    values, vectors = np.linalg.eigh(standard.T @ standard / len(raw))
+    keep = values > 1e-6 * values[-1]
+    return centre, turn @ (vectors[:, keep] / np.sqrt(values[keep]))

@@ -1,0 +1,122 @@
+"""From scores to runs: the best items of each query, block by block."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from endoxa.engines import Index, Material
+from endoxa.tables import Floats, Ints, Run
+
+BLOCK = 64  # queries scored together
+DEPTH = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """A system's run, the seconds that it took, and how many pairs it could say nothing of."""
+
+    run: Run
+    seconds: float
+    unsaid: int
+
+
+def rank(
+    index: Index,
+    queries: Material,
+    *,
+    depth: int = DEPTH,
+    itself: bool = False,
+    system: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Ranked:
+    """The first `depth` items for each query. A query never retrieves itself, unless itself=True.
+
+    Equal scores are ranked by `Run`'s own rule; where they reach over the last place, the items that the rule puts
+    first are kept. Pairs with score NaN are left out and counted.
+    """
+    own = {} if itself else {item: at for at, item in enumerate(index.items)}
+    numbers = range(len(queries))
+
+    def scored(block: Sequence[int]) -> Floats:
+        scores = index.engine.score(index, queries.take(np.asarray(block)))
+        for row, number in enumerate(block):
+            if queries.items[number] in own:
+                scores[row, own[queries.items[number]]] = -np.inf
+        return scores
+
+    return _ranked(index, numbers, scored, queries.items, depth, system or index.engine.name, progress)
+
+
+def rank_texts(
+    index: Index, texts: Sequence[tuple[str, tuple[str, ...]]], *, depth: int = DEPTH, system: str | None = None
+) -> Ranked:
+    """The first `depth` items for each text: (name of the query, its words)."""
+
+    def scored(block: Sequence[int]) -> Floats:
+        return index.engine.score_words(index, [texts[number][1] for number in block])
+
+    names = [name for name, _ in texts]
+    return _ranked(index, range(len(texts)), scored, names, depth, system or index.engine.name, None)
+
+
+def _ranked(
+    index: Index,
+    numbers: Iterable[int],
+    scored: Callable[[Sequence[int]], Floats],
+    names: Sequence[str],
+    depth: int,
+    system: str,
+    progress: Callable[[int, int], None] | None,
+) -> Ranked:
+    every = list(numbers)
+    frames, unsaid = [], 0
+    begun = time.perf_counter()
+    items = pl.Series("item", index.items, dtype=pl.String)
+    for start in range(0, len(every), BLOCK):
+        block = every[start : start + BLOCK]
+        scores = scored(block)
+        kept = [best(row, depth, items) for row in scores]
+        unsaid += int(np.isnan(scores).sum())
+        frames.append(
+            pl.DataFrame(
+                {
+                    "system": pl.repeat(system, sum(map(len, kept)), eager=True),
+                    "query": pl.Series(
+                        [names[n] for n, at in zip(block, kept, strict=True) for _ in at], dtype=pl.String
+                    ),
+                    "item": items[np.concatenate(kept)] if kept else items[:0],
+                    "score": np.concatenate([row[at] for row, at in zip(scores, kept, strict=True)]),
+                }
+            )
+        )
+        if progress is not None:
+            progress(start + len(block), len(every))
+    return Ranked(Run.of(pl.concat(frames)), time.perf_counter() - begun, unsaid)
+
+
+def latency(index: Index, queries: Material, *, sample: int = 25) -> Floats:
+    """Seconds that single queries take, one at a time, over the first `sample` of them."""
+    taken = []
+    for number in range(-1, min(sample, len(queries))):  # the first time loads and compiles, and does not count
+        begun = time.perf_counter()
+        index.engine.score(index, queries.take([max(number, 0)]))
+        taken.append(time.perf_counter() - begun)
+    return np.array(taken[1:])
+
+
+def best(scores: Floats, depth: int, items: pl.Series) -> Ints:
+    """The places of the `depth` greatest scores; ties at the last place go as in a Run, by item id descending."""
+    fine = np.flatnonzero(scores > -np.inf)  # NaN fails too
+    if len(fine) <= depth:
+        return fine
+    least = np.partition(scores[fine], len(fine) - depth)[len(fine) - depth]
+    sure = fine[scores[fine] > least]
+    level = fine[scores[fine] == least]
+    names = items[level].to_list()
+    order = sorted(range(len(level)), key=lambda at: names[at].encode(), reverse=True)
+    return np.concatenate([sure, level[order[: depth - len(sure)]]])

@@ -1,0 +1,337 @@
+"""What a region of a picture looks like, in numbers: size and place, colour, texture, outline, surroundings.
+
+The groups are those of Barnard et al., section 3.4, by which they ask what each adds to the prediction of words.
+A region is all pixels of one label; its outline is the outer boundary of its largest connected piece (pixels that
+touch at a corner are connected), so that crumbs and holes do not matter there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+from scipy import ndimage
+
+from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.images import LabelMap, Picture
+from endoxa.images.filters import (
+    DIFFERENCE_NAMES,
+    ENERGY_NAMES,
+    differences_of_gaussians,
+    grey_of,
+    oriented_energies,
+)
+from endoxa.tables import Floats, Ints
+
+PROFILE = 16
+WEDGES = ("top", "right", "bottom", "left")
+# BAR: a wedge speaks for the surroundings if it holds more pixels than this.
+ENOUGH = 100
+
+NAMES: dict[str, tuple[str, ...]] = {
+    "base": ("size", "x", "y", "first_moment", "compactness"),
+    "rgb": tuple(f"{what}_{channel}" for what in ("mean", "variance") for channel in ("R", "G", "B")),
+    "lab": tuple(f"{what}_{channel}" for what in ("mean", "variance") for channel in ("L", "a", "b")),
+    "rgs": tuple(f"{what}_{channel}" for what in ("mean", "variance") for channel in ("r", "g", "S")),
+    "texture": ENERGY_NAMES + DIFFERENCE_NAMES,
+    "shape": tuple(f"distance_{step}" for step in range(PROFILE)),
+    "context": tuple(f"{wedge}_{channel}" for wedge in WEDGES for channel in ("R", "G", "B")),
+}
+GROUPS = tuple(NAMES)
+
+
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """The outer boundary of a region's largest piece: clockwise, through the centres of its boundary pixels.
+
+    `points` are (x, y), each one step from the next and the last from the first, which is the piece's first pixel in
+    reading order. `area` counts the piece's pixels, `sums` are those of their x and y: the centre of mass is
+    sums / area.
+    """
+
+    points: Ints
+    area: int
+    sums: tuple[int, int]
+
+    @property
+    def centre(self) -> Floats:
+        """Centre of mass of the piece, (x, y) in pixels; (0, 0) is the centre of the first pixel."""
+        return np.array(self.sums, dtype=np.float64) / self.area
+
+    @property
+    def distances(self) -> Floats:
+        """How far each point is from the centre of mass, in pixels."""
+        x, y = (self.points - self.centre).T
+        return np.asarray(np.hypot(x, y))
+
+    @property
+    def steps(self) -> Floats:
+        """Length of the way from each point to the next."""
+        x, y = (np.roll(self.points, -1, axis=0) - self.points).T
+        return np.asarray(np.hypot(x, y))
+
+    @property
+    def length(self) -> float:
+        """Length of the boundary: the way through the pixels' centres, plus 4 for their outer halves.
+
+        Exact for rectangles, 2 (width + height), a single pixel among them; a disc comes out 5 % too long.
+        """
+        return float(self.steps.sum()) + 4.0
+
+    def profile(self, samples: int = PROFILE) -> Floats:
+        """Distance from the centre of mass at equal steps along the boundary, over the length of the boundary.
+
+        It begins at the highest boundary point straight above or below the centre of mass and runs clockwise. Size
+        cancels, turning does not: the same shape on its side has the same profile, begun elsewhere. A disc: 1/2π.
+        """
+        walked = np.concatenate([np.zeros(1), np.cumsum(self.steps)])
+        if walked[-1] == 0:
+            return np.zeros(samples)
+        at = (_start(self, walked) + np.arange(samples) / samples * walked[-1]) % walked[-1]
+        # The distance is taken at the point itself, not between the distances of its neighbours.
+        round_trip = np.concatenate([self.points, self.points[:1]])
+        x = np.interp(at, walked, round_trip[:, 0]) - self.centre[0]
+        y = np.interp(at, walked, round_trip[:, 1]) - self.centre[1]
+        return np.asarray(np.hypot(x, y) / self.length)
+
+
+def describe_regions(
+    picture: Picture, labels: LabelMap, groups: Sequence[str] = GROUPS
+) -> dict[str, npt.NDArray[np.float32]]:
+    """One array per group, one row per region 0 … n - 1 of the label map (-1: no region); columns as in NAMES.
+
+    base     size: pixels of the region / pixels of the frame; x, y: centre of mass / width and height, from 0 to 1;
+             first_moment: mean distance of the pixels from the centre of mass / √pixels (a disc: .376);
+             compactness: area / length² of the outline (a disc: 1/4π less some 10 % for the grid; a square: 1/16)
+    rgb      mean and variance of sRGB bytes / 255
+    lab      mean and variance of CIE L* (0 to 100), a*, b*, white D65
+    rgs      mean and variance of r = R/S, g = G/S and S = R + G + B (0 to 3); black has r = g = 1/3
+    texture  mean of 12 oriented energies and mean absolute value of 4 differences of Gaussians (`filters`), brightness
+             from 0 to 1
+    shape    16 distances from the centre of mass along the outline (`Outline.profile`)
+    context  mean RGB / 255 of the pixels around it: above, right, below, left (`surroundings`)
+
+    Variances divide by the number of pixels. Misleads: filters look beyond the region's edge, all the more in small
+    ones; pixels that are transparent count as white there, as on a page, and are left out of context.
+    Source: Barnard et al. 3.4; METHODS D.11.
+    """
+    for group in groups:
+        if group not in NAMES:
+            raise TextError(f"no group of region features is called {group!r}{did_you_mean(group, GROUPS)}", group, 0)
+    labels, n = _checked(picture, labels)
+    regions = _Regions.of(labels, n)
+    needs_outline = not {"base", "shape", "context"}.isdisjoint(groups)
+    outlines = [outline_of(labels, label, box) for label, box in regions.boxes] if needs_outline else []
+    described: dict[str, Floats] = {}
+    for group in groups:
+        if group == "base":
+            described[group] = _base(regions, outlines)
+        elif group == "texture":
+            described[group] = _texture(regions, picture)
+        elif group == "shape":
+            described[group] = np.array([outline.profile() for outline in outlines]).reshape(n, PROFILE)
+        elif group == "context":
+            own = regions.means([picture.pixels[..., channel] for channel in range(3)]) / 255
+            rows = [surroundings(picture, labels, k, outline, own[k]) for k, outline in enumerate(outlines)]
+            described[group] = np.array(rows).reshape(n, len(NAMES[group]))
+        else:
+            described[group] = regions.moments(_COLOURS[group](picture.pixels))
+    return {group: described[group].astype(np.float32) for group in groups}
+
+
+@dataclass(frozen=True, eq=False)
+class _Regions:
+    """Where the regions' pixels are: flat positions of all that have a label, and that label."""
+
+    shape: tuple[int, int]
+    at: npt.NDArray[np.intp]
+    label: npt.NDArray[np.intp]
+    counts: Ints
+    boxes: list[tuple[int, tuple[slice, slice]]]
+
+    @classmethod
+    def of(cls, labels: LabelMap, n: int) -> _Regions:
+        """Of a label map without gaps."""
+        flat = labels.ravel()
+        at = np.flatnonzero(flat >= 0)
+        label = flat[at].astype(np.intp)
+        boxes = [(k, box) for k, box in enumerate(ndimage.find_objects(labels + 1, max_label=n))]
+        return cls(labels.shape, at, label, np.bincount(label, minlength=n), boxes)
+
+    def sums(self, values: npt.NDArray[np.generic]) -> Floats:
+        """Sum over each region of one value per labelled pixel."""
+        return np.bincount(self.label, weights=values, minlength=len(self.counts)).astype(np.float64, copy=False)
+
+    def means(self, planes: Sequence[npt.NDArray[np.generic]] | npt.NDArray[np.generic]) -> Floats:
+        """Mean over each region of every plane: regions × planes."""
+        columns = [self.sums(plane.ravel()[self.at]) / self.counts for plane in planes]
+        return np.stack(columns, axis=1)
+
+    def moments(self, planes: Sequence[npt.NDArray[np.generic]]) -> Floats:
+        """Means, then variances, over each region."""
+        means, variances = [], []
+        for plane in planes:
+            values = plane.ravel()[self.at].astype(np.float64)
+            mean = self.sums(values) / self.counts
+            means.append(mean)
+            # About the mean, not E[x²] - E[x]², which can come out below 0.
+            variances.append(self.sums((values - mean[self.label]) ** 2) / self.counts)
+        return np.stack(means + variances, axis=1)
+
+
+def _checked(picture: Picture, labels: LabelMap) -> tuple[LabelMap, int]:
+    """The label map and its number of regions, if the two fit and no number between is left out."""
+    height, width = picture.shape
+    if not height * width:
+        raise TableError(f"a picture of {height} × {width} pixels cannot be described; leave it out")
+    if labels.shape != picture.shape or not np.issubdtype(labels.dtype, np.integer):
+        raise TableError(
+            f"a label map of shape {labels.shape} and type {labels.dtype} does not fit a picture of {height} × {width} "
+            "pixels; expected one whole number per pixel"
+        )
+    if labels.min() < -1:
+        raise TableError(f"label {labels.min()} is no region; expected -1 for none and regions from 0")
+    labels = np.ascontiguousarray(labels, dtype=np.int32)
+    n = int(labels.max()) + 1
+    counts = np.bincount(labels.ravel() + 1, minlength=n + 1)[1:]
+    if not counts.all():
+        raise TableError(
+            f"region {int(np.argmin(counts))} of 0 to {n - 1} has no pixel; number the regions without gaps "
+            "(endoxa.images.segment does)"
+        )
+    return labels, n
+
+
+def outline_of(labels: LabelMap, label: int, box: tuple[slice, slice]) -> Outline:
+    """The outline of a region that lies within a box; of pieces of one size the first in reading order."""
+    piece = (labels[box] == label).astype(np.uint8)
+    count, parts, statistics, _ = cv2.connectedComponentsWithStats(piece, connectivity=8)
+    if count > 2:
+        areas = statistics[:, cv2.CC_STAT_AREA] * (np.arange(count) > 0)
+        # OpenCV numbers the pieces by blocks of pixels; the first in reading order is looked for.
+        first = int(np.argmax((areas == areas.max())[parts]))
+        piece = (parts == parts.flat[first]).astype(np.uint8)
+    contours, _ = cv2.findContours(piece, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    top, left = box[0].start, box[1].start
+    # OpenCV goes round counterclockwise as one sees it; the first pixel in reading order stays the first.
+    points = np.roll(contours[0][::-1, 0].astype(np.int64), 1, axis=0) + np.array([left, top])
+    area = int(np.count_nonzero(piece))
+    across, down = piece.sum(axis=0, dtype=np.int64), piece.sum(axis=1, dtype=np.int64)
+    x = int(across @ np.arange(left, left + len(across)))
+    y = int(down @ np.arange(top, top + len(down)))
+    return Outline(points, area, (x, y))
+
+
+def _start(outline: Outline, walked: Floats) -> float:
+    """How far along the outline its highest crossing of the vertical through the centre of mass lies.
+
+    There is one: the piece is connected and has pixels on both sides of its mean, or on it.
+    """
+    x, y = outline.points.T
+    next_x, next_y = np.roll(x, -1), np.roll(y, -1)
+    # Whole numbers tell on which side a point lies without rounding.
+    side = np.sign(x * outline.area - outline.sums[0])
+    crosses = side * np.roll(side, -1) <= 0
+    run = next_x - x
+    share = np.where(run == 0, 0.0, (outline.centre[0] - x) / np.where(run == 0, 1, run)).clip(0, 1)
+    height = np.where(crosses, np.round(y + share * (next_y - y), 9), np.inf)
+    # Where the piece is one pixel thick the outline comes by twice at one height; its upper side runs to the right.
+    # Of what is equal even so, the first on the way.
+    first = int(np.lexsort((-run, height))[0])
+    return float(walked[first] + share[first] * (walked[first + 1] - walked[first]))
+
+
+def _base(regions: _Regions, outlines: Sequence[Outline]) -> Floats:
+    """Size, place, first moment and compactness of each region."""
+    height, width = regions.shape
+    y, x = np.divmod(regions.at, width)
+    cx, cy = regions.sums(x) / regions.counts, regions.sums(y) / regions.counts
+    away = regions.sums(np.hypot(x - cx[regions.label], y - cy[regions.label])) / regions.counts
+    compactness = np.array([outline.area / outline.length**2 for outline in outlines])
+    return np.stack(
+        [
+            regions.counts / (height * width),
+            (cx + 0.5) / width,
+            (cy + 0.5) / height,
+            away / np.sqrt(regions.counts),
+            compactness,
+        ],
+        axis=1,
+    )
+
+
+def _texture(regions: _Regions, picture: Picture) -> Floats:
+    """Mean energies and mean absolute differences of Gaussians of each region."""
+    grey = grey_of(picture.pixels)
+    differences = np.abs(differences_of_gaussians(grey))
+    return regions.means([*oriented_energies(grey), *differences])
+
+
+def rgb(pixels: npt.NDArray[np.uint8]) -> list[npt.NDArray[np.floating]]:
+    """Planes of R, G and B from 0 to 1."""
+    return [pixels[..., channel] / 255.0 for channel in range(3)]
+
+
+def lab(pixels: npt.NDArray[np.uint8]) -> list[npt.NDArray[np.floating]]:
+    """Planes of CIE L* (0 to 100), a* and b*, white D65.
+
+    Bytes are made linear by a table first: OpenCV's own way from sRGB interpolates and is off by up to .4.
+    """
+    planes = cv2.cvtColor(cv2.LUT(np.ascontiguousarray(pixels), _LINEAR), cv2.COLOR_LRGB2Lab)
+    return list(np.moveaxis(np.asarray(planes, dtype=np.float32), -1, 0))
+
+
+def rgs(pixels: npt.NDArray[np.uint8]) -> list[npt.NDArray[np.floating]]:
+    """Planes of r = R/S, g = G/S and S = R + G + B (0 to 3); where S = 0, r = g = 1/3."""
+    red, green = pixels[..., 0].astype(np.float64), pixels[..., 1].astype(np.float64)
+    total = red + green + pixels[..., 2]
+    black = total == 0
+    safe = np.where(black, 1.0, total)
+    return [np.where(black, 1 / 3, red / safe), np.where(black, 1 / 3, green / safe), total / 255.0]
+
+
+_BYTES = np.arange(256) / 255
+_LINEAR = np.where(_BYTES <= 0.04045, _BYTES / 12.92, ((_BYTES + 0.055) / 1.055) ** 2.4).astype(np.float32)
+_COLOURS = {"rgb": rgb, "lab": lab, "rgs": rgs}
+
+
+def surroundings(picture: Picture, labels: LabelMap, label: int, outline: Outline, own: Floats) -> Floats:
+    """Mean RGB (0 to 1) above, right of, below and left of a region: 12 numbers.
+
+    Taken over the pixels within twice the mean distance of the outline from the centre of mass, in four wedges cut by
+    the diagonals through that centre, without those of the region itself (and without transparent ones). A wedge of
+    100 such pixels or fewer gives the region's `own` colour. A pixel on a diagonal belongs to the wedge that
+    follows clockwise; the centre itself to none.
+    Source: Barnard et al. 3.4; METHODS D.11.
+    """
+    height, width = labels.shape
+    radius = 2 * float(outline.distances.mean())
+    cx, cy = outline.centre
+    top, bottom = max(0, int(np.ceil(cy - radius))), min(height, int(np.floor(cy + radius)) + 1)
+    left, right = max(0, int(np.ceil(cx - radius))), min(width, int(np.floor(cx + radius)) + 1)
+    mean = np.tile(own, (len(WEDGES), 1))
+    if top >= bottom or left >= right:
+        return mean.ravel()
+    box = slice(top, bottom), slice(left, right)
+    x, y = np.arange(left, right), np.arange(top, bottom)[:, None]
+    counts = (labels[box] != label) & ((x - cx) ** 2 + (y - cy) ** 2 <= radius**2)
+    if picture.mask is not None:
+        counts &= picture.mask[box]
+    # Sides of the two diagonals in whole numbers, so that what lies on one is seen to.
+    x_side, y_side = x * outline.area - outline.sums[0], y * outline.area - outline.sums[1]
+    rising, falling = x_side + y_side, x_side - y_side
+    wedges = (
+        (rising < 0) & (falling >= 0),
+        (rising >= 0) & (falling > 0),
+        (rising > 0) & (falling <= 0),
+        (rising <= 0) & (falling < 0),
+    )
+    pixels = picture.pixels[box]
+    for row, wedge in zip(mean, wedges, strict=True):
+        chosen = (wedge & counts).astype(np.uint8)
+        if cv2.countNonZero(chosen) > ENOUGH:
+            row[:] = np.array(cv2.mean(pixels, mask=chosen)[:3]) / 255
+    return mean.ravel()

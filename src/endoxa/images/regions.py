@@ -1,0 +1,62 @@
+"""The descriptor of systems that see a picture as a few regions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from endoxa.errors import TextError, did_you_mean
+from endoxa.images import Picture
+from endoxa.images.features import GROUPS, describe_regions
+from endoxa.images.segment import SEGMENTERS, largest, segment
+
+
+@dataclass(frozen=True)
+class Regions:
+    """The `count` largest regions of a picture, largest first, each described by groups of features.
+
+    segmenter  how the picture is cut (`endoxa.images.segment`)
+    count      how many regions are kept at most; BAR keep 8, and try 2 to 12
+    side       the picture is first brought down to this long side; sizes in pixels (filters, the least of a wedge)
+               mean something only at one scale
+    groups     names of `endoxa.images.features.GROUPS`, joined by commas
+
+    A picture without a region (all of it transparent) is one region of all its pixels: there is always a row.
+    Source: Barnard et al. 3.3, 3.4; METHODS D.11.
+    """
+
+    name: ClassVar[str] = "regions"
+    version: ClassVar[int] = 1
+
+    segmenter: str = "slic"
+    count: int = 8
+    side: int = 384
+    groups: str = ",".join(GROUPS)
+
+    def __post_init__(self) -> None:
+        for setting in ("count", "side"):
+            if getattr(self, setting) < 1:
+                raise TextError(f"{setting} = {getattr(self, setting)} of the regions is not at least 1")
+        if self.segmenter not in SEGMENTERS:
+            near = did_you_mean(self.segmenter, SEGMENTERS) or "; there are " + ", ".join(SEGMENTERS)
+            raise TextError(f"no segmenter is called {self.segmenter!r}{near}")
+        for group in self.groups.split(","):
+            if group not in GROUPS:
+                raise TextError(
+                    f"no group of region features is called {group!r}{did_you_mean(group, GROUPS)}",
+                    self.groups,
+                    self.groups.index(group),
+                )
+
+    def describe(self, picture: Picture) -> dict[str, npt.NDArray[Any]]:
+        """One row per region: an array for each group, and `size`, the region's share of the frame."""
+        picture = picture.fitted(self.side)
+        labels = largest(segment(picture, self.segmenter), self.count)
+        if not (labels >= 0).any():
+            labels = np.zeros(picture.shape, np.int32)
+        described: dict[str, npt.NDArray[Any]] = dict(describe_regions(picture, labels, self.groups.split(",")))
+        counts = np.bincount(labels[labels >= 0])
+        return described | {"size": (counts / labels.size).astype(np.float32)}

@@ -1,0 +1,297 @@
+"""Finding pictures and what goes with them: a folder tree with captions, or a manifest that lists them.
+
+Nothing is decoded here: a file that is there and looks like a picture is in the corpus; whether it decodes shows
+when it is described. What is left out is named in `Corpus.skipped`, with the reason.
+
+    animals/birds/rosella.jpg    the item animals/birds/rosella of the category animals/birds
+    animals/birds/rosella.txt    its caption in the first line; `de.utf8=…` below it says the same in German
+    masks/animals/birds/…        what belongs to it, white on black, under the name of the picture
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import stat
+from codecs import getincrementaldecoder
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from fnmatch import fnmatchcase
+from hashlib import file_digest
+from pathlib import Path, PureWindowsPath
+from typing import Any
+from unicodedata import normalize
+
+import polars as pl
+
+from endoxa.errors import FileError, TableError
+from endoxa.images.corpus import Corpus, Skipped, items_of, words_of
+from endoxa.io.formats import Format
+from endoxa.io.images import is_picture
+from endoxa.io.sources import Source, opened
+from endoxa.io.tables import _lines as lines_of
+from endoxa.io.tables import rows_of, text_of
+
+Progress = Callable[[str, int, int], None]
+Fingerprints = MutableMapping[str, tuple[int, int, str]]  # path: size, mtime_ns, SHA-256
+
+MASKS = "masks"
+ABROAD = {".heic": "HEIC", ".heif": "HEIF", ".avif": "AVIF", ".jxl": "JPEG XL"}  # pictures that nothing here decodes
+CAPTION = 1 << 18  # bytes of a caption file that are read
+MANIFESTS: dict[str, Format] = {
+    ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet"
+}  # fmt: skip
+COLUMNS: dict[str, Any] = {
+    "item": pl.String, "path": pl.String, "words": pl.List(pl.String), "category": pl.String, "mask": pl.String,
+    "caption": pl.String,
+}  # fmt: skip
+
+
+def read_corpus(
+    place: Path, *, language: str = "", leave_out: Sequence[str] = (), progress: Progress | None = None
+) -> Corpus:
+    """The pictures below a folder, or those that a manifest (CSV, TSV, JSONL, Parquet) lists, relative to itself.
+
+    Folder: every picture, sorted; its folder is its category, the first line of NAME.txt its caption, or the line of
+    `language` where Tux Paint's captions have one. Hidden files, what matches `leave_out` (`*_mirror*`, of the file
+    name) and links to pictures of the same tree are not in it; nor is the folder `masks` at the top, whose pictures
+    are the masks of those of the same name.
+
+    Manifest: the column `path`, and any of item, words, category, mask, caption. Words are a list, each entry a word
+    as it stands; or a text, split as captions are: at `;`, `,`, other signs and blanks alike, so that only a list can
+    hold `polar bear` as one word. A picture that is missing is left out and named with its line; a path that leads
+    out of the manifest's folder is refused, for a manifest from elsewhere must not show what else is on this machine.
+    """
+    if place.is_dir():
+        return _in_folder(place, language, leave_out, progress)
+    form = MANIFESTS.get(place.with_suffix("").suffix if place.suffix in {".gz", ".zst"} else place.suffix.lower())
+    if form is None and place.exists():
+        what = "is a picture, not a corpus" if is_picture(place) else "is no manifest that is known here"
+        raise FileError(str(place), what, "name a folder of pictures, or a .csv, .tsv, .jsonl or .parquet")
+    with opened(place) as source:
+        return _in_manifest(source, form or "csv", place, progress)
+
+
+def fingerprint(path: Path, cache: Fingerprints | None = None) -> str:
+    """SHA-256 of the bytes of a file. With a cache it is read again only if its size or its time has changed.
+
+    Misleads where a file is written over within the clock tick of its time, with as many bytes.
+    """
+    try:
+        status = path.stat()
+        known = None if cache is None else cache.get(str(path))
+        if known is not None and known[:2] == (status.st_size, status.st_mtime_ns):
+            return known[2]
+        with path.open("rb") as file:
+            digest = file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise FileError(str(path), f"cannot be read: {error.strerror}", "check the path") from None
+    if cache is not None:
+        cache[str(path)] = (status.st_size, status.st_mtime_ns, digest)
+    return digest
+
+
+# ---- folders --------------------------------------------------------------------------------------------------
+
+
+def pictures_below(folder: Path, leave_out: Sequence[str] = ()) -> tuple[list[str], list[Skipped]]:
+    """The pictures of a tree by their paths in it, sorted, and what was left out."""
+    skipped: list[Skipped] = []
+    found: list[str] = []
+    links: list[tuple[str, str]] = []
+    for path in _files(folder, skipped):
+        name = path.rpartition("/")[2]
+        suffix = posixpath.splitext(name)[1].lower()
+        if suffix in ABROAD:
+            skipped.append(Skipped(path, f"{ABROAD[suffix]} is not read here; save it as JPEG"))
+        elif not is_picture(Path(name)):
+            continue
+        elif any(fnmatchcase(name, pattern) for pattern in leave_out):
+            skipped.append(Skipped(path, "its name says that it is to be left out"))
+        elif (folder / path).is_symlink():
+            links.append((path, os.path.realpath(folder / path)))
+        elif not (folder / path).is_file():
+            skipped.append(Skipped(path, "is not a file"))
+        else:
+            found.append(path)
+    own = set(found)
+    root = os.path.realpath(folder)
+    for path, target in links:
+        inside = posixpath.relpath(target, root)
+        if inside in own:
+            skipped.append(Skipped(path, f"is a link to {inside}, which is in the corpus"))
+        elif not Path(target).is_file():
+            skipped.append(Skipped(path, "is a link to nothing that can be read"))
+        else:
+            found.append(path)
+    return sorted(found), sorted(skipped, key=lambda one: one.name)
+
+
+def _files(folder: Path, skipped: list[Skipped]) -> Iterator[str]:
+    """Paths below a folder that are not hidden and can be written down."""
+
+    def unlisted(error: OSError) -> None:
+        where = os.path.relpath(error.filename, folder)
+        skipped.append(Skipped(_shown(where), f"cannot be listed: {error.strerror}"))
+
+    for place, folders, names in os.walk(folder, onerror=unlisted):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        within = os.path.relpath(place, folder)
+        for name in names:
+            if not name.startswith("."):
+                path = name if within == "." else f"{within}/{name}"
+                if path != _shown(path):
+                    skipped.append(Skipped(_shown(path), "its name is not UTF-8; rename it"))
+                else:
+                    yield path
+
+
+def _shown(path: str) -> str:
+    """A text that can be written down: what is not UTF-8 becomes question marks."""
+    return path.encode("utf-8", "replace").decode()
+
+
+def _in_folder(folder: Path, language: str, leave_out: Sequence[str], progress: Progress | None) -> Corpus:
+    paths, skipped = pictures_below(folder, leave_out)
+    masks = {posixpath.splitext(path)[0]: path for path in paths if path.startswith(f"{MASKS}/")}
+    paths = [path for path in paths if not path.startswith(f"{MASKS}/")]
+    if not paths:
+        why = f"there is no picture below it ({len(skipped)} left out, {skipped[0].name}: {skipped[0].why})"
+        raise FileError(
+            str(folder),
+            why if skipped else "there is no picture below it",
+            "expected .jpg, .png, .webp, … at any depth",
+        )
+    rows = []
+    for at, path in enumerate(paths, start=1):
+        bare = posixpath.splitext(path)[0]
+        caption = _caption(folder, f"{bare}.txt", language, skipped)
+        mask = masks.pop(f"{MASKS}/{bare}", None)
+        rows.append({"path": path, "category": posixpath.dirname(path) or None, "mask": mask, "caption": caption})
+        if progress is not None:
+            progress(folder.name, at, len(paths))
+    skipped += [Skipped(mask, "is the mask of no picture") for mask in masks.values()]
+    return _made(rows, str(folder), Source(folder, str(folder)), folder.name, skipped)
+
+
+def _caption(folder: Path, path: str, language: str, skipped: list[Skipped]) -> str | None:
+    """The first line of a text, or what it says in another language; None if there is none."""
+    try:
+        with (folder / path).open("rb") as file:
+            text = getincrementaldecoder("utf-8-sig")().decode(file.read(CAPTION))  # the end may be half a letter
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        skipped.append(Skipped(path, f"cannot be read: {error.strerror}"))
+        return None
+    except UnicodeDecodeError:
+        skipped.append(Skipped(path, "is not UTF-8 text; its picture has no caption"))
+        return None
+    lines = text.splitlines()
+    said = [line.partition("=")[2] for line in lines if language and line.startswith(f"{language}.utf8=")]
+    return next((line.strip() for line in [*said, *lines[:1]] if line.strip()), None)
+
+
+# ---- manifests ------------------------------------------------------------------------------------------------
+
+
+def _in_manifest(source: Source, form: Format, place: Path, progress: Progress | None) -> Corpus:
+    rows: list[dict[str, Any]] = []
+    skipped: list[Skipped] = []
+    numbered = list(_numbered(source, form))
+    for at, (line, row) in enumerate(numbered, start=1):
+        where = f"row {line}" if form == "parquet" else f"line {line}"
+        if "path" not in row:
+            raise FileError(source.label, f"has the columns {', '.join(row)}", "expected path, a picture per row", line)
+        made: dict[str, Any] = {
+            "line": line,
+            "item": _text(row.get("item")),
+            "path": _inside(source, _text(row["path"]), line),
+            "mask": _inside(source, mask, line) if (mask := _text(row.get("mask"))) else None,
+            "category": "/".join(part for part in (_text(row.get("category")) or "").split("/") if part) or None,
+            "caption": _text(row.get("caption")),
+            "words": _words(source, row.get("words"), line),
+        }
+        missing = next(
+            (name for name in (made["path"], made["mask"]) if name and not _is_file(place.parent / name)), ""
+        )
+        if missing:
+            what = "no such file" if missing == made["path"] else f"its mask {missing} is not there"
+            skipped.append(Skipped(made["path"], f"{where}: {what}"))
+        else:
+            rows.append(made)
+        if progress is not None:
+            progress(place.name, at, len(numbered))
+    if not rows:
+        first = f", {skipped[0].name} to begin with" if skipped else ""
+        raise FileError(
+            source.label, f"none of its {len(skipped)} pictures is there{first}", "paths are relative to the manifest"
+        )
+    return _made(rows, str(place.parent), source, place.stem, skipped)
+
+
+def _numbered(source: Source, form: Format) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Every row with its line (Parquet: its number)."""
+    if form == "parquet":
+        yield from enumerate(rows_of(source, form)[0].iter_rows(named=True), start=1)
+        return
+    empty = True
+    for line, row in lines_of(source, text_of(source), form):
+        if isinstance(row, FileError):
+            raise row
+        empty = False
+        yield line, row
+    if empty:
+        raise FileError(source.label, "holds no rows", "expected column names and one picture per line")
+
+
+def _text(value: Any) -> str | None:
+    """A cell as text without blanks around it; None if there is nothing in it."""
+    return None if value is None else _shown(str(value)).strip() or None
+
+
+def _inside(source: Source, path: str | None, line: int) -> str:
+    """A path in normal form that stays in the folder of the manifest."""
+    if path is None:
+        raise FileError(source.label, "a row without a path", "name the picture, or take the row out", line)
+    normal = posixpath.normpath(path)
+    strange = "\0" in path or bool(PureWindowsPath(path).drive) or path.startswith(("/", "\\", "~"))
+    if strange or normal == ".." or normal.startswith("../"):
+        raise FileError(
+            source.label, f"{path!r} leads out of the manifest's folder", "use paths relative to it, below it", line
+        )
+    return normal
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except OSError:  # not there, or its name is too long to be
+        return False
+
+
+def _words(source: Source, value: Any, line: int) -> list[str] | None:
+    if value is None:
+        return None  # the caption gives them
+    if isinstance(value, str):
+        return list(words_of(_shown(value)))
+    if isinstance(value, Iterable) and all(isinstance(word, str) for word in value):
+        folded = (" ".join(normalize("NFKC", _shown(word)).casefold().split()) for word in value)
+        return [word for word in folded if word]
+    raise FileError(source.label, f"words are {value!r:.60}", "expected a text, or a list of texts", line)
+
+
+def _made(rows: list[dict[str, Any]], root: str, source: Source, name: str, skipped: list[Skipped]) -> Corpus:
+    """The corpus of these rows; a name that two pictures would share is told with its place."""
+    named = items_of(pl.Series("path", [row["path"] for row in rows], dtype=pl.String))
+    first: dict[str, dict[str, Any]] = {}
+    for row, own in zip(rows, named, strict=True):
+        row["item"] = "_".join((row.get("item") or own).split())  # as items_of: runs are split at blanks
+        other = first.setdefault(row["item"], row)
+        if other is not row:
+            what = f"{other['path']} and {row['path']} are both called {row['item']!r}"
+            raise FileError(source.label, what, "rename one of them", row.get("line"))
+    columns = {column: [row.get(column) for row in rows] for column in COLUMNS}
+    try:
+        return Corpus.of(pl.DataFrame(columns, schema=COLUMNS), root, name=name, skipped=skipped)
+    except TableError as error:
+        raise FileError(source.label, str(error)) from None

@@ -1,0 +1,340 @@
+"""What descriptors found in pictures, kept beside the corpus: computed once, in parallel, resumed after a stop.
+
+    HOME/descriptions/regions-1a2b3c4d/   one folder per descriptor and settings
+        settings.json                     which they are
+        part-00000.parquet …              a row per picture: item, size, changed, digest, why, seconds, rows, columns
+
+A part is written whole or not at all, so that a stop loses a part of the work at most. A picture is described anew
+only where its bytes changed; settings that changed have a folder of their own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from endoxa.engines import Descriptor, Material
+from endoxa.errors import EndoxaError, FileError
+from endoxa.images.corpus import Corpus, Skipped
+from endoxa.io.write import replacing
+from endoxa.tables import Floats
+
+FORMAT = 1
+PART = 256  # pictures a file
+CHUNK = 8  # pictures a worker takes at a time
+FEW = 24  # pictures for which other processes are not worth starting
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Described:
+    """What a descriptor found: `material` of the pictures that decode, those left out, seconds per picture.
+
+    `computed` counts the pictures described now; the others were known.
+    """
+
+    material: Material
+    skipped: tuple[Skipped, ...]
+    seconds: Floats
+    computed: int
+    bytes: int
+
+
+def describe(
+    corpus: Corpus,
+    descriptors: Sequence[Descriptor],
+    home: Path,
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> list[Described]:
+    """Describe every picture by every descriptor, each picture decoded once; what is known already is kept."""
+    shelves = [Shelf(home, descriptor) for descriptor in descriptors]
+    stamps = stamps_of(corpus)
+    known = [shelf.known(stamps) for shelf in shelves]
+    missing = [[item not in held for held in known] for item in corpus.items]
+    todo = [at for at, lacks in enumerate(missing) if any(lacks)]
+    tasks = [
+        _Task(stamps[at], tuple(d for d, lacks in zip(descriptors, missing[at], strict=True) if lacks)) for at in todo
+    ]
+    computed = [sum(lacks[which] for lacks in missing) for which in range(len(shelves))]
+    done = 0
+    try:
+        for made in _work(tasks, workers or os.cpu_count() or 1):
+            for row in made:
+                done += 1
+                lacking = [which for which, lacks in enumerate(missing[todo[row.number]]) if lacks]
+                for which, result in zip(lacking, row.results, strict=True):
+                    shelves[which].add(row.stamp, row.digest, row.why, result)
+            if progress is not None:
+                progress("describing pictures", done, len(todo))
+    finally:  # a stop keeps what was done
+        for shelf in shelves:
+            shelf.close()
+    return [shelf.load(corpus, count) for shelf, count in zip(shelves, computed, strict=True)]
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """A picture's file: enough to tell that it did not change without reading it."""
+
+    item: str
+    path: str
+    size: int
+    changed: int
+
+
+def stamps_of(corpus: Corpus) -> list[Stamp]:
+    """Size and time of each picture's file; a picture that is gone has size -1."""
+    root = Path(corpus.root)
+    stamps = []
+    for item, path in corpus.frame.select("item", "path").iter_rows():
+        try:
+            found = (root / path).stat()
+            size, changed = found.st_size, found.st_mtime_ns
+        except OSError:
+            size, changed = -1, 0
+        stamps.append(Stamp(item, str(root / path), size, changed))
+    return stamps
+
+
+@dataclass(frozen=True)
+class _Task:
+    stamp: Stamp
+    descriptors: tuple[Descriptor, ...]
+
+
+@dataclass(frozen=True)
+class _Result:
+    """One descriptor's arrays of one picture, and how long it took."""
+
+    arrays: dict[str, Any]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class _Row:
+    number: int
+    stamp: Stamp
+    digest: str
+    why: str | None
+    results: list[_Result | None]
+
+
+def _describe_one(number: int, task: _Task) -> _Row:
+    """Decode a picture and describe it; a file at fault gives the reason instead."""
+    from endoxa.io.images import decode
+
+    nothing: list[_Result | None] = [None] * len(task.descriptors)
+    try:
+        raw = Path(task.stamp.path).read_bytes()
+    except OSError as error:
+        return _Row(number, task.stamp, "", f"cannot be read: {error.strerror}", nothing)
+    digest = sha256(raw).hexdigest()
+    begun = time.perf_counter()
+    try:
+        picture = decode(raw, name=task.stamp.path)
+    except FileError as error:
+        return _Row(number, task.stamp, digest, error.what, nothing)
+    decoding = time.perf_counter() - begun
+    results: list[_Result | None] = []
+    for descriptor in task.descriptors:
+        begun = time.perf_counter()
+        arrays = {name: np.ascontiguousarray(array) for name, array in descriptor.describe(picture).items()}
+        results.append(_Result(arrays, decoding + time.perf_counter() - begun))
+    return _Row(number, task.stamp, digest, None, results)
+
+
+def _describe_chunk(chunk: list[tuple[int, _Task]]) -> list[_Row]:
+    return [_describe_one(number, task) for number, task in chunk]
+
+
+def _one_thread() -> None:
+    """In a worker: pictures are the parallel axis, so each is worked on by one thread."""
+    import cv2
+
+    cv2.setNumThreads(1)
+
+
+def _work(tasks: list[_Task], workers: int) -> Iterator[list[_Row]]:
+    """The rows of all tasks, chunk by chunk, as they come; few chunks are under way at a time."""
+    numbered = list(enumerate(tasks))
+    chunks = [numbered[at : at + CHUNK] for at in range(0, len(numbered), CHUNK)]
+    if workers == 1 or len(tasks) <= FEW:
+        for chunk in chunks:
+            yield _describe_chunk(chunk)
+        return
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_one_thread) as pool:
+        waiting = iter(chunks)
+        under_way: dict[Future[list[_Row]], list[tuple[int, _Task]]] = {}
+        for chunk in waiting:
+            under_way[pool.submit(_describe_chunk, chunk)] = chunk
+            if len(under_way) >= 3 * workers:
+                yield from _finished(under_way)
+        while under_way:
+            yield from _finished(under_way)
+
+
+def _finished(under_way: dict[Future[list[_Row]], list[tuple[int, _Task]]]) -> Iterator[list[_Row]]:
+    ready, _ = wait(under_way, return_when=FIRST_COMPLETED)
+    for future in ready:
+        chunk = under_way.pop(future)
+        try:
+            yield future.result()
+        except BrokenProcessPool:
+            names = ", ".join(task.stamp.item for _, task in chunk)
+            raise EndoxaError(
+                f"a process that described pictures was killed, at one of: {names}; what was done is kept: start "
+                "again, with fewer workers if memory ran out"
+            ) from None
+
+
+class Shelf:
+    """The parts of one descriptor with one choice of settings."""
+
+    def __init__(self, home: Path, descriptor: Descriptor) -> None:
+        self.settings = {
+            "format": FORMAT, "descriptor": descriptor.name, "version": descriptor.version,
+            "settings": asdict(descriptor),  # type: ignore[call-overload]
+        }  # fmt: skip
+        key = sha256(json.dumps(self.settings, sort_keys=True, default=list).encode()).hexdigest()[:10]
+        self.folder = home / "descriptions" / f"{descriptor.name}-{key}"
+        self.rows: list[dict[str, Any]] = []
+
+    def parts(self) -> list[Path]:
+        """The files, oldest first."""
+        return sorted(self.folder.glob("part-*.parquet"))
+
+    def known(self, stamps: Sequence[Stamp]) -> set[str]:
+        """The items whose picture was described and did not change since."""
+        held = self._held(["item", "size", "changed", "digest"])
+        if held is None:
+            return set()
+        at = {item: rest for item, *rest in held.iter_rows()}
+        known = set()
+        for stamp in stamps:
+            size, changed, digest = at.get(stamp.item, (None, None, None))
+            same = (size, changed) == (stamp.size, stamp.changed)
+            if same or (size == stamp.size and digest == digest_of(stamp.path)):
+                known.add(stamp.item)
+        return known
+
+    def _held(self, columns: list[str] | None = None) -> pl.DataFrame | None:
+        """The newest row of each item."""
+        parts = self.parts()
+        if not parts:
+            return None
+        try:
+            frames = [pl.read_parquet(part, columns=columns) for part in parts]
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise FileError(
+                str(self.folder), f"cannot be read ({error})", "remove this folder and index again"
+            ) from None
+        return pl.concat(frames, how="diagonal").unique("item", keep="last", maintain_order=True)
+
+    def add(self, stamp: Stamp, digest: str, why: str | None, result: _Result | None) -> None:
+        """Take a row; a full part is written."""
+        row: dict[str, Any] = {
+            "item": stamp.item, "size": stamp.size, "changed": stamp.changed, "digest": digest, "why": why,
+            "seconds": None if result is None else result.seconds, "rows": 0,
+        }  # fmt: skip
+        if result is not None:
+            shapes = {len(array) for array in result.arrays.values()}
+            row["rows"] = shapes.pop()
+            if shapes or not row["rows"]:
+                raise EndoxaError(f"{self.folder.name} gave columns of different length, or none, for {stamp.item}")
+            for name, array in result.arrays.items():
+                row[f"column {name}"] = array.ravel()
+                row[f"width {name}"] = array.shape[1] if array.ndim > 1 else 0
+        self.rows.append(row)
+        if len(self.rows) >= PART:
+            self.close()
+
+    def close(self) -> None:
+        """Write what was taken."""
+        if not self.rows:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with replacing(self.folder / "settings.json") as part:
+            part.write_text(json.dumps(self.settings, indent=1, default=list) + "\n", encoding="utf-8")
+        names = list(dict.fromkeys(name for row in self.rows for name in row))
+        frame = pl.DataFrame([_series(name, [row.get(name) for row in self.rows]) for name in names])
+        taken = [int(path.stem.removeprefix("part-")) for path in self.parts()]
+        with replacing(self.folder / f"part-{max(taken, default=-1) + 1:05d}.parquet") as part:
+            frame.write_parquet(part)
+        self.rows = []
+
+    def load(self, corpus: Corpus, computed: int) -> Described:
+        """The material of the corpus, in its order."""
+        held = self._held()
+        assert held is not None or not len(corpus)
+        order = pl.DataFrame({"item": corpus.items, "at": np.arange(len(corpus))}, schema_overrides={"item": pl.String})
+        frame = order.join(held, on="item", how="left", maintain_order="left") if held is not None else order
+        fine = frame.filter(pl.col("rows") > 0) if held is not None else frame
+        skipped = tuple(
+            Skipped(item, why) for item, why in frame.filter(pl.col("why").is_not_null()).select("item", "why").rows()
+        )
+        words = corpus.words
+        counts = fine["rows"].cast(pl.Int64).to_numpy().astype(np.int64)
+        columns = {}
+        for name in (c.removeprefix("column ") for c in fine.columns if c.startswith("column ")):
+            flat = fine[f"column {name}"].explode(empty_as_null=False).to_numpy()
+            width = int(fine[f"width {name}"].to_numpy().max(initial=0))
+            columns[name] = flat.reshape(-1, width) if width else flat
+        material = Material(tuple(fine["item"]), tuple(words[at] for at in fine["at"]), columns, counts)
+        size = sum(part.stat().st_size for part in self.parts())
+        return Described(material, skipped, fine["seconds"].to_numpy().astype(float), computed, size)
+
+
+def _series(name: str, values: list[Any]) -> pl.Series:
+    """A column of a part; arrays keep their kind of number."""
+    if not name.startswith("column "):
+        kinds = {"item": pl.String, "digest": pl.String, "why": pl.String, "seconds": pl.Float64}
+        return pl.Series(name, values, dtype=kinds.get(name, pl.Int64))
+    first = next(value for value in values if value is not None)
+    inner = pl.Series(first).dtype
+    return pl.Series(name, [None if value is None else pl.Series(value) for value in values], dtype=pl.List(inner))
+
+
+def digests_of(corpus: Corpus, home: Path) -> dict[str, str]:
+    """The SHA-256 of each picture's bytes; read only where size or time changed since the last look."""
+    cache = home / "digests.parquet"
+    stamps = stamps_of(corpus)
+    try:
+        held = {path: rest for path, *rest in pl.read_parquet(cache).iter_rows()}
+    except (OSError, pl.exceptions.PolarsError, ValueError):
+        held = {}
+    rows = []
+    for stamp in stamps:
+        size, changed, digest = held.get(stamp.path, (None, None, ""))
+        same = (size, changed) == (stamp.size, stamp.changed)
+        rows.append((stamp.path, stamp.size, stamp.changed, digest if same else digest_of(stamp.path)))
+    if [row for row in rows if tuple(held.get(row[0], ())) != row[1:]]:
+        home.mkdir(parents=True, exist_ok=True)
+        schema = {"path": pl.String, "size": pl.Int64, "changed": pl.Int64, "digest": pl.String}
+        with replacing(cache) as part:
+            pl.DataFrame(rows, schema=schema, orient="row").write_parquet(part)
+    return {stamp.item: row[3] for stamp, row in zip(stamps, rows, strict=True)}
+
+
+def digest_of(path: str) -> str:
+    """SHA-256 of a file; empty if it cannot be read."""
+    try:
+        return sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return ""

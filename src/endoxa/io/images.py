@@ -1,0 +1,279 @@
+"""Decoding: the one place where a file that anybody may have made becomes pixels.
+
+What a file claims is checked before anything is decoded. Whatever is broken, cut short, too large or something else
+than it says is refused by a FileError that names it. Only raster formats that are known here are tried.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import stat
+import struct
+import threading
+import warnings
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from endoxa.errors import FileError, InstallError
+from endoxa.images import Picture
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "BMP", "TIFF", "PPM")
+SUFFIXES = frozenset(".jpg .jpeg .png .gif .webp .bmp .tif .tiff .ppm .pgm .pbm .pnm".split())
+PIXELS = 100_000_000  # a file that claims more is a bomb, or not for a page
+BYTES = 1 << 28  # of a file; what holds 100 million pixels is rarely larger
+BAND = 1 << 20  # pixels that are converted at once, so that conversions never hold a second copy of a large picture
+OPAQUE = 128  # alpha from here on belongs to the picture
+QUALITY = 85
+REMEDY = "replace it or leave it out"
+
+# What files begin with that are taken for pictures, and what they are.
+OTHERS = (
+    (b"<svg", "it is an SVG drawing, not pixels"), (b"<!doctype svg", "it is an SVG drawing, not pixels"),
+    (b"<!doctype html", "it is a web page"), (b"<html", "it is a web page"), (b"%pdf", "it is a PDF"),
+    (b"%!ps", "it is PostScript"), (b"pk\x03\x04", "it is a zip"), (b"\x1f\x8b", "it is packed with gzip"),
+    (b"8bps", "it is a Photoshop file"), (b"\0\0\0\x0cjp  ", "it is JPEG 2000"),
+)  # fmt: skip
+
+# What Pillow's decoders raise on hostile files, as fuzzing shows: their parsers trust what they read.
+FAULTS = (
+    OSError, ValueError, SyntaxError, LookupError, TypeError, AttributeError, ArithmeticError, EOFError, MemoryError,
+    RuntimeError, AssertionError, struct.error, zlib.error,
+)  # fmt: skip
+
+
+def is_picture(path: Path) -> bool:
+    """Whether the name says that it is a picture."""
+    return path.suffix.lower() in SUFFIXES
+
+
+def decode(source: Path | bytes, *, side: int | None = 1024, name: str = "") -> Picture:
+    """The picture in a file or in its bytes, upright, its long side at most `side` pixels (None: as it is).
+
+    Transparent parts (alpha, a transparent colour of a palette) are laid on white; the mask holds what is opaque by
+    half or more, None where all is. Greys of 16 bits are scaled to 8; greys without a known range (32 bits, floating)
+    are spread from black to white. Of an animation the first frame. Colour profiles are not applied: CMYK becomes
+    (1 - C)(1 - K), …, which prints differently. JPEGs that are much too large are decoded at a half, quarter or
+    eighth of their size, which is several times as fast and differs by a grey level or two from the mean of areas.
+    `name` is what errors call the bytes.
+    """
+    label = name or (str(source) if isinstance(source, Path) else "picture")
+    raw = source if isinstance(source, bytes) else read(source, label)
+    flat, alpha = flattened(raw, label, side=side)
+    mask = np.asarray(alpha) >= OPAQUE if alpha is not None else None
+    return Picture(np.array(flat), None if mask is None or mask.all() else mask)
+
+
+def thumbnail(source: Picture | Path | bytes, side: int, *, form: Literal["JPEG", "WEBP"] = "JPEG") -> bytes:
+    """A small copy for a gallery, on white, with nothing else that the file may have carried."""
+    picture = source if isinstance(source, Picture) else decode(source, side=side)
+    pillow = _pillow()
+    small = pillow.fromarray(np.ascontiguousarray(picture.pixels))
+    if max(small.size) > side:
+        small = small.resize(_fitted(small.size, side), pillow.Resampling.BOX)
+    buffer = io.BytesIO()
+    small.save(buffer, form, quality=QUALITY)
+    return buffer.getvalue()
+
+
+def read(path: Path, label: str = "") -> bytes:
+    """The bytes of a file, if it is one and not too large. A pipe or a device would not end."""
+    label = label or str(path)
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a device or a pipe"
+            raise FileError(label, f"cannot be read: it is {kind}", "name a picture")
+        _refuse_heavy(label, status.st_size)
+        return path.read_bytes()
+    except OSError as error:
+        raise FileError(label, f"cannot be read: {error.strerror}") from None
+    except ValueError as error:  # a NUL in the path
+        raise FileError(label, f"cannot be read: {error}") from None
+
+
+def flattened(raw: bytes, label: str, *, side: int | None = None) -> tuple[Image.Image, Image.Image | None]:
+    """The picture as a Pillow image: RGB on white, upright, its long side at most `side`; and its alpha, if any."""
+    pillow = _pillow()
+    _refuse_heavy(label, len(raw))
+    if not raw:
+        raise FileError(label, "does not decode as a picture (it is empty)", REMEDY)
+    try:
+        with _quiet(), pillow.open(io.BytesIO(raw), formats=FORMATS) as opened:
+            _refuse_vast(opened, label)
+            size = _fitted(opened.size, side)
+            shrunk = opened.draft(None, size)  # a JPEG may come at a half, a quarter or an eighth; None: it does not
+            opened.load()
+            turn = _turn(opened)
+            flat, alpha = _on_white(opened, size, extent=shrunk[1][2:] if shrunk else opened.size)
+    except pillow.DecompressionBombError:
+        raise FileError(label, "has far too many pixels", _FEWER) from None
+    except FAULTS as error:
+        raise FileError(label, f"does not decode as a picture ({_reason(raw, error)})", REMEDY) from None
+    if turn is None:
+        return flat, alpha
+    return flat.transpose(turn), alpha.transpose(turn) if alpha is not None else None
+
+
+# ---- what is refused ------------------------------------------------------------------------------------------
+
+
+_FEWER = f"make it smaller, {PIXELS // 1_000_000} million pixels at most"
+
+
+def _refuse_heavy(label: str, size: int) -> None:
+    if size > BYTES:
+        raise FileError(label, f"has {size >> 20} MiB", f"make it smaller, {BYTES >> 20} MiB at most")
+
+
+def _refuse_vast(opened: Image.Image, label: str) -> None:
+    width, height = opened.size
+    if width * height > PIXELS:
+        raise FileError(label, f"has {width} × {height} pixels", _FEWER)
+    tags = getattr(opened, "tag_v2", {})  # TIFF: a small picture may claim tiles that are not
+    tile = tags.get(322, 0), tags.get(323, 0)
+    if tile[0] * tile[1] > PIXELS:
+        raise FileError(label, f"has tiles of {tile[0]} × {tile[1]} pixels", _FEWER)
+
+
+def _reason(raw: bytes, error: BaseException) -> str:
+    """Why it does not decode, for people."""
+    head = raw[:512].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    for mark, what in OTHERS:
+        if head.startswith(mark) or (head.startswith((b"<?xml", b"<!--")) and mark in head):
+            return what
+    if head[4:8] == b"ftyp":
+        return "it is HEIC, AVIF or a film; save it as JPEG"
+    said = " ".join(str(error).split())
+    if "truncated" in said.lower() or isinstance(error, EOFError):
+        return "it stops in the middle"
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for what it claims"
+    if type(error).__name__ == "UnidentifiedImageError":
+        return f"it is none of {', '.join(FORMATS)}"
+    return said[:80] or type(error).__name__
+
+
+def _pillow() -> ModuleType:
+    try:
+        from PIL import Image
+    except ImportError:
+        raise InstallError("Pillow is not installed; pip install 'endoxa[images]'") from None
+    return Image
+
+
+class _Depth:
+    """How many threads are decoding. Python keeps one list of warning filters, so only the last may restore it."""
+
+    def __init__(self) -> None:
+        self.lock, self.count, self.filters = threading.Lock(), 0, warnings.catch_warnings()
+
+
+_DEPTH = _Depth()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without Pillow's warnings (large pictures, odd EXIF): what is too large or broken is refused here."""
+    with _DEPTH.lock:
+        if not _DEPTH.count:
+            _DEPTH.filters = warnings.catch_warnings()
+            _DEPTH.filters.__enter__()
+            warnings.simplefilter("ignore")
+        _DEPTH.count += 1
+    try:
+        yield
+    finally:
+        with _DEPTH.lock:
+            _DEPTH.count -= 1
+            if not _DEPTH.count:
+                _DEPTH.filters.__exit__(None, None, None)
+
+
+# ---- modes, sizes, directions ---------------------------------------------------------------------------------
+
+
+def _fitted(size: tuple[int, int], side: int | None) -> tuple[int, int]:
+    if side is None or max(size) <= side:
+        return size
+    scale = side / max(size)
+    return max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
+
+
+def _turn(opened: Image.Image) -> Any:
+    """The transposition that EXIF asks for; None if it asks for none, or cannot be read."""
+    from PIL.Image import Transpose
+
+    turns = {
+        2: Transpose.FLIP_LEFT_RIGHT, 3: Transpose.ROTATE_180, 4: Transpose.FLIP_TOP_BOTTOM, 5: Transpose.TRANSPOSE,
+        6: Transpose.ROTATE_270, 7: Transpose.TRANSVERSE, 8: Transpose.ROTATE_90,
+    }  # fmt: skip
+    try:
+        asked = opened.getexif().get(0x0112)
+    except FAULTS:  # a picture with broken notes is still a picture
+        return None
+    return turns.get(asked) if isinstance(asked, int) else None
+
+
+def _on_white(
+    opened: Image.Image, size: tuple[int, int], extent: tuple[float, float]
+) -> tuple[Image.Image, Image.Image | None]:
+    """RGB on white, and alpha, at this size. Band by band down by a whole factor, then by means of areas.
+
+    `extent` is how far the picture reaches: less than its size where its last column or row stands for a part of one.
+    """
+    from PIL import Image
+
+    width, height = opened.size
+    factor = max(1, max(width, height) // max(size))
+    bounds = _bounds(opened)
+    clear = bounds is None and opened.has_transparency_data
+    flat = Image.new("RGB", (math.ceil(width / factor), math.ceil(height / factor)))
+    alpha = Image.new("L", flat.size) if clear else None
+    rows = max(1, BAND // (width * factor)) * factor
+    for top in range(0, height, rows):
+        band = opened.crop((0, top, width, min(top + rows, height)))
+        if bounds is not None:
+            band = _grey(band, *bounds)
+        if alpha is not None:
+            band = band.convert("RGBA")
+            alpha.paste(band.getchannel("A").reduce(factor), (0, top // factor))
+            band = Image.alpha_composite(Image.new("RGBA", band.size, "white"), band)
+        flat.paste(band.convert("RGB").reduce(factor), (0, top // factor))
+    box = (0.0, 0.0, extent[0] / factor, extent[1] / factor)
+    means = Image.Resampling.BOX
+    return flat.resize(size, means, box), alpha.resize(size, means, box) if alpha is not None else None
+
+
+def _bounds(opened: Image.Image) -> tuple[float, float] | None:
+    """What is black and what is white in a deep grey picture; None if it is not one."""
+    if opened.mode.startswith("I;16") or (opened.mode == "I" and opened.format == "PPM"):
+        return 0.0, 65535.0
+    if opened.mode not in {"I", "F"}:
+        return None
+    lo, hi = math.inf, -math.inf
+    width, height = opened.size
+    rows = max(1, BAND // width)
+    for top in range(0, height, rows):
+        values = np.asarray(opened.crop((0, top, width, min(top + rows, height))), dtype=np.float64)
+        values = values[np.isfinite(values)]
+        if len(values):
+            lo, hi = min(lo, float(values.min())), max(hi, float(values.max()))
+    return lo, hi
+
+
+def _grey(band: Image.Image, lo: float, hi: float) -> Image.Image:
+    from PIL import Image
+
+    values = np.asarray(band, dtype=np.float64)
+    scaled = (values - lo) * (255 / (hi - lo)) if lo < hi else np.zeros(values.shape)
+    return Image.fromarray(np.rint(np.clip(np.nan_to_num(scaled, nan=0.0), 0, 255)).astype(np.uint8))

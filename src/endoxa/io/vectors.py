@@ -1,0 +1,219 @@
+"""Vectors of pictures that others made: a name and the same number of numbers each.
+
+    .parquet  a column `item` and a column of lists (`vector`); or `item` and a column for every number
+    .npz      two arrays, `items` (texts) and `vectors` (rows × numbers)
+    .npy      the rows; their names stand beside it, a line each: `clip.npy` and `clip.items.txt`
+
+Nothing in a file is run: arrays of Python objects are refused.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from endoxa.errors import EndoxaError, FileError, TableError
+from endoxa.io.write import replacing
+from endoxa.tables import rename_known
+
+Vectors = npt.NDArray[np.float32]
+Named = tuple[tuple[str, ...], Vectors]
+SUFFIXES = (".parquet", ".npz", ".npy")
+FAULTS = (OSError, ValueError, EOFError, zipfile.BadZipFile, pl.exceptions.PolarsError, MemoryError)
+TEXTS = "names as texts: np.array(names, dtype=str)"
+
+
+def read_vectors(path: str | Path) -> Named:
+    """The names of the items and their vectors, a row each. At least one; every number finite, every name once."""
+    place = Path(path)
+    suffix = _suffix(place)
+    try:
+        if suffix == ".parquet":
+            items, vectors = _from_parquet(place)
+        elif suffix == ".npz":
+            items, vectors = _from_npz(place)
+        else:
+            vectors = np.load(place, allow_pickle=False)
+            items = _beside(place)
+    except FileNotFoundError as error:
+        raise FileError(str(error.filename or path), "there is no such file", "check the name") from None
+    except EndoxaError:
+        raise
+    except FAULTS as error:
+        raise FileError(
+            str(path),
+            f"cannot be read as {suffix[1:]} ({str(error).splitlines()[0] if str(error) else type(error).__name__})",
+            f"write it anew; {TEXTS}",
+        ) from None
+    try:
+        return checked(items, vectors)
+    except TableError as error:
+        raise FileError(str(path), str(error)) from None
+
+
+def write_vectors(path: str | Path, items: Sequence[str], vectors: npt.ArrayLike) -> None:
+    """Write names and vectors in the format that the suffix says, whole or not at all."""
+    place = Path(path)
+    suffix = _suffix(place)
+    names, rows = checked(items, np.asarray(vectors))
+    if suffix == ".npy":
+        for name in names:
+            if "\n" in name or "\r" in name:
+                raise FileError(str(path), f"the name {name!r} holds a line break", "use .npz or .parquet")
+        with replacing(_names_of(place)) as part:
+            part.write_text("".join(f"{name}\n" for name in names), encoding="utf-8", newline="\n")
+    with replacing(place) as part:
+        if suffix == ".parquet":
+            pl.DataFrame({"item": names, "vector": rows}).write_parquet(part)
+        else:
+            with part.open("wb") as stream:  # a name would be given another suffix
+                if suffix == ".npz":
+                    np.savez(stream, items=np.array(names, dtype=np.str_), vectors=rows)
+                else:
+                    np.save(stream, rows, allow_pickle=False)
+
+
+def checked(items: Sequence[Any], vectors: npt.NDArray[Any]) -> Named:
+    """Names and rows that go together. A TableError names the first row that does not."""
+    if vectors.dtype.kind not in "fiu":
+        raise TableError(f"the vectors are of type {vectors.dtype}, expected real numbers; save them as float32")
+    if vectors.ndim != 2:
+        shape = " × ".join(map(str, vectors.shape)) or "a single number"
+        raise TableError(f"the vectors have the shape {shape}, expected rows × numbers; a row for each item")
+    if not vectors.size:
+        raise TableError("there are no vectors, expected a row of numbers for each item; write it anew")
+    if len(items) != len(vectors):
+        raise TableError(
+            f"there are {len(items):,} items and {len(vectors):,} vectors, expected as many; write both together"
+        )
+    names = tuple(map(str, items))
+    seen: dict[str, int] = {}
+    for row, name in enumerate(names, 1):
+        if not name:
+            raise TableError(f"row {row} has no name, expected that of its item; name it or leave it out")
+        if (first := seen.setdefault(name, row)) != row:
+            raise TableError(f"rows {first} and {row} are both of item {name!r}, expected one each; remove one of them")
+    with np.errstate(over="ignore"):
+        rows = np.ascontiguousarray(vectors, dtype=np.float32)
+    wrong = np.argwhere(~np.isfinite(rows))
+    if len(wrong):
+        row, column = (int(at) for at in wrong[0])
+        raise TableError(
+            f"row {row + 1} (item {names[row]!r}): number {column + 1} is {vectors[row, column]}, expected a finite "
+            "float32; make the vector anew or leave the item out"
+        )
+    return names, rows
+
+
+def _suffix(path: Path) -> str:
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise FileError(str(path), "is not named as a file of vectors", f"expected {', '.join(SUFFIXES)}")
+    return suffix
+
+
+def _from_npz(path: Path) -> tuple[Sequence[Any], npt.NDArray[Any]]:
+    loaded = np.load(path, allow_pickle=False)
+    if not isinstance(loaded, np.lib.npyio.NpzFile):
+        raise FileError(str(path), "is a single array, expected .npz", "rename it to .npy, or write it with np.savez")
+    with loaded as arrays:
+        for name in ("items", "vectors"):
+            if name not in arrays.files:
+                raise FileError(
+                    str(path),
+                    f"has no array {name!r}; its arrays are {', '.join(arrays.files) or '(none)'}",
+                    "np.savez(path, items=names, vectors=rows)",
+                )
+        items, vectors = arrays["items"], arrays["vectors"]
+    if items.ndim != 1 or items.dtype.kind not in "USiu":
+        raise FileError(str(path), f"items are {items.ndim}-dimensional, of type {items.dtype}", f"give the {TEXTS}")
+    names: list[Any] = (np.char.decode(items, "utf-8") if items.dtype.kind == "S" else items).tolist()
+    return names, vectors
+
+
+def _names_of(path: Path) -> Path:
+    return path.with_name(f"{path.stem}.items.txt")
+
+
+def _beside(path: Path) -> list[str]:
+    """The names that stand beside an .npy, a line each."""
+    place = _names_of(path)
+    try:
+        lines = place.read_text(encoding="utf-8-sig").split("\n")
+    except FileNotFoundError:
+        raise FileError(str(place), f"is missing; it holds the items of {path.name}, a line each", "write it") from None
+    except UnicodeDecodeError:
+        raise FileError(str(place), "is not UTF-8", "write it anew in UTF-8") from None
+    names = [line.removesuffix("\r") for line in lines]
+    while names and not names[-1]:
+        names.pop()
+    if "" in names:
+        raise FileError(str(place), "the line is empty, expected an item", "remove it", line=names.index("") + 1)
+    return names
+
+
+def _from_parquet(path: Path) -> tuple[Sequence[Any], npt.NDArray[Any]]:
+    with path.open("rb") as stream:
+        frame = rename_known(pl.read_parquet(stream), ("item",))
+    label, columns = str(path), ", ".join(frame.columns) or "(none)"
+    if "item" not in frame.columns:
+        raise FileError(label, f"has no column 'item'; its columns are {columns}", "name the column of names `item`")
+    items = frame["item"]
+    if not (items.dtype in {pl.String, pl.Categorical} or isinstance(items.dtype, pl.Enum) or items.dtype.is_integer()):
+        raise FileError(label, f"column 'item' holds {items.dtype}, expected texts", "write the names as texts")
+    if items.null_count():
+        raise FileError(label, f"row {int(items.is_null().arg_true()[0]) + 1}: item is missing", "name it")
+    lists = [name for name in frame.columns if isinstance(frame[name].dtype, pl.List | pl.Array)]
+    if "vector" in frame.columns or len(lists) == 1:
+        vectors = _from_lists(label, frame["vector" if "vector" in frame.columns else lists[0]])
+    else:
+        vectors = _from_columns(label, frame.drop("item"))
+    return items.cast(pl.String).to_list(), vectors
+
+
+def _from_lists(label: str, column: pl.Series) -> npt.NDArray[Any]:
+    inner = column.dtype.inner if isinstance(column.dtype, pl.List | pl.Array) else None
+    if inner is None or not isinstance(inner, pl.DataType) or not inner.is_numeric():
+        raise FileError(label, f"column {column.name!r} holds {column.dtype}, expected lists of numbers", "write lists")
+    column = column.cast(pl.List(inner))
+    sizes = column.list.len()
+    expected = Counter(sizes.drop_nulls().to_list()).most_common(1)[0][0] if sizes.count() else 0
+    odd = sizes.ne_missing(expected).arg_true()
+    if len(odd):
+        row = int(odd[0])
+        what = "is missing" if sizes[row] is None else f"has {sizes[row]:,} numbers"
+        raise FileError(
+            label,
+            f"row {row + 1}: the vector {what}, expected {expected:,} as most have",
+            "make it anew or leave it out",
+        )
+    if not expected:
+        return np.zeros((len(column), 0))
+    numbers = column.explode()
+    if numbers.null_count():
+        row = int(numbers.is_null().arg_true()[0]) // expected
+        raise FileError(label, f"row {row + 1}: a number is missing", "make the vector anew or leave it out")
+    return numbers.to_numpy().reshape(len(column), -1)
+
+
+def _from_columns(label: str, frame: pl.DataFrame) -> npt.NDArray[Any]:
+    if not frame.width:
+        raise FileError(
+            label, "has items but no vectors", "add a column `vector` of lists, or a column for every number"
+        )
+    for name, dtype in frame.schema.items():
+        if not dtype.is_numeric():
+            raise FileError(
+                label, f"column {name!r} holds {dtype}, expected numbers", "leave it out, or name the lists `vector`"
+            )
+        if frame[name].null_count():
+            row = int(frame[name].is_null().arg_true()[0]) + 1
+            raise FileError(label, f"row {row}: {name} is missing", "fill it in or leave the item out")
+    return frame.cast(pl.Float64).to_numpy()

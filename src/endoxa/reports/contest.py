@@ -1,0 +1,209 @@
+"""The page of a contest of retrieval systems over pictures: verdicts of several ways, costs, and a gallery."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+import polars as pl
+
+from endoxa.comparisons.verdicts import Verdicts
+from endoxa.reports import doubts
+from endoxa.reports.gallery import Gallery
+from endoxa.reports.html import Cell, Chart, Grid, _chance, _chart, _escaped, _name, _number
+from endoxa.reports.labels import DASH, clean, number, share, size
+from endoxa.reports.sections import Section, render
+from endoxa.tables import Costs
+
+PARTED = 0.9  # the probability from which a way is said to hold one system better
+PAIRS = 15
+
+
+@dataclass(frozen=True)
+class Contest:
+    """All that the page tells. `meanings` says of each way in a line what is taken for relevant."""
+
+    title: str
+    verdicts: Verdicts
+    meanings: Mapping[str, str]
+    costs: Costs | None = None
+    ties: Mapping[str, float] = field(default_factory=dict)
+    gallery: Gallery | None = None
+    facts: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    remarks: Sequence[str] = ()  # on what systems did: ties, pairs without a score
+    notes: Sequence[str] = ()
+    provenance: Mapping[str, str] = field(default_factory=dict)
+
+
+def page(contest: Contest) -> str:
+    """The contest as one HTML file that opens offline."""
+    ids = count(1)
+    found = contest.verdicts
+    sections = [_side_by_side(contest), _agreement(contest), _better(contest, ids)]
+    if contest.costs is not None:
+        sections.append(_costs(contest.costs))
+    policies = [f"{way}: {meaning}" for way, meaning in contest.meanings.items()]
+    first = next(iter(found.ways.values()))
+    return render(
+        title=contest.title,
+        verdict=verdict(found, name=_escaped),
+        facts=contest.facts,
+        warnings=[*contest.warnings, *contest.remarks],
+        sections=[section for section in sections if section is not None],
+        policies=[*policies, *first.scores.policy.lines()],
+        notes=contest.notes,
+        provenance=contest.provenance,
+        gallery=contest.gallery,
+    )
+
+
+def verdict(found: Verdicts, *, name: object = str) -> str:
+    """Who leads under each way, how surely, and how far the orders agree."""
+    shown = name if callable(name) else str
+    said = []
+    for way in found.ways:
+        own = found.standings.filter(pl.col("way") == way)
+        leader, sure = own.row(0, named=True)["system"], own.row(0, named=True)["p_best"]
+        said.append(f"by {way}, {shown(leader)} (best with probability {doubts.chance(sure)})")
+    taus = [f"{number(t, 2)} ({a} and {b})" for a, b, t in found.agreement.iter_rows()]
+    alike = f" Kendall's tau of the orders: {'; '.join(taus)}." if taus else ""
+    return f"First on {found.measure}: {'; '.join(said)}.{alike}"
+
+
+def _side_by_side(contest: Contest) -> Section:
+    found = contest.verdicts
+    at = {
+        (way, system): row
+        for row in found.standings.iter_rows(named=True)
+        for way, system in [(row["way"], row["system"])]
+    }
+    order = found.standings.filter(pl.col("way") == next(iter(found.ways)))["system"].to_list()
+    rows = []
+    for system in order:
+        cells = [_name(system)]
+        for way in found.ways:
+            row = at[way, system]
+            cells.append(
+                Cell(
+                    number(row["value"], 3),
+                    "" if row["value"] is None or math.isnan(row["value"]) else row["value"],
+                    small=f"{_place(row['place'])} · [{number(row['lo'], 3)}, {number(row['hi'], 3)}]",
+                    strong=row["place"] == 1,
+                )
+            )
+        cells += [Cell(share(contest.ties[system], 1), contest.ties[system])] if contest.ties else []
+        rows.append(cells)
+    level = 100 * next(iter(found.ways.values())).level
+    heads = ("system", *found.ways, *(("ranks tied",) if contest.ties else ()))
+    note = (
+        f"Mean over the queries; below it the place and the middle {level:g} % of what it may be, all doubts in. "
+        "Numbers of different columns are not on one scale: compare the orders."
+    )
+    lines = [f"{_upper(way)}: {meaning}." for way, meaning in contest.meanings.items()]
+    lines += [clean(one.sentence) for one in found.ways.values() if one.sentence]
+    grid = Grid(f"{found.measure}, judged in {len(found.ways)} ways", heads, rows, sorted_by=1, note=note)
+    return Section("verdicts", "Verdicts", "The same systems, judged side by side", lines, [grid])
+
+
+def _agreement(contest: Contest) -> Section:
+    found = contest.verdicts
+    rows = [[_name(a), _name(b), _number(t, 2)] for a, b, t in found.agreement.iter_rows()]
+    taus = Grid("Kendall's tau of the orders of all systems", ("way", "other way", "tau"), rows)
+    ways = list(found.ways)
+    parted = []
+    for row in found.pairs.iter_rows(named=True):
+        chances = [row[way] for way in ways if way in row and row[way] is not None]
+        if len(chances) == len(ways) and not any(math.isnan(p) for p in chances):
+            parted.append((max(chances) - min(chances), row))
+    parted.sort(key=lambda pair: -pair[0])
+    against = [
+        row for gap, row in parted if max(row[w] for w in ways) >= PARTED and min(row[w] for w in ways) <= 1 - PARTED
+    ]
+    agreed = [
+        row for _, row in parted if min(row[w] for w in ways) >= PARTED or max(row[w] for w in ways) <= 1 - PARTED
+    ]
+    lines = [
+        f"Of {len(parted)} pairs of systems, all ways hold the same one better in {len(agreed)} (with probability "
+        f"{PARTED:g} or more each); in {len(against)} one way holds the one better and another way the other."
+    ]
+    pairs = [[_name(row["system"]), _name(row["baseline"]), *(_chance(row[way]) for way in ways)] for _, row in parted]
+    grid = Grid(
+        f"P(better) of pairs on {found.measure}, ties counted half; those that the ways part on most first",
+        ("system", "against", *ways),
+        pairs,
+    )
+    return Section("agreement", "Agreement", "Where the verdicts part", lines, [taus], below=grid)
+
+
+def _better(contest: Contest, ids: count[int]) -> Section | None:
+    found = contest.verdicts
+    charts: list[Chart] = []
+    for way, one in found.ways.items():
+        pairs = doubts.chances(one, found.measure)
+        if not pairs:
+            continue
+        rows = [
+            [_name(pair.system), _name(pair.against), *(_chance(p, 3) for p in (pair.better, pair.tie, pair.worse))]
+            for pair in pairs
+        ]
+        charts.append(
+            _chart(
+                lambda width, one=one: doubts.better(one, found.measure, width=width),  # type: ignore[misc]
+                ids,
+                heading=_upper(way),
+                label=f"Probability that one system is better than another on {found.measure}: {way}",
+                caption=f"{_upper(way)}. Systems are numbered, best first.",
+                grid=Grid(
+                    f"{found.measure}: pairs, {way}", ("system", "against", "P(better)", "P(equal)", "P(worse)"), rows
+                ),
+            )
+        )
+    return Section("better", "Who is better", "Who is better than whom", charts=charts) if charts else None
+
+
+def _costs(costs: Costs) -> Section:
+    at = {(row["system"], row["phase"]): row for row in costs.frame.iter_rows(named=True)}
+    rows = []
+    for system in costs.frame["system"].unique(maintain_order=True):
+        described, built, asked = (at.get((system, phase)) for phase in ("describe", "build", "query"))
+        rows.append(
+            [
+                _name(system),
+                _milliseconds(described),
+                _seconds(built),
+                Cell(size(built["bytes"]), built["bytes"]) if built else Cell(DASH),
+                _milliseconds(asked),
+            ]
+        )
+    grid = Grid(
+        "Cost of each system",
+        ("system", "a picture, ms", "the index, s", "the index, size", "a query, ms"),
+        rows,
+        note="Median, and the 95th percentile below it. Pictures are described once, on one core each; systems that "
+        "share a descriptor share its cost. Queries one at a time, against all pictures.",
+    )
+    return Section("costs", "Costs", "What it costs", grids=[grid])
+
+
+def _milliseconds(row: dict[str, float] | None) -> Cell:
+    if row is None or row["median"] is None:
+        return Cell(DASH)
+    places = 1 if row["median"] < 0.1 else 0
+    return Cell(
+        number(1000 * row["median"], places), row["median"], small=f"{number(1000 * row['p95'], places)} at p95"
+    )
+
+
+def _seconds(row: dict[str, float] | None) -> Cell:
+    return Cell(DASH) if row is None else Cell(number(row["seconds"], 2), row["seconds"])
+
+
+def _place(place: int) -> str:
+    return f"{place}{'th' if 10 < place % 100 < 14 else {1: 'st', 2: 'nd', 3: 'rd'}.get(place % 10, 'th')}"
+
+
+def _upper(text: str) -> str:
+    return clean(text)[:1].upper() + clean(text)[1:]

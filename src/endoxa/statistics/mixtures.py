@@ -1,0 +1,537 @@
+"""Mixtures of Gaussians over the rows of images, with or without a table of words: ROMM and RWMM.
+
+    p(b|l) = N(mean_l, diag variance_l)      a row of features b, given concept l
+    p(w|l)                                   a word, given concept l
+    L = Σ_d [ kappa Σ_b log Σ_l p(l)p(b|l) + Σ_w log Σ_b (1/R_d) Σ_l p(w|l)p(l)p(b|l) ] + eta Σ_l,w log p(w|l)
+
+over images d with R_d rows (regions) and a set of words; without words it is an ordinary diagonal mixture. A row of
+weight v counts as v equal rows. L is a composite likelihood: each word sees all rows of its image, and rows are
+counted kappa times more; nothing follows from it about standard errors.
+Source: Barnard et al. 2003, 2005 (ROMM, RWMM); METHODS D.9, where the choices they left open are made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.tables import Floats, Ints
+
+Correspondence = Literal["pair", "average", "max"]
+Precision = Literal["single", "double"]
+Matrix = npt.NDArray[Any]
+
+ENTRIES = 2**19  # rows × components of a block: 2 MB of float32, so that the passes over it stay in the cache
+RESEEDINGS = 5  # rounds per start; an outlier may starve its component again and again, and then no end is in sight
+SAMPLED = 20  # rows per component among which starting points are drawn
+LEAST = 1e-300
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a mixture is fitted.
+
+    correspondence  which row a word belongs to. pair: all rows of its image, by p(w,b), the exact EM of L.
+                    average: the word is drawn from the mean of p(l|b), so that rows do not compete by their density.
+                    max: the word belongs wholly to the row with the greatest p(w,b). The last two are heuristics:
+                    in L the word's term has their own probability of it, and under average L may fall.
+    kappa, eta      weight of the rows beside the words; words added to every cell of the table (Dirichlet)
+    floor           least variance of a component, as a share of the feature's variance over all rows
+    iterations      at most; tolerance: stop when L changes by less than this share of itself
+    precision       single: matrices of float32, sums of float64; L rises but for 1e-6 of itself. double: 1e-9.
+    """
+
+    correspondence: Correspondence = "pair"
+    kappa: float = 1.0
+    eta: float = 0.01
+    floor: float = 1e-3
+    iterations: int = 100
+    tolerance: float = 1e-6
+    precision: Precision = "single"
+
+    def __post_init__(self) -> None:
+        for name, kinds in (("correspondence", get_args(Correspondence)), ("precision", get_args(Precision))):
+            if (value := getattr(self, name)) not in kinds:
+                hint = did_you_mean(str(value), kinds)
+                raise TextError(f"no {name} is called {value!r}{hint}; expected one of {', '.join(kinds)}")
+        for name in ("kappa", "floor"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise TextError(f"{name} is {getattr(self, name)}; expected a number above 0")
+        for name in ("eta", "tolerance"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise TextError(f"{name} is {getattr(self, name)}; expected a number of at least 0")
+        if self.iterations < 1:
+            raise TextError(f"iterations is {self.iterations}; expected at least 1")
+
+    @property
+    def dtype(self) -> type[np.floating[Any]]:
+        """The type of the large matrices."""
+        return np.float32 if self.precision == "single" else np.float64
+
+
+@dataclass(frozen=True, eq=False)
+class Images:
+    """Which rows make an image, and its words as numbers from 0 to vocabulary - 1, one image after the other."""
+
+    counts: Ints
+    words: Ints
+    word_counts: Ints
+    vocabulary: int
+
+    @classmethod
+    def of(cls, counts: Sequence[int] | Ints, words: Sequence[Sequence[int]], vocabulary: int) -> Images:
+        """From one list of word numbers per image."""
+        if len(counts) != len(words):
+            raise TableError(f"{len(counts)} images have rows, but {len(words)} have lists of words; give one of each")
+        flat = np.array([word for image in words for word in image], dtype=np.int64)
+        if len(flat) and not (flat.min() >= 0 and flat.max() < vocabulary):
+            raise TableError(f"words are numbers from 0 to {vocabulary - 1}, not {flat.min()} to {flat.max()}")
+        lengths = np.array([len(image) for image in words], dtype=np.int64)
+        return cls(np.asarray(counts, dtype=np.int64), flat, lengths, vocabulary)
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureModel:
+    """A mixture of L concepts over F features and V words (V is 0 without words).
+
+    p_l (L), means and variances (L × F), words p(w|l) (L × V)
+    objective  L of these parameters
+    history    L before every iteration, of the start that was kept
+    reseeded   places in history where a starved component had just been put elsewhere: only there L may fall
+    """
+
+    p_l: Floats
+    means: Floats
+    variances: Floats
+    words: Floats
+    objective: float = math.nan
+    history: Floats = field(default_factory=lambda: np.zeros(0))
+    reseeded: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    converged: bool = False
+
+
+def fit(
+    rows: Matrix,
+    components: int,
+    images: Images | None = None,
+    *,
+    rng: np.random.Generator,
+    rules: Rules | None = None,
+    weights: Floats | None = None,
+    restarts: int = 5,
+) -> MixtureModel:
+    """The best of several EM runs from k-means++ starts, by L.
+
+    A component with less than one row (or a tenth of its even share, if that is less) is put at the row explained
+    worst. Time is O(rows · L · (F + words per image)) per iteration; memory beyond the rows and the result is that of
+    a block of whole images.
+    Misleads: more components always raise L; it does not tell how many there are.
+    """
+    rules = rules or Rules()
+    data = _laid_out(rows, images, weights, rules)
+    if not 1 <= components <= len(data.weights):
+        raise TableError(
+            f"{components} components for {len(data.weights)} rows of weight above 0; expected at least 1 and no more "
+            "components than rows"
+        )
+    if restarts < 1:
+        raise TextError(f"restarts is {restarts}; expected at least 1")
+    runs = (_run(_start(data, components, rules, rng), data, rules) for _ in range(restarts))
+    return data.original(max(runs, key=lambda model: model.objective))
+
+
+def refine(
+    start: MixtureModel,
+    rows: Matrix,
+    images: Images | None = None,
+    *,
+    rules: Rules | None = None,
+    weights: Floats | None = None,
+) -> MixtureModel:
+    """EM from given parameters."""
+    rules = rules or Rules()
+    data = _laid_out(rows, images, weights, rules)
+    if start.means.shape[1] != len(data.centre) or start.words.shape[1] != data.vocabulary:
+        raise TableError(
+            f"the start has {start.means.shape[1]} features and {start.words.shape[1]} words, the rows have "
+            f"{len(data.centre)} and {data.vocabulary}"
+        )
+    return data.original(_run(data.standard(start), data, rules))
+
+
+@dataclass(frozen=True, eq=False)
+class _Data:
+    """Rows laid out for the matrix products: standardised, beside their squares and a column of ones."""
+
+    table: Matrix  # rows × (F squares, F values, 1)
+    weights: Floats
+    centre: Floats
+    scale: Floats
+    offsets: Ints  # where the rows of images begin, and the end
+    words: Ints
+    word_offsets: Ints
+    vocabulary: int
+    rules: Rules
+
+    def standard(self, model: MixtureModel) -> MixtureModel:
+        return replace(model, means=(model.means - self.centre) / self.scale, variances=model.variances / self.scale**2)
+
+    def original(self, model: MixtureModel) -> MixtureModel:
+        """The same model in the units of the rows given; densities, and so L, change with them."""
+        densities = self.rules.kappa * self.weights.sum()
+        densities += len(self.words) if self.rules.correspondence != "average" else 0
+        shift = densities * np.log(self.scale).sum()
+        return replace(
+            model,
+            means=model.means * self.scale + self.centre,
+            variances=model.variances * self.scale**2,
+            objective=model.objective - shift,
+            history=model.history - shift,
+        )
+
+
+def _laid_out(rows: Matrix, images: Images | None, weights: Floats | None, rules: Rules) -> _Data:
+    x = np.asarray(rows)
+    if x.ndim != 2 or not x.size:
+        raise TableError(f"rows have the shape {x.shape}; expected at least one row of at least one feature")
+    if not np.isfinite(x).all():
+        place = int(np.flatnonzero(~np.isfinite(x).all(1))[0])
+        raise TableError(f"row {place} of the features holds a value that is not finite; mend it or leave it out")
+    w = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
+    if w.shape != (len(x),) or not (np.isfinite(w).all() and (w >= 0).all() and (w > 0).any()):
+        raise TableError(f"{len(x)} rows need as many weights, finite, at least 0 and not all 0")
+    if images is None:
+        nothing = np.zeros(0, np.int64)
+        images = Images(np.ones(len(x), np.int64), nothing, np.zeros(len(x), np.int64), 0)
+    counts, words, word_counts = images.counts, images.words, images.word_counts
+    if counts.sum() != len(x) or len(counts) != len(word_counts) or word_counts.sum() != len(words):
+        raise TableError(f"images with {counts.sum()} rows and {len(words)} words do not fit {len(x)} rows")
+    # Rows without weight are as if absent; what an image without rows says has nowhere to go.
+    keep = w > 0
+    left = np.bincount(np.repeat(np.arange(len(counts)), counts)[keep], minlength=len(counts)).astype(np.int64)
+    words = words[np.repeat(left > 0, word_counts)]
+    counts, word_counts = left[left > 0], word_counts[left > 0]
+    x, w = x[keep], w[keep]
+    centre = np.average(x, axis=0, weights=w).astype(np.float64)
+    scale = np.sqrt(np.average((x - centre) ** 2, axis=0, weights=w))
+    # A feature that never varies tells nothing; a scale of 1 gives it a variance above 0 in every component alike.
+    scale = np.where(scale > 1e-9 * np.maximum(np.abs(centre), 1e-9), scale, 1.0)
+    table = _table(x, centre, scale, rules.dtype)
+    return _Data(table, w, centre, scale, _ends(counts), words, _ends(word_counts), images.vocabulary, rules)
+
+
+def _ends(counts: Ints) -> Ints:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
+
+
+def _table(x: Matrix, centre: Floats, scale: Floats, dtype: type[np.floating[Any]]) -> Matrix:
+    features = x.shape[1]
+    table = np.ones((len(x), 2 * features + 1), dtype=dtype)
+    table[:, features:-1] = (x - centre) / scale
+    np.square(table[:, features:-1], out=table[:, :features])
+    return table
+
+
+def _coefficients(model: MixtureModel, dtype: type[np.floating[Any]], *, prior: bool) -> Matrix:
+    """(2F + 1) × L: a row of squares, values and 1 times it is log p(b|l), with `prior` log p(l)p(b|l)."""
+    inverse = 1 / model.variances
+    constant = -0.5 * (np.log(2 * np.pi * model.variances) + model.means**2 * inverse).sum(1)
+    if prior:
+        constant = constant + np.log(np.maximum(model.p_l, LEAST))
+    return np.concatenate([-0.5 * inverse, model.means * inverse, constant[:, None]], axis=1).T.astype(dtype)
+
+
+def _exponentials(logs: Matrix) -> tuple[Floats, Matrix, Floats]:
+    """The greatest of each row, exp(row - greatest) in place, and the sums of that.
+
+    What is smaller than e^-80 of the greatest is taken for that (e^-600 in double): numbers below the normal range
+    would make the matrix products a hundred times slower.
+    """
+    greatest = logs.max(axis=1)
+    np.subtract(logs, greatest[:, None], out=logs)
+    np.maximum(logs, logs.dtype.type(-80 if logs.dtype == np.float32 else -600), out=logs)
+    np.exp(logs, out=logs)
+    return greatest.astype(np.float64), logs, logs.sum(axis=1).astype(np.float64)
+
+
+def _blocks(offsets: Ints, components: int) -> Iterator[tuple[int, int]]:
+    """Runs of whole images, each with some ENTRIES rows × components (or one image if that has more)."""
+    size, first = max(1, ENTRIES // components), 0
+    while first < len(offsets) - 1:
+        end = int(np.searchsorted(offsets, offsets[first] + size, side="right")) - 1
+        end = max(end, first + 1)
+        yield first, end
+        first = end
+
+
+@dataclass(frozen=True, eq=False)
+class _Expected:
+    """What the E-step hands over: L, sums over rows (L × (2F + 1)) and words (V × L), and log p(b)."""
+
+    objective: float
+    sums: Floats
+    words: Floats
+    explained: Floats
+
+
+def _expect(model: MixtureModel, data: _Data) -> _Expected:
+    """The E-step, block by block.
+
+    With joint_bl = p(l)p(b|l), S_dl = Σ_b joint_bl, Z_wd = Σ_l p(w|l) S_dl and c_dl = Σ_w p(w|l)/Z_wd, the share of
+    a row in all words of its image is Σ_w tau_wbl = joint_bl c_dl: no array over words × rows × components is needed.
+    joint is scaled by the greatest of each row and then of each image, so that one exp per entry is enough.
+    """
+    rules, dtype = data.rules, data.rules.dtype
+    coefficients = _coefficients(model, dtype, prior=True)
+    table = np.ascontiguousarray(model.words.T, dtype=dtype)
+    sums = np.zeros((len(model.p_l), data.table.shape[1]))
+    words = np.zeros((data.vocabulary, len(model.p_l)))
+    explained = np.empty(len(data.weights))
+    objective = rules.eta * float(np.log(np.maximum(model.words, LEAST)).sum()) if rules.eta else 0.0
+    for first, end in _blocks(data.offsets, len(model.p_l)):
+        at = slice(data.offsets[first], data.offsets[end])
+        rows, w = data.table[at], data.weights[at]
+        greatest, shares, totals = _exponentials(rows @ coefficients)
+        explained[at] = greatest + np.log(totals)
+        objective += rules.kappa * float(w @ explained[at])
+        own = (rules.kappa * w / totals).astype(dtype)[:, None]
+        said = slice(data.word_offsets[first], data.word_offsets[end])
+        if said.stop > said.start:
+            block = _Block(
+                shares, greatest, totals, w, data.offsets[first : end + 1] - data.offsets[first],
+                data.words[said], data.word_offsets[first : end + 1] - data.word_offsets[first],
+            )  # fmt: skip
+            worth, factor = _spread(block, table, words, rules.correspondence)
+            objective += worth
+            factor += own
+            shares *= factor
+        else:
+            shares *= own
+        sums += shares.T @ rows
+    return _Expected(objective, sums, words * model.words.T, explained)
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """A block of images inside the E-step: exp(log joint - greatest), and the words."""
+
+    shares: Matrix
+    greatest: Floats
+    totals: Floats
+    weights: Floats
+    offsets: Ints
+    words: Ints
+    word_offsets: Ints
+
+
+def _spread(block: _Block, table: Matrix, sums: Floats, correspondence: Correspondence) -> tuple[float, Matrix]:
+    """Spread the words of a block over its rows: Σ log p(w|d), and the factors of shares that give Σ_w tau.
+
+    Adds Σ_d S_dl / Z_wd to the sums (V × L), which lack the factor p(w|l) only.
+    """
+    from scipy.sparse import csr_array
+
+    dtype = table.dtype
+    images, rows = len(block.offsets) - 1, len(block.weights)
+    image = np.repeat(np.arange(images), np.diff(block.offsets))  # of each row
+    unit = np.repeat(np.arange(images), np.diff(block.word_offsets))  # of each word
+    logs = np.log(block.weights) - np.log(np.add.reduceat(block.weights, block.offsets[:-1]))[image]
+    if correspondence == "average":
+        logs, reach = logs - np.log(block.totals), np.zeros(images)
+    else:
+        if correspondence == "max":  # a row of greater weight is no better
+            logs = logs - np.log(block.weights)
+        logs = logs + block.greatest
+        reach = np.maximum.reduceat(logs, block.offsets[:-1])
+        logs = logs - reach[image]
+    scale = np.exp(np.maximum(logs, -600)).astype(dtype)
+    scale[logs < -60] = 0
+    above = reach[unit]
+    if correspondence == "max":
+        unit = _best(block, table, scale, unit)
+        summed, image = block.shares * scale[:, None], np.arange(rows)
+    else:
+        summed = csr_array((scale, np.arange(rows), block.offsets), shape=(images, rows)) @ block.shares
+    chance = np.maximum(np.einsum("ol,ol->o", summed[unit], table[block.words]), np.finfo(dtype).tiny)
+    distinct, word = np.unique(block.words, return_inverse=True)
+    tie = csr_array((1 / chance, (word, unit)), shape=(len(distinct), len(summed)))
+    sums[distinct] += tie @ summed
+    factor = (tie.T.tocsr() @ table[distinct])[image]
+    factor *= scale[:, None]
+    return float((np.log(chance.astype(np.float64)) + above).sum()), factor
+
+
+def _best(block: _Block, table: Matrix, scale: Matrix, unit: Ints) -> Ints:
+    """The row with the greatest p(w,b) for each word, the first of equals."""
+    lengths = np.diff(block.offsets)[unit]
+    ends = _ends(lengths)
+    row = np.arange(ends[-1]) + np.repeat(block.offsets[unit] - ends[:-1], lengths)
+    word = np.repeat(block.words, lengths)
+    fits = np.empty(len(row), table.dtype)
+    step = max(1, ENTRIES // table.shape[1])
+    for at in (slice(k, k + step) for k in range(0, len(row), step)):
+        fits[at] = np.einsum("pl,pl->p", block.shares[row[at]], table[word[at]]) * scale[row[at]]
+    order = np.lexsort((row, -fits, np.repeat(np.arange(len(unit)), lengths)))
+    return np.asarray(row[order[ends[:-1]]])
+
+
+def _maximise(model: MixtureModel, expected: _Expected, rules: Rules) -> tuple[MixtureModel, Floats]:
+    """The M-step, and the rows that each component has. The floor is the best variance among those allowed."""
+    features = model.means.shape[1]
+    mass = expected.sums[:, -1]
+    held = np.maximum(mass, LEAST)[:, None]
+    means = expected.sums[:, features:-1] / held
+    variances = np.maximum(expected.sums[:, :features] / held - means**2, rules.floor)
+    words = (expected.words.T + rules.eta) if len(expected.words) else model.words
+    if len(expected.words):
+        words = words / np.maximum(words.sum(1, keepdims=True), LEAST)
+    return MixtureModel(mass / mass.sum(), means, variances, words), mass
+
+
+def _run(model: MixtureModel, data: _Data, rules: Rules) -> MixtureModel:
+    """EM in standardised units: the best parameters met, with the whole history."""
+    history: list[float] = []
+    reseeded: list[int] = []
+    best, converged = replace(model, objective=-math.inf), False
+    scale = rules.kappa * float(data.weights.sum())
+    for iteration in range(rules.iterations + 1):
+        expected = _expect(model, data)
+        history.append(expected.objective)
+        if expected.objective >= best.objective:
+            best = replace(model, objective=expected.objective)
+        settled = len(history) > 1 and abs(history[-1] - history[-2]) <= rules.tolerance * max(abs(history[-1]), scale)
+        converged = settled and iteration not in reseeded
+        if converged or iteration == rules.iterations:
+            break
+        model, mass = _maximise(model, expected, rules)
+        starved = np.flatnonzero(mass < min(1.0, 0.1 * mass.sum() / len(mass)))
+        if len(starved) and len(reseeded) < RESEEDINGS and iteration < rules.iterations - 1:
+            model = _reseeded(model, starved, data, expected.explained)
+            reseeded.append(iteration + 1)
+    return replace(
+        best, history=np.array(history), reseeded=np.array(reseeded, dtype=np.int64), converged=bool(converged)
+    )
+
+
+def _reseeded(model: MixtureModel, starved: Ints, data: _Data, explained: Floats) -> MixtureModel:
+    """Put starved components at the rows explained worst, as wide as everything, with an even share of words."""
+    features = model.means.shape[1]
+    p_l, means, variances, words = (part.copy() for part in (model.p_l, model.means, model.variances, model.words))
+    worst = np.argsort(explained, kind="stable")[: len(starved)]
+    means[starved] = data.table[worst, features:-1]
+    variances[starved] = 1.0
+    p_l[starved] = 1 / len(p_l)
+    if words.size:
+        words[starved] = model.p_l @ model.words
+    return MixtureModel(p_l / p_l.sum(), means, variances, words)
+
+
+def _start(data: _Data, components: int, rules: Rules, rng: np.random.Generator) -> MixtureModel:
+    """k-means++ points, every row to the nearest, and the moments of the rows so gathered.
+
+    Points are drawn among SAMPLED rows per component, by weight. One row more, of the spread of everything, keeps
+    the variance of small groups from the floor, where they would stay. A word starts evenly on the rows of its image.
+    """
+    features = len(data.centre)
+    x = data.table[:, features:-1]
+    size = min(len(x), SAMPLED * components)
+    drawn = rng.choice(len(x), size, replace=False, p=data.weights / data.weights.sum()) if size < len(x) else None
+    pool = x if drawn is None else x[drawn]  # drawn by weight already
+    chances = data.weights if drawn is None else np.ones(size)
+    squares = np.square(pool, dtype=np.float64).sum(1)
+    far, seeds = np.full(len(pool), np.inf), np.empty(components, np.int64)
+    for k in range(components):
+        odds = chances * (far if k else 1.0)
+        odds = odds if odds.sum() > 0 else chances
+        seeds[k] = np.searchsorted(np.cumsum(odds), rng.random() * odds.sum(), side="right").clip(0, len(pool) - 1)
+        point = pool[seeds[k]]
+        far = np.minimum(far, np.maximum(squares - 2 * (pool @ point) + squares[seeds[k]], 0))
+        far[seeds[k]] = 0
+    points = pool[seeds]
+    half = 0.5 * np.square(points, dtype=np.float64).sum(1).astype(x.dtype)
+    sums = np.zeros((components, data.table.shape[1]))
+    words = np.zeros((data.vocabulary, components))
+    for first, end in _blocks(data.offsets, components):
+        at = slice(data.offsets[first], data.offsets[end])
+        w, nearest = data.weights[at], np.argmax(x[at] @ points.T - half, axis=1)
+        gathered = np.zeros((at.stop - at.start, components), x.dtype)
+        gathered[np.arange(len(nearest)), nearest] = w
+        sums += gathered.T @ data.table[at]
+        said = slice(data.word_offsets[first], data.word_offsets[end])
+        if said.stop > said.start:
+            each = np.add.reduceat(gathered, data.offsets[first:end] - at.start, axis=0)
+            each /= each.sum(1, keepdims=True)
+            np.add.at(words, data.words[said], np.repeat(each, np.diff(data.word_offsets[first : end + 1]), axis=0))
+    mass = sums[:, -1:]
+    means = sums[:, features:-1] / np.maximum(mass, LEAST)
+    means = np.where(mass > 0, means, points)
+    inner = np.maximum(sums[:, :features] - mass * means**2, 0)
+    variances = np.maximum((inner + 1) / (mass + 1), rules.floor)
+    # Every word stays possible everywhere: EM never leaves a 0.
+    prior = (words.sum(1) + 1) / (words.sum() + len(words)) if len(words) else np.zeros(0)
+    share = words.T + prior + rules.eta
+    table = share / share.sum(1, keepdims=True) if len(words) else np.zeros((components, 0))
+    return MixtureModel((mass[:, 0] + 1) / (mass.sum() + components), means, variances, table)
+
+
+def log_components(
+    model: MixtureModel, rows: Matrix, *, prior: bool = False, precision: Precision = "double"
+) -> Matrix:
+    """log p(b|l), or with `prior` log p(l)p(b|l): rows × components, the whole matrix."""
+    rows = np.asarray(rows)
+    if rows.ndim != 2 or rows.shape[1] != model.means.shape[1]:
+        raise TableError(f"rows have the shape {rows.shape}; the mixture expects {model.means.shape[1]} features")
+    # Centred and scaled by the whole mixture: far from 0 the squares would cancel to nothing.
+    centre = model.p_l @ model.means
+    scale = np.sqrt(model.p_l @ (model.variances + (model.means - centre) ** 2))
+    inside = replace(model, means=(model.means - centre) / scale, variances=model.variances / scale**2)
+    dtype: type[np.floating[Any]] = np.float32 if precision == "single" else np.float64
+    coefficients = _coefficients(inside, np.float64, prior=prior)
+    coefficients[-1] -= np.log(scale).sum()
+    return np.asarray(_table(rows, centre, scale, dtype) @ coefficients.astype(dtype))
+
+
+def log_density(model: MixtureModel, rows: Matrix, *, precision: Precision = "double") -> Floats:
+    """log p(b) = log Σ_l p(l) p(b|l) of each row."""
+    return _gathered(model, rows, precision, lambda greatest, _, totals: greatest + np.log(totals))
+
+
+def responsibilities(model: MixtureModel, rows: Matrix, *, precision: Precision = "double") -> Floats:
+    """p(l|b) = p(l)p(b|l) / p(b): rows × components."""
+    return _gathered(model, rows, precision, lambda _, shares, totals: shares / totals[:, None])
+
+
+def _gathered(
+    model: MixtureModel, rows: Matrix, precision: Precision, what: Callable[[Floats, Matrix, Floats], Matrix]
+) -> Floats:
+    step = max(1, ENTRIES // len(model.p_l))
+    blocks = (rows[k : k + step] for k in range(0, max(len(rows), 1), step))
+    parts = [what(*_exponentials(log_components(model, b, prior=True, precision=precision))) for b in blocks]
+    return np.concatenate(parts).astype(np.float64)
+
+
+def concepts(
+    model: MixtureModel, rows: Matrix, counts: Ints, *, lam: float = 0.1, precision: Precision = "double"
+) -> Floats:
+    """p(l|d) = (1 - lam) mean_b p(l|b) + lam p(l): images × components; NaN for an image without rows."""
+    if counts.sum() != len(rows):
+        raise TableError(f"images with {counts.sum()} rows do not fit {len(rows)} rows")
+    found, offsets = np.full((len(counts), len(model.p_l)), np.nan), _ends(counts)
+    for first, end in _blocks(offsets, len(model.p_l)):
+        filled = first + np.flatnonzero(counts[first:end])
+        if len(filled):
+            shares = responsibilities(model, rows[offsets[first] : offsets[end]], precision=precision)
+            means = np.add.reduceat(shares, offsets[filled] - offsets[first], axis=0) / counts[filled, None]
+            found[filled] = (1 - lam) * means + lam * model.p_l
+    return found
+
+
+def word_chances(model: MixtureModel, rows: Matrix, counts: Ints, *, precision: Precision = "double") -> Floats:
+    """p(w|d) = mean_b Σ_l p(w|l) p(l|b): images × words; NaN for an image without rows."""
+    return np.asarray(concepts(model, rows, counts, lam=0.0, precision=precision) @ model.words)

@@ -1,0 +1,45 @@
+"""A corpus: names, words in any script, what is refused."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from endoxa.errors import TableError
+from endoxa.images.corpus import Corpus, items_of, words_of
+
+
+def test_words_of_captions_in_several_scripts() -> None:
+    assert words_of("An Adelaide Rosella.") == ("adelaide", "rosella")
+    assert words_of("Der Ölbaum – und ein Öl-Baum!") == ("der", "ölbaum", "und", "ein", "öl", "baum")
+    assert words_of("Μια γάτα, μια ΓΆΤΑ") == ("μια", "γάτα")
+    assert words_of("красная ЛИСА") == ("красная", "лиса")
+    assert words_of("ﬁsh　魚") == ("fish", "魚")  # a ligature and a wide blank
+    assert words_of("don’t_stop 3 birds") == ("don’t", "stop", "3", "birds")
+    assert words_of("") == () == words_of("the of a …")
+
+
+def test_a_caption_gives_the_words_where_there_are_none() -> None:
+    frame = pl.DataFrame({"path": ["a.png", "b.png"], "words": [["x", "x", "y"], None], "caption": ["A cat", "A cat"]})
+    assert Corpus.of(frame, "/").words == (("x", "y"), ("cat",))
+
+
+def test_items_are_paths_without_their_ending_where_that_tells_them_apart() -> None:
+    paths = pl.Series(["a/x.png", "a/x.jpg", "b/my cat.png", "b/c.tar.png"])
+    assert items_of(paths).to_list() == ["a/x.png", "a/x.jpg", "b/my_cat", "b/c.tar"]
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    with pytest.raises(TableError, match="needs a column 'path'"):
+        Corpus.of(pl.DataFrame({"file": ["a"]}), "/")
+    with pytest.raises(TableError, match="'x' stands twice"):
+        Corpus.of(pl.DataFrame({"item": ["x", "x"], "path": ["a", "b"]}), "/")
+    with pytest.raises(TableError, match="expected lists of words"):
+        Corpus.of(pl.DataFrame({"path": ["a"], "words": ["x y"]}), "/")
+
+
+def test_categories_are_left_out_by_a_part_of_their_path() -> None:
+    frame = pl.DataFrame({"path": ["1", "2", "3"], "category": ["animals/cartoon", "animals/birds", None]})
+    kept = Corpus.of(frame, "/").within(without=["cartoon"])
+    assert kept.items == ["2", "3"]
+    assert Corpus.of(frame, "/").take([2, 0]).items == ["3", "1"]
