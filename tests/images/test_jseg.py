@@ -199,7 +199,9 @@ def test_only_neighbours_merge():
 # Colours
 
 
-def test_peers_agree_with_a_plain_search():
+@pytest.mark.parametrize("band", [12, 1 << 15])
+def test_peers_agree_with_a_plain_search(band, monkeypatch):
+    monkeypatch.setattr("endoxa.images.jseg._BAND", band)
     rng = np.random.default_rng(3)
     luv = rng.normal(0, 10, (5, 6, 3)).astype(np.float32)
     luv[:, 3:] += 50

@@ -4,7 +4,9 @@ import pytest
 from endoxa.errors import TableError, TextError
 from endoxa.images import Picture
 from endoxa.images.corpus import words_of
-from endoxa.images.scenes import GROUNDS, KINDS, THINGS, Cutout, Layer, Scene, compose, draw, resolve
+from endoxa.images.painting import Layer
+from endoxa.images.scenery import GROUNDS, KINDS, THINGS
+from endoxa.images.scenes import Cutout, Scene, compose, draw, resolve
 
 
 @pytest.fixture(scope="module")

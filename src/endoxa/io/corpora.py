@@ -14,7 +14,7 @@ import os
 import posixpath
 import stat
 from codecs import getincrementaldecoder
-from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from fnmatch import fnmatchcase
 from hashlib import file_digest
 from pathlib import Path, PureWindowsPath
@@ -155,12 +155,8 @@ def _in_folder(folder: Path, language: str, leave_out: Sequence[str], progress: 
     masks = {posixpath.splitext(path)[0]: path for path in paths if path.startswith(f"{MASKS}/")}
     paths = [path for path in paths if not path.startswith(f"{MASKS}/")]
     if not paths:
-        why = f"there is no picture below it ({len(skipped)} left out, {skipped[0].name}: {skipped[0].why})"
-        raise FileError(
-            str(folder),
-            why if skipped else "there is no picture below it",
-            "expected .jpg, .png, .webp, … at any depth",
-        )
+        others = f" ({len(skipped)} left out, {skipped[0].name}: {skipped[0].why})" if skipped else ""
+        raise FileError(str(folder), f"there is no picture below it{others}", "expected .jpg, .png, … at any depth")
     rows = []
     for at, path in enumerate(paths, start=1):
         bare = posixpath.splitext(path)[0]
@@ -177,7 +173,8 @@ def _caption(folder: Path, path: str, language: str, skipped: list[Skipped]) -> 
     """The first line of a text, or what it says in another language; None if there is none."""
     try:
         with (folder / path).open("rb") as file:
-            text = getincrementaldecoder("utf-8-sig")().decode(file.read(CAPTION))  # the end may be half a letter
+            raw = file.read(CAPTION)
+        text = getincrementaldecoder("utf-8-sig")().decode(raw, len(raw) < CAPTION)  # a cut may leave half a letter
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -274,7 +271,7 @@ def _words(source: Source, value: Any, line: int) -> list[str] | None:
         return None  # the caption gives them
     if isinstance(value, str):
         return list(words_of(_shown(value)))
-    if isinstance(value, Iterable) and all(isinstance(word, str) for word in value):
+    if isinstance(value, list) and all(isinstance(word, str) for word in value):
         folded = (" ".join(normalize("NFKC", _shown(word)).casefold().split()) for word in value)
         return [word for word in folded if word]
     raise FileError(source.label, f"words are {value!r:.60}", "expected a text, or a list of texts", line)

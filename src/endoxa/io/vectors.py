@@ -40,7 +40,8 @@ def read_vectors(path: str | Path) -> Named:
         elif suffix == ".npz":
             items, vectors = _from_npz(place)
         else:
-            vectors = np.load(place, allow_pickle=False)
+            with place.open("rb") as stream:
+                vectors = np.load(stream, allow_pickle=False)
             items = _beside(place)
     except FileNotFoundError as error:
         raise FileError(str(error.filename or path), "there is no such file", "check the name") from None
@@ -120,10 +121,12 @@ def _suffix(path: Path) -> str:
 
 
 def _from_npz(path: Path) -> tuple[Sequence[Any], npt.NDArray[Any]]:
-    loaded = np.load(path, allow_pickle=False)
-    if not isinstance(loaded, np.lib.npyio.NpzFile):
-        raise FileError(str(path), "is a single array, expected .npz", "rename it to .npy, or write it with np.savez")
-    with loaded as arrays:
+    with path.open("rb") as stream:
+        arrays = np.load(stream, allow_pickle=False)
+        if not isinstance(arrays, np.lib.npyio.NpzFile):
+            raise FileError(
+                str(path), "is a single array, expected .npz", "rename it to .npy, or write it with np.savez"
+            )
         for name in ("items", "vectors"):
             if name not in arrays.files:
                 raise FileError(
@@ -166,7 +169,7 @@ def _from_parquet(path: Path) -> tuple[Sequence[Any], npt.NDArray[Any]]:
     if "item" not in frame.columns:
         raise FileError(label, f"has no column 'item'; its columns are {columns}", "name the column of names `item`")
     items = frame["item"]
-    if not (items.dtype in {pl.String, pl.Categorical} or isinstance(items.dtype, pl.Enum) or items.dtype.is_integer()):
+    if not (isinstance(items.dtype, pl.String | pl.Categorical | pl.Enum) or items.dtype.is_integer()):
         raise FileError(label, f"column 'item' holds {items.dtype}, expected texts", "write the names as texts")
     if items.null_count():
         raise FileError(label, f"row {int(items.is_null().arg_true()[0]) + 1}: item is missing", "name it")
