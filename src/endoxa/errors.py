@@ -28,6 +28,10 @@ class FileError(EndoxaError):
         place = f"{path}:{line}" if line is not None else path
         super().__init__(f"{place}: {what}" + (f"; {remedy}" if remedy else ""))
 
+    def __reduce__(self) -> tuple[type[FileError], tuple[str, str, str, int | None]]:
+        """So that it comes back whole from another process."""
+        return type(self), (self.path, self.what, self.remedy, self.line)
+
 
 class TableError(EndoxaError):
     """A table with missing columns, wrong types or impossible values."""
@@ -40,6 +44,10 @@ class TextError(EndoxaError):
         self.what, self.text, self.at = what, text, at
         caret = f"\n    {text}\n    {' ' * at}^" if at is not None else ""
         super().__init__(what + caret)
+
+    def __reduce__(self) -> tuple[type[TextError], tuple[str, str, int | None]]:
+        """So that it comes back whole from another process."""
+        return type(self), (self.what, self.text, self.at)
 
 
 class JoinError(EndoxaError):

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from endoxa import __version__
 from endoxa.engines import Descriptor, Engine, Index, Material
 from endoxa.engines.ranking import DEPTH, Ranked, latency, rank, rank_texts
 from endoxa.engines.registry import ENGINES, engine
@@ -132,7 +133,12 @@ def index(
             raise JoinError(f"{name}: none of the {len(corpus):,} pictures could be described; see the reasons")
         built = one.build(part, train=None if train is None else _only(material, learners), seed=seed)
         seconds = time.perf_counter() - begun
-        facts = {"seed": seed, "train": sorted(learners) if train is not None else [], "root": corpus.name}
+        facts = {
+            "endoxa": __version__,
+            "seed": seed,
+            "train": sorted(learners) if train is not None else [],
+            "root": corpus.name,
+        }
         facts["skipped"] = [item for item in corpus.items if item in indexed and item not in set(part.items)]
         size = indexes.save(Saved(built, digests, facts), where / "indexes" / name)
         if made is not None:

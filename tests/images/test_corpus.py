@@ -16,6 +16,10 @@ def test_words_of_captions_in_several_scripts() -> None:
     assert words_of("красная ЛИСА") == ("красная", "лиса")
     assert words_of("ﬁsh　魚") == ("fish", "魚")  # a ligature and a wide blank
     assert words_of("don’t_stop 3 birds") == ("don’t", "stop", "3", "birds")
+    assert words_of("हिन्दी भाषा") == ("हिन्दी", "भाषा")  # vowel signs are marks, not letters
+    assert words_of("İstanbul") == words_of("I\u0307stanbul")
+    assert len(words_of("İstanbul, γῆ, שָׁלוֹם, ภาษาไทย")) == 4
+    assert words_of("'rock ’n’ roll'") == ("rock", "n", "roll")
     assert words_of("") == () == words_of("the of a …")
 
 

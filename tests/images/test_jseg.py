@@ -186,6 +186,19 @@ def test_valleys_grow_up_to_the_ridge_between_them():
     assert set(np.unique(found)) == {0, 1}
 
 
+def test_a_valley_takes_in_the_low_ground_that_touches_no_other():
+    # Valleys at both ends; a slope at .4 beside the first, below the mean of the rest (.7), then a ridge. In the finer
+    # plane the slope is the highest of all, so that without this step the ridge would be taken first and the slope
+    # shared.
+    columns = np.repeat([0, 0.4, 1, 0], [20, 10, 10, 20])
+    coarse = np.broadcast_to(columns, (40, 60)).astype(np.float32)
+    fine = np.broadcast_to(np.repeat([0, 9, 0, 0], [20, 10, 10, 20]), (40, 60)).astype(np.float32)
+    found = refined(np.zeros((40, 60), np.int32), {2: coarse, 1: fine}, 2)
+    assert (found[:, :30] == found[0, 0]).all()
+    assert (found[:, 40:] == found[0, 59]).all()
+    assert found[0, 0] != found[0, 59]
+
+
 def test_only_neighbours_merge():
     labels = np.array([[0, 0, 1, 1, 2, 2]], np.int32)
     classes = np.array([[0, 0, 1, 1, 0, 0]], np.int32)

@@ -50,21 +50,24 @@ def test_colours_are_those_of_cie():
     assert luv(Picture(pixels)) == pytest.approx(rgb2luv(pixels), abs=0.5)
 
 
-def test_pixels_go_to_their_window_then_to_the_doubled_one_by_contact_then_to_the_nearest():
-    lightness = np.array([[0, 0, 5.5, 40, 6, 34, 40]], np.float32)
-    colours = np.stack([lightness, 0 * lightness, 0 * lightness], axis=-1)
-    modes = np.array([[0.0, 0, 0], [40, 0, 0]])
-    inside = np.ones((1, 7), bool)
-    # 5.5 lies in the doubled window (5 · 1.26 = 6.3) and touches a 0; 6 too, but touches none: the nearest is 0 all the
-    # same; 34 likewise for 40
-    assert allocated(colours, inside, modes, 5.0).tolist() == [[0, 0, 0, 1, 0, 1, 1]]
-    # the final colour is the mean of what a mode was given: (20 + 20 + 24) / 3 draws the border from 30 down
-    colours[..., 0] = np.array([[18, 22, 22, 40, 40, 40, 30.6]], np.float32)
-    modes = np.array([[18.0, 0, 0], [42, 0, 0]])
-    assert allocated(colours, inside, modes, 4.5).tolist() == [[0, 0, 0, 1, 1, 1, 1]]
-    assert np.abs(modes[:, 0] - 30.6).argmin() == 1
+def grey(*lightness):
+    row = np.array([lightness], np.float32)
+    return np.stack([row, 0 * row, 0 * row], axis=-1), np.ones(row.shape, bool)
+
+
+def test_the_doubled_window_takes_only_what_touches():
+    colours, inside = grey(0, 0, 0, 0, 6, 9.5, 9.5, 6, 9.5)
+    # both 6 lie in the doubled window of 0 (5 · 1.26 = 6.3); the first touches a 0 and gets it, the second goes to the
+    # nearest of the final colours, (4 · 0 + 6) / 5 = 1.2 and 9.5
+    assert allocated(colours, inside, np.array([[0.0, 0, 0], [14, 0, 0]]), 5.0).tolist() == [[0] * 5 + [1] * 4]
+
+
+def test_what_is_left_goes_to_the_nearest_final_colour():
+    colours, inside = grey(18, 22, 22, 40, 40, 40, 30.2)
+    modes = np.array([[18.0, 0, 0], [42, 0, 0]])  # 30.2 is nearer to 42 than to 18, but nearer to 20.67 than to 40
+    assert allocated(colours, inside, modes, 4.5).tolist() == [[0, 0, 0, 1, 1, 1, 0]]
     inside[0, 3] = False
-    assert allocated(colours, inside, modes, 4.5)[0, 3] == -1
+    assert allocated(colours, inside, modes, 4.5).tolist() == [[0, 0, 0, -1, 1, 1, 0]]
 
 
 def blotches(seed=0, height=60, width=90, noise=4.0):

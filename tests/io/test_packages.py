@@ -1,5 +1,6 @@
 """Packages: fetched once, whole or not at all. A stand-in for apt does what the real one does, and what it might."""
 
+import errno
 import hashlib
 import json
 import os
@@ -254,6 +255,15 @@ def test_a_cache_that_is_no_folder(stamps, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ENDOXA_CACHE", str(tmp_path / "file/cache"))
     with pytest.raises(FileError, match="cannot hold stamps: Not a directory; set ENDOXA_CACHE"):
+        fetch("stamps")
+
+
+def test_a_disk_that_fills_up_on_the_way(stamps, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(packages, "_unpack", full)
+    with pytest.raises(FileError, match=r"cache: cannot hold stamps: No space left.*a folder with more room"):
         fetch("stamps")
 
 

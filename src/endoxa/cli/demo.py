@@ -69,9 +69,8 @@ def _pictures(to: Path, program: str, seed: int) -> None:
 
     verbs = images.pictures_verbs()
     with show.progress_bar(1) as progress:
-        tell = None if progress is None else lambda done, whole: progress("fetching photographs", done, whole)
         try:
-            corpus = verbs.open_corpus("stamps", progress=tell, seconds=PATIENCE)
+            corpus = verbs.open_corpus("stamps", progress=progress, seconds=PATIENCE)
         except (FileError, InstallError) as error:
             why = str(error).splitlines()[0]
             corpus = None
@@ -82,8 +81,8 @@ def _pictures(to: Path, program: str, seed: int) -> None:
 
         show.note(f"the photographs could not be fetched ({why}); drawing {SCENES} scenes instead")
         where = str(to / "scenes")
-        write_scenes(to / "scenes", SCENES, seed=seed)
-        corpus = verbs.open_corpus(to / "scenes")
+        write_scenes(Path(where), SCENES, seed=seed)
+        corpus = verbs.open_corpus(where)
         title = f"{len(verbs.available())} systems over {SCENES} drawn scenes (the photographs could not be fetched)"
     command = f"{program} images contest {where} --seed {seed} --to {to}/pictures.html"
     images.hold(corpus, None, to / "pictures.html", title=title, seed=seed, command=command)

@@ -81,10 +81,7 @@ def pictures_verbs() -> Any:
 def _open(corpus: str, without: list[str] | None = None) -> Corpus:
     pictures = pictures_verbs()
     with show.progress_bar(1) as progress:
-        how: dict[str, Any] = (
-            {} if progress is None else {"progress": lambda done, whole: progress(corpus, done, whole)}
-        )
-        opened: Corpus = pictures.open_corpus(corpus, without=without, **how)
+        opened: Corpus = pictures.open_corpus(corpus, without=without, progress=progress)
     return opened
 
 

@@ -54,7 +54,7 @@ class Mixture:
     groups: str = "base,rgs,texture"
     whiten: bool = False
     least_count: int = 0
-    segmenter: str = "slic"
+    segmenter: str = "ncuts"
     count: int = 8
     side: int = 384
     label: str = ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -19,17 +18,26 @@ from endoxa.tables import Ints, Table, cast, refuse_null, require
 STOP = frozenset(
     "a an and are as at by for from in into is it its of on or that the this to was were which with".split()
 )
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+APOSTROPHES = "'’"
 
 
 def words_of(text: str) -> tuple[str, ...]:
     """The distinct words of a caption, in any script: folded in case and form, without signs and English stop words.
 
+    A word is a run of letters, digits and the marks that go with them (vowel signs, accents), an apostrophe within it
+    too. Scripts that write no blanks between words give one word for each run.
+
     >>> words_of("An Adelaide Rosella, on a branch.")
     ('adelaide', 'rosella', 'branch')
     """
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return tuple(dict.fromkeys(word for word in _WORD.findall(folded) if word not in STOP))
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    kept = "".join(sign if _in_words(sign) or sign in APOSTROPHES else " " for sign in folded)
+    words = (word.strip(APOSTROPHES) for word in kept.split())
+    return tuple(dict.fromkeys(word for word in words if word and word not in STOP))
+
+
+def _in_words(sign: str) -> bool:
+    return unicodedata.category(sign)[0] in "LMN"
 
 
 @dataclass(frozen=True)

@@ -106,12 +106,12 @@ def largest(labels: LabelMap, n: int) -> LabelMap:
     return np.where(labels < n, labels, np.int32(-1))
 
 
-def slic(picture: Picture, *, regions: int = 48, compactness: float = 10.0, iterations: int = 5) -> LabelMap:
+def slic(picture: Picture, *, regions: int = 48, compactness: float = 10.0, iterations: int = 4) -> LabelMap:
     """Simple linear iterative clustering: k-means of (L*, a*, b*, x, y) from a grid of seeds.
 
-    Distance² = colour² + (compactness / seed spacing)² · place²; 10 suits L*a*b*, more gives squarer regions. Five
-    iterations in place of the authors' ten move few borders and halve the time; what falls apart is mended by
-    `normalised`. 48 seeds in 384 x 256 are 45 pixels apart.
+    Distance² = colour² + (compactness / seed spacing)² · place²; 10 suits L*a*b*, more gives squarer regions. Four
+    iterations in place of the authors' ten, for speed; what falls apart is mended by `normalised`. 48 seeds in
+    384 x 256 are 45 pixels apart.
     Misleads: regions are of one size by construction, so that `largest` says nothing of the picture.
     Source: Achanta et al., PAMI 34 (2012); scikit-image.
     """
@@ -120,7 +120,7 @@ def slic(picture: Picture, *, regions: int = 48, compactness: float = 10.0, iter
     weight = checked("compactness", compactness, 1e-6, 1e6)
     height, width = picture.shape
     colours = lab(picture)
-    reach = max(float(np.ptp(colours)), 1.0)  # scikit-image brings the whole range to [0, 1] before it weighs
+    reach = float(np.ptp(colours)) or 1.0  # scikit-image brings the whole range to [0, 1] before it weighs
     raw = skimage_slic(
         colours,
         n_segments=min(n, height * width),

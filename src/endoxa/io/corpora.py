@@ -28,8 +28,7 @@ from endoxa.images.corpus import Corpus, Skipped, items_of, words_of
 from endoxa.io.formats import Format
 from endoxa.io.images import is_picture
 from endoxa.io.sources import Source, opened
-from endoxa.io.tables import _lines as lines_of
-from endoxa.io.tables import rows_of, text_of
+from endoxa.io.tables import lines_of, rows_of, text_of
 
 Progress = Callable[[str, int, int], None]
 Fingerprints = MutableMapping[str, tuple[int, int, str]]  # path: size, mtime_ns, SHA-256
@@ -51,10 +50,10 @@ def read_corpus(
 ) -> Corpus:
     """The pictures below a folder, or those that a manifest (CSV, TSV, JSONL, Parquet) lists, relative to itself.
 
-    Folder: every picture, sorted; its folder is its category, the first line of NAME.txt its caption, or the line of
-    `language` where Tux Paint's captions have one. Hidden files, what matches `leave_out` (`*_mirror*`, of the file
-    name) and links to pictures of the same tree are not in it; nor is the folder `masks` at the top, whose pictures
-    are the masks of those of the same name.
+    Folder: what its manifest (manifest.csv, .jsonl, …) lists, if it holds one. Else every picture, sorted; its folder
+    is its category, the first line of NAME.txt its caption, or the line of `language` where Tux Paint's captions have
+    one. Hidden files, what matches `leave_out` (`*_mirror*`, of the file name) and links to pictures of the same tree
+    are not in it; nor is the folder `masks` at the top, whose pictures are the masks of those of the same name.
 
     Manifest: the column `path`, and any of item, words, category, mask, caption. Words are a list, each entry a word
     as it stands; or a text, split as captions are: at `;`, `,`, other signs and blanks alike, so that only a list can
@@ -62,7 +61,11 @@ def read_corpus(
     out of the manifest's folder is refused, for a manifest from elsewhere must not show what else is on this machine.
     """
     if place.is_dir():
-        return _in_folder(place, language, leave_out, progress)
+        listed = [place / f"manifest{suffix}" for suffix in MANIFESTS]
+        found = next((manifest for manifest in listed if manifest.is_file()), None)
+        if found is None:
+            return _in_folder(place, language, leave_out, progress)
+        place = found
     form = MANIFESTS.get(place.with_suffix("").suffix if place.suffix in {".gz", ".zst"} else place.suffix.lower())
     if form is None and place.exists():
         what = "is a picture, not a corpus" if is_picture(place) else "is no manifest that is known here"

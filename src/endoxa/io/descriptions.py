@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from multiprocessing import get_context
@@ -28,6 +29,7 @@ import polars as pl
 from endoxa.engines import Descriptor, Material
 from endoxa.errors import EndoxaError, FileError
 from endoxa.images.corpus import Corpus, Skipped
+from endoxa.io.corpora import fingerprint
 from endoxa.io.write import replacing
 from endoxa.tables import Floats
 
@@ -169,6 +171,22 @@ def _one_thread() -> None:
     cv2.setNumThreads(1)
 
 
+@contextmanager
+def _single_threaded() -> Iterator[None]:
+    """For processes started within: one thread each, which libraries read as they load; many on busy cores crawl."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
 def _work(tasks: list[_Task], workers: int) -> Iterator[list[_Row]]:
     """The rows of all tasks, chunk by chunk, as they come; few chunks are under way at a time."""
     numbered = list(enumerate(tasks))
@@ -177,9 +195,8 @@ def _work(tasks: list[_Task], workers: int) -> Iterator[list[_Row]]:
         for chunk in chunks:
             yield _describe_chunk(chunk)
         return
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_one_thread) as pool:
+    starting = get_context("spawn")
+    with _single_threaded(), ProcessPoolExecutor(workers, mp_context=starting, initializer=_one_thread) as pool:
         waiting = iter(chunks)
         under_way: dict[Future[list[_Row]], list[tuple[int, _Task]]] = {}
         for chunk in waiting:
@@ -230,7 +247,7 @@ class Shelf:
         for stamp in stamps:
             size, changed, digest = at.get(stamp.item, (None, None, None))
             same = (size, changed) == (stamp.size, stamp.changed)
-            if same or (size == stamp.size and digest == digest_of(stamp.path)):
+            if same or (size == stamp.size and digest == _digest(stamp)):
                 known.add(stamp.item)
         return known
 
@@ -323,7 +340,7 @@ def digests_of(corpus: Corpus, home: Path) -> dict[str, str]:
     for stamp in stamps:
         size, changed, digest = held.get(stamp.path, (None, None, ""))
         same = (size, changed) == (stamp.size, stamp.changed)
-        rows.append((stamp.path, stamp.size, stamp.changed, digest if same else digest_of(stamp.path)))
+        rows.append((stamp.path, stamp.size, stamp.changed, digest if same else _digest(stamp)))
     if [row for row in rows if tuple(held.get(row[0], ())) != row[1:]]:
         home.mkdir(parents=True, exist_ok=True)
         schema = {"path": pl.String, "size": pl.Int64, "changed": pl.Int64, "digest": pl.String}
@@ -332,9 +349,9 @@ def digests_of(corpus: Corpus, home: Path) -> dict[str, str]:
     return {stamp.item: row[3] for stamp, row in zip(stamps, rows, strict=True)}
 
 
-def digest_of(path: str) -> str:
-    """SHA-256 of a file; empty if it cannot be read."""
+def _digest(stamp: Stamp) -> str:
+    """SHA-256 of a picture's bytes; empty if they cannot be read."""
     try:
-        return sha256(Path(path).read_bytes()).hexdigest()
-    except OSError:
+        return fingerprint(Path(stamp.path))
+    except FileError:
         return ""

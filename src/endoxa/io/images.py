@@ -160,7 +160,7 @@ def _reason(raw: bytes, error: BaseException) -> str:
         return "there is not enough memory for what it claims"
     if type(error).__name__ == "UnidentifiedImageError":
         return f"it is none of {', '.join(FORMATS)}"
-    return said[:80] or type(error).__name__
+    return f"it is damaged: {said[:80] or type(error).__name__}"
 
 
 def _pillow() -> ModuleType:

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from endoxa import __version__
 from endoxa.engines import Columns, Index, Material
 from endoxa.engines.registry import kind_of, restore
 from endoxa.errors import EndoxaError, FileError
@@ -57,7 +56,7 @@ def save(saved: Saved, folder: Path) -> int:
             for name, array in arrays.items():
                 np.save(part / f"{prefix}-{name}.npy", array, allow_pickle=False)
         described = {
-            "format": FORMAT, "endoxa": __version__, "engine": kind_of(index.engine),
+            "format": FORMAT, "engine": kind_of(index.engine),
             "settings": asdict(index.engine), "facts": saved.facts,  # type: ignore[call-overload]
         }  # fmt: skip
         (part / "index.json").write_text(json.dumps(described, indent=1, default=list) + "\n", encoding="utf-8")
@@ -84,8 +83,7 @@ def load(folder: Path) -> Saved:
     if written != FORMAT:
         raise FileError(
             str(folder),
-            f"is an index of format {written}, written by endoxa {described.get('endoxa', '?')}; this is "
-            f"endoxa {__version__}, which reads format {FORMAT}",
+            f"is an index of format {written}, written by endoxa {_writer(described)}; this one reads format {FORMAT}",
             AGAIN,
         )
     try:
@@ -103,6 +101,11 @@ def load(folder: Path) -> Saved:
     material = Material(tuple(items["item"]), words, columns, counts if columns else np.zeros(0, np.int64))
     digests = dict(items.select("item", "digest").iter_rows())
     return Saved(Index(engine, material, arrays), digests, described["facts"])
+
+
+def _writer(described: dict[str, Any]) -> str:
+    facts = described.get("facts")
+    return str(facts.get("endoxa", "?")) if isinstance(facts, dict) else "?"
 
 
 def _arrays(folder: Path, prefix: str) -> Columns:

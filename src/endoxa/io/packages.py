@@ -109,7 +109,7 @@ def fetch(name: str, *, progress: Progress | None = None, seconds: float | None 
     except OSError as error:
         remedy = "set ENDOXA_CACHE to a folder with more room" if error.errno == errno.ENOSPC else ""
         remedy = remedy or "set ENDOXA_CACHE to a folder that you may write to"
-        raise FileError(str(cache), f"cannot hold {name}: {error.strerror}", remedy) from None
+        raise FileError(str(cache), f"cannot hold {name}: {error.strerror or error}", remedy) from None
     return place
 
 

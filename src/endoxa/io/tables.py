@@ -299,7 +299,7 @@ def _line_by_line(source: Source, data: bytes, form: Format, lenient: bool) -> t
     """What Polars refused, once more, to say where it is wrong."""
     rows: list[dict[str, Any]] = []
     skipped = Skipped(source.label)
-    for _, row in _lines(source, data, form):
+    for _, row in lines_of(source, data, form):
         if isinstance(row, dict):
             rows.append(row)
         elif lenient:
@@ -317,7 +317,7 @@ def _plain(value: Any) -> str | None:
     return value if value is None or isinstance(value, str) else json.dumps(value)
 
 
-def _lines(source: Source, data: bytes, form: Format) -> Iterator[tuple[int, dict[str, Any] | FileError]]:
+def lines_of(source: Source, data: bytes, form: Format) -> Iterator[tuple[int, dict[str, Any] | FileError]]:
     """Every row with its line: what it holds, or what is wrong with it."""
     return _json_lines(source, data) if form == "jsonl" else _csv_lines(source, data, SEPARATORS[form])
 
@@ -402,7 +402,7 @@ def _placed(source: Source, rows: pl.DataFrame, form: Format, error: TableError)
         row = _row_named(rows, what)
     if row is None or form == "parquet":
         return FileError(source.label, what, remedy)
-    number, line = next(islice(_lines(source, text_of(source), form), row, None), (None, None))
+    number, line = next(islice(lines_of(source, text_of(source), form), row, None), (None, None))
     if isinstance(line, FileError):  # a row too short
         return line
     return FileError(source.label, what[found.end() :] if found else what, remedy, number)

@@ -212,8 +212,9 @@ def _laid_out(rows: Matrix, images: Images | None, weights: Floats | None, rules
     counts, words, word_counts = images.counts, images.words, images.word_counts
     if counts.sum() != len(x) or len(counts) != len(word_counts) or word_counts.sum() != len(words):
         raise TableError(f"images with {counts.sum()} rows and {len(words)} words do not fit {len(x)} rows")
-    # Rows without weight are as if absent; what an image without rows says has nowhere to go.
-    keep = w > 0
+    # Rows without weight (or next to none, which float32 cannot hold) are as if absent; what an image without rows
+    # says has nowhere to go.
+    keep = w > 1e-12 * w.max()
     left = np.bincount(np.repeat(np.arange(len(counts)), counts)[keep], minlength=len(counts)).astype(np.int64)
     words = words[np.repeat(left > 0, word_counts)]
     counts, word_counts = left[left > 0], word_counts[left > 0]
