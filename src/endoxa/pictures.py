@@ -148,7 +148,8 @@ def index(
         progress("building", len(chosen), len(chosen))
     costs = Costs(pl.DataFrame(rows, schema=Costs.SCHEMA, orient="row"))
     fresh = sum(made.computed for made in described.values())
-    left_out = (*corpus.skipped, *skipped.values())
+    expected = corpus.name in packages.COLLECTIONS  # what a collection leaves out is part of it, and no news
+    left_out = (*(() if expected else corpus.skipped), *skipped.values())
     return Indexed(corpus, where, tuple(chosen), costs, left_out, fresh, tuple(notes))
 
 

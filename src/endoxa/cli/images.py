@@ -156,7 +156,7 @@ def index(
     show.console().print(show.frame_table(_cost_table(made.costs.frame)))
     for note in made.notes:
         show.note(f"! {note}")
-    kept = len(opened) - len(made.skipped) + len(opened.skipped)
+    kept = len(opened) - sum(one.name in set(opened.items) for one in made.skipped)
     print(f"\n{kept:,} pictures, {len(made.systems)} systems, {made.described:,} descriptions made now; in {made.home}")
 
 
@@ -353,12 +353,11 @@ def _standings(frame: pl.DataFrame) -> pl.DataFrame:
     """Systems down, ways across: mean, interval and place."""
     import polars as pl
 
-    told = frame.with_columns(
-        pl.format(
-            "{} [{}, {}] #{}", *(pl.col(name).round(3).cast(pl.String) for name in ("value", "lo", "hi")), "place"
-        ).alias("told")
-    )
-    return told.pivot("way", index="system", values="told", maintain_order=True)
+    told = [
+        f"{value:.3f} [{lo:.3f}, {hi:.3f}] #{place}"
+        for value, lo, hi, place in frame.select("value", "lo", "hi", "place").iter_rows()
+    ]
+    return frame.with_columns(pl.Series("told", told)).pivot("way", index="system", values="told", maintain_order=True)
 
 
 def _cost_table(frame: pl.DataFrame) -> pl.DataFrame:

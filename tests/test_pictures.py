@@ -1,0 +1,246 @@
+"""The verbs for pictures: from a folder to runs, what changed since, what is asked from outside."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from PIL import Image
+
+from endoxa import doubt, pictures
+from endoxa.engines import Material
+from endoxa.engines.ranking import rank
+from endoxa.engines.registry import ENGINES, KINDS, engine, kind_of, restore
+from endoxa.errors import FileError, JoinError, TextError
+from endoxa.io import indexes
+from endoxa.io.scenes import write_scenes
+from endoxa.io.vectors import write_vectors
+
+FAST = ["keywords", "histograms", "random"]
+SMALL = {
+    "rwmm": {"components": 4, "restarts": 1, "iterations": 5},
+    "romm": {"components": 4, "restarts": 1, "iterations": 5},
+}
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Thirty scenes, indexed by every system that needs no model from elsewhere."""
+    folder = tmp_path_factory.mktemp("pictures") / "scenes"
+    write_scenes(folder, 30, seed=4)
+    names = [name for name in ENGINES if name != "embeddings"]
+    pictures.index(folder, names, settings=SMALL, workers=1)
+    return folder
+
+
+@pytest.fixture
+def scenes(made: Path, tmp_path: Path) -> Path:
+    """A copy that a test may spoil; the times of the files are kept, so that nothing is described again."""
+    return Path(shutil.copytree(made, tmp_path / "scenes"))
+
+
+def test_every_engine_gives_a_run_without_the_query_itself(made: Path) -> None:
+    ran = pictures.run(made, depth=10)
+    corpus = pictures.open_corpus(made)
+    assert set(ran.run.systems) == {name for name in ENGINES if name != "embeddings"}
+    frame = ran.run.frame
+    assert frame.filter(pl.col("item") == pl.col("query")).height == 0
+    counts = frame.group_by("system", "query").len()
+    assert counts.height == 8 * len(corpus) and (counts["len"] == 10).all()
+    costs = {(row["system"], row["phase"]) for row in ran.costs.frame.iter_rows(named=True)}
+    assert ("histograms", "query") in costs and (ran.costs.frame["median"] > 0).all()
+    assert any(note.startswith("keywords:") and "ties" in note for note in ran.notes)
+    own = pictures.run(made, ["histograms"], itself=True, depth=1).run.frame
+    assert (own["item"] == own["query"]).all()
+
+
+def test_the_same_seed_gives_the_same_run(made: Path, tmp_path: Path) -> None:
+    names = [name for name in ENGINES if name != "embeddings"]
+    for home in ("one", "two"):
+        pictures.index(made, names, settings=SMALL, workers=1, home=tmp_path / home)
+    one, two = (pictures.run(made, home=tmp_path / home, depth=10).run.frame for home in ("one", "two"))
+    assert one.equals(two)
+
+
+def test_saved_engines_come_back(made: Path) -> None:
+    for name, (kind, _) in ENGINES.items():
+        one = engine(name)
+        assert kind_of(one) == kind and isinstance(one, KINDS[kind])
+        plain = json.loads(json.dumps(one.__dict__))
+        assert restore(kind, plain) == one
+    with pytest.raises(TextError, match="did you mean histograms"):
+        engine("histogram")
+    with pytest.raises(TextError, match=r"no setting 'component'.*did you mean components"):
+        engine("rwmm", component=3)
+
+
+def test_a_query_from_outside_is_described_as_the_pictures_were(made: Path, tmp_path: Path) -> None:
+    corpus = pictures.open_corpus(made)
+    outside = tmp_path / "my picture.jpg"
+    shutil.copy(made / corpus.frame["path"][3], outside)
+    ran = pictures.run(made, ["histograms", "integrated-regions"], queries=[str(outside)], depth=3).run.frame
+    assert set(ran["query"]) == {"my_picture"}
+    best = ran.filter(pl.col("rank") == 1)["item"].to_list()
+    assert best == [corpus.items[3]] * 2  # the same picture under another name
+    with pytest.raises(FileError, match=r"is neither an item of the index.* nor a file"):
+        pictures.run(made, ["histograms"], queries=["nowhere.jpg"])
+    (tmp_path / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    with pytest.raises(FileError, match=r"broken\.png"):
+        pictures.run(made, ["histograms"], queries=[str(tmp_path / "broken.png")])
+
+
+def test_words_are_asked_of_those_that_know_words(made: Path) -> None:
+    ran = pictures.run(made, ["keywords", "histograms", "rwmm"], texts={"t1": "Sky", "t2": "sky and sea"}, depth=5)
+    assert set(ran.run.systems) == {"keywords", "rwmm"}
+    assert "histograms takes no text, and has no run" in ran.notes
+    corpus = pictures.open_corpus(made)
+    words = dict(zip(corpus.items, corpus.words, strict=True))
+    first = ran.run.frame.filter((pl.col("system") == "keywords") & (pl.col("query") == "t1"))["item"].to_list()
+    assert all("sky" in words[item] for item in first)
+    with pytest.raises(TextError, match="none of the systems takes text"):
+        pictures.run(made, ["histograms"], texts={"t": "sky"})
+
+
+def test_search_takes_items_files_and_words(made: Path) -> None:
+    corpus = pictures.open_corpus(made)
+    found = pictures.search(made, corpus.items[0], count=4)
+    assert found.system == "integrated-regions" and found.frame.height == 4
+    assert pictures.search(made, "sea", count=3).system == "keywords"
+    with pytest.raises(TextError, match="neither an item nor a file"):
+        pictures.search(made, "sea", "histograms")
+    with pytest.raises(JoinError, match="none of its words is known"):
+        pictures.search(made, "zzz", "rwmm")
+
+
+def test_a_corpus_that_changed_is_refused_and_told(scenes: Path) -> None:
+    lines = (scenes / "manifest.jsonl").read_text().splitlines()
+    first, second = json.loads(lines[0]), json.loads(lines[1])
+    pictures.run(scenes, FAST, sample=2)  # as it was
+    Image.new("RGB", (64, 48), "red").save(scenes / first["path"])
+    with pytest.raises(FileError, match=r"changed since keywords was indexed: 1 changed \(.*index it again"):
+        pictures.run(scenes, FAST)
+    second["words"] = ["other"]
+    third = {**second, "path": first["path"].replace(".jpg", "-new.jpg"), "words": ["new"]}
+    Image.new("RGB", (64, 48), "blue").save(scenes / third["path"])
+    kept = [lines[0], json.dumps(second), *lines[3:], json.dumps(third)]
+    (scenes / "manifest.jsonl").write_text("\n".join(kept) + "\n")
+    with pytest.raises(FileError, match=r"1 added \(.*1 removed \(.*1 changed \(.*1 given other words \("):
+        pictures.run(scenes, FAST)
+    again = pictures.index(scenes, FAST, workers=1)
+    assert again.described == 2  # the changed and the new one
+    assert len(pictures.run(scenes, FAST).run.frame["query"].unique()) == 30
+
+
+def test_learning_from_some_and_searching_the_others(made: Path, tmp_path: Path) -> None:
+    shutil.copytree(made / ".endoxa", tmp_path / "home")
+    pictures.index(
+        made, ["keywords", "romm"], settings={"romm": SMALL["romm"]}, train=0.5, home=tmp_path / "home", workers=1
+    )
+    saved = pictures.load(pictures.open_corpus(made), ["keywords", "romm"], home=tmp_path / "home")
+    searched, learnt = set(saved["romm"].index.items), set(saved["romm"].facts["train"])
+    assert len(searched) == len(learnt) == 15 and not searched & learnt
+    assert set(saved["keywords"].index.items) == searched
+    ran = pictures.run(made, ["romm"], home=tmp_path / "home")
+    assert set(ran.run.frame["item"]) | set(ran.run.frame["query"]) == searched
+    with pytest.raises(TextError, match="between 0 and 1"):
+        pictures.index(made, ["keywords"], train=1.5, home=tmp_path / "home")
+
+
+def test_vectors_of_your_own(made: Path, tmp_path: Path) -> None:
+    corpus = pictures.open_corpus(made)
+    write_vectors(tmp_path / "v.npz", corpus.items[:-1], np.random.default_rng(0).standard_normal((29, 5)))
+    done = pictures.index(made, ["keywords"], vectors={"clip": tmp_path / "v.npz"}, home=tmp_path / "home")
+    assert done.notes == ("clip: 1 of 30 pictures have no vector",)
+    ran = pictures.run(made, home=tmp_path / "home")
+    assert set(ran.run.systems) == {"keywords", "clip"}
+    assert corpus.items[-1] not in set(ran.run.frame["query"])  # only what every system knows is asked
+    write_vectors(tmp_path / "strange.npz", ["x"], np.ones((1, 5)))
+    with pytest.raises(JoinError, match="none of its 1 items is in the corpus"):
+        pictures.index(made, [], vectors={"clip": tmp_path / "strange.npz"}, home=tmp_path / "home")
+
+
+def test_faulty_pictures_are_left_out_by_name(tmp_path: Path) -> None:
+    for name, colour in (("red", "red"), ("blue", "blue"), ("dot", "white")):
+        Image.new("RGB", (1, 1) if name == "dot" else (40, 30), colour).save(tmp_path / f"{name}.png")
+    whole = (tmp_path / "red.png").read_bytes()
+    (tmp_path / "cut.png").write_bytes(whole[:50])
+    (tmp_path / "posing.png").write_text("<svg xmlns='http://www.w3.org/2000/svg'></svg>")
+    done = pictures.index(tmp_path, ["histograms", "integrated-regions", "romm"], workers=1)
+    assert [one.name for one in done.skipped] == ["cut", "posing"]
+    ran = pictures.run(tmp_path)
+    assert set(ran.run.frame["query"]) == {"red", "blue", "dot"}
+    assert np.isfinite(ran.run.frame["score"].to_numpy()).all()
+
+
+def test_nothing_to_index(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=str(tmp_path)):
+        pictures.index(tmp_path)
+    (tmp_path / "bad.png").write_bytes(b"no picture")
+    with pytest.raises(JoinError, match="none of the 1 pictures could be described"):
+        pictures.index(tmp_path, ["histograms"], workers=1)
+    with pytest.raises(FileError, match="there is no index"):
+        pictures.run(tmp_path)
+
+
+def test_words_that_are_missing_are_no_score(tmp_path: Path) -> None:
+    for number in range(3):
+        Image.new("RGB", (8, 8)).save(tmp_path / f"p{number}.png")
+    (tmp_path / "p0.txt").write_text("Ein Fuchs\n", encoding="utf-8")
+    pictures.index(tmp_path, ["keywords"])
+    ran = pictures.run(tmp_path)
+    assert ran.run.frame.filter(pl.col("query") == "p1")["item"].to_list() == ["p0"]  # p2 has no words either
+    assert "keywords: 2 pairs of query and item have no score, and are not returned" in ran.notes
+
+
+def test_an_index_of_another_format_is_refused(scenes: Path) -> None:
+    place = scenes / ".endoxa" / "indexes" / "keywords" / "index.json"
+    told = json.loads(place.read_text())
+    place.write_text(json.dumps({**told, "format": 0}))
+    with pytest.raises(
+        FileError, match=r"index of format 0, written by endoxa 0\.1\.0; this one reads format 1; build it again"
+    ):
+        pictures.run(scenes, ["keywords"])
+    place.write_text("{")
+    with pytest.raises(FileError, match=r"index\.json: is damaged"):
+        pictures.run(scenes, ["keywords"])
+    (place.parent / "items.parquet").unlink()
+    place.write_text(json.dumps(told))
+    with pytest.raises(FileError, match="is damaged"):
+        pictures.run(scenes, ["keywords"])
+
+
+def test_an_index_is_what_was_saved(made: Path, tmp_path: Path) -> None:
+    corpus = pictures.open_corpus(made)
+    for name, saved in pictures.load(corpus).items():
+        size = indexes.save(saved, tmp_path / name)
+        assert size == sum(file.stat().st_size for file in (tmp_path / name).iterdir())
+        again = indexes.load(tmp_path / name)
+        assert again.index.engine == saved.index.engine and again.digests == saved.digests
+        material: Material = again.index.material.take([0, 5])
+        one, two = (rank(index, material).run.frame for index in (saved.index, again.index))
+        assert one.equals(two)
+
+
+def test_the_tree_as_labels(made: Path) -> None:
+    corpus = pictures.open_corpus(made)
+    kinds = dict(corpus.frame.select("item", "category").iter_rows())
+    asked = corpus.items[:5]
+    judged = pictures.same_leaf(corpus, asked).frame
+    expected = {(q, i) for q in asked for i in corpus.items if i != q and kinds[i] == kinds[q]}
+    assert set(judged.select("query", "item").iter_rows()) == expected
+    labels, tree = pictures.categories(corpus)
+    belief = doubt.believe(labels, "levels", taxonomy=tree, queries=asked)
+    for query in asked:
+        path = kinds[query].split("/")
+        rows = belief.frame.filter(pl.col("query") == query)
+        weights = rows.select("reading", "weight").unique()
+        assert weights.height == len(path)  # one reading per category on the path below the root
+        assert np.allclose(weights["weight"].to_numpy(), 1 / len(path))
+        for item in corpus.items[5:9]:
+            held = rows.filter(pl.col("item") == item)
+            depth = sum(kinds[item].split("/")[: n + 1] == path[: n + 1] for n in range(len(path)))
+            assert (held["weight"] * held["p"]).sum() == pytest.approx(depth / len(path))
