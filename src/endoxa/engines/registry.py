@@ -37,6 +37,8 @@ ENGINES: dict[str, tuple[str, dict[str, Any]]] = {
     "random": ("random", {}),
 }
 
+EXPECTED: dict[type, str] = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+
 
 def engine(name: str, **settings: Any) -> Engine:
     """An engine by its name; settings are those of its kind."""
@@ -49,12 +51,22 @@ def engine(name: str, **settings: Any) -> Engine:
             raise TextError(
                 f"the engine {name} has no setting {one!r}{did_you_mean(one, known)} (settings: {', '.join(known)})"
             )
+    for one, value in settings.items():
+        _refuse_kind(name, one, value, known[one])
     return KINDS[kind](**(preset | settings))
 
 
-def settings_of(kind: str) -> list[str]:
-    """The names of a kind's settings."""
-    return [field.name for field in fields(KINDS[kind])]  # type: ignore[arg-type]
+def _refuse_kind(engine: str, name: str, value: Any, usual: Any) -> None:
+    """A setting is of the kind of its usual value: a whole number, a number, a text, or true or false."""
+    kind = type(usual)
+    fits = type(value) in {kind, int} if kind is float else type(value) is kind
+    if not fits:
+        raise TextError(f"{name} of {engine} is {value!r}; expected {EXPECTED[kind]}, like {usual!r}")
+
+
+def settings_of(kind: str) -> dict[str, Any]:
+    """The settings of a kind, and their usual values."""
+    return {field.name: field.default for field in fields(KINDS[kind])}  # type: ignore[arg-type]
 
 
 def kind_of(made: Engine) -> str:

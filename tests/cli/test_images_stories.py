@@ -1,0 +1,135 @@
+"""Stories with pictures, through the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+from PIL import Image
+from typer.testing import CliRunner, Result
+
+from endoxa.cli import app, demo
+from endoxa.errors import EndoxaError
+from endoxa.io.read import run_of
+
+FAST = ["-e", "keywords", "-e", "histograms", "-e", "random"]
+
+
+def endoxa(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def fails(*words: object) -> str:
+    """What a call that must fail says: the house's error, or a wrong use of the command line."""
+    done = endoxa(*words)
+    assert done.exit_code != 0, done.output
+    if isinstance(done.exception, EndoxaError):
+        return str(done.exception)
+    assert isinstance(done.exception, SystemExit), done.exception  # never a traceback
+    return done.output
+
+
+@pytest.fixture(scope="module")
+def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("stories") / "scenes"
+    done = endoxa("images", "compose", folder, "--count", 24, "--seed", 3)
+    assert done.exit_code == 0, done.output
+    assert "24 scenes" in done.stdout
+    done = endoxa("images", "index", folder, *FAST, "--workers", 1)
+    assert done.exit_code == 0, done.output
+    assert re.search(r"histograms +describe +24", done.stdout) and "24 pictures, 3 systems" in done.stdout
+    return folder
+
+
+def test_runs_are_written_and_judged_without_truth(scenes: Path, tmp_path: Path) -> None:
+    done = endoxa("images", "run", scenes, "--sample", 12, "--to", tmp_path / "runs")
+    assert done.exit_code == 0, done.output
+    assert "endoxa eval" in done.stdout and "ties" in done.stderr
+    paths = sorted((tmp_path / "runs").glob("*.run"))
+    assert [path.stem for path in paths] == ["histograms", "keywords", "random"]
+    assert run_of([str(path) for path in paths]).frame["query"].n_unique() == 12
+    assert pl.read_csv(tmp_path / "runs" / "costs.csv").columns == [
+        "system", "phase", "items", "seconds", "bytes", "median", "p95"
+    ]  # fmt: skip
+    done = endoxa("eval", *paths, "P@5", "--depth", 5)
+    assert done.exit_code == 0, done.output
+    page = tmp_path / "gallery.html"
+    done = endoxa("images", "gallery", scenes, *paths, "--to", page, "--queries", 3)
+    assert done.exit_code == 0, done.output
+    html = page.read_text()
+    assert html.count('<details class="query"') == 3
+    pictures = json.loads(re.search(r'id="pictures">(.*?)</script>', html, re.S)[1])  # type: ignore[index]
+    assert pictures and all(address.startswith("data:image/jpeg;base64,") for address in pictures.values())
+
+
+def test_words_in_a_file_are_queries(scenes: Path, tmp_path: Path) -> None:
+    asked = tmp_path / "asked.tsv"
+    asked.write_text("blue\tsky and sea\nsnow\n", encoding="utf-8")
+    done = endoxa("images", "run", scenes, "-e", "keywords", "--texts", asked, "--to", tmp_path / "runs")
+    assert done.exit_code == 0, done.output
+    assert set(run_of(str(tmp_path / "runs" / "keywords.run")).frame["query"]) == {"blue", "text-2"}
+    asked.write_text("\n")
+    assert "holds no query" in fails("images", "run", scenes, "-e", "keywords", "--texts", asked, "--to", tmp_path)
+    asked.write_text("a\tx\na\ty\n")
+    assert "asked.tsv:2" in fails("images", "run", scenes, "-e", "keywords", "--texts", asked, "--to", tmp_path)
+
+
+def test_somebody_searches(scenes: Path, tmp_path: Path) -> None:
+    done = endoxa("images", "search", scenes, "sea", "-n", 3, "--to", tmp_path / "found.html")
+    assert done.exit_code == 0, done.output
+    assert "system: keywords" in done.stdout and (tmp_path / "found.html").stat().st_size > 10_000
+    assert "did you mean" in fails("images", "search", scenes, "x", "-e", "histogram")
+
+
+def test_a_contest_is_held(scenes: Path, tmp_path: Path) -> None:
+    page = tmp_path / "deep" / "contest.html"
+    done = endoxa("images", "contest", scenes, *FAST, "--sample", 15, "--worlds", 50, "--to", page, "--workers", 1)
+    assert done.exit_code == 0, done.output
+    assert "Kendall's tau, consensus and folders" in done.stdout and page.resolve().as_uri() in done.stdout
+    html = page.read_text()
+    for heading in (
+        "judged side by side",
+        "Where the verdicts part",
+        "Who is better than whom",
+        "What it costs",
+        "Gallery",
+    ):
+        assert heading in html
+    assert "labels, not truth" in html
+    assert "http:" not in html and "https:" not in html
+
+
+def test_the_demo_draws_where_photographs_cannot_be_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))  # no apt-get there
+    monkeypatch.setenv("ENDOXA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(demo, "SCENES", 30)
+    monkeypatch.setattr("endoxa.pictures.available", lambda: ("keywords", "histograms", "integrated-regions", "random"))
+    done = endoxa("demo", "--to", tmp_path / "demo", "--seed", 2)
+    assert done.exit_code == 0, done.output
+    assert "apt-get is not on this machine" in done.stderr and "drawing 30 scenes instead" in done.stderr
+    html = (tmp_path / "demo" / "pictures.html").read_text()
+    assert "<h1>4 systems over 30 drawn scenes (the photographs could not be fetched)</h1>" in html
+    assert "pictures.html" in done.stdout
+    assert "there is no demo 'x'" in fails("demo", "x")
+
+
+def test_what_is_typed_wrongly_is_told(scenes: Path, tmp_path: Path) -> None:
+    assert "did you mean rwmm" in fails("images", "index", scenes, "-e", "rwm")
+    assert "expected ENGINE.SETTING=VALUE" in fails("images", "index", scenes, "--set", "components=3")
+    assert "did you mean components" in fails("images", "index", scenes, "-e", "rwmm", "--set", "rwmm.component=3")
+    assert "which is not among the engines" in fails("images", "index", scenes, *FAST, "--set", "rwmm.components=3")
+    assert "expected NAME=FILE" in fails("images", "index", scenes, *FAST, "--vectors", "x.npz")
+    assert "there is no index" in fails("images", "run", scenes, "--home", tmp_path)
+    assert str(tmp_path) in fails("images", "index", tmp_path)
+    Image.new("RGB", (3, 3)).save(tmp_path / "one.png")
+    assert "is a picture, not a corpus" in fails("images", "index", tmp_path / "one.png")
+    assert "nowhere" in fails("images", "index", tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("value", ["0", '"many"', "1.5", "null", "-3", "[1]"])
+def test_settings_of_the_wrong_kind_are_told(scenes: Path, value: str) -> None:
+    said = fails("images", "index", scenes, "-e", "romm", "--set", f"romm.components={value}")
+    assert "components" in said and "expected" in said
