@@ -820,3 +820,11 @@ class Costs(Table):
         "median": pl.Float64,
         "p95": pl.Float64,
     }
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame) -> Costs:
+        """Check the columns; a median may be missing, the rest not."""
+        require(frame, tuple(cls.SCHEMA), "table of costs")
+        frame = cast(frame.select(*cls.SCHEMA), cls.SCHEMA, "table of costs")
+        refuse_null(frame, ("system", "phase", "seconds"), "table of costs")
+        return cls(frame)

@@ -133,3 +133,15 @@ def test_what_is_typed_wrongly_is_told(scenes: Path, tmp_path: Path) -> None:
 def test_settings_of_the_wrong_kind_are_told(scenes: Path, value: str) -> None:
     said = fails("images", "index", scenes, "-e", "romm", "--set", f"romm.components={value}")
     assert "components" in said and "expected" in said
+
+
+def test_costs_stand_beside_quality_in_the_report(scenes: Path, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    endoxa("images", "run", scenes, "--sample", 8, "--to", runs)
+    page = tmp_path / "report.html"
+    paths = sorted(runs.glob("*.run"))
+    done = endoxa("report", *paths, "P@5", "--worlds", 20, "--costs", runs / "costs.csv", "--to", page)
+    assert done.exit_code == 0, done.output
+    assert "What it costs" in page.read_text()
+    (runs / "costs.csv").write_text("system,phase\na,b\n")
+    assert "needs a column 'items'" in fails("report", *paths, "P@5", "--costs", runs / "costs.csv", "--to", page)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -12,6 +15,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
+from endoxa.engines.histogram_features import HistogramFeatures
 from endoxa.errors import EndoxaError
 from endoxa.images import Picture
 from endoxa.images.corpus import Corpus
@@ -147,3 +151,28 @@ def test_digests_follow_the_bytes(folder: Path) -> None:
     assert before["p0"] != after["p0"] and before["p1"] == after["p1"]
     (folder / "p1.png").unlink()
     assert "p1" not in digests_of(corpus_of(folder), folder / "home")
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from endoxa.io import descriptions
+from endoxa.engines.histogram_features import HistogramFeatures
+from endoxa.io.corpora import read_corpus
+descriptions.SECONDS = 0.0
+folder = Path(sys.argv[1])
+descriptions.describe(read_corpus(folder), [HistogramFeatures()], folder / ".endoxa", workers=1)
+"""
+
+
+def test_what_was_done_before_a_kill_is_not_done_again(tmp_path: Path) -> None:
+    for number in range(120):
+        paint(tmp_path, f"p{number:03d}.png", number, width=300)
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)])
+    home = tmp_path / ".endoxa"
+    while process.poll() is None and not list(home.glob("descriptions/*/part-*.parquet")):
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    [made] = describe(corpus_of(tmp_path), [HistogramFeatures()], home, workers=1)
+    assert len(made.material) == 120 and made.computed < 120

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,6 +31,10 @@ def report(
     baseline: Annotated[str | None, typer.Option("-b", "--baseline", help="Compare all systems with this one.")] = None,
     collection: Annotated[
         int | None, typer.Option("-N", help="Size of the collection, for the line of a random ranking.")
+    ] = None,
+    costs: Annotated[
+        str | None,
+        typer.Option("--costs", metavar="FILE", help="Costs beside quality: costs.csv of `endoxa images run`."),
     ] = None,
     complete: o.Complete = False,
     level: o.Level = None,
@@ -65,6 +70,7 @@ def report(
       endoxa report qrels.txt runs/*.gz nDCG@10 AP --baseline bm25 --figures figures --to report.html
     """
     from endoxa import verbs
+    from endoxa.io.tables import read_costs
 
     if Path(to).suffix.lower() not in {".html", ".htm", ".md", ".tex"}:
         raise typer.BadParameter(f"--to ends in .html, .md or .tex, not {to!r}")
@@ -96,6 +102,8 @@ def report(
             command=shlex.join(["endoxa", *sys.argv[1:]]), level=level, lenient=lenient, name_from=name_from,
             progress=progress, **settings,
         )  # fmt: skip
+    if costs is not None:
+        made = replace(made, costs=read_costs(costs))
     with show.busy("drawing"):
         verbs.write(made, to)
     show.note(f"wrote {to}")

@@ -4,8 +4,8 @@
         settings.json                     which they are
         part-00000.parquet …              a row per picture: item, size, changed, digest, why, seconds, rows, columns
 
-A part is written whole or not at all, so that a stop loses a part of the work at most. A picture is described anew
-only where its bytes changed; settings that changed have a folder of their own.
+A part is written whole or not at all, every few seconds, so that a stop loses no more than that. A picture is
+described anew only where its bytes changed; settings that changed have a folder of their own.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from endoxa.tables import Floats
 
 FORMAT = 1
 PART = 256  # pictures a file
+SECONDS = 5.0  # after which a file is written, even if it holds fewer
 CHUNK = 8  # pictures a worker takes at a time
 FEW = 24  # pictures for which other processes are not worth starting
 
@@ -232,6 +233,7 @@ class Shelf:
         key = sha256(json.dumps(self.settings, sort_keys=True, default=list).encode()).hexdigest()[:10]
         self.folder = home / "descriptions" / f"{descriptor.name}-{key}"
         self.rows: list[dict[str, Any]] = []
+        self.written = time.monotonic()
 
     def parts(self) -> list[Path]:
         """The files, oldest first."""
@@ -279,7 +281,7 @@ class Shelf:
                 row[f"column {name}"] = array.ravel()
                 row[f"width {name}"] = array.shape[1] if array.ndim > 1 else 0
         self.rows.append(row)
-        if len(self.rows) >= PART:
+        if len(self.rows) >= PART or time.monotonic() - self.written > SECONDS:
             self.close()
 
     def close(self) -> None:
@@ -294,7 +296,7 @@ class Shelf:
         taken = [int(path.stem.removeprefix("part-")) for path in self.parts()]
         with replacing(self.folder / f"part-{max(taken, default=-1) + 1:05d}.parquet") as part:
             frame.write_parquet(part)
-        self.rows = []
+        self.rows, self.written = [], time.monotonic()
 
     def load(self, corpus: Corpus, computed: int) -> Described:
         """The material of the corpus, in its order."""

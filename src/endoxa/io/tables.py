@@ -24,7 +24,7 @@ import polars as pl
 
 from endoxa.errors import FileError, TableError, TextError
 from endoxa.io.formats import REMEDY, SEPARATORS, Format, Kind, damaged, first_line
-from endoxa.io.sources import BOM, Source, raw
+from endoxa.io.sources import BOM, Source, Where, opened, raw
 from endoxa.io.trec import Report, Skipped, shortened, tell
 from endoxa.measures.preferences import Preferences
 from endoxa.policies import Policy, Ties
@@ -32,6 +32,7 @@ from endoxa.tables import (
     Answers,
     Belief,
     Comparison,
+    Costs,
     Draws,
     DuplicateItemError,
     DuplicateJudgmentError,
@@ -81,6 +82,17 @@ def read_table(
         raise FileError(source.label, f"not a table of {kind} ({first_line(error)})", REMEDY) from None
     tell(skipped, report)
     return table
+
+
+def read_costs(place: Where) -> Costs:
+    """A table of costs, as `endoxa images run` writes it."""
+    with opened(place) as source:
+        form: Format = "parquet" if source.magic().startswith(b"PAR1") else "csv"
+        rows, _ = rows_of(source, form)
+        try:
+            return Costs.of(rows)
+        except TableError as error:
+            raise _placed(source, rows, form, error) from None
 
 
 NAMED: dict[Kind, tuple[str, ...]] = {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from endoxa.reports.html import page
-from endoxa.tables import Comparison, Scores
+from endoxa.tables import Comparison, Costs, Scores
 
 if TYPE_CHECKING:
     from endoxa.comparisons.appraisal import Appraisal
@@ -56,3 +56,4 @@ class Report:
     lower: tuple[str, ...] = ()
     level: float = 0.95
     appraisal: Appraisal | None = None
+    costs: Costs | None = None

@@ -11,10 +11,12 @@ import polars as pl
 
 from endoxa.comparisons.verdicts import Verdicts
 from endoxa.reports import doubts
+from endoxa.reports.costs import cost_grid
 from endoxa.reports.gallery import Gallery
-from endoxa.reports.html import Cell, Chart, Grid, _chance, _chart, _escaped, _name, _number
-from endoxa.reports.labels import DASH, clean, number, share, size
+from endoxa.reports.html import Chart, _chance, _chart, _escaped, _name, _number
+from endoxa.reports.labels import clean, number, share
 from endoxa.reports.sections import Section, render
+from endoxa.reports.tables import Cell, Grid
 from endoxa.tables import Costs
 
 PARTED = 0.9  # the probability from which a way is said to hold one system better
@@ -44,7 +46,7 @@ def page(contest: Contest) -> str:
     found = contest.verdicts
     sections = [_side_by_side(contest), _agreement(contest), _better(contest, ids)]
     if contest.costs is not None:
-        sections.append(_costs(contest.costs))
+        sections.append(Section("costs", "Costs", "What it costs", grids=[cost_grid(contest.costs)]))
     policies = [f"{way}: {meaning}" for way, meaning in contest.meanings.items()]
     first = next(iter(found.ways.values()))
     return render(
@@ -162,43 +164,6 @@ def _better(contest: Contest, ids: count[int]) -> Section | None:
             )
         )
     return Section("better", "Who is better", "Who is better than whom", charts=charts) if charts else None
-
-
-def _costs(costs: Costs) -> Section:
-    at = {(row["system"], row["phase"]): row for row in costs.frame.iter_rows(named=True)}
-    rows = []
-    for system in costs.frame["system"].unique(maintain_order=True):
-        described, built, asked = (at.get((system, phase)) for phase in ("describe", "build", "query"))
-        rows.append(
-            [
-                _name(system),
-                _milliseconds(described),
-                _seconds(built),
-                Cell(size(built["bytes"]), built["bytes"]) if built else Cell(DASH),
-                _milliseconds(asked),
-            ]
-        )
-    grid = Grid(
-        "Cost of each system",
-        ("system", "a picture, ms", "the index, s", "the index, size", "a query, ms"),
-        rows,
-        note="Median, and the 95th percentile below it. Pictures are described once, on one core each; systems that "
-        "share a descriptor share its cost. Queries one at a time, against all pictures.",
-    )
-    return Section("costs", "Costs", "What it costs", grids=[grid])
-
-
-def _milliseconds(row: dict[str, float] | None) -> Cell:
-    if row is None or row["median"] is None:
-        return Cell(DASH)
-    places = 1 if row["median"] < 0.1 else 0
-    return Cell(
-        number(1000 * row["median"], places), row["median"], small=f"{number(1000 * row['p95'], places)} at p95"
-    )
-
-
-def _seconds(row: dict[str, float] | None) -> Cell:
-    return Cell(DASH) if row is None else Cell(number(row["seconds"], 2), row["seconds"])
 
 
 def _place(place: int) -> str:

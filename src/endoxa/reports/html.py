@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from endoxa.reports import doubts, figures
+from endoxa.reports.costs import cost_grid
 from endoxa.reports.doubts import chance
 from endoxa.reports.findings import best_values, headline, pairs_of, ranking, rival, undecided, verdict
 from endoxa.reports.labels import clean, counts, number, probability, share, shortened, signed, size
+from endoxa.reports.tables import Cell, Grid
 from endoxa.reports.text import undefined_note
 
 if TYPE_CHECKING:
@@ -45,31 +47,6 @@ THEME = {
     figures.GREY: "grey",
     figures.SLATE: "slate",
 }
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One cell: what stands there, what it is sorted by, a second line in small letters."""
-
-    text: str
-    sort: float | str = ""
-    small: str = ""
-    title: str = ""
-    strong: bool = False
-    numeric: bool = True
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table: its caption, the heads, rows of cells of which the first names the row. `baseline` is a grey row."""
-
-    caption: str
-    heads: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
-    sorted_by: int | None = None
-    ascending: bool = False
-    note: str = ""
-    baseline: int | None = None
 
 
 @dataclass(frozen=True)
@@ -140,6 +117,7 @@ def page(report: Report) -> str:
         ),
         pairs=[] if alone else _pair_charts(report, ids),
         coverage=_coverage(report, alone=alone),
+        costs=None if report.costs is None else cost_grid(report.costs),
         policies=[line.partition(": ")[::2] for line in report.scores.policy.lines()],
         notes=_notes(report),
         definitions=_definitions(report),

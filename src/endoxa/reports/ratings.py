@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from endoxa.reports import rating_figures as figures
-from endoxa.reports.html import Cell, Chart, Grid, _chart, _escaped, _name, _number, _whole
+from endoxa.reports.html import Chart, _chart, _escaped, _name, _number, _whole
 from endoxa.reports.labels import clean, number, probability, share, shortened, signed
 from endoxa.reports.rating_findings import Analysis, verdict
 from endoxa.reports.sections import Section, render, text_cell
+from endoxa.reports.tables import Cell, Grid
 
 if TYPE_CHECKING:
     from endoxa.reports import Source

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from endoxa.reports.html import Cell, Chart, Grid, _asset, _unbroken
+from endoxa.reports.html import Chart, _asset, _unbroken
 from endoxa.reports.labels import clean, size
+from endoxa.reports.tables import Cell, Grid
 
 if TYPE_CHECKING:
     from endoxa.reports import Source
