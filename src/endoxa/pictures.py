@@ -280,8 +280,6 @@ def run(
     Without `queries` all pictures that every system knows are queries, or `sample` of them drawn by `seed`. A query
     never retrieves itself, unless itself=True. Of texts, systems that take none have no run; that is noted.
     """
-    if depth < 1:
-        raise TextError(f"depth is the number of items to return, 1 or more, not {depth}")
     corpus = open_corpus(place)
     saved = load(corpus, systems, home=home)
     known = set.intersection(*(set(one.index.items) for one in saved.values()))

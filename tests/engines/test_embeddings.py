@@ -177,3 +177,25 @@ def test_material_without_a_vector_each():
     flat = Material(("a", "b"), ((), ()), {"vector": np.zeros(2, np.float32)}, np.array([1, 1]))
     with pytest.raises(TableError, match="array of shape 2"):
         Embeddings().build(flat)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "dot"])
+def test_equal_vectors_tie_wherever_they_stand(metric: str) -> None:
+    rng = np.random.default_rng(2)
+    vectors = np.repeat(rng.standard_normal((150, 1280)), 2, axis=0).astype(np.float32)
+    names = tuple(f"i{k:03d}" for k in range(300))
+    own = Material(names, ((),) * 300, {"vector": vectors}, np.ones(300, np.int64))
+    engine = Embeddings(source="file", metric=metric)
+    together = engine.score(engine.build(own), own)
+    assert np.array_equal(together[:, ::2], together[:, 1::2])
+    turned = own.take(np.arange(299, -1, -1))
+    assert np.array_equal(engine.score(engine.build(turned), own)[:, ::-1], together)
+    alone = np.concatenate([engine.score(engine.build(own), own.take([k])) for k in range(20)])
+    assert np.array_equal(alone, together[:20])
+
+
+def test_large_vectors_have_scores() -> None:
+    vectors = np.array([[1e20, 1e20], [1.0, 1.0]], np.float32)
+    own = Material(("a", "b"), ((), ()), {"vector": vectors}, np.ones(2, np.int64))
+    engine = Embeddings(source="file", metric="dot")
+    assert np.allclose(engine.score(engine.build(own), own), [[2e40, 2e20], [2e20, 2]], rtol=1e-6)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from endoxa.engines import Index, Material
 from endoxa.engines.ranking import best, latency, rank, rank_texts
+from endoxa.errors import TableError, TextError
 from endoxa.tables import Floats, Run
 
 
@@ -81,5 +82,26 @@ def test_taking_items_keeps_their_rows_together() -> None:
     assert taken.items == ("c", "b") and taken.words == ((), ("w",))
     assert taken.columns["x"].tolist() == [4, 5, 1, 2, 3]
     assert taken.counts.tolist() == [2, 3] and taken.offsets.tolist() == [0, 2, 5]
+    assert ragged.take([0, 0]).columns["x"].tolist() == [0, 0]
     with pytest.raises(IndexError):
         ragged.take([3])
+    for wrong in ([-1], np.array([True, False, True])):
+        with pytest.raises(TableError, match="by their places"):
+            ragged.take(wrong)
+
+
+def test_queries_of_later_blocks_keep_their_names() -> None:
+    n = 150  # more than two blocks
+    scores = np.zeros((n, n))
+    scores[np.arange(n), (np.arange(n) + 7) % n] = 1
+    own = material(scores.tolist())
+    first = rank(Given().build(own), own, depth=1).run.frame
+    assert first.select("query", "item").rows() == [(f"i{k}", f"i{(k + 7) % n}") for k in range(n)]
+
+
+def test_nothing_to_rank_is_told() -> None:
+    own = material([[1.0]])
+    with pytest.raises(TextError, match="1 or more, not 0"):
+        rank(Given().build(own), own, depth=0)
+    with pytest.raises(TableError, match="no query to rank for"):
+        rank(Given().build(own), own.take([]))

@@ -370,3 +370,19 @@ def test_misfits_are_named():
         mixtures.log_density(START, np.zeros((3, 2)))
     with pytest.raises(TableError, match="images with 3 rows do not fit 6"):
         mixtures.concepts(START, ROWS, np.array([1, 2]))
+
+
+@pytest.mark.parametrize("floor", [1e-4, 1e-6, 1e-9])
+def test_single_gives_way_to_double_where_it_is_not_enough(floor: float) -> None:
+    """Two tight clusters: squares minus the squared mean cancel in float32, and L would fall."""
+    rng = np.random.default_rng(5)
+    rows = np.concatenate([rng.normal(centre, 1e-4, (2000, 6)) for centre in (-1.0, 1.0)])
+    made = {
+        precision: mixtures.fit(
+            rows, 2, rng=np.random.default_rng(1), rules=Rules(precision=precision, floor=floor), restarts=1
+        )
+        for precision in ("single", "double")
+    }
+    steps = np.diff(made["single"].history) / np.abs(made["single"].history[1:])
+    assert steps.min(initial=0.0) > -1e-6
+    assert made["single"].objective == pytest.approx(made["double"].objective, rel=1e-3)

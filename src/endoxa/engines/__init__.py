@@ -1,6 +1,7 @@
 """The retrieval systems to be judged. One interface: build an index of a corpus, score its items for queries.
 
-An engine is a frozen dataclass of settings, the same settings and seed give the same index. What it needs of each
+An engine is a frozen dataclass of settings; the same settings and seed give the same index (to the digits that count:
+with another number of threads sums are made in another order). What it needs of each
 picture is computed beforehand by its descriptor, so that work on pictures is done once, in parallel, and kept
 (`endoxa.io.descriptions`); engines see arrays only, and `endoxa.io.indexes` saves them.
 """
@@ -14,6 +15,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from endoxa.errors import TableError
 from endoxa.images import Picture
 from endoxa.tables import Floats, Ints
 
@@ -56,7 +58,10 @@ class Material:
 
     def take(self, positions: Sequence[int] | Ints) -> Material:
         """Some of the items, in the order given."""
-        at = np.asarray(positions, dtype=np.int64)
+        at = np.asarray(positions)
+        if at.dtype == np.bool_ or (at.size and at.min() < 0):
+            raise TableError("items are taken by their places, whole numbers from 0 on")
+        at = at.astype(np.int64)
         names, words = tuple(self.items[i] for i in at), tuple(self.words[i] for i in at)
         if not self.columns:
             return Material(names, words)

@@ -88,7 +88,7 @@ class Embeddings:
             return scores
         if self.metric == "cosine":
             length = lengths(asked)[:, None]
-            asked = np.divide(asked, length, out=np.zeros(asked.shape), where=length > 0).astype(np.float32)
+            asked = np.divide(asked, length, out=np.zeros(asked.shape), where=length > 0)
         for start in range(0, len(items), BLOCK):
             block = slice(start, start + BLOCK)
             if distance := METRICS[self.metric]:
@@ -96,17 +96,23 @@ class Embeddings:
 
                 scores[:, block] = -cdist(asked, items[block], distance)
             else:
-                scores[:, block] = asked @ items[block].T
+                scores[:, block] = asked @ items[block].T.astype(np.float64)
         if self.metric == "cosine":
             whole = index.arrays["length"][None, :]
             known = (length > 0) & (whole > 0)
             scores = np.divide(scores, whole, out=np.full_like(scores, np.nan), where=known)
             np.clip(scores, -1, 1, out=scores)
-        return scores
+        # Further digits hang on how many are multiplied at once, and would part what is equal.
+        return scores if METRICS[self.metric] else _to_ten_digits(scores)
 
     def score_words(self, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:
         """Refused: there are no words in a vector."""
         raise TextError(f"{self.name} takes no words; give pictures, or ask an engine that takes text")
+
+
+def _to_ten_digits(scores: Floats) -> Floats:
+    size = 10.0 ** np.floor(np.log10(np.maximum(np.abs(scores), 1)))
+    return np.round(scores / size, 9) * size + 0.0
 
 
 def vectors_of(material: Material) -> Vectors:

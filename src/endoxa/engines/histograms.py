@@ -37,7 +37,8 @@ class Histograms:
     A block feature is "this block has this colour" (or this band of this filter). A picture that shares it with the
     query gains log(df)², df being the share of the collection's pictures that have it; a histogram feature gains the
     smaller of the two shares, without a weight. Each group's sum is divided by what the query would score against
-    itself, so that every group lies in [0, 1], and a picture scores 1 against itself.
+    itself, so that every group lies in [0, 1]. A picture scores 1 against itself, or less where a group says nothing
+    of it (no texture, a collection of one), for such a group counts 0.
 
     From GIFT's sources: "classical IDF" (CWFClassicalIDF.cc: the logarithm is squared, and only for blocks),
     intersection (CWeightingFunction.cc), the division by the query's own score (CQInvertedFile.cc), the mean of

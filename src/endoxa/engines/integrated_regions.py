@@ -99,6 +99,9 @@ def _require(material: Material, engine: str) -> None:
     if len(material) and material.counts.min() < 1:
         item = material.items[int(material.counts.argmin())]
         raise TableError(f"item {item!r} has no region; every picture has at least one, describe it again")
+    if not (fine := np.isfinite(material.columns["features"]).all(axis=1)).all():
+        item = material.items[int(np.searchsorted(material.offsets, np.argmin(fine), side="right")) - 1]
+        raise TableError(f"a region of item {item!r} has a feature that is not finite; describe it again")
 
 
 def _textured(material: Material) -> Bools:

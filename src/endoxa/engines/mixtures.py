@@ -61,8 +61,8 @@ class Mixture:
 
     def __post_init__(self) -> None:
         _ = self.rules, self.descriptor  # they refuse what they cannot take
-        if not 0 <= self.lam <= 1:
-            raise TextError(f"lam is {self.lam}; expected a share from 0 to 1")
+        if not 0 < self.lam <= 1:
+            raise TextError(f"lam is {self.lam}; expected a share above 0, 1 at most")
         for name, least in (("components", 1), ("restarts", 1), ("least_count", 0)):
             if getattr(self, name) < least:
                 raise TextError(f"{name} is {getattr(self, name)}; expected at least {least}")
@@ -131,7 +131,7 @@ class Mixture:
         """Mean log density of the query's regions under the concepts of each item; blocks of whole queries."""
         arrays, model = index.arrays, model_of(index)
         own = (1 - self.lam) * arrays["concepts"] + self.lam * model.p_l
-        across = np.ascontiguousarray(own.T, dtype=np.float32)
+        across = np.ascontiguousarray(own.T, dtype=np.float64)
         rows = (self._raw(queries) - arrays["centre"]) @ arrays["turn"]
         found, offsets = np.empty((len(queries), len(index.items))), queries.offsets
         step = max(1, ENTRIES // max(1, max(len(index.items), len(model.p_l)) * int(queries.counts.max(initial=1))))
@@ -139,10 +139,10 @@ class Mixture:
             at = offsets[first : first + step + 1]
             logs = mixtures.log_components(model, rows[at[0] : at[-1]])
             greatest = logs.max(axis=1, keepdims=True)
-            fits = np.exp(np.maximum(logs - greatest, -80)).astype(np.float32) @ across
-            fits = np.log(np.maximum(fits, np.finfo(np.float32).tiny)) + greatest
+            fits = np.exp(logs - greatest) @ across
+            fits = np.log(np.maximum(fits, np.finfo(np.float64).tiny)) + greatest
             found[first : first + step] = np.add.reduceat(fits, at[:-1] - at[0], axis=0) / np.diff(at)[:, None]
-        return found
+        return np.round(found, 8)  # further digits hang on how many are multiplied at once, and would part equals
 
     def score_words(self, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:
         """Mean of log p(w|d) over the words of the text that are known; NaN where none is."""

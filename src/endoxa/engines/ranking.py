@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.engines import Index, Material
+from endoxa.errors import TableError, TextError
 from endoxa.tables import Floats, Ints, Run
 
 BLOCK = 64  # queries scored together
@@ -74,6 +75,10 @@ def _ranked(
     progress: Callable[[int, int], None] | None,
 ) -> Ranked:
     every = list(numbers)
+    if depth < 1:
+        raise TextError(f"depth is the number of items to return, 1 or more, not {depth}")
+    if not every:
+        raise TableError("there is no query to rank for; give one or more")
     frames, unsaid = [], 0
     begun = time.perf_counter()
     items = pl.Series("item", index.items, dtype=pl.String)

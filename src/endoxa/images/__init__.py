@@ -6,6 +6,7 @@ Nothing here opens a file; `endoxa.io.images` decodes, `endoxa.io.corpora` finds
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,12 +41,17 @@ class Picture:
 
     def resized(self, height: int, width: int) -> Picture:
         """The same picture at another size: means of areas where it shrinks, linear where it grows."""
-        import cv2
+        mask = None if self.mask is None else _resized(self.mask.astype(np.float32), height, width) >= 0.5
+        return Picture(_resized(self.pixels, height, width).astype(np.uint8, copy=False), mask)
 
-        shrinks = height <= self.shape[0] and width <= self.shape[1]
-        how = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
-        pixels = cv2.resize(self.pixels, (width, height), interpolation=how).astype(np.uint8, copy=False)
-        if self.mask is None:
-            return Picture(pixels)
-        share = cv2.resize(self.mask.astype(np.float32), (width, height), interpolation=how)
-        return Picture(pixels, share >= 0.5)
+
+def _resized(plane: npt.NDArray[Any], height: int, width: int) -> npt.NDArray[Any]:
+    """First the sides that shrink, by means of areas; then those that grow. OpenCV would take one way for both."""
+    import cv2
+
+    smaller = min(height, plane.shape[0]), min(width, plane.shape[1])
+    if smaller != plane.shape[:2]:
+        plane = cv2.resize(plane, smaller[::-1], interpolation=cv2.INTER_AREA)
+    if smaller != (height, width):
+        plane = cv2.resize(plane, (width, height), interpolation=cv2.INTER_LINEAR)
+    return plane

@@ -30,6 +30,8 @@ Matrix = npt.NDArray[Any]
 ENTRIES = 2**19  # rows × components of a block: 2 MB of float32, so that the passes over it stay in the cache
 RESEEDINGS = 5  # rounds per start; an outlier may starve its component again and again, and then no end is in sight
 SAMPLED = 20  # rows per component among which starting points are drawn
+SINGLE = 1e-4  # least floor for single precision
+MONOTONE = 1e-6  # fall of L, as a share of it, from which single precision is not enough
 LEAST = 1e-300
 
 
@@ -44,7 +46,8 @@ class Rules:
     kappa, eta      weight of the rows beside the words; words added to every cell of the table (Dirichlet)
     floor           least variance of a component, as a share of the feature's variance over all rows
     iterations      at most; tolerance: stop when L changes by less than this share of itself
-    precision       single: matrices of float32, sums of float64; L rises but for 1e-6 of itself. double: 1e-9.
+    precision       single: matrices of float32, sums of float64; where L falls by more than 1e-6 of itself EM
+                    goes on in double from the best met, and below a floor of 1e-4 it begins so. double: falls by 1e-9
     """
 
     correspondence: Correspondence = "pair"
@@ -71,8 +74,8 @@ class Rules:
 
     @property
     def dtype(self) -> type[np.floating[Any]]:
-        """The type of the large matrices."""
-        return np.float32 if self.precision == "single" else np.float64
+        """The type of the large matrices. Under a floor this low single would not even hold the rows apart."""
+        return np.float32 if self.precision == "single" and self.floor >= SINGLE else np.float64
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,8 +132,8 @@ def fit(
     """The best of several EM runs from k-means++ starts, by L.
 
     A component with less than one row (or a tenth of its even share, if that is less) is put at the row explained
-    worst. Time is O(rows · L · (F + words per image)) per iteration; memory beyond the rows and the result is that of
-    a block of whole images.
+    worst. Time is O(rows · L · (F + words per image)) per iteration; memory is some copies of the rows (with their
+    squares) and a block of whole images × components, never rows × components.
     Misleads: more components always raise L; it does not tell how many there are.
     """
     rules = rules or Rules()
@@ -178,6 +181,13 @@ class _Data:
     word_offsets: Ints
     vocabulary: int
     rules: Rules
+
+    def doubled(self, rules: Rules) -> _Data:
+        """The same in double precision."""
+        features = len(self.centre)
+        table = self.table.astype(np.float64)
+        np.square(table[:, features:-1], out=table[:, :features])
+        return replace(self, table=table, rules=rules)
 
     def standard(self, model: MixtureModel) -> MixtureModel:
         return replace(model, means=(model.means - self.centre) / self.scale, variances=model.variances / self.scale**2)
@@ -396,7 +406,23 @@ def _maximise(model: MixtureModel, expected: _Expected, rules: Rules) -> tuple[M
 
 
 def _run(model: MixtureModel, data: _Data, rules: Rules) -> MixtureModel:
-    """EM in standardised units: the best parameters met, with the whole history."""
+    """EM in standardised units; in double from the best met where single lets L fall."""
+    found = _climb(model, data, rules)
+    if rules.dtype == np.float64 or rules.correspondence == "average" or _fall(found) <= MONOTONE:
+        return found
+    exact = replace(rules, precision="double")
+    return _climb(found, data.doubled(exact), exact)
+
+
+def _fall(model: MixtureModel) -> float:
+    """The greatest fall of L between two iterations, as a share of it; where a component was put elsewhere it may."""
+    steps = np.delete(np.arange(1, len(model.history)), model.reseeded - 1)
+    before, after = model.history[steps - 1], model.history[steps]
+    return float(np.max((before - after) / np.maximum(np.abs(after), LEAST), initial=0.0))
+
+
+def _climb(model: MixtureModel, data: _Data, rules: Rules) -> MixtureModel:
+    """The best parameters met, with the whole history."""
     history: list[float] = []
     reseeded: list[int] = []
     best, converged = replace(model, objective=-math.inf), False
