@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from endoxa import doubt, pictures
+from endoxa import contests, doubt, pictures
 from endoxa.engines import Material
 from endoxa.engines.ranking import rank
 from endoxa.engines.registry import ENGINES, KINDS, engine, kind_of, restore
@@ -113,8 +114,12 @@ def test_search_takes_items_files_and_words(made: Path) -> None:
     assert pictures.search(made, "sea", count=3).system == "keywords"
     with pytest.raises(TextError, match="neither an item nor a file"):
         pictures.search(made, "sea", "histograms")
-    with pytest.raises(JoinError, match="none of its words is known"):
-        pictures.search(made, "zzz", "rwmm")
+    for system in ("rwmm", "keywords"):
+        with pytest.raises(JoinError, match=f"{system} knows none of the words of 'zzz', which is no item and no file"):
+            pictures.search(made, "zzz", system)
+    near = corpus.items[0][:-1]
+    with pytest.raises(JoinError, match="did you mean"):
+        pictures.search(made, near + "x")
 
 
 def test_a_corpus_that_changed_is_refused_and_told(scenes: Path) -> None:
@@ -245,3 +250,109 @@ def test_the_tree_as_labels(made: Path) -> None:
             held = rows.filter(pl.col("item") == item)
             depth = sum(kinds[item].split("/")[: n + 1] == path[: n + 1] for n in range(len(path)))
             assert (held["weight"] * held["p"]).sum() == pytest.approx(depth / len(path))
+
+
+def test_a_name_of_vectors_is_no_path(scenes: Path, tmp_path: Path) -> None:
+    corpus = pictures.open_corpus(scenes)
+    write_vectors(tmp_path / "v.npz", corpus.items, np.ones((30, 3)))
+    before = sorted(path for path in scenes.rglob("*") if path.is_file())
+    for name in ("../../masks", ".", "..", "a/b", ".hid", "", "keywords"):
+        with pytest.raises(TextError):
+            pictures.index(scenes, ["random"], vectors={name: tmp_path / "v.npz"}, workers=1)
+    assert sorted(path for path in scenes.rglob("*") if path.is_file()) == before
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(FileError, match="is no index, and is not replaced"):
+        indexes.save(pictures.load(corpus, ["random"])["random"], tmp_path / "mine")
+
+
+def test_every_system_searches_the_same_pictures(scenes: Path) -> None:
+    """A picture that does not decode is left out of systems that look at words only, too."""
+    corpus = pictures.open_corpus(scenes)
+    broken = corpus.items[2]
+    (scenes / corpus.frame["path"][2]).write_bytes(b"no picture")
+    done = pictures.index(scenes, FAST, workers=1)
+    assert [one.name for one in done.skipped] == [broken]
+    assert broken not in done.items and len(done.items) == 29
+    frame = pictures.run(scenes, FAST).run.frame
+    assert broken not in set(frame["item"]) | set(frame["query"])
+    made, _ = contests.contest(scenes, FAST, sample=6, worlds=10, workers=1)
+    assert any(broken in warning for warning in made.warnings)
+    assert any("ties" in remark for remark in made.remarks)
+    alone, _ = contests.contest(scenes, ["keywords", "random"], sample=6, worlds=10)  # nothing was decoded
+    assert alone.gallery is not None and broken not in json.loads(alone.gallery.pictures)
+
+
+def test_a_picture_that_could_not_be_read_is_tried_again(scenes: Path) -> None:
+    corpus = pictures.open_corpus(scenes)
+    path = scenes / corpus.frame["path"][2]
+    content = path.read_bytes()
+    path.unlink()
+    some = pictures.index(corpus, ["histograms"], workers=1)
+    assert [one.why for one in some.skipped] == ["cannot be read: No such file or directory"]
+    path.write_bytes(content)
+    assert not pictures.index(corpus, ["histograms"], workers=1).skipped
+
+
+def test_files_that_swap_their_names_are_seen(tmp_path: Path) -> None:
+    for name, colour in (("a", "red"), ("b", "blue"), ("c", "red")):
+        Image.new("RGB", (20, 20), colour).save(tmp_path / f"{name}.bmp")
+        os.utime(tmp_path / f"{name}.bmp", (1_000_000, 1_000_000))
+    pictures.index(tmp_path, ["histograms"], workers=1)
+    assert pictures.search(tmp_path, "a", count=1).frame["item"].to_list() == ["c"]
+    (tmp_path / "a.bmp").rename(tmp_path / "x")
+    (tmp_path / "b.bmp").rename(tmp_path / "a.bmp")
+    (tmp_path / "x").rename(tmp_path / "b.bmp")  # the same sizes and times
+    with pytest.raises(FileError, match="2 changed"):
+        pictures.search(tmp_path, "a", count=1)
+    assert pictures.index(tmp_path, ["histograms"], workers=1).described == 2
+    assert pictures.search(tmp_path, "b", count=1).frame["item"].to_list() == ["c"]
+
+
+def test_a_file_called_like_an_item_is_another_picture(made: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "flat"
+    folder.mkdir()
+    for number in range(5):
+        Image.new("RGB", (16, 16), (50 * number, 0, 0)).save(folder / f"b{number}.png")
+    pictures.index(folder, ["histograms"], workers=1)
+    (tmp_path / "out").mkdir()
+    outside = tmp_path / "out" / "b3.png"
+    shutil.copy(folder / "b3.png", outside)
+    frame = pictures.run(folder, queries=[str(outside), str(outside), "b3"]).run.frame
+    assert set(frame["query"]) == {"b3~", "b3"}
+    assert frame.filter(pl.col("query") == "b3~")["item"][0] == "b3"
+    (tmp_path / "again").mkdir()
+    shutil.copy(outside, tmp_path / "again" / "b3.png")
+    with pytest.raises(TextError, match="two queries are called 'b3~'"):
+        pictures.run(folder, queries=[str(outside), str(tmp_path / "again" / "b3.png")])
+
+
+def test_an_index_of_other_descriptions_is_refused(scenes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("endoxa.engines.histogram_features.HistogramFeatures.version", 99)
+    with pytest.raises(FileError, match="from descriptions that are made otherwise now; build it again"):
+        pictures.run(scenes, ["histograms"])
+    monkeypatch.undo()
+    place = scenes / ".endoxa" / "indexes" / "histograms"
+    (place / "column-colour_blocks.npy").unlink()
+    with pytest.raises(FileError, match="is damaged: colour_blocks is missing"):
+        pictures.run(scenes, ["histograms"])
+
+
+def test_a_system_that_returns_nothing_is_told(tmp_path: Path) -> None:
+    for number in range(4):
+        Image.new("RGB", (16, 16), (60 * number, 0, 0)).save(tmp_path / f"#{number}.png")
+    pictures.index(tmp_path, FAST, workers=1)
+    ran = pictures.run(tmp_path, FAST)
+    assert ran.run.systems == ["histograms", "random"]
+    assert "keywords returned nothing, and has no run" in ran.notes
+    assert set(ran.run.frame["item"]) == {"_0", "_1", "_2", "_3"}  # a line of a run must not begin with #
+    with pytest.raises(JoinError, match="no system returned anything"):
+        pictures.run(tmp_path, ["keywords"])
+
+
+def test_one_picture_in_each_folder_says_nothing_at_its_word(tmp_path: Path) -> None:
+    for number in range(6):
+        folder = tmp_path / f"top{number % 2}" / f"leaf{number}"
+        folder.mkdir(parents=True)
+        Image.new("RGB", (16, 16), (40 * number, 0, 0)).save(folder / "p.png")
+    made, _ = contests.contest(tmp_path, ["histograms", "random"], sample=6, worlds=10, workers=1)
+    assert list(made.verdicts.ways) == [contests.CONSENSUS, contests.LEVELS]

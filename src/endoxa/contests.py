@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import polars as pl
 from endoxa import __version__, doubt, pictures
 from endoxa.comparisons.appraisal import Appraisal
 from endoxa.comparisons.verdicts import verdicts
-from endoxa.errors import TextError
+from endoxa.errors import FileError, TextError
 from endoxa.images.corpus import Corpus
 from endoxa.io.descriptions import Progress
 from endoxa.io.images import thumbnail
@@ -59,7 +60,7 @@ def contest(
     made = pictures.index(
         corpus, engines, home=home, settings=settings, vectors=vectors, seed=seed, workers=workers, progress=progress
     )
-    queries = sampled(corpus, made.skipped, sample, seed)
+    queries = sampled(corpus, made.items, sample, seed)
     ran = pictures.run(corpus, made.systems, queries=queries, depth=depth, home=home, seed=seed, progress=progress)
     ways = judged(ran.run, corpus, queries, measures=measures, worlds=worlds, seed=seed, progress=progress)
     found = verdicts(ways)
@@ -68,41 +69,37 @@ def contest(
         for name, way in (("votes", CONSENSUS), ("folders", LEVELS))
         if way in ways
     }
-    systems = len(made.systems)
+    systems = len(ran.run.systems)
     page = Contest(
-        title or f"{systems} systems over {len(corpus):,} pictures",
+        title or f"{systems} systems over {len(made.items):,} pictures",
         found,
         {way: MEANINGS[way] for way in ways},
         Costs(pl.concat([made.costs.frame, ran.costs.frame])),
         ties_of(ran.run),
         shown(corpus, ran.run, beliefs),
         facts=[
-            f"{len(corpus):,} pictures",
+            f"{len(made.items):,} pictures",
             f"{systems} systems",
             f"{len(queries)} queries",
             f"{len(ways)} ways to judge",
         ],
         warnings=[f"{one.name} was left out: {one.why}" for one in made.skipped],
-        notes=[
-            *made.notes,
-            *ran.notes,
-            *(f"{way}: {line}" for way, one in ways.items() for line in one.belief.lines()),
-        ],
+        remarks=(*made.notes, *ran.notes),
+        notes=[f"{way}: {line}" for way, one in ways.items() for line in one.belief.lines()],
         provenance={"Endoxa": __version__, "Corpus": corpus.name or corpus.root, "Command": command, "Seed": str(seed)},
     )
     return page, ran.run
 
 
-def sampled(corpus: Corpus, skipped: Iterable[Any], sample: int, seed: int) -> list[str]:
-    """Pictures to ask for, drawn by the seed: each shares its category with another, where there are categories."""
+def sampled(corpus: Corpus, items: Iterable[str], sample: int, seed: int) -> list[str]:
+    """Pictures to ask for, of these: drawn by the seed, each shares its category with another, where there are any."""
     if sample < 2:
         raise TextError(f"a contest needs two queries or more, not {sample}; some 60 tell systems apart")
-    gone = {one.name for one in skipped}
-    usable = corpus.frame.filter(~pl.col("item").is_in(list(gone)))
+    usable = corpus.frame.filter(pl.col("item").is_in(list(items)))
     mates = usable.filter(pl.col("category").is_not_null() & (pl.col("category").count().over("category") > 1))
-    items = (mates if mates.height >= 2 else usable)["item"].to_list()
-    drawn = np.random.default_rng(seed).permutation(len(items))[:sample]
-    return [items[at] for at in sorted(drawn)]
+    found = (mates if mates.height >= 2 else usable)["item"].to_list()
+    drawn = np.random.default_rng(seed).permutation(len(found))[:sample]
+    return [found[at] for at in sorted(drawn)]
 
 
 def judged(
@@ -115,7 +112,9 @@ def judged(
     held: dict[str, Belief | None] = {CONSENSUS: None}
     if corpus.frame["category"].drop_nulls().n_unique() > 1:
         labels, taxonomy = pictures.categories(corpus)
-        held[LEAF] = doubt.believe(pictures.same_leaf(corpus, queries), "crisp")
+        leaf = pictures.same_leaf(corpus, queries)
+        if len(leaf):  # else every folder holds one picture, and says nothing at its word
+            held[LEAF] = doubt.believe(leaf, "crisp")
         held[LEVELS] = doubt.believe(labels, "levels", taxonomy=taxonomy, queries=list(queries))
     ways = {}
     for number, (way, belief) in enumerate(held.items()):
@@ -147,7 +146,10 @@ def shown(corpus: Corpus, run: Run, beliefs: Mapping[str, tuple[str, Held]], **h
         kinds[item] = category or ""
         paths[item] = root / path
     needed = set(run.frame.filter(pl.col("rank") <= how.get("depth", 8))["item"]) | set(run.frame["query"])
-    addresses = {item: thumbnail_address(paths[item]) for item in needed if item in paths}
+    addresses = {}
+    for item in needed & set(paths):
+        with suppress(FileError):  # a picture that does not decode is named elsewhere, and has no thumbnail
+            addresses[item] = thumbnail_address(paths[item])
     return gallery(run, pictures=addresses, captions=captions, categories=kinds, beliefs=beliefs, **how)
 
 

@@ -1,13 +1,16 @@
 """The verbs for pictures: open a corpus, index it, run engines over it, search it.
 
->>> import endoxa.pictures as pictures                                          # doctest: +SKIP
->>> pictures.index("photos", ["keywords", "histograms"])                        # doctest: +SKIP
->>> made = pictures.run("photos", ["keywords", "histograms"], sample=60)        # doctest: +SKIP
->>> endoxa.appraise(made.run)                                                   # doctest: +SKIP
+from endoxa import appraise, pictures
+
+if __name__ == "__main__":  # pictures are described by several processes, which read a script anew
+    pictures.index("photos", ["keywords", "histograms"])
+    ran = pictures.run("photos", ["keywords", "histograms"], sample=60)
+    print(appraise(ran.run).summary)
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +26,7 @@ from endoxa.engines import Descriptor, Engine, Index, Material
 from endoxa.engines.ranking import DEPTH, Ranked, latency, rank, rank_texts
 from endoxa.engines.registry import ENGINES, engine
 from endoxa.errors import FileError, JoinError, TextError, did_you_mean
-from endoxa.images.corpus import Corpus, Skipped, words_of
+from endoxa.images.corpus import Corpus, Skipped, items_of, words_of
 from endoxa.io import corpora, efficientnet, indexes, packages
 from endoxa.io.descriptions import Described, Progress, describe, digests_of
 from endoxa.io.images import decode
@@ -32,6 +35,7 @@ from endoxa.io.vectors import read_vectors
 from endoxa.tables import Costs, Floats, Labels, Opinions, Run, Taxonomy
 
 HOME = ".endoxa"
+NAME = re.compile(r"\w[\w.+-]*")
 SHOWN = 3  # names in an error before it only counts
 
 
@@ -74,7 +78,10 @@ def systems_of(
 
 @dataclass(frozen=True, eq=False)
 class Indexed:
-    """What indexing made: the names of the systems, costs, pictures left out, how many were described now."""
+    """What indexing made: the names of the systems, costs, pictures left out, how many were described now.
+
+    `items` are those that every system knows.
+    """
 
     corpus: Corpus
     home: Path
@@ -82,6 +89,7 @@ class Indexed:
     costs: Costs
     skipped: tuple[Skipped, ...]
     described: int
+    items: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
 
@@ -110,13 +118,17 @@ def index(
     chosen = systems_of(engines, settings=settings)
     files = {name: Path(path) for name, path in (vectors or {}).items()}
     for name in files:
-        if name in chosen:
+        if name in ENGINES:
             raise TextError(f"{name!r} is an engine already; give the vectors another name")
+        if not NAME.fullmatch(name):
+            raise TextError(f"{name!r} names vectors; expected letters, digits and . + - _, a letter or digit first")
         chosen[name] = engine("embeddings", source="file")
     described = _describe(corpus, chosen.values(), where, workers, progress)
     digests = digests_of(corpus, where)
     skipped = {one.name: one for made in described.values() for one in made.skipped}
     learners, indexed = _split(corpus, train, seed)
+    learners, indexed = learners - set(skipped), indexed - set(skipped)  # every system searches the same pictures
+    known = set(indexed)
     rows, notes = [], []
     for number, (name, one) in enumerate(chosen.items()):
         if progress is not None:
@@ -130,7 +142,11 @@ def index(
         begun = time.perf_counter()
         part = _only(material, indexed)
         if not len(part):
-            raise JoinError(f"{name}: none of the {len(corpus):,} pictures could be described; see the reasons")
+            why = next(iter(skipped.values()), None)
+            told = f"; {why.name}: {why.why}" if why is not None else ""
+            raise JoinError(f"{name}: none of the {len(corpus):,} pictures could be described{told}")
+        there = set(part.items)
+        known &= there
         built = one.build(part, train=None if train is None else _only(material, learners), seed=seed)
         seconds = time.perf_counter() - begun
         facts = {
@@ -139,7 +155,8 @@ def index(
             "train": sorted(learners) if train is not None else [],
             "root": corpus.name,
         }
-        facts["skipped"] = [item for item in corpus.items if item in indexed and item not in set(part.items)]
+        aside = there | (learners if train is not None else set())
+        facts["skipped"] = [item for item in corpus.items if item not in aside]
         size = indexes.save(Saved(built, digests, facts), where / "indexes" / name)
         if made is not None:
             rows.append(_cost(name, "describe", made.seconds, float(made.seconds.sum()), made.bytes))
@@ -150,7 +167,8 @@ def index(
     fresh = sum(made.computed for made in described.values())
     expected = corpus.name in packages.COLLECTIONS  # what a collection leaves out is part of it, and no news
     left_out = (*(() if expected else corpus.skipped), *skipped.values())
-    return Indexed(corpus, where, tuple(chosen), costs, left_out, fresh, tuple(notes))
+    shared = tuple(item for item in corpus.items if item in known)
+    return Indexed(corpus, where, tuple(chosen), costs, left_out, fresh, shared, tuple(notes))
 
 
 def _describe(
@@ -283,7 +301,7 @@ def run(
     corpus = open_corpus(place)
     saved = load(corpus, systems, home=home)
     known = set.intersection(*(set(one.index.items) for one in saved.values()))
-    asked = [] if texts else list(queries) if queries else [item for item in corpus.items if item in known]
+    asked = [] if texts else list(dict.fromkeys(queries)) if queries else [i for i in corpus.items if i in known]
     if sample is not None and not texts and not queries:
         drawn = np.random.default_rng(seed).permutation(len(asked))[:sample]
         asked = [asked[at] for at in sorted(drawn)]
@@ -303,13 +321,18 @@ def run(
             if said
             else rank(one.index, material, depth=depth, itself=itself, system=name)
         )
+        if not ranked.run.frame.height:
+            notes.append(f"{name} returned nothing, and has no run")
+            continue
         pieces.append(ranked.run.frame)
         notes += _remarks(name, ranked)
         each = np.zeros(0) if said else latency(one.index, material)
         size = ranked.run.frame.height * 16  # an item's number and its score
         rows.append(_cost(name, "query", each, ranked.seconds, size, len(said or asked)))
-    if not pieces:
+    if not pieces and said and not any(one.index.engine.takes_text for one in saved.values()):
         raise TextError(f"none of the systems takes text: {', '.join(saved)}; take keywords or rwmm")
+    if not pieces:
+        raise JoinError(f"no system returned anything: {'; '.join(notes)}")
     if progress is not None:
         progress("running", len(saved), len(saved))
     costs = Costs(pl.DataFrame(rows, schema=Costs.SCHEMA, orient="row"))
@@ -322,7 +345,7 @@ def _remarks(name: str, ranked: Ranked) -> list[str]:
     notes = []
     if frame.height and tied / frame.height > 0.5:
         notes.append(
-            f"{name}: {tied / frame.height:.0%} of its ranks are ties, ordered by item id; they carry no order"
+            f"{name}: {tied / frame.height:.0%} of its ranks are ties; within a tie the order is that of the ids"
         )
     if ranked.unsaid:
         notes.append(f"{name}: {ranked.unsaid:,} pairs of query and item have no score, and are not returned")
@@ -337,6 +360,10 @@ def _queries(index: Index, asked: Sequence[str]) -> Material:
         return index.material.take(inside)
     parts = [index.material.take([at[item]]) if item in at else _outside(index, item) for item in asked]
     names = list(index.material.columns)
+    called = [item for part in parts for item in part.items]
+    twice = next((name for number, name in enumerate(called) if name in called[:number]), None)
+    if twice is not None:
+        raise TextError(f"two queries are called {twice!r}; rename one of the files")
     return Material(
         tuple(item for part in parts for item in part.items),
         tuple(words for part in parts for words in part.words),
@@ -354,7 +381,9 @@ def _outside(index: Index, query: str) -> Material:
             "name an item of the corpus, or a file with a picture",
         )  # fmt: skip
     descriptor = index.engine.descriptor
-    name = path.stem.replace(" ", "_")
+    name = items_of(pl.Series([path.name]))[0]
+    while name in index.items:  # it is not that item, which may be found
+        name += "~"
     if descriptor is None:
         if index.material.columns:
             raise FileError(query, "has no vector: they came from a file", "ask for an item that has one")
@@ -384,7 +413,7 @@ def search(
 ) -> Seen:
     """The best items for one query: an item, a file with a picture, or words.
 
-    Words are what is neither an item nor a file, and go to a system that takes them (rwmm, else keywords).
+    Words are what is neither an item nor a file, and go to a system that takes them: keywords, else rwmm.
     """
     corpus = open_corpus(place)
     is_picture = query in set(corpus.items) or Path(query).is_file()
@@ -395,12 +424,14 @@ def search(
         raise TextError(f"{query!r} is neither an item nor a file, and {', '.join(there)} takes no text")
     name = system or next((one for one in preferred if one in suited), suited[0])
     asked: dict[str, Any] = {"queries": [query]} if is_picture else {"texts": {"text": query}}
-    made = run(corpus, [name], depth=count, home=home, **asked)
+    try:
+        made = run(corpus, [name], depth=count, home=home, **asked)
+    except JoinError:
+        hint = did_you_mean(query, corpus.items)
+        raise JoinError(f"{name} knows none of the words of {query!r}, which is no item and no file{hint}") from None
     shown = made.run.frame.select("item", "rank", "score").join(
         corpus.frame.select("item", "words", "category", "caption"), on="item", how="left", maintain_order="left"
     )
-    if not shown.height:
-        raise JoinError(f"{name} has nothing for {query!r}: none of its words is known there")
     return Seen(shown, made.run, name)
 
 

@@ -129,6 +129,21 @@ def test_what_is_typed_wrongly_is_told(scenes: Path, tmp_path: Path) -> None:
     assert "nowhere" in fails("images", "index", tmp_path / "nowhere")
 
 
+def test_places_that_cannot_be_written_are_told(scenes: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert "cannot be written" in fails("images", "run", scenes, "--sample", 2, "--to", tmp_path / "file" / "runs")
+    assert "is a folder" in fails("images", "contest", scenes, *FAST, "--sample", 4, "--worlds", 5, "--to", tmp_path)
+    assert "cannot be written" in fails("images", "index", scenes, *FAST, "--home", tmp_path / "file")
+
+
+def test_older_runs_are_not_judged_with_the_new(scenes: Path, tmp_path: Path) -> None:
+    (tmp_path / "old.run").write_text("q Q0 d 1 1 old\n")
+    done = endoxa("images", "run", scenes, "-e", "random", "--sample", 2, "--to", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "holds other runs from before: old" in done.stderr
+    assert f"endoxa eval {tmp_path}/random.run" in done.stdout
+
+
 @pytest.mark.parametrize("value", ["0", '"many"', "1.5", "null", "-3", "[1]"])
 def test_settings_of_the_wrong_kind_are_told(scenes: Path, value: str) -> None:
     said = fails("images", "index", scenes, "-e", "romm", "--set", f"romm.components={value}")

@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 from endoxa.engines.histogram_features import HistogramFeatures
-from endoxa.errors import EndoxaError
+from endoxa.errors import EndoxaError, FileError
 from endoxa.images import Picture
 from endoxa.images.corpus import Corpus
 from endoxa.io import descriptions
@@ -176,3 +176,27 @@ def test_what_was_done_before_a_kill_is_not_done_again(tmp_path: Path) -> None:
     process.wait()
     [made] = describe(corpus_of(tmp_path), [HistogramFeatures()], home, workers=1)
     assert len(made.material) == 120 and made.computed < 120
+
+
+def test_two_at_once_lose_nothing(tmp_path: Path) -> None:
+    """Both take the same number for their part."""
+    shelves = [descriptions.Shelf(tmp_path, Mean()) for _ in range(2)]
+    stamps = [descriptions.Stamp(f"p{number}", "", 1, "now") for number in range(2)]
+    for shelf, stamp in zip(shelves, stamps, strict=True):
+        shelf.add(stamp, "digest", None, descriptions._Result({"a": np.zeros((1, 2))}, 0.1))
+    parts = set()
+    for number, shelf in enumerate(shelves):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(descriptions.os, "getpid", lambda number=number: 1000 + number)
+            patch.setattr(descriptions.Shelf, "parts", lambda self: [])  # neither sees the other's
+            shelf.close()
+        parts |= {path.name for path in shelf.parts()}
+    assert parts == {"part-00000-1000.parquet", "part-00000-1001.parquet"}
+    assert descriptions.Shelf(tmp_path, Mean()).known(stamps) == {"p0", "p1"}
+
+
+def test_a_home_that_cannot_be_written_is_told(folder: Path) -> None:
+    (folder / "home").write_text("a file where a folder should be")
+    with pytest.raises(FileError, match="cannot be written"):
+        describe(corpus_of(folder), [Mean()], folder / "home", workers=1)
+    assert digests_of(corpus_of(folder), folder / "home")["p0"]  # its cache only saves time

@@ -84,11 +84,13 @@ def _pictures(to: Path, program: str, seed: int) -> None:
         write_scenes(Path(where), SCENES, seed=seed)
         corpus = verbs.open_corpus(where)
         title = f"{len(verbs.available())} systems over {SCENES} drawn scenes (the photographs could not be fetched)"
-    command = f"{program} images contest {where} --seed {seed} --to {to}/pictures.html"
+    page = str(to / "pictures.html")
+    command = shlex.join([program, "images", "contest", where, "--seed", str(seed), "--to", page])
     images.hold(corpus, None, to / "pictures.html", title=title, seed=seed, command=command)
     print(
         f"The same by hand: {command}\n"
-        f"Search it yourself: {program} images search {where} {shlex.quote(corpus.items[0])} --to {to}/found.html"
+        "Search it yourself: "
+        + shlex.join([program, "images", "search", where, corpus.items[0], "--to", str(to / "found.html")])
     )
 
 

@@ -112,6 +112,16 @@ def named(vectors: list[str] | None) -> dict[str, str]:
     return made
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder to write to."""
+    from endoxa.io.write import unwritten
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritten(folder, error) from None
+
+
 def tell_skipped(skipped: tuple[Skipped, ...]) -> None:
     """Name the pictures that were left out, and why."""
     for one in skipped[:NAMED]:
@@ -156,8 +166,8 @@ def index(
     show.console().print(show.frame_table(_cost_table(made.costs.frame)))
     for note in made.notes:
         show.note(f"! {note}")
-    kept = len(opened) - sum(one.name in set(opened.items) for one in made.skipped)
-    print(f"\n{kept:,} pictures, {len(made.systems)} systems, {made.described:,} descriptions made now; in {made.home}")
+    counts = f"{len(made.items):,} pictures, {len(made.systems)} systems, {made.described:,} descriptions made now"
+    print(f"\n{counts}; in {made.home}")
 
 
 @images.command("run")
@@ -208,14 +218,19 @@ def run(
             opened, engines or None, queries=queries, sample=sample, texts=asked, depth=depth, itself=itself,
             home=home, seed=seed, progress=progress,
         )  # fmt: skip
-    to.mkdir(parents=True, exist_ok=True)
+    before = {path.stem for path in to.glob("*.run")} if to.is_dir() else set()
+    make_folder(to)
     for system in made.run.systems:
         verbs.write(Run(made.run.frame.filter(pl.col("system") == system)), to / f"{system}.run")
     write_frame(made.costs.frame, to / "costs.csv")
     show.console().print(show.frame_table(_cost_table(made.costs.frame)))
     for note in made.notes:
         show.note(f"! {note}")
-    print(f"\n{len(made.run.systems)} runs in {to}; judge them with: endoxa eval {to}/*.run")
+    older = sorted(before - set(made.run.systems))
+    if older:
+        show.note(f"! {to} holds other runs from before: {', '.join(older)}")
+    paths = [str(to / f"{system}.run") for system in made.run.systems] if older else [f"{to}/*.run"]
+    print(f"\n{len(made.run.systems)} runs in {to}; judge them with: endoxa eval {' '.join(paths)}")
 
 
 @images.command("search")
@@ -332,7 +347,7 @@ def hold(opened: Corpus, names: list[str] | None, page: Path, **how: Any) -> Non
     with show.progress_bar(6) as progress:
         made, _ = made_of(opened, names, progress=progress, **how)
     text = reports.page(made)
-    page.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(page.parent)
     with replacing(page) as part:
         part.write_text(text, encoding="utf-8")
     console = show.console()
@@ -344,7 +359,8 @@ def hold(opened: Corpus, names: list[str] | None, page: Path, **how: Any) -> Non
     for a, b, t in found.agreement.iter_rows():
         print(f"Kendall's tau, {a} and {b}: {t:.2f}")
     print()
-    for remark in (*made.warnings[:NAMED], *made.remarks):
+    more = [f"and {len(made.warnings) - NAMED:,} more, on the page"] if len(made.warnings) > NAMED else []
+    for remark in (*made.warnings[:NAMED], *more, *made.remarks):
         print(show.wrapped(f"! {remark}"))
     print(f"The page: {page.resolve().as_uri()}")
 

@@ -109,7 +109,7 @@ class Engine(Protocol):
         ...
 
     def score(self, index: Index, queries: Material) -> Floats:
-        """How alike: queries × items, greater is more alike, NaN where nothing can be said. Deterministic."""
+        """How alike: queries × items, greater is more alike; NaN: nothing can be said, -inf: no answer."""
         ...
 
     def score_words(self, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:

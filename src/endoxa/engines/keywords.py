@@ -64,10 +64,15 @@ class Keywords:
 
     def score(self, index: Index, queries: Material) -> Floats:
         """The match of each query's words with those of each item."""
-        return self.score_words(index, queries.words)
+        return self._matched(index, queries.words)
 
     def score_words(self, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:
-        """The match of each text with the words of each item."""
+        """The match of each text with the words of each item; what shares no word with it is no answer (-inf)."""
+        found = self._matched(index, texts)
+        found[found == 0] = -np.inf
+        return found
+
+    def _matched(self, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:
         arrays = index.arrays
         number = {str(word): at for at, word in enumerate(arrays["vocabulary"])}
         lengths, at, offsets = _numbered(texts, number)

@@ -116,7 +116,9 @@ class Corpus(Table):
 
 
 def items_of(paths: pl.Series) -> pl.Series:
-    """A name for each path: without its ending, unless two would then be the same; blanks become underscores."""
+    """A name for each path: without its ending, unless two would then be the same. It must stand in a run's text:
+    blanks, and a # in front, become underscores.
+    """
     bare = paths.str.replace(r"\.[^./]+$", "")
     named = [whole if twice else name for name, whole, twice in zip(bare, paths, bare.is_duplicated(), strict=True)]
-    return pl.Series("item", named, dtype=pl.String).str.replace_all(r"\s", "_")
+    return pl.Series("item", named, dtype=pl.String).str.replace_all(r"\s|^#|\x00", "_")

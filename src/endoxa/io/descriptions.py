@@ -2,7 +2,7 @@
 
     HOME/descriptions/regions-1a2b3c4d/   one folder per descriptor and settings
         settings.json                     which they are
-        part-00000.parquet …              a row per picture: item, size, changed, digest, why, seconds, rows, columns
+        part-00000-PID.parquet …          a row per picture: item, size, changed, digest, why, seconds, rows, columns
 
 A part is written whole or not at all, every few seconds, so that a stop loses no more than that. A picture is
 described anew only where its bytes changed; settings that changed have a folder of their own.
@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from multiprocessing import get_context
@@ -30,7 +30,7 @@ from endoxa.engines import Descriptor, Material
 from endoxa.errors import EndoxaError, FileError
 from endoxa.images.corpus import Corpus, Skipped
 from endoxa.io.corpora import fingerprint
-from endoxa.io.write import replacing
+from endoxa.io.write import replacing, unwritten
 from endoxa.tables import Floats
 
 FORMAT = 1
@@ -97,7 +97,7 @@ class Stamp:
     item: str
     path: str
     size: int
-    changed: int
+    changed: str
 
 
 def stamps_of(corpus: Corpus) -> list[Stamp]:
@@ -107,9 +107,9 @@ def stamps_of(corpus: Corpus) -> list[Stamp]:
     for item, path in corpus.frame.select("item", "path").iter_rows():
         try:
             found = (root / path).stat()
-            size, changed = found.st_size, found.st_mtime_ns
+            size, changed = found.st_size, f"{found.st_mtime_ns}-{found.st_ctime_ns}"  # a swap of names changes ctime
         except OSError:
-            size, changed = -1, 0
+            size, changed = -1, ""
         stamps.append(Stamp(item, str(root / path), size, changed))
     return stamps
 
@@ -218,7 +218,8 @@ def _finished(under_way: dict[Future[list[_Row]], list[tuple[int, _Task]]]) -> I
             names = ", ".join(task.stamp.item for _, task in chunk)
             raise EndoxaError(
                 f"a process that described pictures was killed, at one of: {names}; what was done is kept: start "
-                "again, with fewer workers if memory ran out"
+                "again, with fewer workers if memory ran out. A script of yours must begin its work under "
+                '`if __name__ == "__main__":`, for each process reads it anew'
             ) from None
 
 
@@ -249,7 +250,8 @@ class Shelf:
         for stamp in stamps:
             size, changed, digest = at.get(stamp.item, (None, None, None))
             same = (size, changed) == (stamp.size, stamp.changed)
-            if same or (size == stamp.size and digest == _digest(stamp)):
+            # What could not be read has no digest, and is tried again.
+            if digest and (same or (size == stamp.size and digest == _digest(stamp))):
                 known.add(stamp.item)
         return known
 
@@ -288,13 +290,17 @@ class Shelf:
         """Write what was taken."""
         if not self.rows:
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise unwritten(self.folder, error) from None
         with replacing(self.folder / "settings.json") as part:
             part.write_text(json.dumps(self.settings, indent=1, default=list) + "\n", encoding="utf-8")
         names = list(dict.fromkeys(name for row in self.rows for name in row))
         frame = pl.DataFrame([_series(name, [row.get(name) for row in self.rows]) for name in names])
-        taken = [int(path.stem.removeprefix("part-")) for path in self.parts()]
-        with replacing(self.folder / f"part-{max(taken, default=-1) + 1:05d}.parquet") as part:
+        taken = [int(path.stem.split("-")[1]) for path in self.parts()]
+        name = f"part-{max(taken, default=-1) + 1:05d}-{os.getpid()}.parquet"  # another process may take the number too
+        with replacing(self.folder / name) as part:
             frame.write_parquet(part)
         self.rows, self.written = [], time.monotonic()
 
@@ -323,7 +329,7 @@ class Shelf:
 def _series(name: str, values: list[Any]) -> pl.Series:
     """A column of a part; arrays keep their kind of number."""
     if not name.startswith("column "):
-        kinds = {"item": pl.String, "digest": pl.String, "why": pl.String, "seconds": pl.Float64}
+        kinds = {"seconds": pl.Float64} | dict.fromkeys(("item", "digest", "why", "changed"), pl.String)
         return pl.Series(name, values, dtype=kinds.get(name, pl.Int64))
     first = next(value for value in values if value is not None)
     inner = pl.Series(first).dtype
@@ -344,10 +350,11 @@ def digests_of(corpus: Corpus, home: Path) -> dict[str, str]:
         same = (size, changed) == (stamp.size, stamp.changed)
         rows.append((stamp.path, stamp.size, stamp.changed, digest if same else _digest(stamp)))
     if [row for row in rows if tuple(held.get(row[0], ())) != row[1:]]:
-        home.mkdir(parents=True, exist_ok=True)
-        schema = {"path": pl.String, "size": pl.Int64, "changed": pl.Int64, "digest": pl.String}
-        with replacing(cache) as part:
-            pl.DataFrame(rows, schema=schema, orient="row").write_parquet(part)
+        schema = {"path": pl.String, "size": pl.Int64, "changed": pl.String, "digest": pl.String}
+        with suppress(OSError, FileError):  # it only saves time, and the home may be read-only
+            home.mkdir(parents=True, exist_ok=True)
+            with replacing(cache) as part:
+                pl.DataFrame(rows, schema=schema, orient="row").write_parquet(part)
     return {stamp.item: row[3] for stamp, row in zip(stamps, rows, strict=True)}
 
 

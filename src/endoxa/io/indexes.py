@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from endoxa.engines import Columns, Index, Material
+from endoxa.engines import Columns, Engine, Index, Material
 from endoxa.engines.registry import kind_of, restore
 from endoxa.errors import EndoxaError, FileError
+from endoxa.io.write import unwritten
 
 FORMAT = 1
+PATIENCE = 10  # looks, a fiftieth of a second apart, before an index counts as missing
 AGAIN = "build it again with `endoxa images index`"
 
 
@@ -39,8 +42,13 @@ class Saved:
 def save(saved: Saved, folder: Path) -> int:
     """Write an index in place of an older one, whole or not at all; its size in bytes."""
     index = saved.index
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    part = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    if folder.exists() and not (folder / "index.json").is_file():
+        raise FileError(str(folder), "is no index, and is not replaced", "give the system another name")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    except OSError as error:
+        raise unwritten(folder, error) from None
     try:
         counts = index.material.counts if index.material.columns else np.zeros(len(index.material), np.int64)
         pl.DataFrame(
@@ -55,10 +63,16 @@ def save(saved: Saved, folder: Path) -> int:
         for prefix, arrays in (("column", index.material.columns), ("array", index.arrays)):
             for name, array in arrays.items():
                 np.save(part / f"{prefix}-{name}.npy", array, allow_pickle=False)
+        settings: Any = index.engine
         described = {
-            "format": FORMAT, "engine": kind_of(index.engine),
-            "settings": asdict(index.engine), "facts": saved.facts,  # type: ignore[call-overload]
-        }  # fmt: skip
+            "format": FORMAT,
+            "engine": kind_of(index.engine),
+            "settings": asdict(settings),
+            "descriptor": _described_by(index.engine),
+            "columns": sorted(index.material.columns),
+            "arrays": sorted(index.arrays),
+            "facts": saved.facts,
+        }
         (part / "index.json").write_text(json.dumps(described, indent=1, default=list) + "\n", encoding="utf-8")
         size = sum(file.stat().st_size for file in part.iterdir())
         older = folder.with_name(f".{folder.name}.{os.getpid()}.old")
@@ -66,13 +80,19 @@ def save(saved: Saved, folder: Path) -> int:
             folder.rename(older)
         part.rename(folder)
         shutil.rmtree(older, ignore_errors=True)
+    except (OSError, pl.exceptions.ComputeError) as error:
+        raise unwritten(folder, error) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return size
 
 
 def load(folder: Path) -> Saved:
-    """The index of a folder. One of another format is refused."""
+    """The index of a folder. One of another format, or made with another version of its descriptor, is refused."""
+    for _ in range(PATIENCE):  # another process may be putting a new one in its place
+        if (folder / "index.json").is_file():
+            break
+        time.sleep(0.02)
     try:
         described = json.loads((folder / "index.json").read_text(encoding="utf-8"))
         written = described["format"]
@@ -87,12 +107,17 @@ def load(folder: Path) -> Saved:
             AGAIN,
         )
     try:
-        engine = restore(described["engine"], described["settings"])
+        engine, facts = restore(described["engine"], described["settings"]), dict(described["facts"])
         items = pl.read_parquet(folder / "items.parquet")
         columns, arrays = _arrays(folder, "column"), _arrays(folder, "array")
         counts = items["rows"].to_numpy().astype(np.int64)
+        lost = (set(described["columns"]) - set(columns)) | (set(described["arrays"]) - set(arrays))
     except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError, EndoxaError) as error:
         raise FileError(str(folder), f"is damaged ({error})", AGAIN) from None
+    if lost:
+        raise FileError(str(folder), f"is damaged: {', '.join(sorted(lost))} is missing", AGAIN)
+    if described.get("descriptor") != _described_by(engine):
+        raise FileError(str(folder), "was built from descriptions that are made otherwise now", AGAIN)
     total = int(counts.sum())
     for name, column in columns.items():
         if len(column) != total:
@@ -100,7 +125,12 @@ def load(folder: Path) -> Saved:
     words = tuple(tuple(one) for one in items["words"].to_list())
     material = Material(tuple(items["item"]), words, columns, counts if columns else np.zeros(0, np.int64))
     digests = dict(items.select("item", "digest").iter_rows())
-    return Saved(Index(engine, material, arrays), digests, described["facts"])
+    return Saved(Index(engine, material, arrays), digests, facts)
+
+
+def _described_by(engine: Engine) -> list[str | int] | None:
+    descriptor = engine.descriptor
+    return None if descriptor is None else [descriptor.name, descriptor.version]
 
 
 def _writer(described: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from itertools import product
 from pathlib import Path
@@ -108,16 +108,23 @@ def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str]) -> None:
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
     """A file beside the target that takes its place once it is complete, and is removed if it never is."""
+    if not target.name or target.is_dir():
+        raise FileError(str(target), "is a folder, and a file was to be written", "name a file")
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         yield part
         part.replace(target)
-    except OSError as error:
-        raise FileError(
-            str(target), f"cannot be written: {error.strerror or error}", "check the directory and its rights"
-        ) from None
+    except (OSError, pl.exceptions.ComputeError) as error:
+        raise unwritten(target, error) from None
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def unwritten(target: Path, error: Exception) -> FileError:
+    """What to say where a file or folder cannot be written."""
+    why = getattr(error, "strerror", None) or str(error)
+    return FileError(str(target), f"cannot be written: {why}", "check the directory, its rights and its room")
 
 
 def _trec(table: AnyTable, label: str) -> pl.DataFrame:
