@@ -51,7 +51,11 @@ def test_every_engine_gives_a_run_without_the_query_itself(made: Path) -> None:
     frame = ran.run.frame
     assert frame.filter(pl.col("item") == pl.col("query")).height == 0
     counts = frame.group_by("system", "query").len()
-    assert counts.height == 8 * len(corpus) and (counts["len"] == 10).all()
+    pictured = counts.filter(pl.col("system") != "keywords")
+    assert pictured.height == 7 * len(corpus) and (pictured["len"] == 10).all()
+    words = dict(zip(corpus.items, corpus.words, strict=True))
+    spoken = frame.filter(pl.col("system") == "keywords").select("query", "item").rows()
+    assert spoken and all(set(words[q]) & set(words[i]) for q, i in spoken)
     costs = {(row["system"], row["phase"]) for row in ran.costs.frame.iter_rows(named=True)}
     assert ("histograms", "query") in costs and (ran.costs.frame["median"] > 0).all()
     assert any(note.startswith("keywords:") and "ties" in note for note in ran.notes)
@@ -195,11 +199,13 @@ def test_nothing_to_index(tmp_path: Path) -> None:
 def test_words_that_are_missing_are_no_score(tmp_path: Path) -> None:
     for number in range(3):
         Image.new("RGB", (8, 8)).save(tmp_path / f"p{number}.png")
-    (tmp_path / "p0.txt").write_text("Ein Fuchs\n", encoding="utf-8")
+    for name in ("p0", "p1"):
+        (tmp_path / f"{name}.txt").write_text("Ein Fuchs\n", encoding="utf-8")
+    Image.new("RGB", (8, 8)).save(tmp_path / "p3.png")
     pictures.index(tmp_path, ["keywords"])
     ran = pictures.run(tmp_path)
-    assert ran.run.frame.filter(pl.col("query") == "p1")["item"].to_list() == ["p0"]  # p2 has no words either
-    assert "keywords: 2 pairs of query and item have no score, and are not returned" in ran.notes
+    assert set(ran.run.frame.select("query", "item").iter_rows()) == {("p0", "p1"), ("p1", "p0")}
+    assert "keywords: 2 pairs of query and item have no score, and are not returned" in ran.notes  # p2 and p3
 
 
 def test_an_index_of_another_format_is_refused(scenes: Path) -> None:
@@ -356,3 +362,45 @@ def test_one_picture_in_each_folder_says_nothing_at_its_word(tmp_path: Path) -> 
         Image.new("RGB", (16, 16), (40 * number, 0, 0)).save(folder / "p.png")
     made, _ = contests.contest(tmp_path, ["histograms", "random"], sample=6, worlds=10, workers=1)
     assert list(made.verdicts.ways) == [contests.CONSENSUS, contests.LEVELS]
+
+
+def test_what_is_known_is_not_built_again(scenes: Path, tmp_path: Path) -> None:
+    names = ["keywords", "histograms", "romm"]
+    how = {"settings": {"romm": SMALL["romm"]}, "workers": 1}
+    pictures.index(scenes, names, **how)
+    places = [scenes / ".endoxa" / "indexes" / name / "index.json" for name in names]
+    before = [place.stat().st_mtime_ns for place in places]
+    again = pictures.index(scenes, names, **how)
+    assert [place.stat().st_mtime_ns for place in places] == before and again.described == 0
+    assert (again.costs.frame["seconds"] >= 0).all()
+    other = pictures.index(scenes, names, settings={"romm": {**SMALL["romm"], "components": 3}}, workers=1)
+    assert other.notes == ("romm is built anew, with other settings: components 3, was 4",)
+    assert [place.stat().st_mtime_ns == time for place, time in zip(places, before, strict=True)] == [True, True, False]
+    seeded = pictures.index(scenes, ["romm"], settings={"romm": SMALL["romm"]}, seed=9, workers=1)
+    assert seeded.costs.frame.height == 2 and places[2].stat().st_mtime_ns != before[2]
+
+
+def test_systems_that_search_different_pictures_are_not_mixed(scenes: Path) -> None:
+    pictures.index(scenes, ["keywords"], train=0.5)
+    with pytest.raises(JoinError, match="search different pictures, for they were indexed with different --train"):
+        pictures.run(scenes, ["keywords", "random"])
+    assert pictures.run(scenes, ["random"]).run.systems == ["random"]
+    assert pictures.search(scenes, "sky").system == "keywords"
+
+
+def test_an_item_is_found_by_what_one_sees(tmp_path: Path) -> None:
+    (tmp_path / "my cats").mkdir()
+    for number in range(3):
+        Image.new("RGB", (16, 16), (80 * number, 0, 0)).save(tmp_path / "my cats" / f"cat {number}.png")
+    pictures.index(tmp_path, ["histograms"], workers=1)
+    typed = ["my_cats/cat_1", "my cats/cat 1", "my cats/cat 1.png", str(tmp_path / "my cats" / "cat 1.png")]
+    found = [pictures.search(tmp_path, one).run.frame["query"].unique().to_list() for one in typed]
+    assert found == [["my_cats/cat_1"]] * 4
+    assert all(pictures.search(tmp_path, one).frame["item"].to_list() != "my_cats/cat_1" for one in typed)
+
+
+def test_queries_that_a_system_lacks_are_told(made: Path, tmp_path: Path) -> None:
+    corpus = pictures.open_corpus(made)
+    write_vectors(tmp_path / "v.npz", corpus.items[:20], np.random.default_rng(0).standard_normal((20, 4)))
+    pictures.index(made, ["random"], vectors={"clip": tmp_path / "v.npz"}, home=tmp_path / "home")
+    assert "20 of 30 pictures are queries: clip lacks 10" in pictures.run(made, home=tmp_path / "home").notes

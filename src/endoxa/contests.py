@@ -30,7 +30,9 @@ MEANINGS = {
     LEVELS: "labels, not truth: how general the query was meant is not known; each category on its path below the root "
     "is one reading, all weigh the same",
 }
-VOTES = 20  # a system votes for so many of its first items; a corpus of pictures is small, and 100 would be half of it
+VOTES = (
+    20  # a system votes for so many of its first items, or a fifth of a small corpus: who votes for all says nothing
+)
 SIDE = 128  # pixels of a thumbnail
 
 
@@ -51,7 +53,7 @@ def contest(
     vectors: Mapping[str, str | Path] | None = None,
     progress: Progress | None = None,
 ) -> tuple[Contest, Run]:
-    """Index a corpus, run every engine over a sample of its pictures, and judge the runs in three ways.
+    """Index a corpus, run every engine over a sample of its pictures, judge in three ways: the page's matter, the runs.
 
     1. by consensus alone; 2. the tree of categories at its word: the same leaf is relevant; 3. the tree with doubt
     about the level. Without categories only the first. Queries are pictures that share their category with another.
@@ -65,8 +67,8 @@ def contest(
     ways = judged(ran.run, corpus, queries, measures=measures, worlds=worlds, seed=seed, progress=progress)
     found = verdicts(ways)
     beliefs = {
-        name: (MEANINGS[way], held_by(ways[way].belief))
-        for name, way in (("votes", CONSENSUS), ("folders", LEVELS))
+        name: (f"{way}: {MEANINGS[way]}", held_by(ways[way].belief))
+        for name, way in (("votes", CONSENSUS), ("tree", LEVELS))
         if way in ways
     }
     systems = len(ran.run.systems)
@@ -120,7 +122,7 @@ def judged(
     for number, (way, belief) in enumerate(held.items()):
         if progress is not None:
             progress(f"judging by {way}", number, len(held))
-        votes: dict[str, Any] = {"depth": VOTES} if belief is None else {}
+        votes: dict[str, Any] = {"depth": max(1, min(VOTES, len(corpus) // 5))} if belief is None else {}
         ways[way] = doubt.appraise(run, belief, measures, worlds=worlds, policy=Policy(seed=seed), **votes)
     if progress is not None:
         progress("judging", len(held), len(held))

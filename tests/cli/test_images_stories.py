@@ -106,7 +106,9 @@ def test_the_demo_draws_where_photographs_cannot_be_fetched(tmp_path: Path, monk
     monkeypatch.setenv("PATH", str(tmp_path))  # no apt-get there
     monkeypatch.setenv("ENDOXA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(demo, "SCENES", 30)
-    monkeypatch.setattr("endoxa.pictures.available", lambda: ("keywords", "histograms", "integrated-regions", "random"))
+    few = ("keywords", "histograms", "integrated-regions", "random")
+    for place in ("endoxa.pictures.available", "endoxa.pictures.indexing.available"):
+        monkeypatch.setattr(place, lambda: few)
     done = endoxa("demo", "--to", tmp_path / "demo", "--seed", 2)
     assert done.exit_code == 0, done.output
     assert "apt-get is not on this machine" in done.stderr and "drawing 30 scenes instead" in done.stderr

@@ -68,7 +68,7 @@ def _pictures(to: Path, program: str, seed: int) -> None:
     from endoxa.errors import FileError, InstallError
 
     verbs = images.pictures_verbs()
-    with show.progress_bar(1) as progress:
+    with show.stages(1) as progress:
         try:
             corpus = verbs.open_corpus("stamps", progress=progress, seconds=PATIENCE)
         except (FileError, InstallError) as error:

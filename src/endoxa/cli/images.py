@@ -80,7 +80,7 @@ def pictures_verbs() -> Any:
 
 def _open(corpus: str, without: list[str] | None = None) -> Corpus:
     pictures = pictures_verbs()
-    with show.progress_bar(1) as progress:
+    with show.stages(1) as progress:
         opened: Corpus = pictures.open_corpus(corpus, without=without, progress=progress)
     return opened
 
@@ -157,7 +157,7 @@ def index(
     """
     pictures = pictures_verbs()
     opened = _open(corpus, without)
-    with show.progress_bar(2) as progress:
+    with show.stages(2) as progress:
         made = pictures.index(
             opened, engines or None, home=home, settings=parsed(settings), vectors=named(vectors), train=train,
             seed=seed, workers=workers, progress=progress,
@@ -213,7 +213,7 @@ def run(
     pictures = pictures_verbs()
     opened = _open(corpus, without)
     asked = None if texts is None else read_questions(texts)
-    with show.progress_bar(1) as progress:
+    with show.stages(1) as progress:
         made = pictures.run(
             opened, engines or None, queries=queries, sample=sample, texts=asked, depth=depth, itself=itself,
             home=home, seed=seed, progress=progress,
@@ -230,7 +230,9 @@ def run(
     if older:
         show.note(f"! {to} holds other runs from before: {', '.join(older)}")
     paths = [str(to / f"{system}.run") for system in made.run.systems] if older else [f"{to}/*.run"]
-    print(f"\n{len(made.run.systems)} runs in {to}; judge them with: endoxa eval {' '.join(paths)}")
+    votes = max(1, min(20, len(opened) // 5))  # who votes for all pictures of a small corpus says nothing
+    several = "1 run" if len(made.run.systems) == 1 else f"{len(made.run.systems)} runs"
+    print(f"\n{several} in {to}; judge without labels: endoxa eval {' '.join(paths)} --depth {votes}")
 
 
 @images.command("search")
@@ -300,8 +302,15 @@ def _write_gallery(opened: Corpus, run: Any, to: str, *, title: str, beliefs: An
     from endoxa.reports.sections import render
 
     made = shown(opened, run, beliefs or {}, **how)
-    heading = title or f"{len(run.systems)} systems over {len(opened):,} pictures"
-    facts = [f"{len(opened):,} pictures", f"{len(run.systems)} systems", f"{run.frame['query'].n_unique():,} queries"]
+    heading = (
+        title or f"{', '.join(run.systems[:3])}{' …' if len(run.systems) > 3 else ''} over {len(opened):,} pictures"
+    )
+    systems, queries = len(run.systems), run.frame["query"].n_unique()
+    facts = [
+        f"{len(opened):,} pictures",
+        "1 system" if systems == 1 else f"{systems} systems",
+        "1 query" if queries == 1 else f"{queries:,} queries",
+    ]
     command = shlex.join(["endoxa", *sys.argv[1:]])
     provenance = {"Endoxa": __version__, "Command": command}
     page = render(title=heading, sections=[], facts=facts, provenance=provenance, gallery=made)
@@ -344,7 +353,7 @@ def hold(opened: Corpus, names: list[str] | None, page: Path, **how: Any) -> Non
     from endoxa.io.write import replacing
     from endoxa.reports import contest as reports
 
-    with show.progress_bar(6) as progress:
+    with show.stages(6) as progress:
         made, _ = made_of(opened, names, progress=progress, **how)
     text = reports.page(made)
     make_folder(page.parent)
@@ -352,7 +361,7 @@ def hold(opened: Corpus, names: list[str] | None, page: Path, **how: Any) -> Non
         part.write_text(text, encoding="utf-8")
     console = show.console()
     found = made.verdicts
-    console.print(f"\n[bold]{made.title}: {found.measure}, judged in {len(found.ways)} ways[/bold]")
+    console.print(f"\n[bold]{made.title}: {found.measure}[/bold]")
     console.print(show.frame_table(_standings(found.standings)))
     for way, meaning in made.meanings.items():
         print(show.wrapped(f"{way}: {meaning}"))
@@ -412,7 +421,7 @@ def compose(
     from endoxa.io.scenes import write_scenes
 
     pasted = None if cutouts is None else _open(cutouts)
-    with show.progress_bar(1) as progress:
+    with show.stages(1) as progress:
         tell = None if progress is None else lambda done, whole: progress("composing", done, whole)
         write_scenes(folder, count, seed=seed, cutouts=pasted, progress=tell)
     print(f"{count:,} scenes in {folder}; look at them with: endoxa images contest {folder}")

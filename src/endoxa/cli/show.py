@@ -101,6 +101,23 @@ def progress_bar(total: int = 1) -> Iterator[Any]:
         bar.stop()
 
 
+@contextmanager
+def stages(total: int = 1) -> Iterator[Any]:
+    """A bar where there is a terminal; else a line on stderr for each stage, so that a log shows what goes on."""
+    with progress_bar(total) as bar:
+        if bar is not None:
+            yield bar
+            return
+        told: list[str] = []
+
+        def progress(name: str, done: int, whole: int) -> None:
+            if name not in told and done < whole:
+                told.append(name)
+                note(f"{Path(name).name} …")
+
+        yield progress
+
+
 def console(width: int | None = None) -> Any:
     """A Rich console on stdout; wide when the output is not a terminal, so that nothing is cut."""
     from rich.console import Console

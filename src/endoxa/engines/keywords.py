@@ -63,8 +63,8 @@ class Keywords:
         return Index(self, material, arrays)
 
     def score(self, index: Index, queries: Material) -> Floats:
-        """The match of each query's words with those of each item."""
-        return self._matched(index, queries.words)
+        """The match of each query's words with those of each item; what shares no word with it is no answer (-inf)."""
+        return self.score_words(index, queries.words)
 
     def score_words(self, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:
         """The match of each text with the words of each item; what shares no word with it is no answer (-inf)."""

@@ -281,6 +281,11 @@ def checked(name: str, value: Any, low: float, high: float, *, whole: bool = Fal
 
 def refuse_picture(picture: Picture) -> None:
     """A picture has at least one pixel of three bytes, and a mask of its own shape."""
+    if not isinstance(picture, Picture):
+        raise TableError(
+            f"expected a Picture, not {type(picture).__name__}; Picture(array) holds height x width x 3 bytes, "
+            "endoxa.io.images.decode(Path(…)) reads a file"
+        )
     pixels, mask = picture.pixels, picture.mask
     if pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.dtype != np.uint8 or not pixels.size:
         raise TableError(

@@ -87,9 +87,9 @@ def save(saved: Saved, folder: Path) -> int:
     return size
 
 
-def load(folder: Path) -> Saved:
+def load(folder: Path, *, patience: int = PATIENCE) -> Saved:
     """The index of a folder. One of another format, or made with another version of its descriptor, is refused."""
-    for _ in range(PATIENCE):  # another process may be putting a new one in its place
+    for _ in range(patience):  # another process may be putting a new one in its place
         if (folder / "index.json").is_file():
             break
         time.sleep(0.02)

@@ -72,7 +72,19 @@ def verdict(found: Verdicts, *, name: object = str) -> str:
         said.append(f"by {way}, {shown(leader)} (best with probability {doubts.chance(sure)})")
     taus = [f"{number(t, 2)} ({a} and {b})" for a, b, t in found.agreement.iter_rows()]
     alike = f" Kendall's tau of the orders: {'; '.join(taus)}." if taus else ""
-    return f"First on {found.measure}: {'; '.join(said)}.{alike}"
+    return f"First on {found.measure}: {'; '.join(said)}.{alike}{_lesson(found)}"
+
+
+def _lesson(found: Verdicts) -> str:
+    """Where the consensus parts with the labels on who is first: why that may be."""
+    consensual = [way for way, one in found.ways.items() if doubts.consensual(one)]
+    leaders = {way: found.standings.filter(pl.col("way") == way)["system"][0] for way in found.ways}
+    others = {leaders[way] for way in found.ways if way not in consensual}
+    if not consensual or not others or leaders[consensual[0]] in others:
+        return ""
+    return (
+        " Consensus favours what several systems return; a lone better one, whose finds nobody confirms, it cannot see."
+    )
 
 
 def _side_by_side(contest: Contest) -> Section:
@@ -106,12 +118,15 @@ def _side_by_side(contest: Contest) -> Section:
     )
     lines = [f"{_upper(way)}: {meaning}." for way, meaning in contest.meanings.items()]
     lines += [clean(one.sentence) for one in found.ways.values() if one.sentence]
-    grid = Grid(f"{found.measure}, judged in {len(found.ways)} ways", heads, rows, sorted_by=1, note=note)
+    several = "1 way" if len(found.ways) == 1 else f"{len(found.ways)} ways"
+    grid = Grid(f"{found.measure}, judged in {several}", heads, rows, sorted_by=1, note=note)
     return Section("verdicts", "Verdicts", "The same systems, judged side by side", lines, [grid])
 
 
-def _agreement(contest: Contest) -> Section:
+def _agreement(contest: Contest) -> Section | None:
     found = contest.verdicts
+    if len(found.ways) < 2:
+        return None
     rows = [[_name(a), _name(b), _number(t, 2)] for a, b, t in found.agreement.iter_rows()]
     taus = Grid("Kendall's tau of the orders of all systems", ("way", "other way", "tau"), rows)
     ways = list(found.ways)
@@ -157,7 +172,8 @@ def _better(contest: Contest, ids: count[int]) -> Section | None:
                 ids,
                 heading=_upper(way),
                 label=f"Probability that one system is better than another on {found.measure}: {way}",
-                caption=f"{_upper(way)}. Systems are numbered, best first.",
+                caption=f"{_upper(way)}. Systems are numbered, best first."
+                + (" ⊤ returns everything: who is no better tells nothing." if one.baseline else ""),
                 grid=Grid(
                     f"{found.measure}: pairs, {way}", ("system", "against", "P(better)", "P(equal)", "P(worse)"), rows
                 ),

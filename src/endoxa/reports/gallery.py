@@ -57,6 +57,7 @@ class Gallery:
     pictures: str
     depth: int
     total: int
+    systems: int
 
 
 def gallery(
@@ -97,7 +98,9 @@ def gallery(
     shown = {one.query for one in asked} | {r.item for one in asked for strip in one.strips for r in strip.results}
     data = json.dumps({item: pictures[item] for item in sorted(shown) if item in pictures}, ensure_ascii=True)
     safe = data.replace("<", "\\u003c")  # nothing in it may end the script element
-    return Gallery(asked, [(name, line) for name, (line, _) in said.items()], safe, depth, len(shared))
+    return Gallery(
+        asked, [(name, line) for name, (line, _) in said.items()], safe, depth, len(shared), len(run.systems)
+    )
 
 
 def agreement(top: pl.DataFrame) -> dict[str, float]:

@@ -6,4 +6,9 @@ if (stored) {
     const found = pictures[image.dataset.item];
     if (found) image.src = found;
   }
+  // On paper nothing can be unfolded.
+  window.addEventListener("beforeprint", () => {
+    for (const query of document.querySelectorAll("details.query")) query.open = true;
+    for (const image of document.querySelectorAll("img[loading]")) image.loading = "eager";
+  });
 }
