@@ -90,7 +90,7 @@ def test_chance_is_what_the_sizes_of_the_folders_make_it(stamps) -> None:
 
 def test_three_ways_to_judge(stamps) -> None:
     corpus, ran, _ = stamps
-    queries = contests.sampled(corpus, (), 120, 0)
+    queries = contests.sampled(corpus, corpus.items, 120, 0)
     run = Run(ran.run.frame.filter(pl.col("query").is_in(queries)))
     ways = contests.judged(run, corpus, queries, measures=["nDCG@10"], worlds=200, seed=0)
     found = contests.verdicts(ways)
