@@ -118,6 +118,32 @@ def test_a_texture_is_told_from_things() -> None:
     assert BlockRegions().describe(Picture(dots))["textured"].all()
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_zones_lie_in_rows_and_in_columns(turned: bool) -> None:
+    """Stripes as wide as a zone: even along one side, all in some zones along the other."""
+    pixels = np.full((128, 128, 3), (200, 30, 30), np.uint8)
+    pixels[:, 0:32] = pixels[:, 64:96] = (30, 30, 200)
+    found = BlockRegions().describe(Picture(pixels.transpose(1, 0, 2).copy() if turned else pixels))
+    assert not found["textured"].any()
+
+
+def test_a_diagonal_of_zones_is_no_texture() -> None:
+    """Row + column alone would not tell these zones apart; row and column do."""
+    board = (np.add.outer(np.arange(4), np.arange(4)) % 2).astype(bool)
+    pixels = np.where(np.kron(board, np.ones((32, 32), bool))[..., None], (200, 30, 30), (30, 30, 200)).astype(np.uint8)
+    shifted = pixels.copy()
+    shifted[:64] = pixels[:64][:, ::-1]
+    for one in (pixels, shifted):
+        labels = (one[::4, ::4, 0] > 100).astype(np.int64).ravel()
+        rows, columns = (grid.ravel() for grid in np.indices((32, 32)))
+        counts = np.zeros((2, 4, 4))
+        for label, row, column in zip(labels, rows, columns, strict=True):
+            counts[label, row // 8, column // 8] += 1
+        p, q = counts.reshape(2, 16) / counts.sum((1, 2))[:, None], counts.sum(0).ravel() / counts.sum()
+        plain = float(((p - q) ** 2 / q).sum(1).mean())
+        assert bool(BlockRegions().describe(Picture(one))["textured"].all()) == (plain < 0.32)
+
+
 def test_transparent_blocks_may_be_left_out() -> None:
     pixels = np.full((64, 64, 3), 255, np.uint8)
     pixels[16:32, 16:32] = (200, 30, 30)

@@ -221,3 +221,17 @@ def test_bad_input_is_named(index):
 def test_bad_settings_are_named(setting, message):
     with pytest.raises(TextError, match=message):
         Mixture(**setting)
+
+
+def test_a_word_said_twice_counts_once():
+    """In learning and in the vocabulary: a caption that repeats itself says no more."""
+    twice = replace_words(LEARNT, tuple((*words, *words) for words in LEARNT.words))
+    one, two = (HASTY.build(material, seed=3) for material in (LEARNT, twice))
+    for name in ("p_l", "means", "words", "vocabulary"):
+        np.testing.assert_array_equal(one.arrays[name], two.arrays[name])
+    rare = replace_words(LEARNT, (("hapax", "hapax", "hapax"), *LEARNT.words[1:]))
+    assert "hapax" not in replace(HASTY, least_count=2).build(rare).arrays["vocabulary"]
+
+
+def replace_words(material, words):
+    return Material(material.items, words, material.columns, material.counts)

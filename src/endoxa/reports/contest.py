@@ -117,7 +117,7 @@ def _side_by_side(contest: Contest) -> Section:
         "Numbers of different columns are not on one scale: compare the orders."
     )
     lines = [f"{_upper(way)}: {meaning}." for way, meaning in contest.meanings.items()]
-    lines += [clean(one.sentence) for one in found.ways.values() if one.sentence]
+    lines += [f"On the consensus. {clean(one.sentence)}" for one in found.ways.values() if one.sentence]
     several = "1 way" if len(found.ways) == 1 else f"{len(found.ways)} ways"
     grid = Grid(f"{found.measure}, judged in {several}", heads, rows, sorted_by=1, note=note)
     return Section("verdicts", "Verdicts", "The same systems, judged side by side", lines, [grid])

@@ -44,6 +44,7 @@ class Asked:
     query: str
     caption: str
     category: str
+    pictured: bool
     agreed: float
     strips: Sequence[Strip]
 
@@ -90,7 +91,8 @@ def gallery(
     kinds = categories or {}
     asked = [
         Asked(
-            query, clean(captions.get(query, query)), clean(kinds.get(query, "")), shared[query],
+            query, clean(captions.get(query, query.replace("_", " "))), clean(kinds.get(query, "")), query in pictures,
+            shared[query],
             [Strip(system, results) for system, results in by_query[query].items()],
         )
         for query in order
