@@ -13,26 +13,33 @@ Source: Barnard et al. 2003, 2005 (ROMM, RWMM); METHODS D.9, where the choices t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.statistics.concepts import (
+    ENTRIES,
+    LEAST,
+    Matrix,
+    MixtureModel,
+    Precision,
+    blocks_of,
+    coefficients_of,
+    ends_of,
+    exponentials,
+    table_of,
+)
 from endoxa.tables import Floats, Ints
 
 Correspondence = Literal["pair", "average", "max"]
-Precision = Literal["single", "double"]
-Matrix = npt.NDArray[Any]
 
-ENTRIES = 2**19  # rows × components of a block: 2 MB of float32, so that the passes over it stay in the cache
 RESEEDINGS = 5  # rounds per start; an outlier may starve its component again and again, and then no end is in sight
 SAMPLED = 20  # rows per component among which starting points are drawn
 SINGLE = 1e-4  # least floor for single precision
 MONOTONE = 1e-6  # fall of L, as a share of it, from which single precision is not enough
-LEAST = 1e-300
 
 
 @dataclass(frozen=True)
@@ -97,26 +104,6 @@ class Images:
             raise TableError(f"words are numbers from 0 to {vocabulary - 1}, not {flat.min()} to {flat.max()}")
         lengths = np.array([len(image) for image in words], dtype=np.int64)
         return cls(np.asarray(counts, dtype=np.int64), flat, lengths, vocabulary)
-
-
-@dataclass(frozen=True, eq=False)
-class MixtureModel:
-    """A mixture of L concepts over F features and V words (V is 0 without words).
-
-    p_l (L), means and variances (L × F), words p(w|l) (L × V)
-    objective  L of these parameters
-    history    L before every iteration, of the start that was kept
-    reseeded   places in history where a starved component had just been put elsewhere: only there L may fall
-    """
-
-    p_l: Floats
-    means: Floats
-    variances: Floats
-    words: Floats
-    objective: float = math.nan
-    history: Floats = field(default_factory=lambda: np.zeros(0))
-    reseeded: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    converged: bool = False
 
 
 def fit(
@@ -233,52 +220,8 @@ def _laid_out(rows: Matrix, images: Images | None, weights: Floats | None, rules
     scale = np.sqrt(np.average((x - centre) ** 2, axis=0, weights=w))
     # A feature that never varies tells nothing; a scale of 1 gives it a variance above 0 in every component alike.
     scale = np.where(scale > 1e-9 * np.maximum(np.abs(centre), 1e-9), scale, 1.0)
-    table = _table(x, centre, scale, rules.dtype)
-    return _Data(table, w, centre, scale, _ends(counts), words, _ends(word_counts), images.vocabulary, rules)
-
-
-def _ends(counts: Ints) -> Ints:
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
-
-
-def _table(x: Matrix, centre: Floats, scale: Floats, dtype: type[np.floating[Any]]) -> Matrix:
-    features = x.shape[1]
-    table = np.ones((len(x), 2 * features + 1), dtype=dtype)
-    table[:, features:-1] = (x - centre) / scale
-    np.square(table[:, features:-1], out=table[:, :features])
-    return table
-
-
-def _coefficients(model: MixtureModel, dtype: type[np.floating[Any]], *, prior: bool) -> Matrix:
-    """(2F + 1) × L: a row of squares, values and 1 times it is log p(b|l), with `prior` log p(l)p(b|l)."""
-    inverse = 1 / model.variances
-    constant = -0.5 * (np.log(2 * np.pi * model.variances) + model.means**2 * inverse).sum(1)
-    if prior:
-        constant = constant + np.log(np.maximum(model.p_l, LEAST))
-    return np.concatenate([-0.5 * inverse, model.means * inverse, constant[:, None]], axis=1).T.astype(dtype)
-
-
-def _exponentials(logs: Matrix) -> tuple[Floats, Matrix, Floats]:
-    """The greatest of each row, exp(row - greatest) in place, and the sums of that.
-
-    What is smaller than e^-80 of the greatest is taken for that (e^-600 in double): numbers below the normal range
-    would make the matrix products a hundred times slower.
-    """
-    greatest = logs.max(axis=1)
-    np.subtract(logs, greatest[:, None], out=logs)
-    np.maximum(logs, logs.dtype.type(-80 if logs.dtype == np.float32 else -600), out=logs)
-    np.exp(logs, out=logs)
-    return greatest.astype(np.float64), logs, logs.sum(axis=1).astype(np.float64)
-
-
-def _blocks(offsets: Ints, components: int) -> Iterator[tuple[int, int]]:
-    """Runs of whole images, each with some ENTRIES rows × components (or one image if that has more)."""
-    size, first = max(1, ENTRIES // components), 0
-    while first < len(offsets) - 1:
-        end = int(np.searchsorted(offsets, offsets[first] + size, side="right")) - 1
-        end = max(end, first + 1)
-        yield first, end
-        first = end
+    table = table_of(x, centre, scale, rules.dtype)
+    return _Data(table, w, centre, scale, ends_of(counts), words, ends_of(word_counts), images.vocabulary, rules)
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,16 +242,16 @@ def _expect(model: MixtureModel, data: _Data) -> _Expected:
     joint is scaled by the greatest of each row and then of each image, so that one exp per entry is enough.
     """
     rules, dtype = data.rules, data.rules.dtype
-    coefficients = _coefficients(model, dtype, prior=True)
+    coefficients = coefficients_of(model, dtype, prior=True)
     table = np.ascontiguousarray(model.words.T, dtype=dtype)
     sums = np.zeros((len(model.p_l), data.table.shape[1]))
     words = np.zeros((data.vocabulary, len(model.p_l)))
     explained = np.empty(len(data.weights))
     objective = rules.eta * float(np.log(np.maximum(model.words, LEAST)).sum()) if rules.eta else 0.0
-    for first, end in _blocks(data.offsets, len(model.p_l)):
+    for first, end in blocks_of(data.offsets, len(model.p_l)):
         at = slice(data.offsets[first], data.offsets[end])
         rows, w = data.table[at], data.weights[at]
-        greatest, shares, totals = _exponentials(rows @ coefficients)
+        greatest, shares, totals = exponentials(rows @ coefficients)
         explained[at] = greatest + np.log(totals)
         objective += rules.kappa * float(w @ explained[at])
         own = (rules.kappa * w / totals).astype(dtype)[:, None]
@@ -381,7 +324,7 @@ def _spread(block: _Block, table: Matrix, sums: Floats, correspondence: Correspo
 def _best(block: _Block, table: Matrix, scale: Matrix, unit: Ints) -> Ints:
     """The row with the greatest p(w,b) for each word, the first of equals."""
     lengths = np.diff(block.offsets)[unit]
-    ends = _ends(lengths)
+    ends = ends_of(lengths)
     row = np.arange(ends[-1]) + np.repeat(block.offsets[unit] - ends[:-1], lengths)
     word = np.repeat(block.words, lengths)
     fits = np.empty(len(row), table.dtype)
@@ -484,7 +427,7 @@ def _start(data: _Data, components: int, rules: Rules, rng: np.random.Generator)
     half = 0.5 * np.square(points, dtype=np.float64).sum(1).astype(x.dtype)
     sums = np.zeros((components, data.table.shape[1]))
     words = np.zeros((data.vocabulary, components))
-    for first, end in _blocks(data.offsets, components):
+    for first, end in blocks_of(data.offsets, components):
         at = slice(data.offsets[first], data.offsets[end])
         w, nearest = data.weights[at], np.argmax(x[at] @ points.T - half, axis=1)
         gathered = np.zeros((at.stop - at.start, components), x.dtype)
@@ -505,60 +448,3 @@ def _start(data: _Data, components: int, rules: Rules, rng: np.random.Generator)
     share = words.T + prior + rules.eta
     table = share / share.sum(1, keepdims=True) if len(words) else np.zeros((components, 0))
     return MixtureModel((mass[:, 0] + 1) / (mass.sum() + components), means, variances, table)
-
-
-def log_components(
-    model: MixtureModel, rows: Matrix, *, prior: bool = False, precision: Precision = "double"
-) -> Matrix:
-    """log p(b|l), or with `prior` log p(l)p(b|l): rows × components, the whole matrix."""
-    rows = np.asarray(rows)
-    if rows.ndim != 2 or rows.shape[1] != model.means.shape[1]:
-        raise TableError(f"rows have the shape {rows.shape}; the mixture expects {model.means.shape[1]} features")
-    # Centred and scaled by the whole mixture: far from 0 the squares would cancel to nothing.
-    centre = model.p_l @ model.means
-    scale = np.sqrt(model.p_l @ (model.variances + (model.means - centre) ** 2))
-    inside = replace(model, means=(model.means - centre) / scale, variances=model.variances / scale**2)
-    dtype: type[np.floating[Any]] = np.float32 if precision == "single" else np.float64
-    coefficients = _coefficients(inside, np.float64, prior=prior)
-    coefficients[-1] -= np.log(scale).sum()
-    return np.asarray(_table(rows, centre, scale, dtype) @ coefficients.astype(dtype))
-
-
-def log_density(model: MixtureModel, rows: Matrix, *, precision: Precision = "double") -> Floats:
-    """log p(b) = log Σ_l p(l) p(b|l) of each row."""
-    return _gathered(model, rows, precision, lambda greatest, _, totals: greatest + np.log(totals))
-
-
-def responsibilities(model: MixtureModel, rows: Matrix, *, precision: Precision = "double") -> Floats:
-    """p(l|b) = p(l)p(b|l) / p(b): rows × components."""
-    return _gathered(model, rows, precision, lambda _, shares, totals: shares / totals[:, None])
-
-
-def _gathered(
-    model: MixtureModel, rows: Matrix, precision: Precision, what: Callable[[Floats, Matrix, Floats], Matrix]
-) -> Floats:
-    step = max(1, ENTRIES // len(model.p_l))
-    blocks = (rows[k : k + step] for k in range(0, max(len(rows), 1), step))
-    parts = [what(*_exponentials(log_components(model, b, prior=True, precision=precision))) for b in blocks]
-    return np.concatenate(parts).astype(np.float64)
-
-
-def concepts(
-    model: MixtureModel, rows: Matrix, counts: Ints, *, lam: float = 0.1, precision: Precision = "double"
-) -> Floats:
-    """p(l|d) = (1 - lam) mean_b p(l|b) + lam p(l): images × components; NaN for an image without rows."""
-    if counts.sum() != len(rows):
-        raise TableError(f"images with {counts.sum()} rows do not fit {len(rows)} rows")
-    found, offsets = np.full((len(counts), len(model.p_l)), np.nan), _ends(counts)
-    for first, end in _blocks(offsets, len(model.p_l)):
-        filled = first + np.flatnonzero(counts[first:end])
-        if len(filled):
-            shares = responsibilities(model, rows[offsets[first] : offsets[end]], precision=precision)
-            means = np.add.reduceat(shares, offsets[filled] - offsets[first], axis=0) / counts[filled, None]
-            found[filled] = (1 - lam) * means + lam * model.p_l
-    return found
-
-
-def word_chances(model: MixtureModel, rows: Matrix, counts: Ints, *, precision: Precision = "double") -> Floats:
-    """p(w|d) = mean_b Σ_l p(w|l) p(l|b): images × words; NaN for an image without rows."""
-    return np.asarray(concepts(model, rows, counts, lam=0.0, precision=precision) @ model.words)
