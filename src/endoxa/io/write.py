@@ -109,7 +109,7 @@ def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str]) -> None:
 def replacing(target: Path) -> Iterator[Path]:
     """A file beside the target that takes its place once it is complete, and is removed if it never is."""
     if not target.name or target.is_dir():
-        raise FileError(str(target), "is a folder, and a file was to be written", "name a file")
+        raise FileError(str(target), "cannot be written: it is a folder", "name a file")
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         yield part
