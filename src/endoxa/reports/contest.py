@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -20,7 +20,6 @@ from endoxa.reports.tables import Cell, Grid
 from endoxa.tables import Costs
 
 PARTED = 0.9  # the probability from which a way is said to hold one system better
-PAIRS = 15
 
 
 @dataclass(frozen=True)
@@ -62,14 +61,13 @@ def page(contest: Contest) -> str:
     )
 
 
-def verdict(found: Verdicts, *, name: object = str) -> str:
+def verdict(found: Verdicts, *, name: Callable[[str], str] = str) -> str:
     """Who leads under each way, how surely, and how far the orders agree."""
-    shown = name if callable(name) else str
     said = []
     for way in found.ways:
         own = found.standings.filter(pl.col("way") == way)
         leader, sure = own.row(0, named=True)["system"], own.row(0, named=True)["p_best"]
-        said.append(f"by {way}, {shown(leader)} (best with probability {doubts.chance(sure)})")
+        said.append(f"by {way}, {name(leader)} (best with probability {doubts.chance(sure)})")
     taus = [f"{number(t, 2)} ({a} and {b})" for a, b, t in found.agreement.iter_rows()]
     alike = f" Kendall's tau of the orders: {'; '.join(taus)}." if taus else ""
     return f"First on {found.measure}: {'; '.join(said)}.{alike}{_lesson(found)}"
@@ -89,11 +87,7 @@ def _lesson(found: Verdicts) -> str:
 
 def _side_by_side(contest: Contest) -> Section:
     found = contest.verdicts
-    at = {
-        (way, system): row
-        for row in found.standings.iter_rows(named=True)
-        for way, system in [(row["way"], row["system"])]
-    }
+    at = {(row["way"], row["system"]): row for row in found.standings.iter_rows(named=True)}
     order = found.standings.filter(pl.col("way") == next(iter(found.ways)))["system"].to_list()
     rows = []
     for system in order:
@@ -130,23 +124,16 @@ def _agreement(contest: Contest) -> Section | None:
     rows = [[_name(a), _name(b), _number(t, 2)] for a, b, t in found.agreement.iter_rows()]
     taus = Grid("Kendall's tau of the orders of all systems", ("way", "other way", "tau"), rows)
     ways = list(found.ways)
-    parted = []
-    for row in found.pairs.iter_rows(named=True):
-        chances = [row[way] for way in ways if way in row and row[way] is not None]
-        if len(chances) == len(ways) and not any(math.isnan(p) for p in chances):
-            parted.append((max(chances) - min(chances), row))
-    parted.sort(key=lambda pair: -pair[0])
-    against = [
-        row for gap, row in parted if max(row[w] for w in ways) >= PARTED and min(row[w] for w in ways) <= 1 - PARTED
-    ]
-    agreed = [
-        row for _, row in parted if min(row[w] for w in ways) >= PARTED or max(row[w] for w in ways) <= 1 - PARTED
-    ]
+    known = [(row, [row[way] for way in ways]) for row in found.pairs.iter_rows(named=True) if set(ways) <= set(row)]
+    told = [(row, chances) for row, chances in known if not any(p is None or math.isnan(p) for p in chances)]
+    told.sort(key=lambda pair: min(pair[1]) - max(pair[1]))
+    against = sum(max(chances) >= PARTED and min(chances) <= 1 - PARTED for _, chances in told)
+    agreed = sum(min(chances) >= PARTED or max(chances) <= 1 - PARTED for _, chances in told)
     lines = [
-        f"Of {len(parted)} pairs of systems, all ways hold the same one better in {len(agreed)} (with probability "
-        f"{PARTED:g} or more each); in {len(against)} one way holds the one better and another way the other."
+        f"Of {len(told)} pairs of systems, all ways hold the same one better in {agreed} (with probability "
+        f"{PARTED:g} or more each); in {against} one way holds the one better and another way the other."
     ]
-    pairs = [[_name(row["system"]), _name(row["baseline"]), *(_chance(row[way]) for way in ways)] for _, row in parted]
+    pairs = [[_name(row["system"]), _name(row["baseline"]), *map(_chance, chances)] for row, chances in told]
     grid = Grid(
         f"P(better) of pairs on {found.measure}, ties counted half; those that the ways part on most first",
         ("system", "against", *ways),
