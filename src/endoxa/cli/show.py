@@ -103,15 +103,16 @@ def progress_bar(total: int = 1) -> Iterator[Any]:
 
 @contextmanager
 def stages(total: int = 1) -> Iterator[Any]:
-    """A bar where there is a terminal; else a line on stderr for each stage, so that a log shows what goes on."""
+    """A bar where there is a terminal; else, after a second, a line on stderr per stage: a log shows what goes on."""
     with progress_bar(total) as bar:
         if bar is not None:
             yield bar
             return
         told: list[str] = []
+        begun = time.monotonic()
 
         def progress(name: str, done: int, whole: int) -> None:
-            if name not in told and done < whole:
+            if name not in told and done < whole and time.monotonic() - begun > PATIENCE:
                 told.append(name)
                 note(f"{Path(name).name} …")
 
