@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from picture_samples import adjusted_rand, grid
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 from skimage.color import lab2rgb
@@ -22,27 +23,6 @@ from endoxa.images.blobworld import (
     texture,
     voted,
 )
-
-
-def adjusted_rand(one, other):
-    """Pairs of pixels on which two labellings agree, 0 for chance and 1 for identity (Hubert and Arabie 1985)."""
-    table = np.zeros((one.max() + 1, other.max() + 1))
-    np.add.at(table, (one.ravel(), other.ravel()), 1)
-
-    def pairs(counts):
-        return (counts * (counts - 1) / 2).sum()
-
-    rows, columns = pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
-    expected = rows * columns / pairs(np.array([one.size]))
-    return (pairs(table) - expected) / ((rows + columns) / 2 - expected)
-
-
-def grid(shape, cells):
-    """The most nearly square grid with at least so many cells."""
-    down = max(1, round(math.sqrt(cells * shape[0] / shape[1])))
-    across = math.ceil(cells / down)
-    y, x = np.indices(shape)
-    return y * down // shape[0] * across + x * across // shape[1]
 
 
 def noisy(colours, seed=5):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from picture_samples import adjusted_rand
 
 from endoxa.errors import TableError, TextError
 from endoxa.images import Picture
@@ -47,19 +48,6 @@ def keeps_the_promise(labels, picture):
     assert sorted(label for label, _ in found) == list(range(labels.max() + 1))  # none missing, none in two pieces
     order = sorted(found, key=lambda piece: (-len(piece[1]), min(piece[1])))
     assert [label for label, _ in order] == list(range(len(found)))
-
-
-def adjusted_rand(found, truth):
-    """Pairs of pixels on which two partitions agree, beyond chance: by the counts of Hubert and Arabie 1985."""
-    table = np.zeros((found.max() + 1, truth.max() + 1))
-    np.add.at(table, (found.ravel(), truth.ravel()), 1)
-
-    def pairs(n):
-        return float((n * (n - 1) / 2).sum())
-
-    both, one, other = pairs(table), pairs(table.sum(1)), pairs(table.sum(0))
-    chance = one * other / pairs(np.array([table.sum()]))
-    return (both - chance) / ((one + other) / 2 - chance)
 
 
 def drawn(height=96, width=144, noise=6.0, seed=0):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from picture_samples import adjusted_rand
 
 from endoxa.images import LabelMap
 from endoxa.images.scenes import draw
@@ -11,19 +12,6 @@ from endoxa.images.segment import SEGMENTERS, segment
 
 FINE = {"preseg", "slic", "mean-shift-quantised"}  # many more regions than things: they are to be joined later
 SCENES = [draw(number, 11, size=(192, 288)) for number in range(5)]
-
-
-def adjusted_rand(a: LabelMap, b: LabelMap) -> float:
-    """Agreement of two partitions, corrected for chance (Hubert and Arabie), written out."""
-    table = np.zeros((int(a.max()) + 1, int(b.max()) + 1))
-    np.add.at(table, (a.ravel(), b.ravel()), 1)
-
-    def pairs(counts: np.ndarray) -> float:
-        return float((counts * (counts - 1) / 2).sum())
-
-    both, first, second = pairs(table), pairs(table.sum(1)), pairs(table.sum(0))
-    chance = first * second / pairs(np.array([a.size]))
-    return (both - chance) / ((first + second) / 2 - chance)
 
 
 def joined(labels: LabelMap, truth: LabelMap) -> LabelMap:

@@ -22,6 +22,7 @@ from endoxa.reports.tables import Cell, Grid
 from endoxa.reports.text import undefined_note
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from matplotlib.figure import Figure
 
     from endoxa.comparisons.appraisal import Appraisal
@@ -83,16 +84,9 @@ class Doubted:
 
 def page(report: Report) -> str:
     """The report as one HTML file. Nothing is fetched when it is opened; it says so itself (its CSP)."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=PackageLoader("endoxa.reports"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates()
     script = _asset(environment, "report.js")
     ids = count(1)
     appraisal = report.appraisal
@@ -128,6 +122,19 @@ def page(report: Report) -> str:
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
     return html.strip() + "\n"
+
+
+def templates() -> Environment:
+    """The templates of all pages: everything is escaped, nothing undefined passes."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("endoxa.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
 
 
 def _asset(environment: Any, name: str) -> str:

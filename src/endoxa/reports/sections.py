@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from endoxa.reports.html import Chart, _asset, _unbroken
+from endoxa.reports.html import Chart, _asset, _unbroken, templates
 from endoxa.reports.labels import clean, size
 from endoxa.reports.tables import Cell, Grid
 
@@ -32,16 +32,9 @@ def render(
     gallery: Gallery | None = None,
 ) -> str:
     """One HTML file in the look of the report. Nothing is fetched when it is opened. `verdict` is markup already."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=PackageLoader("endoxa.reports"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates()
     more = ("gallery",) if gallery is not None else ()
     script = "\n".join(_asset(environment, f"{name}.js") for name in ("report", *more))
     html = environment.get_template("sections.html.j2").render(
