@@ -1,0 +1,103 @@
+"""An evaluation: one value that every surface reads (command line, page, notebook, server)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from endoxa.evaluations.settings import Kind, Settings
+from endoxa.measures.grammar import parse
+from endoxa.policies import Policy
+from endoxa.tables import Belief, Comparison, Costs, Scores
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that was read: its name, size in bytes, SHA-256, and what it was taken for (run, judgments)."""
+
+    name: str
+    size: int
+    sha256: str
+    kind: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Which system is better, and how sure that is.
+
+    kind        what the runs were scored against
+    scores      one value per system, query and measure; None where a method has no values per query (answers, samples)
+    summary     system, measure, value, lo, hi, se, queries, undefined; under doubt also p_best; in a consensus also
+                without_own_vote and unique; from a bundle also by, effective, horvitz_thompson
+    compared    the pairwise comparison, or a function that makes it; read `comparison`
+    doubts      system, doubt, variance, share: where the doubt about the first measure comes from
+    tables      further tables by name: depths, curves, coverage, orders, power, pairs, estimates, calibration …
+    warnings    what to know before trusting the numbers
+    notes       how the numbers were made
+    baseline    the system that all others are compared with, if one was named
+    virtual     the virtual system that returns everything (⊤), which is scored but is not a contender
+    details     what only one kind of evaluation has (agreement and maps of ratings, the gallery of a contest)
+    """
+
+    kind: Kind
+    scores: Scores | None
+    summary: pl.DataFrame
+    settings: Settings = field(default_factory=Settings)
+    belief: Belief | None = None
+    compared: Comparison | Callable[[], Comparison | None] | None = None
+    doubts: pl.DataFrame | None = None
+    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    baseline: str | None = None
+    virtual: str | None = None
+    title: str = ""
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[File, ...] = ()
+    costs: Costs | None = None
+    details: Any = None
+
+    @cached_property
+    def comparison(self) -> Comparison | None:
+        """Every pair of systems: difference, interval, test or P(better). Made when first asked for: tests are slow."""
+        return self.compared() if callable(self.compared) else self.compared
+
+    @property
+    def measures(self) -> list[str]:
+        """Names of the measures, in the order asked for."""
+        return self.summary["measure"].unique(maintain_order=True).to_list()
+
+    @property
+    def systems(self) -> list[str]:
+        """The contenders, in the order given."""
+        return [name for name in self.summary["system"].unique(maintain_order=True) if name != self.virtual]
+
+    @property
+    def policy(self) -> Policy:
+        """The choices that every number rests on."""
+        return self.settings.policy if self.scores is None else self.scores.policy
+
+    @property
+    def confidence(self) -> float:
+        """Confidence level of the intervals."""
+        return self.settings.confidence
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether the truth is in doubt: values are then expectations."""
+        return self.belief is not None
+
+    @cached_property
+    def lower(self) -> tuple[str, ...]:
+        """Measures of which small values are better."""
+        if self.scores is None:
+            return ()
+        return tuple(name for name in self.scores.measures if parse(name).definition.lower)
+
+    def to_polars(self) -> pl.DataFrame:
+        """The summary."""
+        return self.summary

@@ -1,0 +1,263 @@
+"""Every setting of an evaluation: its default, its help, and the kinds of reference that it applies to.
+
+The keywords of the library, the options of the command line, their help and the documentation are made from this one
+class. A setting that is unknown, or that does not apply to the reference at hand, is an error that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, get_args
+
+from endoxa.beliefs import consensus
+from endoxa.errors import TextError, did_you_mean
+from endoxa.policies import CHOICES, WORLDS, Assessors, Compat, Missing, Policy, Ties, Undefined, Unjudged
+
+Kind = Literal["judgments", "preferences", "belief", "consensus", "votes", "answers", "bundle", "ratings"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+WORDS: dict[str, str] = {
+    "judgments": "relevance judgments",
+    "preferences": "preferences",
+    "belief": "a belief (or opinions and labels that a model turns into one)",
+    "consensus": "runs without judgments",
+    "votes": "votes of systems",
+    "answers": "subjects' ranked answers",
+    "bundle": "a benchmark bundle",
+    "ratings": "ratings",
+}
+SCORED: tuple[Kind, ...] = ("judgments", "preferences", "belief", "consensus", "votes")
+JUDGED: tuple[Kind, ...] = ("judgments", "preferences")
+DOUBTED: tuple[Kind, ...] = ("belief", "consensus", "votes")
+
+POLICY, VOTES, BELIEF, PAIRS, INTERVALS, READING = (
+    "How values are computed",
+    "Runs without judgments",
+    "Opinions and beliefs",
+    "Comparison of systems",
+    "Intervals and random numbers",
+    "Reading files",
+)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is known about one setting beside its name and default."""
+
+    help: str
+    panel: str
+    kinds: tuple[Kind, ...] = KINDS
+    flags: tuple[str, ...] = ()
+    metavar: str = ""
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    scoring: bool = True  # whether it changes scores, and not only what is made of them
+    hidden: bool = False  # not listed by `endoxa eval --help`, but by the documentation
+
+
+def setting(default: Any, help: str, panel: str, kinds: tuple[Kind, ...] = KINDS, **known: Any) -> Any:  # noqa: A002
+    """A field of Settings."""
+    return field(default=default, metadata={"setting": Setting(help, panel, kinds, **known)})
+
+
+def _choice(name: str) -> dict[str, Any]:
+    return {"choices": CHOICES[name]}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How an evaluation is made. Every field is a keyword of the library and an option of the command line."""
+
+    rel: float | None = setting(
+        None,
+        "Least grade that counts as relevant, for measures that do not name one.",
+        POLICY,
+        SCORED,
+        flags=("-l", "--rel"),
+    )
+    ties: Ties = setting("trec", "Order of items with equal scores.", POLICY, **_choice("ties"))
+    missing: Missing = setting("empty", "Judged topics that a run lacks.", POLICY, SCORED, **_choice("missing"))
+    unjudged: Unjudged = setting(
+        "nonrelevant", "Items without a judgment.", POLICY, ("judgments", "belief", "consensus"), **_choice("unjudged")
+    )
+    undefined: Undefined = setting("nan", "Queries on which a measure is 0/0.", POLICY, SCORED, **_choice("undefined"))
+    cut: int | None = setting(
+        None, "Keep only the first N items of every list.", POLICY, SCORED, flags=("-M", "--cut"), metavar="N", least=1
+    )
+    compat: Compat = setting(
+        "none", "Reproduce the digits of a trec_eval release.", POLICY, SCORED, **_choice("compat")
+    )
+    assessors: Assessors = setting(
+        "one",
+        "mean: score each assessor (column 2 of the judgments) separately, then average.",
+        POLICY,
+        JUDGED,
+        **_choice("assessors"),
+    )
+    shuffles: int = setting(
+        200,
+        "Random orders of equal scores, for ties=average without a closed form.",
+        POLICY,
+        ("judgments",),
+        metavar="N",
+        least=2,
+        hidden=True,
+    )
+    collection: int | None = setting(
+        None,
+        "Number of items in the collection.",
+        POLICY,
+        ("judgments", "answers", "bundle"),
+        flags=("-N",),
+        metavar="N",
+        least=1,
+        scoring=False,
+        hidden=True,
+    )
+
+    depth: int = setting(
+        consensus.DEPTH, "A run votes for its first N items.", VOTES, ("consensus", "belief"), metavar="N", least=1
+    )
+    weights: Any = setting(
+        consensus.WEIGHTS,
+        "Weights of the systems' votes: a method, or a number per system.",
+        VOTES,
+        ("consensus", "votes"),
+        metavar="equal|cluster|redundancy|minimum-variance|NAME=W,…",
+    )
+    prior: tuple[float, float] = setting(
+        (1.0, 1.0),
+        "Votes for yes and for no that are added to every pair.",
+        VOTES,
+        ("consensus", "votes"),
+        metavar="A,B",
+    )
+    families: Any = setting(
+        False,
+        "Systems whose votes are left out together (auto finds near-duplicates).",
+        VOTES,
+        ("consensus", "votes"),
+        flags=("--group",),
+        metavar="SYSTEM=TEAM|auto",
+        hidden=True,
+    )
+
+    model: str | None = setting(
+        None,
+        "How opinions become a belief: votes, dawid-skene, subjects, graded, judge, taxonomy, levels …",
+        BELIEF,
+        ("judgments", "belief"),
+        metavar="NAME",
+    )
+    systems_vote: bool = setting(
+        False, "The runs vote beside the people (Dawid–Skene).", BELIEF, ("judgments", "belief"), hidden=True
+    )
+    people: int | None = setting(
+        None, "Resamples of the people asked, or of the systems that vote.", BELIEF, DOUBTED, metavar="N", least=0
+    )
+    worlds: int = setting(
+        WORLDS, "Possible worlds that are drawn from the belief.", BELIEF, (*DOUBTED, "bundle"), metavar="N", least=2
+    )
+    plugin: bool = setting(
+        False, "Score expected grades as if they were grades (biased; for comparison).", BELIEF, DOUBTED, hidden=True
+    )
+
+    baseline: str | None = setting(
+        None,
+        "Compare all systems with this one.",
+        PAIRS,
+        SCORED,
+        flags=("-b", "--baseline"),
+        metavar="SYSTEM",
+        scoring=False,
+    )
+    test: str = setting(
+        "randomisation",
+        "Significance test.",
+        PAIRS,
+        JUDGED,
+        choices=("randomisation", "t", "wilcoxon", "tukey"),
+        scoring=False,
+    )
+    interval: str = setting(
+        "bootstrap-t",
+        "Kind of interval of a difference.",
+        PAIRS,
+        JUDGED,
+        choices=("bootstrap-t", "percentile"),
+        scoring=False,
+    )
+    correction: str = setting(
+        "holm", "Correction for many comparisons.", PAIRS, JUDGED, choices=("holm", "bh", "none"), scoring=False
+    )
+
+    confidence: float = setting(
+        0.95, "Confidence level of the intervals.", INTERVALS, metavar="SHARE", least=0, most=1, scoring=False
+    )
+    resamples: int | None = setting(
+        None, "Resamples behind the intervals.", INTERVALS, metavar="N", least=2, scoring=False, hidden=True
+    )
+    seed: int = setting(0, "Seed of the random number generator.", INTERVALS, metavar="N", least=0)
+
+    lenient: bool = setting(False, "Report lines that cannot be read, and go on without them.", READING)
+    name_from: str = setting(
+        "tag", "Where the name of a system comes from.", READING, choices=("tag", "file"), hidden=True
+    )
+
+    def __post_init__(self) -> None:
+        for name, known in REGISTRY.items():
+            value = getattr(self, name)
+            if known.choices and value not in known.choices:
+                hint = did_you_mean(str(value), known.choices)
+                raise TextError(f"{name} must be one of {', '.join(known.choices)}, not {value!r}{hint}")
+            if known.least is None or value is None:
+                continue
+            if not isinstance(value, int | float) or isinstance(value, bool) or value != value:  # noqa: PLR0124
+                raise TextError(f"{name} must be a number, not {value!r}")
+            if known.most is not None and not known.least < value < known.most:
+                raise TextError(f"{name} must lie between {known.least:g} and {known.most:g}, not {value:g}")
+            if value < known.least:
+                raise TextError(f"{name} must be at least {known.least:g}, not {value:g}")
+        self.policy  # noqa: B018  refuses what does not go together
+
+    @property
+    def policy(self) -> Policy:
+        """The choices that every number rests on."""
+        return Policy(
+            ties=self.ties, missing=self.missing, unjudged=self.unjudged, undefined=self.undefined, compat=self.compat,
+            assessors=self.assessors, cut=self.cut, seed=self.seed, shuffles=self.shuffles,
+        )  # fmt: skip
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], *, scoring_only: bool = False) -> Settings:
+        """Settings by name. An unknown name is an error with the nearest known one.
+
+        compat=trec_eval-9 also sets trec_eval's habits (missing topics skipped, 0/0 counts as 0) unless they are given.
+        """
+        known = [name for name, one in REGISTRY.items() if one.scoring or not scoring_only]
+        for name in given:
+            if name not in REGISTRY:
+                hint = did_you_mean(name, known)
+                raise TextError(f"no setting is called {name!r}{hint} (there are: {', '.join(known)})")
+            if name not in known:
+                raise TextError(f"{name} does not change scores; it is a setting of evaluate, compare and report")
+        habits = {} if given.get("compat", "none") == "none" else {"missing": "skip", "undefined": "zero"}
+        return cls(**(habits | dict(given)))
+
+    def refuse_foreign(self, given: Collection[str], kinds: Collection[Kind]) -> None:
+        """Refuse a given setting that applies to none of these kinds of reference: better said than ignored."""
+        for name in given:
+            applies = REGISTRY[name].kinds
+            if not set(applies) & set(kinds):
+                here = " and ".join(WORDS[kind] for kind in kinds)
+                there = ", ".join(WORDS[kind] for kind in applies)
+                raise TextError(f"{name} does not apply to {here}; it is for {there}. Remove it.")
+
+    def changed(self, **values: Any) -> Settings:
+        """The same settings but for these."""
+        return replace(self, **values)
+
+
+REGISTRY: dict[str, Setting] = {one.name: one.metadata["setting"] for one in fields(Settings)}
+DEFAULTS: dict[str, Any] = {one.name: one.default for one in fields(Settings)}

@@ -1,0 +1,54 @@
+"""The tables that every verb takes and gives.
+
+Each is a frozen value around one Polars frame with fixed column names. `of(frame)` checks once, on entry;
+after it nobody checks again.
+"""
+
+from endoxa.tables.answers import Answers
+from endoxa.tables.belief import Belief, Unmentioned
+from endoxa.tables.checks import (
+    OTHER_NAMES,
+    Bools,
+    Counts,
+    Floats,
+    Ints,
+    Table,
+    cast,
+    refuse_null,
+    rename_known,
+    require,
+)
+from endoxa.tables.costs import Costs
+from endoxa.tables.opinions import ASIDE, COUNTED, KINDS, DuplicateJudgmentError, Opinions
+from endoxa.tables.run import DuplicateItemError, Run
+from endoxa.tables.scores import Comparison, Draws, Scores
+from endoxa.tables.taxonomy import Labels, Taxonomy
+
+__all__ = [
+    "ASIDE",
+    "COUNTED",
+    "KINDS",
+    "OTHER_NAMES",
+    "Answers",
+    "Belief",
+    "Bools",
+    "Comparison",
+    "Costs",
+    "Counts",
+    "Draws",
+    "DuplicateItemError",
+    "DuplicateJudgmentError",
+    "Floats",
+    "Ints",
+    "Labels",
+    "Opinions",
+    "Run",
+    "Scores",
+    "Table",
+    "Taxonomy",
+    "Unmentioned",
+    "cast",
+    "refuse_null",
+    "rename_known",
+    "require",
+]

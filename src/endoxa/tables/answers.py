@@ -1,0 +1,87 @@
+"""Each subject's own ranked answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from endoxa.errors import TableError
+from endoxa.tables.checks import Table, cast, refuse_null, rename_known, require
+
+
+@dataclass(frozen=True, eq=False)
+class Answers(Table):
+    """Each subject's own ranked answer: source, query, item, rank, relevance.
+
+    `relevance` lies in [0, 1] and falls with rank, evenly from 1 where it is not given. Rows of one answer stand
+    together, in rank order, and ranks count 1, 2, 3 …: they are made from relevance (falling) where the frame
+    has no `rank`, and closed up where it leaves gaps.
+    """
+
+    frame: pl.DataFrame
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, *, source: str = "subject") -> Answers:
+        """Check and rank the rows; an item stands once, and items at one rank have one relevance."""
+        frame = rename_known(frame, ("source", "query", "item"))
+        if "relevance" not in frame.columns and "grade" in frame.columns:
+            frame = frame.rename({"grade": "relevance"})
+        require(frame, ("query", "item"), "table of answers")
+        if "rank" not in frame.columns and "relevance" not in frame.columns:
+            raise TableError(
+                "an answer needs a column 'rank' or 'relevance' (or both): in which order do the items stand?"
+            )
+        given = [pl.lit(source).alias("source")] if "source" not in frame.columns else []
+        frame = frame.with_columns(given)
+        if "relevance" not in frame.columns:
+            place = pl.col("rank").cast(pl.Float64, strict=False).rank("dense").over("source", "query")
+            longest = place.max().over("source", "query")
+            frame = frame.with_columns(((longest - place + 1) / longest).alias("relevance"))
+        if "rank" not in frame.columns:
+            frame = frame.with_columns(
+                pl.col("relevance")
+                .cast(pl.Float64, strict=False)
+                .rank("ordinal", descending=True)
+                .over("source", "query")
+                .alias("rank")
+            )
+        types = dict.fromkeys(("source", "query", "item"), pl.String) | {"rank": pl.Float64, "relevance": pl.Float64}
+        frame = cast(frame.select(list(types)), types, "table of answers")
+        refuse_null(frame, tuple(types), "table of answers")
+        if (bad := frame.filter(~pl.col("relevance").is_between(0, 1))).height:
+            raise TableError(
+                f"relevance of item {bad['item'][0]!r} is {bad['relevance'][0]:g}; it lies between 0 and 1 "
+                "(five levels from -2 to 2 are rescaled by (g + 2)/4)"
+            )
+        who = ["source", "query"]
+        if (twice := frame.filter(frame.select(*who, "item").is_duplicated())).height:
+            row = twice.row(0, named=True)
+            raise TableError(
+                f"{row['source']!r} lists item {row['item']!r} of query {row['query']!r} twice; "
+                "an answer ranks an item once"
+            )
+        frame = frame.sort(*who, "rank", maintain_order=True)
+        rises = frame.filter(pl.col("relevance") > pl.col("relevance").shift(1).over(who))
+        if rises.height:
+            row = rises.row(0, named=True)
+            raise TableError(
+                f"{row['source']!r}, query {row['query']!r}: item {row['item']!r} has more relevance than the "
+                "one ranked above it; relevance falls with rank"
+            )
+        torn = frame.filter(
+            (pl.col("rank") == pl.col("rank").shift(1).over(who))
+            & (pl.col("relevance") != pl.col("relevance").shift(1).over(who))
+        )
+        if torn.height:
+            row = torn.row(0, named=True)
+            raise TableError(
+                f"{row['source']!r}, query {row['query']!r}: two items at rank {row['rank']:g} have different "
+                "relevance; give equals the same, or ranks of their own"
+            )
+        return cls(frame.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(who).alias("rank")))
+
+    @property
+    def sources(self) -> list[str]:
+        """The subjects, in byte order."""
+        return self.frame["source"].unique().sort().to_list()

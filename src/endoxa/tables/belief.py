@@ -1,0 +1,147 @@
+"""What is held to be relevant, and how surely."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import polars as pl
+
+from endoxa.errors import TableError
+from endoxa.tables.checks import Table, cast, refuse_null, rename_known, require
+from endoxa.tables.opinions import Opinions
+
+Unmentioned = Literal["irrelevant", "unknown"] | float
+
+
+@dataclass(frozen=True, eq=False)
+class Belief(Table):
+    """What is held to be relevant, and how surely: query, reading, weight, item, grade, p.
+
+    A query has weighted readings; within a reading items are independent and each has a distribution over
+    grades, whose missing mass is grade 0. `weight` belongs to (query, reading) and is the reading's share:
+    shares of a query sum to 1. `unmentioned` says what an item without a row is: irrelevant, a probability of
+    grade 1, or unknown (which gives bounds). `people` and `people_weight`, where present, are arrays of p and
+    of weight as they would be had other people of the same kind been asked, one entry per resample.
+    `model` and `notes` say how the belief came about and are printed with every result; `files` says what it was
+    made of, each with size and SHA-256.
+    """
+
+    frame: pl.DataFrame
+    unmentioned: Unmentioned = "irrelevant"
+    model: str = "given"
+    notes: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        frame: pl.DataFrame,
+        *,
+        unmentioned: Unmentioned = "irrelevant",
+        model: str = "given",
+        notes: Iterable[str] = (),
+        files: Iterable[str] = (),
+    ) -> Belief:
+        """Check and sort the rows. Without `reading` a query has one; without `grade` it is 1."""
+        if isinstance(unmentioned, str) and unmentioned not in {"irrelevant", "unknown"}:
+            raise TableError(f"unmentioned is irrelevant, unknown, or a probability, not {unmentioned!r}")
+        if not isinstance(unmentioned, str) and not 0 <= unmentioned <= 1:
+            raise TableError(f"unmentioned is a probability between 0 and 1, not {unmentioned}")
+        frame = rename_known(frame, ("query", "item", "grade"))
+        require(frame, ("query", "item", "p"), "belief")
+        defaults = {"reading": pl.lit(""), "weight": pl.lit(1.0), "grade": pl.lit(1.0)}
+        frame = frame.with_columns(value.alias(name) for name, value in defaults.items() if name not in frame.columns)
+        more = [name for name in ("people", "people_weight") if name in frame.columns]
+        frame = frame.select("query", "reading", "weight", "item", "grade", "p", *more)
+        text, number = (
+            dict.fromkeys(("query", "reading", "item"), pl.String),
+            dict.fromkeys(("weight", "grade", "p"), pl.Float64),
+        )
+        frame = cast(frame, text | number, "belief")
+        refuse_null(frame, ("query", "reading", "weight", "item", "grade", "p"), "belief")
+        _refuse_improper(frame)
+        frame = frame.sort("query", "reading", "item", "grade", maintain_order=True)
+        keys = frame.select("query", "reading", "item", "grade")
+        if (twice := keys.filter(keys.is_duplicated())).height:
+            query, reading, item, grade = twice.row(0)
+            raise TableError(
+                f"query {query!r}, reading {reading!r}: item {item!r} has grade {grade:g} twice; give it one p"
+            )
+        mass = frame.group_by("query", "reading", "item").agg(pl.col("p").sum()).filter(pl.col("p") > 1 + 1e-9)
+        if mass.height:
+            query, reading, item, p = mass.row(0)
+            raise TableError(
+                f"query {query!r}, reading {reading!r}: the probabilities of the grades of item {item!r} sum to {p:g}; "
+                "they may sum to 1 at the most"
+            )
+        return cls(_with_shares(frame), unmentioned, model, tuple(notes), tuple(files))
+
+    @property
+    def queries(self) -> list[str]:
+        """The queries, in byte order of their names."""
+        return self.frame["query"].unique().sort().to_list()
+
+    @cached_property
+    def certain(self) -> bool:
+        """Whether it holds one reading per query and no p strictly between 0 and 1."""
+        p = self.frame["p"]
+        one = self.frame.select(pl.struct("query", "reading").n_unique() == pl.col("query").n_unique()).item()
+        return bool(one and ((p == 0) | (p == 1)).all() and isinstance(self.unmentioned, str))
+
+    def expected(self) -> Opinions:
+        """Expected grades, taken as grades: what plugin=True scores against. The mean over readings too."""
+        frame = self.frame.group_by("query", "item", maintain_order=True).agg(
+            (pl.col("weight") * pl.col("p") * pl.col("grade")).sum().alias("grade")
+        )
+        return Opinions.of(frame, source=self.model, kind="judge")
+
+    def lines(self) -> list[str]:
+        """What a result prints about it."""
+        readings = self.frame.select(pl.struct("query", "reading").n_unique()).item() if len(self) else 0
+        queries = len(self.queries)
+        several = f", {readings / max(queries, 1):.3g} readings each" if readings > queries else ""
+        items = self.frame.select(pl.struct("query", "item").n_unique()).item() if len(self) else 0
+        rule = (
+            self.unmentioned if isinstance(self.unmentioned, str) else f"relevant with probability {self.unmentioned:g}"
+        )
+        told = f"{queries:,} {'query' if queries == 1 else 'queries'}{several}, {items:,} pairs of query and item"
+        return [
+            f"belief={self.model}: {told}; what it does not mention is {rule}",
+            *self.notes,
+        ]
+
+
+def _refuse_improper(frame: pl.DataFrame) -> None:
+    """p between 0 and 1, weights not negative, one weight per reading, weights that sum to something."""
+    for name, wrong, said in (
+        ("p", ~pl.col("p").is_between(0, 1), "a probability lies between 0 and 1"),
+        ("weight", ~((pl.col("weight") >= 0) & pl.col("weight").is_finite()), "a weight is a number, 0 or greater"),
+        ("grade", ~pl.col("grade").is_finite(), "a grade is a number"),
+    ):
+        if (bad := frame.filter(wrong)).height:
+            raise TableError(
+                f"{name} of item {bad['item'][0]!r} in query {bad['query'][0]!r} is {bad[name][0]:g}; {said}"
+            )
+    readings = frame.select("query", "reading", "weight").unique()
+    if (torn := readings.filter(readings.select("query", "reading").is_duplicated())).height:
+        raise TableError(f"reading {torn['reading'][0]!r} of query {torn['query'][0]!r} has two weights; it has one")
+    sums = readings.group_by("query").agg(pl.col("weight").sum()).filter(pl.col("weight") <= 0)
+    if sums.height:
+        raise TableError(f"the weights of query {sums['query'][0]!r} sum to 0; some reading must have a share")
+
+
+def _with_shares(frame: pl.DataFrame) -> pl.DataFrame:
+    """Weights as shares of their query."""
+    sums = (
+        frame.select("query", "reading", "weight").unique().group_by("query").agg(pl.col("weight").sum().alias("sum"))
+    )
+    if (sums["sum"] == 1).all():
+        return frame
+    return (
+        frame.join(sums, on="query", how="left", maintain_order="left")
+        .with_columns(weight=pl.col("weight") / pl.col("sum"))
+        .drop("sum")
+    )

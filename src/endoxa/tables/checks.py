@@ -1,0 +1,109 @@
+"""What every table shares: conversion, the names of columns, and the checks on entry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from endoxa.errors import InstallError, TableError, did_you_mean
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Counts = npt.NDArray[np.uint32]
+
+OTHER_NAMES = {
+    "query": ("query_id", "qid", "topic", "topic_id", "q_id"),
+    "item": ("doc_id", "docno", "docid", "did", "document", "item_id"),
+    "score": ("sim", "similarity"),
+    "grade": ("relevance", "rel", "label", "judgment"),
+    "source": ("assessor", "rater", "judge", "worker", "iteration"),
+    "system": ("run", "run_id", "tag", "name"),
+    "propensity": ("iprob", "inclusion_probability"),
+}
+
+
+class Table:
+    """A frame that converts to what other tools take."""
+
+    frame: pl.DataFrame
+
+    def __len__(self) -> int:
+        return self.frame.height
+
+    def to_polars(self) -> pl.DataFrame:
+        """The frame itself; Polars frames do not change."""
+        return self.frame
+
+    def to_pandas(self) -> Any:
+        """A pandas frame with the same columns (needs pandas)."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise InstallError("pandas is not installed; pip install 'endoxa[pandas]'") from error
+        return pd.DataFrame(self.frame.to_dict(as_series=False))
+
+    def to_arrow(self) -> Any:
+        """An Arrow table with the same columns (needs pyarrow)."""
+        try:
+            return self.frame.to_arrow()
+        except ModuleNotFoundError as error:
+            raise InstallError("pyarrow is not installed; pip install 'endoxa[arrow]'") from error
+
+
+def rename_known(frame: pl.DataFrame, wanted: tuple[str, ...]) -> pl.DataFrame:
+    """Give columns that go by another tool's name (doc_id, docno, relevance, …) the name used here."""
+    renames: dict[str, str] = {}
+    for name in wanted:
+        if name not in frame.columns:
+            found = next((other for other in OTHER_NAMES.get(name, ()) if other in frame.columns), None)
+            if found:
+                renames[found] = name
+    return frame.rename(renames) if renames else frame
+
+
+def require(frame: pl.DataFrame, columns: tuple[str, ...], table: str) -> None:
+    """Raise a TableError that names the first column that is missing, and what was there instead."""
+    for name in columns:
+        if name not in frame.columns:
+            hint = did_you_mean(name, frame.columns)
+            raise TableError(
+                f"a {table} needs a column {name!r}; the columns are {', '.join(frame.columns) or '(none)'}{hint}"
+            )
+
+
+def cast(frame: pl.DataFrame, types: dict[str, Any], table: str) -> pl.DataFrame:
+    """Cast the columns; the first value that does not fit is named with its row."""
+    for name, dtype in types.items():
+        before = frame[name]
+        if before.dtype == dtype:
+            continue
+        try:
+            after = _moments(before) if isinstance(dtype, pl.Datetime) else before.cast(dtype, strict=False)
+        except pl.exceptions.PolarsError as error:
+            raise TableError(f"column {name!r} of the {table} holds {before.dtype}, expected {dtype}") from error
+        lost = (after.is_null() & before.is_not_null()).arg_true()
+        if len(lost):
+            row = int(lost[0])
+            what = "a date and time" if isinstance(dtype, pl.Datetime) else "a number"
+            raise TableError(f"row {row + 1} of the {table}: {name} {before[row]!r} is not {what}")
+        frame = frame.with_columns(after.alias(name))
+    return frame
+
+
+def _moments(column: pl.Series) -> pl.Series:
+    """Dates and times, or texts that say them, in UTC."""
+    if column.dtype == pl.String:
+        return column.str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
+    return column.cast(pl.Datetime("us", "UTC"), strict=False)
+
+
+def refuse_null(frame: pl.DataFrame, columns: tuple[str, ...], table: str) -> None:
+    """Raise a TableError for the first null in these columns."""
+    for name in columns:
+        if frame[name].null_count():
+            row = int(frame[name].is_null().arg_true()[0])
+            raise TableError(f"row {row + 1} of the {table}: {name} is missing")

@@ -1,0 +1,104 @@
+"""Who judged what, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from endoxa.errors import TableError, did_you_mean
+from endoxa.tables.checks import Table, cast, refuse_null, rename_known, require
+
+KINDS = ("person", "system", "judge")
+ASIDE = (
+    "practice",
+    "gold",
+    "attention",
+)  # roles that try the judge, not the item: no measure and no belief counts them
+COUNTED = ~pl.col("role").is_in(ASIDE).fill_null(False)
+
+
+@dataclass(frozen=True, eq=False)
+class Opinions(Table):
+    """Who said what: source, kind, query, item, grade, scale, confidence, selected_by, propensity, role, at.
+
+    `grade` is kept as the number that was given (a float stays a float); null means undecided. A negative
+    grade means pooled but not judged, as in TREC files. `propensity` is the probability with which the pair
+    was chosen for judging. `confidence` is how sure the source is of the grade it gave. A pair without a row was
+    not asked; but a system answers no to what it does not name. Rows of the roles practice, gold and attention try the
+    judge, and count neither as judgments nor in a belief.
+    """
+
+    frame: pl.DataFrame
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, *, source: str = "qrels", kind: str = "person") -> Opinions:
+        """Check the rows. Columns beside query, item and grade may be left out."""
+        frame = rename_known(frame, ("query", "item", "grade", "source", "propensity"))
+        require(frame, ("query", "item", "grade"), "table of judgments")
+        defaults: dict[str, tuple[Any, Any]] = {
+            "source": (pl.String, source),
+            "kind": (pl.String, kind),
+            "query": (pl.String, None),
+            "item": (pl.String, None),
+            "grade": (pl.Float64, None),
+            "scale": (pl.String, None),
+            "confidence": (pl.Float64, None),
+            "selected_by": (pl.String, None),
+            "propensity": (pl.Float64, None),
+            "role": (pl.String, "main"),
+            "at": (pl.Datetime("us", "UTC"), None),
+        }
+        absent = [
+            pl.lit(value, dtype=dtype).alias(name)
+            for name, (dtype, value) in defaults.items()
+            if name not in frame.columns
+        ]
+        frame = frame.with_columns(absent).select(list(defaults))
+        frame = cast(frame, {name: dtype for name, (dtype, _) in defaults.items()}, "table of judgments")
+        refuse_null(frame, ("source", "query", "item"), "table of judgments")
+        kinds = [kind for kind in frame["kind"].drop_nulls().unique() if kind not in KINDS]
+        if kinds:
+            hint = did_you_mean(kinds[0], KINDS)
+            raise TableError(f"an opinion is of a person, a system or a judge, not of kind {kinds[0]!r}{hint}")
+        wrong = (frame["grade"].is_nan() | frame["grade"].is_infinite()).arg_true()
+        if len(wrong):
+            row = int(wrong[0])
+            said = "NaN; leave it empty for undecided" if frame["grade"].is_nan()[row] else "infinite; give a number"
+            raise TableError(f"row {row + 1} of the table of judgments: grade is {said}")
+        outside = frame.filter((pl.col("propensity") <= 0) | (pl.col("propensity") > 1))
+        if outside.height:
+            raise TableError(
+                f"inclusion probability {outside['propensity'][0]} of item {outside['item'][0]!r} "
+                "is not in (0, 1]; a pair that could not be chosen has no weight"
+            )
+        twice = frame.filter(frame.select("source", "query", "item").is_duplicated())
+        if twice.height:
+            raise DuplicateJudgmentError(twice["source"][0], twice["query"][0], twice["item"][0])
+        return cls(frame)
+
+    @property
+    def sources(self) -> list[str]:
+        """Who gave opinions, in order of name."""
+        return self.frame["source"].unique().sort().to_list()
+
+    def to_dict(self) -> dict[str, dict[str, float | None]]:
+        """{query: {item: grade}}; only where one source speaks."""
+        if len(self.sources) > 1:
+            raise TableError("several assessors: a dict holds one grade per item; use to_polars()")
+        result: dict[str, dict[str, float | None]] = {}
+        for query, item, grade in self.frame.select("query", "item", "grade").iter_rows():
+            result.setdefault(query, {})[item] = grade
+        return result
+
+
+class DuplicateJudgmentError(TableError):
+    """A pair judged twice by one source. Readers turn it into a FileError with the line."""
+
+    def __init__(self, source: str, query: str, item: str) -> None:
+        self.source, self.query, self.item = source, query, item
+        super().__init__(
+            f"query {query!r} judges item {item!r} twice; remove one line, "
+            "or read column 2 as the assessor (--assessors mean) if several people judged"
+        )

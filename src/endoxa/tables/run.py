@@ -1,0 +1,145 @@
+"""What the systems returned. Ranks are decided here and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from endoxa.errors import TableError
+from endoxa.policies import Policy, Ties
+from endoxa.tables.checks import Bools, Counts, Floats, Ints, Table, cast, refuse_null, rename_known, require
+
+
+@dataclass(frozen=True, eq=False)
+class Run(Table):
+    """What the systems returned: system, query, item, rank, block, score.
+
+    Rows of one list stand together, in rank order. `rank` counts from 1: score descending, then item id
+    descending by bytes (as trec_eval), or the order read under `ties="input"`. `block` is the first rank of
+    the run of equal scores that the item stands in.
+    """
+
+    frame: pl.DataFrame
+    ties: Ties = "trec"
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, *, system: str | None = None, ties: Ties = "trec") -> Run:
+        """Check, group and rank the rows. `system` names them where the frame has no such column."""
+        Policy(ties=ties)  # refuses what is not a rule for ties
+        wanted = ("query", "item", "score") if system is not None else ("system", "query", "item", "score")
+        frame = rename_known(frame, wanted)
+        require(frame, ("query", "item", "score"), "run")
+        if system is None and "system" not in frame.columns:
+            system = "run"
+        if system is not None:
+            frame = frame.with_columns(pl.lit(system).alias("system"))
+        frame = frame.select("system", "query", "item", "score")
+        frame = cast(frame, {"system": pl.String, "query": pl.String, "item": pl.String, "score": pl.Float64}, "run")
+        refuse_null(frame, ("system", "query", "item", "score"), "run")
+        if frame["score"].is_nan().any():
+            row = int(frame["score"].is_nan().arg_true()[0])
+            raise TableError(f"row {row + 1} of the run: score is NaN; an item without a score has no rank")
+        frame, first = _grouped(frame)
+        _refuse_duplicates(frame, first)
+        order, rank, block = _ranked(first, frame["score"].to_numpy(), frame["item"], ties)
+        items, scores = frame["item"], frame["score"]
+        if order is not None:  # a list keeps its rows, so only these two columns move
+            items, scores = items[order], scores[order]
+        columns = [frame["system"], frame["query"], items, pl.Series("rank", rank), pl.Series("block", block), scores]
+        return cls(pl.DataFrame(columns), ties)
+
+    @property
+    def systems(self) -> list[str]:
+        """Names of the systems, in the order read."""
+        return self.frame["system"].unique(maintain_order=True).to_list()
+
+    def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
+        """{system: {query: {item: score}}}."""
+        result: dict[str, dict[str, dict[str, float]]] = {}
+        for (system, query), rows in self.frame.group_by("system", "query", maintain_order=True):
+            lists = result.setdefault(str(system), {})
+            lists[str(query)] = dict(zip(rows["item"].to_list(), rows["score"].to_list(), strict=True))
+        return result
+
+
+def _grouped(frame: pl.DataFrame) -> tuple[pl.DataFrame, Bools]:
+    """Rows of one (system, query) side by side, and which of them begin a list."""
+    first = _changes(frame)
+    heads = first.arg_true()
+    pairs = list(zip(frame["system"][heads], frame["query"][heads], strict=True))
+    if len(set(pairs)) < len(pairs):
+        systems = frame["system"].unique(maintain_order=True).to_list()
+        place = frame["system"].replace_strict(systems, list(range(len(systems))), return_dtype=pl.Int64)
+        frame = frame.sort(place, "query", maintain_order=True)
+        first = _changes(frame)
+    return frame, first.to_numpy()
+
+
+def _changes(frame: pl.DataFrame) -> pl.Series:
+    """True where the system or the query is another than in the row before, and in the first row."""
+    query, system = frame["query"], frame["system"]
+    changes = query.ne_missing(query.shift(1))
+    if frame.height and not (system == system[0]).all():
+        changes |= system.ne_missing(system.shift(1))
+    return changes
+
+
+def _refuse_duplicates(frame: pl.DataFrame, first: Bools) -> None:
+    """An item may stand in a list once. Hashes first; names are compared only where hashes collide."""
+    starts, sizes = _lists(first)
+    lists = np.arange(len(starts), dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    keys = frame["item"].hash().to_numpy() ^ np.repeat(lists, sizes)
+    ordered = np.sort(keys)
+    if not (ordered[1:] == ordered[:-1]).any():
+        return
+    suspects = frame.filter(pl.Series(keys).is_duplicated())
+    twice = suspects.filter(suspects.select("system", "query", "item").is_duplicated())
+    if twice.height:
+        raise DuplicateItemError(*twice.row(0, named=False)[:3])
+
+
+def _lists(first: Bools) -> tuple[Ints, Ints]:
+    """Where each list begins, and how many rows it has."""
+    starts = np.flatnonzero(first)
+    return starts, np.diff(np.append(starts, len(first)))
+
+
+class DuplicateItemError(TableError):
+    """An item that stands twice in one list. Readers turn it into a FileError with the line."""
+
+    def __init__(self, system: str, query: str, item: str) -> None:
+        self.system, self.query, self.item = system, query, item
+        super().__init__(
+            f"query {query!r} of {system!r} lists item {item!r} twice; a list ranks an item once: remove one of the two"
+        )
+
+
+def _ranked(first: Bools, score: Floats, item: pl.Series, ties: Ties) -> tuple[Ints | None, Counts, Counts]:
+    """Order of the rows (None: as they stand), rank and block of each row in that order.
+
+    `first` marks the rows that begin a list. Most files come in score order, so rank is position; only runs
+    of equal scores are sorted by id.
+    """
+    starts, sizes = _lists(first)
+    order: Ints | None = None
+    if not (first[1:] | (score[1:] <= score[:-1])).all():
+        order = np.lexsort((-score, np.repeat(np.arange(len(starts)), sizes)))
+        score = score[order]
+    rank = np.arange(1, len(score) + 1, dtype=np.uint32) - np.repeat(starts.astype(np.uint32), sizes)
+    equal = np.zeros(len(score), dtype=bool)  # as the row before
+    equal[1:] = (score[1:] == score[:-1]) & ~first[1:]
+    if not equal.any():
+        return order, rank, rank
+    tied = equal.copy()
+    tied[:-1] |= equal[1:]
+    rows = np.flatnonzero(tied)
+    run = np.cumsum(~equal[rows]) - 1
+    block = rank.copy()
+    block[rows] = rank[rows[~equal[rows]]][run]
+    if ties != "input":
+        order = np.arange(len(score)) if order is None else order
+        names = pl.DataFrame({"run": run, "item": item[order[rows]], "row": order[rows]})
+        order[rows] = names.sort("run", "item", descending=[False, True])["row"].to_numpy()
+    return order, rank, block

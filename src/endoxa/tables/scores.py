@@ -1,0 +1,143 @@
+"""Values of measures, their draws in possible worlds, and comparisons of systems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from endoxa.errors import EndoxaError, did_you_mean
+from endoxa.policies import Policy
+from endoxa.tables.checks import Floats, Table
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Values in possible worlds. World number d is the same for every system.
+
+    truth   [measure, system, query, world]  worlds drawn from the belief as it is; NaN where undefined
+    people  the same, each *pair* of neighbouring worlds (2b, 2b+1) drawn from the belief of one resample of the
+            people asked; None where nobody can be resampled
+    """
+
+    measures: list[str]
+    systems: list[str]
+    queries: list[str]
+    truth: Floats | None
+    people: Floats | None = None
+    lines: tuple[str, ...] = ()
+
+    def frame(self) -> pl.DataFrame:
+        """One row per system, query, measure, doubt and draw; NaN where undefined."""
+        parts = []
+        for doubt, values in (("truth", self.truth), ("people", self.people)):
+            if values is None:
+                continue
+            at = np.indices(values.shape, dtype=np.uint32).reshape(4, -1)
+            names = [pl.Series(part)[at[axis]] for axis, part in enumerate((self.measures, self.systems, self.queries))]
+            columns = dict(zip(("measure", "system", "query"), names, strict=True))
+            parts.append(
+                pl.DataFrame(columns | {"draw": at[3], "value": values.ravel()}).with_columns(
+                    pl.lit(doubt).alias("doubt")
+                )
+            )
+        frame = pl.concat(parts)
+        return frame.select("system", "query", "measure", "doubt", "draw", "value")
+
+
+@dataclass(frozen=True, eq=False)
+class Scores(Table):
+    """One row per system, query and measure: value, sd, lo, hi, undefined; and the policy they were made under.
+
+    `sd`, `lo` and `hi` are null where the value is certain. `undefined` is 1 where the measure is 0/0.
+    `coverage` has one row per system: queries, missing, unknown, items, judged, tied. `texts` holds
+    trec_eval's relstring, which is not a number; `absent` the (system, query) pairs that a run lacks.
+    Where the truth is in doubt, `value` is the expectation given that the measure is defined, `undefined` the
+    probability that it is not, and `draws` holds its values in possible worlds.
+    """
+
+    frame: pl.DataFrame
+    policy: Policy
+    coverage: pl.DataFrame
+    texts: pl.DataFrame | None = None
+    absent: pl.DataFrame | None = None
+    draws: Draws | None = None
+
+    SCHEMA: ClassVar[dict[str, Any]] = dict.fromkeys(("system", "query", "measure"), pl.String) | dict.fromkeys(
+        ("value", "sd", "lo", "hi", "undefined"), pl.Float64
+    )
+
+    @property
+    def systems(self) -> list[str]:
+        """Names of the systems, in the order given."""
+        return self.coverage["system"].to_list()
+
+    @property
+    def measures(self) -> list[str]:
+        """Names of the measures, in the order asked for."""
+        return self.frame["measure"].unique(maintain_order=True).to_list()
+
+    @property
+    def queries(self) -> list[str]:
+        """The queries that were scored, in byte order of their names."""
+        return self.frame["query"].unique().sort().to_list()
+
+    def matrix(self, measure: str) -> tuple[list[str], list[str], Floats]:
+        """(systems, queries, values [system, query]); NaN where a pair was not scored or is undefined."""
+        if measure not in self.measures:
+            have, hint = ", ".join(self.measures), did_you_mean(measure, self.measures)
+            raise EndoxaError(f"no score is called {measure!r}{hint} (there are: {have})")
+        rows = self.frame.filter(pl.col("measure") == measure)
+        systems, queries = self.systems, rows["query"].unique().sort().to_list()
+        values = np.full((len(systems), len(queries)), np.nan)
+        at = rows.select(
+            pl.col("system").replace_strict(systems, list(range(len(systems))), return_dtype=pl.Int64),
+            pl.col("query").replace_strict(queries, list(range(len(queries))), return_dtype=pl.Int64),
+        )
+        values[at["system"].to_numpy(), at["query"].to_numpy()] = rows["value"].to_numpy()
+        return systems, queries, values
+
+    def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
+        """{system: {query: {measure: value}}}, as pytrec_eval with the system in front."""
+        result: dict[str, dict[str, dict[str, float]]] = {}
+        for system, query, measure, value in self.frame.select("system", "query", "measure", "value").iter_rows():
+            result.setdefault(system, {}).setdefault(query, {})[measure] = value
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(Table):
+    """One row per measure and pair of systems, with intervals and tests, and how they were made.
+
+    Columns: measure, system, baseline, doubt, difference, lo, hi, p_better, p_tie, superiority, sd, p_value,
+    p_adjusted, effect, test, queries. `difference` is system minus baseline; `doubt` says of what the interval
+    and the probabilities are: truth, people, queries or all of them.
+    """
+
+    frame: pl.DataFrame
+    notes: tuple[str, ...] = field(default=())
+
+    SCHEMA: ClassVar[dict[str, Any]] = {
+        "measure": pl.String,
+        "system": pl.String,
+        "baseline": pl.String,
+        "doubt": pl.String,
+        "difference": pl.Float64,
+        "lo": pl.Float64,
+        "hi": pl.Float64,
+        "p_better": pl.Float64,
+        "p_tie": pl.Float64,
+        "superiority": pl.Float64,
+        "sd": pl.Float64,
+        "p_value": pl.Float64,
+        "p_adjusted": pl.Float64,
+        "effect": pl.Float64,
+        "test": pl.String,
+        "queries": pl.Int64,
+    }
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """One dict per row."""
+        return self.frame.to_dicts()

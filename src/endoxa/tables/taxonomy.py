@@ -1,0 +1,130 @@
+"""Categories, and who filed which item where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import polars as pl
+
+from endoxa.errors import TableError
+from endoxa.tables.checks import Table, cast, refuse_null, rename_known, require
+
+
+@dataclass(frozen=True, eq=False)
+class Taxonomy(Table):
+    """A tree or acyclic graph of categories: category, parent. A root has a null parent.
+
+    A category with several parents has several rows. Several roots stand under one that is added, `(all)`.
+    """
+
+    frame: pl.DataFrame
+
+    ROOT: ClassVar[str] = "(all)"
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame) -> Taxonomy:
+        """Check the edges: parents are categories too (a parent without a row becomes a root); no cycle."""
+        require(frame, ("category", "parent"), "taxonomy")
+        frame = cast(frame.select("category", "parent"), {"category": pl.String, "parent": pl.String}, "taxonomy")
+        refuse_null(frame, ("category",), "taxonomy")
+        frame = frame.with_columns(pl.col("parent").replace("", None)).unique(maintain_order=True)
+        if not frame.height:
+            raise TableError("the taxonomy is empty; expected rows of category and parent")
+        inner = frame.filter(pl.col("parent").is_not_null())
+        known = pl.concat([frame["category"], inner["parent"]]).unique(maintain_order=True)
+        roots = known.filter(~known.is_in(inner["category"].implode()))
+        if not len(roots):
+            raise TableError(f"the taxonomy has no root: {_cycle(inner)}")
+        if len(roots) > 1:
+            if cls.ROOT in known:
+                raise TableError(f"several categories have no parent, and {cls.ROOT!r} is one of the names; rename it")
+            top = pl.DataFrame({"category": roots, "parent": [cls.ROOT] * len(roots)})
+            inner, root = pl.concat([inner, top]), cls.ROOT
+        else:
+            root = roots[0]
+        found = cls(pl.concat([pl.DataFrame({"category": [root], "parent": [None]}, schema=inner.schema), inner]))
+        found.ancestors  # noqa: B018  refuses a cycle
+        return found
+
+    @classmethod
+    def of_paths(cls, paths: Iterable[str]) -> Taxonomy:
+        """The tree in paths like `animals/birds/owls`; a category is called by its whole path."""
+        rows: dict[tuple[str, str | None], None] = {}
+        for path in paths:
+            parts = [part for part in path.split("/") if part]
+            for depth in range(len(parts)):
+                rows["/".join(parts[: depth + 1]), "/".join(parts[:depth]) or None] = None
+        return cls.of(pl.DataFrame(list(rows), schema={"category": pl.String, "parent": pl.String}, orient="row"))
+
+    @property
+    def root(self) -> str:
+        """The category that holds all others."""
+        return str(self.frame["category"][0])
+
+    @property
+    def categories(self) -> list[str]:
+        """Every category, the root first."""
+        return self.frame["category"].unique(maintain_order=True).to_list()
+
+    @cached_property
+    def ancestors(self) -> dict[str, frozenset[str]]:
+        """Each category with all that it lies under, itself among them."""
+        parents: dict[str, list[str]] = {}
+        for category, parent in self.frame.iter_rows():
+            parents.setdefault(category, [])
+            if parent is not None:
+                parents[category].append(parent)
+        found: dict[str, frozenset[str]] = {}
+        waiting = dict(parents)
+        while waiting:
+            ready = [name for name, above in waiting.items() if all(parent in found for parent in above)]
+            if not ready:
+                edges = [(name, parent) for name, above in waiting.items() for parent in above if parent in waiting]
+                left = pl.DataFrame(edges, schema=["category", "parent"], orient="row")
+                raise TableError(f"the taxonomy is not acyclic: {_cycle(left)}")
+            for name in ready:
+                found[name] = frozenset({name}).union(*(found[parent] for parent in waiting.pop(name)))
+        return found
+
+
+def _cycle(edges: pl.DataFrame) -> str:
+    """A cycle among the edges, as text."""
+    parent: dict[str, str] = dict(edges.select("category", "parent").iter_rows())
+    name, path = next(iter(parent)), list[str]()
+    while name not in path:
+        path.append(name)
+        name = parent[name]
+    return " lies under ".join([*path[path.index(name) :], name]) + "; remove one of these edges"
+
+
+@dataclass(frozen=True, eq=False)
+class Labels(Table):
+    """Who filed which item where: source, item, category. A person may file an item in several categories."""
+
+    frame: pl.DataFrame
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, *, source: str = "labels") -> Labels:
+        """Check the rows; a frame without `source` is one labelling. An empty category is no answer and is left out."""
+        frame = rename_known(frame, ("source", "item"))
+        require(frame, ("item", "category"), "table of labels")
+        if "source" not in frame.columns:
+            frame = frame.with_columns(pl.lit(source).alias("source"))
+        frame = cast(
+            frame.select("source", "item", "category"),
+            dict.fromkeys(("source", "item", "category"), pl.String),
+            "table of labels",
+        )
+        refuse_null(frame, ("source", "item"), "table of labels")
+        frame = frame.filter(pl.col("category").is_not_null() & (pl.col("category") != ""))
+        if not frame.height:
+            raise TableError("there is no label; expected rows of item and category, and who filed it")
+        return cls(frame.unique(maintain_order=True))
+
+    @property
+    def sources(self) -> list[str]:
+        """Who filed, in the order read."""
+        return self.frame["source"].unique(maintain_order=True).to_list()
