@@ -258,7 +258,7 @@ def test_clusters_and_their_words_are_found():
 
 def test_the_best_of_the_restarts_is_kept():
     rows, _, _ = clustered(600)
-    rules = Rules(iterations=20)
+    rules = Rules(iterations=1)  # run on, every start may reach the same optimum; that depends on the machine
     singles = []
     rng = np.random.default_rng(5)
     for _ in range(4):
