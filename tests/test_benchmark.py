@@ -12,9 +12,8 @@ import pytest
 
 from endoxa.benchmark import Benchmark, rated, score
 from endoxa.errors import JoinError, TableError, TextError
-from endoxa.io.bundles import Bundle
 from endoxa.studies import sampling
-from endoxa.tables import Answers, Labels, Opinions, Run, Taxonomy
+from endoxa.tables import Answers, Bundle, Labels, Opinions, Run, Taxonomy
 
 
 def bundle_of(items: list[str], queries: list[str], **parts: Any) -> Bundle:

@@ -16,7 +16,7 @@ import polars as pl
 from endoxa import doubt
 from endoxa.comparisons.intervals import SUMMARY
 from endoxa.errors import JoinError, TableError, TextError
-from endoxa.io.bundles import Bundle
+from endoxa.tables import Bundle
 from endoxa.io.read import run_of
 from endoxa.measures.grammar import Measure, Wanted, parse_all
 from endoxa.policies import WORLDS, Policy

@@ -18,9 +18,9 @@ import pytest
 from endoxa import verbs
 from endoxa.cli import main
 from endoxa.examples import collection
-from endoxa.io.bundles import Bundle, write_bundle
+from endoxa.io.bundles import write_bundle
 from endoxa.studies import sampling
-from endoxa.tables import Answers, Labels, Opinions, Run, Taxonomy
+from endoxa.tables import Answers, Bundle, Labels, Opinions, Run, Taxonomy
 
 
 def endoxa(*words: object) -> subprocess.CompletedProcess[str]:

@@ -21,10 +21,10 @@ from polars.testing import assert_frame_equal
 
 from endoxa.errors import FileError, TableError
 from endoxa.io import bundles
-from endoxa.io.bundles import Bundle, read_bundle, write_bundle
+from endoxa.io.bundles import read_bundle, write_bundle
 from endoxa.io.formats import sniff
 from endoxa.io.read import read
-from endoxa.tables import Answers, Labels, Opinions, Run, Taxonomy
+from endoxa.tables import Answers, Bundle, Labels, Opinions, Run, Taxonomy
 
 CAT, DOG = b"the picture of a cat", b"the picture of a dog"
 HASH = {name: hashlib.sha256(data).hexdigest() for name, data in (("cat", CAT), ("dog", DOG))}

@@ -10,11 +10,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
-from endoxa.beliefs import consensus
 from endoxa.errors import TextError, did_you_mean
 from endoxa.policies import CHOICES, WORLDS, Assessors, Compat, Missing, Policy, Ties, Undefined, Unjudged
 
 Kind = Literal["judgments", "preferences", "belief", "consensus", "votes", "answers", "bundle", "ratings"]
+DEPTH, WEIGHTS = 100, "cluster"  # of the votes that a consensus counts
 KINDS: tuple[Kind, ...] = get_args(Kind)
 WORDS: dict[str, str] = {
     "judgments": "relevance judgments",
@@ -117,10 +117,10 @@ class Settings:
     )
 
     depth: int = setting(
-        consensus.DEPTH, "A run votes for its first N items.", VOTES, ("consensus", "belief"), metavar="N", least=1
+        DEPTH, "A run votes for its first N items.", VOTES, ("consensus", "belief"), metavar="N", least=1
     )
     weights: Any = setting(
-        consensus.WEIGHTS,
+        WEIGHTS,
         "Weights of the systems' votes: a method, or a number per system.",
         VOTES,
         ("consensus", "votes"),

@@ -10,14 +10,13 @@ from sqlalchemy import Connection
 
 from endoxa.errors import FileError, TableError, TextError
 from endoxa.io import pictures
-from endoxa.io.bundles import Bundle
 from endoxa.io.write import write, write_frame
 from endoxa.store import outgoing, studies
 from endoxa.store import schema as s
 from endoxa.store.studies import Study
 from endoxa.studies import calibration
 from endoxa.studies.latest import answers, as_answered, labels, latest, once, opinions
-from endoxa.tables import COUNTED, Opinions
+from endoxa.tables import COUNTED, Bundle, Opinions
 
 FORMS = ("csv", "jsonl", "parquet", "qrels")
 SUFFIX = {"csv": ".csv", "jsonl": ".jsonl", "parquet": ".parquet", "qrels": ".qrels"}

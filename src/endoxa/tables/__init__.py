@@ -6,6 +6,7 @@ after it nobody checks again.
 
 from endoxa.tables.answers import Answers
 from endoxa.tables.belief import Belief, Unmentioned
+from endoxa.tables.bundle import Bundle
 from endoxa.tables.checks import (
     OTHER_NAMES,
     Bools,
@@ -32,6 +33,7 @@ __all__ = [
     "Answers",
     "Belief",
     "Bools",
+    "Bundle",
     "Comparison",
     "Costs",
     "Counts",

@@ -1,0 +1,149 @@
+"""A benchmark: items, queries, what people said of them, and how to read it."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import PureWindowsPath
+from typing import Literal, get_args
+
+import polars as pl
+
+from endoxa.errors import TableError, did_you_mean
+from endoxa.tables.answers import Answers
+from endoxa.tables.checks import cast, refuse_null, require
+from endoxa.tables.opinions import Opinions
+from endoxa.tables.run import Run
+from endoxa.tables.taxonomy import Labels, Taxonomy
+
+Task = Literal["search", "classification"]
+SHA256 = re.compile(r"[0-9a-f]{64}")
+LISTED = {"text": pl.String, "file": pl.String, "sha256": pl.String}
+TEXTS = ("name", "title", "task", "licence", "screen", "made")
+PARTS = ("opinions", "labels", "answers", "taxonomy", "calibration", "draws", "runs")
+
+
+@dataclass(frozen=True, eq=False)
+class Bundle:
+    """A benchmark: items, queries, what people said of them, and how to read it.
+
+    threshold    a rating above it is relevant; `scale` is the least and the greatest rating that could be given
+    items        item, text, file, sha256; `queries` the same with query in front. A file is named as in the
+                 collection; its bytes may lie in the zip or be had elsewhere, the hash tells that they are the same
+    calibration  source, a, b and whatever else: the rating x of a source is worth a·x + b
+    draws        how pairs were drawn, as the study kept it
+    runs         the systems at collection time
+    made         the day, or the moment, as ISO writes it
+
+    Names of sources are kept as they are given: make them pseudonyms before.
+    """
+
+    name: str
+    title: str
+    task: Task
+    licence: str
+    screen: str
+    scale: tuple[float, float]
+    threshold: float
+    items: pl.DataFrame
+    queries: pl.DataFrame
+    made: str
+    opinions: Opinions | None = None
+    labels: Labels | None = None
+    answers: Answers | None = None
+    taxonomy: Taxonomy | None = None
+    calibration: pl.DataFrame | None = None
+    draws: pl.DataFrame | None = None
+    runs: Run | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for field in TEXTS:
+            value = getattr(self, field)
+            if not isinstance(value, str) or (not value.strip() and field in {"name", "made"}):
+                raise TableError(f"{field} of a bundle is a text, not {value!r}")
+        if self.task not in get_args(Task):
+            hint = did_you_mean(self.task, get_args(Task))
+            raise TableError(f"task of a bundle is search or classification, not {self.task!r}{hint}")
+        lo, hi = self.scale
+        if not (math.isfinite(lo) and math.isfinite(hi) and lo < hi):
+            raise TableError(f"the scale goes from the least to the greatest rating, not from {lo} to {hi}")
+        if not lo <= self.threshold <= hi:
+            raise TableError(f"the threshold {self.threshold} lies outside the scale from {lo:g} to {hi:g}")
+        try:
+            datetime.fromisoformat(self.made)
+        except ValueError:
+            raise TableError(f"made is a date like 2026-03-01, not {self.made!r}") from None
+        object.__setattr__(self, "items", _listed(self.items, "item"))
+        object.__setattr__(self, "queries", _listed(self.queries, "query"))
+        if self.calibration is not None:
+            object.__setattr__(self, "calibration", _calibration(self.calibration))
+        if self.opinions is None and self.labels is None and self.answers is None:
+            raise TableError("a bundle holds opinions, labels or answers, and this has none: nothing could be scored")
+        self._refuse_strangers()
+
+    def _refuse_strangers(self) -> None:
+        """What people spoke of is listed."""
+        for name in ("opinions", "labels", "answers"):
+            table = getattr(self, name)
+            for column, kind, known in (("item", "items", self.items), ("query", "queries", self.queries)):
+                if table is None or column not in table.frame.columns:
+                    continue
+                strangers = table.frame.select(column).unique().join(known, on=column, how="anti").sort(column)
+                if strangers.height:
+                    first = strangers[column][0]
+                    raise TableError(f"{column} {first!r} of the {name} is not in the table of {kind}; list it there")
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Rows of each table."""
+        frames = {"items": self.items, "queries": self.queries, **self.tables}
+        return {name: frame.height for name, frame in frames.items()}
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The frames that it has beside items and queries, by name."""
+        found = {name: getattr(self, name) for name in PARTS}
+        return {
+            name: table if isinstance(table, pl.DataFrame) else table.frame
+            for name, table in found.items()
+            if table is not None
+        }
+
+
+def _listed(frame: pl.DataFrame, key: str) -> pl.DataFrame:
+    """item (or query), text, file, sha256: each name once, each file within the collection."""
+    table = f"table of {'items' if key == 'item' else 'queries'}"
+    require(frame, (key,), table)
+    frame = frame.with_columns(
+        pl.lit(None, dtype=pl.String).alias(name) for name in LISTED if name not in frame.columns
+    )
+    frame = cast(frame.select(key, *LISTED), {key: pl.String, **LISTED}, table)
+    refuse_null(frame, (key,), table)
+    if (twice := frame.filter(frame[key].is_duplicated())).height:
+        raise TableError(f"{key} {twice[key][0]!r} stands in the {table} twice; list it once")
+    for digest in frame["sha256"].drop_nulls().unique(maintain_order=True):
+        if not SHA256.fullmatch(digest):
+            raise TableError(f"sha256 in the {table} is 64 digits from 0 to f, not {digest!r}")
+    for file in frame["file"].drop_nulls().unique(maintain_order=True):
+        outside = file.startswith(("/", "\\")) or PureWindowsPath(file).drive or ".." in re.split(r"[/\\]", file)
+        if outside or not file.strip() or "\0" in file:
+            raise TableError(f"file {file!r} in the {table} does not lie in the collection; name it from there")
+    return frame
+
+
+def _calibration(frame: pl.DataFrame) -> pl.DataFrame:
+    require(frame, ("source", "a", "b"), "table of calibrations")
+    frame = cast(frame, {"source": pl.String, "a": pl.Float64, "b": pl.Float64}, "table of calibrations")
+    refuse_null(frame, ("source", "a", "b"), "table of calibrations")
+    if frame["source"].is_duplicated().any():
+        raise TableError(f"source {frame.filter(frame['source'].is_duplicated())['source'][0]!r} is calibrated twice")
+    wrong = frame.filter(~(pl.col("a").is_finite() & pl.col("b").is_finite() & (pl.col("a") > 0)))
+    if wrong.height:
+        raise TableError(
+            f"calibration of {wrong['source'][0]!r}: a = {wrong['a'][0]}, b = {wrong['b'][0]}; "
+            "expected numbers, and a above 0: a map that turns the order around is no calibration"
+        )
+    return frame
