@@ -5,9 +5,9 @@
     >>> scores.to_dict()["run"]["q1"]
     {'RR': 0.5}
 
-Verbs: read, believe, measure, appraise, summarise, compare, distribution, estimate, choose, report, write, parse,
-explain, pool, leave_out_uniques.
-Nouns: Run, Opinions, Preferences, Belief, Scores, Comparison, Policy, Measure, Report, EndoxaError.
+Verbs: read, write, believe, measure, evaluate, summarise, compare, distribution, estimate, choose, rate, report, parse,
+explain, pool, leave_out_uniques, check.
+Nouns: Run, Opinions, Preferences, Belief, Labels, Taxonomy, Answers, Scores, Comparison, Evaluation, EndoxaError.
 """
 
 from __future__ import annotations
@@ -18,54 +18,62 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
-    "read": "endoxa.io.read",
-    "believe": "endoxa.doubt",
-    "measure": "endoxa.verbs",
-    "appraise": "endoxa.doubt",
-    "distribution": "endoxa.doubt",
-    "estimate": "endoxa.doubt",
-    "choose": "endoxa.doubt",
-    "summarise": "endoxa.verbs",
-    "compare": "endoxa.verbs",
-    "report": "endoxa.verbs",
-    "write": "endoxa.verbs",
+    "read": "endoxa.verbs.read",
+    "write": "endoxa.verbs.write",
+    "believe": "endoxa.verbs.believe",
+    "measure": "endoxa.verbs.measure",
+    "distribution": "endoxa.verbs.measure",
+    "evaluate": "endoxa.verbs.evaluate",
+    "summarise": "endoxa.verbs.evaluate",
+    "compare": "endoxa.verbs.compare",
+    "estimate": "endoxa.verbs.estimate",
+    "choose": "endoxa.verbs.choose",
+    "rate": "endoxa.verbs.rate",
+    "report": "endoxa.verbs.report",
+    "explain": "endoxa.verbs.explain",
+    "pool": "endoxa.verbs.pool",
+    "leave_out_uniques": "endoxa.verbs.pool",
+    "check": "endoxa.verbs.check",
     "parse": "endoxa.measures.grammar",
-    "explain": "endoxa.measures.explain",
-    "pool": "endoxa.verbs",
-    "leave_out_uniques": "endoxa.verbs",
+    "Measure": "endoxa.measures.grammar",
+    "Preferences": "endoxa.measures.preferences",
     "Run": "endoxa.tables",
     "Opinions": "endoxa.tables",
-    "Preferences": "endoxa.measures.preferences",
     "Belief": "endoxa.tables",
+    "Labels": "endoxa.tables",
+    "Taxonomy": "endoxa.tables",
+    "Answers": "endoxa.tables",
     "Scores": "endoxa.tables",
     "Comparison": "endoxa.tables",
-    "Policy": "endoxa.policies",
-    "Measure": "endoxa.measures.grammar",
-    "Report": "endoxa.reports",
+    "Evaluation": "endoxa.evaluations.evaluation",
     "EndoxaError": "endoxa.errors",
 }
 __all__ = [
+    "Answers",
     "Belief",
     "Comparison",
     "EndoxaError",
+    "Evaluation",
+    "Labels",
     "Measure",
     "Opinions",
-    "Policy",
     "Preferences",
-    "Report",
     "Run",
     "Scores",
-    "appraise",
+    "Taxonomy",
     "believe",
+    "check",
     "choose",
     "compare",
     "distribution",
     "estimate",
+    "evaluate",
     "explain",
     "leave_out_uniques",
     "measure",
     "parse",
     "pool",
+    "rate",
     "read",
     "report",
     "summarise",
@@ -73,16 +81,24 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from endoxa.doubt import appraise, believe, choose, distribution, estimate
     from endoxa.errors import EndoxaError
-    from endoxa.io.read import read
-    from endoxa.measures.explain import explain
+    from endoxa.evaluations.evaluation import Evaluation
     from endoxa.measures.grammar import Measure, parse
     from endoxa.measures.preferences import Preferences
-    from endoxa.policies import Policy
-    from endoxa.reports import Report
-    from endoxa.tables import Belief, Comparison, Opinions, Run, Scores
-    from endoxa.verbs import compare, leave_out_uniques, measure, pool, report, summarise, write
+    from endoxa.tables import Answers, Belief, Comparison, Labels, Opinions, Run, Scores, Taxonomy
+    from endoxa.verbs.believe import believe
+    from endoxa.verbs.check import check
+    from endoxa.verbs.choose import choose
+    from endoxa.verbs.compare import compare
+    from endoxa.verbs.estimate import estimate
+    from endoxa.verbs.evaluate import evaluate, summarise
+    from endoxa.verbs.explain import explain
+    from endoxa.verbs.measure import distribution, measure
+    from endoxa.verbs.pool import leave_out_uniques, pool
+    from endoxa.verbs.rate import rate
+    from endoxa.verbs.read import read
+    from endoxa.verbs.report import report
+    from endoxa.verbs.write import write
 
 
 def __getattr__(name: str) -> Any:

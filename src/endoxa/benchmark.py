@@ -16,14 +16,13 @@ import polars as pl
 from endoxa import doubt
 from endoxa.comparisons.intervals import SUMMARY
 from endoxa.errors import JoinError, TableError, TextError
-from endoxa.tables import Bundle
 from endoxa.io.read import run_of
 from endoxa.measures.grammar import Measure, Wanted, parse_all
 from endoxa.policies import WORLDS, Policy
 from endoxa.statistics import propensity
 from endoxa.studies import estimates
 from endoxa.studies.grades import GIVEN, MOVED, cut
-from endoxa.tables import COUNTED, Labels, Opinions, Run, Taxonomy
+from endoxa.tables import COUNTED, Bundle, Labels, Opinions, Run, Taxonomy
 
 DEPTHS = (10, 100)
 THIN = 0.5  # share of judged results below which a warning is due

@@ -4,6 +4,7 @@
     ├── FileError      a file: path, line, what stands there, what was expected
     ├── TableError     a table handed over in Python
     ├── TextError      a text that was typed: a measure, a setting
+    │   └── CallError  settings or inputs that do not go together; the command line exits with 2
     ├── JoinError      two inputs that do not fit together: no topic in common
     └── InstallError   a part that is not installed
 
@@ -48,6 +49,10 @@ class TextError(EndoxaError):
     def __reduce__(self) -> tuple[type[TextError], tuple[str, str, int | None]]:
         """So that it comes back whole from another process."""
         return type(self), (self.what, self.text, self.at)
+
+
+class CallError(TextError):
+    """A call that cannot be carried out: a setting that is unknown or does not apply, an input that is missing."""
 
 
 class JoinError(EndoxaError):

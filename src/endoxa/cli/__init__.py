@@ -1,16 +1,21 @@
-"""The command line: one file per verb. Each reads, calls the core, prints; none decides anything."""
+"""The command line: one file per verb. Each parses, calls one verb of the library, and prints what it gives."""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import sys
 import warnings
+from typing import Any
 
 import typer
 
 from endoxa import __version__
-from endoxa.cli import believe, check, choose, compare, demo, evaluate, explain, images, pool, ratings, report, study
-from endoxa.cli.show import fail
-from endoxa.errors import EndoxaError
+from endoxa.cli import output
+from endoxa.errors import CallError, EndoxaError
+
+NOT_COMMANDS = {"groups", "options", "output"}
+ORDER = ("evaluate", "compare", "report", "choose", "estimate", "believe", "measure", "rate", "pool", "check", "explain")
 
 app = typer.Typer(
     name="endoxa",
@@ -36,8 +41,20 @@ def _options(
     pass
 
 
-for verb in (evaluate, compare, believe, ratings, choose, pool, check, explain, report, study, images, demo):
-    verb.add_to(app)
+def commands() -> list[Any]:
+    """The modules of this package that hold a command, those of an evaluation first."""
+    found = [name for _, name, _ in pkgutil.iter_modules(__path__) if name not in NOT_COMMANDS]
+    ordered = [*(name for name in ORDER if name in found), *(name for name in found if name not in ORDER)]
+    return [importlib.import_module(f"{__name__}.{name}") for name in ordered]
+
+
+def add(*modules: Any) -> None:
+    """Register the commands of these modules."""
+    for module in modules:
+        module.add_to(app)
+
+
+add(*commands())
 
 
 def main() -> None:
@@ -46,10 +63,11 @@ def main() -> None:
     try:
         app()
     except EndoxaError as error:
-        sys.exit(fail(error))
+        output.note(f"endoxa: {error}")
+        sys.exit(2 if isinstance(error, CallError) else 1)
     except BrokenPipeError:  # the reader of a pipe went away: `endoxa eval … | head`
         sys.stderr.close()
         sys.exit(0)
     except KeyboardInterrupt:
-        print("endoxa: stopped", file=sys.stderr)
+        output.note("endoxa: stopped")
         sys.exit(130)

@@ -3,43 +3,47 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
 from endoxa.cli import options as o
-from endoxa.cli import show
+from endoxa.cli import output
+
+MARKS = {"error": "✗", "warning": "!", "fine": "✓"}
 
 
 def add_to(app: typer.Typer) -> None:
-    """Enter the verb."""
+    """Register the command."""
     app.command("check")(check)
 
 
 def check(
     words: o.Words = None,
-    assessors: o.Assessors = "one",
+    assessors: Annotated[
+        str, typer.Option("--assessors", metavar="one|mean", help="mean: column 2 of the judgments names the assessor.")
+    ] = "one",
     qrels: o.Qrels = None,
     runs: o.Runs = None,
 ) -> None:
     """Look for what spoils an evaluation: bad lines, duplicates, ties, missing topics, unjudged and dangling ids.
 
-    Exit code 1 if something is wrong, 0 if there are remarks at most.
+    The exit code is 1 if something is wrong, and 0 if there are only remarks.
 
     [bold]Examples[/bold]
 
       endoxa check qrels.txt runs/*.gz
     """
-    from endoxa.verbs import check as checked
+    from endoxa.verbs.check import check as verb
 
-    inputs = o.sort_words(words, None, qrels, runs)
-    if inputs.qrels is None and not inputs.runs:
+    inputs = o.told_apart(words, None, qrels, runs)
+    if inputs.reference is None and not inputs.runs:
         raise typer.BadParameter("name a file of judgments, or runs, or both")
-    findings = checked(inputs.runs, inputs.qrels, assessors=assessors == "mean")
+    findings = verb(inputs.runs, inputs.reference, assessors=assessors)
     for finding in findings:
-        mark = {"error": "✗", "warning": "!", "fine": "✓"}[finding.state]
-        print(f"{mark} {finding.text}")
+        print(f"{MARKS[finding.state]} {finding.text}")
     wrong = sum(finding.state == "error" for finding in findings)
     warned = sum(finding.state == "warning" for finding in findings)
-    show.note(f"{wrong} wrong, {warned} to look at")
+    output.note(f"{wrong} wrong, {warned} to look at")
     if wrong:
         sys.exit(1)

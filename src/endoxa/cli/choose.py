@@ -7,17 +7,18 @@ from typing import Annotated
 import typer
 
 from endoxa.cli import options as o
-from endoxa.cli import show
+from endoxa.cli import output
 
-FORMATS = ("table", "csv", "tsv", "jsonl")
+FORMS = ("table", "csv", "tsv", "jsonl")
+COLUMNS = ["query", "item", "grade", "propensity", "selected_by", "p", "systems"]  # of the file that judges fill in
 
 
 def add_to(app: typer.Typer) -> None:
-    """Enter the verb."""
-    app.command("next")(next_)
+    """Register the command."""
+    app.command("next")(choose)
 
 
-def next_(
+def choose(
     words: o.Words = None,
     count: Annotated[int, typer.Option("-n", "--count", help="About how many pairs.", min=1)] = 100,
     judged: Annotated[
@@ -30,20 +31,22 @@ def next_(
     first: Annotated[
         int | None,
         typer.Option(
-            "-k", "--first", help="Draw from the first so many of each run; as deep as a measure looks (10).", min=1
+            "-k", "--first", help="Draw from the first N items of each run; default: as deep as a measure looks.", min=1
         ),
     ] = None,
-    depth: o.Depth = 100,
-    weights: o.Weights = "cluster",
-    prior: o.Prior = "1,1",
-    form: Annotated[str, typer.Option("-o", "--output", metavar="|".join(FORMATS))] = "table",
+    depth: Annotated[int, typer.Option("--depth", help="A run votes for its first N items.", min=1)] = 100,
+    weights: Annotated[str, typer.Option("--weights", metavar="METHOD|NAME=W,…", help="Weights of the votes.")] = (
+        "cluster"
+    ),
+    prior: Annotated[str, typer.Option("--prior", metavar="A,B", help="Votes for yes and no added to a pair.")] = "1,1",
+    form: Annotated[str, o.form_option(*FORMS)] = "table",
     to: o.To = None,
     seed: o.Seed = 0,
     runs: o.Runs = None,
 ) -> None:
-    """List pairs whose judgment tells most about the order of the systems, each with its probability of being chosen.
+    """List the pairs whose judgment says most about the order of the systems, each with its propensity.
 
-    Fill in the empty column `grade` of the file and hand it back with --labels: the probabilities keep estimates
+    Fill in the empty column `grade` of the file and hand it back with --labels: the propensities keep estimates
     unbiased.
 
     [bold]Examples[/bold]
@@ -54,37 +57,22 @@ def next_(
     """
     import polars as pl
 
-    from endoxa import doubt
-    from endoxa.io.read import read
-    from endoxa.measures.grammar import parse_all
-    from endoxa.reports.text import render
+    from endoxa.verbs.choose import choose as verb
 
-    if form not in FORMATS:
-        raise typer.BadParameter(f"-o is one of {', '.join(FORMATS)}, not {form!r}")
-    show.need_form(form, to)
-    inputs = o.sort_words(words, None, None, runs)
-    cutoffs = [dict(m.settings).get("k") for m in parse_all(inputs.measures)] if inputs.measures else []
-    deep = first or max((int(k) for k in cutoffs if k is not None), default=10)
-    if not inputs.runs:
-        raise typer.BadParameter("no run was given; name a file with 6 columns, or say --run FILE")
-    run = read(inputs.runs, kind="run")
-    if inputs.qrels is not None:
-        belief = doubt.believe(inputs.qrels)
-    else:
-        belief = doubt.believe(run, depth=depth, weights=o.weights_of(weights), prior=o.prior_of(prior), people=0)
-    known = doubt.rounds_of(judged) if judged else None
-    chosen = doubt.choose(run, belief, count, judged=known, mixing=mixing, depth=deep, seed=seed)
-    told = chosen.with_columns(pl.lit(None, pl.Float64).alias("grade"), pl.lit(f"next@{deep}").alias("selected_by"))
+    output.need_form(form, to, FORMS)
+    inputs = o.told_apart(words, None, None, runs)
+    pairs = verb(
+        inputs.runs, inputs.reference, count, measures=inputs.measures or None, first=first, judged=judged,
+        mixing=mixing, depth=depth, weights=o.weights_of(weights), prior=o.prior_of(prior), seed=seed,
+    )  # fmt: skip
     if form == "table":
-        show.console().print(show.frame_table(chosen.head(20)))
-        if chosen.height > 20:
-            print(f"… {chosen.height - 20:,} pairs more; -o csv --to judge.csv writes them all")
+        output.head(pairs.drop("selected_by"), "-o csv --to judge.csv")
     else:
-        columns = ["query", "item", "grade", "propensity", "selected_by", "p", "systems"]
-        kept = told.select(columns)
-        show.emit(kept.write_csv() if form == "csv" else render(kept, form), to)  # type: ignore[arg-type]
-    show.note(
-        f"{chosen.height:,} pairs of {chosen['query'].n_unique():,} queries, in the first {deep} of some run, "
-        "each drawn by itself with its propensity; fill in grade and hand the file back: endoxa eval … --labels FILE"
+        blank = pairs.with_columns(pl.lit(None, pl.Float64).alias("grade"))
+        output.table(blank.select(COLUMNS), form, to)
+    deep = str(pairs["selected_by"][0]).removeprefix("next@") if pairs.height else "0"
+    output.note(
+        f"{pairs.height:,} pairs of {pairs['query'].n_unique():,} queries, from the first {deep} items of some run, "
+        "each drawn independently with its propensity; fill in grade and pass the file: endoxa eval … --labels FILE"
         + (", after the files of the rounds before" if judged else "")
     )

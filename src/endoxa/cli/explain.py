@@ -8,7 +8,7 @@ import typer
 
 
 def add_to(app: typer.Typer) -> None:
-    """Enter the verb."""
+    """Register the command."""
     app.command("explain")(explain)
 
 
@@ -27,13 +27,6 @@ def explain(
 
       endoxa explain
     """
-    from endoxa.measures.explain import explain as explained
-    from endoxa.measures.explain import parts
-    from endoxa.measures.grammar import KNOWN
+    from endoxa.verbs.explain import explain as verb
 
-    if measure is not None:
-        print(explained(measure))
-        return
-    width = max(map(len, KNOWN))
-    for name, definition in KNOWN.items():
-        print(f"{name:{width}}  {parts(definition)['Meaning']}")
+    print(verb(measure))

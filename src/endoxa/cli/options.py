@@ -1,179 +1,163 @@
-"""Options that several verbs share, spelt the same everywhere, and how positional words are told apart."""
+"""The options of the command line, made from `Settings`, and how positional words are told apart."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import inspect
+import shlex
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
 from endoxa.errors import EndoxaError, TextError
-from endoxa.policies import CHOICES, Policy
+from endoxa.evaluations.settings import POLICY, REGISTRY, Setting, Settings
 
-
-def _choice(name: str) -> str:
-    return "|".join(CHOICES[name])
-
-
+FILES = "Input"
+OUTPUT = "Output"
 Words = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="FILE… [MEASURE…]",
-        help="Judgments and runs, told apart by content (4 columns: judgments, 6: run; CSV and Parquet by column "
-        "names; - is standard input; a zip is a benchmark bundle). A word that is no file is a measure.",
+        help="Judgments (or another reference) and runs, told apart by content: 4 columns are judgments, 6 a run; CSV "
+        "and Parquet by column names; - is standard input; a zip is a benchmark bundle. Anything that is not a file "
+        "is read as a measure.",
         show_default=False,
     ),
 ]
 Measures = Annotated[
     list[str] | None,
-    typer.Option("-m", "--measure", help="A measure: nDCG@10, P(rel=2)@5, or trec_eval's map, P.5,10, official."),
-]
-Qrels = Annotated[str | None, typer.Option("--qrels", help="The judgments, where the content does not tell.")]
-Runs = Annotated[list[str] | None, typer.Option("--run", help="A run, where the content does not tell.")]
-Level = Annotated[
-    float | None, typer.Option("-l", "--level", help="Least grade that is relevant, for measures that do not say it.")
-]
-Cut = Annotated[int | None, typer.Option("-M", "--cut", help="Keep only the first so many items of every list.")]
-JudgedOnly = Annotated[bool, typer.Option("-J", help="Take unjudged items out of the lists (--unjudged condensed).")]
-Complete = Annotated[bool, typer.Option("-c", help="Average over all judged topics (--missing empty).")]
-Compat = Annotated[str, typer.Option("--compat", metavar=_choice("compat"), help="Give trec_eval's digits.")]
-Ties = Annotated[str, typer.Option("--ties", metavar=_choice("ties"), help="Order of equal scores.")]
-Missing = Annotated[
-    str | None, typer.Option("--missing", metavar=_choice("missing"), help="Judged topics that a run lacks.")
-]
-Unjudged = Annotated[str, typer.Option("--unjudged", metavar=_choice("unjudged"), help="Items without a judgment.")]
-Undefined = Annotated[
-    str | None, typer.Option("--undefined", metavar=_choice("undefined"), help="Where a measure is 0/0.")
-]
-Assessors = Annotated[
-    str,
     typer.Option(
-        "--assessors", metavar=_choice("assessors"), help="mean: column 2 of the judgments names the assessor."
+        "-m", "--measure", metavar="NAME", help="A measure: nDCG@10, P(rel=2)@5, or trec_eval's map, P.5, official."
     ),
 ]
-Lenient = Annotated[bool, typer.Option("--lenient", help="Report bad lines and go on without them.")]
-NameFrom = Annotated[str, typer.Option("--name-from", metavar="tag|file", help="Where a system's name comes from.")]
-Seed = Annotated[int, typer.Option("--seed", help="Of everything random: resamples, shuffles.")]
-Confidence = Annotated[float, typer.Option("--confidence", help="Of the intervals.")]
-Depth = Annotated[
-    int, typer.Option("--depth", help="Without judgments: a run votes yes for its first so many items.", min=1)
-]
-Weights = Annotated[
-    str,
+Qrels = Annotated[
+    str | None, typer.Option("--qrels", metavar="FILE", help="The reference, where its content does not tell.",
+                             rich_help_panel=FILES, hidden=True),
+]  # fmt: skip
+Runs = Annotated[
+    list[str] | None, typer.Option("--run", metavar="FILE", help="A run, where its content does not tell.",
+                                   rich_help_panel=FILES, hidden=True),
+]  # fmt: skip
+Labels = Annotated[
+    list[str] | None,
     typer.Option(
-        "--weights", metavar="equal|cluster|redundancy|minimum-variance|NAME=W,…", help="Of the systems' votes."
+        "--labels", metavar="FILE",
+        help="A few judged pairs beside runs or a belief; of several rounds the last one last.",
+        rich_help_panel=FILES,
     ),
-]
-Prior = Annotated[str, typer.Option("--prior", metavar="A,B", help="Pseudo-votes for yes and no: the virtual systems.")]
-Worlds = Annotated[int, typer.Option("--worlds", help="Possible worlds that are drawn.", min=2)]
-Model = Annotated[
-    str | None,
-    typer.Option(
-        "--model", help="How opinions become a belief: votes, dawid-skene, subjects, graded, judge, taxonomy, levels …"
-    ),
+]  # fmt: skip
+Taxonomy = Annotated[
+    str | None, typer.Option("--taxonomy", metavar="FILE", help="The categories of labels.", hidden=True)
 ]
 To = Annotated[str | None, typer.Option("--to", metavar="FILE", help="Write there instead of to the terminal.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help=REGISTRY["seed"].help)]
+Confidence = Annotated[float, typer.Option("--confidence", metavar="SHARE", help=REGISTRY["confidence"].help)]
+Worlds = Annotated[int, typer.Option("--worlds", metavar="N", help=REGISTRY["worlds"].help, min=2)]
+Lenient = Annotated[bool, typer.Option("--lenient", help=REGISTRY["lenient"].help)]
+
+SUFFIXES = {".txt", ".run", ".gz", ".csv", ".parquet", ".qrels", ".zip", ".json", ".jsonl"}  # meant as a file
 
 
-PATHS = {".txt", ".run", ".gz", ".csv", ".parquet", ".qrels", ".zip"}  # a word that ends so was meant as a file
+def form_option(*forms: str) -> Any:
+    """-o with the forms of a command."""
+    return typer.Option("-o", "--output", metavar="|".join(forms), help="Form of the output.")
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """The positional words, told apart."""
-
-    qrels: str | None
-    runs: list[str]
-    measures: list[str]
-    kind: str = ""  # what the file of judgments holds: qrels, opinions, belief, answers, labels …
-    taxonomy: str | None = None
-    bundle: str | None = None  # a benchmark in one file, in place of judgments
+# ---- settings -----------------------------------------------------------------------------------------
 
 
-def sort_words(
-    words: list[str] | None, measures: list[str] | None, qrels: str | None, runs: list[str] | None, *,
-    bundles: bool = False,
-) -> Inputs:  # fmt: skip
-    """Files are told apart by content; a word that is no file must parse as a measure.
+def takes_settings(*, scoring_only: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of `Settings`, grouped by what they concern.
 
-    A bundle stands in the place of judgments, for the verbs that take one.
+    The command gets those that were given, by name, as the keyword `settings`; what is wrong with them is the call's
+    fault.
     """
-    from endoxa.io.formats import sniff
-    from endoxa.measures.grammar import parse_all
 
-    found_qrels, found_runs, found_measures = qrels, list(runs or []), list(measures or [])
-    found_kind = _kind_of(qrels)
-    found_taxonomy: str | None = None
-    for word in words or []:
-        if word == "-" or Path(word).exists():
-            kind = sniff(word) if word != "-" else "run"
-            if kind == "run":
-                found_runs.append(word)
-            elif kind in {"qrels", "sampled", "opinions", "preferences", "belief", "answers", "labels", "bundle"}:
-                if found_qrels is not None:
-                    raise TextError(f"{_two(kind, found_kind)}: {found_qrels} and {word}; give one")
-                found_qrels, found_kind = word, kind
-            elif kind == "taxonomy":
-                found_taxonomy = word
-            else:
-                raise TextError(f"{word} holds {kind}; expected judgments or runs, or say --qrels, --run")
-            continue
-        try:
-            parse_all(word)
-        except EndoxaError as error:
-            looks_like_path = "/" in word or Path(word).suffix in PATHS
-            reason = "no such file" if looks_like_path else str(error)
-            raise typer.BadParameter(f"{word!r} is neither a file nor a measure: {reason}") from None
-        found_measures.append(word)
-    if found_qrels is None and "-" in found_runs and len(found_runs) > 1:  # runs are there: what is piped are judgments
-        found_runs.remove("-")
-        found_qrels = "-"
-    if found_kind != "bundle":
-        return Inputs(found_qrels, found_runs, found_measures, found_kind, found_taxonomy)
-    if not bundles:
-        raise TextError(f"{found_qrels} is a bundle; runs are scored against it by endoxa eval")
-    if found_taxonomy is not None:
-        raise TextError(f"{found_qrels} is a bundle and holds its own taxonomy; leave {found_taxonomy} away")
-    return Inputs(None, found_runs, found_measures, found_kind, bundle=found_qrels)
+    def wrap(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command, eval_str=True)
+        own = [one for one in signature.parameters.values() if one.name != "settings"]
+        more = list(_parameters(scoring_only))
+
+        @wraps(command)
+        def called(**values: Any) -> None:
+            given = {
+                name: _parsed(name, value)
+                for name in REGISTRY
+                if (value := values.pop(name, None)) is not None and value != []
+            }
+            if values.pop("complete", None):
+                given["missing"] = "empty"
+            if values.pop("judged_only", None):
+                given["unjudged"] = "condensed"
+            at_call(lambda: Settings.of(given, scoring_only=scoring_only))
+            command(**values, settings=given)
+
+        called.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+        called.__annotations__ = {one.name: one.annotation for one in [*own, *more]} | {"return": None}
+        return called
+
+    return wrap
 
 
-def _two(*kinds: str) -> str:
-    """What is one too many."""
-    if "bundle" not in kinds:
-        return "two files of judgments"
-    return "two bundles" if set(kinds) == {"bundle"} else "a bundle and judgments beside it"
+def _parameters(scoring_only: bool) -> Iterable[inspect.Parameter]:
+    for one in fields(Settings):
+        known = REGISTRY[one.name]
+        if known.scoring or not scoring_only:
+            yield _parameter(one.name, _option(one.name, one.default, known), _type(one.name, one.type))
+    short = {
+        "complete": ("-c", "Average over all judged topics (--missing empty).", "missing"),
+        "judged_only": ("-J", "Remove unjudged items from the lists (--unjudged condensed).", "unjudged"),
+    }
+    for name, (flag, text, _) in short.items():
+        yield _parameter(name, typer.Option(flag, help=text, rich_help_panel=POLICY, hidden=True), bool)
 
 
-def _kind_of(path: str | None) -> str:
-    """What a file named by --qrels holds; a pipe, or what cannot be told, is taken for qrels."""
-    from endoxa.io.formats import sniff
+def _parameter(name: str, option: Any, kind: Any) -> inspect.Parameter:
+    annotation = Annotated[kind | None, option]  # type: ignore[valid-type]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
-    if path is None:
-        return ""
-    try:
-        return "qrels" if path == "-" or not Path(path).exists() else sniff(path)
-    except EndoxaError:  # its reader will say what is wrong, with the line
-        return "qrels"
+
+def _option(name: str, default: Any, known: Setting) -> Any:
+    flags = known.flags or (f"--{name.replace('_', '-')}",)
+    usual = ",".join(f"{number:g}" for number in default) if isinstance(default, tuple) else str(default)
+    return typer.Option(
+        *flags,
+        help=known.help,
+        rich_help_panel=known.panel,
+        hidden=known.hidden,
+        metavar="|".join(known.choices) or known.metavar or None,
+        show_default=usual if default not in {None, False} else False,
+    )
+
+
+def _type(name: str, annotation: Any) -> Any:
+    """What an option takes: a number, a switch, or a text."""
+    if name == "families":
+        return list[str]
+    words = str(annotation)
+    for kind in (bool, int, float):
+        if words.startswith(kind.__name__):
+            return kind
+    return str
+
+
+def _parsed(name: str, value: Any) -> Any:
+    parse = {"weights": weights_of, "prior": prior_of, "families": families_of}.get(name)
+    return value if parse is None else parse(value)
 
 
 def weights_of(text: str) -> Any:
-    """A named way to weigh votes, or a number per system: `bm25=1,bm25-prf=0.5`."""
+    """A named method to weight votes, or a number per system: `bm25=1,bm25-prf=0.5`."""
     if "=" not in text:
         return text
     try:
         return {name: float(number) for name, _, number in (part.rpartition("=") for part in text.split(","))}
     except ValueError:
         raise typer.BadParameter(f"--weights is a name or NAME=NUMBER,…, not {text!r}") from None
-
-
-def pair(text: str) -> tuple[str, str]:
-    """SYSTEM=TEAM."""
-    system, sign, team = text.rpartition("=")
-    if not sign or not team or not system:
-        raise typer.BadParameter(f"--group reads SYSTEM=TEAM, not {text!r}")
-    return system, team
 
 
 def prior_of(text: str) -> tuple[float, float]:
@@ -185,45 +169,17 @@ def prior_of(text: str) -> tuple[float, float]:
     return yes, no
 
 
-def need_both(inputs: Inputs) -> tuple[str, list[str]]:
-    """Judgments and at least one run, or the call is at fault."""
-    if inputs.qrels is None:
-        raise typer.BadParameter("no judgments were given; name a file with 4 columns, or say --qrels FILE")
-    if not inputs.runs:
-        raise typer.BadParameter("no run was given; name a file with 6 columns, or say --run FILE")
-    return inputs.qrels, inputs.runs
+def families_of(groups: list[str]) -> Any:
+    """{system: team}, or True where the families are to be found."""
+    return True if groups == ["auto"] else dict(pair(group) for group in groups)
 
 
-def policy_of(
-    *,
-    compat: str = "none",
-    ties: str = "trec",
-    missing: str | None = None,
-    unjudged: str = "nonrelevant",
-    undefined: str | None = None,
-    assessors: str = "one",
-    cut: int | None = None,
-    complete: bool = False,
-    judged_only: bool = False,
-    seed: int = 0,
-) -> dict[str, Any]:
-    """The settings of a Policy as `measure` takes them; trec_eval's short options win."""
-    settings: dict[str, Any] = {
-        "compat": compat,
-        "ties": ties,
-        "unjudged": "condensed" if judged_only else unjudged,
-        "assessors": assessors,
-        "cut": cut,
-        "seed": seed,
-    }
-    if complete:
-        missing = "empty"
-    if missing is not None:
-        settings["missing"] = missing
-    if undefined is not None:
-        settings["undefined"] = undefined
-    at_call(lambda: Policy.like(settings["compat"], **{k: v for k, v in settings.items() if k != "compat"}))
-    return settings
+def pair(text: str) -> tuple[str, str]:
+    """SYSTEM=TEAM."""
+    system, sign, team = text.rpartition("=")
+    if not sign or not team or not system:
+        raise typer.BadParameter(f"--group reads SYSTEM=TEAM, not {text!r}")
+    return system, team
 
 
 def at_call(check: Callable[[], Any]) -> Any:
@@ -234,7 +190,74 @@ def at_call(check: Callable[[], Any]) -> Any:
         raise typer.BadParameter(str(error)) from None
 
 
-def share(name: str, value: float) -> None:
-    """Refuse what is not between 0 and 1."""
-    if not 0 < value < 1:
-        raise typer.BadParameter(f"{name} lies between 0 and 1, like 0.95, not {value:g}")
+def one_of(flag: str, value: str, known: Iterable[str]) -> None:
+    """Refuse a word that is none of these."""
+    if value not in known:
+        raise typer.BadParameter(f"{flag} is one of {', '.join(known)}, not {value!r}")
+
+
+def choices(literal: Any) -> tuple[str, ...]:
+    """The words of a Literal type."""
+    return get_args(literal)
+
+
+# ---- words --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The positional words, told apart: the reference (None: there is none), runs, measures."""
+
+    reference: Any
+    runs: list[str]
+    measures: list[Any]
+
+
+def told_apart(
+    words: list[str] | None, measures: list[str] | None = None, qrels: str | None = None,
+    runs: list[str] | None = None,
+) -> Inputs:  # fmt: skip
+    """Files are told apart by content; anything that is not a file must parse as a measure."""
+    from endoxa.verbs.inputs import Files, kind_of
+
+    kinds = {} if qrels is None else {qrels: kind_of(qrels)}
+    found_runs, named = list(runs or []), list(measures or [])
+    for word in words or []:
+        if word == "-":
+            found_runs.append(word)
+        elif Path(word).exists():
+            kind = kind_of(word, strict=True)
+            if kind == "run":
+                found_runs.append(word)
+            else:
+                kinds[word] = kind
+        else:
+            named.append(word)
+    parsed = _measures(named, words or [])
+    if not kinds and "-" in found_runs and len(found_runs) > 1:  # runs are there: what is piped are judgments
+        found_runs.remove("-")
+        kinds["-"] = "qrels"
+    return Inputs(Files(kinds) if kinds else None, found_runs, parsed)
+
+
+def _measures(named: list[str], words: list[str]) -> list[Any]:
+    """The measures, parsed once. A word that is neither a file nor a measure makes the call wrong."""
+    from endoxa.measures.grammar import parse_all
+
+    try:
+        return parse_all(named) if named else []
+    except EndoxaError:
+        for word in named:
+            try:
+                parse_all(word)
+            except EndoxaError as error:
+                if word not in words:
+                    raise
+                reason = "no such file" if "/" in word or Path(word).suffix in SUFFIXES else str(error)
+                raise typer.BadParameter(f"{word!r} is neither a file nor a measure: {reason}") from None
+        raise
+
+
+def command_line() -> str:
+    """The command as it was typed, for the provenance of a result."""
+    return shlex.join(["endoxa", *sys.argv[1:]])

@@ -7,28 +7,32 @@ from typing import Annotated, Any
 import typer
 
 from endoxa.cli import options as o
-from endoxa.cli import show
+from endoxa.cli import output
+
+FORMS = ("table", "tsv", "jsonl", "latex", "markdown")
 
 
 def add_to(app: typer.Typer) -> None:
-    """Enter the verb."""
+    """Register the command."""
     app.command("pool")(pool)
 
 
 def pool(
     words: o.Words = None,
-    depth: Annotated[int, typer.Option("-k", "--depth", help="How many of each list go into the pool.")] = 100,
+    depth: Annotated[int, typer.Option("-k", "--depth", help="How many items of each list go into the pool.")] = 100,
     measures: o.Measures = None,
     uniques: Annotated[
         bool,
         typer.Option("--leave-out-uniques", help="How much each system owes to being in the pool (needs judgments)."),
     ] = False,
     groups: Annotated[
-        list[str] | None, typer.Option("--group", metavar="SYSTEM=TEAM", help="Systems that leave together.")
+        list[str] | None, typer.Option("--group", metavar="SYSTEM=TEAM", help="Systems that are left out together.")
     ] = None,
-    form: Annotated[str, typer.Option("-o", "--output", metavar="table|tsv|jsonl|markdown|latex")] = "table",
+    form: Annotated[str, o.form_option(*FORMS)] = "table",
     to: o.To = None,
-    ties: o.Ties = "trec",
+    ties: Annotated[str, typer.Option("--ties", metavar="trec|input", help="Order of items with equal scores.")] = (
+        "trec"
+    ),
     lenient: o.Lenient = False,
     qrels: o.Qrels = None,
     runs: o.Runs = None,
@@ -43,45 +47,38 @@ def pool(
 
       endoxa pool qrels.txt runs/*.gz --leave-out-uniques -m AP --group bm25a=ours --group bm25b=ours
     """
-    from endoxa import pools
-    from endoxa.io.read import read
-    from endoxa.policies import Policy
+    from endoxa.verbs import pool as verbs
 
-    inputs = o.sort_words(words, measures, qrels, runs)
-    if not inputs.runs:
-        raise typer.BadParameter("no run was given; name a file with 6 columns, or say --run FILE")
-    order: Any = "input" if Policy(ties=ties).ties == "input" else "trec"  # type: ignore[arg-type]
-    run = read(inputs.runs, kind="run", ties=order, lenient=lenient)
-    if inputs.qrels is None:
+    output.need_form(form, to, FORMS)
+    o.one_of("--ties", ties, ("trec", "input"))
+    inputs = o.told_apart(words, measures, qrels, runs)
+    how: dict[str, Any] = {"ties": ties, "lenient": lenient}
+    if inputs.reference is None:
         if uniques:
             raise typer.BadParameter("--leave-out-uniques needs judgments; name a file with 4 columns")
-        made = pools.pool(run, depth)
-        flat = made.with_columns(made["by"].list.join(" "))
-        _print(flat, form, to, whole=("systems", "best"))
-        topics = made["query"].n_unique()
-        show.note(f"{made.height:,} pairs in {topics:,} queries, {made.height / max(topics, 1):.1f} to judge in each")
-        return
-    opinions = read(inputs.qrels, kind="qrels", assessors=True, lenient=lenient)
-    several = opinions.frame.select("query", "item").is_duplicated().any()
-    policy = Policy(assessors="mean" if several else "one")
-    if not uniques:
-        _print(pools.states(run, opinions, depth), form, to)
-        show.note(f"pool of depth {depth} over {len(run.systems)} systems; shares of the retrieved pairs")
-        if len(run.systems) > 1:
-            show.note(_unseen(pools.unseen(run, opinions, depth)))
-        return
-    team = dict(o.pair(group) for group in groups or [])
-    with show.progress_bar() as progress:
-        bar = None if progress is None else lambda done, whole: progress("re-scoring", done, whole)
-        found = pools.leave_out_uniques(
-            run, opinions, (inputs.measures or ["AP"])[0], depth=depth, groups=team, policy=policy, progress=bar
+        pairs = verbs.pool(inputs.runs, depth, **how)
+        output.table(pairs.with_columns(pairs["by"].list.join(" ")), form, to, whole=("systems", "best"))
+        topics = pairs["query"].n_unique()
+        output.note(
+            f"{pairs.height:,} pairs in {topics:,} queries, {pairs.height / max(topics, 1):.1f} to judge in each"
         )
-    _print(found.frame, form, to)
-    worst = min(found.frame["tau"].to_list())
-    show.note(
-        f"{found.measure}: largest drop {found.largest:.4f}; lowest tau with the full order {worst:.3f}. "
-        "A new system would fare as a system does without its uniques."
-    )
+    elif not uniques:
+        output.table(verbs.pool_states(inputs.runs, inputs.reference, depth, **how), form, to)
+        output.note(f"pool of depth {depth}; shares of the retrieved pairs")
+        if (found := verbs.unseen(inputs.runs, inputs.reference, depth, **how)) is not None:
+            output.note(_unseen(found))
+    else:
+        with output.progress_bar() as progress:
+            bar = None if progress is None else lambda done, whole: progress("re-scoring", done, whole)
+            left = verbs.leave_out_uniques(
+                inputs.runs, inputs.reference, (inputs.measures or ["AP"])[0], depth=depth,
+                groups=dict(o.pair(group) for group in groups or []), progress=bar, **how,
+            )  # fmt: skip
+        output.table(left.frame, form, to)
+        output.note(
+            f"{left.measure}: largest drop {left.largest:.4f}; lowest tau with the full order "
+            f"{min(left.frame['tau'].to_list()):.3f}. A new system would score as a system does without its uniques."
+        )
 
 
 def _unseen(found: Any) -> str:
@@ -91,18 +88,6 @@ def _unseen(found: Any) -> str:
     whole = found.filter(pl.col("query").is_null()).row(0, named=True)
     return (
         f"relevant items found: {whole['found']:,}, {whole['once']:,} by one system only, {whole['twice']:,} by two; "
-        f"Chao's lower bound for all there are: {whole['estimate']:,.0f}, so that recall of the pool is at most "
+        f"Chao's lower bound for all there are: {whole['estimate']:,.0f}, so that the recall of the pool is at most "
         f"{whole['recall_at_most']:.2f} (systems that find alike make the bound too low)"
     )
-
-
-def _print(frame: Any, form: str, to: str | None, whole: tuple[str, ...] = ()) -> None:
-    from endoxa.reports.text import render
-
-    show.need_form(form, to)
-    if form == "table":
-        show.console().print(show.frame_table(frame, whole))
-    elif form in {"tsv", "jsonl", "latex", "markdown"}:
-        show.emit(render(frame, form), to)  # type: ignore[arg-type]
-    else:
-        raise typer.BadParameter(f"-o is one of table, tsv, jsonl, latex, markdown, not {form!r}")

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from endoxa.evaluations.settings import Kind, Settings
+from endoxa.evaluations.settings import DOUBTED, Kind, Settings
 from endoxa.measures.grammar import parse
 from endoxa.policies import Policy
 from endoxa.tables import Belief, Comparison, Costs, Scores
@@ -89,7 +89,7 @@ class Evaluation:
     @property
     def in_doubt(self) -> bool:
         """Whether the truth is in doubt: values are then expectations."""
-        return self.belief is not None
+        return self.kind in DOUBTED
 
     @cached_property
     def lower(self) -> tuple[str, ...]:

@@ -8,27 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, Literal, get_args
 
-from endoxa.errors import TextError, did_you_mean
+from endoxa.errors import CallError, did_you_mean
 from endoxa.policies import CHOICES, WORLDS, Assessors, Compat, Missing, Policy, Ties, Undefined, Unjudged
 
-Kind = Literal["judgments", "preferences", "belief", "consensus", "votes", "answers", "bundle", "ratings"]
+Kind = Literal[
+    "judgments", "preferences", "opinions", "belief", "consensus", "votes", "answers", "bundle", "ratings"
+]  # fmt: skip
 DEPTH, WEIGHTS = 100, "cluster"  # of the votes that a consensus counts
 KINDS: tuple[Kind, ...] = get_args(Kind)
 WORDS: dict[str, str] = {
     "judgments": "relevance judgments",
     "preferences": "preferences",
-    "belief": "a belief (or opinions and labels that a model turns into one)",
+    "opinions": "opinions and labels that a model turns into a belief",
+    "belief": "a belief",
     "consensus": "runs without judgments",
     "votes": "votes of systems",
     "answers": "subjects' ranked answers",
     "bundle": "a benchmark bundle",
     "ratings": "ratings",
 }
-SCORED: tuple[Kind, ...] = ("judgments", "preferences", "belief", "consensus", "votes")
+SCORED: tuple[Kind, ...] = ("judgments", "preferences", "opinions", "belief", "consensus", "votes")
 JUDGED: tuple[Kind, ...] = ("judgments", "preferences")
-DOUBTED: tuple[Kind, ...] = ("belief", "consensus", "votes")
+DOUBTED: tuple[Kind, ...] = ("opinions", "belief", "consensus", "votes")
+VOTED: tuple[Kind, ...] = ("consensus", "votes")
 
 POLICY, VOTES, BELIEF, PAIRS, INTERVALS, READING = (
     "How values are computed",
@@ -79,7 +84,11 @@ class Settings:
     ties: Ties = setting("trec", "Order of items with equal scores.", POLICY, **_choice("ties"))
     missing: Missing = setting("empty", "Judged topics that a run lacks.", POLICY, SCORED, **_choice("missing"))
     unjudged: Unjudged = setting(
-        "nonrelevant", "Items without a judgment.", POLICY, ("judgments", "belief", "consensus"), **_choice("unjudged")
+        "nonrelevant",
+        "Items without a judgment.",
+        POLICY,
+        ("judgments", "opinions", "belief", "consensus"),
+        **_choice("unjudged"),
     )
     undefined: Undefined = setting("nan", "Queries on which a measure is 0/0.", POLICY, SCORED, **_choice("undefined"))
     cut: int | None = setting(
@@ -117,27 +126,27 @@ class Settings:
     )
 
     depth: int = setting(
-        DEPTH, "A run votes for its first N items.", VOTES, ("consensus", "belief"), metavar="N", least=1
+        DEPTH, "A run votes for its first N items.", VOTES, ("consensus", "opinions"), metavar="N", least=1
     )
     weights: Any = setting(
         WEIGHTS,
         "Weights of the systems' votes: a method, or a number per system.",
         VOTES,
-        ("consensus", "votes"),
+        VOTED,
         metavar="equal|cluster|redundancy|minimum-variance|NAME=W,…",
     )
     prior: tuple[float, float] = setting(
         (1.0, 1.0),
         "Votes for yes and for no that are added to every pair.",
         VOTES,
-        ("consensus", "votes"),
+        VOTED,
         metavar="A,B",
     )
     families: Any = setting(
         False,
         "Systems whose votes are left out together (auto finds near-duplicates).",
         VOTES,
-        ("consensus", "votes"),
+        VOTED,
         flags=("--group",),
         metavar="SYSTEM=TEAM|auto",
         hidden=True,
@@ -147,14 +156,19 @@ class Settings:
         None,
         "How opinions become a belief: votes, dawid-skene, subjects, graded, judge, taxonomy, levels …",
         BELIEF,
-        ("judgments", "belief"),
+        ("opinions",),
         metavar="NAME",
     )
     systems_vote: bool = setting(
-        False, "The runs vote beside the people (Dawid–Skene).", BELIEF, ("judgments", "belief"), hidden=True
+        False, "The runs vote beside the people (Dawid–Skene).", BELIEF, ("opinions",), hidden=True
     )
     people: int | None = setting(
-        None, "Resamples of the people asked, or of the systems that vote.", BELIEF, DOUBTED, metavar="N", least=0
+        None,
+        "Resamples of the people asked, or of the systems that vote.",
+        BELIEF,
+        ("opinions", "consensus", "votes"),
+        metavar="N",
+        least=0,
     )
     worlds: int = setting(
         WORLDS, "Possible worlds that are drawn from the belief.", BELIEF, (*DOUBTED, "bundle"), metavar="N", least=2
@@ -200,6 +214,15 @@ class Settings:
     )
     seed: int = setting(0, "Seed of the random number generator.", INTERVALS, metavar="N", least=0)
 
+    format: str = setting(
+        "auto",
+        "trec_eval's name for the format of the judgments.",
+        READING,
+        JUDGED,
+        flags=("-R",),
+        choices=("auto", "qrels", "qrels_jg", "prefs", "qrels_prefs"),
+        hidden=True,
+    )
     lenient: bool = setting(False, "Report lines that cannot be read, and go on without them.", READING)
     name_from: str = setting(
         "tag", "Where the name of a system comes from.", READING, choices=("tag", "file"), hidden=True
@@ -210,18 +233,18 @@ class Settings:
             value = getattr(self, name)
             if known.choices and value not in known.choices:
                 hint = did_you_mean(str(value), known.choices)
-                raise TextError(f"{name} must be one of {', '.join(known.choices)}, not {value!r}{hint}")
+                raise CallError(f"{name} must be one of {', '.join(known.choices)}, not {value!r}{hint}")
             if known.least is None or value is None:
                 continue
             if not isinstance(value, int | float) or isinstance(value, bool) or value != value:  # noqa: PLR0124
-                raise TextError(f"{name} must be a number, not {value!r}")
+                raise CallError(f"{name} must be a number, not {value!r}")
             if known.most is not None and not known.least < value < known.most:
-                raise TextError(f"{name} must lie between {known.least:g} and {known.most:g}, not {value:g}")
+                raise CallError(f"{name} must lie between {known.least:g} and {known.most:g}, not {value:g}")
             if value < known.least:
-                raise TextError(f"{name} must be at least {known.least:g}, not {value:g}")
+                raise CallError(f"{name} must be at least {known.least:g}, not {value:g}")
         self.policy  # noqa: B018  refuses what does not go together
 
-    @property
+    @cached_property
     def policy(self) -> Policy:
         """The choices that every number rests on."""
         return Policy(
@@ -239,10 +262,11 @@ class Settings:
         for name in given:
             if name not in REGISTRY:
                 hint = did_you_mean(name, known)
-                raise TextError(f"no setting is called {name!r}{hint} (there are: {', '.join(known)})")
+                raise CallError(f"no setting is called {name!r}{hint} (there are: {', '.join(known)})")
             if name not in known:
-                raise TextError(f"{name} does not change scores; it is a setting of evaluate, compare and report")
+                raise CallError(f"{name} does not change scores; it is a setting of evaluate, compare and report")
         habits = {} if given.get("compat", "none") == "none" else {"missing": "skip", "undefined": "zero"}
+        habits |= {"assessors": "mean"} if given.get("format") == "qrels_jg" else {}
         return cls(**(habits | dict(given)))
 
     def refuse_foreign(self, given: Collection[str], kinds: Collection[Kind]) -> None:
@@ -252,7 +276,7 @@ class Settings:
             if not set(applies) & set(kinds):
                 here = " and ".join(WORDS[kind] for kind in kinds)
                 there = ", ".join(WORDS[kind] for kind in applies)
-                raise TextError(f"{name} does not apply to {here}; it is for {there}. Remove it.")
+                raise CallError(f"{name} does not apply to {here}; it is for {there}. Remove it.")
 
     def changed(self, **values: Any) -> Settings:
         """The same settings but for these."""

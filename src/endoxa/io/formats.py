@@ -34,10 +34,11 @@ Kind = Literal[
     "answers",
     "scores",
     "comparison",
+    "evaluation",
     "bundle",
 ]
 Wanted = Literal["auto"] | Kind
-Format = Literal["trec", "csv", "tsv", "jsonl", "parquet"]
+Format = Literal["trec", "csv", "tsv", "jsonl", "json", "parquet"]
 
 # a table is of this kind if it has these columns; the first two say what a list or a judgment needs
 COLUMNS: dict[Kind, tuple[str, ...]] = {
@@ -55,6 +56,7 @@ COLUMN_NAMES = {name for columns in COLUMNS.values() for name in columns}
 TABLES_ONLY = {"belief", "labels", "answers"}  # these have no plain text
 ZIP = b"PK\x03\x04"
 ZIP_FAULTS = (zipfile.BadZipFile, NotImplementedError, OSError, ValueError)  # what a damaged directory raises
+EVALUATION = b"endoxa-evaluation"
 MANIFEST = "bundle.json"  # the member that makes a zip a bundle
 SEPARATORS: dict[Format, str] = {"csv": ",", "tsv": "\t"}
 REMEDY = "say which it is: --run or --qrels (in Python kind='run' or kind='qrels')"
@@ -92,8 +94,12 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
     if _holds_bundle(source):
         raise FileError(source.label, "is a bundle of several tables", "score runs against it: endoxa eval")
     if source.magic() == PARQUET:
+        if "endoxa.evaluation" in pl.read_parquet_metadata(source.path):
+            return Look("evaluation", "parquet")
         return Look(kind_of(_parquet_columns(source), source.label, wanted), "parquet")
     head = source.head()
+    if head.lstrip().startswith(b"{") and EVALUATION in head[:80]:
+        return Look("evaluation", "json")
     words = first_columns(head)
     if words is None:
         remedy = REMEDY if wanted == "auto" else f"expected {_expected(wanted)}"

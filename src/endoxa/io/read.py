@@ -10,15 +10,17 @@ from warnings import warn
 import polars as pl
 
 from endoxa.errors import FileError, TableError
+from endoxa.evaluations.evaluation import Evaluation
+from endoxa.io.evaluations import of_text
 from endoxa.io.formats import Wanted, first_line, kinds_of, known, look
 from endoxa.io.opinions import read_qrels
 from endoxa.io.preferences import read_preferences
 from endoxa.io.runs import read_run
 from endoxa.io.sources import Source, Where, opened
-from endoxa.io.tables import OF, AnyTable, belief_of, read_paths, read_table
+from endoxa.io.tables import OF, AnyTable, belief_of, metadata, read_paths, read_table, text_of
 from endoxa.io.trec import Report, first_columns
 from endoxa.policies import Ties
-from endoxa.tables import Belief, Opinions, Run, rename_known
+from endoxa.tables import Belief, Opinions, Run, Scores, rename_known
 
 
 def read(
@@ -88,9 +90,11 @@ def _read_file(
     ties: Ties,
     lenient: bool,
     report: Report | None,
-) -> AnyTable:
+) -> AnyTable | Evaluation:
     with opened(where) as source:
         found = look(source, kind)
+        if found.kind == "evaluation":
+            return _evaluation(source, found.format)
         if found.format != "trec":
             return read_table(source, found.kind, found.format, name=name, ties=ties, lenient=lenient, report=report)
         if found.kind == "run":
@@ -103,6 +107,15 @@ def _read_file(
         return read_qrels(source, assessors=assessors, sampled=sampled, lenient=lenient, report=report)
 
 
+def _evaluation(source: Source, form: str) -> Evaluation:
+    """An evaluation that was written as JSON or Parquet."""
+    if form == "json":
+        return of_text(source, text_of(source).decode())
+    words = metadata(source, "parquet")
+    scores = read_table(source, "scores", "parquet") if "kind" in words else None
+    return of_text(source, words["evaluation"], scores if isinstance(scores, Scores) else None)
+
+
 def _read_runs(places: list[Where], ties: Ties, lenient: bool, report: Report | None) -> Run:
     """One Run of all files."""
     names = system_names(places)
@@ -113,7 +126,7 @@ def _read_runs(places: list[Where], ties: Ties, lenient: bool, report: Report | 
     return joined(runs, [label_of(place) for place in places])
 
 
-def joined(runs: Iterable[AnyTable], labels: list[str]) -> Run:
+def joined(runs: Iterable[Any], labels: list[str]) -> Run:
     """Several runs as one; no system may stand in two of them."""
     frames: list[pl.DataFrame] = []
     owner: dict[str, str] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from itertools import product
@@ -35,7 +35,13 @@ COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd"}
 WORD = r"^[^ \t\r\n\x00]+$"  # what can stand in a column of TREC's text
 
 
-def write(table: AnyTable, path: str | os.PathLike[str], *, form: Format | None = None) -> None:
+def write(
+    table: AnyTable,
+    path: str | os.PathLike[str],
+    *,
+    form: Format | None = None,
+    metadata: Mapping[str, str] | None = None,
+) -> None:
     """Write a table. `.csv`, `.tsv`, `.jsonl`, `.parquet`, any text with `.gz` or `.zst`; else TREC's text.
 
     All but TREC's text hold the whole table and read back as it is; TREC's text of judgments holds query, item
@@ -55,7 +61,7 @@ def write(table: AnyTable, path: str | os.PathLike[str], *, form: Format | None 
             with replacing(draws_beside(target)) as part:
                 _worlds(table.draws).write_parquet(part)
         with replacing(target) as part:
-            table.frame.write_parquet(part, metadata=_metadata(table))
+            table.frame.write_parquet(part, metadata=_metadata(table, metadata or {}))
     elif chosen == "jsonl":
         frame = _for_json(table)
         with replacing(target) as part:
@@ -208,9 +214,9 @@ def policy_words(policy: Policy) -> str:
     return " ".join(words)
 
 
-def _metadata(table: AnyTable) -> dict[str, str]:
+def _metadata(table: AnyTable, more: Mapping[str, str]) -> dict[str, str]:
     """What a Parquet file says about itself."""
-    words: dict[str, Any] = {"kind": type(table).__name__}
+    words: dict[str, Any] = {"kind": type(table).__name__, **more}
     if isinstance(table, Scores) and table.draws is not None:
         words["draws"] = json.dumps(list(table.draws.lines))
     if isinstance(table, Scores):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from endoxa.errors import TableError
-from endoxa.policies import Policy, Ties
+from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.policies import CHOICES, Ties
 from endoxa.tables.checks import Bools, Counts, Floats, Ints, Table, cast, refuse_null, rename_known, require
 
 
@@ -27,7 +27,9 @@ class Run(Table):
     @classmethod
     def of(cls, frame: pl.DataFrame, *, system: str | None = None, ties: Ties = "trec") -> Run:
         """Check, group and rank the rows. `system` names them where the frame has no such column."""
-        Policy(ties=ties)  # refuses what is not a rule for ties
+        if ties not in CHOICES["ties"]:
+            hint = did_you_mean(ties, CHOICES["ties"])
+            raise TextError(f"ties must be one of {', '.join(CHOICES['ties'])}, not {ties!r}{hint}")
         wanted = ("query", "item", "score") if system is not None else ("system", "query", "item", "score")
         frame = rename_known(frame, wanted)
         require(frame, ("query", "item", "score"), "run")

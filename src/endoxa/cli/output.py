@@ -1,0 +1,237 @@
+"""Where results, progress and errors go: standard output, standard error, a file."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+NARROW = 80  # columns of a summary that is piped
+PATIENCE = 1.0  # seconds after which work gets a progress bar
+
+
+def note(text: str) -> None:
+    """A remark beside the result; to stderr, so that the result can be piped."""
+    print(text, file=sys.stderr)
+
+
+def emit(text: str, to: str | None) -> None:
+    """Print the result, or write it to a file."""
+    if to is None:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        return
+    from endoxa.io.write import replacing
+
+    with replacing(Path(to)) as part:
+        part.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8")
+    note(f"wrote {to}")
+
+
+def need_form(form: str, to: str | None, forms: Iterable[str]) -> None:
+    """A known form. A table is for the terminal; Parquet is for a file."""
+    import typer
+
+    if form not in forms:
+        raise typer.BadParameter(f"-o is one of {', '.join(forms)}, not {form!r}")
+    if form == "table" and to is not None:
+        raise typer.BadParameter("--to needs a form: -o tsv, jsonl, latex, markdown …")
+    if form == "parquet" and to is None:
+        raise typer.BadParameter("-o parquet needs --to FILE")
+
+
+def skipped(record: Any) -> None:
+    """What a lenient reader passed over."""
+    note(f"endoxa: {record}")
+
+
+@contextmanager
+def busy(what: str) -> Iterator[None]:
+    """A sign on stderr that work goes on whose length is not known beforehand."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield
+
+
+@contextmanager
+def progress_bar(total: int = 1) -> Iterator[Any]:
+    """A bar on stderr that appears once the work has taken a second; yields progress(name, done, whole)."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task = bar.add_task("", total=float(total))
+    begun = time.monotonic()
+    names: list[str] = []
+
+    def progress(name: str, done: int, whole: int) -> None:
+        if name not in names:
+            names.append(name)
+        if not bar.live.is_started and time.monotonic() - begun > PATIENCE:
+            bar.start()
+        share = done / whole if whole else 1.0
+        bar.update(task, completed=len(names) - 1 + share, description=Path(name).name)
+
+    try:
+        yield progress
+    finally:
+        bar.stop()
+
+
+@contextmanager
+def stages(total: int = 1) -> Iterator[Any]:
+    """A bar where there is a terminal; else, after a second, a line on stderr per stage: a log shows what goes on."""
+    with progress_bar(total) as bar:
+        if bar is not None:
+            yield bar
+            return
+        told: list[str] = []
+        begun = time.monotonic()
+
+        def progress(name: str, done: int, whole: int) -> None:
+            if name not in told and done < whole and time.monotonic() - begun > PATIENCE:
+                told.append(name)
+                note(f"{Path(name).name} …")
+
+        yield progress
+
+
+def console(width: int | None = None) -> Any:
+    """A Rich console on stdout; wide when the output is not a terminal, so that nothing is cut."""
+    from rich.console import Console
+
+    return Console(width=width if width is not None else None if sys.stdout.isatty() else 200)
+
+
+def wrapped(text: str) -> str:
+    """Text broken at the width of the terminal; as it is where the output is none."""
+    import shutil
+    import textwrap
+
+    if not sys.stdout.isatty():
+        return text
+    return textwrap.fill(text, max(40, shutil.get_terminal_size().columns), subsequent_indent="  ")
+
+
+def show(parts: Iterable[Any], *, narrow: bool = False) -> None:
+    """Print tables with Rich, and lines of text broken at the width of the terminal; a pipe gets them unbroken."""
+    screen = console(NARROW if narrow and not sys.stdout.isatty() else None)
+    for part in parts:
+        if isinstance(part, str) and not sys.stdout.isatty() and not narrow:
+            screen.print(part, soft_wrap=True, highlight=False)
+        elif isinstance(part, str):
+            for line in part.split("\n"):
+                screen.print(line, highlight=False)
+        else:
+            screen.print(part)
+
+
+def evaluation(result: Any, form: str, to: str | None, *, per_query: bool = False, summary: bool = True) -> None:
+    """Print or write an evaluation in the form asked for; beside a file the remarks go to stderr."""
+    from endoxa.reports import terminal
+    from endoxa.verbs.write import write
+
+    if form == "table":
+        show(terminal.parts(result, width=console().width, per_query=per_query, summary=summary))
+        return
+    if form == "parquet":
+        assert to is not None
+        write(result.summary if result.scores is None else result.scores, to)
+        note(f"wrote {to}")
+    else:
+        emit(terminal.as_text(result, form, per_query=per_query), to)  # type: ignore[arg-type]
+    for line in terminal.remarks(result):
+        note(line)
+
+
+def trec_lines(result: Any, form: str, to: str | None, *, per_query: bool, summary: bool, zscores: str | None) -> None:
+    """Print trec_eval's own lines."""
+    import typer
+
+    from endoxa.io.zscores import read_zscores
+    from endoxa.reports.trec import lines
+
+    if form != "trec":
+        raise typer.BadParameter("z-scores are printed in trec_eval's form: add -o trec")
+    if result.kind not in {"judgments", "preferences"}:
+        raise typer.BadParameter("trec_eval's lines are for judgments; without them use -o tsv or jsonl")
+    reference = None if zscores is None else read_zscores(zscores)
+    emit("\n".join(lines(result.scores, result.wanted, per_query=per_query, summary=summary, zscores=reference)), to)
+
+
+def comparison(result: Any, form: str, to: str | None) -> None:
+    """Print or write the pairs of an evaluation."""
+    from endoxa.reports import terminal
+    from endoxa.verbs.compare import compare
+
+    pairs = compare(result)
+    draws = result.scores.draws
+    remarks = [*pairs.notes, *(draws.lines if draws is not None else ()), *result.policy.lines()]
+    remarks += [result.notes[-1]] if result.kind == "consensus" and result.notes else []
+    if form != "table":
+        table(pairs, form, to, remarks)
+        return
+    parts: list[Any] = []
+    for (name,), rows in pairs.frame.group_by("measure", maintain_order=True):
+        counts = sorted({int(count) for count in rows["queries"]})
+        over = f"{counts[0]} queries" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} queries, by pair"
+        doubt = "; standard deviation of the difference by doubt" if draws is not None else ""
+        parts += [
+            f"[bold]{terminal.plain(str(name))}[/bold], {over}{doubt}",
+            terminal.frame_table(terminal.pairs(rows)),
+        ]
+    for key, heading in (
+        ("orders", "Do the measures order the systems alike?"),
+        ("power", "How well do these queries separate systems?"),
+    ):
+        if key in result.tables:
+            parts += [f"\n[bold]{heading}[/bold]", terminal.frame_table(result.tables[key])]
+    show([*parts, "\n" + "\n".join(map(terminal.plain, remarks))])
+
+
+def table(result: Any, form: str, to: str | None, remarks: Iterable[str] = (), whole: tuple[str, ...] = ()) -> None:
+    """Print or write a table or a frame; the remarks go to stderr."""
+    import polars as pl
+
+    from endoxa.reports import terminal
+    from endoxa.reports.text import render
+    from endoxa.verbs.write import write
+
+    frame = result if isinstance(result, pl.DataFrame) else result.frame
+    if form == "table":
+        show([terminal.frame_table(terminal.tidy(frame), whole)])
+    elif form == "parquet":
+        assert to is not None
+        write(result, to)
+        note(f"wrote {to}")
+    elif form == "csv":
+        emit(frame.write_csv(), to)
+    else:
+        emit(render(terminal.tidy(frame) if frame is not result else frame, form), to)  # type: ignore[arg-type]
+    for line in remarks:
+        note(line)
+
+
+def head(frame: Any, remedy: str, rows: int = 20) -> None:
+    """Print the first rows of a frame, and how to get the others."""
+    from endoxa.reports import terminal
+
+    show([terminal.frame_table(frame.head(rows))])
+    if frame.height > rows:
+        print(f"… {frame.height - rows:,} more rows; {remedy} writes them all")

@@ -1,0 +1,175 @@
+"""One evaluation for every kind of reference: the only place where kinds are told apart to be scored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from endoxa.errors import CallError, JoinError
+from endoxa.evaluations import judged
+from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.judged import Blocks
+from endoxa.evaluations.references import Reference, voters
+from endoxa.evaluations.settings import DOUBTED, JUDGED, Settings
+from endoxa.measures.grammar import Measure
+from endoxa.progress import Progress
+from endoxa.tables import Answers, Belief, Bundle, Comparison, Labels, Opinions, Run, Scores
+
+Mapper = Callable[..., Any]
+NO_RUN = "no run was given; name a file with 6 columns (query Q0 item rank score tag), or say --run FILE"
+
+
+def evaluate(
+    run: Run | Blocks | None,
+    reference: Reference,
+    measures: Sequence[Measure] | None,
+    settings: Settings,
+    *,
+    labels: Opinions | None = None,
+    curves: bool = False,
+    power: bool = False,
+    progress: Progress | None = None,
+    mapper: Mapper = map,
+) -> Evaluation:
+    """Score a run against a reference. `labels` are a few judged pairs beside a belief or a consensus."""
+    if labels is not None and reference.kind not in DOUBTED:
+        raise CallError("labels are a few judged pairs beside runs or a belief; with judgments, add them to these")
+    if run is None and reference.kind != "votes":
+        raise CallError(NO_RUN)
+    if reference.kind in JUDGED:
+        assert run is not None
+        return judged.evaluate(run, reference, measures or (), settings, with_curves=curves, with_power=power)
+    if power:
+        raise CallError("power does not apply here; it is about tests against judgments")
+    whole = None if run is None else _whole(run)
+    table = reference.table
+    if isinstance(table, Bundle) and whole is not None:
+        from endoxa.evaluations import bundled
+
+        return bundled.evaluate(whole, table, measures, settings)
+    if isinstance(table, Answers) and whole is not None:
+        from endoxa.evaluations import answered
+
+        if measures:
+            named = ", ".join(map(str, measures))
+            raise CallError(f"subjects' answers have their own measure, the displacement; remove {named}")
+        return answered.evaluate(whole, table, settings)
+    return _in_doubt(whole, reference, list(measures or ()), settings, labels, progress, mapper)
+
+
+def _in_doubt(
+    run: Run | None, reference: Reference, measures: list[Measure], settings: Settings, labels: Opinions | None,
+    progress: Progress | None, mapper: Mapper,
+) -> Evaluation:  # fmt: skip
+    from endoxa.evaluations import believed, consensus
+
+    table = reference.table
+    if reference.kind == "consensus":
+        assert run is not None
+        evaluation = consensus.evaluate(run, measures, settings, labels=labels, progress=progress, mapper=mapper)
+    elif reference.kind == "votes" and run is None:
+        assert isinstance(table, Opinions)
+        lists = voters(table)
+        evaluation = consensus.evaluate(
+            lists, measures, settings, votes=table, labels=labels, progress=progress, mapper=mapper
+        )
+        run = lists
+    elif settings.systems_vote:
+        assert run is not None
+        if not isinstance(table, Opinions) or labels is not None:
+            raise CallError("systems_vote needs people's opinions beside the runs, and no labels")
+        return believed.with_systems(run, table, measures, settings, progress=progress, mapper=mapper)
+    else:
+        assert run is not None
+        belief = belief_of(reference, run, settings, labels)
+        evaluation = believed.evaluate(run, belief, measures, settings, progress=progress, mapper=mapper)
+        evaluation = replace(evaluation, kind=reference.kind)
+    if labels is None:
+        return evaluation
+    return believed.with_labels(evaluation, run, belief_of(reference, run, settings), labels)
+
+
+def belief_of(reference: Reference, run: Run | None, settings: Settings, labels: Opinions | None = None) -> Belief:
+    """The belief that a reference amounts to: given, made by a model, or the consensus of the systems."""
+    from endoxa.beliefs import models
+    from endoxa.beliefs.votes import pinned
+    from endoxa.evaluations import consensus
+
+    table = reference.table
+    if isinstance(table, Belief):
+        belief = table
+    elif reference.kind in {"consensus", "votes"}:
+        source = table if isinstance(table, Opinions) else run
+        if source is None:
+            raise CallError(NO_RUN)
+        belief = consensus.belief(source, settings)
+    elif isinstance(table, Opinions | Labels):
+        more: dict[str, Any] = {} if settings.people is None else {"people": settings.people}
+        if isinstance(table, Labels) and reference.taxonomy is not None:
+            more["taxonomy"] = reference.taxonomy
+        belief = models.believe(table, settings.model, seed=settings.seed, **more)
+    else:
+        raise JoinError(f"{reference.kind} are not a belief; make one with believe(...)")
+    return belief if labels is None else pinned(belief, labels)
+
+
+def score(
+    run: Run | Blocks | None,
+    reference: Reference,
+    measures: Sequence[Measure],
+    settings: Settings,
+    *,
+    labels: Opinions | None = None,
+    progress: Progress | None = None,
+    mapper: Mapper = map,
+) -> Scores:
+    """Values per system, query and measure only; under doubt they are expectations, with draws."""
+    if reference.kind in {"answers", "bundle"}:
+        raise CallError(f"against {reference.kind} there are no values per query; use evaluate")
+    if run is None and reference.kind != "votes":
+        raise CallError(NO_RUN)
+    if reference.kind in JUDGED:
+        assert run is not None
+        return judged.score(run, reference, measures, settings)
+    from endoxa.evaluations import believed
+
+    if run is None:
+        assert isinstance(reference.table, Opinions)
+        run = voters(reference.table)
+    whole = _whole(run)
+    belief = belief_of(reference, whole, settings, labels)
+    return believed.score(whole, belief, measures, settings, progress=progress, mapper=mapper)
+
+
+def compare(scores: Scores, settings: Settings, measures: Sequence[str] | None = None) -> Comparison:
+    """Every pair of systems, by tests over queries or, under doubt, by P(better) in shared possible worlds."""
+    if len(scores.systems) < 2:
+        raise JoinError("a comparison needs two systems; add a run")
+    if scores.draws is None:
+        return judged.compare(scores, settings, measures)
+    from endoxa.evaluations import believed
+
+    return believed.compare(scores, settings, measures)
+
+
+def between(run: Run, first: str, second: str, measures: Sequence[Measure], settings: Settings) -> Scores:
+    """Two systems scored under the consensus of all the others: neither votes on the truth that scores it."""
+    from endoxa.beliefs import consensus
+    from endoxa.measures import levels
+
+    counted = consensus.tally(consensus.votes(run, settings.depth), prior=settings.prior, weights=settings.weights)
+    return levels.between(run, counted, first, second, list(measures), settings.policy, worlds=settings.worlds)
+
+
+def summarise(scores: Scores, settings: Settings) -> Any:
+    """Mean of every system and measure with its interval."""
+    if scores.draws is None:
+        return judged.summarise(scores, settings)
+    from endoxa.evaluations import believed
+
+    return believed.summarise(scores, settings)
+
+
+def _whole(run: Run | Blocks) -> Run:
+    return run if isinstance(run, Run) else run.whole()

@@ -1,0 +1,109 @@
+"""What runs are scored against. The kind of a reference is decided here, once, from the table that holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from endoxa.errors import CallError, JoinError, TableError
+from endoxa.evaluations.settings import Kind, Settings
+from endoxa.measures.grammar import Measure, Wanted, parse_all
+from endoxa.measures.judgments import refuse_all_relevant
+from endoxa.measures.preferences import Preferences
+from endoxa.tables import Answers, Belief, Bundle, Labels, Opinions, Run, Taxonomy
+
+Referred = Opinions | Preferences | Belief | Labels | Answers | Bundle
+DEFAULT_MEASURES: dict[Kind, tuple[str, ...]] = {
+    "judgments": ("AP", "nDCG@10", "P@10", "RR", "Bpref", "Judged@10"),
+    "preferences": ("prefs_simp", "prefs_pair", "prefs_avgjg"),
+    "opinions": ("AP", "nDCG@10", "P@10", "RR"),
+    "belief": ("AP", "nDCG@10", "P@10", "RR"),
+    "consensus": ("AP", "nDCG@10", "P@10", "RR"),
+    "votes": ("SetP", "SetR", "SetF"),
+}
+PLUGIN_MEASURES = ("GradedP", "GradedR", "GradedF")  # of votes, where expected grades are taken as grades
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """A table that runs are scored against, and its kind.
+
+    consensus    nothing was given: the systems themselves vote
+    judgments    one grade per query and item (or each assessor scored separately)
+    preferences  which of two items is better
+    opinions     opinions or labels of people that a model turns into a belief
+    belief       probabilities of relevance
+    votes        yes, no or unknown of systems on named items
+    answers      each subject's own ranked answer
+    bundle       a benchmark in one file
+    """
+
+    kind: Kind
+    table: Referred | None = None
+    taxonomy: Taxonomy | None = None
+
+    @classmethod
+    def of(cls, table: Referred | None, settings: Settings, taxonomy: Taxonomy | None = None) -> Reference:
+        """The reference in a table. Opinions are judgments unless a model is named."""
+        if taxonomy is not None and not isinstance(table, Labels):
+            raise CallError("a taxonomy goes with labels (source, item, category); give a file of labels too")
+        kind = _kind(table, settings)
+        if kind == "judgments" and isinstance(table, Opinions):
+            _refuse_several(table, settings)
+        return cls(kind, table, taxonomy)
+
+    def measures(self, wanted: Wanted | None, settings: Settings) -> list[Measure]:
+        """The measures asked for, or the default ones of this kind of reference, parsed."""
+        named = wanted if wanted is None or isinstance(wanted, str | Measure) else list(wanted)
+        if not named:
+            named = PLUGIN_MEASURES if self.kind == "votes" and settings.plugin else DEFAULT_MEASURES[self.kind]
+        measures = parse_all(named, level=settings.rel)
+        if isinstance(self.table, Opinions) and self.kind in {"judgments", "opinions"}:
+            refuse_all_relevant(self.table, _least_grades(measures))
+        return measures
+
+
+def _kind(table: Referred | None, settings: Settings) -> Kind:
+    if table is None:
+        return "consensus"
+    if isinstance(table, Opinions):
+        if set(table.frame["kind"]) == {"system"} and settings.model is None:
+            return "votes"
+        return "opinions" if settings.model is not None or settings.systems_vote else "judgments"
+    if isinstance(table, Labels):
+        return "opinions"
+    if isinstance(table, Belief):
+        return "belief"
+    if isinstance(table, Preferences):
+        return "preferences"
+    if isinstance(table, Answers):
+        return "answers"
+    if isinstance(table, Bundle):
+        return "bundle"
+    raise TableError(
+        f"a {type(table).__name__} is not something to score against; give judgments, preferences, a belief, labels, "
+        "answers or a bundle"
+    )
+
+
+def _refuse_several(opinions: Opinions, settings: Settings) -> None:
+    """Several people judged the same pair: whoever asks must say what to make of it."""
+    if settings.assessors == "mean" or not opinions.frame.select("query", "item").is_duplicated().any():
+        return
+    raise JoinError(
+        f"{len(opinions.sources)} people judged the same pairs; score each of them separately (assessors=mean, "
+        "--assessors mean) or turn their opinions into a belief (model=votes, --model votes or dawid-skene)"
+    )
+
+
+def _least_grades(measures: Sequence[Measure]) -> list[float]:
+    grades = [m.keywords().get("rel", 1.0) for m in measures if "rel" in m.definition.settings]
+    return [grade for grade in grades if grade is not None]
+
+
+def voters(votes: Opinions) -> Run:
+    """What each system said yes to, as lists without an order: all scores are equal."""
+    rows = votes.frame.filter(pl.col("grade") > 0)
+    return Run.of(rows.select(pl.col("source").alias("system"), "query", "item", pl.lit(0.0).alias("score")))

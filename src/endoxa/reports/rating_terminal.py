@@ -1,0 +1,173 @@
+"""How an analysis of ratings looks on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from endoxa.evaluations.rating_sentences import verdict
+from endoxa.evaluations.ratings import Analysis
+from endoxa.formatting import number
+from endoxa.reports.terminal import frame_table
+
+SHOWN = 8  # raters, systems that a print names before it only counts them
+CUTOFFS = (1, 10, 100)  # of the curves, where they have them
+
+
+def parts(found: Analysis) -> Iterator[Any]:
+    """What the terminal shows, in order: sentences and tables."""
+    yield _counts(found)
+    yield ""
+    yield verdict(found)
+    for heading, frame in _tables(found):
+        yield f"\n[bold]{heading}[/bold]"
+        yield frame_table(frame)
+    if found.selection is not None:
+        yield "\n" + _selection(found)
+    if found.dominance is not None:
+        yield "\n" + _dominance(found)
+    yield ""
+    if found.first is not None:
+        yield (
+            f"fit: r of the {found.first.method} map on the pairs it was made on, which flatters; noise: what fit is "
+            "on noise"
+        )
+    yield from (*found.policies(), *(f"! {line}" for line in found.warnings), *found.remarks())
+
+
+def _counts(found: Analysis) -> str:
+    def many(count: int, one: str, several: str) -> str:
+        return f"{count:,} {one if count == 1 else several}"
+
+    aside = sum(count for role, count in found.roles.items() if role in {"practice", "gold", "attention"})
+    left = f"; {aside:,} of practice, gold and attention left out" if aside else ""
+    return (
+        f"{many(found.raters, 'rater', 'raters')}, {many(found.pairs, 'rated pair', 'rated pairs')} of "
+        f"{many(found.queries, 'query', 'queries')}, {many(found.answers, 'answer', 'answers')} "
+        f"({found.undecided:,} undecided){left}"
+    )
+
+
+def _tables(found: Analysis) -> list[tuple[str, pl.DataFrame]]:
+    """What the terminal shows: agreement, maps, raters that stand out, curves at a few cut-offs."""
+    made = [("How far raters agree", _agreement(found))]
+    if found.first is not None:
+        made.append(("Mapped scores and ratings: r on queries not seen, ± its standard error", _maps(found)))
+    if found.curves is not None:
+        made.append(("Estimated for whole lists", _curves(found)))
+    if (raters := _raters(found)).height:
+        made.append((f"Raters{'' if raters.height == found.raters else ' that stand out'}", raters))
+    return made
+
+
+def _agreement(found: Analysis) -> pl.DataFrame:
+    stages = {"as given": found.agreement} | ({"calibrated": found.after} if found.after is not None else {})
+    rows: dict[str, list[str]] = {f"alpha ({found.level})": [_range(s.alpha, s.lo, s.hi) for s in stages.values()]}
+    if found.benefit is not None:
+        held = dict(found.benefit.frame.select("stage", "alpha").iter_rows())
+        rows["alpha, on pairs held out"] = [_short(held["before"]), _short(held["held out"])]
+    for name, figure in (("Cohen's kappa", "kappa"), ("quadratic kappa", "quadratic"), ("Fleiss' kappa", "fleiss")):
+        values = [_short(getattr(s, figure)) for s in stages.values()]
+        values[1:] = values[1:] if figure == "quadratic" else ["–"] * len(values[1:])
+        rows[name] = values
+    for place, form in ((1, "ICC(2,1)"), (4, "ICC(2,k)")):
+        rows[form] = [_range(*s.icc.row(place)[1:]) for s in stages.values()]
+    kept = {name: values for name, values in rows.items() if any(value != "–" for value in values)}
+    kept = kept or {f"alpha ({found.level})": ["–"] * len(stages)}
+    columns = {stage: [values[at] for values in kept.values()] for at, stage in enumerate(stages)}
+    return pl.DataFrame({"figure": list(kept)} | columns)
+
+
+def _maps(found: Analysis) -> pl.DataFrame:
+    first = found.first
+    assert first is not None
+    frame = first.frame.select("system")
+    for method, made in found.mappings.items():
+        values = [
+            f"{_short(r)}±{_short(se)}" if r == r else "–"  # noqa: PLR0124
+            for r, se in made.frame.select("held_out", "se").iter_rows()
+        ]
+        frame = frame.with_columns(pl.Series(method, values))
+    more = first.frame.select(
+        pl.Series("fit", [_short(r) for r in first.frame["in_sample"]]),
+        pl.Series("noise", [_short(r) for r in first.frame["null"]]),
+        pl.Series("plain", [_short(r) for r in first.frame["pearson"]]),
+        pl.col("pairs"),
+        pl.col("held_out").fill_nan(None),
+    )
+    return frame.hstack(more).sort("held_out", descending=True, nulls_last=True, maintain_order=True).drop("held_out")
+
+
+def _curves(found: Analysis) -> pl.DataFrame:
+    assert found.curves is not None
+    points = found.curves.points
+    kept = points.filter(pl.col("cutoff").is_in(CUTOFFS))
+    rows = kept if kept.height else points
+    return pl.DataFrame(
+        [
+            (
+                row["system"], row["cutoff"],
+                *(_range(row[n], row[f"{n}_lo"], row[f"{n}_hi"], 2) for n in ("precision", "recall")),
+                _short(row["rating"], 2),
+                f"{row['effective']:.0f}",
+            )
+            for row in rows.iter_rows(named=True)
+        ],
+        schema=["system", "first", "precision", "recall", "rating", "effective"],
+        orient="row",
+    )  # fmt: skip
+
+
+def _raters(found: Analysis) -> pl.DataFrame:
+    """All, where they are few; else those with flags or against the others, the worst first."""
+    frame = found.per_rater
+    if frame.height > SHOWN:
+        odd = (pl.col("correlation") < 0.2) | pl.col("flags").str.contains("constant|reversed")
+        frame = frame.filter(odd.fill_null(False)).sort("correlation").head(SHOWN)
+    return frame.select(
+        pl.col("source").alias("rater"),
+        "answers",
+        pl.Series("with others", [_short(r) for r in frame["correlation"]], dtype=pl.String),
+        pl.Series("shift", [_sign(x) for x in frame["shift"]], dtype=pl.String),
+        pl.Series("stretch", [_short(x, 2) for x in frame["a"]], dtype=pl.String),
+        pl.col("flags").fill_null(""),
+    )
+
+
+def _selection(found: Analysis) -> str:
+    one = found.selection
+    assert one is not None
+    if one.advantage.gamma != one.advantage.gamma:
+        return "Self-advantage cannot be worked out: a system has too few pairs chosen by another."
+    return (
+        "Self-advantage (on pairs that a system chose itself; drawing by rank alone makes some): "
+        f"{_sign(one.advantage.gamma, 3)} "
+        f"[{_sign(one.lo, 3)}, {_sign(one.hi, 3)}], p = {one.advantage.p_value:.3f}"
+    )
+
+
+def _dominance(found: Analysis) -> str:
+    one = found.dominance
+    assert one is not None
+    said = one.frame.select("verdict", "system").group_by("verdict", maintain_order=True).agg("system")
+    told = "; ".join(
+        f"{verdict}: {', '.join(names[:SHOWN])}{' …' if len(names) > SHOWN else ''}"
+        for verdict, names in said.iter_rows()
+    )
+    return f"{one.master} gave {one.share:.0%} of the ratings. Correlations with that rater and with the others: {told}"
+
+
+def _short(value: float | None, decimals: int = 3) -> str:
+    return number(value, decimals, "-")
+
+
+def _sign(value: float | None, decimals: int = 2) -> str:
+    text = _short(value, decimals)
+    return f"+{text}" if value is not None and value > 0 else text
+
+
+def _range(value: float, lo: float, hi: float, decimals: int = 3) -> str:
+    interval = "" if lo != lo else f" [{_short(lo, decimals)}, {_short(hi, decimals)}]"  # noqa: PLR0124
+    return _short(value, decimals) + interval

@@ -1,0 +1,392 @@
+"""How an evaluation looks on a terminal, and as text for files and pipes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.settings import VOTED
+from endoxa.reports import text
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+NAMES = {"system", "baseline", "group", "query", "item", "by", "measure", "other"}  # columns that may be long
+HELPS = {
+    "truth": "judged pairs (endoxa next) or clearer questions",
+    "people": "more or other people",
+    "voters": "more independent systems",
+    "queries": "more queries",
+}
+HEADINGS = {
+    "opinions": "By what people said about every pair",
+    "sample": "Estimated from the pairs that were drawn",
+    "labels": "By where people filed the items",
+    "categories": "By where people filed the items",
+    "answers": "Against each subject's own order",
+}
+
+
+# ---- an evaluation ------------------------------------------------------------------------------------
+
+
+def parts(evaluation: Evaluation, *, width: int, per_query: bool = False, summary: bool = True) -> Iterator[Any]:
+    """What the terminal shows of an evaluation, in order: tables for Rich, and lines of text."""
+    if per_query and evaluation.scores is not None:
+        yield frame_table(tidy(evaluation.scores.frame, *(() if evaluation.in_doubt else ("undefined",))))
+        yield ""
+    if evaluation.kind == "bundle":
+        yield from _bundled(evaluation, width)
+    elif evaluation.in_doubt:
+        yield from _doubtful(evaluation, width, summary=summary)
+    elif summary:
+        yield summary_table(evaluation.summary, evaluation.lower, width)
+        if "ranges" in evaluation.tables:
+            yield f"\n[bold]{_reach(evaluation)}[/bold]"
+            yield frame_table(evaluation.tables["ranges"])
+    if evaluation.kind != "bundle":
+        yield "\n" + "\n".join(map(plain, remarks(evaluation)))
+    if "calibration" in evaluation.tables:
+        yield from _labelled(evaluation)
+
+
+def remarks(evaluation: Evaluation) -> list[str]:
+    """Under which choices the numbers were made, and what to know before trusting them."""
+    warnings = [f"! {line}" for line in evaluation.warnings]
+    if evaluation.kind in {"bundle", "answers"}:
+        return [*evaluation.notes, *warnings]
+    if not evaluation.in_doubt:
+        assert evaluation.scores is not None
+        queries = f"{len(evaluation.scores.queries):,} queries"
+        over = f"{queries}; intervals: {evaluation.confidence:.0%} bootstrap-t over queries"
+        return [over, *evaluation.policy.lines(), *warnings]
+    limits = [evaluation.notes[-1]] if evaluation.kind in VOTED and evaluation.notes else []
+    return [*_doubt_lines(evaluation), *evaluation.policy.lines(), *warnings, *limits]
+
+
+def _bundled(evaluation: Evaluation, width: int) -> Iterator[Any]:
+    sentences = evaluation.tables["coverage"].height
+    yield "\n".join(map(plain, evaluation.notes[:sentences]))
+    for part in evaluation.summary.partition_by("by", maintain_order=True):
+        yield f"\n[bold]{HEADINGS[part['by'][0]]}[/bold]"
+        yield summary_table(part, width=width)
+    yield "\n" + "\n".join(map(plain, remarks(evaluation)[sentences:]))
+
+
+def _reach(evaluation: Evaluation) -> str:
+    ties = evaluation.policy.ties == "range"
+    return (
+        "Mean over queries with ties at their worst and at their best" if ties else "Mean over queries, least and most"
+    )
+
+
+def _doubtful(evaluation: Evaluation, width: int, *, summary: bool) -> Iterator[Any]:
+    if not summary:
+        return
+    first = evaluation.measures[0]
+    within = " within this consensus" if evaluation.kind in VOTED else " under this belief"
+    yield f"[bold]{plain(first)}{within}[/bold]"
+    yield frame_table(ranking(evaluation, first))
+    others = evaluation.summary.filter(pl.col("measure") != first)
+    if others.height:
+        yield f"\n[bold]Other measures{within}[/bold]"
+        yield summary_table(others, evaluation.lower, width)
+    if "depths" in evaluation.tables:
+        yield f"\n[bold]The order on {plain(first)} at other vote depths[/bold] (tau to the order above)"
+        yield frame_table(evaluation.tables["depths"])
+
+
+def ranking(evaluation: Evaluation, measure: str) -> pl.DataFrame:
+    """The systems in order: mean with interval, score without the own vote, P(best), unique share."""
+    rows = evaluation.summary.filter(pl.col("measure") == measure)
+    rows = rows.sort("value", descending=measure not in evaluation.lower, nulls_last=True)
+    columns: dict[str, Any] = {
+        "system": rows["system"],
+        "mean": rows["value"],
+        "interval": [interval(lo, hi) for lo, hi in rows.select("lo", "hi").iter_rows()],
+    }
+    if "without_own_vote" in rows.columns:
+        columns["without own vote"] = rows["without_own_vote"]
+    columns["P(best)"] = [_probability(value) for value in rows["p_best"]]
+    if "unique" in rows.columns:
+        columns["unique"] = [_percent(value) for value in rows["unique"]]
+    return pl.DataFrame(columns)
+
+
+def _probability(value: float | None) -> str:
+    if value is None or value != value:  # noqa: PLR0124
+        return "–"
+    return "<.01" if 0 < value < 0.005 else f"{value:.2f}"
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None or value != value else f"{value:.0%}"  # noqa: PLR0124
+
+
+def _doubt_lines(evaluation: Evaluation) -> list[str]:
+    """How many queries and worlds, the belief, and which doubt weighs most."""
+    scores = evaluation.scores
+    assert scores is not None
+    draws = scores.draws
+    worlds = 0 if draws is None or draws.truth is None else draws.truth.shape[-1]
+    queries = len(scores.queries)
+    covered = "all doubts included" if draws is not None and draws.people is not None else "known doubts included"
+    drawn = (
+        f", {worlds:,} possible worlds; intervals: the middle {evaluation.confidence:.0%}, {covered}"
+        if worlds
+        else ": expected grades taken as grades"
+    )
+    lines = [f"{queries:,} {'query' if queries == 1 else 'queries'}{drawn}"]
+    if evaluation.virtual is not None:
+        lines.append(f"{evaluation.virtual}: returns everything, in random order; the baseline, not a contender")
+    belief = evaluation.belief.lines() if evaluation.belief is not None else []
+    return [*lines, *belief, *_shares(evaluation)]
+
+
+def _shares(evaluation: Evaluation) -> list[str]:
+    if evaluation.doubts is None:
+        return []
+    rows = evaluation.doubts.filter(pl.col("system") != (evaluation.virtual or ""))
+    means = rows.group_by("doubt", maintain_order=True).agg(pl.col("share").mean())
+    whom = "voters" if evaluation.kind in VOTED else "people"
+    shares = {whom if doubt == "people" else doubt: share for doubt, share in means.iter_rows()}
+    known = {doubt: share for doubt, share in shares.items() if share is not None and share == share}  # noqa: PLR0124
+    if not known:
+        return []
+    listed = ", ".join(f"{doubt} {share:.0%}" for doubt, share in known.items())
+    most = max(known, key=lambda doubt: known[doubt])
+    unknown = [doubt for doubt in shares if doubt not in known]
+    silent = f"; nothing is known about the {unknown[0]}" if unknown else ""
+    return [f"doubt about the means: {listed}{silent}; what would help most: {HELPS[most]}"]
+
+
+def _labelled(evaluation: Evaluation) -> Iterator[Any]:
+    """How far the belief agrees with the labels, and what the labels say on their own."""
+    figures = evaluation.tables["calibration"].row(0, named=True)
+    yield "\n[bold]How far the belief agrees with the labels[/bold]"
+    yield (
+        f"{figures['labels']:,} labels on {figures['queries']:,} queries: Brier {figures['brier']:.4f}, "
+        f"Spiegelhalter z {figures['z']:.2f}, slope {figures['slope']:.2f} "
+        f"\\[{figures['slope_lo']:.2f}, {figures['slope_hi']:.2f}] (1 if calibrated)"
+    )
+    if "gaps" in evaluation.tables:
+        yield frame_table(evaluation.tables["gaps"])
+        yield (
+            "gap: observed minus believed relevance of what the system returned; above 0 the belief underrates the "
+            "system"
+        )
+    if "estimates" in evaluation.tables:
+        yield from _estimates(evaluation.tables["estimates"])
+    labelled = [note for note in evaluation.notes if note.startswith("labels: ")]
+    if labelled:
+        yield "\n".join(plain(note.removeprefix("labels: ")) for note in labelled)
+
+
+def _estimates(estimates: pl.DataFrame) -> Iterator[Any]:
+    """Intervals from labels and belief together; nothing where the sample does not bound the value."""
+
+    def ends(lo: float, hi: float, measure: str, outside: float) -> str:
+        if outside > 0:
+            return "–"
+        top = float("inf") if measure.startswith("DCG") else 1.0
+        return interval(max(lo, 0.0), min(hi, top)) if lo == lo else "–"  # noqa: PLR0124
+
+    rows = list(estimates.iter_rows(named=True))
+    values = [row["estimate"] if row["lo"] == row["lo"] and not row["outside"] else None for row in rows]
+    table = pl.DataFrame(
+        {
+            "system": [row["system"] for row in rows],
+            "measure": [row["measure"] for row in rows],
+            "estimate": pl.Series(values, dtype=pl.Float64),
+            "these queries": [ends(row["lo"], row["hi"], row["measure"], row["outside"]) for row in rows],
+            "queries like these": [
+                ends(row["lo_queries"], row["hi_queries"], row["measure"], row["outside"]) for row in rows
+            ],
+            "labels": [row["labels"] for row in rows],
+        }
+    )
+    yield "\n[bold]Prediction-powered estimates[/bold] (valid even if the belief is wrong)"
+    yield frame_table(table)
+    if (estimates["outside"] > 0).any():
+        yield "–: the measure looks at items that could not be drawn; draw as deep: endoxa next -k"
+    if estimates["lo"].is_nan().any():
+        yield "–: too few labels concern the system (fewer than 10, or all alike); judge more"
+
+
+# ---- a comparison -------------------------------------------------------------------------------------
+
+
+def pairs(rows: pl.DataFrame) -> pl.DataFrame:
+    """The pairs of one measure, in the columns that fit a terminal: a test, or P(better) and each doubt's part."""
+    if rows["p_better"].is_null().all():
+        return rows.select(
+            "system",
+            "baseline",
+            pl.col("difference").alias("diff"),
+            _intervals(rows),
+            pl.col("p_value").alias("p"),
+            pl.col("p_adjusted").alias("adjusted"),
+            pl.col("effect").round(2).cast(pl.String).alias("effect"),
+        )
+    whole = rows.filter(pl.col("doubt") == "all")
+    parts = [rows.filter(pl.col("doubt") == doubt)["sd"].alias(doubt) for doubt in ("truth", "people", "queries")]
+    return whole.select(
+        "system",
+        "baseline",
+        pl.col("difference").alias("diff"),
+        _intervals(whole),
+        pl.col("p_better").round(2).cast(pl.String).alias("P(better)"),
+    ).with_columns(parts)
+
+
+def _intervals(rows: pl.DataFrame) -> pl.Series:
+    ends = [interval(lo, hi) for lo, hi in rows.select("lo", "hi").iter_rows()]
+    return pl.Series("interval", ends, dtype=pl.String)
+
+
+# ---- text for files and pipes -------------------------------------------------------------------------
+
+
+def as_text(evaluation: Evaluation, style: text.Style, *, per_query: bool = False) -> str:
+    """An evaluation as Markdown, LaTeX, TSV or JSON lines: the summary, or every query."""
+    if style in {"latex", "markdown"} and not per_query:
+        tables = (
+            evaluation.summary.partition_by("by", maintain_order=True)
+            if evaluation.kind == "bundle"
+            else [_contenders(evaluation)]
+        )
+        return "\n".join(text.summary_table(table, style, lower=evaluation.lower) for table in tables)
+    return text.render(frame_of(evaluation, per_query=per_query), style)
+
+
+def frame_of(evaluation: Evaluation, *, per_query: bool = False) -> pl.DataFrame:
+    """The scores of every query; or the summary with what belongs beside it (ranges, estimates, coverage)."""
+    if per_query and evaluation.scores is not None:
+        return evaluation.scores.frame
+    frame, keys = evaluation.summary, ["system", "measure"]
+    if "ranges" in evaluation.tables:
+        ranges = evaluation.tables["ranges"].drop("value")
+        frame = frame.join(ranges, on=keys, how="left", maintain_order="left")
+    if "estimates" in evaluation.tables:
+        beside = evaluation.tables["estimates"].select(*keys, pl.exclude(keys).name.prefix("labels_"))
+        frame = frame.join(beside, on=keys, how="left", maintain_order="left")
+    if evaluation.kind == "bundle":
+        coverage = evaluation.tables["coverage"].drop("effective")
+        frame = frame.join(coverage, on=["system", "by"], how="left", suffix="_share", maintain_order="left")
+    return frame
+
+
+def _contenders(evaluation: Evaluation) -> pl.DataFrame:
+    """The summary; under doubt without the virtual system and best first: a table for a paper marks the best."""
+    if not evaluation.in_doubt:
+        return evaluation.summary
+    order = ranking(evaluation, evaluation.measures[0])["system"].to_list()
+    rows = evaluation.summary.filter(pl.col("system") != (evaluation.virtual or ""))
+    place = pl.col("system").replace_strict(order, list(range(len(order))), return_dtype=pl.Int64)
+    return rows.sort(place, maintain_order=True)
+
+
+# ---- tables -------------------------------------------------------------------------------------------
+
+
+def number(value: float | None, whole: bool = False) -> str:
+    """Four decimals; a dash where there is no value."""
+    if value is None or value != value:  # noqa: PLR0124
+        return "–"
+    return f"{value:.0f}" if whole else f"{value:.4f}"
+
+
+def interval(lo: float | None, hi: float | None) -> str:
+    """[lo, hi] with three decimals, or nothing."""
+    if lo is None or hi is None or lo != lo:  # noqa: PLR0124
+        return ""
+    return f"[{lo:.3f}, {hi:.3f}]"
+
+
+def summary_table(summary: pl.DataFrame, lower: Sequence[str] = (), width: int = 200) -> Table:
+    """Systems down and measures across where that fits; else a row for each of their pairs."""
+    from rich.table import Table
+
+    systems = summary["system"].unique(maintain_order=True).to_list()
+    measures = summary["measure"].unique(maintain_order=True).to_list()
+    cells = {(row["system"], row["measure"]): row for row in summary.iter_rows(named=True)}
+    counts = {row["measure"] for row in summary.iter_rows(named=True) if row["se"] is None}
+
+    def cell(system: str, measure: str) -> str:
+        row = cells.get((system, measure))
+        if row is None:
+            return "–"
+        return f"{number(row['value'], measure in counts)} [dim]{interval(row['lo'], row['hi'])}[/dim]".strip()
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    if max(map(len, systems)) + 23 * len(measures) > width and len(systems) > 1 and len(measures) > 1:
+        return frame_table(_long(summary))
+    if len(systems) == 1 or len(measures) > 6:
+        table.add_column("measure")
+        for system in systems:
+            table.add_column(plain(system), justify="left", overflow="fold")
+        for measure in measures:
+            table.add_row(plain(measure), *(cell(system, measure) for system in systems))
+        return table
+    first = measures[0]
+    sign = 1 if first in lower else -1
+    ordered = sorted(systems, key=lambda s: (_missing(cells, s, first), sign * (cells[s, first]["value"] or 0)))
+    table.add_column("system", overflow="fold")
+    for measure in measures:
+        table.add_column(plain(measure), no_wrap=True)
+    for system in ordered:
+        table.add_row(plain(system), *(cell(system, measure) for measure in measures))
+    return table
+
+
+def _long(summary: pl.DataFrame) -> pl.DataFrame:
+    """One row per measure and system."""
+    ends = [interval(lo, hi) for lo, hi in summary.select("lo", "hi").iter_rows()]
+    order = summary["measure"].unique(maintain_order=True).to_list()
+    place = summary["measure"].replace_strict(order, list(range(len(order))), return_dtype=pl.Int64)
+    long = summary.select("measure", "system", "value", pl.Series("interval", ends, dtype=pl.String), "queries")
+    return long.sort(place, "value", descending=[False, True], nulls_last=True, maintain_order=True)
+
+
+def _missing(cells: dict[tuple[str, str], Any], system: str, measure: str) -> bool:
+    row = cells.get((system, measure))
+    return row is None or row["value"] is None or row["value"] != row["value"]
+
+
+def plain(text: str) -> str:
+    """Text that Rich prints as it is."""
+    from rich.markup import escape
+
+    return escape(text)
+
+
+def frame_table(frame: pl.DataFrame, whole: Sequence[str] = ()) -> Table:
+    """Any small frame as a table. Headings break at blanks, names anywhere; numbers and intervals stay whole."""
+    from rich.table import Table
+
+    def cell(name: str, value: Any) -> str:
+        return number(value, name in whole) if isinstance(value, float) else "" if value is None else str(value)
+
+    rows = [[cell(name, value) for name, value in row.items()] for row in frame.iter_rows(named=True)]
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for place, (name, dtype) in enumerate(frame.schema.items()):
+        widest = max((len(row[place]) for row in rows), default=1)
+        table.add_column(
+            name.replace("_", " "),
+            justify="right" if dtype.is_numeric() else "left",
+            overflow="fold",
+            min_width=min(widest, 6) if name in NAMES else widest,
+            no_wrap=name not in NAMES and " " not in name.replace("_", " "),
+        )
+    for row in rows:
+        table.add_row(*map(plain, row))
+    return table
+
+
+def tidy(frame: pl.DataFrame, *but: str) -> pl.DataFrame:
+    """Without columns that are empty, and without those named."""
+    kept = [name for name in frame.columns if name not in but]
+    return frame.select(name for name in kept if frame[name].null_count() < max(frame.height, 1))

@@ -1,0 +1,91 @@
+"""believe: from opinions, runs or labels to what is held to be relevant, and how surely."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from endoxa.beliefs import models
+from endoxa.beliefs.votes import pinned
+from endoxa.errors import CallError
+from endoxa.evaluations import ratings
+from endoxa.io.provenance import provenance
+from endoxa.tables import Belief, Labels, Opinions, Run, Taxonomy
+from endoxa.verbs.inputs import kind_of, opinions_of, paths_of, reference_of, run_of, settings_of
+from endoxa.verbs.read import read
+
+
+def believe(
+    source: Any,
+    model: str | None = None,
+    *,
+    taxonomy: Any = None,
+    labels: Any = None,
+    threshold: float | None = None,
+    calibrated: bool = True,
+    seed: int = 0,
+    **settings: Any,
+) -> Belief:
+    """Make a belief: weighted readings of each query, a distribution over grades for each item.
+
+    `source` is a table, or a file or several files of one: runs, opinions, labels (with a `taxonomy`). `model` names
+    the way to believe; without it the one that suits the source: consensus for runs, votes for several people, crisp
+    for one. Further settings are those of the model (`endoxa.beliefs.models`); an unknown one is refused.
+    `labels` are judged pairs, which become certain. `threshold`: the source holds ratings, and relevant is what a
+    rater put above it, the raters calibrated first.
+
+    >>> belief = believe({"a": {"q": {"x": 2, "y": 1}}, "b": {"q": {"x": 2, "z": 1}}}, weights="equal")
+    >>> belief.frame.select("item", "p").rows()
+    [('x', 0.75), ('y', 0.5), ('z', 0.5)]
+    """
+    table, tree = _source(source, taxonomy)
+    if isinstance(table, Belief):
+        if model is not None or settings:
+            raise CallError("this is a belief already; a model and its settings make one from opinions or runs")
+        return table if labels is None else pinned(table, opinions_of(labels))
+    if tree is not None:
+        settings["taxonomy"] = tree
+    known = None if labels is None else opinions_of(labels)
+    chosen = model or models.default(table)
+    if known is not None and chosen == "dawid-skene":
+        settings["gold"] = known  # what is known also shows who errs
+    if threshold is not None:
+        belief = _rated(table, known, threshold, model=model, calibrated=calibrated, seed=seed, **settings)
+    elif not calibrated:
+        raise CallError("calibrated=False goes with a threshold: votes are not calibrated")
+    else:
+        belief = models.believe(table, chosen, seed=seed, **settings)
+    belief = replace(belief, files=_files(source))
+    return belief if known is None or chosen == "dawid-skene" else pinned(belief, known)
+
+
+def _source(source: Any, taxonomy: Any) -> tuple[Run | Opinions | Labels | Belief, Taxonomy | None]:
+    """The table that is to be believed, and the taxonomy that goes with labels."""
+    paths = paths_of(source)
+    kinds = {path: kind_of(path) for path in paths}
+    if isinstance(source, Run) or (paths and all(kind == "run" for kind in kinds.values())):
+        return run_of(source), None
+    if not paths and not isinstance(source, Opinions | Labels | Belief):
+        table = read(source)
+        if isinstance(table, Run):
+            return table, None
+        source = table
+    reference = reference_of(source, settings_of({"model": "votes"}), taxonomy=taxonomy)
+    if not isinstance(reference.table, Opinions | Labels | Belief):
+        raise CallError(f"a belief is made of runs, opinions or labels, not of {reference.kind}")
+    return reference.table, reference.taxonomy
+
+
+def _files(source: Any) -> tuple[str, ...]:
+    """Name, size and SHA-256 of each file that the belief is made of."""
+    files = [provenance(path) for path in paths_of(source) if path != "-"]
+    return tuple(f"{one.name} {one.size:,} bytes sha256 {one.sha256}" for one in files)
+
+
+def _rated(table: Any, known: Opinions | None, threshold: float, **how: Any) -> Belief:
+    """The belief that ratings make through a threshold; labels are then a yes or a no."""
+    if not isinstance(table, Opinions):
+        raise CallError(f"a threshold is for ratings (query, item, grade), and this is {type(table).__name__}")
+    if known is not None and not known.frame["grade"].drop_nulls().is_in([0.0, 1.0]).all():
+        raise CallError("with a threshold a pair is relevant or not: labels have grades 0 and 1")
+    return ratings.believe(table, threshold=threshold, **how)

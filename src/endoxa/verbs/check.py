@@ -1,0 +1,35 @@
+"""check: is there anything wrong with these files?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from endoxa.errors import EndoxaError
+from endoxa.pools import lint
+from endoxa.pools.lint import Finding
+from endoxa.tables import Opinions
+from endoxa.verbs.inputs import paths_of, reference_of, run_of, settings_of
+
+
+def check(runs: Sequence[str | Path], judgments: Any = None, *, assessors: str = "one") -> list[Finding]:
+    """Find what is wrong, or worth a look, in files of judgments and runs."""
+    findings: list[Finding] = []
+    opinions: Opinions | None = None
+    if judgments is not None:
+        try:
+            table = reference_of(judgments, settings_of({"assessors": assessors})).table
+            if isinstance(table, Opinions):
+                opinions = table
+                findings += lint.judgments(table, ", ".join(paths_of(judgments)) or "judgments")
+            else:
+                findings.append(Finding("fine", f"{judgments}: a {type(table).__name__}, {len(table or ())} rows"))  # type: ignore[arg-type]
+        except EndoxaError as error:
+            findings.append(Finding("error", str(error)))
+    for path in runs:
+        try:
+            findings += lint.run(run_of(path), str(path), opinions)
+        except EndoxaError as error:
+            findings.append(Finding("error", str(error)))
+    return findings

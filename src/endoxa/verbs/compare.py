@@ -1,0 +1,108 @@
+"""compare: which differences between systems are more than chance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from endoxa.errors import CallError
+from endoxa.evaluations import dispatch
+from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.judged import COMPARED
+from endoxa.evaluations.settings import REGISTRY
+from endoxa.measures.grammar import Measure, Wanted
+from endoxa.progress import Progress
+from endoxa.tables import Comparison, Scores
+from endoxa.verbs.evaluate import evaluate, kinds_of
+from endoxa.verbs.inputs import Report, foreign, reference_of, run_of, settings_of, takes_settings
+from endoxa.verbs.measure import certain
+
+
+@takes_settings()
+def compare(
+    run: Any,
+    reference: Any = None,
+    measures: Wanted | None = None,
+    *,
+    between: tuple[str, str] | None = None,
+    labels: Any = None,
+    taxonomy: Any = None,
+    progress: Progress | None = None,
+    report: Report | None = None,
+    **settings: Any,
+) -> Comparison:
+    """Compare systems pair by pair: difference, interval, and a test or P(better).
+
+    `run` and `reference` are given as to `evaluate`; in place of `run` may stand an Evaluation, or Scores as `measure`
+    makes them. `between` names two systems of runs without judgments that are compared without their own votes.
+    """
+    if isinstance(run, Scores):
+        return _scores(run, measures, settings)
+    if isinstance(run, Evaluation):
+        if settings or reference is not None:
+            raise CallError("an evaluation is compared under its own settings; give them to evaluate(...)")
+        evaluation = run
+    else:
+        evaluation = compared(
+            run, reference, measures, between=between, labels=labels, taxonomy=taxonomy, progress=progress,
+            report=report, **settings,
+        )  # fmt: skip
+    if evaluation.scores is None:
+        raise CallError(f"systems scored against {evaluation.kind} are not compared pair by pair; use evaluate")
+    return evaluation.comparison or dispatch.compare(evaluation.scores, evaluation.settings)
+
+
+def compared(
+    run: Any,
+    reference: Any = None,
+    measures: Wanted | None = None,
+    *,
+    between: tuple[str, str] | None = None,
+    power: bool = False,
+    labels: Any = None,
+    taxonomy: Any = None,
+    progress: Progress | None = None,
+    report: Report | None = None,
+    **settings: Any,
+) -> Evaluation:
+    """The evaluation behind a comparison: its tables also say whether measures agree, and the power of the queries."""
+    if between is not None:
+        return _between(run, reference, measures or COMPARED, between, settings)
+    return evaluate(
+        run, reference, measures or COMPARED, labels=labels, taxonomy=taxonomy, power=power, progress=progress,
+        report=report, **settings,
+    )  # fmt: skip
+
+
+def _scores(scores: Scores, measures: Wanted | None, given: dict[str, Any]) -> Comparison:
+    settings = settings_of(given)
+    for name in given:
+        if REGISTRY[name].scoring and name != "seed":
+            raise CallError(f"{name} changes scores, and these are made; give it to measure(...)")
+    settings.refuse_foreign(given, kinds_of(scores))
+    names = [measures] if isinstance(measures, str | Measure) else measures
+    return dispatch.compare(scores, settings, None if names is None else [str(name) for name in names])
+
+
+def _between(run: Any, reference: Any, measures: Wanted, pair: tuple[str, str], given: dict[str, Any]) -> Evaluation:
+    settings = settings_of(given, run)
+    against = reference_of(reference, settings)
+    if against.kind != "consensus":
+        raise CallError("between leaves votes out, and with a reference nobody votes; remove it")
+    foreign(settings, given, against)
+    scores = dispatch.between(run_of(run, settings), *pair, against.measures(measures, settings), settings)
+    return Evaluation(
+        "consensus", scores, dispatch.summarise(scores, settings), settings, compared=dispatch.compare(scores, settings)
+    )
+
+
+def superiority(
+    run: Any, reference: Any, first: str, second: str, measure: str | Measure, query: str | None = None, *,
+    confidence: float = 0.95,
+) -> Any:  # fmt: skip
+    """How probably one system is better than another, exactly: P@k (one query, or the mean), SetP, R@k, SetR."""
+    from endoxa.comparisons.exact import compare_two
+
+    settings = settings_of({"confidence": confidence}, run)
+    table = run_of(run, settings)
+    belief = dispatch.belief_of(certain(reference_of(reference, settings)), table, settings)
+    return compare_two(table, belief, first, second, measure, query, level=confidence)

@@ -1,0 +1,47 @@
+"""estimate: what a few labels say, whatever the belief is worth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from endoxa.beliefs import calibration
+from endoxa.comparisons import prediction
+from endoxa.errors import CallError
+from endoxa.evaluations import believed
+from endoxa.evaluations.dispatch import belief_of
+from endoxa.measures.grammar import Wanted, parse_all
+from endoxa.measures.judgments import refuse_all_relevant
+from endoxa.verbs.inputs import reference_of, rounds_of, run_of, settings_of
+
+
+def estimate(
+    run: Any, reference: Any, labels: Any, measures: Wanted = ("P@10",), *, confidence: float = 0.95,
+    lam: float | None = None, universe: Any = None,
+) -> prediction.Estimates:  # fmt: skip
+    """Prediction-powered estimates: the belief everywhere, corrected by labels drawn with known propensities.
+
+    The intervals stay valid even if the belief is wrong. Only sums and ratios of sums over items can be estimated
+    (P@k, DCG@k, R@k, F@k, set forms). `reference` is a belief, opinions, or nothing: the consensus of the runs.
+    `labels` are one or several rounds of judging, the last one last.
+    """
+    settings = settings_of({"confidence": confidence}, run)
+    table = run_of(run, settings)
+    belief = belief_of(reference_of(reference, settings), table, settings)
+    given = rounds_of(labels)
+    if given is None:
+        raise CallError("no labels were given; an estimate needs judged pairs")
+    refuse_all_relevant(given, [1.0])
+    universe = believed.drawn_from(table, belief, given) if universe is None else universe
+    names = [str(m) for m in parse_all(measures)]
+    return prediction.estimate(table, belief, given, names, level=confidence, lam=lam, universe=universe)
+
+
+def calibrate(belief: Any, labels: Any, run: Any = None, *, bins: int = 10, confidence: float = 0.95) -> Any:
+    """How far a belief agrees with labels: Brier, Spiegelhalter's z, slope, reliability, and each system's gap."""
+    settings = settings_of({})
+    reference = reference_of(belief, settings)
+    table = None if run is None else run_of(run)
+    given = rounds_of(labels)
+    if given is None:
+        raise CallError("no labels were given; a belief is calibrated against judged pairs")
+    return calibration.calibrate(belief_of(reference, table, settings), given, table, bins=bins, level=confidence)

@@ -1,0 +1,100 @@
+"""evaluate: which system is better, and how sure that is, against any reference."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from endoxa import __version__
+from endoxa.evaluations.dispatch import evaluate as evaluated
+from endoxa.evaluations.dispatch import summarise as summarised
+from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.settings import DOUBTED, JUDGED
+from endoxa.measures.grammar import Wanted
+from endoxa.progress import Progress
+from endoxa.scale.local import mapped
+from endoxa.tables import Scores
+from endoxa.verbs.inputs import (
+    Report,
+    files_of,
+    foreign,
+    reference_of,
+    rounds_of,
+    runs_of,
+    settings_of,
+    takes_settings,
+    votes_of_texts,
+)
+
+
+@takes_settings()
+def evaluate(
+    run: Any = None,
+    reference: Any = None,
+    measures: Wanted | None = None,
+    *,
+    labels: Any = None,
+    taxonomy: Any = None,
+    tokens: str | None = None,
+    curves: bool = False,
+    power: bool = False,
+    title: str = "",
+    command: str = "",
+    progress: Progress | None = None,
+    report: Report | None = None,
+    **settings: Any,
+) -> Evaluation:
+    """Evaluate systems: scores, means with intervals, pairwise comparison, doubts, warnings, sentences.
+
+    `run` is a Run, a dict, a frame, a path or several paths. `reference` is what it is scored against: judgments,
+    preferences, a belief, opinions or labels that `model` turns into a belief, votes of systems, subjects' answers, a
+    bundle; or nothing: then the consensus of the systems is believed. Both may be tables, files, frames or dicts.
+    `labels` are a few judged pairs beside a consensus or a belief (several rounds: the last one last). With `tokens`
+    (bag or align) the files are texts that systems extracted, whose words are their votes.
+
+    >>> result = evaluate({"q1": {"a": 2.0, "b": 1.0}}, {"q1": {"b": 1}}, ["RR"])
+    >>> result.summary["value"].to_list()
+    [0.5]
+    """
+    if tokens is not None:
+        run, reference = None, votes_of_texts(run, tokens)
+    chosen = settings_of(settings, run)
+    against = reference_of(reference, chosen, taxonomy=taxonomy, report=report)
+    foreign(chosen, settings, against)
+    wanted = against.measures(measures, chosen) if against.kind not in {"answers", "bundle"} or measures else None
+    evaluation = evaluated(
+        runs_of(run, chosen, progress=progress, report=report),
+        against,
+        wanted,
+        chosen,
+        labels=rounds_of(labels),
+        curves=curves,
+        power=power,
+        progress=progress,
+        mapper=mapped,
+    )
+    return replace(
+        evaluation,
+        title=title or _title(evaluation),
+        provenance={"Endoxa": __version__, "Command": command, "Seed": str(chosen.seed)},
+        files=files_of(run, reference),
+    )
+
+
+def _title(evaluation: Evaluation) -> str:
+    systems, queries = evaluation.systems, int(evaluation.summary["queries"].max() or 0)  # type: ignore[arg-type]
+    if evaluation.scores is not None:
+        queries = len(evaluation.scores.queries)
+    return f"{len(systems)} systems on {queries} queries" if len(systems) > 1 else f"{systems[0]} evaluated"
+
+
+def summarise(scores: Scores, *, confidence: float = 0.95, resamples: int | None = None, seed: int = 0) -> pl.DataFrame:
+    """Mean (sum, geometric mean) of every system and measure with its interval: as `evaluate(...).summary`."""
+    return summarised(scores, settings_of({"confidence": confidence, "resamples": resamples, "seed": seed}))
+
+
+def kinds_of(scores: Scores) -> tuple[Any, ...]:
+    """The kinds of reference that scores may come from."""
+    return JUDGED if scores.draws is None else DOUBTED

@@ -1,0 +1,315 @@
+"""The input of every verb. Only here do paths, frames, dicts and rows become tables, references and settings."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, TypeVar
+from warnings import warn
+
+import polars as pl
+
+from endoxa.errors import CallError, EndoxaError, FileError, TableError, TextError, did_you_mean
+from endoxa.evaluations.evaluation import File
+from endoxa.evaluations.references import Reference, Referred
+from endoxa.evaluations.settings import REGISTRY, Kind, Settings
+from endoxa.io.formats import sniff
+from endoxa.io.provenance import provenance
+from endoxa.io.read import joined, read
+from endoxa.io.runs import map_blocks
+from endoxa.io.sources import Source
+from endoxa.measures.preferences import Preferences
+from endoxa.policies import Ties
+from endoxa.progress import Progress
+from endoxa.tables import Answers, Belief, Bundle, Labels, Opinions, Run, Taxonomy
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+Report = Callable[[Any], None]  # gets what a lenient reader skipped
+TABLES = (Opinions, Preferences, Belief, Labels, Answers, Bundle)
+NOT_ONE = "give one reference: judgments, preferences, a belief, labels, answers or a bundle"
+
+
+# ---- settings -----------------------------------------------------------------------------------------
+
+
+def takes_settings(*, scoring_only: bool = False) -> Callable[[F], F]:
+    """Show the settings of a verb in its signature and help: they are those of `Settings`."""
+
+    def shown(verb: F) -> F:
+        signature = inspect.signature(verb)
+        own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        names = [one for one in fields(Settings) if REGISTRY[one.name].scoring or not scoring_only]
+        more = [
+            inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.type)
+            for one in names
+        ]
+        verb.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+        lines = "\n".join(f"        {one.name:13} {REGISTRY[one.name].help}" for one in names)
+        verb.__doc__ = (
+            f"{inspect.cleandoc(verb.__doc__ or '')}\n\nSettings, with their defaults in the signature:\n{lines}"
+        )
+        return verb
+
+    return shown
+
+
+def settings_of(given: Mapping[str, Any], run: Any = None, *, scoring_only: bool = False) -> Settings:
+    """Settings by name; a Run keeps the rule for ties that it was ranked by."""
+    if isinstance(run, Run):
+        given = {"ties": run.ties} | dict(given)
+    return Settings.of(given, scoring_only=scoring_only)
+
+
+# ---- runs ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RunFiles:
+    """Run files that are read and scored in blocks of whole queries, so that memory stays bounded."""
+
+    paths: tuple[str, ...]
+    settings: Settings
+    progress: Progress | None = None
+    report: Report | None = None
+
+    def map(self, kernel: Callable[[Run], T]) -> Iterable[tuple[list[str], dict[str, str], Sequence[T]]]:
+        """For each file the names of its systems, distinct names for them, and the kernel's results."""
+        taken: list[str] = []
+        for path in self.paths:
+            names: dict[str, None] = {}
+
+            def named(block: Run, names: dict[str, None] = names) -> tuple[list[str], T]:
+                return block.systems, kernel(block)
+
+            results = map_blocks(
+                path,
+                named,
+                name_from="file" if self.settings.name_from == "file" else "tag",
+                ties=order_of(self.settings),
+                lenient=self.settings.lenient,
+                progress=None if self.progress is None else partial(self.progress, path),
+                report=self.report,
+            )
+            for systems, _ in results:
+                names |= dict.fromkeys(systems)
+            renamed = _distinct(list(names), taken, path)
+            taken += renamed.values()
+            yield list(names), renamed, [result for _, result in results]
+
+    def whole(self) -> Run:
+        """All systems as one table."""
+        how: dict[str, Any] = {"kind": "run", "ties": order_of(self.settings), "lenient": self.settings.lenient}
+        how["report"] = self.report
+        if self.settings.name_from == "tag":
+            whole: Run = read(list(self.paths), **how)
+            return whole
+        parts = [read(path, name=Source(Path(path), path).stem, **how) for path in self.paths]
+        return joined(parts, list(self.paths))
+
+
+def order_of(settings: Settings) -> Ties:
+    """The rule by which a run is ranked when it is read."""
+    return "input" if settings.ties == "input" else "trec"
+
+
+def _distinct(names: list[str], taken: list[str], path: str) -> dict[str, str]:
+    """A name for each system that no other file uses: the tag, else the file's name, else its whole path."""
+    stem = Source(Path(path), path).stem
+    renamed = {}
+    for name in names:
+        candidates = [name, stem if len(names) == 1 else f"{stem}:{name}", f"{path}:{name}"]
+        free = [candidate for candidate in candidates if candidate not in taken]
+        if not free:
+            raise FileError(path, "the same file is given twice", "name each run file once")
+        renamed[name] = free[0]
+        if free[0] != name:
+            warn(f"another run has the tag {name!r}; that of {path} is called {free[0]!r}", stacklevel=5)
+    return renamed
+
+
+def runs_of(
+    source: Any, settings: Settings, *, progress: Progress | None = None, report: Report | None = None
+) -> Run | RunFiles | None:
+    """A run, or files that are read when they are scored; None where none was given."""
+    if source is None or (isinstance(source, list | tuple) and not source):
+        return None
+    paths = paths_of(source)
+    if paths:
+        return RunFiles(tuple(paths), settings, progress, report)
+    return run_of(source, settings)
+
+
+def run_of(source: Any, settings: Settings | None = None) -> Run:
+    """A Run from whatever holds one."""
+    if isinstance(source, Run):
+        return source
+    settings = settings or Settings()
+    if paths := paths_of(source):
+        return RunFiles(tuple(paths), settings).whole()
+    if isinstance(source, TABLES):
+        raise TableError(f"expected a run, got {type(source).__name__}; runs come before what they are scored against")
+    table = read(source, kind="run", ties=order_of(settings))
+    if not isinstance(table, Run):
+        raise TableError(f"expected a run, got {type(table).__name__}")
+    return table
+
+
+def paths_of(source: Any) -> list[str]:
+    """The paths, where it is a path or a list of paths; else none."""
+    if isinstance(source, Files):
+        return list(source.kinds)
+    if isinstance(source, str | PathLike):
+        return [fspath(source)]
+    if isinstance(source, list | tuple) and source and all(isinstance(part, str | PathLike) for part in source):
+        return [fspath(part) for part in source]
+    return []
+
+
+# ---- references ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files whose kinds were told apart already: {path: kind}."""
+
+    kinds: dict[str, str]
+
+
+def reference_of(source: Any, settings: Settings, *, taxonomy: Any = None, report: Report | None = None) -> Reference:
+    """What runs are scored against, from whatever holds it: nothing, a table, files, a frame, a dict, rows.
+
+    The kind of a file is told by its content, of a frame by its columns; a dict {query: {item: number}} holds grades.
+    """
+    if isinstance(source, Reference):
+        return source
+    if source is None or (isinstance(source, list | tuple) and not source):
+        return Reference.of(None, settings, _taxonomy(taxonomy))
+    if isinstance(source, TABLES):
+        return Reference.of(_preferred(source, settings), settings, _taxonomy(taxonomy))
+    if paths := paths_of(source):
+        kinds = source.kinds if isinstance(source, Files) else {path: kind_of(path) for path in paths}
+        table, tree = _files(kinds, settings, report)
+        return Reference.of(_preferred(table, settings), settings, _taxonomy(taxonomy) or tree)
+    table = read(source, kind="qrels" if isinstance(source, Mapping) else "auto")
+    if not isinstance(table, TABLES):
+        raise TableError(f"expected something to score against, got {type(table).__name__}; {NOT_ONE}")
+    return Reference.of(_preferred(table, settings), settings, _taxonomy(taxonomy))
+
+
+def _taxonomy(source: Any) -> Taxonomy | None:
+    return source if source is None or isinstance(source, Taxonomy) else read(source, kind="taxonomy")
+
+
+def _files(kinds: dict[str, str], settings: Settings, report: Report | None) -> tuple[Referred, Taxonomy | None]:
+    """The table in the files: one file, several files of opinions or labels, and a taxonomy beside them."""
+    trees = [path for path, kind in kinds.items() if kind == "taxonomy"]
+    rest = [path for path, kind in kinds.items() if kind != "taxonomy"]
+    if not rest:
+        raise TextError("a taxonomy alone holds no opinion; add a file of labels: source, item, category")
+    tables = [_file(path, kinds[path], settings, report) for path in rest]
+    tree = read(trees[0], kind="taxonomy") if trees else None
+    if len(tables) == 1:
+        return tables[0], tree
+    for kind in (Opinions, Labels, Answers):
+        if all(isinstance(table, kind) for table in tables):
+            return kind.of(pl.concat([table.frame for table in tables])), tree  # type: ignore[union-attr]
+    named = " and ".join(f"{path} ({kinds[path]})" for path in rest[:2])
+    raise TextError(f"{named} cannot be joined; {NOT_ONE}")
+
+
+def kind_of(path: str, *, strict: bool = False) -> str:
+    """What a file holds; a pipe, or what cannot be told, is taken for judgments: their reader gives the line."""
+    if path == "-" or not Path(path).exists():
+        return "qrels"
+    try:
+        return sniff(path)
+    except EndoxaError:
+        if strict:
+            raise
+        return "qrels"
+
+
+def _file(path: str, kind: str, settings: Settings, report: Report | None) -> Referred:
+    if kind == "bundle":
+        from endoxa.io.bundles import read_bundle
+
+        return read_bundle(path, check_files=False)
+    if settings.format in {"prefs", "qrels", "qrels_jg", "qrels_prefs"}:
+        kind = "preferences" if settings.format == "prefs" else "qrels"
+    if kind in {"run", "scores", "comparison"}:
+        raise FileError(path, f"holds a {kind}", NOT_ONE)
+    several = settings.assessors == "mean" or settings.model is not None or settings.systems_vote
+    several = several or settings.format in {"qrels_jg", "qrels_prefs"}
+    table = read(
+        path, kind="auto" if path != "-" and kind not in {"qrels", "preferences"} else kind,  # type: ignore[arg-type]
+        assessors=several, lenient=settings.lenient, report=report,
+    )  # fmt: skip
+    if not isinstance(table, TABLES):
+        raise FileError(path, f"holds {type(table).__name__}", NOT_ONE)
+    return table
+
+
+def _preferred(table: Any, settings: Settings) -> Any:
+    """Grades as preferences, where trec_eval's format says so."""
+    if settings.format == "qrels_prefs" and isinstance(table, Opinions):
+        return Preferences.of_opinions(table, unjudged=settings.compat != "none")
+    return table
+
+
+def opinions_of(source: Any, *, assessors: bool = False, settings: Settings | None = None) -> Opinions:
+    """Judgments or ratings from whatever holds them: a table, files, a frame, a dict."""
+    settings = settings or Settings()
+    if isinstance(source, Opinions):
+        return source
+    several = paths_of(source)
+    sources = several if len(several) > 1 else [source]
+    tables = []
+    for one in sources:
+        table = one if isinstance(one, Opinions) else read(
+            one, kind="qrels", assessors=assessors, lenient=settings.lenient
+        )  # fmt: skip
+        if not isinstance(table, Opinions):
+            raise TableError(f"expected judgments, got {type(table).__name__}")
+        tables.append(table)
+    return tables[0] if len(tables) == 1 else Opinions.of(pl.concat([table.frame for table in tables]))
+
+
+def rounds_of(source: Any) -> Opinions | None:
+    """Labels of one or several rounds of judging as one table, the last round last.
+
+    Given the earlier rounds, what they judged is known: its propensity is 1, and only the last round's own counts.
+    """
+    if source is None or (isinstance(source, list | tuple) and not source):
+        return None
+    rounds = source if isinstance(source, list | tuple) else [source]
+    tables = [opinions_of(one) for one in rounds]
+    known = [table.frame.with_columns(pl.lit(1.0).alias("propensity")) for table in tables[:-1]]
+    return Opinions.of(pl.concat([*known, tables[-1].frame]))
+
+
+def foreign(settings: Settings, given: Iterable[str], reference: Reference) -> None:
+    """Refuse what was given and does not apply to the reference."""
+    kinds: list[Kind] = [reference.kind]
+    settings.refuse_foreign(list(given), kinds)
+
+
+def files_of(run: Any, reference: Any) -> tuple[File, ...]:
+    """Name, size and SHA-256 of every file that was read."""
+    kinds = [*((path, "judgments") for path in paths_of(reference)), *((path, "run") for path in paths_of(run))]
+    return tuple(provenance(path, kind) for path, kind in kinds if path != "-" and Path(path).is_file())
+
+
+def votes_of_texts(source: Any, way: str) -> Opinions:
+    """The words that systems extracted from documents, as votes: a bag of words, or words aligned in order."""
+    from endoxa.beliefs.alignment import aligned, bag_of_words
+    from endoxa.io.texts import read_texts
+
+    ways = {"bag": bag_of_words, "align": aligned}
+    if way not in ways:
+        raise CallError(f"tokens is bag or align, not {way!r}{did_you_mean(way, ways)}")
+    return ways[way](source if isinstance(source, Mapping) else read_texts(paths_of(source)))

@@ -1,0 +1,227 @@
+"""The rules of the house: layers, names, tests, and the walk of one command through it."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "endoxa"
+MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
+COVERED = tomllib.loads((Path(__file__).parent / "covered.toml").read_text())
+
+
+def dotted(path: Path) -> str:
+    """`measures/gather.py` as `measures.gather`."""
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(path: Path) -> list[tuple[str, str]]:
+    """(module, name) of everything that a module imports from the package, wherever it does so."""
+    tree = ast.parse((SOURCE / path).read_text())
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "endoxa":
+            found += [(node.module or "", alias.name) for alias in node.names]
+        elif isinstance(node, ast.Import):
+            found += [(alias.name, "") for alias in node.names if alias.name.split(".")[0] == "endoxa"]
+    return found
+
+
+def test_each_layer_imports_only_those_below() -> None:
+    """The same contract that `make layers` checks, walked over the source so that it cannot be forgotten."""
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
+    rows = [[name.strip().removeprefix("endoxa.") for name in row.split("|")] for row in contract["layers"]]
+    height = {name: len(rows) - place for place, row in enumerate(rows) for name in row}
+    packages = {path.parts[0].removesuffix(".py") for path in MODULES} - {"__init__"}
+    assert packages == set(height), "every package and module has its layer"
+    for path in MODULES:
+        own = path.parts[0].removesuffix(".py")
+        if own == "__init__":
+            continue
+        for module, name in imports(path):
+            other = [*module.split("."), name][1]
+            if other in height and other != own:
+                assert height[other] < height[own], f"{path} imports endoxa.{other}, which is not below endoxa.{own}"
+
+
+def test_no_module_imports_another_ones_underscore_name() -> None:
+    private = [
+        f"{path}: {module}.{name}"
+        for path in MODULES
+        for module, name in imports(path)
+        if name.startswith("_") and not name.startswith("__")
+    ]
+    assert not private
+
+
+def test_every_module_has_a_test_of_its_name_or_is_listed_with_the_test_that_covers_it() -> None:
+    tests = {path.stem: path for path in (ROOT / "tests").rglob("test_*.py")}
+    lacking, unneeded = [], []
+    for path in MODULES:
+        name, parent = path.stem, path.parent.name
+        if name == "__init__" or "migrations" in path.parts:
+            continue
+        named = {f"test_{name}", f"test_{parent}_{name}", f"test_{name}_{parent}", f"test_{parent.rstrip('s')}_{name}"}
+        module = dotted(path)
+        if named & set(tests):
+            if module in COVERED:
+                unneeded.append(module)
+        elif module not in COVERED:
+            lacking.append(module)
+    assert not lacking, f"no test of their name, and not in covered.toml: {lacking}"
+    assert not unneeded, f"in covered.toml, but they have a test of their name: {unneeded}"
+    for module, test in COVERED.items():
+        assert (SOURCE / (module.replace(".", "/") + ".py")).exists(), f"covered.toml names {module}, which is gone"
+        assert (ROOT / "tests" / test).exists(), f"{module} is said to be covered by {test}, which is not there"
+
+
+def test_the_command_line_has_the_files_of_the_verbs() -> None:
+    from endoxa.cli import NOT_COMMANDS
+
+    verbs = {path.stem for path in (SOURCE / "verbs").glob("*.py")} - {"__init__", "inputs"}
+    commands = {path.stem for path in (SOURCE / "cli").glob("*.py")} - {"__init__"} - NOT_COMMANDS
+    assert verbs == commands
+
+
+SAME_TOPIC = {"__init__", "env"}
+
+
+def test_a_module_name_means_one_thing() -> None:
+    """Names may recur along one topic (a verb, its command, its page), never for different things."""
+    names = Counter(path.stem for path in MODULES if path.parts[0] != "cli")
+    recurring = {name for name, count in names.items() if count > 1} - SAME_TOPIC
+    allowed = {
+        "consensus": {"beliefs", "evaluations"},  # the belief, and the evaluation under it
+        "contest": {"evaluations", "reports", "verbs"},
+        "gallery": {"reports", "verbs"},
+        "ratings": {"evaluations", "reports"},
+        "evaluation": {"evaluations", "reports"},
+        "evaluate": {"measures", "verbs"},
+        "explain": {"measures", "verbs"},
+        "read": {"io", "verbs"},
+        "write": {"io", "verbs"},
+        "taxonomy": {"beliefs", "tables"},
+        "run": {"tables", "verbs"},
+        "study": {"verbs", "reports"},
+    }
+    for name in recurring:
+        homes = {path.parts[0] for path in MODULES if path.stem == name and path.parts[0] != "cli"}
+        assert homes <= allowed.get(name, set()), f"{name} stands in {sorted(homes)}"
+
+
+def test_no_front_door_of_old_is_left() -> None:
+    gone = ("verbs.py", "doubt.py", "ratings.py", "benchmark.py", "contests.py", "pictures", "tables.py")
+    gone += ("cli/under_doubt.py", "cli/bundled.py")
+    assert not [name for name in gone if (SOURCE / name).exists()]
+
+
+def test_only_verbs_coerce_input() -> None:
+    """Below verbs/ nobody calls the readers that take anything; above, nobody either."""
+    for path in MODULES:
+        if path.parts[0] in {"verbs", "io"} or path.stem == "provider":
+            continue
+        for module, name in imports(path):
+            coercing = module in {"endoxa.io.read", "endoxa.verbs.inputs"} and name not in {"Files", "kind_of"}
+            assert not coercing, f"{path} imports {module}.{name}"
+
+
+def test_settings_are_not_swallowed() -> None:
+    """`**anything` is allowed where a registry checks the names, and there only."""
+    checked = {
+        "verbs/evaluate.py", "verbs/measure.py", "verbs/compare.py", "verbs/report.py",  # Settings.of
+        "verbs/believe.py", "beliefs/models.py", "evaluations/ratings.py",  # the model's own signature
+        "engines/registry.py",  # the engine's own fields
+        "evaluations/settings.py", "measures/registry.py",  # fields of a frozen dataclass
+    }  # fmt: skip
+    swallowing = []
+    for path in MODULES:
+        for node in ast.walk(ast.parse((SOURCE / path).read_text())):
+            takes = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.args.kwarg is not None
+            if takes and path.parts[0] != "web" and str(path) not in checked and node.name[0] != "_":
+                swallowing.append(f"{path}:{node.name}")
+    assert not swallowing
+
+
+WALK = """
+import json, sys, threading
+from pathlib import Path
+import endoxa.cli
+from endoxa.io import formats
+from endoxa.measures import grammar
+from endoxa import policies
+
+entered, counts = {}, {"sniff": 0, "parsed": 0, "policy": 0}
+
+def package(name):
+    return name.split("/")[0]
+
+def watch(frame, event, argument):
+    code = frame.f_code
+    if event != "call" or "/endoxa/" not in code.co_filename or code.co_name in {"<module>", "add_to"}:
+        return
+    module = code.co_filename.rpartition("/endoxa/")[2]
+    caller, importing = frame.f_back, False
+    outer = frame.f_back
+    while outer is not None:
+        importing |= "importlib" in outer.f_code.co_filename
+        outer = outer.f_back
+    if importing:
+        return
+    while caller is not None and "/endoxa/" not in caller.f_code.co_filename:
+        caller = caller.f_back
+    origin = caller.f_code.co_filename.rpartition("/endoxa/")[2] if caller is not None else "shell"
+    counts["sniff"] += module == "io/formats.py" and code.co_name == "sniff"
+    counts["parsed"] += module == "measures/grammar.py" and code.co_name == "_parse_own"
+    counts["policy"] += module == "policies.py" and code.co_name == "__post_init__"
+    if package(origin) != package(module):
+        entered.setdefault(module, []).append(origin)
+
+sys.argv = ["endoxa", "eval", *sys.argv[1:]]
+threading.setprofile(watch)
+sys.setprofile(watch)
+try:
+    endoxa.cli.main()
+except SystemExit:
+    pass
+finally:
+    sys.setprofile(None)
+    threading.setprofile(None)
+print(json.dumps({"entered": entered, "counts": counts}), file=sys.stderr)
+"""
+
+
+@pytest.fixture(scope="module")
+def walk(tmp_path_factory: pytest.TempPathFactory) -> dict:
+    """The modules that `endoxa eval qrels run nDCG@10` enters from another package, and how often it decides."""
+    import json
+
+    folder = tmp_path_factory.mktemp("walk")
+    (folder / "qrels.txt").write_text("q1 0 a 1\nq1 0 b 0\nq2 0 c 2\n")
+    (folder / "bm25.run").write_text("q1 Q0 a 1 3 bm25\nq1 Q0 b 2 2 bm25\nq2 Q0 d 1 3 bm25\nq2 Q0 c 2 2 bm25\n")
+    done = subprocess.run(
+        [sys.executable, "-c", WALK, str(folder / "qrels.txt"), str(folder / "bm25.run"), "nDCG@10"],
+        capture_output=True, check=True, text=True,
+    )  # fmt: skip
+    assert "0.8155" in done.stdout
+    return json.loads(done.stderr.splitlines()[-1])
+
+
+def test_the_walk_of_one_command_enters_at_most_twelve_modules(walk) -> None:
+    tables = {name for name in walk["entered"] if name.startswith("tables/")}
+    rooms = sorted((set(walk["entered"]) - tables) | ({"tables/"} if tables else set()))
+    assert len(rooms) <= 12, rooms
+    written = (ROOT / "ARCHITECTURE.md").read_text()
+    for room in rooms:
+        assert f"`{room}`" in written, f"the walk in ARCHITECTURE.md does not name {room}"
+
+
+def test_the_walk_decides_once(walk) -> None:
+    assert walk["counts"] == {"sniff": 2, "parsed": 1, "policy": 1}  # two files, one measure, one policy
