@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
@@ -13,8 +12,6 @@ from endoxa.cli.under_doubt import Doubt
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from endoxa.tables import Scores
 
 FORMATS = ("table", "tsv", "jsonl", "parquet", "latex", "markdown")
 
@@ -81,6 +78,8 @@ def compare(
       endoxa compare qrels.txt runs/*.gz AP nDCG@10 --power -o markdown
     """
     from endoxa import verbs
+    from endoxa.comparisons import orders
+    from endoxa.comparisons import power as power_of
     from endoxa.comparisons.paired import Test
     from endoxa.reports.text import render
     from endoxa.statistics.bootstrap import Method
@@ -127,7 +126,7 @@ def compare(
         )  # fmt: skip
     how: dict[str, Any] = {"baseline": baseline, "test": test, "interval": interval, "correction": correction}
     with show.busy("comparing"):
-        compared = verbs.compare(scores, level=confidence, seed=seed, **how)
+        compared = verbs.compare(scores, confidence=confidence, seed=seed, **how)
     if form == "parquet":
         assert to is not None
         verbs.write(compared, to, form="parquet")
@@ -144,13 +143,13 @@ def compare(
         over = f"{counts[0]} queries" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} queries, by pair"
         console.print(f"[bold]{show.plain(str(name))}[/bold], {over}")
         console.print(show.frame_table(_shown(rows)))
-    agreement = orders_frame(scores)
+    agreement = orders.between_measures(scores)
     if agreement is not None:
         console.print("\n[bold]Do the measures order the systems alike?[/bold]")
         console.print(show.frame_table(agreement))
     if power:
         with show.busy("splitting the queries"):
-            found = power_frame(scores, seed)
+            found = power_of.of_scores(scores, seed)
         if found is not None:
             console.print("\n[bold]How well do these queries tell systems apart?[/bold]")
             console.print(show.frame_table(found))
@@ -165,8 +164,7 @@ def _under_doubt(
 
     from endoxa import doubt as front
     from endoxa import verbs
-    from endoxa.comparisons.appraisal import CAN
-    from endoxa.comparisons.exact import settled
+    from endoxa.evaluations.consensus import LIMITS
     from endoxa.policies import Policy
     from endoxa.reports.text import render
 
@@ -190,16 +188,14 @@ def _under_doubt(
                 )
             )
             scores = verbs.measure(run, held, wanted, worlds=doubt.worlds, level=doubt.level, **settings)
-        compared = verbs.compare(scores, baseline=baseline, level=doubt.confidence, seed=settings["seed"])
-        if between is None:
-            compared = settled(compared, run, held, scores.policy, level=doubt.confidence)
+        compared = verbs.compare(scores, baseline=baseline, confidence=doubt.confidence, seed=settings["seed"])
     if form == "parquet":
         assert to is not None
         verbs.write(compared, to, form="parquet")
         show.note(f"wrote {to}")
         return
     remarks = [*compared.notes, *(scores.draws.lines if scores.draws is not None else ()), *scores.policy.lines()]
-    remarks += [CAN] if inputs.qrels is None else []
+    remarks += [LIMITS] if inputs.qrels is None else []
     if form != "table":
         kept = compared.frame.drop("p_value", "p_adjusted", "effect", "test")
         show.emit(render(kept, form), to)  # type: ignore[arg-type]
@@ -249,49 +245,3 @@ def _shown(rows: pl.DataFrame) -> pl.DataFrame:
         pl.col("p_adjusted").alias("adjusted"),
         pl.col("effect").round(2).cast(pl.String).alias("effect"),
     )
-
-
-def orders_frame(scores: Scores) -> pl.DataFrame | None:
-    """Kendall's tau-b, tau_AP and RBO between the orders that each two measures give."""
-    import numpy as np
-    import polars as pl
-
-    from endoxa.comparisons.orders import orders
-
-    if len(scores.measures) < 2 or len(scores.systems) < 3:
-        return None
-    means = {}
-    for name in scores.measures:
-        systems, _, values = scores.matrix(name)
-        known = ~np.isnan(values).all(1)
-        if known.all():
-            means[name] = dict(zip(systems, np.nanmean(values, 1).tolist(), strict=True))
-    rows = []
-    for one, other in combinations(means, 2):
-        found = orders(means[one], means[other])
-        rows.append((one, other, found.tau, found.tau_ap, found.rbo))
-    return pl.DataFrame(rows, schema=["measure", "other", "tau", "tau_AP", "RBO"], orient="row") if rows else None
-
-
-def power_frame(scores: Scores, seed: int) -> pl.DataFrame | None:
-    """Swap rate between halves, share of pairs told apart, and the queries needed to see a difference of 0.05."""
-    import numpy as np
-    import polars as pl
-
-    from endoxa.comparisons.power import discriminative_power, queries_needed, swap_rates
-
-    rows = []
-    for name in scores.measures:
-        systems, queries, values = scores.matrix(name)
-        half = len(queries) // 2
-        if half < 2:
-            continue
-        rng = np.random.default_rng(seed)
-        swaps = swap_rates(scores, name, sizes=[half], rng=rng).by_size
-        found = discriminative_power(scores, name, rng=rng)
-        i, j = np.triu_indices(len(systems), 1)
-        spread = float(np.median(np.nanstd(values[i] - values[j], axis=1, ddof=1)))
-        needed = queries_needed(0.05, spread) if spread > 0 else None
-        rows.append((name, swaps["rate"][0], half, found.share, found.needed, needed))
-    names = ["measure", "swap rate", "at queries", "pairs told apart", "by a difference of", "queries to see 0.05"]
-    return pl.DataFrame(rows, schema=names, orient="row") if rows else None

@@ -203,7 +203,7 @@ def show_scores(
         write(scores, to, form="parquet")
         show.note(f"wrote {to}")
         return
-    made = summarise(scores, level=confidence, seed=seed)
+    made = summarise(scores, confidence=confidence, seed=seed)
     remarks = [*show.policies(scores, confidence=confidence), *(f"! {line}" for line in warnings_of(scores))]
     lower = [str(m) for m in wanted if m.definition.lower]
     if form == "table":

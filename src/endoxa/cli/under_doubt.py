@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -15,16 +15,7 @@ from endoxa.errors import TextError
 if TYPE_CHECKING:
     import polars as pl
 
-    from endoxa.comparisons.appraisal import Appraisal
-    from endoxa.comparisons.prediction import Estimates
-
-WHOM = {"consensus": "voters"}  # what the people of a belief are called
-HELPS = {
-    "truth": "judged pairs (endoxa next) or clearer questions",
-    "people": "more or other people",
-    "voters": "more independent systems",
-    "queries": "more queries",
-}
+    from endoxa.evaluations.evaluation import Evaluation
 
 
 @dataclass(frozen=True)
@@ -71,16 +62,13 @@ class Doubt:
             self._answers(inputs, settings, form, to)
             return
         made = self.appraise(inputs, words, settings)
-        if not self.labels:
-            show_appraisal(made, form=form, to=to, per_query=per_query, summary=summary)
-            return
-        before = self._before(inputs, made)
-        estimates, why = self._estimates(before, made)
-        if estimates is not None and form != "table":
-            made = replace(made, summary=_beside(made.summary, estimates.frame))
+        if self.labels:
+            made = self._with_labels(inputs, made)
+        if "estimates" in made.tables and form != "table":
+            made = replace(made, summary=_beside(made.summary, made.tables["estimates"]))
         show_appraisal(made, form=form, to=to, per_query=per_query, summary=summary)
-        if form == "table":
-            _show_labels(before, estimates, why)
+        if self.labels and form == "table":
+            _show_labels(made)
 
     def refuse(self, inputs: o.Inputs, settings: dict[str, Any]) -> None:
         """What does not go together; better said than ignored."""
@@ -98,7 +86,7 @@ class Doubt:
             named = ", ".join(inputs.measures)
             raise typer.BadParameter(f"subjects' answers have their own measure, the displacement; leave {named} away")
 
-    def appraise(self, inputs: o.Inputs, words: list[str] | None, settings: dict[str, Any]) -> Appraisal:
+    def appraise(self, inputs: o.Inputs, words: list[str] | None, settings: dict[str, Any]) -> Evaluation:
         """Scores under the belief that the inputs call for."""
         from endoxa import doubt
         from endoxa.io.read import read
@@ -118,17 +106,17 @@ class Doubt:
                 consensus["people"] = self.people
             if votes is not None:
                 wanted = wanted_of(inputs, words, self)
-                return doubt.appraise(None, votes, wanted, **how, **consensus)
+                return doubt.evaluate(None, votes, wanted, **how, **consensus)
             run = self.run(inputs, settings)
             if inputs.qrels is None:
-                return doubt.appraise(run, None, wanted, **how, **consensus, depth=self.depth, labels=self._labels())
+                return doubt.evaluate(run, None, wanted, **how, **consensus, depth=self.depth, labels=self._labels())
             if inputs.kind in {"qrels", "opinions"} and self.labels is None:
                 opinions = read(inputs.qrels, assessors=True, lenient=self.lenient)
                 more: dict[str, Any] = {"model": self.model, "systems_vote": self.systems_vote, "depth": self.depth}
-                more |= {} if self.people is None else {"people": self.people}
-                return doubt.appraise(run, opinions, wanted, **how, **more)
+                more |= {"people": self.people}
+                return doubt.evaluate(run, opinions, wanted, **how, **more)
             belief = self.belief(inputs, settings)
-            return doubt.appraise(run, belief, wanted, **how)
+            return doubt.evaluate(run, belief, wanted, **how)
 
     def run(self, inputs: o.Inputs, settings: dict[str, Any]) -> Any:
         """All runs as one table."""
@@ -188,61 +176,46 @@ class Doubt:
 
         run = self.run(inputs, settings)
         made = doubt.compare_answers(
-            run, read(inputs.qrels), N=self.collection, level=self.confidence, seed=settings["seed"]
+            run, read(inputs.qrels), N=self.collection, confidence=self.confidence, seed=settings["seed"]
         )
         if form == "table":
-            show.console().print(show.frame_table(made.frame))
+            show.console().print(show.summary_table(made.summary))
             print("\n" + "\n".join(map(show.wrapped, made.notes)))
             return
-        show.emit(render(made.frame, form), to)  # type: ignore[arg-type]
+        show.emit(render(made.summary, form), to)  # type: ignore[arg-type]
         for line in made.notes:
             show.note(line)
 
-    def _estimates(self, before: Before, made: Appraisal) -> tuple[Estimates | None, str]:
-        """Intervals that hold whatever the belief is worth, or why there are none."""
+    def _with_labels(self, inputs: o.Inputs, made: Evaluation) -> Evaluation:
+        """The evaluation with what the labels say on their own, beside the belief as it was before them."""
         from endoxa import doubt
-        from endoxa.errors import EndoxaError
+        from endoxa.evaluations import believed, consensus
 
-        wanted = [name for name in made.scores.measures if doubt.is_estimable(name)]
-        if not wanted:
-            names = ", ".join(made.scores.measures)
-            return None, f"No valid interval exists from a sample of labels for {names}; ask for P@k, DCG@k, R@k, F@k."
-        try:
-            return doubt.estimate(before.run, before.belief, before.labels, wanted, level=self.confidence), ""
-        except EndoxaError as error:
-            return None, f"No interval: {error}"
-
-    def _before(self, inputs: o.Inputs, made: Appraisal) -> Before:
-        """The runs, the labels, and the belief as it was before them."""
-        from endoxa import doubt
-
-        run = self.run(inputs, {"ties": made.scores.policy.ties})
+        run = self.run(inputs, {"ties": made.policy.ties})
         if inputs.qrels is not None:
-            return Before(run, doubt.believe(inputs.qrels, self.model, taxonomy=inputs.taxonomy), self._labels())
-        held = doubt.believe(run, depth=self.depth, weights=self.weights, prior=self.prior, people=0)
-        return Before(run, held, self._labels())
+            before = doubt.believe(inputs.qrels, self.model, taxonomy=inputs.taxonomy)
+        else:
+            before = consensus.belief(run, made.settings)
+        return believed.with_labels(made, run, before, self._labels())
 
 
-class Before(NamedTuple):
-    """What labels are held against: the runs, and the belief without them."""
-
-    run: Any
-    belief: Any
-    labels: Any
-
-
-def _show_labels(before: Before, estimates: Estimates | None, why: str) -> None:
+def _show_labels(made: Evaluation) -> None:
     """How far the belief can be believed, and what the labels say on their own."""
-    from endoxa import doubt
-
-    show_calibration(doubt.calibrate(before.belief, before.labels, before.run))
-    if estimates is None:
-        print("\n" + show.wrapped(why))
-        return
-    show_estimates(estimates)
-    if doubt.drawn_from(before.run, before.belief, before.labels) is None:
-        untold = "the labels do not say from which pairs they were drawn: all that the belief mentions are taken"
-        print(show.wrapped(untold))
+    figures = made.tables["calibration"].row(0, named=True)
+    console = show.console()
+    console.print("\n[bold]How far the belief agrees with the labels[/bold]")
+    print(
+        f"{figures['labels']:,} labels on {figures['queries']:,} queries: Brier {figures['brier']:.4f}, Spiegelhalter "
+        f"z {figures['z']:.2f}, slope {figures['slope']:.2f} [{figures['slope_lo']:.2f}, {figures['slope_hi']:.2f}] "
+        "(1 if calibrated)"
+    )
+    console.print(show.frame_table(made.tables["gaps"]))
+    print("gap: observed minus believed relevance of what the system returned; above 0 the belief is unjust to it")
+    if "estimates" in made.tables:
+        show_estimates(made.tables["estimates"])
+    for note in made.notes:
+        if note.startswith("labels: "):
+            print(show.wrapped(note.removeprefix("labels: ")))
 
 
 def _beside(summary: pl.DataFrame, estimates: pl.DataFrame) -> pl.DataFrame:
@@ -264,22 +237,7 @@ def wanted_of(inputs: o.Inputs, words: list[str] | None, doubt: Doubt) -> list[s
     return named or (["GradedP", "GradedR", "GradedF"] if doubt.plugin else ["SetP", "SetR", "SetF"])
 
 
-def show_calibration(made: Any) -> None:
-    """Print how far a belief agrees with labels."""
-    console = show.console()
-    console.print("\n[bold]How far the belief agrees with the labels[/bold]")
-    print(
-        f"{made.labels:,} labels on {made.queries:,} queries: Brier {made.brier:.4f}, Spiegelhalter z {made.z:.2f}, "
-        f"slope {made.slope:.2f} [{made.slope_lo:.2f}, {made.slope_hi:.2f}] (1 if calibrated)"
-    )
-    if made.systems is not None:
-        console.print(show.frame_table(made.systems))
-        print("gap: observed minus believed relevance of what the system returned; above 0 the belief is unjust to it")
-    for note in made.notes:
-        print(show.wrapped(note))
-
-
-def show_appraisal(made: Appraisal, *, form: str, to: str | None, per_query: bool, summary: bool) -> None:
+def show_appraisal(made: Evaluation, *, form: str, to: str | None, per_query: bool, summary: bool) -> None:
     """Print or write an appraisal in the form asked for."""
     from endoxa.reports.text import render
     from endoxa.reports.text import summary_table as text_table
@@ -292,28 +250,34 @@ def show_appraisal(made: Appraisal, *, form: str, to: str | None, per_query: boo
         show.note(f"wrote {to}")
     elif form == "table":
         _print(made, per_query=per_query, summary=summary)
-        print("\n" + "\n".join(map(show.wrapped, [*remarks, *([made.sentence] if made.sentence else [])])))
+        print("\n" + "\n".join(map(show.wrapped, [*remarks, *_limits(made)])))
         return
     elif form in {"latex", "markdown"} and not per_query:
         show.emit(text_table(_contenders(made), form), to)  # type: ignore[arg-type]
     else:
         frame = made.scores.frame if per_query else made.summary
         show.emit(render(frame, form), to)  # type: ignore[arg-type]
-    for line in [*remarks, *([made.sentence] if made.sentence else [])]:
+    for line in [*remarks, *_limits(made)]:
         show.note(line)
 
 
-def _contenders(made: Appraisal) -> pl.DataFrame:
+def _limits(made: Evaluation) -> list[str]:
+    from endoxa.evaluations.consensus import LIMITS
+
+    return [LIMITS] if LIMITS in made.notes else []
+
+
+def _contenders(made: Evaluation) -> pl.DataFrame:
     """The summary without the baseline, best first: a table for a paper marks the best."""
     import polars as pl
 
     order = ranking(made, made.scores.measures[0])["system"].to_list()
-    rows = made.summary.filter(pl.col("system") != (made.baseline or ""))
+    rows = made.summary.filter(pl.col("system") != (made.virtual or ""))
     place = pl.col("system").replace_strict(order, list(range(len(order))), return_dtype=pl.Int64)
     return rows.sort(place, maintain_order=True)
 
 
-def _print(made: Appraisal, *, per_query: bool, summary: bool) -> None:
+def _print(made: Evaluation, *, per_query: bool, summary: bool) -> None:
     import polars as pl
 
     console = show.console()
@@ -330,14 +294,14 @@ def _print(made: Appraisal, *, per_query: bool, summary: bool) -> None:
     if others.height:
         console.print(f"\n[bold]Other measures{within}[/bold]")
         console.print(show.summary_table(others, width=console.width))
-    if made.depths is not None:
+    if "depths" in made.tables:
         console.print(
             f"\n[bold]The order on {show.plain(first)} at other depths of votes[/bold] (tau to the order above)"
         )
-        console.print(show.frame_table(made.depths))
+        console.print(show.frame_table(made.tables["depths"]))
 
 
-def ranking(made: Appraisal, measure: str) -> pl.DataFrame:
+def ranking(made: Evaluation, measure: str) -> pl.DataFrame:
     """The systems in order: mean with interval, level without the own vote, P(best), unique share."""
     import polars as pl
 
@@ -349,8 +313,8 @@ def ranking(made: Appraisal, measure: str) -> pl.DataFrame:
         "mean": rows["value"],
         "interval": [show.interval(lo, hi) for lo, hi in rows.select("lo", "hi").iter_rows()],
     }
-    if "alone" in rows.columns:
-        columns["without own vote"] = rows["alone"]
+    if "without_own_vote" in rows.columns:
+        columns["without own vote"] = rows["without_own_vote"]
     columns["P(best)"] = [_share(value) for value in rows["p_best"]]
     if "unique" in rows.columns:
         columns["unique"] = [_percent(value) for value in rows["unique"]]
@@ -373,41 +337,14 @@ def _percent(value: float | None) -> str:
     return "–" if value is None or value != value else f"{value:.0%}"  # noqa: PLR0124
 
 
-def lines_of(made: Appraisal) -> list[str]:
+def lines_of(made: Evaluation) -> list[str]:
     """Under which choices the numbers were made, and which doubt weighs most."""
-    draws = made.scores.draws
-    worlds = 0 if draws is None or draws.truth is None else draws.truth.shape[-1]
-    queries = len(made.scores.queries)
-    known = "what is known of the doubts" if draws is not None and draws.people is None else "all doubts in"
-    drawn = (
-        f", {worlds:,} possible worlds; intervals: the middle {made.level:.0%}, {known}"
-        if worlds
-        else ": expected grades taken as grades"
-    )
-    lines = [f"{queries:,} {'query' if queries == 1 else 'queries'}{drawn}"]
-    if made.baseline is not None:
-        lines.append(f"{made.baseline}: returns everything, in random order; the baseline, not a contender")
-    return [*lines, *made.belief.lines(), *_doubt_lines(made), *made.scores.policy.lines()]
+    limits = _limits(made)
+    kept = [note for note in made.notes if note not in limits and not note.startswith("labels: ")]
+    return [*kept, *made.policy.lines()]
 
 
-def _doubt_lines(made: Appraisal) -> list[str]:
-    import polars as pl
-
-    rows = made.doubts.filter(pl.col("system") != (made.baseline or ""))
-    means = rows.group_by("doubt", maintain_order=True).agg(pl.col("share").mean())
-    whom = next((word for model, word in WHOM.items() if made.belief.model.startswith(model)), "people")
-    shares = {whom if doubt == "people" else doubt: share for doubt, share in means.iter_rows()}
-    known = {doubt: share for doubt, share in shares.items() if share is not None and share == share}  # noqa: PLR0124
-    if not known:
-        return []
-    told = ", ".join(f"{doubt} {share:.0%}" for doubt, share in known.items())
-    most = max(known, key=lambda doubt: known[doubt])
-    unknown = [doubt for doubt in shares if doubt not in known]
-    silent = f"; about the {unknown[0]} nothing is known" if unknown else ""
-    return [f"doubt about the means: {told}{silent}; most would help: {HELPS[most]}"]
-
-
-def show_estimates(made: Estimates) -> None:
+def show_estimates(made: pl.DataFrame) -> None:
     """Print intervals from labels and belief together; nothing where the sample does not bound the value."""
     import polars as pl
 
@@ -417,7 +354,7 @@ def show_estimates(made: Estimates) -> None:
         top = float("inf") if measure.startswith("DCG") else 1.0
         return show.interval(max(lo, 0.0), min(hi, top)) if lo == lo else "–"  # noqa: PLR0124
 
-    rows = list(made.frame.iter_rows(named=True))
+    rows = list(made.iter_rows(named=True))
     told = [row["estimate"] if row["lo"] == row["lo"] and not row["outside"] else None for row in rows]
     table = pl.DataFrame(
         {
@@ -433,9 +370,7 @@ def show_estimates(made: Estimates) -> None:
     )
     show.console().print("\n[bold]Prediction-powered estimates[/bold] (valid however wrong the belief is)")
     show.console().print(show.frame_table(table))
-    if (made.frame["outside"] > 0).any():
+    if (made["outside"] > 0).any():
         print(show.wrapped("–: the measure looks at items that could not be drawn; draw as deep: endoxa next -k"))
-    if made.frame["lo"].is_nan().any():
+    if made["lo"].is_nan().any():
         print(show.wrapped("–: too few labels bear on the system (fewer than 10, or all alike); judge more"))
-    for note in made.notes:
-        print(show.wrapped(note))

@@ -196,7 +196,7 @@ def summarise(scores: Scores, *, seed: int = 0, **how: Any) -> pl.DataFrame:
         from endoxa.comparisons import shared
 
         bounds = {name: (definition.low, definition.high) for name, definition in known.items()}
-        return shared.summarise(scores, limits=bounds, aggregate=aggregate, rng=np.random.default_rng(seed), **how)
+        return shared.Doubts(scores, seed=seed).summarise(limits=bounds, aggregate=aggregate, **how)
     limits = {name: (definition.low, definition.high) for name, definition in known.items()}
     return intervals.summarise(scores, aggregate=aggregate, limits=limits, rng=np.random.default_rng(seed), **how)
 
@@ -244,10 +244,8 @@ def compare(scores: Scores, *, seed: int = 0, **how: Any) -> Comparison:
         from endoxa.comparisons import shared
 
         lower = [name for name in scores.measures if parse(name).definition.lower]
-        known = {"baseline", "measures", "level", "resamples"}
-        return shared.compare(
-            scores, lower=lower, rng=np.random.default_rng(seed), **{k: v for k, v in how.items() if k in known}
-        )
+        known = {"baseline", "measures", "confidence", "resamples"}
+        return shared.compare(scores, lower=lower, seed=seed, **{k: v for k, v in how.items() if k in known})
     made = paired.compare(scores, rng=np.random.default_rng(seed), **how)
     return Comparison(made.frame.with_columns(*_within_reach(scores)), made.notes)
 
