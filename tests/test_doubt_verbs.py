@@ -8,6 +8,7 @@ import pytest
 
 import endoxa
 from endoxa import doubt
+from endoxa.comparisons import prediction
 from endoxa.errors import TableError, TextError
 from endoxa.pools.choosing import propensities
 from endoxa.tables import Belief, Opinions, Run
@@ -50,11 +51,11 @@ def test_labels_say_from_where_they_were_drawn() -> None:
     run, truth = field()
     belief = endoxa.believe(run, depth=20, people=0)
     chosen = endoxa.choose(run, belief, 150, depth=5, seed=1)
-    universe = doubt.drawn_from(run, belief, labelled(chosen, truth, "next@5"))
+    universe = prediction.drawn_from(run, belief, labelled(chosen, truth, "next@5"))
     expected = propensities(run, belief, 150, depth=5).select("query", "item").sort("query", "item")
     assert universe is not None
     assert universe.equals(expected)
-    assert doubt.drawn_from(run, belief, labelled(chosen, truth, "by hand")) is None
+    assert prediction.drawn_from(run, belief, labelled(chosen, truth, "by hand")) is None
 
 
 def test_intervals_from_two_rounds_cover() -> None:

@@ -111,7 +111,7 @@ def score(
               is the probability of being relevant, measures as under any belief; what nobody judged is not relevant
     sample    some propensity below 1: P@k, R@k and rating@k (mean rating of the first k) weighted by 1/propensity
     labels    the run's queries are items: by example, each category that a query may be meant as is a reading
-              (`endoxa.beliefs.taxonomy`); if its results are categories, who filed the item there or below says yes
+              (`endoxa.beliefs.categories`); if its results are categories, who filed the item there or below says yes
     answers   weighted displacement against each subject's own order; has no other measures
 
     Ratings are calibrated first where the bundle says how. `collection` is the number of items there are, for answers.
@@ -260,27 +260,12 @@ class _Scoring:
             named = ", ".join(map(str, self.wanted))
             raise TextError(f"subjects' answers have their own measure, the displacement; leave {named} away")
         self._refuse_strangers(answers.frame["query"], self.bundle.items["item"])
-        made = doubt.compare_answers(self.run, answers, N=self.collection, level=self.confidence, seed=self.seed)
-        rows = made.frame.with_columns(pl.col("undefined").cast(pl.Int64))
-        frames = [
-            rows.select(
-                "system", pl.lit(name).alias("measure"), pl.col(column).alias("value"), *ends, "queries", "undefined"
-            )
-            for name, column, ends in (
-                ("order", "score", ("lo", "hi")),
-                ("ranks off", "per_item", ()),
-                ("returned", "returned", ()),
-            )
-        ]
+        made = doubt.compare_answers(self.run, answers, N=self.collection, confidence=self.confidence, seed=self.seed)
         coverage = _coverage(
             self.run, answers.frame.select("query", "item").unique(), answers.frame["query"], "answers"
         )
-        told = (
-            "order: chance-corrected displacement, 1 is the subject's own order and 0 chance; ranks off: mean "
-            "displacement of an item; returned: share of the subjects' items in the lists"
-        )
-        notes = [told, *made.notes, *self._left_out(answers.frame["query"])]
-        return _Part(_filled(pl.concat(frames, how="diagonal"), "answers"), coverage, notes)
+        notes = [*made.notes, *self._left_out(answers.frame["query"])]
+        return _Part(_filled(made.summary, "answers"), coverage, notes)
 
     def _under(self, belief: Any, run: Run, coverage: pl.DataFrame, notes: list[str]) -> _Part:
         """Measures under a belief, with all doubts in the intervals."""

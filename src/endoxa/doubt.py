@@ -5,7 +5,6 @@ Apart from `verbs`, because it stands on SciPy, and scoring against judgments sh
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,28 +13,29 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from endoxa.beliefs import calibration, consensus, models
-from endoxa.beliefs.calibration import Calibration
+from endoxa.beliefs import consensus, models, reliability
+from endoxa.beliefs.reliability import Calibration
 from endoxa.comparisons import prediction
-from endoxa.comparisons.appraisal import Appraisal, by_consensus
-from endoxa.comparisons.appraisal import appraise as appraise_scores
+from endoxa.comparisons.appraisal import Appraisal
 from endoxa.comparisons.exact import compare_two
-from endoxa.comparisons.individual import Individual, individual
 from endoxa.comparisons.prediction import Estimates
 from endoxa.comparisons.superiority import Superiority
 from endoxa.errors import TableError
+from endoxa.evaluations import answered, believed
+from endoxa.evaluations import consensus as by_consensus
+from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.settings import Settings
 from endoxa.io.provenance import provenance
 from endoxa.io.read import judgments_of, read, run_of
 from endoxa.measures import levels
+from endoxa.measures.displacement import Rule
 from endoxa.measures.distributions import Distribution
-from endoxa.measures.doubt import Progress, distribute, expectations, measure_belief
+from endoxa.measures.doubt import Progress, distribute
 from endoxa.measures.grammar import Measure, Wanted, parse_all
-from endoxa.measures.judgments import refuse_all_relevant
 from endoxa.policies import WORLDS, Policy
 from endoxa.pools.choosing import choose as choose_pairs
 from endoxa.tables import Answers, Belief, Labels, Opinions, Run, Scores, Taxonomy
 
-MARK = re.compile(r"^next@(\d+)$")  # how `next` says from how deep it drew
 DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
 
 
@@ -78,81 +78,72 @@ def appraise(
     judgments: Any = None,
     measures: Wanted = DEFAULT,
     *,
-    worlds: int = WORLDS,
-    confidence: float = 0.95,
     level: float | None = None,
-    plugin: bool = False,
-    progress: Progress | None = None,
     policy: Policy | None = None,
-    model: str | None = None,
-    systems_vote: bool = False,
-    **votes: Any,
+    progress: Progress | None = None,
+    labels: Opinions | None = None,
+    **settings: Any,
 ) -> Appraisal:
-    """All there is to say where the truth is in doubt: means with intervals, P(best), P(A better), the three doubts.
+    """An evaluation where the truth is in doubt, under the names that the reports still use; see `evaluate`."""
+    return adapted(evaluate(run, judgments, measures, level=level, policy=policy, progress=progress, labels=labels,
+                            **settings))  # fmt: skip
 
-    Without judgments the systems' consensus is believed (settings: depth, prior, weights, families, people), every
-    system is scored within it, with ⊤ as baseline. Otherwise `judgments` is a Belief, or the votes of systems alone, or
-    opinions of people, believed by `model`. systems_vote=True lets the runs vote beside the people (their first
-    `depth` items; Dawid–Skene): `alone` is then the level under the belief without the system's own votes.
+
+def evaluate(
+    run: Any,
+    judgments: Any = None,
+    measures: Wanted = DEFAULT,
+    *,
+    level: float | None = None,
+    policy: Policy | None = None,
+    progress: Progress | None = None,
+    labels: Opinions | None = None,
+    **settings: Any,
+) -> Evaluation:
+    """Evaluate where the truth is in doubt.
+
+    Without judgments the systems' consensus is believed. Otherwise `judgments` is a Belief, the votes of systems, or
+    opinions of people, from which a model makes a belief.
     """
     wanted = parse_all(measures, level=level)
-    chosen = policy or Policy()
-    how: dict[str, Any] = {"worlds": worlds, "plugin": plugin, "progress": progress}
+    names = ("ties", "missing", "unjudged", "undefined", "compat", "assessors", "cut", "seed", "shuffles")
+    chosen = {} if policy is None else {name: getattr(policy, name) for name in names}
+    given = Settings.of(chosen | settings)
     if judgments is None:
-        return by_consensus(run_of(run), wanted, chosen, level=confidence, **how, **votes)
-    if isinstance(judgments, Opinions) and set(judgments.frame["kind"]) != {"system"}:
-        return _by_people(run_of(run), judgments, wanted, chosen, model, systems_vote, confidence, how, **votes)
+        return by_consensus.evaluate(run_of(run), wanted, given, labels=labels, progress=progress)
+    if isinstance(judgments, Opinions) and set(judgments.frame["kind"]) == {"system"}:
+        return by_consensus.evaluate(sets_of(judgments), wanted, given, votes=judgments, progress=progress)
+    if isinstance(judgments, Opinions) and given.systems_vote:
+        return believed.with_systems(run_of(run), judgments, wanted, given, progress=progress)
     if isinstance(judgments, Opinions):
-        return by_consensus(sets_of(judgments), wanted, chosen, votes=judgments, level=confidence, **how, **votes)
+        more = {} if given.people is None else {"people": given.people}
+        judgments = models.believe(judgments, given.model, seed=given.seed, **more)
     if not isinstance(judgments, Belief):
         raise TableError(f"expected a belief, got {type(judgments).__name__}; make one with believe(...)")
-    scores = measure_belief(run_of(run), judgments, wanted, chosen, level=confidence, **how)
-    return appraise_scores(scores, judgments, level=confidence, seed=chosen.seed)
+    return believed.evaluate(run_of(run), judgments, wanted, given, progress=progress)
 
 
-def _by_people(
-    run: Run, opinions: Opinions, wanted: list[Measure], policy: Policy, model: str | None, systems_vote: bool,
-    confidence: float, how: dict[str, Any], *, depth: int = consensus.DEPTH, **settings: Any,
-) -> Appraisal:  # fmt: skip
-    """Under what people said, the systems' own votes beside theirs if asked; then levels without the own vote too."""
-    if systems_vote:
-        model = model or "dawid-skene"
-        opinions = Opinions(pl.concat([opinions.frame, consensus.votes(run, depth).frame]))
-    model = model or models.default(opinions)
-    belief = believe(opinions, model, seed=policy.seed, **settings)
-    scores = measure_belief(run, belief, wanted, policy, level=confidence, **how)
-    made = appraise_scores(scores, belief, level=confidence, seed=policy.seed)
-    voters = [system for system in run.systems if system in opinions.sources]
-    if not voters or model != "dawid-skene":
-        return made
-    people = len([source for source in opinions.sources if source not in voters])
-    warning = (
-        f"{len(voters)} systems vote beside {people} people: systems that err alike outvote them; compare with the "
-        "people alone, and read the level without the own vote"
-    )
-    made = replace(made, warnings=(warning, *made.warnings))
-    rows = []
-    for system in voters:
-        own = Run(run.frame.filter(pl.col("system") == system), run.ties)
-        others = believe(opinions, model, seed=policy.seed, without=[system], **(settings | {"people": 0}))
-        means = expectations(own, others, wanted, policy)[:, 0]
-        rows += [(system, str(m), mean) for m, mean in zip(wanted, means, strict=True)]
-    alone = pl.DataFrame(rows, schema=["system", "measure", "alone"], orient="row")
-    summary = made.summary.join(alone, on=["system", "measure"], how="left", maintain_order="left")
-    return replace(made, summary=summary)
+def adapted(made: Evaluation) -> Appraisal:
+    """The evaluation under the names that the reports still use."""
+    assert made.scores is not None
+    assert made.belief is not None
+    assert made.doubts is not None
+    summary = made.summary
+    summary = summary.rename({"without_own_vote": "alone"}) if "without_own_vote" in summary.columns else summary
+    sentence = by_consensus.LIMITS if by_consensus.LIMITS in made.notes else ""
+    return Appraisal(
+        made.scores, made.belief, summary, made.doubts, made.comparison, made.tables.get("depths"), made.warnings,
+        sentence, made.virtual, made.confidence,
+    )  # fmt: skip
 
 
 def compare_answers(
-    run: Any, answers: Any, *, N: int | None = None, level: float = 0.95, seed: int = 0, **how: Any
-) -> Individual:
-    """Every system against each subject's own ranked answer: weighted displacement, chance-corrected, with intervals.
-
-    A row per system: mean displacement per item (in ranks), quality g, chance-corrected score with its interval over
-    subjects and queries together, share of the subjects' items returned. Values become numbers per (subject, query)
-    first and are averaged after. See `endoxa.measures.displacement` for rules and settings.
-    """
+    run: Any, answers: Any, *, N: int | None = None, confidence: float = 0.95, seed: int = 0, rule: Rule = "uniform"
+) -> Evaluation:
+    """Every system against each subject's own ranked answer; see `endoxa.evaluations.answered`."""
     table = answers if isinstance(answers, Answers) else read(answers, kind="answers")
-    return individual(run_of(run), table, N=N, level=level, rng=np.random.default_rng(seed), **how)
+    settings = Settings(collection=N, confidence=confidence, seed=seed)
+    return answered.evaluate(run_of(run), table, settings, rule=rule)
 
 
 def estimate(run: Any, belief: Belief, labels: Any, measures: Wanted = ("P@10",), **how: Any) -> Estimates:
@@ -160,39 +151,12 @@ def estimate(run: Any, belief: Belief, labels: Any, measures: Wanted = ("P@10",)
 
     Valid however wrong the belief is; for sums and ratios of sums over items only (P@k, DCG@k, R@k, F@k, set forms).
     """
-    table, given = run_of(run), judgments_of(labels)
-    refuse_all_relevant(given, [1.0])
-    how.setdefault("universe", drawn_from(table, belief, given))
-    return prediction.estimate(table, belief, given, [str(m) for m in parse_all(measures)], **how)
+    return prediction.estimate(run_of(run), belief, judgments_of(labels), [str(m) for m in parse_all(measures)], **how)
 
 
 def rounds_of(files: Sequence[Any]) -> Opinions:
-    """Labels of several rounds of judging as one table, the last round last.
-
-    Given the earlier rounds, what they judged is known: its propensity is 1, and only the last round's own counts.
-    """
-    tables = [judgments_of(file) for file in files]
-    known = [table.frame.with_columns(pl.lit(1.0).alias("propensity")) for table in tables[:-1]]
-    return Opinions.of(pl.concat([*known, tables[-1].frame]))
-
-
-def drawn_from(run: Any, belief: Belief, labels: Opinions) -> pl.DataFrame | None:
-    """The pairs that could be drawn, where the labels say how they were chosen (`next@10`); else None.
-
-    They are what any run has in its first so many items and the belief holds, and what was labelled.
-    """
-    marks = labels.frame["selected_by"].drop_nulls().str.extract(MARK.pattern).drop_nulls().cast(pl.Int64)
-    if not len(marks):
-        return None
-    tops = run_of(run).frame.filter(pl.col("rank") <= int(marks.max()))  # type: ignore[arg-type]
-    pairs = ["query", "item"]
-    held = tops.select(pairs).unique().join(belief.frame.select(pairs).unique(), on=pairs, how="semi")
-    return pl.concat([held, labels.frame.select(pairs)]).unique().sort(pairs)
-
-
-def is_estimable(measure: str) -> bool:
-    """Whether a sample of labels gives a valid interval for it."""
-    return prediction.NAME.fullmatch(measure) is not None
+    """Labels of several rounds of judging as one table, the last round last."""
+    return prediction.rounds_of([judgments_of(file) for file in files])
 
 
 def choose(
@@ -207,7 +171,7 @@ def choose(
 
 def calibrate(belief: Belief, labels: Any, run: Any = None, **how: Any) -> Calibration:
     """How far a belief agrees with labels: Brier, Spiegelhalter's z, slope, reliability, and each system's gap."""
-    return calibration.calibrate(belief, judgments_of(labels), None if run is None else run_of(run), **how)
+    return reliability.calibrate(belief, judgments_of(labels), None if run is None else run_of(run), **how)
 
 
 def superiority(
@@ -228,7 +192,7 @@ def between(
 
 
 def sets_of(votes: Opinions) -> Run:
-    """What each system said yes to, as lists without an order: scores are equal."""
+    """What each system said yes to, as lists without an order: all scores are equal."""
     rows = votes.frame.filter(pl.col("grade") > 0)
     return Run.of(rows.select(pl.col("source").alias("system"), "query", "item", pl.lit(0.0).alias("score")))
 

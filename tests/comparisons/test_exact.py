@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -101,13 +102,15 @@ def test_enumeration_of_all_truths(problem, k) -> None:
 def test_rows_of_a_comparison_become_exact() -> None:
     run = run_of({"A": {"q": "abcd"}, "B": {"q": "cdef"}, "C": {"q": "fedc"}})
     belief = belief_of(A6)
-    drawn = shared.compare(measure_belief(run, belief, ["P@4", "AP"], worlds=50), rng=np.random.default_rng(0))
-    made = settled(drawn, run, belief)
+    scores = measure_belief(run, belief, ["P@4", "AP"], worlds=50)
+    drawn = shared.compare(replace(scores, draws=replace(scores.draws, origin=None)))
+    made = settled(drawn, scores)
+    assert shared.compare(scores).frame.equals(made.frame)
     row = made.frame.filter((pl.col("measure") == "P@4") & (pl.col("doubt") == "truth")).row(0, named=True)
     assert (row["p_better"], row["p_tie"], row["superiority"]) == pytest.approx((0.702, 0.255, 0.8295))
     rest = (pl.col("measure") == "AP") | (pl.col("doubt") != "truth")
     assert made.frame.filter(rest).equals(drawn.frame.filter(rest))
-    assert made.notes[-1] == "doubt about the truth of P@4: exact"
+    assert made.notes[-1] == "The doubt about the truth of P@4 is exact."
 
 
 @pytest.mark.parametrize(

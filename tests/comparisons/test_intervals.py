@@ -33,8 +33,10 @@ def test_rows_go_by_system_then_measure_as_given():
 @pytest.mark.parametrize("method", ["bootstrap-t", "percentile"])
 def test_mean_with_its_interval(method):
     values = rng(1).beta(1, 2, 50)
-    row = summarise(scores(AP={"a": values}), method=method, level=0.9, resamples=20_000, rng=rng()).row(0, named=True)
-    made = mean_intervals(values, method=method, level=0.9, resamples=20_000, rng=rng(3))
+    row = summarise(scores(AP={"a": values}), method=method, confidence=0.9, resamples=20_000, rng=rng()).row(
+        0, named=True
+    )
+    made = mean_intervals(values, method=method, confidence=0.9, resamples=20_000, rng=rng(3))
     assert row["value"] == pytest.approx(values.mean())
     assert row["se"] == pytest.approx(values.std(ddof=1) / math.sqrt(50))
     assert (row["lo"], row["hi"]) == pytest.approx((float(made.lo), float(made.hi)), abs=0.003)

@@ -49,8 +49,8 @@ def test_pairs_stand_in_the_order_given():
 def test_a_row_is_its_definition():
     given = drawn(2, 40)
     d = np.array(given["s0"]) - np.array(given["s1"])
-    row = compare(scores(AP=given), rng=rng(), level=0.9, resamples=20_000).frame.row(0, named=True)
-    made = mean_intervals(d, level=0.9, resamples=20_000, rng=rng(5))
+    row = compare(scores(AP=given), rng=rng(), confidence=0.9, resamples=20_000).frame.row(0, named=True)
+    made = mean_intervals(d, confidence=0.9, resamples=20_000, rng=rng(5))
     assert row["difference"] == pytest.approx(d.mean())
     assert row["effect"] == pytest.approx(d.mean() / d.std(ddof=1))
     assert (row["lo"], row["hi"]) == pytest.approx((float(made.lo), float(made.hi)), abs=0.005)
@@ -167,7 +167,9 @@ def test_tukey_uses_the_queries_that_all_have_and_needs_no_correction():
 
 
 def test_notes_say_how():
-    made = compare(scores(AP=drawn(4, 10), RR=drawn(4, 10)), interval="percentile", level=0.9, resamples=300, rng=rng())
+    made = compare(
+        scores(AP=drawn(4, 10), RR=drawn(4, 10)), interval="percentile", confidence=0.9, resamples=300, rng=rng()
+    )
     assert made.notes == (
         "test: paired sign-flip randomisation of the mean difference, two-sided; every sign assignment up to 16 "
         "differing queries, 300 random ones beyond",

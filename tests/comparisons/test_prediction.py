@@ -95,8 +95,8 @@ def test_textbook_forms_refuse() -> None:
         ppi_mean(ones[:1], ones[:1], REST)
     with pytest.raises(TextError, match="lam lies between"):
         ppi_mean(Y, F, REST, lam=1.2)
-    with pytest.raises(TextError, match="level"):
-        ppi_mean(Y, F, REST, level=95)
+    with pytest.raises(TextError, match="confidence"):
+        ppi_mean(Y, F, REST, confidence=95)
     with pytest.raises(TableError, match="every propensity"):
         active_mean(ones, ones, ones > 0, np.array([0.5, 0, 1]))
     with pytest.raises(TableError, match="same items"):
@@ -215,7 +215,7 @@ def test_estimate_is_that_of_plain_loops(lam) -> None:
     world, rng = World(1), np.random.default_rng(2)
     pi = np.where(rng.random(240) < 0.1, 1.0, rng.uniform(0.4, 0.9, 240))
     drawn = rng.random(240) < pi
-    found = estimate(world.run, world.belief, world.labels(drawn, pi), LINEAR + RATIOS, lam=lam, level=0.9)
+    found = estimate(world.run, world.belief, world.labels(drawn, pi), LINEAR + RATIOS, lam=lam, confidence=0.9)
     assert found.frame.select("system", "measure").rows() == [
         (system, name) for name in LINEAR + RATIOS for system in ("s0", "s1", "s2")
     ]
@@ -566,8 +566,8 @@ def test_refusals() -> None:
         estimate(world.run, world.belief, labels, [])
     with pytest.raises(TextError, match="lam lies between"):
         estimate(world.run, world.belief, labels, ["P@3"], lam=2)
-    with pytest.raises(TextError, match="level"):
-        estimate(world.run, world.belief, labels, ["P@3"], level=95)
+    with pytest.raises(TextError, match="confidence"):
+        estimate(world.run, world.belief, labels, ["P@3"], confidence=95)
     with pytest.raises(TableError, match="a universe needs a column 'item'"):
         estimate(world.run, world.belief, labels, ["P@3"], universe=pl.DataFrame({"query": ["q00"]}))
     other = Run.of(pl.DataFrame({"system": ["a"], "query": ["zz"], "item": ["d00"], "score": [1.0]}))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -43,7 +45,7 @@ def test_the_worked_example_of_a6() -> None:
     """A = abcd, B = cdef: P(A better) .702, tie .255, mean .225, var .041875; here by worlds."""
     belief = Belief.of(pl.DataFrame({"query": "q", "item": list(P), "p": list(P.values())}))
     scores = measure_belief(run_of({"A": "abcd", "B": "cdef"}), belief, ["SetP", "SetR"], worlds=20_000)
-    frame = shared.compare(scores, rng=np.random.default_rng(0)).frame
+    frame = shared.compare(scores, seed=0).frame
     row = frame.filter((pl.col("measure") == "SetP") & (pl.col("doubt") == "truth")).row(0, named=True)
     assert row["difference"] == pytest.approx(0.225)
     assert row["p_better"] == pytest.approx(0.702, abs=0.01)
@@ -62,14 +64,15 @@ def test_the_three_doubts_have_the_variances_they_were_given() -> None:
     truth = level[None, :, None] + rng.normal(0, 0.5, (1, queries, worlds))  # given the belief
     person = np.repeat(rng.normal(0, 0.05, resamples), 2)  # one deviation for both worlds of a resample
     people = level[None, :, None] + person + rng.normal(0, 0.5, (1, queries, 2 * resamples))
-    made = shared.spread(scores_of(truth, people), "AP", rng=np.random.default_rng(0))
-    parts = made.variances(np.ones(1))
+    doubts = shared.Doubts(scores_of(truth, people))
+    made = doubts.spread("AP")
+    parts = {name: value.item() for name, value in made.variances(np.arange(1)).items()}
     assert parts["truth"] == pytest.approx(0.25 / queries, rel=0.1)
     assert parts["queries"] == pytest.approx(level.var(ddof=1) / queries, rel=0.1)
     assert parts["people"] == pytest.approx(0.05**2, rel=0.15)
     whole = made.drawn("all")
     assert whole.var() == pytest.approx(sum(parts.values()), rel=0.1)  # the doubt about the truth is counted once
-    told = shared.doubts(scores_of(truth, people), "AP", rng=np.random.default_rng(0))
+    told = doubts.shares("AP")
     assert told["share"].sum() == pytest.approx(1)
     assert told.filter(pl.col("doubt") == "people")["share"][0] == pytest.approx(parts["people"] / sum(parts.values()))
 
@@ -88,7 +91,7 @@ def test_more_people_or_more_queries() -> None:
         run = lists([("A", f"q{q}", f"d{i}", float(rng.random())) for q in range(queries) for i in range(20)])
         belief = votes(opinions, people=200, rng=np.random.default_rng(0))
         scores = measure_belief(run, belief, ["P@10"])
-        made = shared.doubts(scores, "P@10", rng=np.random.default_rng(0))
+        made = shared.Doubts(scores).shares("P@10")
         return dict(made.select("doubt", "variance").iter_rows())
 
     few, many = share(4, 30), share(40, 30)
@@ -98,19 +101,18 @@ def test_more_people_or_more_queries() -> None:
 
 def test_equal_systems_tie_and_share_first_place() -> None:
     truth = np.random.default_rng(0).random((1, 30, 100)).repeat(2, 0)
-    made = shared.spread(scores_of(truth), "AP", rng=np.random.default_rng(0))
-    assert shared.best(made) == {"s0": pytest.approx(0.5), "s1": pytest.approx(0.5)}
-    frame = shared.compare(scores_of(truth), rng=np.random.default_rng(0)).frame
+    assert shared.Doubts(scores_of(truth)).best("AP") == {"s0": pytest.approx(0.5), "s1": pytest.approx(0.5)}
+    frame = shared.compare(scores_of(truth), seed=0).frame
     assert frame.filter(pl.col("doubt").is_in(["truth", "queries", "all"]))["p_tie"].to_list() == [1.0, 1.0, 1.0]
 
 
 def test_first_place_goes_to_the_smallest_where_small_is_good() -> None:
     truth = np.zeros((3, 30, 100)) + np.array([0.1, 0.2, 0.3])[:, None, None]
-    made = shared.spread(scores_of(truth), "AP", rng=np.random.default_rng(0))
-    assert shared.best(made)["s2"] == 1
-    assert shared.best(made, lower=True)["s0"] == 1
-    assert shared.best(made, leave_out=["s2"]) == {"s0": 0.0, "s1": 1.0}
-    frame = shared.compare(scores_of(truth), lower=["AP"], baseline="s0", rng=np.random.default_rng(0)).frame
+    doubts = shared.Doubts(scores_of(truth))
+    assert doubts.best("AP")["s2"] == 1
+    assert doubts.best("AP", lower=True)["s0"] == 1
+    assert shared.Doubts(scores_of(truth), aside=("s2",)).best("AP") == {"s0": 0.0, "s1": 1.0}
+    frame = shared.compare(scores_of(truth), lower=["AP"], baseline="s0", seed=0).frame
     assert frame.filter(pl.col("doubt") == "all")["p_better"].to_list() == [0.0, 0.0]
     assert frame.filter(pl.col("doubt") == "all")["baseline"].to_list() == ["s0", "s0"]
 
@@ -118,18 +120,18 @@ def test_first_place_goes_to_the_smallest_where_small_is_good() -> None:
 def test_undefined_worlds_are_left_out_of_the_mean() -> None:
     truth = np.full((1, 2, 4), 0.5)
     truth[0, 0, 0] = np.nan
-    made = shared.spread(scores_of(np.nan_to_num(truth, nan=0.5)), "AP", rng=np.random.default_rng(0))
+    made = shared.Doubts(scores_of(np.nan_to_num(truth, nan=0.5))).spread("AP")
     holed = scores_of(np.nan_to_num(truth, nan=0.5))
     holed.draws.truth[0, 0, 0, 0] = np.nan
-    assert shared.spread(holed, "AP", rng=np.random.default_rng(0)).truth == pytest.approx(made.truth)
+    assert shared.Doubts(holed).spread("AP").truth == pytest.approx(made.truth)
 
 
 def test_what_cannot_be_compared() -> None:
     truth = np.zeros((1, 3, 5))
     with pytest.raises(JoinError, match="two systems"):
-        shared.compare(scores_of(truth), rng=np.random.default_rng(0))
+        shared.compare(scores_of(truth))
     with pytest.raises(TextError, match="no system is called 'x'"):
-        shared.compare(scores_of(truth.repeat(2, 0)), baseline="x", rng=np.random.default_rng(0))
+        shared.compare(scores_of(truth.repeat(2, 0)), baseline="x")
 
 
 @pytest.mark.parametrize("name", ["AP", "nDCG@5", "P@5", "RR"])
@@ -144,7 +146,7 @@ def test_the_mean_over_queries_lies_in_its_interval(name: str) -> None:
         run = lists(
             [("s", f"p{number}q{q}", f"d{i}", float(rng.random())) for q in range(queries) for i in range(items)]
         )
-        made = shared.summarise(measure_belief(run, belief, [name], worlds=400), doubt="truth", level=0.9, rng=rng)
+        made = shared.Doubts(measure_belief(run, belief, [name], worlds=400)).summarise(doubt="truth", confidence=0.9)
         truths = measure_belief(run, belief, [name], Policy(seed=7), worlds=100).draws.truth[0, 0]
         means = np.nanmean(truths, axis=0)
         inside += int(((means >= made["lo"][0]) & (means <= made["hi"][0])).sum())
@@ -178,7 +180,7 @@ def test_ties_stay_ties_where_people_are_resampled(seed: int) -> None:
     opinions = Opinions.of(pl.DataFrame(rows, schema=["source", "query", "item", "grade"], orient="row"))
     held = votes(opinions, people=200, rng=np.random.default_rng(seed))
     run = lists([(s, q, d, 1.0) for s, d in (("A", "a"), ("B", "b")) for q in ("q1", "q2")])
-    frame = shared.compare(measure_belief(run, held, ["P@1"]), rng=np.random.default_rng(seed)).frame
+    frame = shared.compare(measure_belief(run, held, ["P@1"]), seed=seed).frame
     told = rows_of(frame, "all")
     assert 0.6 < told["p_tie"] < 0.95
     assert told["superiority"] == pytest.approx(0.53, abs=0.06)
@@ -192,7 +194,7 @@ def test_who_is_never_worse_is_never_called_worse() -> None:
         ("A", "q00", "more", 1.0),
         ("B", "q00", "no", 1.0),
     ]
-    frame = shared.compare(measure_belief(lists(rows), belief, ["P@2"]), rng=np.random.default_rng(0)).frame
+    frame = shared.compare(measure_belief(lists(rows), belief, ["P@2"]), seed=0).frame
     for doubt in ("truth", "queries", "all"):
         told = rows_of(frame, doubt)
         assert told["p_better"] + told["p_tie"] == pytest.approx(1)
@@ -207,11 +209,11 @@ def test_pairs_are_compared_on_the_queries_that_both_have() -> None:
     belief = Belief.of(pl.DataFrame(table, schema=["query", "item", "p"], orient="row"))
     rows = [("A", f"q{n:02}", "a", 1.0) for n in range(10)] + [("B", f"q{n:02}", "b", 1.0) for n in range(20)]
     scores = measure_belief(lists(rows), belief, ["SetP"])
-    frame = shared.compare(scores, rng=np.random.default_rng(0)).frame
+    frame = shared.compare(scores, seed=0).frame
     assert rows_of(frame, "all")["difference"] == pytest.approx(-0.1)
     assert rows_of(frame, "all")["queries"] == 10
     assert rows_of(frame, "all")["p_better"] < 0.5
-    won = shared.best(shared.spread(scores, "SetP", rng=np.random.default_rng(0)))
+    won = shared.Doubts(scores).best("SetP")
     assert won["B"] > won["A"]
 
 
@@ -219,9 +221,9 @@ def test_what_is_undefined_is_not_zero() -> None:
     belief = Belief.of(pl.DataFrame({"query": ["q"], "item": ["a"], "p": [0.5]}))
     run = run_of({"A": "a", "B": "ba"})
     scores = measure_belief(run, belief, ["AP"])
-    made = shared.summarise(scores, rng=np.random.default_rng(0)).row(0, named=True)
+    made = shared.Doubts(scores).summarise().row(0, named=True)
     assert (made["value"], made["lo"], made["hi"]) == pytest.approx((1.0, 1.0, 1.0))
-    assert rows_of(shared.compare(scores, rng=np.random.default_rng(0)).frame, "truth")["p_better"] == 1.0
+    assert rows_of(shared.compare(scores, seed=0).frame, "truth")["p_better"] == 1.0
     zero = measure_belief(run, belief, ["AP"], Policy(undefined="zero"))
     row = zero.frame.filter(pl.col("system") == "A").row(0, named=True)
     assert (row["value"], row["sd"], row["lo"], row["hi"]) == pytest.approx((0.5, 0.5, 0.0, 1.0))
@@ -233,9 +235,7 @@ def test_the_mean_lies_in_its_interval_where_much_is_undefined() -> None:
     belief = Belief.of(pl.DataFrame(rare + deep, schema=["query", "item", "p"], orient="row"))
     rows = [("A", q, "a", 20.0) for q, _, _ in rare]
     rows += [("A", q, d, 20.0 - n) for q, _, _ in deep for n, d in enumerate([*"bcdefghijk", "a"])]
-    made = shared.summarise(measure_belief(lists(rows), belief, ["AP"]), rng=np.random.default_rng(0)).row(
-        0, named=True
-    )
+    made = shared.Doubts(measure_belief(lists(rows), belief, ["AP"])).summarise().row(0, named=True)
     assert made["value"] == pytest.approx((1 + 1 / 11) / 2)
     assert made["lo"] < made["value"] < made["hi"]
 
@@ -245,9 +245,7 @@ def test_skipped_topics_are_not_zero_under_trec_evals_habits() -> None:
     belief = Belief.of(pl.DataFrame(table, schema=["query", "item", "p"], orient="row"))
     rows = [(s, f"q{n}", d, -i) for s in "AB" for n in range(10 if s == "A" else 5) for i, d in enumerate("ab")]
     scores = measure_belief(lists(rows), belief, ["P@2"], Policy.like("trec_eval-9"))
-    summary = {
-        row["system"]: row for row in shared.summarise(scores, rng=np.random.default_rng(0)).iter_rows(named=True)
-    }
+    summary = {row["system"]: row for row in shared.Doubts(scores).summarise().iter_rows(named=True)}
     assert summary["B"]["value"] == pytest.approx(0.85)
     assert summary["B"]["lo"] < 0.85 < summary["B"]["hi"]
     assert summary["B"]["queries"] == 5
@@ -259,10 +257,7 @@ def test_counts_are_summed_and_logs_averaged() -> None:
     run = lists([("A", f"q{n}", "a", 1.0) for n in range(4)])
     scores = measure_belief(run, belief, ["NumRel", "GMAP"])
     ways = {"NumRel": "sum", "GMAP": "geometric"}
-    made = {
-        row["measure"]: row
-        for row in shared.summarise(scores, aggregate=ways, rng=np.random.default_rng(0)).iter_rows(named=True)
-    }
+    made = {row["measure"]: row for row in shared.Doubts(scores).summarise(aggregate=ways).iter_rows(named=True)}
     assert made["NumRel"]["value"] == pytest.approx(6, abs=1e-4)
     assert made["GMAP"]["value"] == pytest.approx(np.sqrt(0.5), abs=0.02)  # AP is 1 or 1/2
 
@@ -279,5 +274,31 @@ def test_the_peoples_variance_is_the_standard_error_over_subjects(people: int) -
     )
     run = lists([("A", f"q{q:02}", f"d{i}", -float(i)) for q in range(30) for i in range(5)])
     scores = measure_belief(run, held, ["P@5"], worlds=3000)
-    made = shared.spread(scores, "P@5", rng=rng).variances(np.ones(1))["people"]
+    made = shared.Doubts(scores).spread("P@5").variances(np.arange(1))["people"].item()
     assert made == pytest.approx(said.mean((1, 2)).var(ddof=1) / people, rel=0.15)
+
+
+def test_a_virtual_system_changes_nothing_about_the_others() -> None:
+    rng = np.random.default_rng(5)
+    truth = rng.random((4, 12, 60))
+    truth[3] *= 30  # a virtual system with another spread, and holes of its own
+    people = rng.random((4, 12, 40))
+    truth[3, 0, :7] = np.nan
+    both, alone = scores_of(truth, people), scores_of(truth[:3], people[:3])
+    both = replace(both, frame=both.frame.fill_nan(0.5))
+    with_it, without = shared.Doubts(both, seed=3, aside=("s3",)), shared.Doubts(alone, seed=3)
+    assert with_it.best("AP") == without.best("AP")
+    assert with_it.compare().frame.equals(without.compare().frame)
+    assert with_it.compare(baseline="s3").frame["system"].unique().to_list() != []
+    kept = pl.col("system") != "s3"
+    assert with_it.summarise().filter(kept).equals(without.summarise())
+    assert with_it.shares("AP").filter(kept).equals(without.shares("AP"))
+
+
+def test_one_draw_serves_all() -> None:
+    """The interval of a system, P(best) and the pairs are read from the same draws."""
+    rng = np.random.default_rng(2)
+    doubts = shared.Doubts(scores_of(rng.random((2, 20, 100)) + np.array([0.05, 0.0])[:, None, None]))
+    row = doubts.compare().frame.filter(pl.col("doubt") == "all").row(0, named=True)
+    assert doubts.best("AP")["s0"] == pytest.approx(row["p_better"] + row["p_tie"] / 2)
+    assert doubts.spread("AP").drawn("all") is doubts.spread("AP").drawn("all")

@@ -63,7 +63,7 @@ def test_lists_of_one_length():
     assert (says.difference, says.sd**2) == pytest.approx((0.225, 0.041875))
     assert (says.p_better, says.p_tie, says.p_worse, says.index) == pytest.approx((0.702, 0.255, 0.043, 0.8295))
     assert (says.lo, says.hi) == (-0.25, 0.5)
-    assert precision_order(COMMON, A_ONLY, B_ONLY, level=0.5).lo == 0
+    assert precision_order(COMMON, A_ONLY, B_ONLY, confidence=0.5).lo == 0
 
 
 def test_lists_taken_as_independent_are_too_timid():
@@ -227,10 +227,10 @@ def test_bad_input_is_named():
         precision_order(COMMON, np.array([2.0]), B_ONLY)
     with pytest.raises(TableError, match="b_only is NaN"):
         recall_order(A_ONLY, np.array([NAN]))
-    with pytest.raises(TextError, match="level must lie"):
-        precision_order(COMMON, A_ONLY, B_ONLY, level=1)
-    with pytest.raises(TextError, match="level must lie"):
-        order(NOTHING, level=0)
+    with pytest.raises(TextError, match="confidence must lie"):
+        precision_order(COMMON, A_ONLY, B_ONLY, confidence=1)
+    with pytest.raises(TextError, match="confidence must lie"):
+        order(NOTHING, confidence=0)
     with pytest.raises(TableError, match=r"sum to 0\.9, expected 1"):
         mix([recall_order(A_ONLY, B_ONLY)], np.array([0.9]))
     with pytest.raises(TableError, match="expected 1: a difference for each subject"):

@@ -48,7 +48,7 @@ def enumerated(values, method, tails, alpha):
 
 @pytest.mark.parametrize(("method", "tails"), KINDS)
 def test_agrees_with_every_resample(method, tails):
-    made = mean_intervals(SAMPLE, method=method, tails=tails, level=0.9, resamples=200_000, rng=rng())
+    made = mean_intervals(SAMPLE, method=method, tails=tails, confidence=0.9, resamples=200_000, rng=rng())
     # The resampling distribution has steps: the sampled quantile must lie between neighbours 0.5 % away.
     narrow, wide = enumerated(SAMPLE, method, tails, 0.105), enumerated(SAMPLE, method, tails, 0.095)
     assert wide[0] - 1e-9 <= made.lo <= narrow[0] + 1e-9
@@ -112,8 +112,10 @@ def test_small_blocks_change_nothing_but_memory(monkeypatch):
 def test_moves_and_scales_with_the_values(drawn, scale, shift):
     values = np.array(drawn, dtype=float)
     for method, tails in KINDS:
-        plain = mean_intervals(values, method=method, tails=tails, resamples=200, level=0.8, rng=rng())
-        moved = mean_intervals(scale * values + shift, method=method, tails=tails, resamples=200, level=0.8, rng=rng())
+        plain = mean_intervals(values, method=method, tails=tails, resamples=200, confidence=0.8, rng=rng())
+        moved = mean_intervals(
+            scale * values + shift, method=method, tails=tails, resamples=200, confidence=0.8, rng=rng()
+        )
         tolerance = 1e-6 * (1 + abs(shift) + scale)
         assert moved.lo == pytest.approx(scale * float(plain.lo) + shift, rel=1e-6, abs=tolerance)
         assert moved.hi == pytest.approx(scale * float(plain.hi) + shift, rel=1e-6, abs=tolerance)
@@ -123,7 +125,7 @@ def test_moves_and_scales_with_the_values(drawn, scale, shift):
 def test_a_higher_level_is_wider(method, tails):
     values = rng(1).beta(1, 2, 40)
     made = [
-        mean_intervals(values, method=method, tails=tails, level=level, resamples=2_000, rng=rng())
+        mean_intervals(values, method=method, tails=tails, confidence=level, resamples=2_000, rng=rng())
         for level in (0.8, 0.9, 0.95, 0.99)
     ]
     assert [float(one.lo) for one in made] == sorted((float(one.lo) for one in made), reverse=True)
@@ -173,7 +175,7 @@ def test_ends_are_not_clipped():
 @pytest.mark.parametrize(
     ("settings_", "message"),
     [
-        ({"level": 95}, "between 0 and 1"),
+        ({"confidence": 95}, "between 0 and 1"),
         ({"method": "percentil"}, "did you mean percentile"),
         ({"tails": "both"}, "symmetric or equal"),
         ({"resamples": 10}, "at least 20"),

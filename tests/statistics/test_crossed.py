@@ -101,14 +101,14 @@ def test_blocks_do_not_change_the_interval_of_a_pair(monkeypatch):
 def test_ninety_five_in_a_hundred_cover(subject, query, error):
     """Balanced crossed random effects, 20 subjects and 40 queries. The true mean is 0."""
     cells = crossed(11, 20, 40, of_subject=subject, of_query=query, error=error, rows=800)
-    made = crossed_bootstrap(cells, level=0.95, resamples=500, rng=rng())
+    made = crossed_bootstrap(cells, confidence=0.95, resamples=500, rng=rng())
     covered = ((made.lo <= 0) & (made.hi >= 0)).mean()
     assert 0.93 <= covered <= 0.985
 
 
 def test_few_subjects_cover_too():
     cells = crossed(12, 5, 50, of_subject=0.5, of_query=0.1, error=0.1, rows=800)
-    made = crossed_bootstrap(cells, level=0.95, resamples=500, rng=rng())
+    made = crossed_bootstrap(cells, confidence=0.95, resamples=500, rng=rng())
     assert ((made.lo <= 0) & (made.hi >= 0)).mean() >= 0.91
 
 
@@ -195,7 +195,7 @@ def test_bad_input():
         crossed_bootstrap(np.zeros(3), resamples=100, rng=rng())
     with pytest.raises(TableError, match="infinite"):
         variance_components(np.array([[1.0, np.inf], [0.0, 1.0]]))
-    with pytest.raises(TextError, match="level must lie between 0 and 1, not 95"):
-        crossed_bootstrap(SMALL, level=95, rng=rng())
+    with pytest.raises(TextError, match="confidence must lie between 0 and 1, not 95"):
+        crossed_bootstrap(SMALL, confidence=95, rng=rng())
     with pytest.raises(TextError, match="take at least 200"):
-        crossed_bootstrap(SMALL, level=0.99, resamples=100, rng=rng())
+        crossed_bootstrap(SMALL, confidence=0.99, resamples=100, rng=rng())

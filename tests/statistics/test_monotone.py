@@ -253,8 +253,8 @@ def test_bad_input():
         Prior(v0=0)
     with pytest.raises(TextError, match="kmax -1"):
         Prior(kmax=-1)
-    with pytest.raises(TextError, match="level must lie"):
-        fit(X, Y, level=1, rng=rng())
+    with pytest.raises(TextError, match="confidence must lie"):
+        fit(X, Y, confidence=1, rng=rng())
     with pytest.raises(TextError, match="0 chains"):
         fit(X, Y, chains=0, rng=rng())
     with pytest.raises(TableError, match="change points are rising numbers from 1 to 5"):

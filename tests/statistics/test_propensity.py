@@ -172,4 +172,4 @@ def test_refusals():
     with pytest.raises(TableError, match="a number above 0"):
         propensity.mean([1], [0], [1])
     with pytest.raises(TextError, match="between 0 and 1"):
-        propensity.mean([1], [1], [1], level=95)
+        propensity.mean([1], [1], [1], confidence=95)

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 from scipy.cluster import hierarchy
@@ -35,14 +36,13 @@ def votes(run: Run, depth: int = DEPTH) -> Opinions:
     The universe is the union of these over the systems; within it a system that answers the query says no to what
     it does not list.
     """
-    if depth < 1:
-        raise TextError(f"the depth of votes is at least 1, not {depth}")
+    _refuse_depth(depth)
     rows = run.frame.filter(pl.col("rank") <= depth)
-    said = {"source": pl.col("system"), "kind": pl.lit("system"), "grade": pl.lit(1.0), "role": pl.lit("main")}
+    given = {"source": pl.col("system"), "kind": pl.lit("system"), "grade": pl.lit(1.0), "role": pl.lit("main")}
     empty = Opinions.of(pl.DataFrame(schema={"query": pl.String, "item": pl.String, "grade": pl.Float64})).frame
     columns = [
-        said[name].alias(name)
-        if name in said
+        given[name].alias(name)
+        if name in given
         else pl.col(name)
         if name in rows.columns
         else pl.lit(None, dtype).alias(name)
@@ -101,7 +101,7 @@ class Tally:
     @cached_property
     def place(self) -> Ints:
         """The number of each row's query."""
-        return self.rows["query"].rle_id().to_numpy().astype(np.int64)
+        return _place(self.rows)
 
     @cached_property
     def counts(self) -> tuple[Floats, Floats]:
@@ -127,7 +127,7 @@ class Tally:
             )
         return np.clip((a + np.maximum(yes, 0.0)) / whole, 0.0, 1.0)
 
-    def resampled(self, count: int, rng: np.random.Generator) -> Floats:
+    def resampled(self, count: int, rng: np.random.Generator) -> npt.NDArray[np.float32]:
         """P under `count` resamples of the voters: [row, resample].
 
         The Bayesian bootstrap (Rubin 1981): weights from a Dirichlet in place of whole counts. The voters are the
@@ -137,10 +137,18 @@ class Tally:
         a, b = self.prior
         size = len(self.systems)
         drawn = size * rng.dirichlet(np.full(size, max((size - 2) / size, 0.25)), size=count).T * self.weights[:, None]
-        yes = self.yes @ drawn
-        answered = (self.voting @ drawn)[self.place] - self.silent @ drawn
-        whole = a + b + answered
-        return np.where(whole > 0, (a + yes) / np.where(whole > 0, whole, 1.0), self.p()[:, None]).astype(np.float32)
+        answered, p = self.voting @ drawn, self.p()
+        resampled = np.empty((self.rows.height, count), dtype=np.float32)
+        for block in blocks(self.rows.height, BLOCK // (8 * max(count, 1))):  # blocks that stay in the cache
+            whole = a + b + answered[self.place[block]]
+            if self.silent.nnz:
+                whole -= self.silent[block] @ drawn
+            yes = self.yes[block] @ drawn + a
+            some = whole > 0
+            resampled[block] = (
+                yes / whole if some.all() else np.where(some, yes / np.where(some, whole, 1.0), p[block, None])
+            )
+        return resampled
 
     @cached_property
     def unique(self) -> Floats:
@@ -227,53 +235,134 @@ def tally(
     weights: Weights | Mapping[str, float] = WEIGHTS,
 ) -> Tally:
     """Count the systems' votes. The universe is every pair that any row names, be it with 'no' or 'unknown'."""
-    a, b = prior
-    if not (a >= 0 and b >= 0 and np.isfinite(a + b)):
-        raise TextError(f"the prior is two numbers, 0 or greater, not {prior}")
+    _refuse_prior(prior)
     frame = opinions.frame
     systems = opinions.sources
+    _refuse_few(systems)
+    rows, at = _numbered(frame.select("query", "item"))
+    who = frame["source"].replace_strict(systems, list(range(len(systems))), return_dtype=pl.Int64).to_numpy()
+    voting = _voting(rows, at, who, systems)
+    outside = frame.filter(~pl.col("confidence").is_between(0, 1))
+    if outside.height:
+        raise TableError(
+            f"the confidence of {outside['source'][0]!r} in item {outside['item'][0]!r} is "
+            f"{outside['confidence'][0]:g}; it must lie between 0 and 1"
+        )
+    sure = pl.col("confidence").fill_null(1.0)
+    share = frame.select(pl.when(pl.col("grade") > 0).then(sure).otherwise(1 - sure)).to_series()
+    unknown = frame["grade"].is_null().to_numpy()
+    value = np.where(unknown, 0.0, share.fill_null(0.0).to_numpy())
+    shape = (rows.height, len(systems))
+    yes = sparse.csr_matrix((value, (at, who)), shape=shape)
+    yes.eliminate_zeros()
+    silent = sparse.csr_matrix((np.ones(int(unknown.sum())), (at[unknown], who[unknown])), shape=shape)
+    return Tally(rows, systems, yes, silent, voting, weigh(yes, systems, weights), (float(prior[0]), float(prior[1])))
+
+
+@dataclass(frozen=True, eq=False)
+class Ballots:
+    """The lists of a run with every pair of query and item numbered once, so that votes can be counted at any depth.
+
+    rows               query, item: every pair of the run, in byte order
+    systems            the voters, in order of name
+    pair, voter, rank  of every line of the run: the number of its pair, the number of its system, its rank. Lines are
+                       in order of query, system and rank
+    """
+
+    rows: pl.DataFrame
+    systems: list[str]
+    pair: Ints
+    voter: Ints
+    rank: Ints
+
+    @classmethod
+    def of(cls, run: Run) -> Ballots:
+        """Number the lines of a run."""
+        systems = sorted(run.systems)
+        _refuse_few(systems)
+        rows, pair = _numbered(run.frame.select("query", "item"))
+        voter = run.frame["system"].replace_strict(systems, list(range(len(systems))), return_dtype=pl.Int64).to_numpy()
+        order = np.argsort(_place(rows)[pair] * len(systems) + voter, kind="stable")  # a list is in order of rank
+        return cls(rows, systems, pair[order], voter[order], run.frame["rank"].to_numpy().astype(np.int64)[order])
+
+    @cached_property
+    def query(self) -> Ints:
+        """The number of every line's query."""
+        return _place(self.rows)[self.pair]
+
+    def universe(self, depth: int) -> Bools:
+        """Which pairs any system has among its first `depth` items: [pair]."""
+        inside = np.zeros(self.rows.height, dtype=bool)
+        inside[self.pair[self.rank <= depth]] = True
+        return inside
+
+    def tally(
+        self,
+        depth: int = DEPTH,
+        *,
+        prior: tuple[float, float] = (1.0, 1.0),
+        weights: Weights | Mapping[str, float] = WEIGHTS,
+    ) -> Tally:
+        """The votes of the first `depth` items of every list, counted: the same as `tally(votes(run, depth))`."""
+        _refuse_depth(depth)
+        _refuse_prior(prior)
+        universe, cast = self.universe(depth), self.rank <= depth
+        rows = self.rows.filter(pl.Series(universe))
+        at, who = (np.cumsum(universe) - 1)[self.pair[cast]], self.voter[cast]
+        shape = (rows.height, len(self.systems))
+        yes = sparse.csr_matrix((np.ones(len(at)), (at, who)), shape=shape)
+        voting = _voting(rows, at, who, self.systems)
+        weight = weigh(yes, self.systems, weights)
+        return Tally(
+            rows, self.systems, yes, sparse.csr_matrix(shape), voting, weight, (float(prior[0]), float(prior[1]))
+        )
+
+
+def _refuse_depth(depth: int) -> None:
+    if depth < 1:
+        raise TextError(f"the vote depth must be at least 1, not {depth}")
+
+
+def _refuse_prior(prior: tuple[float, float]) -> None:
+    a, b = prior
+    if not (a >= 0 and b >= 0 and np.isfinite(a + b)):
+        raise TextError(f"the prior must be two numbers, 0 or greater, not {prior}")
+
+
+def _refuse_few(systems: Sequence[str]) -> None:
     if len(systems) < 2:
         raise JoinError(
-            f"a consensus needs two systems or more; there is {systems[0] if systems else 'none'}: "
+            f"a consensus needs at least two systems; there is {systems[0] if systems else 'none'}: "
             "add the outputs of others"
         )
-    rows, at = _numbered(frame.select("query", "item"))
-    queries = rows["query"].unique().sort().to_list()
-    who = frame["source"].replace_strict(systems, list(range(len(systems))), return_dtype=pl.Int64).to_numpy()
-    where = frame["query"].replace_strict(queries, list(range(len(queries))), return_dtype=pl.Int64).to_numpy()
-    voting = np.zeros((len(queries), len(systems)), dtype=bool)
-    voting[where, who] = True
+
+
+def _voting(rows: pl.DataFrame, at: Ints, who: Ints, systems: Sequence[str]) -> Bools:
+    """Whether a system answers a query: [query, system]."""
+    place = _place(rows)
+    voting = np.zeros((int(place.max(initial=-1)) + 1, len(systems)), dtype=bool)
+    voting[place[at], who] = True
     if not (voting.sum(1) > 1).any():
         raise JoinError(
             f"no query is answered by two of the {len(systems)} systems; check that the runs answer the same queries"
         )
-    outside = frame.filter(~pl.col("confidence").is_between(0, 1))
-    if outside.height:
-        raise TableError(
-            f"confidence of {outside['source'][0]!r} in item {outside['item'][0]!r} is {outside['confidence'][0]:g}; "
-            "it lies between 0 and 1"
-        )
-    said = frame["grade"]
-    sure = pl.col("confidence").fill_null(1.0)
-    how_much = frame.select(pl.when(pl.col("grade") > 0).then(sure).otherwise(1 - sure)).to_series()
-    value = np.where(said.is_null().to_numpy(), 0.0, how_much.fill_null(0.0).to_numpy())
-    shape = (rows.height, len(systems))
-    yes = sparse.csr_matrix((value, (at, who)), shape=shape)
-    yes.eliminate_zeros()
-    unknown = said.is_null().to_numpy()
-    silent = sparse.csr_matrix((np.ones(int(unknown.sum())), (at[unknown], who[unknown])), shape=shape)
-    return Tally(rows, systems, yes, silent, voting, weigh(yes, systems, weights), (float(a), float(b)))
+    return voting
+
+
+def _place(rows: pl.DataFrame) -> Ints:
+    """The number of each row's query; rows are in order of query."""
+    return rows["query"].rle_id().to_numpy().astype(np.int64)
 
 
 def _numbered(pairs: pl.DataFrame) -> tuple[pl.DataFrame, Ints]:
     """The distinct pairs in byte order, and the place of each row among them. Hashes sift; names decide."""
     keys = pairs["item"].hash().to_numpy() ^ pairs["query"].hash(1).to_numpy()
     place = pl.Series(keys).rank("dense").to_numpy().astype(np.int64) - 1
-    some = np.empty(int(place.max(initial=-1)) + 1, dtype=np.int64)
-    some[place] = np.arange(len(place))  # a row of each
-    rows = pairs[some]
-    told = rows[place]
-    if not ((told["item"] == pairs["item"]) & (told["query"] == pairs["query"])).all():  # two names, one hash
+    first = np.empty(int(place.max(initial=-1)) + 1, dtype=np.int64)
+    first[place] = np.arange(len(place))  # a row of each
+    rows = pairs[first]
+    named = rows[place]
+    if not ((named["item"] == pairs["item"]) & (named["query"] == pairs["query"])).all():  # two names, one hash
         rows = pairs.unique(maintain_order=True)
         numbers = rows.with_row_index("row")
         place = pairs.join(numbers, on=["query", "item"], how="left", maintain_order="left")["row"].to_numpy()
@@ -299,11 +388,9 @@ def believe(
     Misleads: correlated systems confirm each other's errors; only orders may be read from it, not levels.
     Source: Lamiroy and Sun 2011, eq 10; METHODS B.1–B.5.
     """
-    said = votes(opinions, depth) if isinstance(opinions, Run) else opinions
-    counted = tally(said, prior=prior, weights=weights)
-    return belief_of(
-        counted, people=people, rng=rng, depth=depth if isinstance(opinions, Run) else None, weights=weights
-    )
+    ranked = isinstance(opinions, Run)
+    counted = tally(votes(opinions, depth) if isinstance(opinions, Run) else opinions, prior=prior, weights=weights)
+    return belief_of(counted, people=people, rng=rng, depth=depth if ranked else None, weights=weights)
 
 
 def belief_of(
@@ -319,8 +406,8 @@ def belief_of(
         "query", pl.lit("").alias("reading"), pl.lit(1.0).alias("weight"), "item", pl.lit(1.0).alias("grade")
     ).with_columns(pl.Series("p", counted.p()))
     if people:
-        several = counted.resampled(people, rng or np.random.default_rng(0))
-        frame = frame.with_columns(pl.Series("people", several, dtype=pl.Array(pl.Float32, people)))
+        resampled = counted.resampled(people, rng or np.random.default_rng(0))
+        frame = frame.with_columns(pl.Series("people", resampled.ravel()).reshape((-1, people)))
     notes = tuple(notes_of(counted, depth, weights))
     return Belief(frame, model="consensus", notes=notes)  # sorted, distinct and between 0 and 1 as it was counted
 

@@ -1,39 +1,84 @@
-"""The ways to believe, by name. Each is a function from opinions (or runs, or labels) to a Belief."""
+"""The models that turn opinions, runs or labels into a belief, by name.
+
+`register` adds a model; `believe`, its messages, the help of the command line and the documentation read the registry.
+"""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from endoxa.beliefs import consensus, raters, taxonomy, votes
+from endoxa.beliefs import categories, consensus, raters, votes
 from endoxa.errors import TableError, TextError, did_you_mean
 from endoxa.tables import ASIDE, COUNTED, Belief, Labels, Opinions, Run, Taxonomy
 
 Source = Run | Opinions | Labels
-
-MODELS: dict[str, Callable[..., Belief]] = {
-    "consensus": consensus.believe,
-    "votes": votes.votes,
-    "dawid-skene": raters.believe,
-    "subjects": votes.subjects,
-    "taxonomy": taxonomy.believe,
-    "levels": taxonomy.levels,
-    "crisp": votes.crisp,
-    "graded": votes.graded,
-    "judge": votes.judge,
-}
 PEOPLE = 50  # resamples of the people where a resample is costly
-RESAMPLED = {"dawid-skene", "taxonomy"}
-COUNT_ROWS = {"votes", "dawid-skene", "subjects"}  # to these a system's silence must be spelt out
-TAKES: dict[str, tuple[type, ...]] = {"consensus": (Run, Opinions), "taxonomy": (Labels,), "levels": (Labels,)}
+
+
+@dataclass(frozen=True)
+class Model:
+    """A registered model.
+
+    function     (source, **settings) to a Belief; a parameter `rng` gets the random number generator
+    takes        kinds of table that it takes
+    people       default number of resamples of the people, where there are several; None: the function's own default
+    counts_rows  whether it counts rows, so that what a system did not list must be written out as a no
+    keeps_gold   whether it learns from gold tasks, whose true grades are known
+    """
+
+    name: str
+    function: Callable[..., Belief]
+    takes: tuple[type, ...] = (Opinions,)
+    people: int | None = None
+    counts_rows: bool = False
+    keeps_gold: bool = False
+
+    @property
+    def settings(self) -> list[str]:
+        """The names of its settings."""
+        return [name for name in inspect.signature(self.function).parameters if name != "rng"][1:]
+
+    @property
+    def summary(self) -> str:
+        """The first line of its docstring, for help."""
+        return (inspect.getdoc(self.function) or "").partition("\n")[0]
+
+
+MODELS: dict[str, Model] = {}
+
+
+def register(
+    name: str,
+    function: Callable[..., Belief],
+    *,
+    takes: tuple[type, ...] = (Opinions,),
+    resampled: int | None = None,
+    counts_rows: bool = False,
+    keeps_gold: bool = False,
+) -> None:
+    """Add a model. `resampled` is its default number of resamples of the people, where there are several."""
+    MODELS[name] = Model(name, function, takes, resampled, counts_rows, keeps_gold)
+
+
+register("consensus", consensus.believe, takes=(Run, Opinions))
+register("votes", votes.votes, counts_rows=True)
+register("dawid-skene", raters.believe, resampled=PEOPLE, counts_rows=True, keeps_gold=True)
+register("subjects", votes.subjects, counts_rows=True)
+register("taxonomy", categories.believe, takes=(Labels,), resampled=PEOPLE)
+register("levels", categories.levels, takes=(Labels,))
+register("crisp", votes.crisp)
+register("graded", votes.graded)
+register("judge", votes.judge)
 
 
 def default(source: Source) -> str:
-    """The way that suits what was given, where none was named."""
+    """The model that suits the source, where none is named."""
     if isinstance(source, Run):
         return "consensus"
     if isinstance(source, Labels):
@@ -46,42 +91,44 @@ def default(source: Source) -> str:
     return "votes" if len(source.sources) > 1 else "crisp"
 
 
-def believe(source: Source, model: str | None = None, *, seed: int = 0, **settings: Any) -> Belief:
-    """A belief from opinions, runs or labels, in a named way; settings are those of the way.
+def named(name: str) -> Model:
+    """The model of this name."""
+    if name not in MODELS:
+        raise TextError(f"no model is called {name!r}{did_you_mean(name, MODELS)} (there are: {', '.join(MODELS)})")
+    return MODELS[name]
 
-    consensus     votes of systems: depth, prior, weights, people
-    votes         shares of people's votes: smoothing, people
-    dawid-skene   rater model: prior, variant, gold, people
-    subjects      one reading per person: people
-    taxonomy      labels in a tree or graph: taxonomy, mix, smoothing, queries, people
-    levels        one labelling, doubt about the level: taxonomy, queries
-    crisp, graded, judge   judgments at their word; grades as probabilities; soft grades of automatic judges
-    """
-    model = model or default(source)
-    if model not in MODELS:
-        raise TextError(f"no model is called {model!r}{did_you_mean(model, MODELS)} (there are: {', '.join(MODELS)})")
-    takes = TAKES.get(model, (Opinions,))
-    if not isinstance(source, takes):
-        wanted = " or ".join(kind.__name__ for kind in takes)
-        raise TableError(f"the model {model} takes {wanted}, and this is {type(source).__name__}")
-    function = MODELS[model]
-    known = [name for name in inspect.signature(function).parameters if name != "rng"][1:]
+
+def described() -> str:
+    """Every model with its first line and its settings: a line each."""
+    return "\n".join(
+        f"{one.name:12}  {one.summary}" + (f" Settings: {', '.join(one.settings)}." if one.settings else "")
+        for one in MODELS.values()
+    )
+
+
+def believe(source: Source, model: str | None = None, *, seed: int = 0, **settings: Any) -> Belief:
+    """A belief from opinions, runs or labels by a named model; the settings are those of the model (`described`)."""
+    chosen = named(model or default(source))
+    if not isinstance(source, chosen.takes):
+        wanted = " or ".join(kind.__name__ for kind in chosen.takes)
+        raise TableError(f"the model {chosen.name} takes {wanted}, not {type(source).__name__}")
     for name in settings:
-        if name not in known:
+        if name not in chosen.settings:
             raise TextError(
-                f"the model {model} has no setting {name!r}{did_you_mean(name, known)} "
-                f"(settings: {', '.join(known) or 'none'})"
+                f"the model {chosen.name} has no setting {name!r}{did_you_mean(name, chosen.settings)} "
+                f"(settings: {', '.join(chosen.settings) or 'none'})"
             )
-    if "taxonomy" in known and not isinstance(settings.get("taxonomy"), Taxonomy):
-        raise TextError(f"the model {model} needs a taxonomy: a table of category and parent, or paths")
+    if "taxonomy" in chosen.settings and not isinstance(settings.get("taxonomy"), Taxonomy):
+        raise TextError(f"the model {chosen.name} needs a taxonomy: a table of category and parent, or paths")
     if settings.get("people") is not None and settings["people"] < 0:
         raise TextError(f"people is the number of resamples, 0 or more, not {settings['people']}")
-    if model in RESAMPLED and len(source.sources) > 1:  # type: ignore[union-attr]
-        settings.setdefault("people", PEOPLE)
+    if chosen.people is not None and not isinstance(source, Run) and len(source.sources) > 1:
+        settings.setdefault("people", chosen.people)
     if isinstance(source, Opinions) and source.frame["role"].is_in(ASIDE).any():
-        kept = COUNTED | (pl.col("role") == "gold") if model == "dawid-skene" else COUNTED  # gold shows who errs
+        kept = COUNTED | (pl.col("role") == "gold") if chosen.keeps_gold else COUNTED  # gold shows who errs
         source = Opinions(source.frame.filter(kept))
-    if model in COUNT_ROWS and isinstance(source, Opinions):
+    if chosen.counts_rows and isinstance(source, Opinions):
         source = consensus.spelt_out(source)
+    function = chosen.function
     chance = {"rng": np.random.default_rng(seed)} if "rng" in inspect.signature(function).parameters else {}
     return function(source, **settings, **chance)

@@ -19,9 +19,8 @@ from endoxa.measures.distributions import Distribution, mixture
 from endoxa.measures.doubt import Placed, place
 from endoxa.measures.grammar import Measure, parse_all
 from endoxa.measures.lists import BEYOND
-from endoxa.policies import Policy
 from endoxa.statistics.poisson_binomial import convolve, pmf
-from endoxa.tables import Belief, Comparison, Floats, Run
+from endoxa.tables import Belief, Comparison, Floats, Run, Scores
 
 MOST = 1_000  # pairs that are settled exactly; beyond, the worlds must do
 
@@ -48,7 +47,7 @@ def compare_two(
     measure: str | Measure,
     query: str | None = None,
     *,
-    level: float = 0.95,
+    confidence: float = 0.95,
 ) -> Superiority:
     """How probably the first is better than the second, exactly: P@k on a query or in the mean over all; SetP, R@k
     and SetR on a query. Recall has an order only: its difference is NaN.
@@ -67,14 +66,14 @@ def compare_two(
     if query is None:
         if m.name != "P":
             raise TextError(f"{m} is compared exactly on one query; name it, or compare in possible worlds")
-        return superiority.order(_mean_difference(seen, 0, 1, m), level=level)
+        return superiority.order(_mean_difference(seen, 0, 1, m), confidence=confidence)
     if query not in queries:
         raise TextError(f"the belief has no query {query!r}{did_you_mean(query, queries)}")
     one, placed = seen.pairs[queries.index(query)]
-    return _on_query(one, placed, m, level)
+    return _on_query(one, placed, m, confidence)
 
 
-def _on_query(one: Readings, placed: Placed, m: Measure, level: float) -> Superiority:
+def _on_query(one: Readings, placed: Placed, m: Measure, confidence: float) -> Superiority:
     k = m.keywords().get("k")
     sizes = [k or int(size) for size in placed.retrieved]
     parts = [_apart(chances, placed, 0, 1, k) for chances in one.reaches(m.keywords().get("rel", 1))]
@@ -84,7 +83,7 @@ def _on_query(one: Readings, placed: Placed, m: Measure, level: float) -> Superi
         superiority.precision_difference(both, _filled(a, sizes[0] - len(both)), _filled(b, sizes[1] - len(both)))
         for both, a, b in parts
     ]
-    return superiority.order(mixture(made, one.weights), level=level)
+    return superiority.order(mixture(made, one.weights), confidence=confidence)
 
 
 def _apart(chances: Floats, placed: Placed, a: int, b: int, k: int | None) -> tuple[Floats, Floats, Floats]:
@@ -126,39 +125,34 @@ def _difference(left: Floats, right: Floats) -> Floats:
     return convolve(pmf(left), pmf(right)[::-1])
 
 
-def settled(
-    compared: Comparison, run: Run, belief: Belief, policy: Policy | None = None, *, level: float = 0.95
-) -> Comparison:
+def settled(compared: Comparison, scores: Scores, *, confidence: float = 0.95) -> Comparison:
     """The comparison with the rows `truth` of P@k exact in place of the worlds', up to a thousand pairs a measure.
 
-    Only under policies that leave lists and queries as they are; else the worlds stay.
+    Only where the scores know the runs and the belief that they come from (`Draws.origin`), and under policies that
+    leave lists and queries as they are; otherwise the rows of the worlds stay.
     """
-    frame = compared.frame
-    policy = policy or Policy()
-    if belief.certain or policy.cut is not None or policy.unjudged != "nonrelevant" or policy.missing == "skip":
+    frame, policy = compared.frame, scores.policy
+    origin = None if scores.draws is None else scores.draws.origin
+    if origin is None or policy.cut is not None or policy.unjudged != "nonrelevant" or policy.missing == "skip":
         return compared
-    names = [name for name in frame["measure"].unique(maintain_order=True) if parse_all(name)[0].name == "P"]
-    names = [name for name in names if not parse_all(name)[0].keywords().get("relative")]
-    systems = sorted({*frame["system"], *frame["baseline"]})
-    if not names or frame.height > 4 * MOST * frame["measure"].n_unique():
+    run, belief = origin
+    wanted = {name: parse_all(name)[0] for name in frame["measure"].unique(maintain_order=True)}
+    wanted = {name: m for name, m in wanted.items() if m.name == "P" and not m.keywords().get("relative")}
+    own = frame.filter(pl.col("measure").is_in(list(wanted)) & (pl.col("doubt") == "truth"))
+    if not 0 < own.height <= MOST * len(wanted) or scores.queries != belief.queries:
         return compared
+    systems = sorted({*own["system"], *own["baseline"]})
     seen = _Seen.of(run, belief, systems)
     rows = []
-    for name in names:
-        m = parse_all(name)[0]
-        own = frame.filter((pl.col("measure") == name) & (pl.col("doubt") == "truth"))
-        for system, baseline in own.select("system", "baseline").iter_rows():
-            made = superiority.order(
-                _mean_difference(seen, systems.index(system), systems.index(baseline), m), level=level
-            )
-            rows.append(
-                (name, system, baseline, "truth", made.p_better, made.p_tie, made.index, made.sd, made.lo, made.hi)
-            )
+    for name, system, baseline in own.select("measure", "system", "baseline").iter_rows():
+        difference = _mean_difference(seen, systems.index(system), systems.index(baseline), wanted[name])
+        found = superiority.order(difference, confidence=confidence)
+        numbers = (found.p_better, found.p_tie, found.index, found.sd, found.lo, found.hi)
+        rows.append((name, system, baseline, "truth", *numbers))
     columns = ("p_better", "p_tie", "superiority", "sd", "lo", "hi")
     keys = ["measure", "system", "baseline", "doubt"]
     exact = pl.DataFrame(rows, schema=[*keys, *(f"{name} exact" for name in columns)], orient="row")
     joined = frame.join(exact, on=keys, how="left", maintain_order="left")
     joined = joined.with_columns(pl.coalesce(f"{name} exact", name).alias(name) for name in columns)
-    return Comparison(
-        joined.select(frame.columns), (*compared.notes, f"doubt about the truth of {', '.join(names)}: exact")
-    )
+    note = f"The doubt about the truth of {', '.join(wanted)} is exact."
+    return Comparison(joined.select(frame.columns), (*compared.notes, note))

@@ -34,7 +34,7 @@ def summarise(
     *,
     aggregate: Mapping[str, str] | None = None,
     limits: Mapping[str, tuple[float, float]] | None = None,
-    level: float = 0.95,
+    confidence: float = 0.95,
     method: Method = "bootstrap-t",
     resamples: int | None = None,
     rng: np.random.Generator,
@@ -67,7 +67,7 @@ def summarise(
         rows.append(np.pad(values, ((0, 0), (0, queries - values.shape[1])), constant_values=np.nan))
     stacked = np.stack(rows) if rows else np.empty((0, len(scores.systems), queries))
     drawn = enough(queries) if resamples is None else resamples
-    made = mean_intervals(stacked, method=method, level=level, resamples=drawn, rng=rng)  # [measure, system]
+    made = mean_intervals(stacked, method=method, confidence=confidence, resamples=drawn, rng=rng)  # [measure, system]
     undefined = {
         (system, measure): count
         for system, measure, count in scores.frame.group_by("system", "measure")
@@ -81,13 +81,13 @@ def summarise(
             ends = tuple(float(part[m, s]) for part in (made.mean, made.lo, made.hi, made.se))
             within = (limits or {}).get(measure)
             if within is not None and ways.get(measure, "mean") == "mean" and n > 0:
-                ends = (ends[0], *_kept(ends, within, n, level), ends[3])
+                ends = (ends[0], *_kept(ends, within, n, confidence), ends[3])
             joined = _joined(ways.get(measure, "mean"), stacked[m, s], ends)
             summary.append((system, measure, *joined, n, holes))
     return pl.DataFrame(summary, schema=SUMMARY, orient="row")
 
 
-def _kept(ends: tuple[float, ...], within: tuple[float, float], n: int, level: float) -> tuple[float, float]:
+def _kept(ends: tuple[float, ...], within: tuple[float, float], n: int, confidence: float) -> tuple[float, float]:
     """lo and hi inside the range of the measure; Clopper and Pearson's where the values hardly differ."""
     mean, lo, hi, _ = ends
     low, high = within
@@ -96,7 +96,7 @@ def _kept(ends: tuple[float, ...], within: tuple[float, float], n: int, level: f
     if lo == hi or not math.isfinite(lo) or not math.isfinite(hi):
         from scipy.special import betaincinv
 
-        share, tail = min(max((mean - low) / (high - low), 0.0), 1.0), (1 - level) / 2
+        share, tail = min(max((mean - low) / (high - low), 0.0), 1.0), (1 - confidence) / 2
         hits = share * n
         lo = low + (high - low) * (float(betaincinv(hits, n - hits + 1, tail)) if hits > 0 else 0.0)
         hi = low + (high - low) * (float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
+import polars as pl
 
 from endoxa.errors import JoinError, TableError, TextError
-from endoxa.tables import Floats
+from endoxa.tables import Floats, Scores
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,25 @@ def orders(reference: Mapping[str, float], estimate: Mapping[str, float], *, p: 
     truth, guess = (np.array([side[name] for name in shared], dtype=float) for side in (reference, estimate))
     first, second = (sorted(shared, key=lambda name: -side[name]) for side in (reference, estimate))
     return Orders(tau(truth, guess), tau_ap(truth, guess), rbo(first, second, p=p).ext, len(shared))
+
+
+def between_measures(scores: Scores) -> pl.DataFrame | None:
+    """Agreement of the orders that each two measures give: measure, other, tau, tau_AP, RBO.
+
+    None for fewer than two measures that every system has a value of, or fewer than three systems.
+    """
+    if len(scores.systems) < 3:
+        return None
+    means = {}
+    for name in scores.measures:
+        systems, _, values = scores.matrix(name)
+        if not np.isnan(values).all(1).any():
+            means[name] = dict(zip(systems, np.nanmean(values, 1).tolist(), strict=True))
+    rows = []
+    for one, other in combinations(means, 2):
+        found = orders(means[one], means[other])
+        rows.append((one, other, found.tau, found.tau_ap, found.rbo))
+    return pl.DataFrame(rows, schema=["measure", "other", "tau", "tau_AP", "RBO"], orient="row") if rows else None
 
 
 def tau(a: Floats, b: Floats) -> float:

@@ -39,7 +39,7 @@ class _Settings:
 
     test: Test
     interval: Method
-    level: float
+    confidence: float
     correction: Correction
     resamples: int  # of the queries, for the interval
     draws: int  # of signs or labels, for the test
@@ -53,7 +53,7 @@ def compare(
     measures: Sequence[str] | None = None,
     test: Test = "randomisation",
     interval: Method = "bootstrap-t",
-    level: float = 0.95,
+    confidence: float = 0.95,
     correction: Correction = "holm",
     resamples: int | None = None,
     rng: np.random.Generator,
@@ -82,10 +82,10 @@ def compare(
     how = _Settings(
         test,
         interval,
-        level,
+        confidence,
         correction,
         enough(len(scores.queries)) if resamples is None else resamples,
-        _draws(len(pairs), 1 - level) if resamples is None else resamples,
+        _draws(len(pairs), 1 - confidence) if resamples is None else resamples,
         int(rng.integers(1 << 62)),
     )
     frames = [_compared(scores, measure, pairs, how) for measure in measures or scores.measures]
@@ -130,7 +130,7 @@ def _compared(scores: Scores, measure: str, pairs: list[tuple[int, int]], how: _
         made = mean_intervals(
             d,
             method=how.interval,
-            level=how.level,
+            confidence=how.confidence,
             resamples=how.resamples,
             rng=np.random.default_rng(how.seed),
         )
@@ -223,12 +223,12 @@ def _notes(frame: pl.DataFrame, systems: int, how: _Settings) -> tuple[str, ...]
         corrected = f"{MEANING[how.correction]} over {_spread(counts)} comparisons per measure, not across measures"
     notes = [
         f"test: {MEANING[how.test].format(draws=how.draws, permutations=min(how.draws, RESAMPLES), systems=systems)}",
-        f"interval: {100 * how.level:g} % {how.interval}, {how.resamples:,} resamples of the queries",
+        f"interval: {100 * how.confidence:g} % {how.interval}, {how.resamples:,} resamples of the queries",
         f"correction: {corrected}",
     ]
     if how.test == "tukey":
         notes.append("the intervals are each pair's own, not simultaneous: Tukey's p holds for all pairs at once")
-    if how.test == "randomisation" and how.correction != "none" and counts[-1] / (how.draws + 1) > 1 - how.level:
+    if how.test == "randomisation" and how.correction != "none" and counts[-1] / (how.draws + 1) > 1 - how.confidence:
         notes.append(
             f"p-values end at 1/{how.draws + 1:,}: with so many pairs none can be significant after correction; "
             "take more resamples, a baseline, or Tukey's test"

@@ -148,6 +148,28 @@ def queries_needed(delta: float, sd: float, *, alpha: float = 0.05, power: float
     return enough
 
 
+def of_scores(scores: Scores, seed: int = 0) -> pl.DataFrame | None:
+    """For every measure: swap rate between halves, share of pairs that differ, queries needed to see 0.05.
+
+    None where no measure has values on four queries.
+    """
+    rows = []
+    for name in scores.measures:
+        systems, queries, values = scores.matrix(name)
+        half = len(queries) // 2
+        if half < 2:
+            continue
+        rng = np.random.default_rng(seed)
+        swaps = swap_rates(scores, name, sizes=[half], rng=rng).by_size
+        found = discriminative_power(scores, name, rng=rng)
+        i, j = np.triu_indices(len(systems), 1)
+        spread = float(np.median(np.nanstd(values[i] - values[j], axis=1, ddof=1)))
+        needed = queries_needed(0.05, spread) if spread > 0 else None
+        rows.append((name, swaps["rate"][0], half, found.share, found.needed, needed))
+    names = ["measure", "swap rate", "at queries", "pairs told apart", "by a difference of", "queries to see 0.05"]
+    return pl.DataFrame(rows, schema=names, orient="row") if rows else None
+
+
 def _power(n: int, effect: float, alpha: float) -> float:
     from scipy import special
 

@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from endoxa.beliefs.calibration import chances, decided, refuse_level
+from endoxa.beliefs.reliability import chances, decided, refuse_confidence
 from endoxa.errors import JoinError, TableError, TextError
+from endoxa.measures.judgments import refuse_all_relevant
 from endoxa.statistics.bootstrap import BLOCK, blocks
 from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Run, require
 
@@ -35,6 +36,7 @@ EVEN = 0.6  # Kish's effective share of the labels, below which propensities are
 
 NAMES = ("P@k", "DCG@k", "SetP", "R@k", "SetR", "F@k", "SetF")
 NAME = re.compile(r"(?P<kind>P|DCG|R|F)@(?P<k>[1-9][0-9]*)|(?P<set>SetP|SetR|SetF)")
+DRAWN = r"^next@(\d+)$"  # how labels of `endoxa next` say from which depth they were drawn
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,37 @@ class Estimates:
     notes: tuple[str, ...] = ()
 
 
+def is_estimable(measure: str) -> bool:
+    """Whether a sample of labels gives a valid interval for the measure."""
+    return NAME.fullmatch(measure) is not None
+
+
+def rounds_of(rounds: Sequence[Opinions]) -> Opinions:
+    """Labels of several rounds of judging as one table, the last round last.
+
+    Given the earlier rounds, what they judged is known: its propensity is 1, and only the last round keeps its own.
+    """
+    known = [table.frame.with_columns(pl.lit(1.0).alias("propensity")) for table in rounds[:-1]]
+    return Opinions.of(pl.concat([*known, rounds[-1].frame]))
+
+
+def drawn_from(run: Run, belief: Belief, labels: Opinions) -> pl.DataFrame | None:
+    """The pairs that could be drawn, where the labels say how they were chosen (`next@10`); otherwise None.
+
+    These are the pairs that any run has in its first items, down to that depth, and that the belief mentions, together
+    with what was labelled.
+    """
+    depths = labels.frame["selected_by"].drop_nulls().str.extract(DRAWN).drop_nulls().cast(pl.Int64)
+    if not len(depths):
+        return None
+    pairs = ["query", "item"]
+    tops = run.frame.filter(pl.col("rank") <= int(depths.max())).select(pairs)  # type: ignore[arg-type]
+    mentioned = tops.unique().join(belief.frame.select(pairs).unique(), on=pairs, how="semi")
+    return pl.concat([mentioned, labels.frame.select(pairs)]).unique().sort(pairs)
+
+
 def ppi_mean(
-    y: Floats, f: Floats, f_rest: Floats, *, lam: float | None = None, ddof: int = 1, level: float = 0.95
+    y: Floats, f: Floats, f_rest: Floats, *, lam: float | None = None, ddof: int = 1, confidence: float = 0.95
 ) -> Mean:
     """Mean of y over a population, from n items with label y and prediction f, and N more with prediction only.
 
@@ -73,7 +104,7 @@ def ppi_mean(
     Misleads with fewer than about 100 labels: the normal interval is then too short.
     Source: Angelopoulos et al., Science 382 (2023); PPI++, arXiv:2311.01453; METHODS F.1.
     """
-    refuse_level(level)
+    refuse_confidence(confidence)
     _refuse_lam(lam)
     y, f, f_rest = (np.asarray(part, dtype=np.float64) for part in (y, f, f_rest))
     if y.ndim != 1 or y.shape != f.shape or f_rest.ndim != 1:
@@ -87,7 +118,7 @@ def ppi_mean(
         lam = min(max(together / ((1 + n / N) * spread), 0.0), 1.0) if spread > 0 else 0.0
     theta = lam * float(f_rest.mean()) + float((y - lam * f).mean())
     se = math.sqrt(lam**2 * float(f_rest.var(ddof=ddof)) / N + float((y - lam * f).var(ddof=ddof)) / n)
-    reach = _z(level) * se
+    reach = _z(confidence) * se
     return Mean(theta, se, theta - reach, theta + reach, lam)
 
 
@@ -108,7 +139,7 @@ def active_terms(f: Floats, y: Floats, labelled: Bools, propensity: Floats, *, l
 
 
 def active_mean(
-    f: Floats, y: Floats, labelled: Bools, propensity: Floats, *, lam: float = 1.0, level: float = 0.95
+    f: Floats, y: Floats, labelled: Bools, propensity: Floats, *, lam: float = 1.0, confidence: float = 0.95
 ) -> Mean:
     """Mean of y over a population that the N items were drawn from; item i was labelled with probability π_i.
 
@@ -117,13 +148,13 @@ def active_mean(
     too long (it holds the spread between items too); estimate() has the shorter one.
     Source: Zrnic and Candès, arXiv:2403.03208; METHODS F.2.
     """
-    refuse_level(level)
+    refuse_confidence(confidence)
     _refuse_lam(lam)
     terms = active_terms(f, y, labelled, propensity, lam=lam)
     if len(terms) < 2:
         raise TableError(f"{len(terms)} items have no spread; give at least 2")
     theta, se = float(terms.mean()), float(terms.std(ddof=1)) / math.sqrt(len(terms))
-    return Mean(theta, se, theta - _z(level) * se, theta + _z(level) * se, lam)
+    return Mean(theta, se, theta - _z(confidence) * se, theta + _z(confidence) * se, lam)
 
 
 def estimate(
@@ -132,7 +163,7 @@ def estimate(
     labels: Opinions,
     measures: Sequence[str],
     *,
-    level: float = 0.95,
+    confidence: float = 0.95,
     lam: float | None = None,
     universe: pl.DataFrame | None = None,
 ) -> Estimates:
@@ -140,9 +171,10 @@ def estimate(
 
     Needs labels whose pairs were drawn independently (Poisson sampling, pools.choosing) with the `propensity` each
     carries; pairs with propensity 1 are known. f is Pr(grade >= 1) under the belief (DCG: the expected grade), y
-    whether the label is at least 1 (DCG: the grade). `universe` (query, item) holds the pairs that could be drawn,
-    without it those the belief mentions; what lies outside counts as irrelevant, and `outside` says how much of the
-    lists that is. The queries are those of the universe; one that a system lacks is an empty list.
+    whether the label is at least 1 (DCG: the grade). `universe` (query, item) holds the pairs that could be drawn;
+    without it they are those that the labels name (`drawn_from`), or else those that the belief mentions. What lies
+    outside counts as irrelevant, and `outside` says how much of the lists that is. The queries are those of the
+    universe; one that a system lacks is an empty list.
 
     P@k, DCG@k, SetP     mean over queries of Σ w y: w = 1/k, 1/log2(rank + 1), 1/length; SetP without empty lists
     R@k, SetR, F@k, SetF micro-averages: Σ hits / Σ relevant and 2 Σ hits / Σ (k or length + relevant), summed
@@ -164,11 +196,13 @@ def estimate(
     Source: Angelopoulos et al., Science 382 (2023); Oosterhuis et al., arXiv:2407.02464; Särndal et al. 1992, ch. 5-6;
     METHODS F.1, F.2.
     """
-    refuse_level(level)
+    refuse_confidence(confidence)
     _refuse_lam(lam)
     wanted = [_Measure.of(name) for name in measures]
     if not wanted:
         raise TextError(f"no measure was asked for; there are {', '.join(NAMES)}")
+    refuse_all_relevant(labels, [1.0])
+    universe = drawn_from(run, belief, labels) if universe is None else universe
     problem = _problem(run, belief, labels, universe, wanted)
     systems = problem.systems
     S = len(systems)
@@ -179,7 +213,7 @@ def estimate(
     for measure in wanted:
         sums = _sums(problem, measure)
         outside.append(sums.outside)
-        for name, values in _solve(problem, sums, rows, lam, level).items():
+        for name, values in _solve(problem, sums, rows, lam, confidence).items():
             made.setdefault(name, []).append(values)
     one = {name: np.concatenate([part[:S] for part in parts]) for name, parts in made.items()}
     two = {name: np.concatenate([part[S:] for part in parts]) for name, parts in made.items()}
@@ -199,7 +233,7 @@ def estimate(
         },
         schema=_PAIRS,
     )
-    return Estimates(frame, paired, _notes(problem, wanted, frame, paired, lam, level))
+    return Estimates(frame, paired, _notes(problem, wanted, frame, paired, lam, confidence))
 
 
 _NUMBERS: dict[str, Any] = dict.fromkeys(
@@ -429,7 +463,9 @@ def _sums(problem: _Problem, measure: _Measure) -> _Sums:
     )
 
 
-def _solve(problem: _Problem, sums: _Sums, rows: Ints, lam: float | None, level: float) -> dict[str, Floats | Ints]:
+def _solve(
+    problem: _Problem, sums: _Sums, rows: Ints, lam: float | None, confidence: float
+) -> dict[str, Floats | Ints]:
     """Every row (left, right): estimate of left - right and both intervals. Blocks bound the memory."""
     from scipy import stats
 
@@ -465,8 +501,8 @@ def _solve(problem: _Problem, sums: _Sums, rows: Ints, lam: float | None, level:
         unbounded[row] = _open(problem, sums, *rows[:, row])
     for name in ("se", "se_queries"):
         made[name][unbounded] = np.nan
-    reach = stats.t.ppf((1 + level) / 2, np.maximum(made["effective"], 1)) * made["se"]
-    wide = stats.t.ppf((1 + level) / 2, np.maximum(made["degrees"], 1)) * made["se_queries"]
+    reach = stats.t.ppf((1 + confidence) / 2, np.maximum(made["effective"], 1)) * made["se"]
+    wide = stats.t.ppf((1 + confidence) / 2, np.maximum(made["degrees"], 1)) * made["se_queries"]
     theta = made["estimate"]
     return {
         "estimate": theta,
@@ -532,14 +568,19 @@ def _open(problem: _Problem, sums: _Sums, left: int, right: int) -> bool:
 
 
 def _notes(
-    problem: _Problem, wanted: list[_Measure], frame: pl.DataFrame, pairs: pl.DataFrame, lam: float | None, level: float
+    problem: _Problem,
+    wanted: list[_Measure],
+    frame: pl.DataFrame,
+    pairs: pl.DataFrame,
+    lam: float | None,
+    confidence: float,
 ) -> tuple[str, ...]:
     """How the rows were made, one sentence each."""
     how = "λ of each row is that of least variance" if lam is None else f"λ = {lam:g} for all rows"
     notes = [
         *problem.notes,
         how + (": labels alone (Horvitz–Thompson)" if lam == 0 else ""),
-        f"se, lo, hi: {100 * level:g} % for these queries as they are, the draw of labels being the only chance; "
+        f"se, lo, hi: {100 * confidence:g} % for these queries as they are, the draw of labels being the only chance; "
         "lo_queries, hi_queries: for queries of this kind (t over queries)",
     ]
     if ratios := [measure.name for measure in wanted if measure.ratio]:
@@ -568,8 +609,8 @@ def _refuse_lam(lam: float | None) -> None:
         raise TextError(f"lam lies between 0 (labels alone) and 1 (the belief taken whole), not {lam}")
 
 
-def _z(level: float) -> float:
+def _z(confidence: float) -> float:
     """Normal quantile of a two-sided interval."""
     from scipy import stats
 
-    return float(stats.norm.ppf((1 + level) / 2))
+    return float(stats.norm.ppf((1 + confidence) / 2))

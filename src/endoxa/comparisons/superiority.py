@@ -42,13 +42,13 @@ class Superiority:
     hi: float
 
 
-def order(difference: Distribution, *, level: float = 0.95) -> Superiority:
+def order(difference: Distribution, *, confidence: float = 0.95) -> Superiority:
     """What a distribution of A - B says about the order of A and B, given that it is defined.
 
     Differences within 1e-12 of 0 are ties. For several readings of a query: mix the differences first
     (`measures.distributions.mixture`), which also gives the interval that `mix` cannot know.
     """
-    lo, hi = difference.interval(level)
+    lo, hi = difference.interval(confidence)
     if not difference.total > 0:
         return Superiority(*[math.nan] * 8)
     mass = difference.mass / difference.total
@@ -85,12 +85,12 @@ def precision_difference(common: Floats, a_only: Floats, b_only: Floats) -> Dist
     return Distribution(values[mass > 0], mass[mass > 0])
 
 
-def precision_order(common: Floats, a_only: Floats, b_only: Floats, *, level: float = 0.95) -> Superiority:
+def precision_order(common: Floats, a_only: Floats, b_only: Floats, *, confidence: float = 0.95) -> Superiority:
     """How probably A has the greater precision, both facing the same truth; see `precision_difference`.
 
     Treating the two as independent would be too timid: what they share cannot tell them apart.
     """
-    return order(precision_difference(common, a_only, b_only), level=level)
+    return order(precision_difference(common, a_only, b_only), confidence=confidence)
 
 
 def recall_order(a_only: Floats, b_only: Floats) -> Superiority:
@@ -108,7 +108,7 @@ def recall_order(a_only: Floats, b_only: Floats) -> Superiority:
     return Superiority(better, tie, worse, better + tie / 2, *[math.nan] * 4)
 
 
-def independent(a: Distribution, b: Distribution, *, level: float = 0.95) -> Superiority:
+def independent(a: Distribution, b: Distribution, *, confidence: float = 0.95) -> Superiority:
     """How probably a value of A exceeds an independent one of B, given that both are defined.
 
     Formula: A12 = Σ f_A(x) [F_B(x-) + ½ f_B(x)].
@@ -116,14 +116,14 @@ def independent(a: Distribution, b: Distribution, *, level: float = 0.95) -> Sup
     truth, and this is too timid: use `precision_order` or `recall_order`.
     """
     if not (a.total > 0 and b.total > 0):
-        return order(NOTHING, level=level)
+        return order(NOTHING, confidence=confidence)
     if len(a.values) * len(b.values) > CELLS:
         raise TableError(
             f"{len(a.values)} and {len(b.values)} values have too many differences to list; "
             f"at most {CELLS:,}: take shorter lists, or draw worlds"
         )
     apart = np.subtract.outer(a.values, b.values).ravel()
-    return order(gathered(apart, np.outer(a.mass / a.total, b.mass / b.total).ravel()), level=level)
+    return order(gathered(apart, np.outer(a.mass / a.total, b.mass / b.total).ravel()), confidence=confidence)
 
 
 def dominates(a: Distribution, b: Distribution) -> bool:

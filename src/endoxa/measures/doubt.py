@@ -343,7 +343,7 @@ class _Table:
             }
             | {name: column[m, s, q] for name, column in columns.items()}
         )
-        draws = Draws(names, self.systems, self.queries, self.truth, self.people, tuple(belief.lines()))
+        draws = Draws(names, self.systems, self.queries, self.truth, self.people, tuple(belief.lines()), (run, belief))
         scored = ~np.isnan(columns["undefined"][m, s, q])
         frame = frame.filter(pl.Series(scored))
         if policy.undefined == "skip":

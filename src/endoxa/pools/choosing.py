@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from endoxa.beliefs.calibration import chances
+from endoxa.beliefs.reliability import chances
 from endoxa.errors import JoinError, TextError
 from endoxa.tables import Belief, Floats, Opinions, Run
 

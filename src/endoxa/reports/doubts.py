@@ -269,7 +269,8 @@ def ridges(appraisal: Appraisal, measure: str, *, width: float = 7.0, lower: boo
         from matplotlib.patches import Polygon
 
         standings, note = _drawn(appraisal, measure, lower=lower)
-        made = shared.spread(appraisal.scores, measure, rng=np.random.default_rng(appraisal.scores.policy.seed))
+        virtual = () if appraisal.baseline is None else (appraisal.baseline,)
+        made = shared.Doubts(appraisal.scores, seed=appraisal.scores.policy.seed, aside=virtual).spread(measure)
         drawn = made.drawn("all")
         worlds = made.people[..., ::2] if made.people is not None else made.truth
         fewest = made.resamples if worlds is None else min(made.resamples, worlds.shape[-1])

@@ -40,31 +40,31 @@ def mean_intervals(
     values: Floats,
     *,
     method: Method = "bootstrap-t",
-    level: float = 0.95,
+    confidence: float = 0.95,
     tails: Tails = "symmetric",
     resamples: int = RESAMPLES,
     rng: np.random.Generator,
 ) -> Means:
     """Interval for the mean of every row.
 
-    percentile: the middle `level` of the resampled means m*. Short by about √((n-1)/n) and blind to skew:
+    percentile: the middle `confidence` of the resampled means m*. Short by about √((n-1)/n) and blind to skew:
     with 50 queries a 95 % interval covers some 94 %, and less the fewer values are not zero.
 
     bootstrap-t: t* = (m* - m) / se*, se* the resample's own standard error.
-        symmetric   m ± c·se, c the `level` quantile of |t*|
+        symmetric   m ± c·se, c the `confidence` quantile of |t*|
         equal       [m - t*_hi·se, m - t*_lo·se], as much of t* beyond either end
     Symmetric is the default because it was measured to be the safer: both cover well on skewed scores, but
     where two systems differ on few queries the equal-tailed one falls to 75-90 % (tests/…/test_coverage.py).
 
     A resample without spread (se* = 0) has t* = ±∞, or 0 where m* = m: as an interval it would never, or
-    always, have covered. Where more than 1 - `level` of the resamples are infinite (two values of fifty differ
+    always, have covered. Where more than 1 - `confidence` of the resamples are infinite (two values of fifty differ
     from the rest; three values in all) the end is infinite: this sample does not bound the mean. Ends are not
     clipped to the range of a measure. A row of equal values has the interval [m, m], which is certain of the
     sample only; a row with fewer than two values has NaN.
     Source: Efron & Tibshirani 1993, ch. 12-13; Hall, Annals of Statistics 16 (1988), for symmetric t.
     """
     values = np.asarray(values, dtype=np.float64)
-    k = _beyond(level, resamples, method, tails)
+    k = _beyond(confidence, resamples, method, tails)
     rows = values.reshape(math.prod(values.shape[:-1]), values.shape[-1])
     mean, sd, n = moments(rows)
     lo, hi = np.where(sd == 0, mean, np.nan), np.where(sd == 0, mean, np.nan)
@@ -112,20 +112,21 @@ def blocks(total: int, size: int) -> Iterator[slice]:
     return (slice(start, min(start + step, total)) for start in range(0, total, step))
 
 
-def _beyond(level: float, resamples: int, method: Method, tails: Tails) -> int:
+def _beyond(confidence: float, resamples: int, method: Method, tails: Tails) -> int:
     """How many resamples lie at or beyond an end: (B+1)·α, with α halved where either end has its own."""
-    if not 0 < level < 1:
-        raise TextError(f"level must lie between 0 and 1, not {level}; 0.95 is usual")
+    if not 0 < confidence < 1:
+        raise TextError(f"confidence must lie between 0 and 1, not {confidence}; 0.95 is usual")
     if method not in get_args(Method):
         raise TextError(
             f"intervals are bootstrap-t or percentile, not {method!r}{did_you_mean(method, get_args(Method))}"
         )
     if tails not in get_args(Tails):
         raise TextError(f"tails are symmetric or equal, not {tails!r}{did_you_mean(tails, get_args(Tails))}")
-    share = 1 - level if method == "bootstrap-t" and tails == "symmetric" else (1 - level) / 2
+    share = 1 - confidence if method == "bootstrap-t" and tails == "symmetric" else (1 - confidence) / 2
     k = math.floor((resamples + 1) * share + 1e-9)
     if k < 1:
-        raise TextError(f"{resamples} resamples are too few for level {level}; take at least {math.ceil(1 / share)}")
+        least = math.ceil(1 / share)
+        raise TextError(f"{resamples} resamples are too few for confidence {confidence}; take at least {least}")
     return k
 
 

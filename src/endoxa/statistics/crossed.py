@@ -95,12 +95,12 @@ def variance_components(values: Floats) -> Components:
 
 
 def crossed_bootstrap(
-    values: Floats, *, level: float = 0.95, resamples: int = RESAMPLES, rng: np.random.Generator
+    values: Floats, *, confidence: float = 0.95, resamples: int = RESAMPLES, rng: np.random.Generator
 ) -> Means:
     """Interval for a mean over subjects and queries: both are resampled, independently and with replacement.
 
     A cell counts as often as its subject was drawn times as often as its query was (pigeonhole bootstrap); the
-    mean is taken over subjects, then over queries. The same draws serve every row. The ends are the middle `level`
+    mean is taken over subjects, then over queries. The same draws serve every row. The ends are the middle `confidence`
     of the resampled means, stretched about the mean by
         t / z · √((f + 1)/f)
     with t and z the quantiles of Student's t with f degrees of freedom and of the normal, f from
@@ -113,11 +113,11 @@ def crossed_bootstrap(
     about queries only, take `mean_intervals` of the means over subjects.
     Source: Owen, Annals of Applied Statistics 1 (2007); the stretch as Hesterberg, American Statistician 69 (2015).
     """
-    if not 0 < level < 1:
-        raise TextError(f"level must lie between 0 and 1, not {level}; 0.95 is usual")
-    if (1 - level) / 2 * (resamples + 1) < 1:
-        least = math.ceil(2 / (1 - level))
-        raise TextError(f"{resamples} resamples are too few for level {level}; take at least {least}")
+    if not 0 < confidence < 1:
+        raise TextError(f"confidence must lie between 0 and 1, not {confidence}; 0.95 is usual")
+    if (1 - confidence) / 2 * (resamples + 1) < 1:
+        least = math.ceil(2 / (1 - confidence))
+        raise TextError(f"{resamples} resamples are too few for confidence {confidence}; take at least {least}")
     parts = variance_components(values)
     values, rows, seen = _rows(values)
     filled, counted = np.where(seen, rows, 0.0), seen.astype(np.float64)
@@ -142,9 +142,9 @@ def crossed_bootstrap(
     lo[flat], hi[flat], se[flat] = mean[flat], mean[flat], 0.0
     at = np.flatnonzero(usable & ~flat)
     if len(at):
-        ends = np.nanquantile(drawn[at], [(1 - level) / 2, (1 + level) / 2], axis=1)
+        ends = np.nanquantile(drawn[at], [(1 - confidence) / 2, (1 + confidence) / 2], axis=1)
         f = freedom[at]
-        stretch = special.stdtrit(f, (1 + level) / 2) / special.ndtri((1 + level) / 2) * np.sqrt((f + 1) / f)
+        stretch = special.stdtrit(f, (1 + confidence) / 2) / special.ndtri((1 + confidence) / 2) * np.sqrt((f + 1) / f)
         lo[at], hi[at] = mean[at] + stretch * (ends - mean[at])
         se[at] = np.nanstd(drawn[at], axis=1, ddof=1)
     shape = values.shape[:-2]

@@ -63,7 +63,7 @@ class Prior:
 class Monotone:
     """What the data leave of the curve.
 
-    x, mean, lo, hi   at most 200 of the distinct x, the posterior mean there and the pointwise band at `level`
+    x, mean, lo, hi   at most 200 of the distinct x, the posterior mean there and the pointwise band at `confidence`
     knots, levels     every distinct x and the posterior mean there, from all draws
     k                 posterior of the number of change points, from 0
     s2, s2_lo, s2_hi  posterior mean of the noise variance, and its interval, on the scale of y
@@ -84,7 +84,7 @@ class Monotone:
     acceptance: float
     ess: dict[str, float]
     rhat: dict[str, float]
-    level: float
+    confidence: float
 
     def predict(self, x: Floats) -> Floats:
         """The posterior mean at any x: linear between the x seen, flat beyond them."""
@@ -101,7 +101,7 @@ def fit(
     y: Floats,
     *,
     prior: Prior = Prior(),
-    level: float = 0.95,
+    confidence: float = 0.95,
     chains: int = 4,
     burn: int = 2_000,
     iterations: int = 10_000,
@@ -122,8 +122,8 @@ def fit(
     Source: after Holmes and Heard, Statistics in Medicine 22 (2003); METHODS D.6 (c).
     """
     x, y, _ = checked(x, y)
-    if not 0 < level < 1:
-        raise TextError(f"level must lie between 0 and 1, not {level}; 0.95 is usual")
+    if not 0 < confidence < 1:
+        raise TextError(f"confidence must lie between 0 and 1, not {confidence}; 0.95 is usual")
     if chains < 1 or burn < 0 or iterations < 4:
         raise TextError(f"{chains} chains, burn-in {burn}, {iterations} iterations: expected at least 1, 0 and 4")
     centre, scale = _scaling(y, prior)
@@ -141,10 +141,10 @@ def fit(
     traces, sums, draws, accepted = (np.stack(part) for part in zip(*parts, strict=True))
     rise = sums.sum(axis=0) / (chains * iterations)
     levels = centre + scale * (prior.m0 + np.cumsum(rise))
-    ends = np.quantile(draws.reshape(-1, len(grid)), [(1 - level) / 2, (1 + level) / 2], axis=0)
+    ends = np.quantile(draws.reshape(-1, len(grid)), [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     lo, hi = centre + scale * (prior.m0 + ends)
     noise = traces[:, :, 1] * scale**2
-    s2_lo, s2_hi = np.quantile(noise, [(1 - level) / 2, (1 + level) / 2])
+    s2_lo, s2_hi = np.quantile(noise, [(1 - confidence) / 2, (1 + confidence) / 2])
     names = ["k", "s2", *(f"f({knots[at]:g})" for at in probes)]
     watched = {name: traces[:, :, column] for column, name in enumerate(names)}
     return Monotone(
@@ -161,7 +161,7 @@ def fit(
         acceptance=float(accepted.mean()),
         ess={name: effective(values) for name, values in watched.items()},
         rhat={name: split_rhat(values) for name, values in watched.items()},
-        level=level,
+        confidence=confidence,
     )
 
 
@@ -170,7 +170,7 @@ def sensitivity(
     y: Floats,
     *,
     prior: Prior = Prior(),
-    level: float = 0.95,
+    confidence: float = 0.95,
     chains: int = 4,
     burn: int = 2_000,
     iterations: int = 10_000,
@@ -183,7 +183,7 @@ def sensitivity(
     """
     priors = {"given": prior, "v0 x 4": replace(prior, v0=4 * prior.v0), "lam x 3": replace(prior, lam=3 * prior.lam)}
     return {
-        name: fit(x, y, prior=other, level=level, chains=chains, burn=burn, iterations=iterations, rng=rng)
+        name: fit(x, y, prior=other, confidence=confidence, chains=chains, burn=burn, iterations=iterations, rng=rng)
         for name, other in priors.items()
     }
 

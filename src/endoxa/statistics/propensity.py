@@ -107,7 +107,7 @@ def largest_share(w: npt.ArrayLike) -> float:
     return float(w.max() / w.sum()) if w.size and w.sum() > 0 else math.nan
 
 
-def mean(y: npt.ArrayLike, weights: npt.ArrayLike, clusters: npt.ArrayLike, *, level: float = 0.95) -> Weighted:
+def mean(y: npt.ArrayLike, weights: npt.ArrayLike, clusters: npt.ArrayLike, *, confidence: float = 0.95) -> Weighted:
     """Hájek mean with its interval; queries are the clusters.
 
     z_q = Σ_{j in q} w (y - ybar) / Σw, variance Q/(Q-1) Σ (z_q - zbar)², t with Q - 1 degrees of freedom. `weights`
@@ -119,7 +119,7 @@ def mean(y: npt.ArrayLike, weights: npt.ArrayLike, clusters: npt.ArrayLike, *, l
     total = float(w.sum())
     value = float((w * y).sum() / total) if total > 0 else math.nan
     parts = _sums(codes, w * (y - value) / total) if total > 0 else np.zeros(0)
-    return _with_interval(value, parts, w, level)
+    return _with_interval(value, parts, w, confidence)
 
 
 def total(
@@ -128,7 +128,7 @@ def total(
     clusters: npt.ArrayLike,
     *,
     queries: int | None = None,
-    level: float = 0.95,
+    confidence: float = 0.95,
 ) -> Weighted:
     """Horvitz–Thompson total Σ w y with its interval; queries are the clusters.
 
@@ -141,7 +141,7 @@ def total(
         if queries < len(parts):
             raise TableError(f"{len(parts):,} queries have answers, but the number of queries is given as {queries:,}")
         parts = np.append(parts, np.zeros(queries - len(parts)))
-    return _with_interval(float((w * y).sum()), parts, w, level)
+    return _with_interval(float((w * y).sum()), parts, w, confidence)
 
 
 def _sums(codes: Ints, values: Floats) -> Floats:
@@ -149,10 +149,10 @@ def _sums(codes: Ints, values: Floats) -> Floats:
     return np.asarray(np.bincount(codes, weights=values), dtype=np.float64)
 
 
-def _with_interval(value: float, parts: Floats, w: Floats, level: float) -> Weighted:
+def _with_interval(value: float, parts: Floats, w: Floats, confidence: float) -> Weighted:
     """The estimate with the spread of its clusters' parts."""
-    if not 0 < level < 1:
-        raise TextError(f"level must lie between 0 and 1, not {level}; 0.95 is usual")
+    if not 0 < confidence < 1:
+        raise TextError(f"confidence must lie between 0 and 1, not {confidence}; 0.95 is usual")
     Q, size = len(parts), effective(w)
     se = math.sqrt(Q / (Q - 1) * float(((parts - parts.mean()) ** 2).sum())) if Q > 1 else math.nan
     refused = ""
@@ -164,7 +164,7 @@ def _with_interval(value: float, parts: Floats, w: Floats, level: float) -> Weig
     if not refused:
         from scipy import stats
 
-        reach = float(stats.t.ppf((1 + level) / 2, Q - 1)) * se
+        reach = float(stats.t.ppf((1 + confidence) / 2, Q - 1)) * se
     return Weighted(value, se, value - reach, value + reach, size, largest_share(w), len(w), Q, refused)
 
 

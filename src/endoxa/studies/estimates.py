@@ -214,7 +214,7 @@ def ratings(
             mine["rating"].to_numpy(),
             mine["weight"].to_numpy(),
             mine["query"].rank("dense").to_numpy() if mine.height else [],
-            level=confidence,
+            confidence=confidence,
         )
         rows.append({"system": name, **asdict(made)})
     names = {"value": "rating", "n": "sampled", "clusters": "queries"}

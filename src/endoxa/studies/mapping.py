@@ -274,7 +274,7 @@ def _fitted(
         mean, r = made.predict(grid), made.r
         se, lo, hi, notes = _resampled(x, y, query, fold, grid, resamples, level, rng)
     elif method == "bayes":
-        runs = _monotone().sensitivity(x, y, level=level, rng=rng)
+        runs = _monotone().sensitivity(x, y, confidence=level, rng=rng)
         given = runs["given"]
         mean, r = given.predict(grid), pearson(given.predict(x), y)
         lo, hi = (np.interp(grid, given.x, end) for end in (given.lo, given.hi))

@@ -10,7 +10,9 @@ import polars as pl
 
 from endoxa.errors import EndoxaError, did_you_mean
 from endoxa.policies import Policy
+from endoxa.tables.belief import Belief
 from endoxa.tables.checks import Floats, Table
+from endoxa.tables.run import Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +22,7 @@ class Draws:
     truth   [measure, system, query, world]  worlds drawn from the belief as it is; NaN where undefined
     people  the same, each *pair* of neighbouring worlds (2b, 2b+1) drawn from the belief of one resample of the
             people asked; None where nobody can be resampled
+    origin  the runs and the belief that were measured, for results that need no draws; not written to files
     """
 
     measures: list[str]
@@ -28,6 +31,7 @@ class Draws:
     truth: Floats | None
     people: Floats | None = None
     lines: tuple[str, ...] = ()
+    origin: tuple[Run, Belief] | None = None
 
     def frame(self) -> pl.DataFrame:
         """One row per system, query, measure, doubt and draw; NaN where undefined."""

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from endoxa.beliefs.calibration import brier, calibrate, chances, decided, recalibrated, spiegelhalter, wilson
+from endoxa.beliefs.reliability import brier, calibrate, chances, decided, recalibrated, spiegelhalter, wilson
 from endoxa.errors import JoinError, TableError, TextError
 from endoxa.tables import Belief, Opinions, Run
 
@@ -349,8 +349,8 @@ def test_refusals() -> None:
         recalibrated(belief_of(P), labels_of([1], places=[99]))
     with pytest.raises(JoinError, match="none of the 1 labelled pairs"):
         calibrate(belief_of(P, unmentioned="unknown"), labels_of([1], places=[99]))
-    with pytest.raises(TextError, match="level"):
-        calibrate(belief_of(P), labels_of(Z), level=95)
+    with pytest.raises(TextError, match="confidence"):
+        calibrate(belief_of(P), labels_of(Z), confidence=95)
     with pytest.raises(TextError, match="at least 1 bin"):
         calibrate(belief_of(P), labels_of(Z), bins=0)
     with pytest.raises(TextError, match="depth"):

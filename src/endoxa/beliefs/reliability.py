@@ -60,10 +60,10 @@ def decided(labels: Opinions) -> pl.DataFrame:
     return rows
 
 
-def refuse_level(level: float) -> None:
-    """A level of confidence lies between 0 and 1."""
-    if not 0 < level < 1:
-        raise TextError(f"level must lie between 0 and 1, not {level}; 0.95 is usual")
+def refuse_confidence(confidence: float) -> None:
+    """A confidence level lies between 0 and 1."""
+    if not 0 < confidence < 1:
+        raise TextError(f"confidence must lie between 0 and 1, not {confidence}; 0.95 is usual")
 
 
 def brier(p: Floats, z: Floats, weight: Floats | None = None) -> float:
@@ -101,7 +101,7 @@ def calibrate(
     run: Run | None = None,
     *,
     rel: float = 1,
-    level: float = 0.95,
+    confidence: float = 0.95,
     depth: int | None = None,
     bins: int = 10,
 ) -> Calibration:
@@ -121,7 +121,7 @@ def calibrate(
     chosen only.
     Source: METHODS F.6; Cox 1958 for slope and intercept; Wilson 1927 for the bins, with Kish's effective count.
     """
-    refuse_level(level)
+    refuse_confidence(confidence)
     if bins < 1:
         raise TextError(f"a table of reliability has at least 1 bin, not {bins}")
     if depth is not None and depth < 1:
@@ -137,7 +137,7 @@ def calibrate(
         )
     query = rows["query"].rank("dense").to_numpy().astype(np.int64) - 1
     intercept, slope, se, clusters = _logistic(p[inner], z[inner], w[inner], query[inner])
-    reach = _t(level, clusters - 1) * se if clusters > 1 else math.nan
+    reach = _t(confidence, clusters - 1) * se if clusters > 1 else math.nan
     statistic, p_value = spiegelhalter(p, z)
     return Calibration(
         brier=brier(p, z, w),
@@ -147,8 +147,8 @@ def calibrate(
         slope_lo=slope - reach,
         slope_hi=slope + reach,
         intercept=intercept,
-        reliability=_reliability(rows, bins, level),
-        systems=None if run is None else _gaps(rows, run, depth, level),
+        reliability=_reliability(rows, bins, confidence),
+        systems=None if run is None else _gaps(rows, run, depth, confidence),
         labels=rows.height,
         queries=rows["query"].n_unique(),
         notes=tuple(notes),
@@ -288,7 +288,7 @@ def _separated(p: Floats, z: Floats) -> bool:
     return bool(not len(one) or not len(none) or one.min() >= none.max() or one.max() <= none.min())
 
 
-def _reliability(rows: pl.DataFrame, bins: int, level: float) -> pl.DataFrame:
+def _reliability(rows: pl.DataFrame, bins: int, confidence: float) -> pl.DataFrame:
     """Stated against observed, in bins of equal width; NaN where a bin is empty."""
     place = (pl.col("p") * bins).floor().clip(0, bins - 1).cast(pl.Int64).alias("bin")
     w = pl.col("w")
@@ -305,22 +305,22 @@ def _reliability(rows: pl.DataFrame, bins: int, level: float) -> pl.DataFrame:
         pl.col("count").fill_null(0),
         *(pl.col(name).fill_null(math.nan) for name in ("stated", "observed", "effective")),
     )
-    lo, hi = wilson(table["observed"].to_numpy(), table["effective"].to_numpy(), level)
+    lo, hi = wilson(table["observed"].to_numpy(), table["effective"].to_numpy(), confidence)
     ends = table.with_columns(pl.Series("lo", lo), pl.Series("hi", hi))
     return ends.select("lowest", "highest", "stated", "observed", "lo", "hi", "count")
 
 
-def wilson(share: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
+def wilson(share: Floats, n: Floats, confidence: float) -> tuple[Floats, Floats]:
     """Wilson's interval of a share of n: the shares whose own normal interval holds it. Source: Wilson 1927."""
     from scipy import stats
 
-    q = float(stats.norm.ppf((1 + level) / 2)) ** 2
+    q = float(stats.norm.ppf((1 + confidence) / 2)) ** 2
     centre = (share + q / (2 * n)) / (1 + q / n)
     half = np.sqrt(q * share * (1 - share) / n + q**2 / (4 * n**2)) / (1 + q / n)
     return np.maximum(centre - half, 0), np.minimum(centre + half, 1)
 
 
-def _gaps(rows: pl.DataFrame, run: Run, depth: int | None, level: float) -> pl.DataFrame:
+def _gaps(rows: pl.DataFrame, run: Run, depth: int | None, confidence: float) -> pl.DataFrame:
     """The gap of every system, in the order of the run."""
     lists = run.frame if depth is None else run.frame.filter(pl.col("rank") <= depth)
     w, error = pl.col("w"), pl.col("z") - pl.col("p")
@@ -347,7 +347,7 @@ def _gaps(rows: pl.DataFrame, run: Run, depth: int | None, level: float) -> pl.D
     n = table["queries"].to_numpy()
     enough: Bools = n > 1
     se = np.where(enough, np.sqrt(table["squares"].to_numpy() * n / np.maximum(n - 1, 1)), np.nan)
-    reach = np.array([_t(level, count - 1) if count > 1 else math.nan for count in n.tolist()]) * se
+    reach = np.array([_t(confidence, count - 1) if count > 1 else math.nan for count in n.tolist()]) * se
     gap = table["gap"].to_numpy()
     ends = {"se": se, "lo": gap - reach, "hi": gap + reach}
     return table.with_columns(pl.Series(name, values) for name, values in ends.items()).select(
@@ -355,8 +355,8 @@ def _gaps(rows: pl.DataFrame, run: Run, depth: int | None, level: float) -> pl.D
     )
 
 
-def _t(level: float, degrees: int) -> float:
+def _t(confidence: float, degrees: int) -> float:
     """Student's quantile of a two-sided interval."""
     from scipy import stats
 
-    return float(stats.t.ppf((1 + level) / 2, degrees))
+    return float(stats.t.ppf((1 + confidence) / 2, degrees))

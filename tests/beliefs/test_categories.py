@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from endoxa.beliefs import taxonomy as module
-from endoxa.beliefs.taxonomy import RollUp, believe, levels, mixture_weights, roll_up, size, smoothed
+from endoxa.beliefs import categories as module
+from endoxa.beliefs.categories import RollUp, believe, levels, mixture_weights, roll_up, size, smoothed
 from endoxa.errors import TableError, TextError
 from endoxa.tables import Belief, Labels, Taxonomy
 

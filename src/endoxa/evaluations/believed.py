@@ -1,0 +1,299 @@
+"""Evaluation under a belief: means with intervals, P(best), pairs, and how much every doubt adds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from endoxa.beliefs import consensus, models, reliability
+from endoxa.comparisons import prediction
+from endoxa.comparisons.shared import RESAMPLES, Doubts
+from endoxa.errors import EndoxaError, TextError, did_you_mean
+from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.settings import Kind, Settings
+from endoxa.measures.doubt import expectations, measure_belief
+from endoxa.measures.grammar import Measure, parse
+from endoxa.measures.registry import Definition
+from endoxa.tables import Belief, Comparison, Opinions, Run, Scores
+
+Progress = Callable[[str, int, int], None]
+Mapper = Callable[..., Iterable[Any]]
+EVERYTHING = "⊤"  # Lamiroy and Sun's virtual system that returns the whole universe; never a contender
+FEW = 10  # queries below which resampling them says too little
+REMEDIES = {
+    "truth": "judged pairs (endoxa next) or clearer questions",
+    "people": "more or other people",
+    "voters": "more independent systems",
+    "queries": "more queries",
+}
+
+
+def evaluate(
+    run: Run,
+    belief: Belief,
+    measures: Sequence[Measure],
+    settings: Settings,
+    *,
+    progress: Progress | None = None,
+    mapper: Mapper = map,
+) -> Evaluation:
+    """Score runs under a belief."""
+    scores = score(run, belief, measures, settings, progress=progress, mapper=mapper)
+    return of_scores(scores, belief, settings)
+
+
+def with_systems(
+    run: Run,
+    opinions: Opinions,
+    measures: Sequence[Measure],
+    settings: Settings,
+    *,
+    progress: Progress | None = None,
+    mapper: Mapper = map,
+) -> Evaluation:
+    """Score runs under what people said, with the votes of the runs (their first settings.depth items) beside theirs.
+
+    The model is Dawid and Skene's unless settings.model names another. With Dawid and Skene's, `without_own_vote` is
+    each system's score under the belief without its own votes.
+    """
+    opinions = Opinions(pl.concat([opinions.frame, consensus.votes(run, settings.depth).frame]))
+    model = settings.model or "dawid-skene"
+    more: dict[str, Any] = {} if settings.people is None else {"people": settings.people}
+    belief = models.believe(opinions, model, seed=settings.seed, **more)
+    evaluation = evaluate(run, belief, measures, settings, progress=progress, mapper=mapper)
+    if model != "dawid-skene":
+        return evaluation
+    rows = []
+    for system in run.systems:
+        own = Run(run.frame.filter(pl.col("system") == system), run.ties)
+        others = models.believe(opinions, model, seed=settings.seed, without=[system], people=0)
+        means = expectations(own, others, measures, settings.policy)[:, 0]
+        rows += [(system, str(m), mean) for m, mean in zip(measures, means, strict=True)]
+    alone = pl.DataFrame(rows, schema=["system", "measure", "without_own_vote"], orient="row")
+    summary = evaluation.summary.join(alone, on=["system", "measure"], how="left", maintain_order="left")
+    people = len([source for source in opinions.sources if source not in run.systems])
+    warning = (
+        f"{len(run.systems)} systems vote beside {people} people. Systems that make the same errors outvote the "
+        "people: compare with an evaluation by the people alone, and read the scores excluding the own vote."
+    )
+    return replace(evaluation, summary=summary, warnings=(warning, *evaluation.warnings))
+
+
+def score(
+    run: Run,
+    belief: Belief,
+    measures: Sequence[Measure],
+    settings: Settings,
+    *,
+    progress: Progress | None = None,
+    mapper: Mapper = map,
+) -> Scores:
+    """Score every list in possible worlds: the only place where runs are measured under a belief from settings."""
+    del mapper  # measure_belief has threads of its own as yet
+    return measure_belief(
+        run, belief, measures, settings.policy, worlds=settings.worlds, level=settings.confidence,
+        plugin=settings.plugin, progress=progress,
+    )  # fmt: skip
+
+
+def compare(scores: Scores, settings: Settings, measures: Sequence[str] | None = None) -> Comparison:
+    """Every pair of systems, or every system against settings.baseline: P(better) in shared possible worlds."""
+    return _compared(_doubts(scores, settings), settings, measures)
+
+
+def _compared(doubts: Doubts, settings: Settings, measures: Sequence[str] | None = None) -> Comparison:
+    """Pairs on the measures named, or else on those that are averaged over queries."""
+    known = _definitions(doubts.scores)
+    averaged = [name for name, definition in known.items() if definition.aggregate == "mean"]
+    lower = [name for name, definition in known.items() if definition.lower]
+    return doubts.compare(
+        baseline=settings.baseline, measures=measures or averaged, lower=lower, confidence=settings.confidence
+    )
+
+
+def summarise(scores: Scores, settings: Settings) -> pl.DataFrame:
+    """Mean of every system on every measure, with an interval that holds all doubts."""
+    return _summary(_doubts(scores, settings), settings)
+
+
+def _definitions(scores: Scores) -> dict[str, Definition]:
+    return {name: parse(name).definition for name in scores.measures}
+
+
+def _doubts(scores: Scores, settings: Settings) -> Doubts:
+    aside = (EVERYTHING,) if EVERYTHING in scores.systems else ()
+    return Doubts(scores, settings.resamples or RESAMPLES, settings.seed, aside)
+
+
+def _summary(doubts: Doubts, settings: Settings) -> pl.DataFrame:
+    known = _definitions(doubts.scores)
+    return doubts.summarise(
+        limits={name: (definition.low, definition.high) for name, definition in known.items()},
+        aggregate={name: definition.aggregate for name, definition in known.items()},
+        confidence=settings.confidence,
+    )
+
+
+def of_scores(scores: Scores, belief: Belief, settings: Settings, *, kind: Kind = "belief") -> Evaluation:
+    """What follows from scores under a belief: means with intervals, P(best), pairs, doubts. One draw serves all."""
+    doubts = _doubts(scores, settings)
+    virtual = next(iter(doubts.aside), None)
+    contenders = [system for system in scores.systems if system != virtual]
+    if settings.baseline is not None and settings.baseline not in contenders:
+        raise TextError(f"no system is called {settings.baseline!r}{did_you_mean(settings.baseline, contenders)}")
+    lower = [name for name, definition in _definitions(scores).items() if definition.lower]
+    chances = [
+        (system, name, share)
+        for name in scores.measures
+        for system, share in doubts.best(name, lower=name in lower).items()
+    ]
+    best = pl.DataFrame(chances, schema={"system": pl.String, "measure": pl.String, "p_best": pl.Float64}, orient="row")
+    shares = doubts.shares(scores.measures[0])
+
+    return Evaluation(
+        kind=kind,
+        scores=scores,
+        summary=_summary(doubts, settings).join(best, on=["system", "measure"], how="left", maintain_order="left"),
+        settings=settings,
+        belief=belief,
+        compared=(lambda: _compared(doubts, settings)) if len(contenders) > 1 else None,
+        doubts=shares,
+        warnings=(*_of_scores(scores), *_of_people(doubts)),
+        notes=tuple(_notes(scores, belief, settings, shares, virtual)),
+        baseline=settings.baseline,
+        virtual=virtual,
+    )
+
+
+def _notes(scores: Scores, belief: Belief, settings: Settings, shares: pl.DataFrame, virtual: str | None) -> list[str]:
+    """How the numbers were made, and which doubt adds most."""
+    draws = scores.draws
+    queries = len(scores.queries)
+    line = f"{queries:,} {'query' if queries == 1 else 'queries'}"
+    if draws is not None and draws.truth is not None:
+        known = "the doubts that are known" if draws.people is None else "all doubts"
+        worlds, middle = draws.truth.shape[-1], f"{settings.confidence:.0%}"
+        line += f", {worlds:,} possible worlds; intervals: the middle {middle}, with {known}"
+    else:
+        line += ": expected grades taken as grades" if settings.plugin else ""
+    lines = [line]
+    if virtual is not None:
+        lines.append(f"{virtual}: returns everything in random order; a baseline, not a contender")
+    return [*lines, *belief.lines(), *_of_shares(shares, belief, virtual)]
+
+
+def _of_shares(shares: pl.DataFrame, belief: Belief, virtual: str | None) -> list[str]:
+    """The mean share of every doubt over the contenders, and what would help most."""
+    rows = shares.filter(pl.col("system") != (virtual or ""))
+    means = rows.group_by("doubt", maintain_order=True).agg(pl.col("share").mean())
+    whom = "voters" if belief.model.startswith("consensus") else "people"
+    named = {whom if doubt == "people" else doubt: share for doubt, share in means.iter_rows()}
+    known = {doubt: share for doubt, share in named.items() if share is not None and not np.isnan(share)}
+    if not known:
+        return []
+    parts = ", ".join(f"{doubt} {share:.0%}" for doubt, share in known.items())
+    most = max(known, key=lambda doubt: known[doubt])
+    unknown = [doubt for doubt in named if doubt not in known]
+    silent = f"; the doubt about the {unknown[0]} is unknown" if unknown else ""
+    return [f"doubt about the means: {parts}{silent}; what would help most: {REMEDIES[most]}"]
+
+
+def _of_scores(scores: Scores) -> list[str]:
+    """Warnings that hold for any belief."""
+    holes = scores.frame.group_by("measure", maintain_order=True).agg(pl.col("undefined").mean())
+    warnings = [
+        f"{measure} is undefined with probability {mass:.2g} on average (nothing relevant, or nothing returned); "
+        "its values are conditional on being defined."
+        for measure, mass in holes.iter_rows()
+        if mass > 0.01
+    ]
+    queries = len(scores.queries)
+    if queries < FEW:
+        count = f"{queries} {'query' if queries == 1 else 'queries'}"
+        warnings.append(f"With only {count}, the intervals over queries are too narrow.")
+    coverage = scores.coverage.filter((pl.col("items") > 0) & (pl.col("judged") < 0.1 * pl.col("items")))
+    if coverage.height:
+        warnings.append(
+            f"The belief mentions less than a tenth of the items of {listed(coverage['system'].to_list())}; "
+            "its rule for unmentioned items decides about the others."
+        )
+    return warnings
+
+
+def _of_people(doubts: Doubts) -> list[str]:
+    """Whether resampling the people moves the means away from those of the belief: then the belief is unstable."""
+    spread = doubts.spread(doubts.scores.measures[0])
+    if spread.people is None or spread.truth is None:
+        return []
+    size = min(spread.truth.shape[-1], spread.people.shape[-1])
+    with np.errstate(invalid="ignore"):
+        shift = np.nanmean(spread.people[..., :size] - spread.truth[..., :size], axis=(1, 2))
+        sd = np.nanstd(np.nanmean(spread.people, axis=1), axis=1)
+    moved = np.abs(shift) > np.maximum(sd, 0.02)
+    if not moved.any():
+        return []
+    names = [system for system, far in zip(spread.systems, moved, strict=True) if far]
+    return [
+        f"Asking other people of the same kind moves the mean of {listed(names)} by more than its spread: the belief "
+        "depends on who was asked, and the order by P(best) can differ from the order by mean."
+    ]
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """A list of names in words, shortened."""
+    rest = len(names) - most
+    shown = list(names[:most]) + ([f"{rest} others" if rest > 1 else "one other"] if rest > 0 else [])
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def with_labels(evaluation: Evaluation, run: Run, before: Belief, labels: Opinions) -> Evaluation:
+    """The evaluation with what a sample of judged pairs says on its own; `before` is the belief without them.
+
+    notes    those about the labels begin with "labels: " and come first
+
+    tables   calibration      one row: labels, queries, brier, z, p_value, slope, slope_lo, slope_hi, intercept
+             reliability      stated against observed probability, in bins
+             gaps             system, gap, se, lo, hi, judged, queries: observed minus believed relevance
+             estimates        prediction-powered estimates that stay valid even if the belief is wrong; absent where
+                              the labels do not allow any: then a note says why
+             estimated_pairs  the same of every pair of systems
+    """
+    confidence = evaluation.confidence
+    found = reliability.calibrate(before, labels, run, confidence=confidence)
+    columns = ("labels", "queries", "brier", "z", "p_value", "slope", "slope_lo", "slope_hi", "intercept")
+    tables: dict[str, pl.DataFrame] = {
+        "calibration": pl.DataFrame([{name: getattr(found, name) for name in columns}]),
+        "reliability": found.reliability,
+    }
+    if found.systems is not None:
+        tables["gaps"] = found.systems
+    estimated, notes = _estimated(run, before, labels, evaluation.measures, confidence)
+    return replace(
+        evaluation,
+        tables={**evaluation.tables, **tables, **estimated},
+        notes=(*(f"labels: {note}" for note in (*found.notes, *notes)), *evaluation.notes),
+    )
+
+
+def _estimated(
+    run: Run, belief: Belief, labels: Opinions, measures: Sequence[str], confidence: float
+) -> tuple[Mapping[str, pl.DataFrame], Sequence[str]]:
+    """Estimates from the labels, or the reason why there are none."""
+    wanted = [name for name in measures if prediction.is_estimable(name)]
+    if not wanted:
+        names = ", ".join(measures)
+        return {}, [f"No valid interval exists for {names} from a sample of labels; ask for P@k, DCG@k, R@k or F@k."]
+    try:
+        found = prediction.estimate(run, belief, labels, wanted, confidence=confidence)
+    except EndoxaError as error:
+        return {}, [f"No interval: {error}"]
+    notes = list(found.notes)
+    if prediction.drawn_from(run, belief, labels) is None:
+        notes.append(
+            "The labels do not say from which pairs they were drawn: all pairs that the belief mentions are assumed."
+        )
+    return {"estimates": found.frame, "estimated_pairs": found.pairs}, notes

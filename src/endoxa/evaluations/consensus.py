@@ -1,0 +1,232 @@
+"""Evaluation without judgments: the consensus of the runs' votes, and every system scored within it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import polars as pl
+
+from endoxa.beliefs import consensus
+from endoxa.beliefs.consensus import Ballots, Tally
+from endoxa.beliefs.votes import pinned
+from endoxa.beliefs.worlds import Readings
+from endoxa.comparisons import orders
+from endoxa.evaluations import believed
+from endoxa.evaluations.believed import EVERYTHING, Mapper, Progress, listed
+from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.settings import Settings
+from endoxa.measures.doubt import Placed, expectations, expected_or_drawn
+from endoxa.measures.grammar import Measure
+from endoxa.measures.levels import left_out
+from endoxa.measures.lists import BEYOND
+from endoxa.tables import Belief, Bools, Floats, Opinions, Run
+
+DEPTHS = (10, 30, 100, 1000)
+LONELY = 0.5  # share of unique items from which a warning is due
+UNSTABLE = 0.8  # Kendall's tau below which the ranking is said to depend on the vote depth
+WORLDS = 64  # for the order at other depths, where the measure has no closed form
+LIMITS = (
+    "What a consensus shows: which systems return what the others return too, and so roughly how a field is ranked. "
+    "What it does not show: how good any system is, or which of the best systems is best. Where judgments exist, such "
+    "rankings agree with them for the whole field and much less among the best, because systems make the same errors "
+    "and nobody confirms what a better system alone finds. About 100 judged pairs (endoxa next) give intervals that "
+    "stay valid even if the consensus is wrong."
+)
+
+
+def evaluate(
+    run: Run,
+    measures: Sequence[Measure],
+    settings: Settings,
+    *,
+    votes: Opinions | None = None,
+    labels: Opinions | None = None,
+    depths: Sequence[int] = DEPTHS,
+    progress: Progress | None = None,
+    mapper: Mapper = map,
+) -> Evaluation:
+    """Score every system within the consensus of all, with ⊤ (everything in random order) as virtual system.
+
+    One belief with all votes serves worlds, ranking, P(better) and P(best); `without_own_vote` is each system's score
+    excluding its own votes (or its family's), `unique` the share of its votes that no other system shares.
+    tables["depths"] says how the ranking on the first measure changes with the vote depth. `votes` are given where
+    systems said yes, no or unknown to named items instead of ranking them: then depth plays no part. `labels` are
+    judged pairs: the belief holds them certain; `believed.with_labels` adds what they say on their own.
+    """
+    ballots: Ballots | None = None
+    if votes is None:
+        ballots = Ballots.of(run)
+        counted = ballots.tally(settings.depth, prior=settings.prior, weights=settings.weights)
+    else:
+        counted = consensus.tally(votes, prior=settings.prior, weights=settings.weights)
+    held = _belief_of(counted, settings, settings.depth if ballots else None)
+    held = held if labels is None else pinned(held, labels)
+    whole = with_everything(run, counted, settings.seed)
+    scores = believed.score(whole, held, measures, settings, progress=progress, mapper=mapper)
+    evaluation = believed.of_scores(scores, held, settings, kind="consensus" if ballots else "votes")
+    summary = evaluation.summary
+    if labels is None and not settings.plugin:
+        alone = left_out(run, counted, measures, settings.policy, families=settings.families)
+        alone = alone.rename({"value": "without_own_vote"})
+        summary = summary.join(alone, on=["system", "measure"], how="left", maintain_order="left")
+    unique = pl.DataFrame({"system": counted.systems, "unique": counted.unique})
+    summary = summary.join(unique, on="system", how="left", maintain_order="left")
+    table = None
+    if ballots is not None:
+        table = _by_depth(run, ballots, measures[0], settings, depths, labels, progress)
+    return replace(
+        evaluation,
+        summary=summary,
+        tables={} if table is None else {"depths": table},
+        warnings=(*_of_consensus(summary, counted, table, measures[0]), *evaluation.warnings),
+        notes=(*evaluation.notes, LIMITS),
+    )
+
+
+def belief(source: Run | Opinions, settings: Settings) -> Belief:
+    """The consensus of runs, or of votes of systems: the only place where one is made from settings."""
+    ranked = isinstance(source, Run)
+    given = consensus.votes(source, settings.depth) if isinstance(source, Run) else source
+    counted = consensus.tally(given, prior=settings.prior, weights=settings.weights)
+    return _belief_of(counted, settings, settings.depth if ranked else None)
+
+
+def _belief_of(counted: Tally, settings: Settings, depth: int | None) -> Belief:
+    people = consensus.PEOPLE if settings.people is None else settings.people
+    rng = np.random.default_rng(settings.seed)
+    return consensus.belief_of(counted, people=people, rng=rng, depth=depth, weights=settings.weights)
+
+
+def with_everything(run: Run, counted: Tally, seed: int) -> Run:
+    """The run and ⊤: all items of the universe, in an order drawn from the seed."""
+    rank = np.empty(counted.rows.height, dtype=np.uint32)
+    bounds = np.searchsorted(counted.place, np.arange(len(counted.queries) + 1))
+    for number, query in enumerate(counted.queries):
+        rng = np.random.default_rng((seed, crc32(query.encode()), 2))
+        rank[bounds[number] : bounds[number + 1]] = rng.permutation(bounds[number + 1] - bounds[number]) + 1
+    frame = counted.rows.with_columns(pl.Series("rank", rank)).sort("query", "rank")
+    frame = frame.select(
+        pl.lit(EVERYTHING).alias("system"), "query", "item", "rank", pl.col("rank").alias("block"),
+        (-pl.col("rank").cast(pl.Float64)).alias("score"),
+    )  # fmt: skip
+    return Run(pl.concat([run.frame, frame.cast(dict(run.frame.schema))]), run.ties)  # type: ignore[arg-type]
+
+
+def _by_depth(
+    run: Run, ballots: Ballots, first: Measure, settings: Settings, depths: Sequence[int], labels: Opinions | None,
+    progress: Progress | None,
+) -> pl.DataFrame | None:  # fmt: skip
+    """depth, tau, leader: the ranking on the first measure where votes are taken at other depths."""
+    deepest = int(ballots.rank.max(initial=0))
+    asked = {settings.depth, *(depth for depth in depths if depth <= deepest)}
+    asked |= {deepest} if deepest < max(depths, default=0) else set()
+    if len(asked) < 2:
+        return None
+    means: dict[int, Floats] = {}
+    for number, depth in enumerate(sorted(asked)):
+        counted = ballots.tally(depth, prior=settings.prior, weights=settings.weights)
+        if labels is None:
+            mean = _expected(ballots, counted, ballots.universe(depth), first, settings)
+            means[depth] = mean[[ballots.systems.index(system) for system in run.systems]]
+        else:
+            held = pinned(consensus.belief_of(counted), labels)
+            means[depth] = expectations(run, held, first, settings.policy)[0]
+        if progress is not None:
+            progress("depths", number + 1, len(asked))
+    sign = -1 if first.definition.lower else 1
+    rows = [
+        (depth, orders.tau(sign * mean, sign * means[settings.depth]), run.systems[int(np.nanargmax(sign * mean))])
+        for depth, mean in means.items()
+    ]
+    return pl.DataFrame(rows, schema={"depth": pl.Int64, "tau": pl.Float64, "leader": pl.String}, orient="row")
+
+
+def _expected(ballots: Ballots, counted: Tally, universe: Bools, first: Measure, settings: Settings) -> Floats:
+    """Mean over queries of the measure's expectation under the counted votes: [system]."""
+    p, policy = counted.p(), settings.policy
+    bounds = np.searchsorted(counted.place, np.arange(len(counted.queries) + 1))
+    total, number = np.zeros(len(ballots.systems)), np.zeros(len(ballots.systems), dtype=np.int64)
+    for query, placed in enumerate(_placed(ballots, universe, bounds, settings.cut)):
+        rows = slice(int(bounds[query]), int(bounds[query + 1]))
+        one = Readings(
+            counted.queries[query], counted.rows["item"][rows], np.ones(1), np.ones(1), p[rows][None, :, None]
+        )
+        value = expected_or_drawn(one, placed, [first], policy, WORLDS, 1.0)[0]
+        known = ~np.isnan(value) & (placed.present | (policy.missing != "skip"))
+        total[known] += value[known]
+        number += known
+    return np.where(number > 0, total / np.maximum(number, 1), np.nan)
+
+
+def _placed(ballots: Ballots, universe: Bools, bounds: Any, cut: int | None) -> Iterator[Placed]:
+    """The lists of each query, seen through the pairs of the universe; as `place`, without comparing any names."""
+    shape = (len(bounds) - 1, len(ballots.systems))
+    within = ballots.rank <= (BEYOND - 1 if cut is None else cut)
+    retrieved = np.zeros(shape, dtype=np.int64)
+    np.maximum.at(retrieved, (ballots.query[within], ballots.voter[within]), ballots.rank[within])
+    kept = universe[ballots.pair] & within
+    query, voter, rank = ballots.query[kept], ballots.voter[kept], ballots.rank[kept]
+    at = (np.cumsum(universe) - 1)[ballots.pair[kept]] - bounds[query]
+    begins = np.searchsorted(query, np.arange(shape[0] + 1))
+    for number in range(shape[0]):
+        rows = slice(begins[number], begins[number + 1])
+        hits = np.bincount(voter[rows], minlength=shape[1])
+        column = np.arange(hits.sum()) - np.repeat(np.cumsum(hits) - hits, hits)
+        ranks = np.full((shape[1], int(hits.max(initial=0))), BEYOND, dtype=np.int64)
+        places = np.zeros(ranks.shape, dtype=np.int64)
+        ranks[voter[rows], column], places[voter[rows], column] = rank[rows], at[rows]
+        yield Placed(ranks, places, retrieved[number], retrieved[number] > 0)
+
+
+def _of_consensus(summary: pl.DataFrame, counted: Tally, depths: pl.DataFrame | None, first: Measure) -> list[str]:
+    """When not to trust a consensus."""
+    warnings = []
+    lonely = [
+        f"{system} ({share:.0%})"
+        for system, share in sorted(zip(counted.systems, counted.unique, strict=True), key=lambda pair: -pair[1])
+        if share >= LONELY
+    ]
+    if lonely:
+        warnings.append(
+            f"No other system returned half or more of what {listed(lonely)} returned. The consensus counts these "
+            "items against the system, whether it is wrong or better than the others. Judge a sample of them "
+            "(endoxa next)."
+        )
+    groups = {tuple(group) for group in counted.families() if len(group) > 1}
+    if groups and (counted.weights == 1).all():
+        named = "; ".join(listed([counted.systems[place] for place in group]) for group in sorted(groups))
+        warnings.append(
+            f"These systems return nearly the same lists: {named}. They outvote others; try --weights redundancy or "
+            "--weights cluster."
+        )
+    warnings += _of_everything(summary, len(counted.systems), first)
+    if depths is not None and (unstable := depths.filter(pl.col("tau") < UNSTABLE)).height:
+        changed = ", ".join(f"{depth} (tau {tau:.2f})" for depth, tau in unstable.select("depth", "tau").iter_rows())
+        warnings.append(f"The ranking depends on the vote depth: it changes at depth {changed}.")
+    if len(counted.systems) < 4:
+        warnings.append(f"{len(counted.systems)} systems are few voters; use at least four or five independent ones.")
+    return warnings
+
+
+def _of_everything(summary: pl.DataFrame, systems: int, first: Measure) -> list[str]:
+    """Which systems do not beat ⊤."""
+    own = summary.filter(pl.col("measure") == str(first))
+    everything = own.filter(pl.col("system") == EVERYTHING)
+    if not everything.height:
+        return []
+    mark = everything["value"][0]
+    worse = (pl.col("value") >= mark) if first.definition.lower else (pl.col("value") <= mark)
+    below = own.filter((pl.col("system") != EVERYTHING) & worse)["system"].to_list()
+    if len(below) == systems:
+        return [
+            f"No system scores better on {first} than {EVERYTHING} (everything in random order): {EVERYTHING} returns "
+            "every item that is believed relevant, and the lists of the systems are too short to do so."
+        ]
+    if not below:
+        return []
+    do = "does" if len(below) == 1 else "do"
+    return [f"{listed(below)} {do} not score better on {first} than {EVERYTHING} (everything in random order)."]
