@@ -15,7 +15,19 @@ from endoxa.cli import output
 from endoxa.errors import CallError, EndoxaError
 
 NOT_COMMANDS = {"groups", "options", "output"}
-ORDER = ("evaluate", "compare", "report", "choose", "estimate", "believe", "measure", "rate", "pool", "check", "explain")
+ORDER = (
+    "evaluate",
+    "compare",
+    "report",
+    "choose",
+    "estimate",
+    "believe",
+    "measure",
+    "rate",
+    "pool",
+    "check",
+    "explain",
+)
 
 app = typer.Typer(
     name="endoxa",

@@ -138,7 +138,7 @@ def summarise(scores: Scores, settings: Settings) -> pl.DataFrame:
         scores,
         aggregate={name: definition.aggregate for name, definition in known.items()},
         limits={name: (definition.low, definition.high) for name, definition in known.items()},
-        level=settings.confidence,
+        confidence=settings.confidence,
         resamples=settings.resamples,
         rng=np.random.default_rng(settings.seed),
     )
@@ -159,7 +159,7 @@ def compare(scores: Scores, settings: Settings, measures: Sequence[str] | None =
         test=settings.test,  # type: ignore[arg-type]
         interval=settings.interval,  # type: ignore[arg-type]
         correction=settings.correction,  # type: ignore[arg-type]
-        level=settings.confidence,
+        confidence=settings.confidence,
         resamples=settings.resamples,
         rng=np.random.default_rng(settings.seed),
     )

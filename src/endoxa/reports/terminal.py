@@ -15,12 +15,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 NAMES = {"system", "baseline", "group", "query", "item", "by", "measure", "other"}  # columns that may be long
-HELPS = {
-    "truth": "judged pairs (endoxa next) or clearer questions",
-    "people": "more or other people",
-    "voters": "more independent systems",
-    "queries": "more queries",
-}
 HEADINGS = {
     "opinions": "By what people said about every pair",
     "sample": "Estimated from the pairs that were drawn",
@@ -63,8 +57,9 @@ def remarks(evaluation: Evaluation) -> list[str]:
         queries = f"{len(evaluation.scores.queries):,} queries"
         over = f"{queries}; intervals: {evaluation.confidence:.0%} bootstrap-t over queries"
         return [over, *evaluation.policy.lines(), *warnings]
-    limits = [evaluation.notes[-1]] if evaluation.kind in VOTED and evaluation.notes else []
-    return [*_doubt_lines(evaluation), *evaluation.policy.lines(), *warnings, *limits]
+    notes = [note for note in evaluation.notes if not note.startswith("labels: ")]
+    limits = notes[-1:] if evaluation.kind in VOTED else []
+    return [*notes[: len(notes) - len(limits)], *evaluation.policy.lines(), *warnings, *limits]
 
 
 def _bundled(evaluation: Evaluation, width: int) -> Iterator[Any]:
@@ -124,43 +119,6 @@ def _probability(value: float | None) -> str:
 
 def _percent(value: float | None) -> str:
     return "–" if value is None or value != value else f"{value:.0%}"  # noqa: PLR0124
-
-
-def _doubt_lines(evaluation: Evaluation) -> list[str]:
-    """How many queries and worlds, the belief, and which doubt weighs most."""
-    scores = evaluation.scores
-    assert scores is not None
-    draws = scores.draws
-    worlds = 0 if draws is None or draws.truth is None else draws.truth.shape[-1]
-    queries = len(scores.queries)
-    covered = "all doubts included" if draws is not None and draws.people is not None else "known doubts included"
-    drawn = (
-        f", {worlds:,} possible worlds; intervals: the middle {evaluation.confidence:.0%}, {covered}"
-        if worlds
-        else ": expected grades taken as grades"
-    )
-    lines = [f"{queries:,} {'query' if queries == 1 else 'queries'}{drawn}"]
-    if evaluation.virtual is not None:
-        lines.append(f"{evaluation.virtual}: returns everything, in random order; the baseline, not a contender")
-    belief = evaluation.belief.lines() if evaluation.belief is not None else []
-    return [*lines, *belief, *_shares(evaluation)]
-
-
-def _shares(evaluation: Evaluation) -> list[str]:
-    if evaluation.doubts is None:
-        return []
-    rows = evaluation.doubts.filter(pl.col("system") != (evaluation.virtual or ""))
-    means = rows.group_by("doubt", maintain_order=True).agg(pl.col("share").mean())
-    whom = "voters" if evaluation.kind in VOTED else "people"
-    shares = {whom if doubt == "people" else doubt: share for doubt, share in means.iter_rows()}
-    known = {doubt: share for doubt, share in shares.items() if share is not None and share == share}  # noqa: PLR0124
-    if not known:
-        return []
-    listed = ", ".join(f"{doubt} {share:.0%}" for doubt, share in known.items())
-    most = max(known, key=lambda doubt: known[doubt])
-    unknown = [doubt for doubt in shares if doubt not in known]
-    silent = f"; nothing is known about the {unknown[0]}" if unknown else ""
-    return [f"doubt about the means: {listed}{silent}; what would help most: {HELPS[most]}"]
 
 
 def _labelled(evaluation: Evaluation) -> Iterator[Any]:

@@ -105,4 +105,4 @@ def superiority(
     settings = settings_of({"confidence": confidence}, run)
     table = run_of(run, settings)
     belief = dispatch.belief_of(certain(reference_of(reference, settings)), table, settings)
-    return compare_two(table, belief, first, second, measure, query, level=confidence)
+    return compare_two(table, belief, first, second, measure, query, confidence=confidence)

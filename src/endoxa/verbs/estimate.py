@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from endoxa.beliefs import calibration
+from endoxa.beliefs import reliability
 from endoxa.comparisons import prediction
 from endoxa.errors import CallError
-from endoxa.evaluations import believed
 from endoxa.evaluations.dispatch import belief_of
 from endoxa.measures.grammar import Wanted, parse_all
 from endoxa.measures.judgments import refuse_all_relevant
@@ -31,9 +30,9 @@ def estimate(
     if given is None:
         raise CallError("no labels were given; an estimate needs judged pairs")
     refuse_all_relevant(given, [1.0])
-    universe = believed.drawn_from(table, belief, given) if universe is None else universe
+
     names = [str(m) for m in parse_all(measures)]
-    return prediction.estimate(table, belief, given, names, level=confidence, lam=lam, universe=universe)
+    return prediction.estimate(table, belief, given, names, confidence=confidence, lam=lam, universe=universe)
 
 
 def calibrate(belief: Any, labels: Any, run: Any = None, *, bins: int = 10, confidence: float = 0.95) -> Any:
@@ -44,4 +43,4 @@ def calibrate(belief: Any, labels: Any, run: Any = None, *, bins: int = 10, conf
     given = rounds_of(labels)
     if given is None:
         raise CallError("no labels were given; a belief is calibrated against judged pairs")
-    return calibration.calibrate(belief_of(reference, table, settings), given, table, bins=bins, level=confidence)
+    return reliability.calibrate(belief_of(reference, table, settings), given, table, bins=bins, confidence=confidence)

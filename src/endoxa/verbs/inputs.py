@@ -280,16 +280,13 @@ def opinions_of(source: Any, *, assessors: bool = False, settings: Settings | No
 
 
 def rounds_of(source: Any) -> Opinions | None:
-    """Labels of one or several rounds of judging as one table, the last round last.
-
-    Given the earlier rounds, what they judged is known: its propensity is 1, and only the last round's own counts.
-    """
+    """Labels of one or several rounds of judging as one table, the last round last; None where there are none."""
     if source is None or (isinstance(source, list | tuple) and not source):
         return None
+    from endoxa.comparisons import prediction
+
     rounds = source if isinstance(source, list | tuple) else [source]
-    tables = [opinions_of(one) for one in rounds]
-    known = [table.frame.with_columns(pl.lit(1.0).alias("propensity")) for table in tables[:-1]]
-    return Opinions.of(pl.concat([*known, tables[-1].frame]))
+    return prediction.rounds_of([opinions_of(one) for one in rounds])
 
 
 def foreign(settings: Settings, given: Iterable[str], reference: Reference) -> None:

@@ -1,0 +1,253 @@
+"""Every command gives the numbers of its verb in the library, on the same data and seed.
+
+The test walks the commands that the command line registers: a command without a case here fails.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import endoxa
+from endoxa import cli
+from endoxa.examples import collection
+from endoxa.tables import Opinions, Run
+
+
+class Here:
+    """The command line in this process, and the files of a small collection."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder, self.monkeypatch, self.capsys = folder, monkeypatch, capsys
+        self.runs = sorted(str(path) for path in (folder / "runs").glob("*.run"))
+        self.qrels, self.three, self.labels = (str(folder / name) for name in ("qrels.txt", "three.csv", "labels.csv"))
+        monkeypatch.setenv("COLUMNS", "200")
+        monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # main sets its own
+
+    def __call__(self, *words: object, code: int = 0) -> str:
+        """What the command prints."""
+        self.monkeypatch.setattr(sys, "argv", ["endoxa", *map(str, words)])
+        try:
+            cli.main()
+            left = 0
+        except SystemExit as stop:
+            left = int(str(stop.code or 0))
+        printed = self.capsys.readouterr()
+        assert left == code, printed.err
+        return printed.out
+
+    def frame(self, *words: object) -> pl.DataFrame:
+        """The table that the command prints as JSON lines."""
+        return pl.read_ndjson(io.StringIO(self(*words, "-o", "jsonl")), infer_schema_length=None)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eight queries, four systems, judgments of one and of three people, and a few labels."""
+    folder = tmp_path_factory.mktemp("same")
+    run, opinions = collection(rng=np.random.default_rng(5))
+    queries = run.frame["query"].unique().sort()[:8]
+    systems = run.systems[:4]
+    (folder / "runs").mkdir()
+    for system in systems:
+        own = (pl.col("system") == system) & pl.col("query").is_in(queries) & (pl.col("rank") <= 40)
+        endoxa.write(Run(run.frame.filter(own)), folder / "runs" / f"{system}.run")
+    kept = opinions.frame.filter(pl.col("query").is_in(queries))
+    endoxa.write(Opinions(kept), folder / "three.csv")
+    one = kept.filter(pl.col("source") == "ada").with_columns(pl.lit("qrels").alias("source"))
+    endoxa.write(Opinions(one), folder / "qrels.txt")
+    paths = sorted(map(str, (folder / "runs").glob("*.run")))
+    pairs = endoxa.choose(paths, None, 150, measures=["P@10"], seed=1)
+    grades = {(q, d): float(g > 0) for q, d, g in one.select("query", "item", "grade").iter_rows()}
+    labelled = pairs.with_columns(
+        pl.Series("grade", [grades.get(pair, 0.0) for pair in pairs.select("query", "item").iter_rows()])
+    )
+    columns = ("query", "item", "grade", "propensity", "selected_by")
+    endoxa.write(Opinions.of(labelled.select(columns)), folder / "labels.csv")
+    return folder
+
+
+@pytest.fixture
+def here(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+    return Here(folder, monkeypatch, capsys)
+
+
+def same(printed: pl.DataFrame, expected: pl.DataFrame) -> None:
+    """Equal in every column that both have; JSON has no NaN, and a column of nulls is not printed."""
+    plain = expected.with_columns(
+        pl.col(name).fill_nan(None) for name, kind in expected.schema.items() if kind.is_float()
+    )
+    shared = [name for name in plain.columns if name in printed.columns]
+    lost = [name for name in plain.columns if name not in shared and plain[name].null_count() < plain.height]
+    assert not lost, f"the command does not print {lost}"
+    kinds = {name: plain.schema[name] for name in shared}
+    assert_frame_equal(printed.select(shared).cast(kinds), plain.select(shared), rel_tol=1e-12, abs_tol=1e-12)  # type: ignore[arg-type]
+
+
+FEW = ("--worlds", 30, "--seed", 3)
+SETTINGS: dict[str, Any] = {"worlds": 30, "seed": 3}
+
+
+def _evaluate(here: Here, tmp_path: Path) -> None:
+    """Judgments, nobody, people, a belief, labels: summary and every query."""
+    belief = str(tmp_path / "belief.parquet")
+    endoxa.write(endoxa.believe(here.three, "dawid-skene", people=5), belief)
+    for reference, words, settings in (
+        (here.qrels, ("--seed", 3), {"seed": 3}),
+        (here.three, ("--assessors", "mean", "--confidence", 0.9), {"assessors": "mean", "confidence": 0.9}),
+        (here.three, ("--model", "votes", *FEW), {"model": "votes"} | SETTINGS),
+        (belief, FEW, SETTINGS),
+        (None, ("--depth", 10, "--weights", "equal", *FEW), {"depth": 10, "weights": "equal"} | SETTINGS),
+    ):
+        given = [here.runs, *([] if reference is None else [[reference]])]
+        files = [path for part in given for path in part]
+        result = endoxa.evaluate(here.runs, reference, ["nDCG@10", "P@10"], **settings)
+        same(here.frame("eval", *files, "nDCG@10", "P@10", *words), result.summary)
+        assert result.scores is not None
+        same(here.frame("eval", *files, "nDCG@10", "P@10", "-q", *words), result.scores.frame)
+    printed = here.frame("eval", *here.runs, "P@10", "--labels", here.labels, *FEW)
+    result = endoxa.evaluate(here.runs, None, ["P@10"], labels=here.labels, **SETTINGS)
+    same(printed, result.summary)
+    estimates = result.tables["estimates"]
+    kept = printed.filter(pl.col("labels_estimate").is_not_null())
+    assert kept["labels_estimate"].to_list() == pytest.approx(estimates["estimate"].to_list(), rel=1e-12)
+
+
+def _compare(here: Here, tmp_path: Path) -> None:
+    for reference, words, settings in (
+        (here.qrels, ("--test", "t", "--seed", 3), {"test": "t", "seed": 3}),
+        (here.three, ("--model", "votes", *FEW), {"model": "votes"} | SETTINGS),
+        (None, FEW, SETTINGS),
+    ):
+        files = [*here.runs, *([] if reference is None else [reference])]
+        pairs = endoxa.compare(here.runs, reference, ["P@10", "AP"], **settings)
+        same(here.frame("compare", *files, "P@10", "AP", *words), pairs.frame)
+        scores = endoxa.measure(
+            here.runs, reference, ["P@10", "AP"], **{k: v for k, v in settings.items() if k != "test"}
+        )
+        more = {name: value for name, value in settings.items() if name in {"test", "seed"}}
+        assert_frame_equal(endoxa.compare(scores, **more).frame, pairs.frame)
+        assert_frame_equal(
+            endoxa.evaluate(here.runs, reference, ["P@10", "AP"], **settings).comparison.frame, pairs.frame
+        )  # type: ignore[union-attr]
+    two = endoxa.compare(here.runs, None, ["P@10"], between=("dense", "bm25"), **SETTINGS)
+    same(here.frame("compare", *here.runs, "P@10", "--between", "dense", "bm25", *FEW), two.frame)
+
+
+def _measure(here: Here, tmp_path: Path) -> None:
+    same(here.frame("measure", here.qrels, *here.runs, "AP"), endoxa.measure(here.runs, here.qrels, ["AP"]).frame)
+    same(here.frame("measure", *here.runs, "AP", *FEW), endoxa.measure(here.runs, None, ["AP"], **SETTINGS).frame)
+
+
+def _report(here: Here, tmp_path: Path) -> None:
+    for reference, words, settings in (([here.qrels], (), {}), ([], FEW, SETTINGS)):
+        target = tmp_path / f"report{len(reference)}.json"
+        here("report", *reference, *here.runs, "nDCG@10", "AP", *words, "--to", target)
+        written = endoxa.read(target)
+        expected = endoxa.report(here.runs, reference or None, ["nDCG@10", "AP"], **settings)
+        assert_frame_equal(written.summary, expected.summary)
+        assert_frame_equal(written.comparison.frame, expected.comparison.frame)  # type: ignore[union-attr]
+        assert list(written.tables) == list(expected.tables)
+        for name, table in expected.tables.items():
+            assert_frame_equal(written.tables[name], table)
+        assert (written.warnings, written.notes) == (expected.warnings, expected.notes)
+
+
+def _choose(here: Here, tmp_path: Path) -> None:
+    expected = endoxa.choose(here.runs, None, 40, measures=["P@5"], seed=4)
+    same(here.frame("next", *here.runs, "P@5", "-n", 40, "--seed", 4), expected.drop("order", "influence"))
+
+
+def _estimate(here: Here, tmp_path: Path) -> None:
+    expected = endoxa.estimate(here.runs, None, here.labels, ["P@10"])
+    same(here.frame("estimate", *here.runs, "P@10", "--labels", here.labels), expected.frame)
+    same(here.frame("estimate", *here.runs, "P@10", "--labels", here.labels, "--pairs"), expected.pairs)
+
+
+def _believe(here: Here, tmp_path: Path) -> None:
+    for files, words, settings in (
+        ([here.three], ("--model", "dawid-skene", "--people", 3), {"model": "dawid-skene", "people": 3}),
+        (here.runs, ("--depth", 10, "--weights", "redundancy"), {"depth": 10, "weights": "redundancy"}),
+        ([here.three], ("--threshold", 1), {"threshold": 1.0}),
+    ):
+        here("believe", *files, *words, "--seed", 2, "--to", tmp_path / "belief.parquet")
+        written, expected = endoxa.read(tmp_path / "belief.parquet"), endoxa.believe(files, seed=2, **settings)
+        assert_frame_equal(written.frame, expected.frame)
+        assert (written.model, written.notes) == (expected.model, expected.notes)
+
+
+def _rate(here: Here, tmp_path: Path) -> None:
+    words = (here.three, *here.runs, "--method", "isotonic", "--resamples", 60, "--seed", 2)
+    expected = endoxa.rate(here.three, here.runs, methods=["isotonic"], resamples=60, seed=2)
+    same(here.frame("ratings", *words), expected.tables["figures"])
+
+
+def _pool(here: Here, tmp_path: Path) -> None:
+    from endoxa.verbs.pool import pool_states
+
+    pairs = endoxa.pool(here.runs, 10)
+    same(here.frame("pool", *here.runs, "--depth", 10), pairs.with_columns(pl.col("by").list.join(" ")))
+    same(here.frame("pool", here.qrels, *here.runs, "--depth", 10), pool_states(here.runs, here.qrels, 10))
+    left = endoxa.leave_out_uniques(here.runs, here.qrels, "AP", depth=10)
+    same(here.frame("pool", here.qrels, *here.runs, "--depth", 10, "--leave-out-uniques"), left.frame)
+
+
+def _check(here: Here, tmp_path: Path) -> None:
+    printed = here("check", here.qrels, *here.runs).splitlines()
+    assert [line[2:] for line in printed] == [one.text for one in endoxa.check(here.runs, here.qrels)]
+
+
+def _explain(here: Here, tmp_path: Path) -> None:
+    assert here("explain", "nDCG") == endoxa.explain("nDCG") + "\n"
+    assert here("explain") == endoxa.explain() + "\n"
+
+
+def _read(here: Here, tmp_path: Path) -> None:
+    same(here.frame("read", here.runs[0]), endoxa.read(here.runs[0]).frame)
+
+
+def _write(here: Here, tmp_path: Path) -> None:
+    here("write", here.runs[0], tmp_path / "one.parquet")
+    endoxa.write(endoxa.read(here.runs[0]), tmp_path / "two.parquet")
+    assert_frame_equal(endoxa.read(tmp_path / "one.parquet").frame, endoxa.read(tmp_path / "two.parquet").frame)
+
+
+def _demo(here: Here, tmp_path: Path) -> None:
+    from endoxa.verbs.demo import demo_documents
+
+    printed = here("demo", "documents", "--to", tmp_path / "one", "--seed", 2)
+    found = demo_documents(tmp_path / "two", seed=2)
+    assert f"{found.tau:.2f}" in printed
+    for name in ("qrels.txt", "runs/bm25.run"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+CASES: dict[str, Callable[[Here, Path], None]] = {
+    "evaluate": _evaluate, "compare": _compare, "measure": _measure, "report": _report, "choose": _choose,
+    "estimate": _estimate, "believe": _believe, "rate": _rate, "pool": _pool, "check": _check, "explain": _explain,
+    "read": _read, "write": _write, "demo": _demo,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", [module.__name__.rpartition(".")[2] for module in cli.commands()])
+def test_a_command_gives_the_numbers_of_its_verb(command: str, here: Here, tmp_path: Path) -> None:
+    assert command in CASES, f"endoxa {command} has no case here: compare its numbers with those of its verb"
+    CASES[command](here, tmp_path)
+
+
+def test_p_better_is_the_same_everywhere(here: Here) -> None:
+    """The defect that began the redesign: .158 in Python and .289 on the command line."""
+    printed = here.frame("compare", *here.runs, "P@10", "--worlds", 50, "--seed", 1)
+    scores = endoxa.measure(here.runs, None, ["P@10"], worlds=50, seed=1)
+    evaluation = endoxa.evaluate(here.runs, None, ["P@10"], worlds=50, seed=1)
+    for frame in (endoxa.compare(scores, seed=1).frame, evaluation.comparison.frame):  # type: ignore[union-attr]
+        same(printed, frame)
