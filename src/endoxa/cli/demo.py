@@ -64,29 +64,32 @@ def demo(
 
 def _pictures(to: Path, program: str, seed: int) -> None:
     """A contest over photographs, or over drawn scenes where there are none to be had."""
-    from endoxa.cli import images
+    from endoxa.cli.contest import print_contest
+    from endoxa.cli.groups import need_pictures
     from endoxa.errors import FileError, InstallError
 
-    verbs = images.pictures_verbs()
+    need_pictures()
+    from endoxa.engines import registry
+    from endoxa.io.opening import open_corpus
+    from endoxa.verbs.compose import compose
+    from endoxa.verbs.contest import contest
+    from endoxa.verbs.fetch import fetch
+
+    where, systems, page = "stamps", len(registry.available()), to / "pictures.html"
     with show.stages(1) as progress:
         try:
-            corpus = verbs.open_corpus("stamps", progress=progress, seconds=PATIENCE)
+            corpus = fetch(where, progress=progress, seconds=PATIENCE)
+            title = f"{systems} systems over {len(corpus)} photographs"
         except (FileError, InstallError) as error:
             why = str(error).splitlines()[0]
-            corpus = None
-    where = "stamps"
-    title = f"{len(verbs.available())} systems over {0 if corpus is None else len(corpus)} photographs"
-    if corpus is None:
-        from endoxa.io.scenes import write_scenes
-
-        show.note(f"the photographs could not be fetched ({why}); drawing {SCENES} scenes instead")
-        where = str(to / "scenes")
-        write_scenes(Path(where), SCENES, seed=seed)
-        corpus = verbs.open_corpus(where)
-        title = f"{len(verbs.available())} systems over {SCENES} drawn scenes (the photographs could not be fetched)"
-    page = str(to / "pictures.html")
-    command = shlex.join([program, "images", "contest", where, "--seed", str(seed), "--to", page])
-    images.hold(corpus, None, to / "pictures.html", title=title, seed=seed, command=command)
+            show.note(f"the photographs could not be fetched ({why}); drawing {SCENES} scenes instead")
+            where = str(to / "scenes")
+            corpus = open_corpus(compose(where, SCENES, seed=seed))
+            title = f"{systems} systems over {SCENES} drawn scenes (the photographs could not be fetched)"
+    command = shlex.join([program, "images", "contest", where, "--seed", str(seed), "--to", str(page)])
+    with show.stages(6) as progress:
+        result, _ = contest(corpus, title=title, seed=seed, command=command, to=page, progress=progress)
+    print_contest(result, page)
     print(
         f"The same by hand: {command}\n"
         "Search it yourself: "
