@@ -188,7 +188,7 @@ def ranking(times: int) -> None:
 
 def indexing(_: int) -> None:
     """10,000 composed scenes from files to three indexes, each size in a process of its own: time and peak memory."""
-    from endoxa.io.scenes import write_scenes
+    from endoxa.io.scene_files import write_scenes
 
     begun = time.perf_counter()
     manifest = write_scenes(SCENES, ITEMS, seed=1)

@@ -7,11 +7,12 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    from endoxa import pictures
+    from endoxa.io.opening import open_corpus
+    from endoxa.verbs.index import index
 
     manifest, count, home = sys.argv[1:]
-    corpus = pictures.open_corpus(manifest).take(range(int(count)))
-    pictures.index(corpus, ["keywords", "histograms", "integrated-regions"], home=home)
+    corpus = open_corpus(manifest).take(range(int(count)))
+    index(corpus, ["keywords", "histograms", "integrated-regions"], home=home)
     # Not ru_maxrss of itself: it begins with that of the process that started it.
     peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
     print(round(int(peak.split()[1]) / 1024), round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024))

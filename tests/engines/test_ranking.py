@@ -55,7 +55,7 @@ def test_a_query_does_not_retrieve_itself() -> None:
 def test_what_cannot_be_said_is_left_out_and_counted() -> None:
     own = material([[np.nan, np.nan, 1.0], [np.nan, 0.0, np.nan], [1.0, 1.0, 1.0]])
     made = rank(Given().build(own), own)
-    assert made.unsaid == 3  # the query with itself is no pair
+    assert made.undefined == 3  # the query with itself is no pair
     assert [row[:2] for row in rows(made.run)] == [("i0", "i2"), ("i2", "i1"), ("i2", "i0")]
 
 
@@ -86,7 +86,7 @@ def test_taking_items_keeps_their_rows_together() -> None:
     with pytest.raises(IndexError):
         ragged.take([3])
     for wrong in ([-1], np.array([True, False, True])):
-        with pytest.raises(TableError, match="by their places"):
+        with pytest.raises(TableError, match="by their positions"):
             ragged.take(wrong)
 
 

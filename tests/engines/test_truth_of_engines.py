@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from endoxa.engines import Index, Material
-from endoxa.engines.mixtures import predict_words
 from endoxa.engines.ranking import rank
+from endoxa.engines.region_mixtures import predict_words
 from endoxa.engines.registry import engine
 from endoxa.images.scenes import draw
 

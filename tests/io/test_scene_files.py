@@ -10,7 +10,7 @@ from endoxa.errors import FileError, TableError, TextError
 from endoxa.images import Picture
 from endoxa.images.corpus import Corpus
 from endoxa.images.scenes import Scene, draw
-from endoxa.io.scenes import named, truth, write_scenes
+from endoxa.io.scene_files import named, truth, write_scenes
 
 SIZE = (48, 64)
 

@@ -9,11 +9,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from endoxa import contests, pictures, verbs
+from endoxa import verbs
+from endoxa.evaluations.contest import FOLDERS, LEVELS, judged, sampled, ties_of, verdicts
 from endoxa.measures.evaluate import measure
 from endoxa.measures.grammar import parse_all
 from endoxa.policies import Policy
 from endoxa.tables import Opinions, Run
+from endoxa.verbs.fetch import fetch
+from endoxa.verbs.index import index
+from endoxa.verbs.run import run
 
 # P@5 with the top and the leaf folder as labels, as the data's README has them; it does not say how they were made.
 README = {"embeddings": (0.644, 0.422), "histograms": (0.337, 0.138), "random": (0.147, 0.033)}
@@ -23,11 +27,11 @@ ORDER = ("embeddings", "histograms", "random")
 @pytest.fixture(scope="module")
 def stamps(tmp_path_factory: pytest.TempPathFactory):
     """The corpus, and the runs of all systems over every picture."""
-    corpus = pictures.open_corpus("stamps")
+    corpus = fetch("stamps")
     home = tmp_path_factory.mktemp("stamps")
-    made = pictures.index(corpus, home=home)
-    assert not made.skipped
-    return corpus, pictures.run(corpus, home=home), made
+    indexed = index(corpus, home=home)
+    assert not indexed.skipped
+    return corpus, run(corpus, home=home), indexed
 
 
 def labels(corpus, depth: int | None) -> Opinions:
@@ -61,7 +65,7 @@ def test_embeddings_before_histograms_before_chance(stamps) -> None:
                 lo, hi = (row["lo"][0], row["hi"][0]) if row.height else (-turned["hi"][0], -turned["lo"][0])
                 print(f"\n{name:4} {one:8} {better} - {worse}: [{lo:+.3f}, {hi:+.3f}]", end="")
                 assert lo > 0
-    ties = contests.ties_of(ran.run)
+    ties = ties_of(ran.run)
     print(f"\n{'system':20} P@5 top/leaf      the data's README   ranks tied")
     for system in ran.run.systems:
         means = [
@@ -90,13 +94,13 @@ def test_chance_is_what_the_sizes_of_the_folders_make_it(stamps) -> None:
 
 def test_three_ways_to_judge(stamps) -> None:
     corpus, ran, _ = stamps
-    queries = contests.sampled(corpus, corpus.items, 120, 0)
-    run = Run(ran.run.frame.filter(pl.col("query").is_in(queries)))
-    ways = contests.judged(run, corpus, queries, measures=["nDCG@10"], worlds=200, seed=0)
-    found = contests.verdicts(ways)
+    queries = sampled(corpus, corpus.items, 120, 0)
+    sample = Run(ran.run.frame.filter(pl.col("query").is_in(queries)))
+    ways = judged(sample, corpus, queries, measures=["nDCG@10"], worlds=200, seed=0)
+    found = verdicts(ways)
     print()
     for a, b, t in found.agreement.iter_rows():
         print(f"Kendall's tau, {a} and {b}: {t:.2f}")
     leaders = {way: found.standings.filter(pl.col("way") == way)["system"][0] for way in ways}
     print(leaders)
-    assert leaders[contests.LEAF] == leaders[contests.LEVELS] == "embeddings"
+    assert leaders[FOLDERS] == leaders[LEVELS] == "embeddings"

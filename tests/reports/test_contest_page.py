@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from endoxa import doubt
-from endoxa.comparisons.verdicts import verdicts
+from endoxa.evaluations.contest import verdicts
 from endoxa.reports.contest import Contest, page, verdict
 from endoxa.tables import Costs, Opinions, Run
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
-from endoxa import contests
-from endoxa.io.scenes import write_scenes
-from endoxa.reports import contest as reports
+from endoxa.io.scene_files import write_scenes
+from endoxa.verbs.contest import contest
 
 AXE = Path(__file__).parent / "axe.min.js"
 
@@ -18,9 +17,9 @@ AXE = Path(__file__).parent / "axe.min.js"
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("contest")
     write_scenes(folder / "scenes", 24, seed=2)
-    made, _ = contests.contest(folder / "scenes", ["keywords", "histograms", "random"], sample=12, worlds=40, workers=1)
     path = folder / "contest.html"
-    path.write_text(reports.page(made), encoding="utf-8")
+    systems = ["keywords", "histograms", "random"]
+    contest(folder / "scenes", systems, sample=12, worlds=40, workers=1, to=path)
     return path
 
 

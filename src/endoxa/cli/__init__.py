@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from endoxa import __version__
-from endoxa.cli import output
+from endoxa.cli import groups, output
 from endoxa.errors import CallError, EndoxaError
 
 NOT_COMMANDS = {"groups", "options", "output"}
@@ -67,6 +67,7 @@ def add(*modules: Any) -> None:
 
 
 add(*commands())
+app.add_typer(groups.images)
 
 
 def main() -> None:

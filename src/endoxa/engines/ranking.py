@@ -1,4 +1,4 @@
-"""From scores to runs: the best items of each query, block by block."""
+"""From scores to runs: the best items of each query, computed in blocks of queries."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ DEPTH = 100
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """A system's run, the seconds that it took, and how many pairs it could say nothing of."""
+    """A system's run, the seconds that it took, and the number of pairs of query and item without a score."""
 
     run: Run
     seconds: float
-    unsaid: int
+    undefined: int
 
 
 def rank(
@@ -37,8 +37,8 @@ def rank(
 ) -> Ranked:
     """The first `depth` items for each query. A query never retrieves itself, unless itself=True.
 
-    Equal scores are ranked by `Run`'s own rule; where they reach over the last place, the items that the rule puts
-    first are kept. Pairs with score NaN are left out and counted.
+    Equal scores are ordered by the rule of `Run`. If equal scores straddle the cut-off, the items that come first by
+    this rule are kept. Pairs with score NaN are left out and counted.
     """
     own = {} if itself else {item: at for at, item in enumerate(index.items)}
     numbers = range(len(queries))
@@ -79,14 +79,14 @@ def _ranked(
         raise TextError(f"depth is the number of items to return, 1 or more, not {depth}")
     if not every:
         raise TableError("there is no query to rank for; give one or more")
-    frames, unsaid = [], 0
+    frames, undefined = [], 0
     begun = time.perf_counter()
     items = pl.Series("item", index.items, dtype=pl.String)
     for start in range(0, len(every), BLOCK):
         block = every[start : start + BLOCK]
         scores = scored(block)
         kept = [best(row, depth, items) for row in scores]
-        unsaid += int(np.isnan(scores).sum())
+        undefined += int(np.isnan(scores).sum())
         frames.append(
             pl.DataFrame(
                 {
@@ -101,13 +101,21 @@ def _ranked(
         )
         if progress is not None:
             progress(start + len(block), len(every))
-    return Ranked(Run.of(pl.concat(frames)), time.perf_counter() - begun, unsaid)
+    return Ranked(Run.of(pl.concat(frames)), time.perf_counter() - begun, undefined)
+
+
+def cost(
+    system: str, phase: str, each: Floats, seconds: float, size: int, items: int | None = None
+) -> tuple[str, str, int, float, int, float | None, float | None]:
+    """A row of costs; `each` holds the seconds of single items."""
+    middle = (float(np.median(each)), float(np.quantile(each, 0.95))) if len(each) else (None, None)
+    return system, phase, len(each) if items is None else items, seconds, size, *middle
 
 
 def latency(index: Index, queries: Material, *, sample: int = 25) -> Floats:
-    """Seconds that single queries take, one at a time, over the first `sample` of them."""
+    """Seconds per query, one query at a time, for the first `sample` queries."""
     taken = []
-    for number in range(-1, min(sample, len(queries))):  # the first time loads and compiles, and does not count
+    for number in range(-1, min(sample, len(queries))):  # the first call loads and compiles, and is not counted
         begun = time.perf_counter()
         index.engine.score(index, queries.take([max(number, 0)]))
         taken.append(time.perf_counter() - begun)
@@ -115,13 +123,13 @@ def latency(index: Index, queries: Material, *, sample: int = 25) -> Floats:
 
 
 def best(scores: Floats, depth: int, items: pl.Series) -> Ints:
-    """The places of the `depth` greatest scores; ties at the last place go as in a Run, by item id descending."""
-    fine = np.flatnonzero(scores > -np.inf)  # NaN fails too
-    if len(fine) <= depth:
-        return fine
-    least = np.partition(scores[fine], len(fine) - depth)[len(fine) - depth]
-    sure = fine[scores[fine] > least]
-    level = fine[scores[fine] == least]
-    names = items[level].to_list()
-    order = sorted(range(len(level)), key=lambda at: names[at].encode(), reverse=True)
-    return np.concatenate([sure, level[order[: depth - len(sure)]]])
+    """The positions of the `depth` greatest scores; ties at the cut-off go by item id descending, as in a Run."""
+    scored = np.flatnonzero(scores > -np.inf)  # this excludes NaN too
+    if len(scored) <= depth:
+        return scored
+    least = np.partition(scores[scored], len(scored) - depth)[len(scored) - depth]
+    above = scored[scores[scored] > least]
+    tied = scored[scores[scored] == least]
+    names = items[tied].to_list()
+    order = sorted(range(len(tied)), key=lambda at: names[at].encode(), reverse=True)
+    return np.concatenate([above, tied[order[: depth - len(above)]]])

@@ -1,6 +1,6 @@
 """Pictures as arrays: cut into regions, described by numbers, composed where the truth must be known.
 
-Nothing here opens a file; `endoxa.io.images` decodes, `endoxa.io.corpora` finds.
+Nothing here opens a file; `endoxa.io.decoding` decodes, `endoxa.io.corpora` finds.
 """
 
 from __future__ import annotations

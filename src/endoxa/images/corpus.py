@@ -1,9 +1,9 @@
-"""A corpus: pictures with the words, the category and the mask that go with them."""
+"""A corpus: pictures with their words, categories and masks."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -11,10 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from endoxa.errors import TableError
-from endoxa.tables import Ints, Table, cast, refuse_null, require
+from endoxa.errors import JoinError, TableError
+from endoxa.tables import Ints, Labels, Opinions, Table, Taxonomy, cast, refuse_null, require
 
-# Words of a caption that say nothing of the picture.
+Progress = Callable[[str, int, int], None]  # the stage, what is done of it, and the whole
+
+# Words of a caption that carry no information about the picture.
 STOP = frozenset(
     "a an and are as at by for from in into is it its of on or that the this to was were which with".split()
 )
@@ -22,10 +24,10 @@ APOSTROPHES = "'’"
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """The distinct words of a caption, in any script: folded in case and form, without signs and English stop words.
+    """The distinct words of a caption, in any script, lower-cased, without punctuation and English stop words.
 
-    A word is a run of letters, digits and the marks that go with them (vowel signs, accents), an apostrophe within it
-    too. Scripts that write no blanks between words give one word for each run.
+    A word is a run of letters, digits and combining marks (vowel signs, accents); an apostrophe inside a word belongs
+    to it. In scripts without spaces between words, each run is one word.
 
     >>> words_of("An Adelaide Rosella, on a branch.")
     ('adelaide', 'rosella', 'branch')
@@ -50,12 +52,14 @@ class Skipped:
 
 @dataclass(frozen=True, eq=False)
 class Corpus(Table):
-    """Pictures and what goes with them: item, path, words, category, mask, caption; one row per picture.
+    """Pictures and what is known about them: item, path, words, category, mask, caption; one row per picture.
 
-    `path` and `mask` are relative to `root`; a mask is a picture of the true regions (a number each), where somebody
-    knows them: methods are checked against it, no system sees it. `words` is a list,
-    empty where nothing is known. `category` is a path from the root of the tree of categories, `animals/birds`,
-    null where nothing is known. `item` names the picture in runs: its path without the ending where that is unique.
+    item      the name of the picture in runs: its path without the suffix, where that is unique
+    path      where the picture is, relative to `root`
+    words     a list; empty if no words are known
+    category  a path from the root of the tree of categories, `animals/birds`; null if unknown
+    mask      a picture of the true regions (one number each), relative to `root`; null if unknown. Methods are tested
+              against masks; no system sees them.
     """
 
     frame: pl.DataFrame
@@ -67,7 +71,7 @@ class Corpus(Table):
 
     @classmethod
     def of(cls, frame: pl.DataFrame, root: str, *, name: str = "", skipped: Iterable[Skipped] = ()) -> Corpus:
-        """Check the rows; a caption gives the words where there are none."""
+        """Check the rows. Where words are missing, they are taken from the caption."""
         require(frame, ("path",), "corpus")
         if "item" not in frame.columns:
             frame = frame.with_columns(items_of(frame["path"]))
@@ -86,12 +90,12 @@ class Corpus(Table):
         refuse_null(frame, ("item", "path"), "corpus")
         twice = frame["item"].filter(frame["item"].is_duplicated())
         if len(twice):
-            raise TableError(f"item {twice[0]!r} stands twice in the corpus; each picture needs a name of its own")
-        said = [
-            list(dict.fromkeys(words)) if words is not None else list(words_of(caption or ""))
-            for words, caption in zip(frame["words"].to_list(), frame["caption"], strict=True)
+            raise TableError(f"item {twice[0]!r} occurs twice in the corpus; each picture needs a name of its own")
+        words = [
+            list(dict.fromkeys(given)) if given is not None else list(words_of(caption or ""))
+            for given, caption in zip(frame["words"].to_list(), frame["caption"], strict=True)
         ]
-        frame = frame.with_columns(pl.Series("words", said, dtype=pl.List(pl.String)))
+        frame = frame.with_columns(pl.Series("words", words, dtype=pl.List(pl.String)))
         return cls(frame.select(cls.COLUMNS), root, name, tuple(skipped))
 
     @property
@@ -104,21 +108,52 @@ class Corpus(Table):
         """The words of each picture, in order."""
         return tuple(tuple(words) for words in self.frame["words"].to_list())
 
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """The row of each picture, by name."""
+        return {item: row for row, item in enumerate(self.frame["item"])}
+
+    @cached_property
+    def by_path(self) -> dict[str, str]:
+        """The name of each picture, by path."""
+        return dict(self.frame.select("path", "item").iter_rows())
+
     def take(self, rows: Iterable[int] | Ints) -> Corpus:
-        """Some of the pictures, in the order given."""
+        """The pictures in these rows, in this order."""
         return Corpus(self.frame[np.asarray(list(rows), dtype=np.int64)], self.root, self.name)
 
     def within(self, *, without: Iterable[str] = ()) -> Corpus:
-        """The pictures whose category path holds none of these parts (`symbols`, `cartoon`)."""
+        """The pictures whose category path contains none of these parts (`symbols`, `cartoon`)."""
         banned = set(without)
         keep = [not banned & set((category or "").split("/")) for category in self.frame["category"]]
         return Corpus(self.frame.filter(pl.Series(keep)), self.root, self.name)
 
 
 def items_of(paths: pl.Series) -> pl.Series:
-    """A name for each path: without its ending, unless two would then be the same. It must stand in a run's text:
-    blanks, and a # in front, become underscores.
+    """A name for each path: without its suffix, unless two names would then be equal.
+
+    Names are written into text files of runs, so that white space, and # at the beginning, become underscores.
     """
     bare = paths.str.replace(r"\.[^./]+$", "")
     named = [whole if twice else name for name, whole, twice in zip(bare, paths, bare.is_duplicated(), strict=True)]
     return pl.Series("item", named, dtype=pl.String).str.replace_all(r"\s|^#|\x00", "_")
+
+
+def labels_of(corpus: Corpus) -> tuple[Labels, Taxonomy]:
+    """The categories of a corpus as labels of its items, and the tree of categories. They are labels, not truth.
+
+    `believe(labels, "levels", taxonomy=tree)` turns them into a belief.
+    """
+    filed = corpus.frame.filter(pl.col("category").is_not_null())
+    if not filed.height:
+        raise JoinError(f"{corpus.name or corpus.root}: no picture has a category; folders or a manifest give them")
+    labels = filed.select(pl.lit(corpus.name or "folders").alias("source"), "item", "category")
+    return Labels.of(labels), Taxonomy.of_paths(filed["category"].unique().sort())
+
+
+def same_category(corpus: Corpus, queries: Iterable[str]) -> Opinions:
+    """Judgments by category: what shares the category of the query is relevant. They are labels, not truth."""
+    filed = corpus.frame.filter(pl.col("category").is_not_null()).select("item", "category")
+    asked = filed.filter(pl.col("item").is_in(list(queries))).rename({"item": "query"})
+    pairs = asked.join(filed, on="category").filter(pl.col("item") != pl.col("query"))
+    return Opinions.of(pairs.select("query", "item", pl.lit(1.0).alias("grade"), pl.lit("folders").alias("source")))

@@ -1,4 +1,4 @@
-"""The descriptor of systems that see a picture as a few regions."""
+"""The descriptor for systems that represent a picture by a few regions."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import numpy.typing as npt
 from endoxa.errors import TextError, did_you_mean
 from endoxa.images import Picture
 from endoxa.images.features import GROUPS, describe_regions
-from endoxa.images.segment import SEGMENTERS, largest, segment
+from endoxa.images.segment import largest, refuse_unknown, segment
 
 
 @dataclass(frozen=True)
 class Regions:
     """The `count` largest regions of a picture, largest first, each described by groups of features.
 
-    segmenter  how the picture is cut (`endoxa.images.segment`)
-    count      how many regions are kept at most; BAR keep 8, and try 2 to 12
-    side       the picture is first brought down to this long side; sizes in pixels (filters, the least of a wedge)
-               mean something only at one scale
+    segmenter  the method of segmentation (`endoxa.images.segment`)
+    count      the number of regions kept at most; Barnard et al. keep 8, and try 2 to 12
+    side       the picture is first reduced to this long side, because sizes in pixels (of filters, of the smallest
+               wedge) are comparable at one scale only
     groups     names of `endoxa.images.features.GROUPS`, joined by commas
 
-    A picture without a region (all of it transparent) is one region of all its pixels: there is always a row.
+    A picture that is completely transparent counts as one region of all its pixels, so that there is always a row.
     Source: Barnard et al. 3.3, 3.4; METHODS D.11.
     """
 
@@ -40,9 +40,7 @@ class Regions:
         for setting in ("count", "side"):
             if getattr(self, setting) < 1:
                 raise TextError(f"{setting} = {getattr(self, setting)} of the regions is not at least 1")
-        if self.segmenter not in SEGMENTERS:
-            near = did_you_mean(self.segmenter, SEGMENTERS) or "; there are " + ", ".join(SEGMENTERS)
-            raise TextError(f"no segmenter is called {self.segmenter!r}{near}")
+        refuse_unknown(self.segmenter)
         for group in self.groups.split(","):
             if group not in GROUPS:
                 raise TextError(

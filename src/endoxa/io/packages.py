@@ -21,9 +21,9 @@ from hashlib import file_digest
 from pathlib import Path
 
 from endoxa.errors import FileError, InstallError, TextError, did_you_mean
-from endoxa.images.corpus import Corpus
+from endoxa.images.corpus import Corpus, Progress
 from endoxa.io.clip_art import read_clip_art
-from endoxa.io.corpora import Progress, read_corpus
+from endoxa.io.corpora import read_corpus
 
 STATUS = Path("/var/lib/dpkg/status")  # dpkg's own list of what is installed; apt does not start without one
 MARKER = "versions.txt"

@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from endoxa.io.images import flattened, is_picture, read
+from endoxa.io.decoding import flattened, is_picture, read
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -9,7 +9,7 @@ from itertools import count
 
 import polars as pl
 
-from endoxa.comparisons.verdicts import Verdicts
+from endoxa.evaluations.contest import Verdicts
 from endoxa.reports import doubts
 from endoxa.reports.costs import cost_grid
 from endoxa.reports.gallery import Gallery

@@ -1,22 +1,29 @@
-"""demo: something real to look at, on a collection that is generated here."""
+"""demo: something real to look at, on pictures that are fetched or drawn, or on a generated collection."""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from endoxa import examples
 from endoxa.comparisons.orders import tau
+from endoxa.errors import FileError, InstallError
 from endoxa.evaluations.evaluation import Evaluation
+from endoxa.progress import Progress
 from endoxa.tables import Run
 from endoxa.verbs.report import report
 from endoxa.verbs.write import write
 
 MEASURES = ["nDCG@10", "AP", "P@10", "RR"]
 FIRST = "nDCG@10"
+PATIENCE = 90.0  # seconds for fetching photographs
+SCENES = 400  # drawn instead
 
 
 @dataclass(frozen=True)
@@ -71,3 +78,45 @@ def demo_study(to: Path, *, seed: int = 1) -> Path | None:
         return examples.study(to / "study", rng=np.random.default_rng(seed))
     except ModuleNotFoundError:
         return None
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """A contest over pictures, its page, and how to repeat it."""
+
+    contest: Any
+    page: Path
+    corpus: str
+    item: str
+    command: str
+
+
+def demo_pictures(
+    to: Path,
+    *,
+    seed: int = 1,
+    program: str = "endoxa",
+    progress: Progress | None = None,
+    report: Callable[[str], None] | None = None,
+) -> Pictures:
+    """Hold a contest over photographs, or over drawn scenes if the photographs cannot be fetched."""
+    from endoxa.engines import registry
+    from endoxa.io.opening import open_corpus
+    from endoxa.verbs.compose import compose
+    from endoxa.verbs.contest import contest
+    from endoxa.verbs.fetch import fetch
+
+    where, systems, page = "stamps", len(registry.available()), to / "pictures.html"
+    try:
+        corpus = fetch(where, progress=progress, seconds=PATIENCE)
+        title = f"{systems} systems over {len(corpus)} photographs"
+    except (FileError, InstallError) as error:
+        if report is not None:
+            why = str(error).splitlines()[0]
+            report(f"the photographs could not be fetched ({why}); drawing {SCENES} scenes instead")
+        where = str(to / "scenes")
+        corpus = open_corpus(compose(where, SCENES, seed=seed))
+        title = f"{systems} systems over {SCENES} drawn scenes (the photographs could not be fetched)"
+    command = shlex.join([program, "images", "contest", where, "--seed", str(seed), "--to", str(page)])
+    result, _ = contest(corpus, title=title, seed=seed, command=command, to=page, progress=progress)
+    return Pictures(result, page, where, corpus.items[0], command)

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from endoxa import doubt
-from endoxa.comparisons.verdicts import verdicts
 from endoxa.errors import TableError
+from endoxa.evaluations.contest import verdicts
 from endoxa.tables import Opinions, Run
 
 
@@ -63,8 +63,8 @@ def test_pairs_are_turned_to_the_order_of_the_first_way(ways) -> None:
         assert p == pytest.approx(better if one.height else 1 - better)
 
 
-def test_what_cannot_stand_side_by_side(ways) -> None:
-    with pytest.raises(TableError, match="nothing to set side by side"):
+def test_what_cannot_be_compared(ways) -> None:
+    with pytest.raises(TableError, match="nothing to compare"):
         verdicts({})
     with pytest.raises(TableError, match="has no nDCG@10"):
         verdicts(ways, "nDCG@10")

@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 
 from endoxa.engines import Index, Material
-from endoxa.engines.mixtures import Mixture, model_of, predict_words
+from endoxa.engines.region_mixtures import Mixture, model_of, predict_words
 from endoxa.errors import TableError, TextError
 
 THINGS = "bear cloud field flower grass house lake road rock sand sky tree".split()
@@ -101,7 +101,7 @@ def test_features_are_standardised_or_whitened():
 
 def test_blocks_of_queries_change_nothing(index, monkeypatch):
     whole = ENGINE.score(index, HELD_OUT)
-    monkeypatch.setattr("endoxa.engines.mixtures.ENTRIES", 3 * 4 * 240)
+    monkeypatch.setattr("endoxa.engines.region_mixtures.ENTRIES", 3 * 4 * 240)
     np.testing.assert_allclose(ENGINE.score(index, HELD_OUT), whole, rtol=1e-5)
     one_by_one = np.concatenate([ENGINE.score(index, HELD_OUT.take([k])) for k in range(5)])
     np.testing.assert_allclose(one_by_one, whole[:5], rtol=1e-5)

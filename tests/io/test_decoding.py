@@ -17,8 +17,8 @@ from PIL import Image
 
 from endoxa.errors import FileError
 from endoxa.images import Picture
-from endoxa.io import images
-from endoxa.io.images import decode, is_picture, thumbnail
+from endoxa.io import decoding
+from endoxa.io.decoding import decode, is_picture, thumbnail
 
 
 def scene(width=60, height=40):
@@ -186,7 +186,7 @@ def test_bands_leave_no_seams(monkeypatch):
     pixels = np.random.default_rng(3).integers(0, 256, (97, 53, 4), dtype=np.uint8)
     raw = saved(pixels, "PNG")
     whole = {side: decode(raw, side=side) for side in (None, 97, 40, 20)}
-    monkeypatch.setattr(images, "BAND", 300)
+    monkeypatch.setattr(decoding, "BAND", 300)
     for side, wanted in whole.items():
         found = decode(raw, side=side)
         assert (found.pixels == wanted.pixels).all()
@@ -282,7 +282,7 @@ def test_a_tiff_of_vast_tiles_is_refused():
 
 
 def test_files_that_are_too_heavy(tmp_path, monkeypatch):
-    monkeypatch.setattr(images, "BYTES", 1 << 20)
+    monkeypatch.setattr(decoding, "BYTES", 1 << 20)
     path = tmp_path / "heavy.png"
     with path.open("wb") as file:
         file.truncate(5 << 20)

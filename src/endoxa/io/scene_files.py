@@ -253,6 +253,6 @@ def _word(row: dict[str, Any]) -> str | None:
 def _cutout(root: Path, row: dict[str, Any]) -> Cutout:
     """What is opaque in a picture; all of it where it has no alpha."""
     from endoxa.images.scenes import Cutout
-    from endoxa.io.images import decode
+    from endoxa.io.decoding import decode
 
     return Cutout(decode(root / row["path"], side=SIDE), _word(row) or "", row["category"] or "")

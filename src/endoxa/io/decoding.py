@@ -6,6 +6,7 @@ than it says is refused by a FileError that names it. Only raster formats that a
 
 from __future__ import annotations
 
+import base64
 import io
 import math
 import stat
@@ -83,6 +84,11 @@ def thumbnail(source: Picture | Path | bytes, side: int, *, form: Literal["JPEG"
     buffer = io.BytesIO()
     small.save(buffer, form, quality=QUALITY)
     return buffer.getvalue()
+
+
+def data_address(source: Picture | Path | bytes, side: int) -> str:
+    """A small copy as a data: address, for a page that opens offline."""
+    return "data:image/jpeg;base64," + base64.b64encode(thumbnail(source, side)).decode()
 
 
 def read(path: Path, label: str = "") -> bytes:

@@ -1,0 +1,121 @@
+"""Groups of commands, and the options that the commands of a group share."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from endoxa.cli import output
+from endoxa.errors import InstallError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from endoxa.images.corpus import Skipped
+
+images = typer.Typer(
+    name="images",
+    help="Pictures: index a folder with classical and modern retrieval systems, run them, judge them, search.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+NAMED = 5  # pictures left out that are named; further ones are counted
+PARTS = ("cv2", "numba", "PIL", "skimage")
+
+Where = Annotated[
+    str,
+    typer.Argument(
+        metavar="CORPUS",
+        help="A folder of pictures, a manifest (CSV, JSONL, Parquet: path, words, category …), or stamps or clipart, "
+        "which are fetched from Debian's packages when first used.",
+    ),
+]
+Engines = Annotated[
+    list[str] | None,
+    typer.Option("--engine", "-e", metavar="NAME", help="A system; may be repeated. Default: all systems."),
+]
+Home = Annotated[
+    str | None, typer.Option("--home", metavar="DIR", help="Folder of the indexes. Default: .endoxa in the corpus.")
+]
+Without = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without", metavar="PART", help="Leave out categories with this part in their path; may be repeated."
+    ),
+]
+Workers = Annotated[int | None, typer.Option("--workers", help="Number of processes. Default: one per core.", min=1)]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="ENGINE.SETTING=VALUE", help="A setting of an engine: rwmm.components=200."),
+]
+Vectors = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vectors", metavar="NAME=FILE", help="A further system: vectors of your own (.parquet, .npz, .npy)."
+    ),
+]
+
+
+def need_pictures() -> None:
+    """Refuse if a part that works on pictures is not installed."""
+    for part in PARTS:
+        try:
+            import_module(part)
+        except ModuleNotFoundError as error:
+            raise InstallError(f"{error.name} is not installed; pip install 'endoxa[images]'") from None
+
+
+def settings_of(options: list[str] | None) -> dict[str, dict[str, Any]]:
+    """`rwmm.components=200` as {"rwmm": {"components": 200}}; values are read as JSON where possible."""
+    import json
+
+    settings: dict[str, dict[str, Any]] = {}
+    for text in options or []:
+        left, equals, value = text.partition("=")
+        engine, dot, name = left.partition(".")
+        if not (equals and dot and engine and name):
+            raise typer.BadParameter(f"--set {text!r}: expected ENGINE.SETTING=VALUE, like rwmm.components=200")
+        try:
+            plain = json.loads(value)
+        except ValueError:
+            plain = value
+        settings.setdefault(engine, {})[name.replace("-", "_")] = tuple(plain) if isinstance(plain, list) else plain
+    return settings
+
+
+def vectors_of(options: list[str] | None) -> dict[str, str]:
+    """`clip=vectors.npz` as {"clip": "vectors.npz"}."""
+    files = {}
+    for text in options or []:
+        name, equals, path = text.partition("=")
+        if not (equals and name and path):
+            raise typer.BadParameter(f"--vectors {text!r}: expected NAME=FILE, like clip=vectors.npz")
+        files[name] = path
+    return files
+
+
+def print_skipped(skipped: tuple[Skipped, ...]) -> None:
+    """Name the pictures that were left out, and why."""
+    for one in skipped[:NAMED]:
+        output.note(f"! {one.name} is left out: {one.why}")
+    if len(skipped) > NAMED:
+        output.note(f"! and {len(skipped) - NAMED:,} more")
+
+
+def print_costs(frame: pl.DataFrame) -> None:
+    """Print a table of costs in readable units."""
+    import polars as pl
+
+    table = frame.select(
+        "system",
+        "phase",
+        "items",
+        pl.col("seconds").round(2),
+        (pl.col("bytes") / 1e6).round(2).alias("MB"),
+        (1000 * pl.col("median")).round(2).alias("median ms"),
+        (1000 * pl.col("p95")).round(2).alias("p95 ms"),
+    )
+    output.show_frame(table)

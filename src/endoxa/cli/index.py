@@ -1,0 +1,56 @@
+"""endoxa images index: describe pictures and build indexes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from endoxa.cli import groups as g
+from endoxa.cli import options as o
+from endoxa.cli import output
+
+
+def add_to(_app: typer.Typer) -> None:
+    """Register the command."""
+    g.images.command("index")(index)
+
+
+def index(
+    corpus: g.Where,
+    engines: g.Engines = None,
+    settings: g.Settings = None,
+    vectors: g.Vectors = None,
+    without: g.Without = None,
+    train: Annotated[
+        float | None,
+        typer.Option("--train", help="Learn models from this share of the pictures and index only the others (TEST)."),
+    ] = None,
+    home: g.Home = None,
+    workers: g.Workers = None,
+    seed: o.Seed = 0,
+) -> None:
+    """Describe the pictures and build the indexes. Known results are reused, so an interrupted run continues.
+
+    [bold]Examples[/bold]
+
+      endoxa images index photos
+
+      endoxa images index photos -e histograms -e rwmm --set rwmm.components=200
+
+      endoxa images index photos --vectors clip=clip.npz
+    """
+    g.need_pictures()
+    from endoxa.verbs.index import index as build
+
+    with output.stages(3) as progress:
+        indexed = build(
+            corpus, engines or None, home=home, without=without or None, settings=g.settings_of(settings),
+            vectors=g.vectors_of(vectors), train=train, seed=seed, workers=workers, progress=progress,
+        )  # fmt: skip
+    g.print_skipped(indexed.skipped)
+    g.print_costs(indexed.costs.frame)
+    for note in indexed.notes:
+        output.note(f"! {note}")
+    counts = f"{len(indexed.items):,} pictures, {len(indexed.systems)} systems, {indexed.described:,} new descriptions"
+    print(f"\n{counts}; in {indexed.home}")

@@ -1,0 +1,53 @@
+"""endoxa images search: look for pictures."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from endoxa.cli import groups as g
+from endoxa.cli import output
+from endoxa.cli.gallery import write_gallery
+
+
+def add_to(_app: typer.Typer) -> None:
+    """Register the command."""
+    g.images.command("search")(search)
+
+
+def search(
+    corpus: g.Where,
+    query: Annotated[str, typer.Argument(metavar="ITEM|FILE|WORDS", help="What to look for.")],
+    engine: Annotated[
+        str | None, typer.Option("--engine", "-e", metavar="NAME", help="The system that answers.")
+    ] = None,
+    count: Annotated[int, typer.Option("--count", "-n", help="Number of results.", min=1)] = 10,
+    to: Annotated[str | None, typer.Option("--to", metavar="PAGE.html", help="Write a page with the pictures.")] = None,
+    without: g.Without = None,
+    home: g.Home = None,
+) -> None:
+    """Look for pictures that resemble an item or a file, or that match words.
+
+    [bold]Examples[/bold]
+
+      endoxa images search photos holiday/beach
+
+      endoxa images search photos ~/new.jpg -e integrated-regions --to found.html
+
+      endoxa images search photos "red flower" -e rwmm
+    """
+    g.need_pictures()
+    import polars as pl
+
+    from endoxa.verbs.search import open_searcher
+    from endoxa.verbs.search import search as verb
+
+    with output.stages(1) as progress:
+        searcher = open_searcher(corpus, home=home, without=without or None, progress=progress)
+    found = verb(searcher, query, engine, count=count)
+    table = found.frame.select("rank", "item", "score", pl.col("words").list.join(", "), "category")
+    output.show_frame(table)
+    print(f"\nsystem: {found.system}")
+    if to is not None:
+        write_gallery(searcher.corpus, found.run, to, title=f"{query}: found by {found.system}", depth=count)

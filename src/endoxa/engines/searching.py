@@ -1,0 +1,255 @@
+"""An opened corpus with its indexes: it answers many queries, and reads the corpus and each index only once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from endoxa.engines import Index, Material, Saved
+from endoxa.engines.ranking import DEPTH, Ranked, cost, latency, rank, rank_texts
+from endoxa.errors import FileError, JoinError, TextError, did_you_mean
+from endoxa.images import Picture
+from endoxa.images.corpus import Corpus, Progress, words_of
+from endoxa.tables import Costs, Run
+
+FOR_PICTURES = ("embeddings", "integrated-regions", "histograms")  # which system answers if none is named
+FOR_WORDS = ("keywords", "rwmm")
+
+
+@dataclass(frozen=True, eq=False)
+class Outside:
+    """A query picture that is not in the corpus.
+
+    name     what the query is called in runs
+    source   where it comes from, for error messages
+    picture  decodes it; called when the first engine needs it
+    words    the words of its caption, for engines that compare words
+    """
+
+    name: str
+    source: str
+    picture: Callable[[], Picture]
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Text:
+    """A query of words, and what it is called in runs."""
+
+    name: str
+    text: str
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words that engines look for."""
+        return words_of(self.text)
+
+
+Query = str | Outside | Text  # a text is the name of an item
+
+
+@dataclass(frozen=True, eq=False)
+class Ran:
+    """The runs of several systems, the costs of their queries, notes on both, and the size of the corpus."""
+
+    run: Run
+    costs: Costs
+    notes: tuple[str, ...] = ()
+    pictures: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The results of one query: `frame` has item, rank, score, words, category and caption."""
+
+    frame: pl.DataFrame
+    run: Run
+    system: str
+
+
+@dataclass(frozen=True, eq=False)
+class Searcher:
+    """An opened corpus, the names of its systems, and `load`, which is called once for each system that is used.
+
+    `endoxa.verbs.search.open_searcher` opens one from disk.
+    """
+
+    corpus: Corpus
+    systems: tuple[str, ...]
+    load: Callable[[str], Saved]
+    loaded: dict[str, Saved] = field(default_factory=dict)
+
+    def saved(self, system: str) -> Saved:
+        """The index of a system, and what was recorded when it was built."""
+        if system not in self.systems:
+            raise FileError(
+                self.corpus.root,
+                f"there is no index {system!r}{did_you_mean(system, self.systems)} "
+                f"(there are: {', '.join(self.systems)})",
+                f"build it with `endoxa images index … --engine {system}`",
+            )
+        if system not in self.loaded:
+            self.loaded[system] = self.load(system)
+        return self.loaded[system]
+
+    def run(
+        self,
+        queries: Sequence[Query] | None = None,
+        systems: Iterable[str] | None = None,
+        *,
+        sample: int | None = None,
+        depth: int = DEPTH,
+        itself: bool = False,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Ran:
+        """Run systems over queries, and measure how long they take.
+
+        Without `queries`, every picture that all systems know is a query, or `sample` of them drawn with `seed`. A
+        query never retrieves itself, unless itself=True. A system that takes no words has no run for texts; the notes
+        say so.
+        """
+        chosen = set(self.systems if systems is None else systems)
+        saved = {name: self.saved(name) for name in sorted(chosen, key=self._position)}
+        _refuse_different_training(saved)
+        notes: list[str] = []
+        if queries is None:
+            queries, notes = self._every_picture(saved, sample, seed)
+        elif sample is not None:
+            raise TextError("sample draws queries from the corpus; leave it out where queries are given")
+        texts = [(query.name, query.words) for query in queries if isinstance(query, Text)]
+        pictures = [query for query in queries if not isinstance(query, Text)]
+        if texts and pictures:
+            raise TextError("queries are either pictures or words in one run, not both; run them separately")
+        runs, rows = [], []
+        for number, (name, one) in enumerate(saved.items()):
+            if progress is not None:
+                progress(f"running {name}", number, len(saved))
+            if texts and not one.index.engine.takes_text:
+                notes.append(f"{name} takes no text, and has no run")
+                continue
+            if texts:
+                ranked, each = rank_texts(one.index, texts, depth=depth, system=name), np.zeros(0)
+            else:
+                material = _material(name, one.index, pictures)
+                ranked = rank(one.index, material, depth=depth, itself=itself, system=name)
+                each = latency(one.index, material)
+            if not ranked.run.frame.height:
+                notes.append(f"{name} returned nothing, and has no run")
+                continue
+            runs.append(ranked.run.frame)
+            notes += _remarks(name, ranked)
+            size = ranked.run.frame.height * 16  # the number of an item and its score
+            rows.append(cost(name, "query", each, ranked.seconds, size, len(queries)))
+        if not runs and texts and not any(one.index.engine.takes_text for one in saved.values()):
+            raise TextError(f"none of the systems takes text: {', '.join(saved)}; use keywords or rwmm")
+        if not runs:
+            raise JoinError(f"no system returned anything: {'; '.join(notes)}")
+        if progress is not None:
+            progress("running", len(saved), len(saved))
+        costs = Costs(pl.DataFrame(rows, schema=Costs.SCHEMA, orient="row"))
+        return Ran(Run(pl.concat(runs)), costs, tuple(notes), len(self.corpus))
+
+    def search(self, query: Query, system: str | None = None, *, count: int = 10) -> Found:
+        """The best items for one query. Without `system`, one that suits pictures or words answers."""
+        preferred = FOR_WORDS if isinstance(query, Text) else FOR_PICTURES
+        name = system or next((one for one in preferred if one in self.systems), self.systems[0])
+        index = self.saved(name).index
+        if isinstance(query, Text):
+            if not index.engine.takes_text:
+                raise TextError(f"{query.text!r} is neither an item nor a file, and {name} takes no text")
+            run = rank_texts(index, [(query.name, query.words)], depth=count, system=name).run
+        else:
+            run = rank(index, _material(name, index, [query]), depth=count, system=name).run
+        if not len(run):
+            raise self._nothing_found(name, query)
+        rows = [self.corpus.rows[item] for item in run.frame["item"]]
+        known = self.corpus.frame[rows].select("words", "category", "caption")
+        return Found(run.frame.select("item", "rank", "score").hstack(known), run, name)
+
+    def _nothing_found(self, system: str, query: Query) -> JoinError:
+        if not isinstance(query, Text):
+            asked = query if isinstance(query, str) else query.source
+            return JoinError(f"{system} returns nothing for {asked!r}; ask another system")
+        hint = did_you_mean(query.text, self.corpus.items)
+        return JoinError(f"{system} knows none of the words of {query.text!r}, which is no item and no file{hint}")
+
+    def _position(self, system: str) -> int:
+        return self.systems.index(system) if system in self.systems else -1
+
+    def _every_picture(
+        self, saved: Mapping[str, Saved], sample: int | None, seed: int
+    ) -> tuple[list[Query], list[str]]:
+        """The pictures that every system knows, all or a sample; a note if some system lacks pictures."""
+        shared = set.intersection(*(set(one.index.items) for one in saved.values()))
+        queries: list[Query] = [item for item in self.corpus.items if item in shared]
+        if not queries:
+            raise JoinError("no picture is known to every system; index them again, together")
+        every = set[str]().union(*(one.index.items for one in saved.values()))
+        lacking = [f"{name} lacks {n:,}" for name, one in saved.items() if (n := len(every - set(one.index.items)))]
+        notes = [f"{len(shared):,} of {len(every):,} pictures are queries: {', '.join(lacking)}"] if lacking else []
+        if sample is not None:
+            drawn = np.random.default_rng(seed).permutation(len(queries))[:sample]
+            queries = [queries[at] for at in sorted(drawn)]
+        return queries, notes
+
+
+def _refuse_different_training(saved: Mapping[str, Saved]) -> None:
+    """Systems are compared over the same pictures: all were indexed with the same --train, or all without."""
+    first, *others = saved
+    for other in others:
+        if saved[other].train != saved[first].train:
+            raise JoinError(
+                f"{first} and {other} search different pictures, for they were indexed with different --train; index "
+                "them together, or name the systems that go together with -e"
+            )
+
+
+def _material(system: str, index: Index, queries: Sequence[str | Outside]) -> Material:
+    """The material of the queries: from the index, or described now for pictures that are not in it."""
+    at = {item: number for number, item in enumerate(index.items)}
+    for query in queries:
+        if isinstance(query, str) and query not in at:
+            raise JoinError(
+                f"{query!r} is in the corpus but not in the index of {system}: it was left out, or models learnt from "
+                "it; ask for another item"
+            )
+    if all(isinstance(query, str) for query in queries):
+        return index.material.take([at[str(query)] for query in queries])
+    parts = [index.material.take([at[one]]) if isinstance(one, str) else _described(index, one) for one in queries]
+    names = [item for part in parts for item in part.items]
+    twice = next((name for number, name in enumerate(names) if name in names[:number]), None)
+    if twice is not None:
+        raise TextError(f"two queries are called {twice!r}; rename one of the files")
+    columns = list(index.material.columns)
+    return Material(
+        tuple(names),
+        tuple(words for part in parts for words in part.words),
+        {name: np.concatenate([part.columns[name] for part in parts]) for name in columns},
+        np.concatenate([part.counts for part in parts]) if columns else np.zeros(0, np.int64),
+    )
+
+
+def _described(index: Index, query: Outside) -> Material:
+    """A picture from outside, described as those of the index were; engines that see pictures get no words."""
+    descriptor = index.engine.descriptor
+    if descriptor is None:
+        if index.material.columns:
+            raise FileError(query.source, "has no vector: they came from a file", "ask for an item that has one")
+        return Material((query.name,), (query.words,))
+    arrays = descriptor.describe(query.picture())
+    return Material((query.name,), ((),), arrays, np.array([len(next(iter(arrays.values())))], np.int64))
+
+
+def _remarks(name: str, ranked: Ranked) -> list[str]:
+    frame = ranked.run.frame
+    tied = frame.group_by("query", "block").len().filter(pl.col("len") > 1)["len"].sum() / frame.height
+    notes = []
+    if tied > 0.5:
+        notes.append(f"{name}: {tied:.0%} of its ranks are ties; within a tie the order is that of the ids")
+    if ranked.undefined:
+        notes.append(f"{name}: {ranked.undefined:,} pairs of query and item have no score, and are not returned")
+    return notes

@@ -1,0 +1,75 @@
+"""Opening a corpus by what people type, and finding its pictures by what they type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, partial
+from pathlib import Path
+
+import polars as pl
+
+from endoxa.engines.searching import Outside
+from endoxa.images.corpus import Corpus, Progress, items_of, words_of
+from endoxa.io import packages
+from endoxa.io.corpora import caption_of, read_corpus
+from endoxa.io.decoding import decode
+
+HOME = ".endoxa"
+
+
+def open_corpus(
+    place: str | Path | Corpus,
+    *,
+    without: Sequence[str] | None = None,
+    language: str = "",
+    progress: Progress | None = None,
+    seconds: float | None = None,
+) -> Corpus:
+    """A corpus: a folder of pictures, a manifest (CSV, JSONL, Parquet), or `stamps` or `clipart`, fetched if missing.
+
+    `without` leaves out categories whose path contains one of these parts. None leaves out what the collection itself
+    excludes (of the stamps: drawings); () leaves out nothing. `language` is that of the captions, where there are
+    several; `seconds` limits the time for fetching.
+    """
+    if isinstance(place, Corpus):
+        return place if without is None else place.within(without=without)
+    if str(place) in packages.COLLECTIONS and not Path(place).exists():
+        return packages.corpus_of(str(place), without=without, language=language, progress=progress, seconds=seconds)
+    corpus = read_corpus(Path(place), language=language, progress=progress)
+    return corpus if without is None else corpus.within(without=without)
+
+
+def home_of(corpus: Corpus, home: str | Path | None = None) -> Path:
+    """The folder of descriptions and indexes: `.endoxa` in the corpus, unless another is named."""
+    return Path(home) if home is not None else Path(corpus.root) / HOME
+
+
+def find_item(corpus: Corpus, typed: str) -> str | None:
+    """The item that was meant: by its name, by its path in the corpus, or by the path of its file; None if none."""
+    if typed in corpus.rows:
+        return typed
+    if typed in corpus.by_path:
+        return corpus.by_path[typed]
+    bare = str(items_of(pl.Series([typed]))[0])
+    if bare in corpus.rows and not Path(typed).is_file():
+        return bare
+    try:
+        below = Path(typed).resolve().relative_to(Path(corpus.root).resolve())
+    except (ValueError, OSError):
+        return None
+    return corpus.by_path.get(below.as_posix())
+
+
+def find_query(corpus: Corpus, typed: str) -> str | Outside | None:
+    """The item that was meant, or a picture outside the corpus; None if it is neither an item nor a file."""
+    item = find_item(corpus, typed)
+    if item is not None:
+        return item
+    path = Path(typed)
+    if not path.is_file():
+        return None
+    name = str(items_of(pl.Series([path.name]))[0])
+    while name in corpus.rows:  # it is not that item, which may be among the results
+        name += "~"
+    caption = caption_of(path.parent, f"{path.stem}.txt", "", [])
+    return Outside(name, typed, cache(partial(decode, path)), words_of(caption or ""))

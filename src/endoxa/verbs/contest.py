@@ -1,0 +1,95 @@
+"""Hold a contest of retrieval systems over pictures: index, run, judge in three ways, and write a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from endoxa import __version__
+from endoxa.evaluations.contest import CONSENSUS, LEVELS, MEANINGS, judged, sampled, ties_of, verdicts
+from endoxa.images.corpus import Corpus, Progress
+from endoxa.io.opening import open_corpus
+from endoxa.io.write import replacing, unwritten
+from endoxa.reports.contest import Contest, page
+from endoxa.reports.gallery import held_by
+from endoxa.tables import Costs, Run
+from endoxa.verbs.gallery import gallery_of
+from endoxa.verbs.index import index
+from endoxa.verbs.run import run as run_systems
+from endoxa.verbs.search import open_searcher
+
+MEASURES = ("nDCG@10", "P@5")
+
+
+def contest(
+    place: str | Path | Corpus,
+    engines: Iterable[str] | None = None,
+    *,
+    home: str | Path | None = None,
+    without: Sequence[str] | None = None,
+    sample: int = 120,
+    depth: int = 100,
+    measures: Sequence[str] = MEASURES,
+    worlds: int = 400,
+    title: str = "",
+    command: str = "",
+    to: str | Path | None = None,
+    seed: int = 0,
+    workers: int | None = None,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    vectors: Mapping[str, str | Path] | None = None,
+    progress: Progress | None = None,
+) -> tuple[Contest, Run]:
+    """Index a corpus, run every engine over a sample of its pictures, and judge the runs in three ways.
+
+    The ways are: 1. the consensus of the systems; 2. categories: what shares the category of the query is relevant;
+    3. categories, with doubt about the level. Without categories there is only the first. Queries are pictures that
+    share their category with another one. `to` is a file that the page is written to.
+    """
+    corpus = open_corpus(place, without=without, progress=progress)
+    indexed = index(
+        corpus, engines, home=home, settings=settings, vectors=vectors, seed=seed, workers=workers, progress=progress
+    )
+    queries = sampled(corpus, indexed.items, sample, seed)
+    searcher = open_searcher(corpus, home=home)
+    ran = run_systems(searcher, indexed.systems, queries=queries, depth=depth, seed=seed, progress=progress)
+    ways = judged(ran.run, corpus, queries, measures=measures, worlds=worlds, seed=seed, progress=progress)
+    beliefs = {
+        name: (f"{way}: {MEANINGS[way]}", held_by(ways[way].belief))
+        for name, way in (("votes", CONSENSUS), ("tree", LEVELS))
+        if way in ways
+    }
+    systems = len(ran.run.systems)
+    result = Contest(
+        title or f"{systems} systems over {len(indexed.items):,} pictures",
+        verdicts(ways),
+        {way: MEANINGS[way] for way in ways},
+        Costs(pl.concat([indexed.costs.frame, ran.costs.frame])),
+        ties_of(ran.run),
+        gallery_of(corpus, ran.run, beliefs),
+        facts=[
+            f"{len(indexed.items):,} pictures",
+            f"{systems} systems",
+            f"{len(queries)} queries",
+            f"{len(ways)} ways to judge",
+        ],
+        warnings=[f"{one.name} was left out: {one.why}" for one in indexed.skipped],
+        remarks=(*indexed.notes, *ran.notes),
+        notes=[f"{way}: {line}" for way, one in ways.items() for line in one.belief.lines()],
+        provenance={"Endoxa": __version__, "Corpus": corpus.name or corpus.root, "Command": command, "Seed": str(seed)},
+    )
+    if to is not None:
+        _write(page(result), Path(to))
+    return result, ran.run
+
+
+def _write(text: str, target: Path) -> None:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritten(target.parent, error) from None
+    with replacing(target) as part:
+        part.write_text(text, encoding="utf-8")

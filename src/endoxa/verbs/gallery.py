@@ -1,0 +1,99 @@
+"""Show what systems returned: each query and the first results of every system, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from endoxa import __version__
+from endoxa.errors import FileError
+from endoxa.images.corpus import Corpus, Progress
+from endoxa.io.decoding import data_address
+from endoxa.io.opening import open_corpus
+from endoxa.io.read import run_of
+from endoxa.io.write import replacing
+from endoxa.reports import gallery as galleries
+from endoxa.reports.gallery import DEPTH, QUERIES, Gallery, Held, held_by
+from endoxa.reports.sections import render
+from endoxa.tables import Run
+
+SIDE = 128  # pixels of a thumbnail
+NAMED = 3  # systems in the title
+
+
+def gallery(
+    place: str | Path | Corpus,
+    runs: Any,
+    *,
+    belief: Any = None,
+    queries: int = QUERIES,
+    depth: int = DEPTH,
+    title: str = "",
+    command: str = "",
+    to: str | Path | None = None,
+    without: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> str:
+    """A page of the queries on which systems agree least, with the first results of each system, as HTML.
+
+    runs     a Run, or files of runs over the corpus
+    belief   judgments or a belief, whose probabilities are shown below the pictures
+    queries  the number of queries shown at most
+    depth    the number of results of each system
+    to       a file that the page is written to
+    """
+    from endoxa.doubt import believe
+
+    corpus = open_corpus(place, without=without, progress=progress)
+    run = run_of(runs)
+    source = belief if isinstance(belief, str | Path) else "the belief given"
+    beliefs = {} if belief is None else {"relevant": (f"according to {source}", held_by(believe(belief)))}
+    strips = gallery_of(corpus, run, beliefs, queries=queries, depth=depth)
+    named = ", ".join(run.systems[:NAMED]) + (" …" if len(run.systems) > NAMED else "")
+    systems, asked = len(run.systems), run.frame["query"].n_unique()
+    page = render(
+        title=title or f"{named} over {len(corpus):,} pictures",
+        sections=[],
+        facts=[
+            f"{len(corpus):,} pictures",
+            "1 system" if systems == 1 else f"{systems} systems",
+            "1 query" if asked == 1 else f"{asked:,} queries",
+        ],
+        provenance={"Endoxa": __version__, "Command": command},
+        gallery=strips,
+    )
+    if to is not None:
+        with replacing(Path(to)) as part:
+            part.write_text(page, encoding="utf-8")
+    return page
+
+
+def gallery_of(
+    corpus: Corpus,
+    run: Run,
+    beliefs: Mapping[str, tuple[str, Held]],
+    *,
+    queries: int = QUERIES,
+    depth: int = DEPTH,
+) -> Gallery:
+    """The gallery of a run, with thumbnails and captions from the corpus."""
+    root = Path(corpus.root)
+    captions, categories, paths = {}, {}, {}
+    for item, path, caption, words, category in corpus.frame.select(
+        "item", "path", "caption", "words", "category"
+    ).iter_rows():
+        captions[item] = caption or ", ".join(words) or item
+        categories[item] = category or ""
+        paths[item] = root / path
+    needed = set(run.frame.filter(pl.col("rank") <= depth)["item"]) | set(run.frame["query"])
+    addresses = {}
+    for item in needed & set(paths):
+        with suppress(FileError):  # a picture that does not decode is reported by `index`, and has no thumbnail
+            addresses[item] = data_address(paths[item], SIDE)
+    return galleries.gallery(
+        run, pictures=addresses, captions=captions, categories=categories, beliefs=beliefs, queries=queries, depth=depth
+    )

@@ -1,0 +1,206 @@
+"""Describe the pictures of a corpus and build an index per system."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from endoxa import __version__
+from endoxa.engines import Descriptor, Engine, Material, Saved
+from endoxa.engines.ranking import cost
+from endoxa.engines.registry import ENGINES, engine, engines_of
+from endoxa.errors import FileError, JoinError, TextError
+from endoxa.images.corpus import Corpus, Progress, Skipped
+from endoxa.io import indexes, packages
+from endoxa.io.corpora import fingerprint
+from endoxa.io.descriptions import Described, describe, digests_of
+from endoxa.io.opening import home_of, open_corpus
+from endoxa.io.vectors import read_vectors
+from endoxa.tables import Costs
+
+NAME = re.compile(r"\w[\w.+-]*")
+
+
+@dataclass(frozen=True, eq=False)
+class Indexed:
+    """The result of indexing.
+
+    home       the folder of descriptions and indexes
+    systems    the systems that were indexed
+    costs      what describing and building cost
+    skipped    pictures that were left out, and why
+    described  how many descriptions were computed now; the others were known
+    items      the pictures that every system knows
+    """
+
+    corpus: Corpus
+    home: Path
+    systems: tuple[str, ...]
+    costs: Costs
+    skipped: tuple[Skipped, ...]
+    described: int
+    items: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+def index(
+    place: str | Path | Corpus,
+    engines: Iterable[str] | None = None,
+    *,
+    home: str | Path | None = None,
+    without: Sequence[str] | None = None,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    vectors: Mapping[str, str | Path] | None = None,
+    train: float | None = None,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Indexed:
+    """Describe the pictures and build an index per engine. What is known already is not computed again.
+
+    settings  per engine: {"rwmm": {"components": 200}}
+    vectors   further systems by name, each with a file of vectors
+    train     the share of the corpus, drawn with `seed`, that models are learnt from; only the other pictures are then
+              indexed, by every engine (Barnard's TEST). Without it models learn from the indexed pictures (ALL).
+    workers   processes that describe pictures; one per core unless given
+    """
+    corpus = open_corpus(place, without=without, progress=progress)
+    if not len(corpus):
+        raise FileError(corpus.root, "the corpus holds no picture", "give a folder or a manifest with pictures")
+    folder = home_of(corpus, home)
+    chosen = engines_of(engines, settings)
+    files = {name: Path(path) for name, path in (vectors or {}).items()}
+    for name in files:
+        _refuse_name(name)
+        chosen[name] = engine("embeddings", source="file")
+    described = _describe(corpus, chosen.values(), folder, workers, progress)
+    digests = digests_of(corpus, folder)
+    skipped = {one.name: one for result in described.values() for one in result.skipped}
+    # All systems search the same pictures.
+    learners, indexed = (part - set(skipped) for part in _split(corpus, train, seed))
+    known = set(indexed)
+    rows, notes = [], []
+    for number, (name, one) in enumerate(chosen.items()):
+        if progress is not None:
+            progress(f"building {name}", number, len(chosen))
+        result = described.get(one.descriptor) if one.descriptor is not None else None
+        if name in files:
+            material, missing = _from_vectors(corpus, files[name])
+            notes += [f"{name}: {missing:,} of {len(corpus):,} pictures have no vector"] if missing else []
+        else:
+            material = Material(tuple(corpus.items), corpus.words) if result is None else result.material
+        part = _only(material, indexed)
+        if not len(part):
+            first = next(iter(skipped.values()), None)
+            reason = f"; {first.name}: {first.why}" if first is not None else ""
+            raise JoinError(f"{name}: none of the {len(corpus):,} pictures could be described{reason}")
+        known &= set(part.items)
+        aside = set(part.items) | (learners if train is not None else set())
+        facts = {
+            "endoxa": __version__, "seed": seed, "train": sorted(learners) if train is not None else [],
+            "skipped": [item for item in corpus.items if item not in aside],
+            "vectors": fingerprint(files[name]) if name in files else "",
+        }  # fmt: skip
+        target = folder / "indexes" / name
+        kept, changed = _kept(target, one, part, digests, facts)
+        notes += [f"{name} is built anew, with other settings: {changed}"] if changed else []
+        if kept is not None:
+            seconds, size = kept
+        else:
+            one.build(part.take([0]), seed=seed)  # what is compiled or loaded at the first call is not a cost
+            begun = time.perf_counter()
+            built = one.build(part, train=None if train is None else _only(material, learners), seed=seed)
+            seconds = time.perf_counter() - begun
+            size = indexes.save(Saved(built, digests, facts | {"seconds": seconds}), target)
+        if result is not None:
+            rows.append(cost(name, "describe", result.seconds, float(result.seconds.sum()), result.bytes))
+        rows.append(cost(name, "build", np.zeros(0), seconds, size, len(part)))
+    if progress is not None:
+        progress("building", len(chosen), len(chosen))
+    costs = Costs(pl.DataFrame(rows, schema=Costs.SCHEMA, orient="row"))
+    computed = sum(result.computed for result in described.values())
+    expected = corpus.name in packages.COLLECTIONS  # what a collection always leaves out is not reported
+    left_out = (*(() if expected else corpus.skipped), *skipped.values())
+    shared = tuple(item for item in corpus.items if item in known)
+    return Indexed(corpus, folder, tuple(chosen), costs, left_out, computed, shared, tuple(notes))
+
+
+def _refuse_name(name: str) -> None:
+    """A name becomes a folder: it must not lead elsewhere, nor be the name of an engine."""
+    if name in ENGINES:
+        raise TextError(f"{name!r} is an engine already; give the vectors another name")
+    if not NAME.fullmatch(name):
+        raise TextError(f"{name!r} names vectors; expected letters, digits and . + - _, a letter or digit first")
+
+
+def _kept(
+    target: Path, engine: Engine, part: Material, digests: Mapping[str, str], facts: Mapping[str, Any]
+) -> tuple[tuple[float, int] | None, str]:
+    """Seconds and size of the existing index, if it is what would be built; and the settings that changed."""
+    try:
+        saved = indexes.load(target, patience=0)
+    except FileError:
+        return None, ""
+    old, new = ({field.name: getattr(one, field.name) for field in fields(one)} for one in (saved.index.engine, engine))  # type: ignore[arg-type]
+    changed = ", ".join(f"{key} {new[key]}, was {old[key]}" for key in new if key in old and new[key] != old[key])
+    same = (
+        saved.index.engine == engine
+        and all(saved.facts.get(key) == value for key, value in facts.items())
+        and saved.index.items == part.items
+        and saved.index.material.words == part.words
+        and all(saved.digests.get(item) == digests.get(item) for item in part.items)
+    )
+    if not same or "seconds" not in saved.facts:
+        return None, changed
+    return (saved.facts["seconds"], sum(file.stat().st_size for file in target.iterdir())), changed
+
+
+def _describe(
+    corpus: Corpus, engines: Iterable[Engine], home: Path, workers: int | None, progress: Progress | None
+) -> dict[Descriptor, Described]:
+    """The results of every descriptor that these engines need, each computed once."""
+    wanted = list(dict.fromkeys(one.descriptor for one in engines if one.descriptor is not None))
+    if not wanted:
+        return {}
+    return dict(zip(wanted, describe(corpus, wanted, home, workers=workers, progress=progress), strict=True))
+
+
+def _split(corpus: Corpus, train: float | None, seed: int) -> tuple[set[str], set[str]]:
+    """The items that models learn from, and the items that are indexed."""
+    if train is None:
+        return set(corpus.items), set(corpus.items)
+    if not 0 < train < 1:
+        raise TextError(f"train is the share of the corpus that models are learnt from, between 0 and 1, not {train:g}")
+    order = np.random.default_rng(seed).permutation(len(corpus))
+    cut = min(max(1, round(train * len(corpus))), len(corpus) - 1)
+    if cut < 1:
+        raise TextError("a corpus of one picture cannot be split into a part to learn from and a part to search")
+    names = corpus.items
+    return {names[at] for at in order[:cut]}, {names[at] for at in order[cut:]}
+
+
+def _only(material: Material, items: set[str]) -> Material:
+    keep = [at for at, item in enumerate(material.items) if item in items]
+    return material if len(keep) == len(material) else material.take(keep)
+
+
+def _from_vectors(corpus: Corpus, path: Path) -> tuple[Material, int]:
+    """The vectors of a file for the items of a corpus, and the number of items without a vector."""
+    items, vectors = read_vectors(path)
+    at = {item: number for number, item in enumerate(items)}
+    present = [number for number, item in enumerate(corpus.items) if item in at]
+    if not present:
+        raise JoinError(
+            f"{path}: none of its {len(items):,} items is in the corpus (which has {corpus.items[0]!r}, the file "
+            f"{items[0]!r})"
+        )
+    rows = vectors[[at[corpus.items[number]] for number in present]]
+    names, words = tuple(corpus.items[n] for n in present), tuple(corpus.words[n] for n in present)
+    return Material(names, words, {"vector": rows}, np.ones(len(present), np.int64)), len(corpus) - len(present)
