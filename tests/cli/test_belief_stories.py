@@ -13,9 +13,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from endoxa import verbs
 from endoxa.examples import collection
 from endoxa.tables import Run
+from endoxa.verbs.read import read
+from endoxa.verbs.write import write
 
 FEW = ("--worlds", "40")
 
@@ -39,12 +40,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
     folder = tmp_path_factory.mktemp("doubt")
     run, opinions = collection(rng=np.random.default_rng(5))
     queries = run.frame["query"].unique().sort()[:15]
-    verbs.write(type(opinions)(opinions.frame.filter(pl.col("query").is_in(queries))), folder / "three.txt")
+    write(type(opinions)(opinions.frame.filter(pl.col("query").is_in(queries))), folder / "three.txt")
     paths = []
     for system in run.systems:
         paths.append(folder / f"{system}.run")
         own = run.frame.filter((pl.col("system") == system) & pl.col("query").is_in(queries))
-        verbs.write(Run(own), paths[-1])
+        write(Run(own), paths[-1])
     return folder / "three.txt", paths
 
 
@@ -101,7 +102,7 @@ def test_pairs_and_one_pair_without_its_votes(files, tmp_path) -> None:
     assert "dense\trandom" in two or "random\tdense" in two
     target = tmp_path / "pairs.parquet"
     done("compare", *runs, "P@10", *FEW, "-b", "random", "-o", "parquet", "--to", target)
-    assert verbs.read(target).frame["baseline"].unique().to_list() == ["random"]
+    assert read(target).frame["baseline"].unique().to_list() == ["random"]
 
 
 def test_people_who_disagree(files, tmp_path) -> None:

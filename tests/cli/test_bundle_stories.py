@@ -15,12 +15,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from endoxa import verbs
 from endoxa.cli import main
 from endoxa.examples import collection
 from endoxa.io.bundles import write_bundle
 from endoxa.studies import sampling
 from endoxa.tables import Answers, Bundle, Labels, Opinions, Run, Taxonomy
+from endoxa.verbs.write import write
 
 
 def endoxa(*words: object) -> subprocess.CompletedProcess[str]:
@@ -72,11 +72,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     items = run.frame["item"]
     known = Run(run.frame.filter(pl.col("system").is_in(["bm25", "tf-idf", "random"])))
     for system in ("hybrid", "dense"):
-        verbs.write(Run(run.frame.filter(pl.col("system") == system)), folder / f"{system}.run")
+        write(Run(run.frame.filter(pl.col("system") == system)), folder / f"{system}.run")
     pool = known.frame.filter(pl.col("rank") <= 10).select("query", "item").unique()
     judged = Opinions(opinions.frame.join(pool, on=["query", "item"], how="semi"))
     write_bundle(bundle_of("pets", items, run.frame["query"], opinions=judged, runs=known), folder / "pets.zip")
-    verbs.write(Opinions(judged.frame.filter(pl.col("source") == "ada")), folder / "qrels.txt")
+    write(Opinions(judged.frame.filter(pl.col("source") == "ada")), folder / "qrels.txt")
     plan = sampling.plan(known, per_task=3, tasks_per_query=6, rng=np.random.default_rng(2)).tasks
     drawn = plan.select("query", "item", "propensity").join(
         opinions.frame.filter(pl.col("source") == "ada").select("source", "query", "item", "grade"),

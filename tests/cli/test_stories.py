@@ -15,10 +15,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from endoxa import verbs
 from endoxa.cli import app
 from endoxa.examples import collection
 from endoxa.tables import Run
+from endoxa.verbs.write import write
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = [
@@ -58,11 +58,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
     (folder / "qrels.txt").write_text(
         "".join(f"{q} 0 {item} {int(grade)}\n" for q, item, grade in one.select("query", "item", "grade").iter_rows())
     )
-    verbs.write(opinions, folder / "three.txt")
+    write(opinions, folder / "three.txt")
     paths = []
     for system in run.systems:
         paths.append(folder / f"{system}.run")
-        verbs.write(Run(run.frame.filter(pl.col("system") == system)), paths[-1])
+        write(Run(run.frame.filter(pl.col("system") == system)), paths[-1])
     return folder / "qrels.txt", paths
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from endoxa import doubt
+import endoxa
 from endoxa.errors import TableError
 from endoxa.evaluations.contest import verdicts
 from endoxa.tables import Opinions, Run
@@ -30,8 +30,8 @@ def ways():
     wrong = Opinions.of(
         pl.DataFrame([(q, "d19", 1.0) for q in relevant], schema=["query", "item", "grade"], orient="row")
     )
-    told = {"truth": doubt.believe(truth, "crisp"), "wrong": doubt.believe(wrong, "crisp"), "nobody": None}
-    return {way: doubt.appraise(run, belief, ["P@4", "AP"], worlds=100) for way, belief in told.items()}
+    told = {"truth": endoxa.believe(truth, "crisp"), "wrong": endoxa.believe(wrong, "crisp"), "nobody": None}
+    return {way: endoxa.evaluate(run, belief, ["P@4", "AP"], worlds=100) for way, belief in told.items()}
 
 
 def test_standings_places_and_tau(ways) -> None:

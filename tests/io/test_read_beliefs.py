@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from io_samples import any_text
 
-from endoxa.doubt import believe
+from endoxa import believe
 from endoxa.errors import EndoxaError, FileError, TableError
 from endoxa.io import read, sniff, write
 from endoxa.io.formats import COLUMNS, kinds_of

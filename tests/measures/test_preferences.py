@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import endoxa
+from endoxa import measure, summarise
 from endoxa.errors import JoinError, TableError, TextError
 from endoxa.measures import pairs
 from endoxa.measures.explain import PARTS, explain, parts
@@ -24,7 +25,6 @@ from endoxa.measures.trec import FAMILIES, NICKNAMES, place
 from endoxa.policies import Policy
 from endoxa.reports.trec import lines
 from endoxa.tables import Opinions, Run
-from endoxa.verbs import measure, summarise
 
 Row = tuple[str, str, str, float]  # group, subgroup, item, level
 ALL = list(PREFERENCES)

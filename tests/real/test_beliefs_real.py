@@ -150,16 +150,16 @@ def test_prediction_powered_intervals_cover_the_full_judgments(collection, each)
 
 def test_own_votes_lift_a_system(collection) -> None:
     name, run, _, official, best = collection
-    made = endoxa.appraise(Run(run.frame.filter(pl.col("rank") <= 100)), None, ["P@10"], worlds=50, depths=())
-    rows = made.summary.filter(pl.col("alone").is_not_null())
+    made = endoxa.evaluate(Run(run.frame.filter(pl.col("rank") <= 100)), None, ["P@10"], worlds=50)
+    rows = made.summary.filter(pl.col("without_own_vote").is_not_null())
     order = [run.systems.index(system) for system in rows["system"]]
     with_, without = (
         taus(rows[column].to_numpy(), official["P@10"][order], np.array([order.index(b) for b in best]))
-        for column in ("value", "alone")
+        for column in ("value", "without_own_vote")
     )
     print(
         f"\n{name}: tau to official P@10 with own votes {with_[0]:.2f} / {with_[1]:.2f}, "
         f"without {without[0]:.2f} / {without[1]:.2f}"
     )
-    print(f"  own votes lift P@10 by {(rows['value'] - rows['alone']).mean():.3f} on average")
-    assert (rows["value"] > rows["alone"]).all()
+    print(f"  own votes lift P@10 by {(rows['value'] - rows['without_own_vote']).mean():.3f} on average")
+    assert (rows["value"] > rows["without_own_vote"]).all()

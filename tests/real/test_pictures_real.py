@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from endoxa import verbs
+import endoxa
 from endoxa.evaluations.contest import FOLDERS, LEVELS, judged, sampled, ties_of, verdicts
 from endoxa.measures.evaluate import measure
 from endoxa.measures.grammar import parse_all
@@ -56,7 +56,7 @@ def test_embeddings_before_histograms_before_chance(stamps) -> None:
     for name, depth in (("top", 1), ("leaf", None)):
         scores = measure(ran.run, labels(corpus, depth), parse_all(["P@5", "nDCG@10"]), Policy())
         found[name] = scores
-        pairs = verbs.compare(scores, seed=1).frame
+        pairs = endoxa.compare(scores, seed=1).frame
         for better, worse in (ORDER[:2], ORDER[1:]):
             for one in ("P@5", "nDCG@10"):
                 rows = pairs.filter(pl.col("measure") == one)

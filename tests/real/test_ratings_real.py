@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from endoxa import ratings
+import endoxa
 from endoxa.tables import Opinions, Run
 
 ALPHA = {"facesim": (0.306, 0.398), "wordsim353 set1": (0.665, 0.722), "flickr8k_expert": (0.788, 0.852)}
@@ -61,7 +61,7 @@ READERS = {"facesim": facesim, "wordsim353 set1": wordsim, "flickr8k_expert": fl
 
 @pytest.mark.parametrize("name", READERS)
 def test_alpha_before_and_after_calibration(folder, name: str) -> None:
-    found = ratings.analyse(READERS[name](folder("ratings")), resamples=100)
+    found = endoxa.rate(READERS[name](folder("ratings")), resamples=100).details
     assert found.after is not None
     assert found.benefit is not None
     held = dict(found.benefit.frame.select("stage", "alpha").iter_rows())["held out"]
@@ -77,7 +77,7 @@ def test_alpha_before_and_after_calibration(folder, name: str) -> None:
 
 def test_scores_against_people_on_tifa(folder) -> None:
     people, run = tifa(folder("ratings"))
-    found = ratings.analyse(people, run, calibrated=False, resamples=200)
+    found = endoxa.rate(people, run, calibrated=False, resamples=200).details
     print(f"\ntifa: {found.pairs} pairs, alpha {found.agreement.alpha:.4f}; r on texts not seen ± its standard error")
     tables = {
         name: {row["system"]: row for row in made.frame.iter_rows(named=True)} for name, made in found.mappings.items()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from endoxa import measure
 from endoxa.measures.grammar import parse_all
 from endoxa.reports.trec import lines
-from endoxa.verbs import measure
 
 QRELS = {"9": {"a": 1, "b": 0, "c": 1}, "10": {"a": 1}, "11": {"z": 1}}
 RUN = {"sys": {"9": {"a": 3.0, "b": 2.0, "x": 1.0}, "10": {"b": 2.0, "a": 1.0}}}

@@ -1,5 +1,5 @@
+from endoxa import measure
 from endoxa.reports.warnings import warnings_of
-from endoxa.verbs import measure
 
 
 def told(run, qrels, measures=("AP",), **policy) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from endoxa.cli import groups as g
+from endoxa.cli import options as o
 from endoxa.cli import output
 
 QUERIES, DEPTH = 30, 8

@@ -245,7 +245,7 @@ class _Scoring:
         assert answers is not None
         if self.wanted is not None and self.bundle.opinions is None and self.bundle.labels is None:
             named = ", ".join(map(str, self.wanted))
-            raise TextError(f"subjects' answers have their own measure, the displacement; leave {named} away")
+            raise TextError(f"subjects' answers have their own measure, the displacement; remove {named}")
         self._refuse_strangers(answers.frame["query"], self.bundle.items["item"])
         evaluation = answered.evaluate(self.run, answers, self.settings)
         coverage = _coverage(

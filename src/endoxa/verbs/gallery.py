@@ -46,7 +46,7 @@ def gallery(
     depth    the number of results of each system
     to       a file that the page is written to
     """
-    from endoxa.doubt import believe
+    from endoxa.verbs.believe import believe
 
     corpus = open_corpus(place, without=without, progress=progress)
     run = run_of(runs)

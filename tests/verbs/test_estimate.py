@@ -1,4 +1,4 @@
-"""The front door where the truth is in doubt: rounds of labels, from where they were drawn, people beside systems."""
+"""A few labels: rounds, from where they were drawn, intervals that cover; people beside systems."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 import endoxa
-from endoxa import doubt
 from endoxa.comparisons import prediction
 from endoxa.errors import TableError, TextError
 from endoxa.pools.choosing import propensities
 from endoxa.tables import Belief, Opinions, Run
+from endoxa.verbs.compare import superiority
 
 
 def field(seed: int = 0, systems: int = 4, queries: int = 20) -> tuple[Run, dict[tuple[str, str], float]]:
@@ -42,15 +42,15 @@ def labelled(pairs: pl.DataFrame, truth: dict[tuple[str, str], float], mark: str
 def test_earlier_rounds_are_known() -> None:
     one = Opinions.of(pl.DataFrame({"query": ["q"], "item": ["a"], "grade": [1.0], "propensity": [0.2]}))
     two = Opinions.of(pl.DataFrame({"query": ["q"], "item": ["b"], "grade": [0.0], "propensity": [0.3]}))
-    both = doubt.rounds_of([one, two])
+    both = prediction.rounds_of([one, two])
     assert dict(both.frame.select("item", "propensity").iter_rows()) == {"a": 1.0, "b": 0.3}
-    assert doubt.rounds_of([one]).frame["propensity"].to_list() == [0.2]
+    assert prediction.rounds_of([one]).frame["propensity"].to_list() == [0.2]
 
 
 def test_labels_say_from_where_they_were_drawn() -> None:
     run, truth = field()
     belief = endoxa.believe(run, depth=20, people=0)
-    chosen = endoxa.choose(run, belief, 150, depth=5, seed=1)
+    chosen = endoxa.choose(run, belief, 150, first=5, seed=1)
     universe = prediction.drawn_from(run, belief, labelled(chosen, truth, "next@5"))
     expected = propensities(run, belief, 150, depth=5).select("query", "item").sort("query", "item")
     assert universe is not None
@@ -66,9 +66,10 @@ def test_intervals_from_two_rounds_cover() -> None:
     belief = endoxa.believe(run, depth=20, people=0)
     inside, told = 0, 0
     for seed in range(40):
-        first = labelled(endoxa.choose(run, belief, 60, depth=5, seed=seed), truth, "next@5")
-        second = endoxa.choose(run, belief, 80, judged=first, depth=5, seed=1000 + seed)
-        made = endoxa.estimate(run, belief, doubt.rounds_of([first, labelled(second, truth, "next@5")]), ["P@5"]).frame
+        first = labelled(endoxa.choose(run, belief, 60, first=5, seed=seed), truth, "next@5")
+        second = endoxa.choose(run, belief, 80, judged=first, first=5, seed=1000 + seed)
+        rounds = [first, labelled(second, truth, "next@5")]
+        made = endoxa.estimate(run, belief, rounds, ["P@5"]).frame
         for system, lo, hi, outside in made.select("system", "lo", "hi", "outside").iter_rows():
             assert outside == 0
             if not np.isnan(lo):
@@ -76,7 +77,7 @@ def test_intervals_from_two_rounds_cover() -> None:
                 inside += lo - 1e-9 <= official[system] <= hi + 1e-9
     print(f"two rounds, 95 % intervals of P@5: {inside / told:.3f} of {told} cover")
     assert inside / told > 0.9
-    deeper = endoxa.estimate(run, belief, doubt.rounds_of([first, labelled(second, truth, "next@5")]), ["P@20"]).frame
+    deeper = endoxa.estimate(run, belief, rounds, ["P@20"]).frame
     assert (deeper["outside"] > 0).all()  # what could not be drawn is told
 
 
@@ -86,10 +87,10 @@ def test_people_and_systems_together() -> None:
     sure = {pair: 0.9 if grade else 0.1 for pair, grade in truth.items()}
     rows = [(who, *pair, float(rng.random() < p)) for who in ("ann", "bob", "cy") for pair, p in sure.items()]
     people = Opinions.of(pl.DataFrame(rows, schema=["source", "query", "item", "grade"], orient="row"))
-    alone = endoxa.appraise(run, people, ["P@5"], model="dawid-skene", worlds=20)
-    assert "alone" not in alone.summary.columns
-    both = endoxa.appraise(run, people, ["P@5"], systems_vote=True, worlds=20, depth=10)
-    assert both.summary["alone"].null_count() == 0
+    alone = endoxa.evaluate(run, people, ["P@5"], model="dawid-skene", worlds=20)
+    assert "without_own_vote" not in alone.summary.columns
+    both = endoxa.evaluate(run, people, ["P@5"], systems_vote=True, worlds=20, depth=10)
+    assert both.summary["without_own_vote"].null_count() == 0
     assert "vote beside 3 people" in both.warnings[0]
     qrels = Opinions.of(_table(truth))
     real = endoxa.summarise(endoxa.measure(run, qrels, ["P@5"]))
@@ -122,8 +123,8 @@ def test_which_model_suits() -> None:
         (lambda one: endoxa.believe(one, "votes", smooth=1), TextError, "did you mean smoothing"),
         (lambda one: endoxa.believe(one, "votes", people=-1), TextError, "0 or more"),
         (lambda one: endoxa.believe(one, "taxonomy"), TableError, "takes Labels"),
-        (lambda one: endoxa.compare([one]), TableError, "scores are compared"),
-        (lambda one: endoxa.appraise({"q": {"a": 1.0}}, {"q": {"a": 1}}), TableError, "expected a belief"),
+        (lambda one: endoxa.compare([one]), TableError, "does not name its fields"),
+        (endoxa.compare, TableError, "expected a run, got Opinions"),
     ],
 )
 def test_what_is_refused(call, error, words) -> None:
@@ -140,4 +141,4 @@ def test_a_kind_that_nobody_is() -> None:
 def test_superiority_at_the_front_door() -> None:
     belief = Belief.of(pl.DataFrame({"query": "q", "item": list("abcdef"), "p": [0.9, 0.6, 0.8, 0.2, 0.5, 0.1]}))
     runs = {"A": {"q": dict.fromkeys("abcd", 1.0)}, "B": {"q": dict.fromkeys("cdef", 1.0)}}
-    assert doubt.superiority(runs, belief, "A", "B", "SetP", "q").p_better == pytest.approx(0.702)
+    assert superiority(runs, belief, "A", "B", "SetP", "q").p_better == pytest.approx(0.702)

@@ -10,8 +10,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from endoxa.benchmark import Benchmark, rated, score
 from endoxa.errors import JoinError, TableError, TextError
+from endoxa.evaluations import bundled
+from endoxa.evaluations.bundled import coverage_sentences, rated
+from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.settings import Settings
+from endoxa.measures.grammar import parse_all
 from endoxa.studies import sampling
 from endoxa.tables import Answers, Bundle, Labels, Opinions, Run, Taxonomy
 
@@ -36,12 +40,17 @@ def run_of(system: str, **lists: str) -> Run:
     return Run.of(pl.DataFrame(rows, schema=["system", "query", "item", "score"], orient="row"))
 
 
-def scored(bundle: Bundle, run: Run, *measures: str, **how: Any) -> Benchmark:
-    return score(bundle, run, list(measures) or None, rng=np.random.default_rng(1), **how)
+def scored(bundle: Bundle, run: Run, *measures: str, calibrated: bool = True, **settings: Any) -> Evaluation:
+    wanted = parse_all(measures) if measures else None
+    return bundled.evaluate(run, bundle, wanted, Settings(**({"seed": 1} | settings)), calibrated=calibrated)
 
 
-def value(made: Benchmark, measure: str, column: str = "value", system: str = "new") -> float:
-    row = made.frame.filter((pl.col("measure") == measure) & (pl.col("system") == system))
+def remarks(evaluation: Evaluation) -> tuple[str, ...]:
+    return (*evaluation.notes, *evaluation.warnings)
+
+
+def value(made: Evaluation, measure: str, column: str = "value", system: str = "new") -> float:
+    row = made.summary.filter((pl.col("measure") == measure) & (pl.col("system") == system))
     assert row.height == 1
     return float(row[column][0])
 
@@ -95,7 +104,7 @@ def test_the_sample_of_methods_gives_its_printed_values() -> None:
     assert value(made, "R@2") == 1
     assert math.isnan(value(made, "P@2", "lo"))  # an effective sample size of 2 bears no interval
     assert value(made, "rating@5") == pytest.approx((5 / pi[0] + 2 / pi[3]) / (1 / pi[0] + 1 / pi[3]))
-    row = made.coverage.row(0, named=True)
+    row = made.tables["coverage"].row(0, named=True)
     weights = 1 / pi[[0, 3]]
     assert row["effective"] == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
     assert row["reached"] == pytest.approx(weights.sum() / 5)
@@ -122,8 +131,10 @@ def test_estimates_from_a_planned_study_centre_on_the_truth() -> None:
         pairs = plan.tasks.select("query", "item", "propensity")
         rows = [("ada", q, d, 5.0 if relevant[q, d] else 1.0) for q, d in pairs.select("query", "item").iter_rows()]
         bundle = bundle_of(items, queries, opinions=opinions_of(rows, propensity=pairs["propensity"]))
-        made = score(bundle, new, "P@10", resamples=40, rng=rng)
-        found.append((value(made, "P@10", "horvitz_thompson"), value(made, "P@10"), made.coverage["reached"][0]))
+        made = scored(bundle, new, "P@10", resamples=40, seed=int(rng.integers(1 << 31)))
+        found.append(
+            (value(made, "P@10", "horvitz_thompson"), value(made, "P@10"), made.tables["coverage"]["reached"][0])
+        )
     mean, error = np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / math.sqrt(len(found))
     assert abs(mean[0] - precision) < 4 * error[0]
     assert abs(mean[1] - precision) < 4 * error[1] + 0.02  # Hájek: biased by about 1/n
@@ -136,16 +147,16 @@ def test_what_the_draws_could_not_reach_is_told() -> None:
     bundle = bundle_of(["a", "b", "c"], [f"q{n}" for n in range(8)], opinions=opinions_of(rows, propensity=[0.8] * 16))
     others = " ".join(f"new{n}" for n in range(9))
     made = scored(bundle, run_of("new", **{f"q{n}": "a " + others for n in range(8)}))
-    assert made.coverage["reached"][0] == pytest.approx(1.25 / 10)
-    assert any("about 12% of the first 10 of new could have been drawn" in note for note in made.notes)
+    assert made.tables["coverage"]["reached"][0] == pytest.approx(1.25 / 10)
+    assert any("about 12% of the first 10 of new could have been drawn" in note for note in remarks(made))
 
 
 def test_a_system_of_which_nothing_was_drawn_has_no_value() -> None:
     bundle = bundle_of(["a", "b"], ["q"], opinions=opinions_of([("ada", "q", "a", 5.0)], propensity=[0.5]))
     made = scored(bundle, run_of("new", q="b"), "P@1")
     assert math.isnan(value(made, "P@1"))
-    assert made.coverage.select("first_10", "effective", "reached").row(0) == (0.0, 0.0, 0.0)
-    assert any("0% of the first 10 of new were judged" in note for note in made.notes)
+    assert made.tables["coverage"].select("first_10", "effective", "reached").row(0) == (0.0, 0.0, 0.0)
+    assert any("0% of the first 10 of new were judged" in note for note in remarks(made))
 
 
 def test_a_sample_estimates_only_what_it_can() -> None:
@@ -160,7 +171,7 @@ def test_ratings_whose_chance_is_not_known_do_not_enter_a_sample() -> None:
     bundle = bundle_of(["a", "b", "c"], ["q"], opinions=opinions_of(rows, propensity=[0.5, 0.5, None]))
     made = scored(bundle, run_of("new", q="a b c"), "P@3")
     assert value(made, "P@3") == 0.5
-    assert any("1 ratings of pairs whose chance" in note for note in made.notes)
+    assert any("1 ratings of pairs whose chance" in note for note in remarks(made))
 
 
 def test_raters_who_differ_are_averaged_before_the_threshold() -> None:
@@ -187,16 +198,16 @@ def test_votes_are_the_probabilities() -> None:
     assert value(made, "P@2") == pytest.approx((3 / 2 + 1 / 2) / 2 / 2)
     assert value(made, "P@3") == pytest.approx((3 / 2 + 3 / 2) / 3 / 2)
     assert value(made, "P@3", "lo") <= value(made, "P@3") <= value(made, "P@3", "hi")
-    assert made.frame["by"].unique().to_list() == ["opinions"]
-    assert "1 undecided answers do not count" in made.notes
+    assert made.summary["by"].unique().to_list() == ["opinions"]
+    assert "1 undecided answers do not count" in remarks(made)
 
 
 def test_propensity_one_is_as_good_as_none_said() -> None:
     every = bundle_of(list("abcdx"), ["q1", "q2"], opinions=opinions_of(PAIRS, propensity=[1.0] * len(PAIRS)))
     bare = bundle_of(list("abcdx"), ["q1", "q2"], opinions=opinions_of(PAIRS))
     run = run_of("new", q1="b a x", q2="x a d")
-    assert scored(every, run).frame.equals(scored(bare, run).frame)
-    assert scored(every, run).frame["measure"].to_list() == ["P@10", "nDCG@10", "AP"]
+    assert scored(every, run).summary.equals(scored(bare, run).summary)
+    assert scored(every, run).summary["measure"].to_list() == ["P@10", "nDCG@10", "AP"]
 
 
 def test_one_judge_is_taken_at_the_word() -> None:
@@ -212,7 +223,7 @@ def test_practice_gold_and_attention_never_count_but_common_does() -> None:
     bundle = bundle_of(list("abcde"), ["q"], opinions=opinions_of(rows, role=roles))
     made = scored(bundle, run_of("new", q="a b c d e"), "P@5")
     assert value(made, "P@5") == pytest.approx(2 / 5)
-    assert made.coverage["whole"][0] == pytest.approx(2 / 5)
+    assert made.tables["coverage"]["whole"][0] == pytest.approx(2 / 5)
     aside = bundle_of(list("abcde"), ["q"], opinions=opinions_of(rows, role=["gold"] * 5))
     with pytest.raises(JoinError, match="nobody has rated anything"):
         scored(aside, run_of("new", q="a"))
@@ -247,7 +258,7 @@ def test_a_calibrated_rating_below_zero_is_a_rating_and_a_raw_one_is_none() -> N
     maps = pl.DataFrame({"source": ["ada"], "a": [1.0], "b": [-0.5]})
     bundle = bundle_of(list("abc"), ["q"], opinions=opinions_of(rows), scale=(0.0, 4.0), calibration=maps)
     made = scored(bundle, run_of("new", q="a b c"), "P@3")
-    assert made.coverage["whole"][0] == pytest.approx(2 / 3)  # c was pooled, not judged
+    assert made.tables["coverage"]["whole"][0] == pytest.approx(2 / 3)  # c was pooled, not judged
     assert rated(bundle)[0]["grade"].to_list() == [-0.5, 3.5]
 
 
@@ -258,23 +269,23 @@ def test_coverage_by_hand() -> None:
     bundle = bundle_of(list("abcz"), ["q1", "q2", "q3"], opinions=opinions_of(rows))
     new = run_of("new", q1="a b c " + " ".join(f"n{n}" for n in range(8)) + " z", q2="a b", q9="a")
     made = scored(bundle, new, "P@1")
-    row = made.coverage.row(0, named=True)
+    row = made.tables["coverage"].row(0, named=True)
     assert row["queries"] == pytest.approx(2 / 3)
     assert row["first_10"] == pytest.approx(4 / 12)  # 3 of 10, and 1 of 2
     assert row["first_100"] == row["whole"] == pytest.approx(5 / 14)
     assert (row["judged"], row["of"], row["effective"]) == (2.5, 12, None)
-    assert made.sentences() == [
+    assert coverage_sentences(made.tables["coverage"]) == [
         "new: 2.5 of the first 12 results per query were judged at collection time (33% of the first 10), on 67% of "
         "the queries",
     ]
-    assert any("67% of the first 10 of new are judged by nobody, and count as not relevant" in n for n in made.notes)
-    assert "1 queries of the run were judged by nobody and are left out" in made.notes
+    assert any("67% of the first 10 of new are judged by nobody, and count as not relevant" in n for n in remarks(made))
+    assert "1 queries of the run were judged by nobody and are left out" in remarks(made)
 
 
 def test_well_judged_lists_bring_no_warning() -> None:
     bundle = bundle_of(list("abcdx"), ["q1", "q2"], opinions=opinions_of(PAIRS))
     made = scored(bundle, run_of("new", q1="a b", q2="a d"), "P@2")
-    assert not [note for note in made.notes if "of the first 10" in note]
+    assert not [note for note in remarks(made) if "of the first 10" in note]
 
 
 # ---- labels, categories, answers ----------------------------------------------------------------------
@@ -295,10 +306,10 @@ def test_search_by_example_among_filed_items(taxonomy: Taxonomy | None) -> None:
     made = scored(bundle, run_of("new", x="x y z"), "P@1", "P@2")
     assert value(made, "P@1") == pytest.approx(1 / 2)
     assert value(made, "P@2") == pytest.approx(1 / 4)
-    assert made.coverage["by"].to_list() == ["labels"]
-    assert made.coverage["queries"][0] == pytest.approx(1 / 3)
-    assert any("taken out of its list" in note for note in made.notes)
-    assert any("side by side" in note for note in made.notes) == (taxonomy is None)
+    assert made.tables["coverage"]["by"].to_list() == ["labels"]
+    assert made.tables["coverage"]["queries"][0] == pytest.approx(1 / 3)
+    assert any("taken out of its list" in note for note in remarks(made))
+    assert any("side by side" in note for note in remarks(made)) == (taxonomy is None)
 
 
 def test_results_may_be_categories() -> None:
@@ -310,8 +321,8 @@ def test_results_may_be_categories() -> None:
     made = scored(bundle, run_of("new", x="birds/owls birds fish", y="fish birds"), "P@1", "P@2")
     assert value(made, "P@1") == pytest.approx((1 / 2 + 1) / 2)
     assert value(made, "P@2") == pytest.approx((3 / 2 + 1) / 2 / 2)
-    assert made.frame["by"].to_list() == ["categories"] * 2
-    assert scored(bundle, run_of("new", x="fish")).frame["measure"].to_list() == ["P@1", "RR", "AP"]
+    assert made.summary["by"].to_list() == ["categories"] * 2
+    assert scored(bundle, run_of("new", x="fish")).summary["measure"].to_list() == ["P@1", "RR", "AP"]
     lost = bundle_of(["x", "y"], [], labels=labels, taxonomy=Taxonomy.of_paths(["birds", "fish"]))
     with pytest.raises(TableError, match="category 'birds/owls' of the labels is not in the taxonomy"):
         scored(lost, run_of("new", x="fish"))
@@ -327,8 +338,8 @@ def test_subjects_own_answers() -> None:
     both = scored(bundle, run_of("new", q="a b c"), collection=50)
     assert 0 < value(both, "order") < 1
     assert value(both, "returned") == 1.0
-    assert both.coverage.select("by", "first_10").row(0) == ("answers", 1.0)
-    with pytest.raises(TextError, match="their own measure, the displacement; leave P@10 away"):
+    assert both.tables["coverage"].select("by", "first_10").row(0) == ("answers", 1.0)
+    with pytest.raises(TextError, match="their own measure, the displacement; remove P@10"):
         scored(bundle, run_of("new", q="a"), "P@10")
 
 
@@ -336,10 +347,10 @@ def test_a_bundle_may_hold_several_kinds() -> None:
     """A run that one kind of judgment knows is scored by that; what the others lack is told."""
     bundle = bundle_of(list("abcdxyz"), ["q1", "q2"], opinions=opinions_of(PAIRS), labels=FILED)
     made = scored(bundle, run_of("new", q1="a b", x="y z"), "P@1")
-    assert made.frame["by"].to_list() == ["opinions", "labels"]
+    assert made.summary["by"].to_list() == ["opinions", "labels"]
     some = scored(bundle, run_of("new", x="y z"), "P@1")
-    assert some.frame["by"].to_list() == ["labels"]
-    assert any("not scored by everything in the bundle" in note for note in some.notes)
+    assert some.summary["by"].to_list() == ["labels"]
+    assert any("not scored by everything in the bundle" in note for note in remarks(some))
 
 
 # ---- what does not fit --------------------------------------------------------------------------------
@@ -366,5 +377,5 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
     bundle = bundle_of(list("abcdx"), ["q1", "q2"], opinions=opinions_of(PAIRS))
     run = run_of("new", q1="b a x", q2="x a d")
     first, again = scored(bundle, run), scored(bundle, run)
-    assert first.frame.equals(again.frame)
-    assert (first.name, first.task, first.licence) == ("small", "search", "CC0")
+    assert first.summary.equals(again.summary)
+    assert first.notes[-1] == "bundle small: search; licence: CC0"
