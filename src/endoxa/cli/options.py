@@ -117,7 +117,7 @@ def _parameters(scoring_only: bool) -> Iterable[inspect.Parameter]:
 
 
 def _parameter(name: str, option: Any, kind: Any) -> inspect.Parameter:
-    annotation = Annotated[kind | None, option]  # type: ignore[valid-type]
+    annotation = Annotated[kind | None, option]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
@@ -146,8 +146,8 @@ def _type(name: str, annotation: Any) -> Any:
 
 
 def _parsed(name: str, value: Any) -> Any:
-    parse = {"weights": weights_of, "prior": prior_of, "families": families_of}.get(name)
-    return value if parse is None else parse(value)
+    parsers: dict[str, Callable[[Any], Any]] = {"weights": weights_of, "prior": prior_of, "families": families_of}
+    return parsers[name](value) if name in parsers else value
 
 
 def weights_of(text: str) -> Any:

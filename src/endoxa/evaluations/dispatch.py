@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import polars as pl
+
 from endoxa.errors import CallError, JoinError
 from endoxa.evaluations import judged
 from endoxa.evaluations.evaluation import Evaluation
@@ -162,7 +164,7 @@ def between(run: Run, first: str, second: str, measures: Sequence[Measure], sett
     return levels.between(run, counted, first, second, list(measures), settings.policy, worlds=settings.worlds)
 
 
-def summarise(scores: Scores, settings: Settings) -> Any:
+def summarise(scores: Scores, settings: Settings) -> pl.DataFrame:
     """Mean of every system and measure with its interval."""
     if scores.draws is None:
         return judged.summarise(scores, settings)

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from endoxa.evaluations.settings import DOUBTED, Kind, Settings
-from endoxa.measures.grammar import parse
+from endoxa.measures.grammar import Measure, parse
 from endoxa.policies import Policy
 from endoxa.tables import Belief, Comparison, Costs, Scores
 
@@ -40,6 +40,7 @@ class Evaluation:
     notes       how the numbers were made
     baseline    the system that all others are compared with, if one was named
     virtual     the virtual system that returns everything (⊤), which is scored but is not a contender
+    wanted      the measures as they were asked for, parsed; not written to files
     details     what only one kind of evaluation has (agreement and maps of ratings, the gallery of a contest)
     """
 
@@ -59,6 +60,7 @@ class Evaluation:
     provenance: Mapping[str, str] = field(default_factory=dict)
     files: tuple[File, ...] = ()
     costs: Costs | None = None
+    wanted: tuple[Measure, ...] = ()
     details: Any = None
 
     @cached_property

@@ -41,12 +41,13 @@ def score(run: Run | Blocks, reference: Reference, measures: Sequence[Measure], 
     table = reference.table
     policy = settings.policy
     panel: dict[str, Any]
-    kernel: Callable[..., Block]
+    kernel: Callable[..., Block] = score_block
+    empty: Callable[..., Any] | None = None
     if isinstance(table, Preferences):
         policy, panel, kernel, empty = applied(policy), {"": table}, score_preferences, score_empty
     else:
         assert isinstance(table, Opinions)
-        panel, kernel, empty = prepare(table, policy), score_block, None
+        panel = prepare(table, policy)
 
     def scored(block: Run) -> dict[str, Block]:
         return {source: kernel(block, judgments, measures, policy) for source, judgments in panel.items()}
@@ -114,6 +115,7 @@ def evaluate(
         warnings=tuple(warnings_of(scores, tables.get("curves"))),
         notes=tuple(notes),
         baseline=settings.baseline,
+        wanted=tuple(measures),
     )
 
 

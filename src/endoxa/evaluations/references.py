@@ -56,7 +56,7 @@ class Reference:
 
     def measures(self, wanted: Wanted | None, settings: Settings) -> list[Measure]:
         """The measures asked for, or the default ones of this kind of reference, parsed."""
-        named = wanted if wanted is None or isinstance(wanted, str | Measure) else list(wanted)
+        named: Wanted = [] if wanted is None else wanted if isinstance(wanted, str | Measure) else list(wanted)
         if not named:
             named = PLUGIN_MEASURES if self.kind == "votes" and settings.plugin else DEFAULT_MEASURES[self.kind]
         measures = parse_all(named, level=settings.rel)

@@ -102,7 +102,9 @@ def of_text(source: Source, text: str, scores: Scores | None = None) -> Evaluati
 
 
 def _evaluation(told: dict[str, Any], scores: Scores | None) -> Evaluation:
-    settings = {name: tuple(value) if isinstance(value, list) else value for name, value in told["settings"].items()}
+    settings: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in told["settings"].items()
+    }
     if scores is None and told["scores"] is not None:
         known = told["scores"]
         policy = Policy(**{one.name: known["policy"][one.name] for one in fields(Policy)})
