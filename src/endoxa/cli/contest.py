@@ -59,7 +59,7 @@ def print_contest(result: Contest, page: Path) -> None:
     console = output.console()
     verdicts = result.verdicts
     console.print(f"\n[bold]{result.title}: {verdicts.measure}[/bold]")
-    console.print(output.frame_table(_standings(verdicts.standings)))
+    output.show_frame(_standings(verdicts.standings))
     for way, meaning in result.meanings.items():
         print(output.wrapped(f"{way}: {meaning}"))
     for a, b, tau in verdicts.agreement.iter_rows():
