@@ -6,9 +6,8 @@ import polars as pl
 import pytest
 from store_samples import NOW, Judge, fresh, held_of, rows_of, study_of
 
-from endoxa.errors import EndoxaError, JoinError
+from endoxa.errors import EndoxaError, JoinError, RefusedError
 from endoxa.store import making, status
-from endoxa.store.refusals import RefusedError
 from endoxa.studies.latest import opinions
 from endoxa.tables import Opinions
 

@@ -386,11 +386,11 @@ def test_exports_equal_what_was_said(sample: Sample, screen: str) -> None:
 
 
 def _item_numbers(sample: Sample, study: str) -> dict[int, str]:
+    from endoxa.store import catalogue
     from endoxa.store import schema as s
-    from endoxa.store import studies
 
     with sample.home.store.reading() as connection:
-        found = studies.ids(connection, s.items, studies.find(connection, study))
+        found = catalogue.ids(connection, s.items, catalogue.find(connection, study))
     return {number: name for name, number in found.items()}
 
 
@@ -442,7 +442,7 @@ def test_rounds_are_planned_again_after_the_database_was_away(sample: Sample, mo
         return []
 
     monkeypatch.setattr(serving, "LATER", 0.001)
-    monkeypatch.setattr("endoxa.store.studies.listed", listed)
+    monkeypatch.setattr("endoxa.store.catalogue.listed", listed)
     serving._plan(sample.site, stop)
     assert asked == 2
 

@@ -266,7 +266,7 @@ def test_results_are_those_of_the_command_line(sample: Sample) -> None:
 
     from endoxa.benchmark import score
     from endoxa.io.read import read
-    from endoxa.store import exports, studies
+    from endoxa.store import catalogue, exports
 
     study = judged(sample, "same")
     lab, organiser = sample.participant(study), sample.organiser(study)
@@ -276,7 +276,7 @@ def test_results_are_those_of_the_command_line(sample: Sample) -> None:
     path = sample.folder / "mine.run"
     path.write_text(content)
     with sample.home.store.reading() as connection:
-        bundle = exports.bundle(connection, studies.find(connection, study), now=START)
+        bundle = exports.bundle(connection, catalogue.find(connection, study), now=START)
     wanted = score(bundle, read(path, kind="run"), rng=np.random.default_rng(0))
     shown = page(lab).results
     for row in wanted.frame.iter_rows(named=True):

@@ -20,9 +20,9 @@ from httpx2 import Client, Response
 from starlette.requests import Request
 from web_samples import HOSTILE, START, URL, Person, Sample, opened
 
-from endoxa.store import people, studies
+from endoxa.errors import RefusedError
+from endoxa.store import catalogue, people
 from endoxa.store import schema as s
-from endoxa.store.refusals import RefusedError
 from endoxa.web.judging import invitation_of
 from endoxa.web.security import BODY, HEADERS, UPLOAD, Patience
 
@@ -325,8 +325,8 @@ def test_judges_and_participants_have_no_part_in_organising(sample: Sample, pets
             assert person.get(f"/dashboard/{study}").status_code == 403
         assert person.get("/dashboard").status_code == 403
     with sample.home.store.reading() as connection:
-        assert studies.find(connection, pets).state == "open"
-        assert not studies.find(connection, pets).results_open
+        assert catalogue.find(connection, pets).state == "open"
+        assert not catalogue.find(connection, pets).results_open
 
 
 def test_participants_judge_nothing_and_the_organiser_does_not_either(sample: Sample, pets: str) -> None:

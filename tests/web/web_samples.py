@@ -20,7 +20,7 @@ from httpx2 import Response
 from starlette.testclient import TestClient
 
 from endoxa.io.study_files import Sources
-from endoxa.store import making, people, studies
+from endoxa.store import catalogue, making, people
 from endoxa.store.home import Home, open_home
 from endoxa.studies.design import SCREENS, Settings
 from endoxa.web.app import Site, create_app
@@ -131,7 +131,7 @@ class Sample:
     def link(self, study: str | None, role: str = "judge", *, nickname: str | None = None, days: float = 30) -> str:
         """The path of a new link."""
         with self.home.store.writing() as connection:
-            found = studies.find(connection, study) if study else None
+            found = catalogue.find(connection, study) if study else None
             _, token = people.invite(
                 connection, self.home.key, found, role, nickname=nickname, days=days, now=self.clock()
             )

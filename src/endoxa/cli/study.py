@@ -280,13 +280,13 @@ def invite(
     if not nicknames and not count and not withdraw:
         raise typer.BadParameter("say whom: nicknames, or --count 20; or --withdraw NUMBER")
     with _home(home, db) as place:
-        from endoxa.store import people, studies
+        from endoxa.store import catalogue, people
 
         base = (url or _address(place)).rstrip("/")
         now = time.time()
         role = "participant" if participant else "judge"
         with place.store.writing() as connection:
-            found = studies.find(connection, name)
+            found = catalogue.find(connection, name)
             for who in withdraw or []:
                 for number in _numbers(people.invitations(connection, found), who, now):
                     people.withdraw(connection, found, number, now=now)
@@ -371,12 +371,12 @@ def status(
     if form not in {"table", "json"}:
         raise typer.BadParameter(f"-o is table or json, not {form!r}")
     with _home(home, db) as place:
+        from endoxa.store import catalogue
         from endoxa.store import status as now
-        from endoxa.store import studies
 
         with place.store.reading() as connection:
-            names = [name] if name else [one.name for one in reversed(studies.listed(connection))]
-            found = [now.status(connection, studies.find(connection, one), now=time.time()) for one in names]
+            names = [name] if name else [one.name for one in reversed(catalogue.listed(connection))]
+            found = [now.status(connection, catalogue.find(connection, one), now=time.time()) for one in names]
     if form == "json":
         print(json.dumps(found[0] if name else found, indent=1, ensure_ascii=False))
         return
@@ -410,11 +410,11 @@ def export(
     if form is None:
         raise typer.BadParameter(f"--to ends in {', '.join(forms)}, not {Path(to).suffix or 'nothing'!r}")
     with _home(home, db) as place:
-        from endoxa.store import exports, studies
+        from endoxa.store import catalogue, exports
 
         with place.store.reading() as connection:
-            rows = exports.export(connection, studies.find(connection, name), Path(to), form, history=history)
-            least = studies.find(connection, name).settings.shape.scale[0]
+            rows = exports.export(connection, catalogue.find(connection, name), Path(to), form, history=history)
+            least = catalogue.find(connection, name).settings.shape.scale[0]
     show.note(f"wrote {rows:,} rows to {to}")
     if form == "qrels" and least >= 1:
         show.note(f"! grades begin at {least:g}: say from which on is relevant when you measure (-l 4)")
@@ -441,10 +441,10 @@ def bundle(
         raise TextError(f"a bundle is a zip; --to ends in .zip, not {Path(to).suffix or 'nothing'!r}")
     with _home(home, db) as place:
         from endoxa.io.bundles import write_bundle
-        from endoxa.store import exports, studies
+        from endoxa.store import catalogue, exports
 
         with place.store.reading() as connection:
-            found = studies.find(connection, name)
+            found = catalogue.find(connection, name)
             made = exports.bundle(connection, found, now=time.time(), with_runs=runs, with_files=files)
         write_bundle(made, to, files=exports.files_of(made, place.files) if files else None)
     counts = ", ".join(f"{count:,} {what}" for what, count in made.counts.items())

@@ -12,10 +12,10 @@ from endoxa.errors import FileError, TableError, TextError
 from endoxa.io import pictures
 from endoxa.io.bundles import Bundle
 from endoxa.io.write import write, write_frame
-from endoxa.store import outgoing, studies
+from endoxa.store import catalogue, records
 from endoxa.store import schema as s
-from endoxa.store.studies import Study
-from endoxa.studies import calibration
+from endoxa.store.catalogue import Study
+from endoxa.studies import rater_calibration
 from endoxa.studies.latest import answers, as_answered, labels, latest, once, opinions
 from endoxa.tables import COUNTED, Opinions
 
@@ -38,8 +38,8 @@ def export(connection: Connection, study: Study, target: Path, form: str, *, his
         raise FileError(str(target), "cannot be written: there is no such directory", "make it first")
     if form not in FORMS:
         raise TextError(f"a study is exported as {', '.join(FORMS)}, not as {form!r}")
-    rows = outgoing.rows(connection, study)
-    kept = rows if history else as_answered(once(latest(rows)), outgoing.answered_shares(connection, study))
+    rows = records.rows(connection, study)
+    kept = rows if history else as_answered(once(latest(rows)), records.answered_shares(connection, study))
     if form == "qrels":
         return _qrels(study, latest(rows), target)
     write_frame(_table(study, kept, history=history), target)
@@ -89,8 +89,8 @@ def bundle(
     Items carry the hash of the file that was handed in; with_files, of the picture as judges saw it.
     """
     settings = study.settings
-    shares = outgoing.answered_shares(connection, study)
-    held = as_answered(latest(outgoing.rows(connection, study)), shares)
+    shares = records.answered_shares(connection, study)
+    held = as_answered(latest(records.rows(connection, study)), shares)
     given = opinions(held, settings.shape.scale_name) if settings.shape.kind == "rate" else None
     filed, ranked = labels(held), answers(held)
     if given is None and filed is None and ranked is None:
@@ -102,17 +102,17 @@ def bundle(
         if share < 1
     )
     if given is not None and len(given.sources) > 1:
-        made = calibration.calibrate(given, shrinkage=shrinkage)
+        made = rater_calibration.calibrate(given, shrinkage=shrinkage)
         fitted, notes = made.frame, (*notes, *made.notes)
-    draws = studies.draws_of(connection, study)
+    draws = catalogue.draws_of(connection, study)
     return Bundle(
         name=study.name, title=settings.heading, task=settings.task, licence=settings.licence, screen=settings.screen,
         scale=settings.shape.scale, threshold=settings.relevant_above,
-        items=_shown(studies.frame_of(connection, s.items, study, "item"), with_files),
-        queries=_shown(studies.frame_of(connection, s.queries, study, "query"), with_files),
-        opinions=given, labels=filed, answers=ranked, taxonomy=studies.taxonomy_of(connection, study),
+        items=_shown(catalogue.frame_of(connection, s.items, study, "item"), with_files),
+        queries=_shown(catalogue.frame_of(connection, s.queries, study, "query"), with_files),
+        opinions=given, labels=filed, answers=ranked, taxonomy=catalogue.taxonomy_of(connection, study),
         calibration=fitted, draws=draws if draws.height else None,
-        runs=studies.run_of(connection, study) if with_runs else None, notes=notes,
+        runs=catalogue.run_of(connection, study) if with_runs else None, notes=notes,
         made=datetime.fromtimestamp(now, UTC).date().isoformat(),
     )  # fmt: skip
 

@@ -10,14 +10,13 @@ import polars as pl
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from endoxa.errors import EndoxaError, FileError, JoinError
+from endoxa.errors import EndoxaError, FileError, JoinError, RefusedError
 from endoxa.io.read import read
 from endoxa.io.study_files import SHOWN, Progress, Sources, read_known, read_pairs, read_shown
-from endoxa.store import outgoing, studies
+from endoxa.store import catalogue, records
 from endoxa.store import schema as s
+from endoxa.store.catalogue import Study
 from endoxa.store.home import Home
-from endoxa.store.refusals import RefusedError
-from endoxa.store.studies import Study
 from endoxa.studies import planning
 from endoxa.studies.design import Settings
 from endoxa.studies.latest import latest, opinions
@@ -45,25 +44,25 @@ def make(home: Home, settings: Settings, sources: Sources, *, now: float, progre
     work = planning.prepare(settings, run=run, items=items["item"].to_list(), pairs=pairs, rng=rng)
     known = [_known(settings, getattr(sources, role), role, tree) for role in planning.KNOWN if getattr(sources, role)]
     with home.store.writing() as connection:
-        study = studies.create(connection, settings, now=now)
-        studies.add_items(connection, study, items)
-        studies.add_queries(connection, study, queries)
+        study = catalogue.create(connection, settings, now=now)
+        catalogue.add_items(connection, study, items)
+        catalogue.add_queries(connection, study, queries)
         if run is not None:
-            studies.add_run(connection, study, run, now=now)
+            catalogue.add_run(connection, study, run, now=now)
         if tree is not None:
-            studies.add_taxonomy(connection, study, tree, now=now)
-        count = sum(studies.add_work(connection, study, part, rng=rng) for part in (*known, work))
-        studies.note(connection, study.id, "made", now=now, notes=list(work.notes))
+            catalogue.add_taxonomy(connection, study, tree, now=now)
+        count = sum(catalogue.add_work(connection, study, part, rng=rng) for part in (*known, work))
+        catalogue.note(connection, study.id, "made", now=now, notes=list(work.notes))
     return Made(study, count, work.notes)
 
 
 def add(home: Home, name: str, sources: Sources, *, now: float, progress: Progress | None = None) -> Made:
     """More items, queries, pairs, known answers for a study that is there."""
     with home.store.reading() as connection:
-        study = studies.find(connection, name)
-        tree = studies.taxonomy_of(connection, study)
-        items = studies.frame_of(connection, s.items, study, "item")
-        queries = studies.frame_of(connection, s.queries, study, "query")
+        study = catalogue.find(connection, name)
+        tree = catalogue.taxonomy_of(connection, study)
+        items = catalogue.frame_of(connection, s.items, study, "item")
+        queries = catalogue.frame_of(connection, s.queries, study, "query")
         before = _asked(connection, study)
     new_items = read_shown(sources.items, "item", home.files, progress) if sources.items else items.clear()
     new_queries = read_shown(sources.queries, "query", home.files, progress) if sources.queries else queries.clear()
@@ -87,29 +86,29 @@ def add(home: Home, name: str, sources: Sources, *, now: float, progress: Progre
         # the common part stays as it is: judges who are through with it would have to come back
         works += [planning.filing(unknown, rng=rng)] if unknown else []
     with home.store.writing() as connection:
-        added = studies.add_items(connection, study, new_items)
-        asked = studies.add_queries(connection, study, new_queries)
-        count = sum(studies.add_work(connection, study, work, rng=rng) for work in works)
-        studies.note(connection, study.id, "added to", now=now, items=added, queries=asked, tasks=count)
+        added = catalogue.add_items(connection, study, new_items)
+        asked = catalogue.add_queries(connection, study, new_queries)
+        count = sum(catalogue.add_work(connection, study, work, rng=rng) for work in works)
+        catalogue.note(connection, study.id, "added to", now=now, items=added, queries=asked, tasks=count)
     return Made(study, count, (f"{added:,} new items, {asked:,} new queries, {count:,} new tasks", *notes))
 
 
 def add_answers(home: Home, name: str, table: Opinions, *, now: float) -> str:
     """Answers given elsewhere; a sentence of what became of them."""
     with home.store.writing() as connection:
-        study = studies.find(connection, name)
+        study = catalogue.find(connection, name)
         if study.settings.shape.kind != "rate":
             raise RefusedError(f"study {name!r} does not collect ratings; earlier answers are taken in for those only")
-        added, there = outgoing.add_opinions(connection, study, table, now=now)
+        added, there = records.add_opinions(connection, study, table, now=now)
     return f"{added:,} answers taken in; {there:,} were there already"
 
 
 def next_round(home: Home, name: str, *, now: float) -> Made:
     """Plan a round from the answers so far."""
     with home.store.reading() as connection:
-        study = studies.find(connection, name)
-        run = studies.run_of(connection, study)
-        held = opinions(latest(outgoing.rows(connection, study)), study.settings.shape.scale_name)
+        study = catalogue.find(connection, name)
+        run = catalogue.run_of(connection, study)
+        held = opinions(latest(records.rows(connection, study)), study.settings.shape.scale_name)
         if study.settings.shape.kind != "rate" or run is None or held is None:
             raise RefusedError("a further round is chosen from runs and ratings; this study lacks them so far")
         last, asked = _last_round(connection, study), _asked(connection, study)
@@ -120,20 +119,20 @@ def next_round(home: Home, name: str, *, now: float) -> Made:
         connection.execute(sa.select(s.studies.c.id).where(s.studies.c.id == study.id).with_for_update(key_share=True))
         if _last_round(connection, study) != last or _asked(connection, study).height != asked.height:
             raise RefusedError(f"study {name!r} was added to while round {last + 1} was planned; plan it again")
-        count = studies.add_work(connection, study, work, rng=rng)
-        studies.note(connection, study.id, "round planned", now=now, round=last + 1, notes=list(work.notes))
+        count = catalogue.add_work(connection, study, work, rng=rng)
+        catalogue.note(connection, study.id, "round planned", now=now, round=last + 1, notes=list(work.notes))
     return Made(study, count, work.notes)
 
 
 def round_is_due(home: Home, name: str) -> bool:
     """Whether a further round is wanted and the last one is nearly used up."""
     with home.store.reading() as connection:
-        study = studies.find(connection, name)
+        study = catalogue.find(connection, name)
         if study.settings.rounds < 2 or study.state != "open":
             return False
         if _last_round(connection, study) >= study.settings.rounds:
             return False
-        states = outgoing.slots(connection, study)
+        states = records.slots(connection, study)
     free, done = states.get("free", 0), states.get("answered", 0)
     return done > 0 and free <= 0.1 * (free + done)
 

@@ -12,10 +12,10 @@ import sqlalchemy as sa
 from itsdangerous import BadSignature, URLSafeSerializer
 from sqlalchemy import Connection
 
+from endoxa.errors import RefusedError
 from endoxa.store import schema as s
 from endoxa.store import statements as q
-from endoxa.store.refusals import RefusedError
-from endoxa.store.studies import Study, note
+from endoxa.store.catalogue import Study, note
 
 ROLES = ("judge", "participant", "organiser")
 DAY = 86_400.0

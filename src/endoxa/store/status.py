@@ -11,9 +11,9 @@ import polars as pl
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from endoxa.store import outgoing, people, studies
+from endoxa.store import catalogue, people, records
 from endoxa.store import schema as s
-from endoxa.store.studies import Study
+from endoxa.store.catalogue import Study
 from endoxa.studies import agreement, quality, uniformity
 from endoxa.studies.latest import latest, opinions
 from endoxa.studies.verdict import Verdict, verdict
@@ -25,7 +25,7 @@ RESAMPLES = 200  # of the interval of agreement: the dashboard is live
 
 def status(connection: Connection, study: Study, *, now: float) -> dict[str, Any]:
     """Everything there is to say now, as plain values; NaN becomes None."""
-    rows = outgoing.rows(connection, study)
+    rows = records.rows(connection, study)
     held = latest(rows)
     settings = study.settings
     given = opinions(held, settings.shape.scale_name) if settings.shape.kind == "rate" else None
@@ -58,7 +58,7 @@ def _judged(given: Opinions | None) -> Opinions | None:
 def _progress(
     connection: Connection, study: Study, rows: pl.DataFrame, held: pl.DataFrame, now: float
 ) -> dict[str, Any]:
-    states = outgoing.slots(connection, study)
+    states = records.slots(connection, study)
     waiting = int(
         connection.scalar(
             sa.select(sa.func.count())
@@ -82,7 +82,7 @@ def _progress(
     return {
         "planned": sum(count for state, count in states.items() if state != "lapsed") + waiting,
         "done": states.get("answered", 0) + states.get("skipped", 0),
-        "raters": outgoing.raters(connection, study),
+        "raters": records.raters(connection, study),
         "answers": judged.height,
         "undecided": judged.filter(nothing).height,
         "skipped": states.get("skipped", 0),
@@ -148,13 +148,13 @@ def _verdict(connection: Connection, study: Study, held: pl.DataFrame) -> dict[s
     """Which system is better so far, with intervals that hold whenever one looks."""
     if study.settings.shape.kind != "rate":
         return None
-    draws = studies.draws_of(connection, study)
+    draws = catalogue.draws_of(connection, study)
     first = held.filter(pl.col("role").is_in(["main", "common"])).unique(
         ["query", "item"], keep="first", maintain_order=True
     )
     if not draws.height or draws["system"].n_unique() < 2:
         return None
-    order = outgoing.given_out(connection, study)
+    order = records.given_out(connection, study)
     order = order.filter(pl.col("at").is_not_null() & pl.col("task").is_in(draws["task"].unique().implode()))
     found = verdict(
         draws, order["task"].to_list(), first.select("query", "item", "grade"), scale=study.settings.shape.scale

@@ -16,10 +16,10 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
+from endoxa.errors import RefusedError, absent
 from endoxa.store import schema as s
 from endoxa.store import statements as q
-from endoxa.store.refusals import RefusedError, absent
-from endoxa.store.studies import Study, note, taxonomy_of
+from endoxa.store.catalogue import Study, note, taxonomy_of
 
 HOUR = 3600.0
 KNOWN = ("gold", "attention")

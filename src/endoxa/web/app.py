@@ -22,12 +22,11 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
 
 from endoxa import __version__
-from endoxa.errors import EndoxaError
-from endoxa.store import people, studies
+from endoxa.errors import EndoxaError, RefusedError, absent
+from endoxa.store import catalogue, people
+from endoxa.store.catalogue import Study
 from endoxa.store.home import Home
 from endoxa.store.people import Visitor
-from endoxa.store.refusals import RefusedError, absent
-from endoxa.store.studies import Study
 from endoxa.web.security import HEADERS, Patience, Wrapper, csrf_of, need_own_page, need_token
 
 HERE = Path(str(files("endoxa.web")))
@@ -97,7 +96,7 @@ class Site:
 
     def _study(self, connection: Connection, name: str) -> Study:
         try:
-            return studies.find(connection, name)
+            return catalogue.find(connection, name)
         except RefusedError:
             raise absent("study") from None  # without the names of other studies
 

@@ -8,11 +8,11 @@ from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi import Path as InPath
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
 
+from endoxa.errors import RefusedError, absent
 from endoxa.io import pictures
-from endoxa.store import people, studies, work
+from endoxa.store import catalogue, people, work
 from endoxa.store import schema as s
-from endoxa.store.refusals import RefusedError, absent
-from endoxa.store.studies import Study
+from endoxa.store.catalogue import Study
 from endoxa.web import bodies as b
 from endoxa.web.app import Site
 from endoxa.web.security import address_of, need_own_page
@@ -57,7 +57,7 @@ def router(site: Site) -> APIRouter:
         found, rater = site.judge(request, study)
         with site.reading() as connection:
             progress = work.progress(connection, found, rater)
-            tree = studies.taxonomy_of(connection, found)
+            tree = catalogue.taxonomy_of(connection, found)
         nickname = site.visitor(request).nickname
         return {
             "study": _known(found, tree), "rater": {"nickname": nickname}, "progress": _progress(progress, found)
@@ -154,7 +154,7 @@ def _join_page(site: Site, request: Request, token: str, *, error: str | None = 
 
 def _study_of(site: Site, invitation: people.Invitation) -> Study:
     with site.reading() as connection:
-        return next(study for study in studies.listed(connection) if study.id == invitation.study_id)
+        return next(study for study in catalogue.listed(connection) if study.id == invitation.study_id)
 
 
 def signed_in(site: Site, response: Response, secret: str) -> Response:

@@ -12,9 +12,9 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as InPath
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from endoxa.store import exports, outgoing, people, status, studies
-from endoxa.store.refusals import absent
-from endoxa.store.studies import Study
+from endoxa.errors import absent
+from endoxa.store import catalogue, exports, people, records, status
+from endoxa.store.catalogue import Study
 from endoxa.web import bodies as b
 from endoxa.web.app import Site
 from endoxa.web.judging import Name, Token, invitation_of, signed_in
@@ -80,7 +80,7 @@ def router(site: Site) -> APIRouter:
     def overview(request: Request) -> Response:
         site.organiser(request)
         with site.reading() as connection:
-            rows = [_row(connection, study) for study in studies.listed(connection)]
+            rows = [_row(connection, study) for study in catalogue.listed(connection)]
         return site.page("studies.html", request, studies=rows)
 
     @here.get("/dashboard/{study}", response_class=HTMLResponse, include_in_schema=False)
@@ -126,7 +126,7 @@ def router(site: Site) -> APIRouter:
         """Open or close the study."""
         found = owned(request, study)
         with site.writing() as connection:
-            studies.set_state(connection, found, body.state, now=site.now())
+            catalogue.set_state(connection, found, body.state, now=site.now())
         latest.kept.clear()
 
     @here.post("/api/studies/{study}/results", status_code=204, responses=b.PROBLEMS, tags=["organising"])
@@ -134,7 +134,7 @@ def router(site: Site) -> APIRouter:
         """Let participants see the results, or not."""
         found = owned(request, study)
         with site.writing() as connection:
-            studies.open_results(connection, found, body.open, now=site.now())
+            catalogue.open_results(connection, found, body.open, now=site.now())
         latest.kept.clear()
 
     @here.get(
@@ -164,10 +164,10 @@ def _quoted(name: str) -> str:
 
 
 def _row(connection: Any, study: Study) -> dict[str, Any]:
-    states = outgoing.slots(connection, study)
+    states = records.slots(connection, study)
     return {
         "name": study.name, "title": study.settings.heading, "screen": study.settings.screen, "state": study.state,
         "done": states.get("answered", 0) + states.get("skipped", 0),
         "planned": sum(count for state, count in states.items() if state != "lapsed"),
-        "raters": outgoing.raters(connection, study),
+        "raters": records.raters(connection, study),
     }  # fmt: skip

@@ -18,16 +18,15 @@ from fastapi import APIRouter, File, Form, Request, Response, UploadFile
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from endoxa.benchmark import score
-from endoxa.errors import EndoxaError
+from endoxa.errors import EndoxaError, RefusedError
 from endoxa.io.formats import ZIP
 from endoxa.io.read import read
 from endoxa.io.sources import GZIP, PARQUET, ZSTD, Source
 from endoxa.pools import lint
-from endoxa.store import exports, studies
+from endoxa.store import catalogue, exports
 from endoxa.store import schema as s
+from endoxa.store.catalogue import Study
 from endoxa.store.people import Visitor
-from endoxa.store.refusals import RefusedError
-from endoxa.store.studies import Study
 from endoxa.tables import Run
 from endoxa.web.app import Site
 from endoxa.web.judging import Name
@@ -60,7 +59,7 @@ def router(site: Site) -> APIRouter:
         checked, detail = _checked(site, found, content, file)
         name = checked.systems[0] if checked is not None else file
         with site.writing() as connection:
-            studies.add_document(
+            catalogue.add_document(
                 connection, found, "submission", _words(name), content, now=site.now(),
                 invitation_id=visitor.invitation_id, file=file, **detail,
             )  # fmt: skip
@@ -118,9 +117,9 @@ def _checked(site: Site, study: Study, content: bytes, name: str) -> tuple[Run |
         return None, {"lines": lines, "warnings": [], "errors": [str(error)]}
     errors = [] if len(run.systems) == 1 else [f"{name} holds {len(run.systems)} systems; send one system per file"]
     with site.reading() as connection:
-        items = set(studies.ids(connection, s.items, study))
-        queries = set(studies.ids(connection, s.queries, study)) if study.settings.shape.asks_query else items
-        tree = studies.taxonomy_of(connection, study)
+        items = set(catalogue.ids(connection, s.items, study))
+        queries = set(catalogue.ids(connection, s.queries, study)) if study.settings.shape.asks_query else items
+        tree = catalogue.taxonomy_of(connection, study)
     warnings = [one.text for one in lint.run(run, name, None) if one.state == "warning"]
     asked = set(run.frame["query"].unique())
     if not asked & queries:

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from endoxa.store.refusals import RefusedError
+from endoxa.errors import RefusedError
 
 HEADERS = {
     "Content-Security-Policy": (

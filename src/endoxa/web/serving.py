@@ -11,7 +11,7 @@ import uvicorn
 from sqlalchemy.exc import SQLAlchemyError
 
 from endoxa.errors import EndoxaError, TextError
-from endoxa.store import making, people, studies
+from endoxa.store import catalogue, making, people
 from endoxa.store.home import Home
 from endoxa.web.app import Site, create_app
 
@@ -64,7 +64,7 @@ def _plan(site: Site, stop: threading.Event) -> None:
     while not stop.wait(LATER):
         try:
             with site.reading() as connection:
-                names = [one.name for one in studies.listed(connection) if one.settings.rounds > 1]
+                names = [one.name for one in catalogue.listed(connection) if one.settings.rounds > 1]
         except SQLAlchemyError as error:  # it comes back, and so do we
             log.warning("the database does not answer: %s", error)
             continue

@@ -14,8 +14,8 @@ from sqlalchemy import Connection
 
 from endoxa.errors import JoinError, TableError
 from endoxa.store import schema as s
+from endoxa.store.catalogue import Study, ids, note
 from endoxa.store.people import checked, folded
-from endoxa.store.studies import Study, ids, note
 from endoxa.studies.latest import ROWS, latest
 from endoxa.tables import Opinions
 
