@@ -291,14 +291,3 @@ def test_practice_says_what_was_looked_for(place):
     wrong = {"item": task.items[0]["id"], "expected": "4", "said": None, "right": False}
     assert ana.answer(task, None).feedback == [wrong]
     assert ana.answer(ana.tasks()[0], 4).feedback is None  # the main part tells nothing
-
-
-@pytest.mark.parametrize(
-    ("expected", "grade", "category", "right"),
-    [
-        (None, 3, None, None), ("3", 3.0, None, True), ("3", 4.0, None, False), ("3", None, None, False),
-        ("cats", None, "cats", True), ("cats", None, "dogs", False), ("cats", 3.0, None, False),
-    ],
-)  # fmt: skip
-def test_what_is_right(expected, grade, category, right):
-    assert work.is_right(expected, grade, category) is right

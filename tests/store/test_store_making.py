@@ -98,7 +98,7 @@ def test_a_name_that_is_taken(place, tmp_path):
         ({}, {"pairs": "query,item\n"}, "empty|nothing to ask"),
         ({}, {"queries": "query,text\nother,words\n", "pairs": "query,item\nq,d1\n"}, "pairs name 1 query .* 'q'"),
         ({"choose": "pairs"}, {"runs": {"q": ["d0"]}}, "needs a file of pairs"),
-        ({"screen": "file-it"}, {}, "filing needs a taxonomy"),
+        ({"screen": "file-it"}, {}, "needs a taxonomy"),
         ({"screen": "file-it"}, {"taxonomy": "category,parent\na,b\nb,c\nc,a\n"}, "cycle|root|itself|loop"),
         ({}, {"pairs": "query,item\nq,d1\n", "gold": "query,item,expected\nq,d1,10\n"}, "'10' is not an answer"),
         ({}, {"pairs": "query,item\nq,d1\n", "gold": "query,item,expected\nq,d1,\n"}, "row 1"),

@@ -73,7 +73,7 @@ def test_all_answers_alike(place):
         Judge(place, study, name).finish(5.0)
     found = status_of(place, study)
     assert math.isclose(found["uniformity"]["normalised"], 1)
-    assert all("says 5 to everything" in row["flags"] for row in found["raters"])
+    assert all("gives every item the grade 5" in row["flags"] for row in found["raters"])
     assert all(row["correlation"] is None for row in found["raters"])
 
 

@@ -13,6 +13,7 @@ from endoxa.io import pictures
 from endoxa.store import catalogue, people, work
 from endoxa.store import schema as s
 from endoxa.store.catalogue import Study
+from endoxa.studies import kinds
 from endoxa.web import bodies as b
 from endoxa.web.app import Site
 from endoxa.web.security import address_of, need_own_page
@@ -89,7 +90,7 @@ def router(site: Site) -> APIRouter:
             if body.kind == "skip":
                 received = work.skip(connection, found, rater, body.task, str(body.key), how, now=site.now())
             else:
-                said = [work.Response(r.item, r.grade, r.category, r.rank, r.relevance) for r in body.responses]
+                said = [kinds.Response(r.item, r.grade, r.category, r.rank, r.relevance) for r in body.responses]
                 received = work.answer(connection, found, rater, body.task, str(body.key), said, how, now=site.now())
         if not received.new:
             response.status_code = 200
@@ -147,7 +148,7 @@ def _join_page(site: Site, request: Request, token: str, *, error: str | None = 
         "join.html", request, 422 if error else 200, action=f"/join/{token}", error=error, role=found.role,
         nickname=found.nickname or "",  # the page lets nobody change one that is there
         study={
-            "name": study.name, "title": study.settings.heading, "instructions": study.settings.told
+            "name": study.name, "title": study.settings.heading, "instructions": study.settings.paragraphs
         },
     )  # fmt: skip
 
@@ -169,12 +170,12 @@ def _known(study: Study, tree: Any) -> dict[str, Any]:
     settings = study.settings
     return {
         "name": study.name, "title": settings.heading, "state": study.state, "comments": settings.comments,
-        "instructions": settings.told, "skip": settings.skip,
+        "instructions": settings.paragraphs, "skip": settings.skip,
         "screen": {
             "name": settings.screen, "kind": settings.shape.kind, "per_task": settings.items_per_task,
             "grades": [{"value": g.value, "label": g.label, "key": g.key} for g in settings.shape.grades],
         },
-        "categories": _categories(tree, settings.hide_tree) if settings.shape.kind == "file" and tree else None,
+        "categories": _categories(tree, settings.hide_tree) if settings.kind.needs_taxonomy and tree else None,
     }  # fmt: skip
 
 
