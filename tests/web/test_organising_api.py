@@ -18,7 +18,7 @@ from web_samples import START, URL, Sample, opened
 
 from endoxa.io.read import read
 from endoxa.studies.design import SCREENS
-from endoxa.web import serving
+from endoxa.web.studies import hosting
 
 DAY = 86_400.0
 STATUS = {
@@ -441,9 +441,9 @@ def test_rounds_are_planned_again_after_the_database_was_away(sample: Sample, mo
         stop.set()
         return []
 
-    monkeypatch.setattr(serving, "LATER", 0.001)
+    monkeypatch.setattr(hosting, "INTERVAL", 0.001)
     monkeypatch.setattr("endoxa.store.catalogue.listed", listed)
-    serving._plan(sample.site, stop)
+    hosting._plan(sample.studio, stop)
     assert asked == 2
 
 

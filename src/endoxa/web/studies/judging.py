@@ -1,11 +1,10 @@
-"""For judges: coming in by a link, getting tasks, answering."""
+"""Pages and API for judges: joining by a link, getting tasks, answering."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Query, Request, Response
-from fastapi import Path as InPath
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
 
 from endoxa.errors import RefusedError, absent
@@ -14,159 +13,142 @@ from endoxa.store import catalogue, people, work
 from endoxa.store import schema as s
 from endoxa.store.catalogue import Study
 from endoxa.studies import kinds
-from endoxa.web import bodies as b
-from endoxa.web.app import Site
-from endoxa.web.security import address_of, need_own_page
-
-Name = Annotated[str, InPath(max_length=60, pattern=r"^[\w.-]+$")]
-Token = Annotated[str, InPath(max_length=300)]
+from endoxa.web.security import need_own_page
+from endoxa.web.studies import bodies as b
+from endoxa.web.studies.app import Studio
+from endoxa.web.studies.bodies import Name, Token
 
 
-def router(site: Site) -> APIRouter:
-    """The addresses."""
+def router(studio: Studio) -> APIRouter:
+    """The routes for judges."""
     here = APIRouter()
 
     @here.get("/join/{token}", response_class=HTMLResponse, include_in_schema=False)
     def invitation(request: Request, token: Token) -> Response:
-        return _join_page(site, request, token)
+        return _join_page(studio, request, token)
 
     @here.post("/join/{token}", include_in_schema=False)
     def join(request: Request, token: Token, nickname: Annotated[str, Form(max_length=200)] = "") -> Response:
         need_own_page(request)
-        found = invitation_of(site, request, token)
+        found = studio.invitation(request, token)
         if found.role == "organiser":
             raise absent("page")
         try:
-            with site.writing() as connection:
-                secret = people.join(connection, found, nickname, now=site.now())
+            with studio.writing() as connection:
+                secret = people.join(connection, found, nickname, now=studio.now())
         except RefusedError as error:
             if error.status != 422:
                 raise
-            return _join_page(site, request, token, error=str(error))
-        study = _study_of(site, found)
-        way = "s" if found.role == "judge" else "submit"
-        return signed_in(site, RedirectResponse(f"/{way}/{study.name}", 303), secret)
+            return _join_page(studio, request, token, error=str(error))
+        study = _study_of(studio, found)
+        path = "s" if found.role == "judge" else "submit"
+        return studio.sign_in(RedirectResponse(f"/{path}/{study.name}", 303), secret)
 
     @here.get("/s/{study}", response_class=HTMLResponse, include_in_schema=False)
     def page(request: Request, study: Name) -> Response:
-        found, _ = site.judge(request, study)
-        return site.page("judge.html", request, study={"name": found.name, "title": found.settings.heading})
+        found, _ = studio.judge(request, study)
+        shown = {"name": found.name, "title": found.settings.heading}
+        return studio.site.page("judge.html", request, study=shown, module=found.settings.kind.module)
 
     @here.get("/api/studies/{study}/me", response_model=b.MeOut, responses=b.PROBLEMS, tags=["judging"])
     def me(request: Request, study: Name) -> Any:
-        """The study as this judge knows it, and how far they are."""
-        found, rater = site.judge(request, study)
-        with site.reading() as connection:
+        """The study as this judge sees it, and the judge's progress."""
+        found, rater = studio.judge(request, study)
+        with studio.reading() as connection:
             progress = work.progress(connection, found, rater)
             tree = catalogue.taxonomy_of(connection, found)
-        nickname = site.visitor(request).nickname
+        nickname = studio.visitor(request).nickname
         return {
-            "study": _known(found, tree), "rater": {"nickname": nickname}, "progress": _progress(progress, found)
+            "study": _described(found, tree), "rater": {"nickname": nickname}, "progress": _progress(progress, found)
         }  # fmt: skip
 
     @here.get("/api/studies/{study}/tasks", response_model=b.TasksOut, responses=b.PROBLEMS, tags=["judging"])
     def tasks(request: Request, study: Name, count: Annotated[int, Query(ge=1, le=10)] = 3) -> Any:
-        """The task to show now and those after it. The same come again until they are answered."""
-        found, rater = site.judge(request, study)
-        with site.writing(lasting=False) as connection:
-            given, progress = work.tasks(connection, found, rater, count=count, now=site.now())
-        return {"tasks": [_task(site, found, task) for task in given], "progress": _progress(progress, found)}
+        """The current task and the ones after it. The same tasks are returned until they are answered."""
+        found, rater = studio.judge(request, study)
+        with studio.writing(lasting=False) as connection:
+            given, progress = work.tasks(connection, found, rater, count=count, now=studio.now())
+        return {"tasks": [_task(studio, found, task) for task in given], "progress": _progress(progress, found)}
 
     @here.post(
         "/api/studies/{study}/answers", status_code=201, response_model=b.ReceivedOut, tags=["judging"],
-        responses={**b.PROBLEMS, 200: {"model": b.ReceivedOut, "description": "was kept before"}},
+        responses={**b.PROBLEMS, 200: {"model": b.ReceivedOut, "description": "was saved before"}},
     )  # fmt: skip
     def answers(request: Request, response: Response, study: Name, body: b.AnswerBody) -> Any:
-        """Keep an answer or a skip. It is on the disk when this returns; the same key again changes nothing."""
-        found, rater = site.judge(request, study)
-        how = work.Circumstances(
+        """Save an answer or a skip. It is on the disk when this returns; the same key again changes nothing."""
+        found, rater = studio.judge(request, study)
+        circumstances = work.Circumstances(
             body.comment if found.settings.comments else None,
             body.active_seconds,
             body.away_seconds,
             body.screen,
             body.method,
         )
-        with site.writing() as connection:
+        with studio.writing() as connection:
             if body.kind == "skip":
-                received = work.skip(connection, found, rater, body.task, str(body.key), how, now=site.now())
+                received = work.skip(
+                    connection, found, rater, body.task, str(body.key), circumstances, now=studio.now()
+                )
             else:
-                said = [kinds.Response(r.item, r.grade, r.category, r.rank, r.relevance) for r in body.responses]
-                received = work.answer(connection, found, rater, body.task, str(body.key), said, how, now=site.now())
+                given = [kinds.Response(r.item, r.grade, r.category, r.rank, r.relevance) for r in body.responses]
+                received = work.answer(
+                    connection, found, rater, body.task, str(body.key), given, circumstances, now=studio.now()
+                )
         if not received.new:
             response.status_code = 200
         return {"progress": _progress(received.progress, found), "feedback": _feedback(found, received.feedback)}
 
     @here.post("/api/studies/{study}/undo", response_model=b.UndoneOut, responses=b.PROBLEMS, tags=["judging"])
     def undo(request: Request, study: Name, body: b.UndoBody) -> Any:
-        """Take back the last answer or skip."""
-        found, rater = site.judge(request, study)
-        with site.writing() as connection:
-            task, progress = work.undo(connection, found, rater, str(body.key), now=site.now())
-        return {"task": _task(site, found, task), "progress": _progress(progress, found)}
+        """Undo the last answer or skip."""
+        found, rater = studio.judge(request, study)
+        with studio.writing() as connection:
+            task, progress = work.undo(connection, found, rater, str(body.key), now=studio.now())
+        return {"task": _task(studio, found, task), "progress": _progress(progress, found)}
 
     @here.post("/api/studies/{study}/events", status_code=204, responses=b.PROBLEMS, tags=["judging"])
     def events(request: Request, study: Name, body: b.EventBody) -> None:
-        """Pause, resume and the like."""
-        found, rater = site.judge(request, study)
-        with site.writing(lasting=False) as connection:
-            work.record(connection, found, rater, body.kind, now=site.now())
+        """Record an event such as pause or resume."""
+        found, rater = studio.judge(request, study)
+        with studio.writing(lasting=False) as connection:
+            work.record(connection, found, rater, body.kind, now=studio.now())
 
     @here.post("/api/studies/{study}/leave", status_code=204, responses=b.PROBLEMS, tags=["judging"])
     def leave(request: Request, response: Response, study: Name) -> None:
-        """End this browser's session; the link opens it again."""
-        site.judge(request, study)
-        with site.writing() as connection:
-            people.leave(connection, site.secret(request), now=site.now())
-        response.delete_cookie(site.cookie, httponly=True, samesite="lax", secure=site.secure, path="/")
+        """End this browser's session; the link opens a new one."""
+        studio.judge(request, study)
+        with studio.writing() as connection:
+            people.leave(connection, studio.site.secret(request), now=studio.now())
+        studio.site.sign_out(response)
 
     @here.get("/files/{study}/{name}", include_in_schema=False)
     def file(request: Request, study: Name, name: str, size: str = "") -> Response:
-        return _picture(site, request, study, name, small=size == "small")
+        return _picture(studio, request, study, name, small=size == "small")
 
     return here
 
 
-def invitation_of(site: Site, request: Request, token: str) -> people.Invitation:
-    """The invitation of a link; wrong ones are counted, and many of them make us slow."""
-    address = address_of(request)
-    site.patience.check(address)
-    try:
-        with site.reading() as connection:
-            return people.invitation_of(connection, site.home.key, token)
-    except RefusedError:
-        site.patience.failed(address)
-        raise
-
-
-def _join_page(site: Site, request: Request, token: str, *, error: str | None = None) -> Response:
-    found = invitation_of(site, request, token)
-    people.need_open(found, site.now())
+def _join_page(studio: Studio, request: Request, token: str, *, error: str | None = None) -> Response:
+    found = studio.invitation(request, token)
+    people.need_open(found, studio.now())
     if found.role == "organiser":
-        return site.page("organiser.html", request, action=f"/organise/{token}")
-    study = _study_of(site, found)
-    return site.page(
+        return studio.site.page("organiser.html", request, action=f"/organise/{token}")
+    study = _study_of(studio, found)
+    return studio.site.page(
         "join.html", request, 422 if error else 200, action=f"/join/{token}", error=error, role=found.role,
-        nickname=found.nickname or "",  # the page lets nobody change one that is there
+        nickname=found.nickname or "",  # the page makes an existing nickname read-only
         study={
             "name": study.name, "title": study.settings.heading, "instructions": study.settings.paragraphs
         },
     )  # fmt: skip
 
 
-def _study_of(site: Site, invitation: people.Invitation) -> Study:
-    with site.reading() as connection:
+def _study_of(studio: Studio, invitation: people.Invitation) -> Study:
+    with studio.reading() as connection:
         return next(study for study in catalogue.listed(connection) if study.id == invitation.study_id)
 
 
-def signed_in(site: Site, response: Response, secret: str) -> Response:
-    """The answer with the session's cookie."""
-    response.set_cookie(
-        site.cookie, secret, max_age=int(people.SESSION), httponly=True, samesite="lax", secure=site.secure, path="/"
-    )
-    return response
-
-
-def _known(study: Study, tree: Any) -> dict[str, Any]:
+def _described(study: Study, tree: Any) -> dict[str, Any]:
     settings = study.settings
     return {
         "name": study.name, "title": settings.heading, "state": study.state, "comments": settings.comments,
@@ -180,7 +162,7 @@ def _known(study: Study, tree: Any) -> dict[str, Any]:
 
 
 def _categories(tree: Any, hidden: bool) -> list[dict[str, Any]]:
-    """The categories in the order of the tree; hidden: in the order of their names, without depth."""
+    """The categories in the order of the tree; with a hidden tree, by name and without depth."""
     children: dict[str, list[str]] = {}
     for category, parent in tree.frame.iter_rows():
         if parent is not None:
@@ -197,7 +179,7 @@ def _categories(tree: Any, hidden: bool) -> list[dict[str, Any]]:
     walk(tree.root, 0)
     labels = [one["label"] for one in found]
     for one in found:
-        if labels.count(one["label"]) > 1:  # two categories of one name: the whole path tells them apart
+        if labels.count(one["label"]) > 1:  # two categories with the same label: show the whole path
             one["label"] = one["name"]
     if not hidden:
         return found
@@ -211,18 +193,18 @@ def _progress(progress: work.Progress, study: Study) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _task(site: Site, study: Study, task: work.Task) -> dict[str, Any]:
+def _task(studio: Studio, study: Study, task: work.Task) -> dict[str, Any]:
     query = None
     if task.query is not None:
-        query = _shown(site, study, task.query, "query")
-    items = [{"id": item["id"], **_shown(site, study, item, f"result {at}")} for at, item in enumerate(task.items, 1)]
+        query = _shown(studio, study, task.query, "query")
+    items = [{"id": item["id"], **_shown(studio, study, item, f"result {at}")} for at, item in enumerate(task.items, 1)]
     return {"id": task.id, "practice": task.practice, "query": query, "items": items, "previous": task.previous}
 
 
-def _shown(site: Site, study: Study, row: dict[str, Any], alt: str) -> dict[str, Any]:
-    """Text and picture; one that vanished is said to be missing. Names are not shown: they may give things away."""
+def _shown(studio: Studio, study: Study, row: dict[str, Any], alt: str) -> dict[str, Any]:
+    """Text and picture, or a mark that it is missing. Names are not shown, because they may reveal the answer."""
     file = row["file"]
-    there = file is not None and pictures.place(site.home.files, file).exists()
+    there = file is not None and pictures.place(studio.home.files, file).exists()
     return {
         "text": row["text"], "image": f"/files/{study.name}/{file}" if there else None,
         "alt": row["text"] or alt, "missing": file is not None and not there,
@@ -236,22 +218,22 @@ def _feedback(study: Study, feedback: list[dict[str, Any]] | None) -> list[dict[
     return [{**row, "expected_label": labels.get(row["expected"] or "", row["expected"])} for row in feedback]
 
 
-def _picture(site: Site, request: Request, name: str, sha: str, *, small: bool) -> Response:
-    """A picture of the visitor's own study; only hashes that the study holds are looked for on the disk."""
+def _picture(studio: Studio, request: Request, name: str, sha: str, *, small: bool) -> Response:
+    """A picture of the visitor's own study; a name is looked up in the database before it reaches the disk."""
     import sqlalchemy as sa
 
-    visitor = site.visitor(request)
-    study = site.study(name)
+    visitor = studio.visitor(request)
+    study = studio.study(name)
     if visitor.role != "organiser" and visitor.study_id != study.id:
         raise absent("picture")
     if len(sha) != 64 or not all(c in "0123456789abcdef" for c in sha):
         raise absent("picture")
-    with site.reading() as connection:
-        held = any(
+    with studio.reading() as connection:
+        known = any(
             connection.scalar(sa.select(table.c.id).where(table.c.study_id == study.id, table.c.file == sha).limit(1))
             for table in (s.items, s.queries)
         )
-    path = pictures.place(site.home.files, sha, small=small)
-    if not held or not path.exists():
+    path = pictures.place(studio.home.files, sha, small=small)
+    if not known or not path.exists():
         raise absent("picture")
     return FileResponse(path, media_type="image/jpeg", headers={"Cache-Control": "private, max-age=86400, immutable"})
