@@ -11,9 +11,9 @@ import pytest
 
 from endoxa import ratings
 from endoxa.errors import InstallError, JoinError, TextError
-from endoxa.studies import mapping as mappings
+from endoxa.studies import score_mapping as mappings
 from endoxa.studies.agreement import agreement
-from endoxa.studies.calibration import calibrate
+from endoxa.studies.rater_calibration import calibrate
 from endoxa.tables import Opinions, Run
 
 COLUMNS = ["source", "query", "item", "grade"]

@@ -6,7 +6,8 @@
     ├── TextError      a text that was typed: a measure, a setting
     │   └── CallError  settings or inputs that do not go together; the command line exits with 2
     ├── JoinError      two inputs that do not fit together: no topic in common
-    └── InstallError   a part that is not installed
+    ├── InstallError   a part that is not installed
+    └── RefusedError   a request of a person that the store or the web refuses, with its HTTP status
 
 Every message says what is wrong, where, what was expected, and what to do, in one line.
 """
@@ -61,6 +62,19 @@ class JoinError(EndoxaError):
 
 class InstallError(EndoxaError):
     """A part that is not installed; the message carries the command that installs it."""
+
+
+class RefusedError(EndoxaError):
+    """A request that is not allowed, or not now; `status` is the HTTP status that a page gives it."""
+
+    def __init__(self, text: str, status: int = 409) -> None:
+        self.status = status
+        super().__init__(text)
+
+
+def absent(what: str) -> RefusedError:
+    """The same refusal for what does not exist and for what belongs to somebody else."""
+    return RefusedError(f"there is no such {what} here", 404)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -17,13 +17,13 @@ from endoxa.errors import InstallError, JoinError, TableError, TextError, did_yo
 from endoxa.io.read import judgments_of, run_of
 from endoxa.reports.rating_findings import Analysis, sentences
 from endoxa.studies import agreement as agreements
-from endoxa.studies import calibration as calibrations
-from endoxa.studies import mapping as mappings
+from endoxa.studies import rater_calibration as calibrations
+from endoxa.studies import score_mapping as mappings
 from endoxa.studies.agreement import Level
 from endoxa.studies.dominance import Dominance, dominance
 from endoxa.studies.estimates import Curves, curves
 from endoxa.studies.grades import CALIBRATED, MOVED, UNJUDGED, cut
-from endoxa.studies.mapping import Mapping, Method
+from endoxa.studies.score_mapping import Mapping, Method
 from endoxa.studies.selection import Selection, selection_bias
 from endoxa.studies.uniformity import Uniformity, deviation, of_counts
 from endoxa.tables import Belief, Opinions, Run
@@ -61,7 +61,7 @@ def analyse(
     systems, the rater with most answers against the others, and, where pairs were drawn with known chances,
     precision and recall of the whole lists.
     `threshold`: a mean rating above it is relevant; without, the middle of the scale. `distances`: see
-    `endoxa.studies.mapping`. Practice, gold and attention answers never count, nor do votes of systems.
+    `endoxa.studies.score_mapping`. Practice, gold and attention answers never count, nor do votes of systems.
     What cannot be said (one rater, all undecided, no numba) is left out, and a note says why.
 
     >>> found = analyse({"q": {"a": 1, "b": 5}})

@@ -28,7 +28,7 @@ import numpy as np
 import polars as pl
 import sqlalchemy as sa
 
-from endoxa.store import people, studies
+from endoxa.store import catalogue, people
 from endoxa.store import schema as s
 from endoxa.store.home import open_home
 from endoxa.studies.design import Settings
@@ -50,10 +50,10 @@ def prepare(folder: Path, url: str | None, *, judges: int, tasks: int) -> list[s
     )
     with open_home(folder, url, create=True) as home, home.store.writing() as connection:
         settings = Settings(name=STUDY, screen="one-result", overlap=judges)
-        study = studies.create(connection, settings, now=time.time())
-        studies.add_items(connection, study, items)
-        studies.add_queries(connection, study, queries)
-        studies.add_work(connection, study, work, rng=np.random.default_rng(0))
+        study = catalogue.create(connection, settings, now=time.time())
+        catalogue.add_items(connection, study, items)
+        catalogue.add_queries(connection, study, queries)
+        catalogue.add_work(connection, study, work, rng=np.random.default_rng(0))
         return [
             people.invite(connection, home.key, study, "judge", nickname=f"judge {n}", now=time.time())[1]
             for n in range(judges)

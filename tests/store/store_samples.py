@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 import sqlalchemy as sa
 
-from endoxa.store import outgoing, people, studies, work
+from endoxa.store import catalogue, people, records, work
 from endoxa.store import schema as s
+from endoxa.store.catalogue import Study
 from endoxa.store.home import Home
-from endoxa.store.studies import Study
 from endoxa.studies.design import Settings
 from endoxa.studies.latest import latest
 from endoxa.studies.planning import DRAWS, TASKS, Work
@@ -58,11 +58,11 @@ def study_of(
     planned = planned or work_of(per_task=per_task, has_query=has_query, **roles)
     items = planned.tasks["item"].unique(maintain_order=True)
     with home.store.writing() as connection:
-        study = studies.create(connection, shape, now=NOW)
-        studies.add_items(connection, study, shown(items, "item"))
+        study = catalogue.create(connection, shape, now=NOW)
+        catalogue.add_items(connection, study, shown(items, "item"))
         if has_query:
-            studies.add_queries(connection, study, shown(pl.Series(QUERIES), "query"))
-        studies.add_work(connection, study, planned, rng=np.random.default_rng(3))
+            catalogue.add_queries(connection, study, shown(pl.Series(QUERIES), "query"))
+        catalogue.add_work(connection, study, planned, rng=np.random.default_rng(3))
     return study
 
 
@@ -149,7 +149,7 @@ class Judge:
 def rows_of(home: Home, study: Study) -> pl.DataFrame:
     """Every row that was ever added."""
     with home.store.reading() as connection:
-        return outgoing.rows(connection, study)
+        return records.rows(connection, study)
 
 
 def held_of(home: Home, study: Study) -> pl.DataFrame:

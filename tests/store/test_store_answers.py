@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from store_samples import Judge, held_of, rows_of, slots_of, study_of
 
-from endoxa.store import studies, work
-from endoxa.store.refusals import RefusedError
+from endoxa.errors import RefusedError
+from endoxa.store import catalogue, work
 
 HOW = work.Circumstances("a comment; with ünïcode 'and quotes'", 12.5, 3.25, "360x640@2.5", "touch")
 
@@ -45,7 +45,7 @@ def test_filing_and_ranking_come_back(place):
 
     study = study_of(place, screen="file-it", main=1)
     with place.store.writing() as connection:
-        studies.add_taxonomy(connection, study, Taxonomy.of(tree), now=0)
+        catalogue.add_taxonomy(connection, study, Taxonomy.of(tree), now=0)
     ana = Judge(place, study)
     task = ana.tasks()[0]
     assert task.query is None
@@ -264,8 +264,8 @@ def test_a_closed_study_takes_no_answers_and_loses_none(place):
     ana.answer(ana.tasks()[0], 4)
     open_one = ana.tasks()[0]
     with place.store.writing() as connection:
-        studies.set_state(connection, study, "closed", now=0)
-        ana.study = studies.find(connection, study.name)
+        catalogue.set_state(connection, study, "closed", now=0)
+        ana.study = catalogue.find(connection, study.name)
     for act in (lambda: ana.answer(open_one, 1), lambda: ana.skip(open_one), ana.undo):
         with pytest.raises(RefusedError, match="closed"):
             act()
@@ -273,7 +273,7 @@ def test_a_closed_study_takes_no_answers_and_loses_none(place):
     assert late.tasks(3) == []
     assert held_of(place, study)["grade"].to_list() == [4]
     with place.store.writing() as connection:
-        studies.set_state(connection, study, "open", now=0)
+        catalogue.set_state(connection, study, "open", now=0)
     ana.study = study
     assert ana.answer(open_one, 1).new
 
@@ -291,14 +291,3 @@ def test_practice_says_what_was_looked_for(place):
     wrong = {"item": task.items[0]["id"], "expected": "4", "said": None, "right": False}
     assert ana.answer(task, None).feedback == [wrong]
     assert ana.answer(ana.tasks()[0], 4).feedback is None  # the main part tells nothing
-
-
-@pytest.mark.parametrize(
-    ("expected", "grade", "category", "right"),
-    [
-        (None, 3, None, None), ("3", 3.0, None, True), ("3", 4.0, None, False), ("3", None, None, False),
-        ("cats", None, "cats", True), ("cats", None, "dogs", False), ("cats", 3.0, None, False),
-    ],
-)  # fmt: skip
-def test_what_is_right(expected, grade, category, right):
-    assert work.is_right(expected, grade, category) is right

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from endoxa.errors import EndoxaError, FileError, TextError
-from endoxa.store import studies
+from endoxa.store import catalogue
 from endoxa.store.database import connect, open_store
 from endoxa.store.home import open_home
 
@@ -50,7 +50,7 @@ def test_a_file_that_is_no_database(tmp_path):
         pass
     (tmp_path / "studies.db").write_bytes(b"")  # an empty file is an empty database
     with open_home(tmp_path) as home, home.store.reading() as connection:
-        assert studies.listed(connection) == []
+        assert catalogue.listed(connection) == []
 
 
 def test_a_database_of_a_later_version(database, tmp_path):
@@ -122,12 +122,12 @@ def test_postgres_always_waits_for_the_disk(postgres_url, lasting):
 def test_a_transaction_that_fails_leaves_nothing(database, tmp_path):
     store = open_store(database or f"sqlite:///{tmp_path / 'studies.db'}")
     with pytest.raises(ZeroDivisionError), store.writing() as connection:
-        studies.note(connection, None, "never", now=0.0)
+        catalogue.note(connection, None, "never", now=0.0)
         1 / 0  # noqa: B018
     with store.reading() as connection:
         assert connection.scalar(sa.text("select count(*) from events")) == 0
     with store.writing() as connection:  # and the next one is let in
-        studies.note(connection, None, "after", now=0.0)
+        catalogue.note(connection, None, "after", now=0.0)
     store.close()
 
 
@@ -141,7 +141,7 @@ def test_another_process_that_writes_is_waited_for(tmp_path):
         timer = threading.Timer(0.5, lambda: other.execute("commit"))
         timer.start()
         with home.store.writing() as connection:
-            studies.note(connection, None, "waited", now=0.0)
+            catalogue.note(connection, None, "waited", now=0.0)
         timer.join()
         other.close()
         with home.store.reading() as connection:

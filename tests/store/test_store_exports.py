@@ -12,7 +12,7 @@ import endoxa
 from endoxa.errors import EndoxaError, FileError, TableError, TextError
 from endoxa.io import study_files
 from endoxa.io.bundles import read_bundle, write_bundle
-from endoxa.store import exports, making, studies, work
+from endoxa.store import catalogue, exports, making, work
 from endoxa.studies.design import Settings
 from endoxa.tables import Answers, Labels, Opinions, Taxonomy
 
@@ -160,7 +160,7 @@ def test_filed_items_read_back_as_labels(place, tmp_path):
     study = study_of(place, screen="file-it", main=3, common=1)
     tree = Taxonomy.of(pl.DataFrame({"category": ["top", "cats", "dogs"], "parent": [None, "top", "top"]}))
     with place.store.writing() as connection:
-        studies.add_taxonomy(connection, study, tree, now=NOW)
+        catalogue.add_taxonomy(connection, study, tree, now=NOW)
     ana = Judge(place, study)
     filed = {}
     for at in range(4):
@@ -229,7 +229,7 @@ def test_a_bundle_of_pictures_comes_back(place, material, tmp_path):
         assert again.runs.systems == ["colour", "texture", "words"]
         assert set(again.calibration["source"]) == {"ana", "ben"}
         with place.store.reading() as connection:
-            assert again.draws.equals(studies.draws_of(connection, made.study))
+            assert again.draws.equals(catalogue.draws_of(connection, made.study))
         import hashlib
 
         hashes = dict(again.items.select("item", "sha256").rows())

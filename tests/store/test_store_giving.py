@@ -220,13 +220,13 @@ def test_common_tasks_that_come_later_reach_those_who_were_there(place):
     import numpy as np
     from store_samples import work_of
 
-    from endoxa.store import studies
+    from endoxa.store import catalogue
 
     study = study_of(place, common=1, main=1)
     ana = Judge(place, study)
     assert len(ana.finish()) == 2
     with place.store.writing() as connection:
-        studies.add_work(connection, study, work_of(gold=0, common=1), rng=np.random.default_rng(0))
+        catalogue.add_work(connection, study, work_of(gold=0, common=1), rng=np.random.default_rng(0))
     assert not ana.progress().finished
     assert len(ana.finish()) == 1
 

@@ -6,9 +6,8 @@ import polars as pl
 import pytest
 from store_samples import NOW, Judge, fresh, held_of, rows_of, study_of
 
-from endoxa.errors import EndoxaError, JoinError
+from endoxa.errors import EndoxaError, JoinError, RefusedError
 from endoxa.store import making, status
-from endoxa.store.refusals import RefusedError
 from endoxa.studies.latest import opinions
 from endoxa.tables import Opinions
 
@@ -36,7 +35,7 @@ def test_every_answer_is_held_though_a_page_shows_several(place):
     study = study_here(place)
     rows = [("old", query, item, float(grade)) for grade, (query, item) in enumerate(PAIRS, 1)]
     said = making.add_answers(place, study.name, table(*rows), now=NOW)
-    assert said == "4 answers taken in; 0 were there already"
+    assert said == "4 answers imported; 0 were imported before"
     assert held(place, study) == sorted(rows, key=lambda row: row[1:3])
 
 
@@ -46,7 +45,7 @@ def test_importing_again_changes_nothing(place):
     making.add_answers(place, study.name, table(*rows), now=NOW)
     before = rows_of(place, study)
     said = making.add_answers(place, study.name, table(*rows[::-1]), now=NOW + 1)
-    assert said == "0 answers taken in; 8 were there already"
+    assert said == "0 answers imported; 8 were imported before"
     assert rows_of(place, study).equals(before)
 
 
@@ -54,7 +53,7 @@ def test_a_corrected_file_adds_what_is_new_and_the_latest_counts(place):
     study = study_here(place)
     making.add_answers(place, study.name, table(*[("old", *pair, 2.0) for pair in PAIRS]), now=NOW)
     corrected = table(("old", *PAIRS[0], 5.0), ("old", *PAIRS[1], 2.0))
-    assert making.add_answers(place, study.name, corrected, now=NOW).startswith("1 answers taken in; 1 ")
+    assert making.add_answers(place, study.name, corrected, now=NOW).startswith("1 answers imported; 1 ")
     assert [row[3] for row in held(place, study)] == [2.0, 5.0, 2.0, 2.0]
     assert rows_of(place, study).height == 5
 

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from store_samples import NOW, rater, study_of
 
-from endoxa.store import outgoing, work
+from endoxa.errors import RefusedError
+from endoxa.store import records, work
 from endoxa.store import schema as s
-from endoxa.store.refusals import RefusedError
 from endoxa.studies.latest import latest
 
 JUDGES = ("ana", "ben", "eve")
@@ -105,7 +105,7 @@ class Trial:
         model.undone.append((key, number))
 
     def check(self, rows_before):
-        rows = outgoing.rows(self.connection, self.study)
+        rows = records.rows(self.connection, self.study)
         assert rows.head(rows_before.height).equals(rows_before), "a row was changed or removed"
         fold = {
             (source, task): grades
@@ -157,7 +157,7 @@ def test_states_are_the_fold_over_answers_and_nothing_is_removed(place, plan):
     ids = {name: rater(place, study, name) for name in JUDGES}
     with place.store.writing() as connection:
         trial = Trial(connection, study, ids, {name: Model() for name in JUDGES})
-        rows = outgoing.rows(connection, study)
+        rows = records.rows(connection, study)
         for one in plan:
             trial.act(*one)
             rows = trial.check(rows)

@@ -8,11 +8,10 @@ import pytest
 import sqlalchemy as sa
 from store_samples import NOW, Judge, fresh, held_of, roles_of, study_of
 
-from endoxa.errors import EndoxaError, FileError, JoinError
+from endoxa.errors import EndoxaError, FileError, JoinError, RefusedError
 from endoxa.io.study_files import Sources
-from endoxa.store import making, status, studies
+from endoxa.store import catalogue, making, status
 from endoxa.store import schema as s
-from endoxa.store.refusals import RefusedError
 from endoxa.studies.design import Settings
 
 
@@ -59,10 +58,10 @@ def test_a_study_of_pictures_and_runs(place, material):
         now=NOW,
     )  # fmt: skip
     with place.store.reading() as connection:
-        study = studies.find(connection, made.study.name)
-        items = studies.frame_of(connection, s.items, study, "item")
-        queries = studies.frame_of(connection, s.queries, study, "query")
-        run, draws = studies.run_of(connection, study), studies.draws_of(connection, study)
+        study = catalogue.find(connection, made.study.name)
+        items = catalogue.frame_of(connection, s.items, study, "item")
+        queries = catalogue.frame_of(connection, s.queries, study, "query")
+        run, draws = catalogue.run_of(connection, study), catalogue.draws_of(connection, study)
     assert items["item"].to_list() == [f"p{n:02d}" for n in range(12)]
     assert all((place.files / f"{name}.jpg").exists() for name in items["file"])
     # a query that is the name of an item shows that item
@@ -99,7 +98,7 @@ def test_a_name_that_is_taken(place, tmp_path):
         ({}, {"pairs": "query,item\n"}, "empty|nothing to ask"),
         ({}, {"queries": "query,text\nother,words\n", "pairs": "query,item\nq,d1\n"}, "pairs name 1 query .* 'q'"),
         ({"choose": "pairs"}, {"runs": {"q": ["d0"]}}, "needs a file of pairs"),
-        ({"screen": "file-it"}, {}, "filing needs a taxonomy"),
+        ({"screen": "file-it"}, {}, "needs a taxonomy"),
         ({"screen": "file-it"}, {"taxonomy": "category,parent\na,b\nb,c\nc,a\n"}, "cycle|root|itself|loop"),
         ({}, {"pairs": "query,item\nq,d1\n", "gold": "query,item,expected\nq,d1,10\n"}, "'10' is not an answer"),
         ({}, {"pairs": "query,item\nq,d1\n", "gold": "query,item,expected\nq,d1,\n"}, "row 1"),

@@ -8,8 +8,8 @@ import pytest
 from itsdangerous import URLSafeSerializer
 from store_samples import DAY, NOW, Judge, held_of, study_of
 
-from endoxa.store import outgoing, people
-from endoxa.store.refusals import RefusedError
+from endoxa.errors import RefusedError
+from endoxa.store import people, records
 from endoxa.tables import Opinions
 
 
@@ -196,7 +196,7 @@ def test_nobody_can_take_the_nickname_of_a_judge_whose_answers_were_imported(pla
     study = study_of(place, main=1)
     table = Opinions.of(pl.DataFrame({"source": ["ana"], "query": ["red"], "item": ["item-0-0"], "grade": [4.0]}))
     with place.store.writing() as connection:
-        outgoing.add_opinions(connection, study, table, now=NOW)
+        records.add_opinions(connection, study, table, now=NOW)
     _, free = invite(place, study)
     with pytest.raises(RefusedError, match="choose another nickname"):
         join(place, free, "ana")

@@ -8,7 +8,7 @@ import pytest
 from store_samples import NOW, Judge, fresh, held_of, study_of
 
 from endoxa.io.study_files import Sources
-from endoxa.store import making, people, status, studies, work
+from endoxa.store import catalogue, making, people, status, work
 from endoxa.studies.design import Settings
 from endoxa.tables import Taxonomy
 
@@ -73,7 +73,7 @@ def test_all_answers_alike(place):
         Judge(place, study, name).finish(5.0)
     found = status_of(place, study)
     assert math.isclose(found["uniformity"]["normalised"], 1)
-    assert all("says 5 to everything" in row["flags"] for row in found["raters"])
+    assert all("gives every item the grade 5" in row["flags"] for row in found["raters"])
     assert all(row["correlation"] is None for row in found["raters"])
 
 
@@ -126,7 +126,7 @@ def test_filing_agrees_or_not(place):
     study = study_of(place, screen="file-it", common=6)
     tree = Taxonomy.of(pl.DataFrame({"category": ["top", "cats", "dogs"], "parent": [None, "top", "top"]}))
     with place.store.writing() as connection:
-        studies.add_taxonomy(connection, study, tree, now=NOW)
+        catalogue.add_taxonomy(connection, study, tree, now=NOW)
     for name in ("ana", "ben"):
         judge = Judge(place, study, name)
         while given := judge.tasks():

@@ -3,7 +3,7 @@
 import pytest
 
 from endoxa.errors import TextError
-from endoxa.studies.design import KINDS, LEAST, SCREENS, Settings
+from endoxa.studies.design import LEAST, SCREENS, TYPES, Settings
 
 PLAIN = {"name": "pets", "screen": "one-result"}
 
@@ -45,7 +45,7 @@ def test_of_reads_what_a_file_says():
         ({"screen": "one-result"}, "needs a name"),
         ({"name": "x"}, "needs a screen: four-results"),
         ({**PLAIN, "screen": "one-resutl"}, "no screen is called 'one-resutl'; did you mean one-result"),
-        ({**PLAIN, "screen": "wheel"}, r"no screen is called 'wheel' \(there are: four-results"),
+        ({**PLAIN, "screen": "wheel"}, r"no screen is called 'wheel' \(screens: four-results"),
         ({**PLAIN, "overlaps": 2}, "no setting 'overlaps'; did you mean overlap"),
         ({**PLAIN, "choose": "pools"}, "choose is one of proposal, pool, pairs.*did you mean pool"),
         ({**PLAIN, "task": "both"}, "task is one of search, classification"),
@@ -81,8 +81,8 @@ def test_least_values_hold(name, least):
         Settings.of({**PLAIN, name: least - 1})
 
 
-def test_every_field_has_a_kind():
-    assert set(KINDS) == set(Settings.__dataclass_fields__)
+def test_every_field_has_a_type():
+    assert set(TYPES) == set(Settings.__dataclass_fields__)
 
 
 @pytest.mark.parametrize("name", ["pets", "Pets-2.b_c", "1", "тест", "x" * 60])

@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 
 from endoxa.studies.agreement import ratings
-from endoxa.studies.calibration import calibrate
 from endoxa.studies.estimates import weights
 from endoxa.studies.grades import cut
-from endoxa.studies.mapping import rated
+from endoxa.studies.rater_calibration import calibrate
+from endoxa.studies.score_mapping import rated
 from endoxa.tables import Opinions
 
 

@@ -7,6 +7,7 @@ import pytest
 from endoxa.errors import EndoxaError, JoinError, TableError
 from endoxa.studies import planning
 from endoxa.studies.design import Settings
+from endoxa.studies.kinds import rate
 from endoxa.tables import Opinions, Run
 
 
@@ -33,7 +34,7 @@ def settings_of(**given):
 def prepared(seed=0, **given):
     run = given.pop("run", run_of())
     items, pairs = given.pop("items", []), given.pop("pairs", None)
-    return planning.prepare(settings_of(**given), run=run, items=items, pairs=pairs, rng=rng(seed))
+    return planning.prepare(settings_of(**given), planning.Material(run, tuple(items), pairs), rng=rng(seed))
 
 
 def check(work, per_task):
@@ -92,7 +93,7 @@ def test_pairs_as_given():
 
 def test_filing_asks_every_item_once_in_random_order():
     items = [f"d{n}" for n in range(20)]
-    work = planning.prepare(settings_of(screen="file-it", common=3), run=None, items=items, pairs=None, rng=rng())
+    work = planning.prepare(settings_of(screen="file-it", common=3), planning.Material(items=tuple(items)), rng=rng())
     check(work, 1)
     assert sorted(work.tasks["item"]) == sorted(items) and work.tasks["item"].to_list() != items
     assert work.tasks["query"].null_count() == 20
@@ -118,7 +119,7 @@ def test_ranking_takes_the_best_of_each_query():
         ({"run": None, "choose": "pairs"}, "needs a file of pairs"),
         ({"choose": "pairs"}, "needs a file of pairs"),
         ({"run": None, "pairs": pl.DataFrame(schema={"query": pl.String, "item": pl.String})}, "empty"),
-        ({"screen": "file-it", "run": None}, "no task came out"),
+        ({"screen": "file-it", "run": None}, "there is no task"),
     ],
 )
 def test_nothing_to_ask(given, message):
@@ -160,10 +161,10 @@ def test_a_further_round_asks_what_was_not_asked():
     asked = first.tasks.select("query", "item")
     generator = rng(1)
     held = Opinions.of(asked.with_columns(pl.Series("grade", generator.integers(1, 6, asked.height).astype(float))))
-    work = planning.next_round(settings_of(count=10), run, held, 2, asked=asked, rng=rng())
+    work = rate.next_round(settings_of(count=10), run, held, 2, asked, rng())
     check(work, 4)
     assert set(work.tasks["round"]) == {2} and 0 < work.tasks.height <= 10
     assert work.tasks.join(asked, on=["query", "item"], how="semi").height == 0
     everything = run.frame.select("query", "item").unique()
     with pytest.raises(JoinError, match="nothing left"):
-        planning.next_round(settings_of(count=10), run, held, 2, asked=everything, rng=rng())
+        rate.next_round(settings_of(count=10), run, held, 2, everything, rng())

@@ -2,6 +2,7 @@
 
 import math
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -9,6 +10,7 @@ import pytest
 from scipy import stats
 
 from endoxa.studies import quality
+from endoxa.studies.kinds import file, rate
 from endoxa.studies.latest import ROWS, latest, opinions
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -29,7 +31,7 @@ def judged(rows, tolerance=1.0, scale="1-5"):
     """A dict of dicts: judge, then column."""
     frame = table(rows)
     held = latest(frame)
-    found = quality.judges(frame, held, opinions(held, scale), tolerance=tolerance)
+    found = quality.judges(frame, held, opinions(held, scale), is_right=partial(rate.is_right, tolerance=tolerance))
     assert dict(found.schema) == quality.SCHEMA
     return {row["source"]: row for row in found.iter_rows(named=True)}
 
@@ -95,7 +97,7 @@ def test_correlation_finds_the_odd_one_out():
     found = judged([*ratings("ana", truth), *ratings("ben", truth), *ratings("odd", 6 - truth)])
     others = (truth + truth) / 2
     assert found["odd"]["correlation"] == pytest.approx(stats.pearsonr(6 - truth, others).statistic)
-    assert any(flag.startswith("odd one out") for flag in found["odd"]["flags"])
+    assert any(flag.startswith("disagrees with the others") for flag in found["odd"]["flags"])
 
 
 def known(source, grades, expected, role="gold"):
@@ -119,7 +121,7 @@ def test_gold_of_filing():
         for n, said in enumerate(["cats", "dogs", None])
     ]
     frame = table(rows)
-    row = quality.judges(frame, latest(frame), None, tolerance=0.0).row(0, named=True)
+    row = quality.judges(frame, latest(frame), None, is_right=file.is_right).row(0, named=True)
     assert (row["gold_right"], row["gold_asked"]) == (1, 3)
 
 
@@ -132,7 +134,7 @@ def test_flags():
             *ratings("fine", [1.0, 2.0, 5.0, 4.0], active_seconds=5.0),
         ]
     )
-    assert found["fast"]["flags"] == ["fast: 0.5 s per item"]
-    assert "says 2 to everything" in found["same"]["flags"]
+    assert found["fast"]["flags"] == ["too fast: 0.5 s per item"]
+    assert "gives every item the grade 2" in found["same"]["flags"]
     assert any("undecided 5 of 8" in flag for flag in found["unsure"]["flags"])
     assert found["fine"]["flags"] == []

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from endoxa.errors import TextError
 from endoxa.studies.agreement import agreement, alpha
-from endoxa.studies.calibration import benefit, calibrate
+from endoxa.studies.rater_calibration import benefit, calibrate
 from endoxa.tables import Opinions
 
 NO = math.nan

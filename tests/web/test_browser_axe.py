@@ -21,7 +21,7 @@ from browser_samples import AXE, NARROW, READY, WIDE, Judge, Material, Stage, Th
 from playwright.sync_api import Page, expect
 
 from endoxa import examples
-from endoxa.store import people, studies, work
+from endoxa.store import catalogue, people, work
 from endoxa.store.home import open_home
 
 SHOTS = os.environ.get("ENDOXA_SCREENSHOTS")
@@ -60,7 +60,7 @@ def answered(stage: Stage) -> None:
     rng = np.random.default_rng(0)
     with open_home(stage.server.home) as home:
         with home.store.reading() as connection:
-            study = studies.find(connection, "shapes")
+            study = catalogue.find(connection, "shapes")
         for who, bias in (("ada", 0.0), ("bob, who has a rather long nickname", 0.6), ("cyd", -0.7)):
             now = time.time() - 9 * 3600
             with home.store.writing() as connection:

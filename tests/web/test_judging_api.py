@@ -12,8 +12,8 @@ import pytest
 import sqlalchemy as sa
 from web_samples import START, Person, Sample, opened
 
+from endoxa.store import catalogue
 from endoxa.store import schema as s
-from endoxa.store import studies
 from endoxa.studies.design import SCREENS
 
 PROGRESS = {"done", "total", "practice_left", "finished"}
@@ -395,7 +395,7 @@ def test_events_are_kept_and_leaving_ends_this_browser_only(sample: Sample) -> N
         assert (answer.status_code, answer.content) == (204, b"")
     assert judge.post("events", {"kind": "sleep"}).status_code == 422
     with sample.home.store.reading() as connection:
-        found = studies.find(connection, study)
+        found = catalogue.find(connection, study)
         kinds = connection.scalars(sa.select(s.events.c.kind).where(s.events.c.study_id == found.id)).all()
     assert kinds[-5:] == ["pause", "resume", "hidden", "visible", "enlarge"]
     task = judge.task()

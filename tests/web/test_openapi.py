@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
 )
 from web_samples import START, Person, Sample, opened
 
-from endoxa.web import judging, organising, participating
+from endoxa.web.studies import judging, organising, participating
 
 CHECKS = [
     not_a_server_error, status_code_conformance, content_type_conformance, response_headers_conformance,
@@ -112,7 +112,7 @@ def test_every_address_is_described(sample: Sample) -> None:
 def test_every_address_of_the_api_is_in_the_document(sample: Sample) -> None:
     described = set(sample.app.openapi()["paths"])
     for part in (judging, organising, participating):
-        for route in part.router(sample.site).routes:
+        for route in part.router(sample.studio).routes:
             path = getattr(route, "path", "")
             assert path in described or not path.startswith("/api"), path
 

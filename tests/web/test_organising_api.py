@@ -18,7 +18,7 @@ from web_samples import START, URL, Sample, opened
 
 from endoxa.io.read import read
 from endoxa.studies.design import SCREENS
-from endoxa.web import serving
+from endoxa.web.studies import hosting
 
 DAY = 86_400.0
 STATUS = {
@@ -386,11 +386,11 @@ def test_exports_equal_what_was_said(sample: Sample, screen: str) -> None:
 
 
 def _item_numbers(sample: Sample, study: str) -> dict[int, str]:
+    from endoxa.store import catalogue
     from endoxa.store import schema as s
-    from endoxa.store import studies
 
     with sample.home.store.reading() as connection:
-        found = studies.ids(connection, s.items, studies.find(connection, study))
+        found = catalogue.ids(connection, s.items, catalogue.find(connection, study))
     return {number: name for name, number in found.items()}
 
 
@@ -441,9 +441,9 @@ def test_rounds_are_planned_again_after_the_database_was_away(sample: Sample, mo
         stop.set()
         return []
 
-    monkeypatch.setattr(serving, "LATER", 0.001)
-    monkeypatch.setattr("endoxa.store.studies.listed", listed)
-    serving._plan(sample.site, stop)
+    monkeypatch.setattr(hosting, "INTERVAL", 0.001)
+    monkeypatch.setattr("endoxa.store.catalogue.listed", listed)
+    hosting._plan(sample.studio, stop)
     assert asked == 2
 
 

@@ -16,7 +16,7 @@ from httpx2 import Response
 from web_samples import START, Person, Sample, opened, run_text
 
 from endoxa.store import schema as s
-from endoxa.web import participating
+from endoxa.web.studies import participating
 
 SERVER = re.compile(r"/tmp|tmp[a-z0-9_]{6,}|site-packages|Traceback|\.py\b")
 
@@ -108,7 +108,7 @@ def test_a_good_run_is_accepted(sample: Sample, empty: str) -> None:
     [card] = page(lab).cards
     assert card[:2] == ["mine", "accepted"]
     assert "21 lines" in card[2]
-    assert card[-1] == "Nothing to complain about."
+    assert card[-1] == "The check found no problems."
     with sample.home.store.reading() as connection:
         content = connection.scalars(sa.select(s.documents.c.content).order_by(s.documents.c.id.desc())).first()
     assert content == run_text("mine").encode()  # kept as it was sent
@@ -129,7 +129,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "rows.jsonl": ('{"query": "q1", "item": "d1", "score": 1}\n{"query": "q1"\n', "rows.jsonl:2"),
     "broken.jsonl": ("{query: 1}\n", "broken.jsonl"),
     "picture.png": (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "picture.png"),
-    "two.run": (run_text("a") + run_text("b"), "two.run holds 2 systems; send one system per file"),
+    "two.run": (run_text("a") + run_text("b"), "two.run holds 2 systems; submit one system per file"),
     "strange.run": ("x1 Q0 d1 1 2 mine\nx2 Q0 d1 1 2 mine\n", "none of its 2 queries is one of this study"),
     "cut.run.gz": (gzip.compress(run_text("mine").encode())[:60], "cut.run.gz: damaged gzip data"),
     "wrong.run.gz": (b"\x1f\x8b" + b"x" * 50, "wrong.run.gz: damaged gzip data"),
@@ -204,7 +204,7 @@ def test_a_bomb_is_not_unpacked(sample: Sample, empty: str, monkeypatch: pytest.
     send(lab, gzip.compress(line * 500_000), "bomb.run.gz")
     [card] = page(lab).cards
     assert card[1] == "refused"
-    assert "bomb.run.gz: is longer than 1 MB when unpacked" in " ".join(card)
+    assert "bomb.run.gz: is longer than 1 MB when decompressed" in " ".join(card)
 
 
 def test_there_is_a_last_run(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,7 +212,7 @@ def test_there_is_a_last_run(sample: Sample, monkeypatch: pytest.MonkeyPatch) ->
     lab = sample.participant(sample.make("most", "one-result"))
     codes = [send(lab, run_text(f"s{number}")).status_code for number in range(3)]
     assert codes == [303, 303, 422]
-    assert "that is the most" in Submissions(send(lab, run_text("s4"))).error
+    assert "the maximum" in Submissions(send(lab, run_text("s4"))).error
     assert len(page(lab).cards) == 2
 
 
@@ -266,7 +266,7 @@ def test_results_are_those_of_the_command_line(sample: Sample) -> None:
 
     from endoxa.benchmark import score
     from endoxa.io.read import read
-    from endoxa.store import exports, studies
+    from endoxa.store import catalogue, exports
 
     study = judged(sample, "same")
     lab, organiser = sample.participant(study), sample.organiser(study)
@@ -276,7 +276,7 @@ def test_results_are_those_of_the_command_line(sample: Sample) -> None:
     path = sample.folder / "mine.run"
     path.write_text(content)
     with sample.home.store.reading() as connection:
-        bundle = exports.bundle(connection, studies.find(connection, study), now=START)
+        bundle = exports.bundle(connection, catalogue.find(connection, study), now=START)
     wanted = score(bundle, read(path, kind="run"), rng=np.random.default_rng(0))
     shown = page(lab).results
     for row in wanted.frame.iter_rows(named=True):
@@ -361,7 +361,7 @@ def test_classifiers_and_orders_are_scored_too(sample: Sample) -> None:
     send(lab, by_category)
     [card] = page(lab).cards
     assert card[1] == "accepted"
-    assert card[-1] == "Nothing to complain about."
+    assert card[-1] == "The check found no problems."
     organiser.post("results", {"open": True})
     assert "P@1" in page(lab).results
 

@@ -20,10 +20,9 @@ from httpx2 import Client, Response
 from starlette.requests import Request
 from web_samples import HOSTILE, START, URL, Person, Sample, opened
 
-from endoxa.store import people, studies
+from endoxa.errors import RefusedError
+from endoxa.store import catalogue, people
 from endoxa.store import schema as s
-from endoxa.store.refusals import RefusedError
-from endoxa.web.judging import invitation_of
 from endoxa.web.security import BODY, HEADERS, UPLOAD, Patience
 
 DAY = 86_400.0
@@ -43,7 +42,7 @@ def fresh(request: pytest.FixtureRequest) -> None:
     if "sample" in request.fixturenames:
         found: Sample = request.getfixturevalue("sample")
         found.clock.time = START
-        found.site.patience.tries.clear()
+        found.studio.site.patience.tries.clear()
 
 
 @pytest.fixture(scope="module")
@@ -325,8 +324,8 @@ def test_judges_and_participants_have_no_part_in_organising(sample: Sample, pets
             assert person.get(f"/dashboard/{study}").status_code == 403
         assert person.get("/dashboard").status_code == 403
     with sample.home.store.reading() as connection:
-        assert studies.find(connection, pets).state == "open"
-        assert not studies.find(connection, pets).results_open
+        assert catalogue.find(connection, pets).state == "open"
+        assert not catalogue.find(connection, pets).results_open
 
 
 def test_participants_judge_nothing_and_the_organiser_does_not_either(sample: Sample, pets: str) -> None:
@@ -401,7 +400,9 @@ def test_files_open_for_the_own_study_only(sample: Sample, pets: str, other: str
 )  # fmt: skip
 def test_no_path_leads_out_of_the_pictures(sample: Sample, judge: Person, path: str) -> None:
     with sample.home.store.reading() as connection:
-        mine = connection.scalar(sa.select(s.items.c.file).where(s.items.c.file.is_not(None)).limit(1))
+        study = catalogue.find(connection, "pets")
+        pictures = sa.select(s.items.c.file).where(s.items.c.study_id == study.id, s.items.c.file.is_not(None))
+        mine = connection.scalar(pictures.limit(1))
     assert mine is not None
     wanted = path.replace("{mine}", mine).replace("{MINE}", mine.upper()).replace("{short}", mine[:63])
     for start in ("/files/pets/", "/static/", "/files/"):
@@ -688,7 +689,7 @@ def test_nothing_redirects_elsewhere(organiser: Person, path: str) -> None:
 def test_who_guesses_is_slowed_and_nobody_else(sample: Sample, pets: str) -> None:
     clock = [0.0]
     patience = Patience(clock=lambda: clock[0])
-    object.__setattr__(sample.site, "patience", patience)
+    object.__setattr__(sample.studio.site, "patience", patience)
     link = sample.link(pets)
     guesser = sample.browser("10.6.6.6")
     codes = [guesser.get(f"/join/{uuid.uuid4()}").status_code for _ in range(60)]
@@ -701,7 +702,7 @@ def test_who_guesses_is_slowed_and_nobody_else(sample: Sample, pets: str) -> Non
 
 def test_ten_thousand_wrong_keys_get_nowhere(sample: Sample, pets: str) -> None:
     clock = [0.0]
-    object.__setattr__(sample.site, "patience", Patience(clock=lambda: clock[0]))
+    object.__setattr__(sample.studio.site, "patience", Patience(clock=lambda: clock[0]))
     link = sample.link(pets)
     token = link.rpartition("/")[2]
     answers = {404: 0, 429: 0}
@@ -710,7 +711,7 @@ def test_ten_thousand_wrong_keys_get_nowhere(sample: Sample, pets: str) -> None:
         clock[0] += 0.01  # a hundred a second
         wrong = token[:-5] + f"{number:05d}"
         try:
-            invitation_of(sample.site, _from(f"10.6.6.{number % 3}"), wrong)
+            sample.studio.invitation(_from(f"10.6.6.{number % 3}"), wrong)
         except RefusedError as error:
             answers[error.status] += 1
     assert answers[404] <= 3 * 20 * 2  # 100 seconds hold two windows of a minute
@@ -721,12 +722,12 @@ def test_ten_thousand_wrong_keys_get_nowhere(sample: Sample, pets: str) -> None:
 
 def test_guessing_from_many_addresses_shuts_nobody_else_out(sample: Sample, pets: str) -> None:
     clock = [0.0]
-    object.__setattr__(sample.site, "patience", Patience(clock=lambda: clock[0]))
+    object.__setattr__(sample.studio.site, "patience", Patience(clock=lambda: clock[0]))
     link = sample.link(pets)
     tried = 0
     for number in range(3_000):
         try:
-            invitation_of(sample.site, _from(f"10.{number % 500 // 250}.{number % 250}.1"), f"wrong{number}")
+            sample.studio.invitation(_from(f"10.{number % 500 // 250}.{number % 250}.1"), f"wrong{number}")
         except RefusedError as error:
             tried += error.status == 404
     assert tried < 700  # together they are slowed as well
@@ -734,11 +735,11 @@ def test_guessing_from_many_addresses_shuts_nobody_else_out(sample: Sample, pets
 
 
 def test_a_whole_network_of_six_counts_as_one(sample: Sample) -> None:
-    object.__setattr__(sample.site, "patience", Patience(clock=lambda: 0.0))
+    object.__setattr__(sample.studio.site, "patience", Patience(clock=lambda: 0.0))
     codes = []
     for number in range(60):  # anybody with IPv6 has 2^64 addresses
         try:
-            invitation_of(sample.site, _from(f"2001:db8:1:2::{number:x}"), f"wrong{number}")
+            sample.studio.invitation(_from(f"2001:db8:1:2::{number:x}"), f"wrong{number}")
         except RefusedError as error:
             codes.append(error.status)
     assert codes.count(404) == 20
@@ -820,11 +821,11 @@ def test_contents_of_another_kind_are_refused(judge: Person) -> None:
 def test_a_real_server_keeps_to_it(tmp_path: Path) -> None:
     import uvicorn
 
-    from endoxa.web.serving import _listen
+    from endoxa.web.serving import listen
 
     with opened(tmp_path) as sample:
         sample.make("pets")
-        listening = _listen("127.0.0.1", 0)
+        listening = listen("127.0.0.1", 0)
         port = listening.getsockname()[1]
         sample.renew(f"http://127.0.0.1:{port}")
         config = uvicorn.Config(sample.app, log_level="critical", access_log=False, server_header=False, lifespan="off")
@@ -845,8 +846,8 @@ def test_a_real_server_keeps_to_it(tmp_path: Path) -> None:
                 for path in (
                     "/files/pets/../../key",
                     "/files/pets/..%2f..%2fkey",
-                    "/static/../app.py",
-                    "/static/%2e%2e/app.py",
+                    "/static/../site.py",
+                    "/static/%2e%2e/site.py",
                 ):
                     assert browser.get(path).status_code == 404
                 assert browser.get("/join/x", headers={"X-Forwarded-For": "1.2.3.4"}).status_code == 404

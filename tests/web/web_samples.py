@@ -20,10 +20,10 @@ from httpx2 import Response
 from starlette.testclient import TestClient
 
 from endoxa.io.study_files import Sources
-from endoxa.store import making, people, studies
+from endoxa.store import catalogue, making, people
 from endoxa.store.home import Home, open_home
 from endoxa.studies.design import SCREENS, Settings
-from endoxa.web.app import Site, create_app
+from endoxa.web.studies.app import Studio, create_app
 
 URL = "http://study.example:8765"
 START = 1_800_000_000.0
@@ -92,7 +92,7 @@ class Sample:
     clock: Clock
     portal: BlockingPortal  # one event loop for all browsers: starting one per request takes longer than the request
     url: str = URL
-    site: Site = field(init=False)
+    studio: Studio = field(init=False)
     app: Any = field(init=False)
 
     def __post_init__(self) -> None:
@@ -101,8 +101,8 @@ class Sample:
     def renew(self, url: str | None = None) -> None:
         """The application as after a restart."""
         self.url = url or self.url
-        self.site = Site(self.home, self.url, now=self.clock)
-        self.app = create_app(self.site)
+        self.studio = Studio(self.home, self.url, now=self.clock)
+        self.app = create_app(self.studio)
 
     def make(self, name: str, screen: str = "one-result", *, known: bool = False, **settings: Any) -> str:
         """A study; `known`: with one practice task."""
@@ -131,7 +131,7 @@ class Sample:
     def link(self, study: str | None, role: str = "judge", *, nickname: str | None = None, days: float = 30) -> str:
         """The path of a new link."""
         with self.home.store.writing() as connection:
-            found = studies.find(connection, study) if study else None
+            found = catalogue.find(connection, study) if study else None
             _, token = people.invite(
                 connection, self.home.key, found, role, nickname=nickname, days=days, now=self.clock()
             )

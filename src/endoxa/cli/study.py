@@ -1,38 +1,29 @@
-"""endoxa study: ask people, in the browser."""
+"""endoxa study: collect answers from people in the browser."""
 
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from endoxa.cli import options as o
-from endoxa.cli import show
-from endoxa.errors import InstallError, TextError
-
-if TYPE_CHECKING:
-    from endoxa.store.home import Home
+from endoxa.cli import output
+from endoxa.verbs import study as verb
 
 study = typer.Typer(
     name="study",
-    help="Ask people: set up a study, invite judges by link, watch it, take the answers out.",
+    help="Collect answers from people: set up a study, invite judges by link, watch it, export the answers.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-PORT = 8765
 
-Where = Annotated[
-    str, typer.Option("--home", metavar="DIR", help="Folder that holds the studies.", envvar="ENDOXA_HOME")
-]
+Where = Annotated[str, typer.Option("--home", metavar="DIR", help="Folder of the studies.", envvar="ENDOXA_HOME")]
 Database = Annotated[
     str | None,
-    typer.Option("--db", metavar="URL", help="PostgreSQL instead of SQLite in the folder.", envvar="ENDOXA_DB"),
+    typer.Option("--db", metavar="URL", help="PostgreSQL database to use instead of SQLite.", envvar="ENDOXA_DB"),
 ]
 Name = Annotated[str, typer.Argument(metavar="STUDY", help="Name of the study.")]
 Items = Annotated[
@@ -40,60 +31,35 @@ Items = Annotated[
     typer.Option("--items", metavar="PATH", help="Folder of pictures or texts, or a table: item, text, file."),
 ]
 Queries = Annotated[
-    str | None,
-    typer.Option("--queries", metavar="PATH", help="The same for queries: a table of query and text or file."),
+    str | None, typer.Option("--queries", metavar="PATH", help="Queries in the same form: query, text, file.")
 ]
 Runs = Annotated[
-    list[str] | None, typer.Option("--run", metavar="FILE", help="A run to draw results from; several times.")
+    list[str] | None, typer.Option("--run", metavar="FILE", help="A run to draw results from; can be repeated.")
 ]
 Pairs = Annotated[
     str | None, typer.Option("--pairs", metavar="FILE", help="Pairs to ask, as `endoxa next -o csv` writes them.")
 ]
 Tree = Annotated[
-    str | None, typer.Option("--taxonomy", metavar="FILE", help="Categories: category and parent, or paths a/b/c.")
+    str | None,
+    typer.Option("--taxonomy", metavar="FILE", help="Categories: category and parent, or paths such as a/b/c."),
 ]
 Practice = Annotated[
-    str | None, typer.Option("--practice", metavar="FILE", help="Practice first: query, item, expected.")
+    str | None, typer.Option("--practice", metavar="FILE", help="Practice items: query, item, expected.")
 ]
-Gold = Annotated[
-    str | None, typer.Option("--gold", metavar="FILE", help="Known answers in between: query, item, expected.")
-]
+Gold = Annotated[str | None, typer.Option("--gold", metavar="FILE", help="Gold items: query, item, expected.")]
 Attention = Annotated[
-    str | None, typer.Option("--attention", metavar="FILE", help="Attention checks in between: query, item, expected.")
+    str | None, typer.Option("--attention", metavar="FILE", help="Attention checks: query, item, expected.")
 ]
-FOLDER = "endoxa-studies"
 
 
 def add_to(app: typer.Typer) -> None:
-    """Enter the verb."""
+    """Add the command to the application."""
     app.add_typer(study)
-
-
-@contextmanager
-def _home(folder: str, database: str | None, *, create: bool = False) -> Iterator[Home]:
-    try:
-        from endoxa.store.home import open_home
-    except ModuleNotFoundError as error:
-        raise InstallError(f"{error.name} is not installed; pip install 'endoxa[studio]'") from None
-    with open_home(Path(folder), database, create=create) as home:
-        yield home
-
-
-def _sources(**parts: Any) -> Any:
-    from endoxa.io.study_files import sources_of
-
-    given = {name: value for name, value in parts.items() if value}
-    for name, value in given.items():
-        for one in [value] if isinstance(value, str) else value:
-            if not Path(one).exists() and not any(c in one for c in "*?["):
-                option = "--run" if name == "runs" else f"--{name}"
-                raise typer.BadParameter(f"{option}: there is no {one}")
-    return sources_of(given, Path(), "endoxa study")
 
 
 @study.command("new")
 def new(
-    name: Annotated[str, typer.Argument(metavar="NAME|STUDY.toml", help="A name, or a study file that says it all.")],
+    name: Annotated[str, typer.Argument(metavar="NAME|STUDY.toml", help="A name, or a study file with all settings.")],
     more: Annotated[
         list[str] | None, typer.Argument(metavar="[RUN…]", help="Runs to draw results from, as with --run.")
     ] = None,
@@ -109,21 +75,21 @@ def new(
     practice: Practice = None,
     gold: Gold = None,
     attention: Attention = None,
-    title: Annotated[str | None, typer.Option("--title", help="What judges read on top.")] = None,
+    title: Annotated[str | None, typer.Option("--title", help="Title that judges see.")] = None,
     instructions: Annotated[
-        str | None, typer.Option("--instructions", help="What judges are told; @FILE reads it from a file.")
+        str | None, typer.Option("--instructions", help="Instructions for judges; @FILE reads them from a file.")
     ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Any other setting: overlap=2, gamma=2, comments=true …"),
     ] = None,
-    home: Where = FOLDER,
+    home: Where = verb.FOLDER,
     db: Database = None,
 ) -> None:
     """Set up a study.
 
-    Results are drawn from the runs by rank^-gamma mixed with a uniform floor, and the probability of each is kept;
-    some tasks go to every judge, so that judges can be calibrated.
+    Results are drawn from the runs by rank^-gamma, mixed with a uniform floor, and the probability of each is stored.
+    Some tasks go to every judge, so that judges can be calibrated.
 
     [bold]Examples[/bold]
 
@@ -135,52 +101,35 @@ def new(
 
       endoxa study new study.toml
     """
-    runs = [*(runs or []), *(more or [])] or None
-    given = {"title": title, "instructions": _words(instructions), **_settings(settings)}
-    given = {key: value for key, value in given.items() if value is not None}
-    with _home(home, db, create=True) as place:
-        from endoxa.io.study_files import read_study
-        from endoxa.store import making
-        from endoxa.studies.design import Settings
-
-        if name.endswith(".toml"):
-            if any((screen, items, queries, runs, pairs, taxonomy, practice, gold, attention, given)):
-                raise typer.BadParameter("a study file says it all; put the other settings into it")
-            wanted, sources = read_study(Path(name))
-        else:
-            if screen is None:
-                raise typer.BadParameter(f"--screen is missing: {', '.join(_screens())}")
-            wanted = o.at_call(lambda: Settings.of({"name": name, "screen": screen, **given}))
-            sources = _sources(
-                items=items, queries=queries, runs=runs, pairs=pairs, taxonomy=taxonomy, practice=practice, gold=gold,
-                attention=attention,
-            )  # fmt: skip
-        with show.progress_bar() as progress:
-            made = making.make(place, wanted, sources, now=time.time(), progress=progress)
-    print(f"study {made.study.name!r}: {made.tasks:,} tasks on screen {wanted.screen}")
-    for line in made.notes:
+    given = {"title": title, "instructions": _text(instructions), **_settings(settings)}
+    with output.progress_bar() as progress:
+        planned = o.at_call(
+            lambda: verb.new(
+                name, screen=screen, items=items, queries=queries, runs=[*(runs or []), *(more or [])], pairs=pairs,
+                taxonomy=taxonomy, practice=practice, gold=gold, attention=attention,
+                settings={key: value for key, value in given.items() if value is not None}, home=home, db=db,
+                progress=progress,
+            )
+        )  # fmt: skip
+    print(f"study {planned.study.name!r}: {planned.tasks:,} tasks on screen {planned.study.settings.screen}")
+    for line in planned.notes:
         print(f"  {line}")
-    where = "" if home == FOLDER else f" --home {home}"
-    print(f"next: endoxa study invite {made.study.name} ana ben{where}, then endoxa study serve{where}")
+    where = "" if home == verb.FOLDER else f" --home {home}"
+    print(f"next: endoxa study invite {planned.study.name} ana ben{where}, then endoxa study serve{where}")
 
 
-def _screens() -> list[str]:
-    from endoxa.studies.design import SCREENS
-
-    return list(SCREENS)
-
-
-def _words(text: str | None) -> str | None:
-    if text is None or not text.startswith("@"):
-        return text
-    path = Path(text[1:])
+def _text(given: str | None) -> str | None:
+    """The text itself, or the content of @FILE."""
+    if given is None or not given.startswith("@"):
+        return given
+    path = Path(given[1:])
     if not path.exists():
         raise typer.BadParameter(f"--instructions: there is no file {path}")
     return path.read_text(encoding="utf-8")
 
 
 def _settings(pairs: list[str] | None) -> dict[str, Any]:
-    """KEY=VALUE, as TOML would read the value; what is no TOML is text."""
+    """KEY=VALUE with the value in TOML syntax; any other value is text."""
     import tomllib
 
     found: dict[str, Any] = {}
@@ -210,10 +159,10 @@ def import_(
     further: Annotated[
         bool, typer.Option("--round", help="Plan a further round, chosen from the answers so far.")
     ] = False,
-    home: Where = FOLDER,
+    home: Where = verb.FOLDER,
     db: Database = None,
 ) -> None:
-    """Add to a study: items, queries, pairs, known answers, answers that were given elsewhere, a further round.
+    """Add to a study: items, queries, pairs, known answers, answers from elsewhere, a further round.
 
     [bold]Examples[/bold]
 
@@ -223,25 +172,14 @@ def import_(
 
       endoxa study import pets --round
     """
-    sources = _sources(items=items, queries=queries, pairs=pairs, practice=practice, gold=gold, attention=attention)
-    if not (answers or further or any((items, queries, pairs, practice, gold, attention))):
-        raise typer.BadParameter("nothing to import; name a file of answers, or --items, --pairs, --gold, --round …")
-    with _home(home, db) as place:
-        from endoxa.io.read import read
-        from endoxa.store import making
-        from endoxa.tables import Opinions
-
-        if any((items, queries, pairs, practice, gold, attention)):
-            with show.progress_bar() as progress:
-                made = making.add(place, name, sources, now=time.time(), progress=progress)
-            print("\n".join(made.notes))
-        for path in answers or []:
-            table = read(path, kind="qrels", assessors=True)
-            assert isinstance(table, Opinions)
-            print(f"{path}: {making.add_answers(place, name, table, now=time.time())}")
-        if further:
-            made = making.next_round(place, name, now=time.time())
-            print("\n".join(made.notes))
+    with output.progress_bar() as progress:
+        notes = o.at_call(
+            lambda: verb.add(
+                name, answers=answers or (), items=items, queries=queries, pairs=pairs, practice=practice, gold=gold,
+                attention=attention, further_round=further, home=home, db=db, progress=progress,
+            )
+        )  # fmt: skip
+    print("\n".join(notes))
 
 
 @study.command("invite")
@@ -249,25 +187,26 @@ def invite(
     name: Name,
     nicknames: Annotated[list[str] | None, typer.Argument(metavar="[NICKNAME…]", help="One link each.")] = None,
     count: Annotated[
-        int, typer.Option("--count", help="So many links more, whose holders choose a nickname.", min=0)
+        int, typer.Option("--count", help="Number of further links whose owners choose a nickname.", min=0)
     ] = 0,
     participant: Annotated[
-        bool, typer.Option("--participant", help="For people who send in runs, not for judges.")
+        bool, typer.Option("--participant", help="Invite participants, who submit runs, instead of judges.")
     ] = False,
-    days: Annotated[float, typer.Option("--days", help="How long a link opens.")] = 30,
+    days: Annotated[float, typer.Option("--days", help="Number of days for which the links are valid.")] = 30,
     withdraw: Annotated[
         list[str] | None,
-        typer.Option("--withdraw", metavar="NICKNAME|NUMBER", help="Withdraw the link of that judge or number."),
+        typer.Option("--withdraw", metavar="NICKNAME|NUMBER", help="Withdraw the link with that nickname or number."),
     ] = None,
     url: Annotated[
-        str | None, typer.Option("--url", help="Where people reach the server; what `serve` said last otherwise.")
+        str | None,
+        typer.Option("--url", help="Address at which people reach the server; by default that of the last `serve`."),
     ] = None,
-    home: Where = FOLDER,
+    home: Where = verb.FOLDER,
     db: Database = None,
 ) -> None:
-    """Print a link for each judge. A link opens the same judge's work again and again, until it expires.
+    """Print a link for each judge. Until it expires, a link always opens the same judge's work.
 
-    Links are shown once: the store keeps only their digest.
+    Links are shown only once: the database stores only their digest.
 
     [bold]Examples[/bold]
 
@@ -277,55 +216,30 @@ def invite(
 
       endoxa study invite pets --withdraw 3
     """
-    if not nicknames and not count and not withdraw:
-        raise typer.BadParameter("say whom: nicknames, or --count 20; or --withdraw NUMBER")
-    with _home(home, db) as place:
-        from endoxa.store import people, studies
-
-        base = (url or _address(place)).rstrip("/")
-        now = time.time()
-        role = "participant" if participant else "judge"
-        with place.store.writing() as connection:
-            found = studies.find(connection, name)
-            for who in withdraw or []:
-                for number in _numbers(people.invitations(connection, found), who, now):
-                    people.withdraw(connection, found, number, now=now)
-                    print(f"withdrew {number} ({who})")
-            lines = []
-            for nickname in [*(nicknames or []), *[None] * count]:
-                number, token = people.invite(connection, place.key, found, role, nickname=nickname, days=days, now=now)
-                lines.append(f"{number}\t{nickname or '(chooses a nickname)'}\t{base}/join/{token}")
-        print("\n".join(lines))
-        if lines and url is None and not (place.folder / "address").exists():
-            show.note(
-                f"! the server has not run here yet: links hold for {base}; if people reach it elsewhere, say --url"
-            )
-
-
-def _numbers(invitations: list[Any], who: str, now: float) -> list[int]:
-    """The open invitations of a nickname, or the one of that number."""
-    if who.isdigit():
-        return [int(who)]
-    found = [one.id for one in invitations if one.nickname == who and one.state(now) in {"open", "used"}]
-    if not found:
-        known = ", ".join(f"{one.id} {one.nickname or '(no nickname yet)'}" for one in invitations) or "none"
-        raise TextError(f"nobody called {who!r} has a link that opens; links of this study: {known}")
-    return found
-
-
-def _address(place: Home) -> str:
-    path = place.folder / "address"
-    return path.read_text(encoding="utf-8").strip() if path.exists() else f"http://127.0.0.1:{PORT}"
+    invited = o.at_call(
+        lambda: verb.invite(
+            name, nicknames or (), count=count, role="participant" if participant else "judge", days=days,
+            withdraw=withdraw or (), url=url, home=home, db=db,
+        )
+    )  # fmt: skip
+    for number, who in invited.withdrawn:
+        print(f"withdrew {number} ({who})")
+    for link in invited.links:
+        print(f"{link.number}\t{link.nickname or '(chooses a nickname)'}\t{link.url}")
+    if invited.links and invited.is_assumed:
+        output.note(f"! no server has run here yet, so the links start with {invited.address}; --url gives another one")
 
 
 @study.command("serve")
 def serve(
-    host: Annotated[str, typer.Option("--host", help="0.0.0.0 lets others on the network in.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535)] = PORT,
+    host: Annotated[
+        str, typer.Option("--host", help="Address to listen at; 0.0.0.0 accepts connections from the network.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen at.")] = verb.PORT,
     url: Annotated[
-        str | None, typer.Option("--url", help="Where people reach it, if not at host and port (behind a proxy).")
+        str | None, typer.Option("--url", help="Address at which people reach the server, such as that of a proxy.")
     ] = None,
-    home: Where = FOLDER,
+    home: Where = verb.FOLDER,
     db: Database = None,
 ) -> None:
     """Serve the studies. Prints the organiser's link, which works once.
@@ -336,31 +250,31 @@ def serve(
 
       endoxa study serve --host 0.0.0.0 --url https://judge.example.org
     """
-    with _home(home, db) as place:
-        from endoxa.web.serving import serve as run
 
-        def tell(address: str, link: str) -> None:
-            print(f"serving {place.folder} at {address} (stop with Ctrl-C)\norganiser, once: {link}", flush=True)
-            if host not in {"127.0.0.1", "::1", "localhost"} and not address.startswith("https://"):
-                show.note(
-                    "! others can reach this without encryption; put a proxy with https in front for the open net"
-                )
-            if host in {"0.0.0.0", "::"} and url is None:
-                show.note(f"! links say {address}; if people reach this machine by another name, say --url")
+    def started(address: str, link: str) -> None:
+        print(f"serving {Path(home)} at {address} (stop with Ctrl-C)\norganiser, once: {link}", flush=True)
+        if host not in {"127.0.0.1", "::1", "localhost"} and not address.startswith("https://"):
+            output.note("! connections are not encrypted; on the internet, put a proxy with https in front")
+        if host in {"0.0.0.0", "::"} and url is None:
+            output.note(
+                f"! links start with {address}; if people reach this machine by another name, give it with --url"
+            )
 
-        run(place, host, port, url, tell=tell)
+    verb.serve(host=host, port=port, url=url, home=home, db=db, started=started)
 
 
 @study.command("status")
 def status(
-    name: Annotated[str | None, typer.Argument(metavar="[STUDY]", help="Without it: all studies.")] = None,
-    form: Annotated[str, typer.Option("-o", "--output", metavar="table|json")] = "table",
-    home: Where = FOLDER,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[STUDY]", help="Name of the study; without it, all studies.")
+    ] = None,
+    form: Annotated[str, typer.Option("-o", "--output", metavar="table|json", help="Form of the output.")] = "table",
+    home: Where = verb.FOLDER,
     db: Database = None,
 ) -> None:
-    """Say where a study stands: progress, agreement, judges, and the verdict on the systems so far.
+    """Show the status of a study: progress, agreement, judges, and the verdict on the systems so far.
 
-    The intervals of the verdict hold whenever you look, so you may stop when you have seen enough.
+    The intervals of the verdict are valid at any time, so you may stop the study whenever you like.
 
     [bold]Examples[/bold]
 
@@ -370,31 +284,25 @@ def status(
     """
     if form not in {"table", "json"}:
         raise typer.BadParameter(f"-o is table or json, not {form!r}")
-    with _home(home, db) as place:
-        from endoxa.store import status as now
-        from endoxa.store import studies
-
-        with place.store.reading() as connection:
-            names = [name] if name else [one.name for one in reversed(studies.listed(connection))]
-            found = [now.status(connection, studies.find(connection, one), now=time.time()) for one in names]
+    found = verb.status(name, home=home, db=db)
     if form == "json":
         print(json.dumps(found[0] if name else found, indent=1, ensure_ascii=False))
         return
     from endoxa.reports.study import status_lines
 
     if not found:
-        print("no study yet; endoxa study new --help shows how to make one")
+        print("there is no study yet; endoxa study new --help shows how to set one up")
     print("\n\n".join("\n".join(status_lines(one)) for one in found))
 
 
 @study.command("export")
 def export(
     name: Name,
-    to: Annotated[str, typer.Option("--to", metavar="FILE", help=".csv, .jsonl, .parquet, or .qrels.")],
+    to: Annotated[str, typer.Option("--to", metavar="FILE", help="File to write: .csv, .jsonl, .parquet or .qrels.")],
     history: Annotated[
-        bool, typer.Option("--history", help="Every row ever added, undone and skipped ones too.")
+        bool, typer.Option("--history", help="Write every row, including undone and skipped answers.")
     ] = False,
-    home: Where = FOLDER,
+    home: Where = verb.FOLDER,
     db: Database = None,
 ) -> None:
     """Write the answers to a file that the other verbs read. In .qrels column 2 is the judge.
@@ -405,31 +313,22 @@ def export(
 
       endoxa ratings answers.parquet runs/*.run --to ratings.html
     """
-    forms = {".csv": "csv", ".jsonl": "jsonl", ".parquet": "parquet", ".qrels": "qrels", ".txt": "qrels"}
-    form = forms.get(Path(to).suffix.lower())
-    if form is None:
-        raise typer.BadParameter(f"--to ends in {', '.join(forms)}, not {Path(to).suffix or 'nothing'!r}")
-    with _home(home, db) as place:
-        from endoxa.store import exports, studies
-
-        with place.store.reading() as connection:
-            rows = exports.export(connection, studies.find(connection, name), Path(to), form, history=history)
-            least = studies.find(connection, name).settings.shape.scale[0]
-    show.note(f"wrote {rows:,} rows to {to}")
-    if form == "qrels" and least >= 1:
-        show.note(f"! grades begin at {least:g}: say from which on is relevant when you measure (-l 4)")
+    exported = o.at_call(lambda: verb.export(name, to, history=history, home=home, db=db))
+    output.note(f"wrote {exported.rows:,} rows to {to}")
+    if exported.form == "qrels" and exported.lowest >= 1:
+        output.note(f"! the lowest grade is {exported.lowest:g}: give the least relevant grade when you measure (-l 4)")
 
 
 @study.command("bundle")
 def bundle(
     name: Name,
-    to: Annotated[str, typer.Option("--to", metavar="FILE.zip", help="Where to.")],
-    files: Annotated[bool, typer.Option("--files", help="Put the pictures in too; else their hashes.")] = False,
-    runs: Annotated[bool, typer.Option("--runs", help="Put the runs in too.")] = False,
-    home: Where = FOLDER,
+    to: Annotated[str, typer.Option("--to", metavar="FILE.zip", help="File to write.")],
+    files: Annotated[bool, typer.Option("--files", help="Include the pictures; otherwise only their hashes.")] = False,
+    runs: Annotated[bool, typer.Option("--runs", help="Include the runs.")] = False,
+    home: Where = verb.FOLDER,
     db: Database = None,
 ) -> None:
-    """Write a benchmark that others can score a new system with: endoxa eval FILE.zip new.run.
+    """Write a benchmark with which others can score a new system: endoxa eval FILE.zip new.run.
 
     [bold]Examples[/bold]
 
@@ -437,15 +336,6 @@ def bundle(
 
       endoxa eval pets.zip new.run
     """
-    if not to.endswith(".zip"):
-        raise TextError(f"a bundle is a zip; --to ends in .zip, not {Path(to).suffix or 'nothing'!r}")
-    with _home(home, db) as place:
-        from endoxa.io.bundles import write_bundle
-        from endoxa.store import exports, studies
-
-        with place.store.reading() as connection:
-            found = studies.find(connection, name)
-            made = exports.bundle(connection, found, now=time.time(), with_runs=runs, with_files=files)
-        write_bundle(made, to, files=exports.files_of(made, place.files) if files else None)
-    counts = ", ".join(f"{count:,} {what}" for what, count in made.counts.items())
-    show.note(f"wrote {to}: {counts}" + ("" if made.licence else "; no licence is set, so nobody may use it"))
+    written = o.at_call(lambda: verb.bundle(name, to, files=files, runs=runs, home=home, db=db))
+    counts = ", ".join(f"{count:,} {what}" for what, count in written.counts.items())
+    output.note(f"wrote {to}: {counts}" + ("" if written.licence else "; no licence is set, so nobody may use it"))

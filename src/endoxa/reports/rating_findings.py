@@ -11,10 +11,10 @@ import polars as pl
 
 from endoxa.reports.labels import clean, number
 from endoxa.studies.agreement import Agreement, Level
-from endoxa.studies.calibration import Benefit, Calibration
 from endoxa.studies.dominance import Dominance
 from endoxa.studies.estimates import Curves
-from endoxa.studies.mapping import Mapping as Mapped
+from endoxa.studies.rater_calibration import Benefit, Calibration
+from endoxa.studies.score_mapping import Mapping as Mapped
 from endoxa.studies.selection import Selection
 from endoxa.studies.uniformity import Uniformity
 

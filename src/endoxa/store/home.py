@@ -1,4 +1,4 @@
-"""Where studies live: a folder with the database, the pictures and the key that signs links."""
+"""The home of studies: a folder with the database, the pictures and the key that signs links."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FOLDER = "endoxa-studies"
 
 @dataclass(frozen=True)
 class Home:
-    """The folder, the store, the key."""
+    """The folder, the store and the key."""
 
     folder: Path
     store: Store
@@ -25,19 +25,33 @@ class Home:
 
     @property
     def files(self) -> Path:
-        """Where pictures lie."""
+        """The folder of the pictures."""
         return self.folder / "files"
+
+    @property
+    def address(self) -> str | None:
+        """The address of the last server that ran here; None where none has run."""
+        path = self.folder / "address"
+        return path.read_text(encoding="utf-8").strip() if path.exists() else None
+
+    def remember(self, address: str) -> None:
+        """Write down the address of the server, for links that are made later."""
+        (self.folder / "address").write_text(address + "\n", encoding="utf-8")
 
 
 @contextmanager
 def open_home(folder: Path, url: str | None = None, *, create: bool = False) -> Iterator[Home]:
     """Open the folder; `url` names a database elsewhere (PostgreSQL)."""
     if not create and not folder.exists():
-        raise FileError(str(folder), "there are no studies here", "make one with `endoxa study new`, or say --home")
+        raise FileError(
+            str(folder),
+            "there are no studies here",
+            "create one with `endoxa study new`, or use --home",
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FileError(str(folder), f"cannot be made: {error.strerror}") from None
+        raise FileError(str(folder), f"cannot be created: {error.strerror}") from None
     store = open_store(url or f"sqlite:///{folder / 'studies.db'}")
     try:
         yield Home(folder, store, _key(folder / "key"))
@@ -46,7 +60,7 @@ def open_home(folder: Path, url: str | None = None, *, create: bool = False) -> 
 
 
 def _key(path: Path) -> str:
-    """The key that signs links, made once, readable by its owner only."""
+    """The key that signs links, generated once, readable by its owner only."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -60,5 +74,5 @@ def _key(path: Path) -> str:
 def _checked(path: Path) -> str:
     key = path.read_text(encoding="ascii", errors="replace").strip()
     if len(key) < 32:
-        raise FileError(str(path), "is not a key that signs links", "remove it; links given out must be renewed")
+        raise FileError(str(path), "is not a key that signs links", "remove it; all links must be made again")
     return key

@@ -1,4 +1,4 @@
-"""Setting a study up and adding to it: from what an organiser hands in to items, queries, tasks in the store."""
+"""Setting up a study and adding to it: from the organiser's files to items, queries and tasks in the store."""
 
 from __future__ import annotations
 
@@ -10,31 +10,30 @@ import polars as pl
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from endoxa.errors import EndoxaError, FileError, JoinError
+from endoxa.errors import EndoxaError, FileError, JoinError, RefusedError, TextError
 from endoxa.io.read import read
 from endoxa.io.study_files import SHOWN, Progress, Sources, read_known, read_pairs, read_shown
-from endoxa.store import outgoing, studies
+from endoxa.store import catalogue, records
 from endoxa.store import schema as s
+from endoxa.store.catalogue import Study
 from endoxa.store.home import Home
-from endoxa.store.refusals import RefusedError
-from endoxa.store.studies import Study
 from endoxa.studies import planning
 from endoxa.studies.design import Settings
-from endoxa.studies.latest import latest, opinions
+from endoxa.studies.latest import latest
 from endoxa.tables import Opinions, Run, Taxonomy
 
 
 @dataclass(frozen=True)
-class Made:
-    """What came of it, and what the organiser should know."""
+class Planned:
+    """A study after tasks were added: the number of new tasks, and notes for the organiser."""
 
     study: Study
     tasks: int
     notes: tuple[str, ...]
 
 
-def make(home: Home, settings: Settings, sources: Sources, *, now: float, progress: Progress | None = None) -> Made:
-    """A new study. Everything is read and checked first; then it is entered in one transaction, or not at all."""
+def make(home: Home, settings: Settings, sources: Sources, *, now: float, progress: Progress | None = None) -> Planned:
+    """Set up a study. All input is read and checked first; then one transaction enters everything or nothing."""
     rng = np.random.default_rng(settings.seed)
     items = _items(sources, home.files, progress)
     run = read([str(path) for path in sources.runs], kind="run") if sources.runs else None
@@ -42,98 +41,99 @@ def make(home: Home, settings: Settings, sources: Sources, *, now: float, progre
     tree = _tree(settings, sources)
     queries = _queries(settings, sources, home.files, run, pairs, items)
     _refuse_dangling(run, pairs, items, queries)
-    work = planning.prepare(settings, run=run, items=items["item"].to_list(), pairs=pairs, rng=rng)
-    known = [_known(settings, getattr(sources, role), role, tree) for role in planning.KNOWN if getattr(sources, role)]
+    work = planning.prepare(settings, planning.Material(run, tuple(items["item"]), pairs), rng=rng)
+    known = _known(settings, sources, tree)
     with home.store.writing() as connection:
-        study = studies.create(connection, settings, now=now)
-        studies.add_items(connection, study, items)
-        studies.add_queries(connection, study, queries)
+        study = catalogue.create(connection, settings, now=now)
+        catalogue.add_items(connection, study, items)
+        catalogue.add_queries(connection, study, queries)
         if run is not None:
-            studies.add_run(connection, study, run, now=now)
+            catalogue.add_run(connection, study, run, now=now)
         if tree is not None:
-            studies.add_taxonomy(connection, study, tree, now=now)
-        count = sum(studies.add_work(connection, study, part, rng=rng) for part in (*known, work))
-        studies.note(connection, study.id, "made", now=now, notes=list(work.notes))
-    return Made(study, count, work.notes)
+            catalogue.add_taxonomy(connection, study, tree, now=now)
+        count = sum(catalogue.add_work(connection, study, part, rng=rng) for part in (*known, work))
+        catalogue.note(connection, study.id, "made", now=now, notes=list(work.notes))
+    return Planned(study, count, work.notes)
 
 
-def add(home: Home, name: str, sources: Sources, *, now: float, progress: Progress | None = None) -> Made:
-    """More items, queries, pairs, known answers for a study that is there."""
+def add(home: Home, name: str, sources: Sources, *, now: float, progress: Progress | None = None) -> Planned:
+    """Add items, queries, pairs and known answers to an existing study."""
     with home.store.reading() as connection:
-        study = studies.find(connection, name)
-        tree = studies.taxonomy_of(connection, study)
-        items = studies.frame_of(connection, s.items, study, "item")
-        queries = studies.frame_of(connection, s.queries, study, "query")
+        study = catalogue.find(connection, name)
+        tree = catalogue.taxonomy_of(connection, study)
+        items = catalogue.frame_of(connection, s.items, study, "item")
+        queries = catalogue.frame_of(connection, s.queries, study, "query")
         before = _asked(connection, study)
     new_items = read_shown(sources.items, "item", home.files, progress) if sources.items else items.clear()
     new_queries = read_shown(sources.queries, "query", home.files, progress) if sources.queries else queries.clear()
     settings, notes = study.settings, list[str]()
     rng = np.random.default_rng([settings.seed, int(now)])
-    works = [_known(settings, getattr(sources, role), role, tree) for role in planning.KNOWN if getattr(sources, role)]
+    works = _known(settings, sources, tree)
     if sources.pairs:
         pairs = read_pairs(sources.pairs)
         _refuse_dangling(None, pairs, pl.concat([items, new_items]), pl.concat([queries, new_queries]))
         left = pairs.join(before, on=["query", "item"], how="anti", maintain_order="left")
         if left.height:
-            works.append(planning.of_pairs(settings, left, rng=rng))
+            works.append(planning.of_pairs(settings, left, rng))
             notes += works[-1].notes
-        if settings.choose == "proposal" and settings.shape.kind == "rate":
-            notes.append("these pairs were chosen another way than the study's own: weigh the two apart (selected_by)")
-        if met := pairs.height - left.height:
-            were = "was asked already; it is" if met == 1 else "were asked already; they are"
-            notes.append(f"{met:,} of {pairs.height:,} pairs {were} not asked again")
-    if settings.shape.kind == "file":
-        unknown = new_items.join(items, on="item", how="anti", maintain_order="left")["item"].to_list()
-        # the common part stays as it is: judges who are through with it would have to come back
-        works += [planning.filing(unknown, rng=rng)] if unknown else []
+        if settings.choose == "proposal" and settings.kind.gives_opinions:
+            notes.append("these pairs were not chosen by the study itself: weight the two groups apart (selected_by)")
+        if repeated := pairs.height - left.height:
+            were = "was asked already; it is" if repeated == 1 else "were asked already; they are"
+            notes.append(f"{repeated:,} of {pairs.height:,} pairs {were} not asked again")
+    unknown = new_items.join(items, on="item", how="anti", maintain_order="left")["item"]
+    if settings.kind.asks_every_item and len(unknown):
+        # No new task becomes common: judges who have finished the common part would have to return to it.
+        works.append(settings.kind.plan(settings, planning.Material(items=tuple(unknown)), rng))
     with home.store.writing() as connection:
-        added = studies.add_items(connection, study, new_items)
-        asked = studies.add_queries(connection, study, new_queries)
-        count = sum(studies.add_work(connection, study, work, rng=rng) for work in works)
-        studies.note(connection, study.id, "added to", now=now, items=added, queries=asked, tasks=count)
-    return Made(study, count, (f"{added:,} new items, {asked:,} new queries, {count:,} new tasks", *notes))
+        added = catalogue.add_items(connection, study, new_items)
+        asked = catalogue.add_queries(connection, study, new_queries)
+        count = sum(catalogue.add_work(connection, study, work, rng=rng) for work in works)
+        catalogue.note(connection, study.id, "added to", now=now, items=added, queries=asked, tasks=count)
+    return Planned(study, count, (f"{added:,} new items, {asked:,} new queries, {count:,} new tasks", *notes))
 
 
 def add_answers(home: Home, name: str, table: Opinions, *, now: float) -> str:
-    """Answers given elsewhere; a sentence of what became of them."""
+    """Import answers that were given elsewhere; returns a sentence with the counts."""
     with home.store.writing() as connection:
-        study = studies.find(connection, name)
-        if study.settings.shape.kind != "rate":
-            raise RefusedError(f"study {name!r} does not collect ratings; earlier answers are taken in for those only")
-        added, there = outgoing.add_opinions(connection, study, table, now=now)
-    return f"{added:,} answers taken in; {there:,} were there already"
+        study = catalogue.find(connection, name)
+        if not study.settings.kind.gives_opinions:
+            raise RefusedError(f"study {name!r} does not collect ratings; only ratings can be imported")
+        added, repeated = records.add_opinions(connection, study, table, now=now)
+    return f"{added:,} answers imported; {repeated:,} were imported before"
 
 
-def next_round(home: Home, name: str, *, now: float) -> Made:
-    """Plan a round from the answers so far."""
+def next_round(home: Home, name: str, *, now: float) -> Planned:
+    """Plan a further round, chosen from the answers so far."""
     with home.store.reading() as connection:
-        study = studies.find(connection, name)
-        run = studies.run_of(connection, study)
-        held = opinions(latest(outgoing.rows(connection, study)), study.settings.shape.scale_name)
-        if study.settings.shape.kind != "rate" or run is None or held is None:
-            raise RefusedError("a further round is chosen from runs and ratings; this study lacks them so far")
+        study = catalogue.find(connection, name)
+        settings = study.settings
+        run = catalogue.run_of(connection, study)
+        answered = settings.kind.opinions(latest(records.rows(connection, study)), settings.shape)
         last, asked = _last_round(connection, study), _asked(connection, study)
-    rng = np.random.default_rng([study.settings.seed, last])
-    # Planned outside the transaction: judges go on answering meanwhile.
-    work = planning.next_round(study.settings, run, held, last + 1, asked=asked, rng=rng)
+    if settings.kind.next_round is None or run is None or answered is None:
+        raise RefusedError("a further round is chosen from runs and ratings; this study lacks them so far")
+    rng = np.random.default_rng([settings.seed, last])
+    # Planning takes place outside the transaction, so that judges can go on answering meanwhile.
+    work = settings.kind.next_round(settings, run, answered, last + 1, asked, rng)
     with home.store.writing() as connection:
         connection.execute(sa.select(s.studies.c.id).where(s.studies.c.id == study.id).with_for_update(key_share=True))
         if _last_round(connection, study) != last or _asked(connection, study).height != asked.height:
-            raise RefusedError(f"study {name!r} was added to while round {last + 1} was planned; plan it again")
-        count = studies.add_work(connection, study, work, rng=rng)
-        studies.note(connection, study.id, "round planned", now=now, round=last + 1, notes=list(work.notes))
-    return Made(study, count, work.notes)
+            raise RefusedError(f"tasks were added to study {name!r} while round {last + 1} was planned; plan it again")
+        count = catalogue.add_work(connection, study, work, rng=rng)
+        catalogue.note(connection, study.id, "round planned", now=now, round=last + 1, notes=list(work.notes))
+    return Planned(study, count, work.notes)
 
 
 def round_is_due(home: Home, name: str) -> bool:
-    """Whether a further round is wanted and the last one is nearly used up."""
+    """Whether the settings ask for a further round and at most a tenth of the tasks are still free."""
     with home.store.reading() as connection:
-        study = studies.find(connection, name)
+        study = catalogue.find(connection, name)
         if study.settings.rounds < 2 or study.state != "open":
             return False
         if _last_round(connection, study) >= study.settings.rounds:
             return False
-        states = outgoing.slots(connection, study)
+        states = records.slots(connection, study)
     free, done = states.get("free", 0), states.get("answered", 0)
     return done > 0 and free <= 0.1 * (free + done)
 
@@ -167,7 +167,7 @@ def _items(sources: Sources, folder: Path, progress: Progress | None) -> pl.Data
 def _queries(
     settings: Settings, sources: Sources, folder: Path, run: Run | None, pairs: pl.DataFrame | None, items: pl.DataFrame
 ) -> pl.DataFrame:
-    """Queries as given; else those that runs and pairs name: the item of that name as example, else the name."""
+    """The given queries; otherwise those of runs and pairs, shown as the item of that name or as the name itself."""
     if not settings.shape.asks_query:
         return pl.DataFrame(schema={"query": pl.String} | SHOWN)
     if sources.queries is not None:
@@ -183,8 +183,11 @@ def _queries(
 
 def _tree(settings: Settings, sources: Sources) -> Taxonomy | None:
     if sources.taxonomy is None:
-        if settings.shape.kind == "file":
-            raise JoinError("filing needs a taxonomy: a table of category and parent, or paths a/b/c (--taxonomy)")
+        if settings.kind.needs_taxonomy:
+            raise JoinError(
+                f"screen {settings.screen!r} needs a taxonomy: a table of category and parent, or paths such as a/b/c "
+                "(--taxonomy)"
+            )
         return None
     try:
         tree = read(str(sources.taxonomy), kind="taxonomy")
@@ -197,7 +200,7 @@ def _tree(settings: Settings, sources: Sources) -> Taxonomy | None:
 
 
 def _refuse_dangling(run: Run | None, pairs: pl.DataFrame | None, items: pl.DataFrame, queries: pl.DataFrame) -> None:
-    """Runs and pairs may name only what can be shown."""
+    """Refuse runs and pairs that name items or queries which the study does not have."""
     for what, frame in (("the runs name", run.frame if run else None), ("the pairs name", pairs)):
         if frame is None:
             continue
@@ -210,23 +213,25 @@ def _refuse_dangling(run: Run | None, pairs: pl.DataFrame | None, items: pl.Data
                 shown = ", ".join(repr(one) for one in absent.head(3)) + (" …" if len(absent) > 3 else "")
                 several = {"item": "items", "query": "queries"}[name] if len(absent) > 1 else name
                 raise JoinError(
-                    f"{what} {len(absent):,} {several} that the study lacks: {shown}; add them, or take them out"
+                    f"{what} {len(absent):,} {several} that the study lacks: {shown}; add them, or remove them"
                 )
 
 
-def _known(settings: Settings, path: Path, role: str, tree: Taxonomy | None) -> planning.Work:
-    """Tasks whose answer is known, with answers that the screen can give."""
-    frame = read_known(path, has_query=settings.shape.asks_query)
-    grades = {f"{grade.value:g}" for grade in settings.shape.grades}
-    wanted = set(tree.categories) if settings.shape.kind == "file" and tree is not None else grades
-    if settings.shape.kind != "rank":
-        given = [one.removesuffix(".0") if settings.shape.kind == "rate" else one for one in frame["expected"]]
-        frame = frame.with_columns(pl.Series("expected", given, dtype=pl.String))
-        for at, one in enumerate(given, start=1):
-            if one not in wanted:
-                raise FileError(
-                    str(path),
-                    f"row {at}: {one!r} is not an answer of screen {settings.screen!r}",
-                    f"expected one of {', '.join(sorted(wanted)[:12])}",
-                )
-    return planning.known(frame, role, settings.items_per_task)
+def _known(settings: Settings, sources: Sources, tree: Taxonomy | None) -> list[planning.Work]:
+    """Tasks with a known answer, in the order of the roles, with answers that the screen allows."""
+    works = []
+    for role in planning.KNOWN:
+        path: Path | None = getattr(sources, role)
+        if path is None:
+            continue
+        frame = read_known(path, has_query=settings.shape.asks_query)
+        expected = []
+        for at, text in enumerate(frame["expected"], start=1):
+            try:
+                expected.append(settings.kind.read_expected(text, settings.shape, tree))
+            except TextError as error:
+                problem = f"row {at}: {text!r} is not an answer of screen {settings.screen!r}"
+                raise FileError(str(path), problem, str(error)) from None
+        frame = frame.with_columns(pl.Series("expected", expected, dtype=pl.String))
+        works.append(planning.known(frame, role, settings.items_per_task))
+    return works

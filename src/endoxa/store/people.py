@@ -12,10 +12,10 @@ import sqlalchemy as sa
 from itsdangerous import BadSignature, URLSafeSerializer
 from sqlalchemy import Connection
 
+from endoxa.errors import RefusedError, TextError
 from endoxa.store import schema as s
 from endoxa.store import statements as q
-from endoxa.store.refusals import RefusedError
-from endoxa.store.studies import Study, note
+from endoxa.store.catalogue import Study, note
 
 ROLES = ("judge", "participant", "organiser")
 DAY = 86_400.0
@@ -235,3 +235,14 @@ def invitations(connection: Connection, study: Study) -> list[Invitation]:
         sa.select(s.invitations).where(s.invitations.c.study_id == study.id).order_by(s.invitations.c.id)
     )
     return [_invitation(row) for row in rows]
+
+
+def numbers_of(invitations: list[Invitation], who: str, now: float) -> list[int]:
+    """The number itself, or the numbers of the valid invitations with that nickname."""
+    if who.isdigit():
+        return [int(who)]
+    found = [one.id for one in invitations if one.nickname == who and one.state(now) in {"open", "used"}]
+    if not found:
+        known = ", ".join(f"{one.id} {one.nickname or '(no nickname yet)'}" for one in invitations) or "none"
+        raise TextError(f"nobody called {who!r} has a valid link; links of this study: {known}")
+    return found

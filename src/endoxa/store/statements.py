@@ -105,7 +105,7 @@ SAID = (
     .order_by(_c.id)
 )
 FEEDBACK = (
-    sa.select(_c.item_id, _c.grade, _c.category, s.task_items.c.expected)
+    sa.select(_c.item_id, _c.grade, _c.category, _c.rank, _c.relevance, s.task_items.c.expected)
     .join(s.task_items, sa.and_(s.task_items.c.task_id == _c.task_id, s.task_items.c.item_id == _c.item_id))
     .where(_c.rater_id == _rater, _c.key == _key, _c.role == "practice")
     .order_by(_c.place)

@@ -9,33 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
+from endoxa.errors import RefusedError, absent
 from endoxa.store import schema as s
 from endoxa.store import statements as q
-from endoxa.store.refusals import RefusedError, absent
-from endoxa.store.studies import Study, note, taxonomy_of
+from endoxa.store.catalogue import Study, note, taxonomy_of
+from endoxa.studies.kinds import Response
 
 HOUR = 3600.0
 KNOWN = ("gold", "attention")
 NEAR = 100  # tasks left, below which they are counted one by one
-TAKES = {"rate": ("grade",), "file": ("category",), "rank": ("rank", "relevance")}
-
-
-@dataclass(frozen=True)
-class Response:
-    """What was said about one item. Nothing given is undecided."""
-
-    item: int
-    grade: float | None = None
-    category: str | None = None
-    rank: int | None = None
-    relevance: float | None = None
 
 
 @dataclass(frozen=True)
@@ -255,7 +243,7 @@ def answer(
     """Keep an answer. The same key again changes nothing and gets the same reply."""
     _lock(connection, study, rater_id)
     if _is_known(connection, rater_id, key, "answer", task_id):
-        return Received(False, progress(connection, study, rater_id), _feedback(connection, rater_id, key))
+        return Received(False, progress(connection, study, rater_id), _feedback(connection, study, rater_id, key))
     slot = _slot(connection, study, rater_id, task_id)
     members = {row.item_id: row for row in connection.execute(q.MEMBERS, {"task": task_id})}
     _check(connection, study, responses, set(members))
@@ -277,7 +265,7 @@ def answer(
     _close(connection, slot.id, "answered", max(made.scalars()))
     if slot.state in {"skipped", "lapsed"}:
         _balance(connection, study, slot)
-    feedback = _feedback(connection, rater_id, key) if slot.role == "practice" else None
+    feedback = _feedback(connection, study, rater_id, key) if slot.role == "practice" else None
     return Received(True, progress(connection, study, rater_id), feedback)
 
 
@@ -386,65 +374,37 @@ def _close(connection: Connection, slot_id: int, state: str, answer_id: int | No
 
 
 def _check(connection: Connection, study: Study, responses: Sequence[Response], members: set[int]) -> None:
-    """Refuse what is no answer to the task."""
+    """Refuse responses that do not answer the task."""
     named = [response.item for response in responses]
     if sorted(named) != sorted(members):
         raise RefusedError(
-            f"the answer is about {len(named)} items, and the task has {len(members)}: one response each", 422
+            f"the answer is about {len(named)} items, and the task has {len(members)}: send one response for each", 422
         )
-    kind, grades = study.settings.shape.kind, {grade.value for grade in study.settings.shape.grades}
-    takes = TAKES[kind]
+    settings = study.settings
+    kind = settings.kind
     for response in responses:
-        if any(value is not None for name, value in vars(response).items() if name not in {"item", *takes}):
-            raise RefusedError(
-                f"screen {study.settings.screen!r} takes a {' and a '.join(takes)}, and nothing else", 422
-            )
-    if kind == "rate":
-        for response in responses:
-            if response.grade is not None and response.grade not in grades:
-                lo, hi = study.settings.shape.scale
-                raise RefusedError(f"{response.grade:g} is not on the scale from {lo:g} to {hi:g}", 422)
-    elif kind == "file":
-        tree = taxonomy_of(connection, study)
-        for response in responses:
-            if response.category is not None and (tree is None or response.category not in tree.categories):
-                raise RefusedError(f"{response.category!r} is not a category of this study", 422)
-    else:
-        ordered = sorted(responses, key=lambda response: response.rank or 0)
-        if [response.rank for response in ordered] != list(range(1, len(ordered) + 1)):
-            raise RefusedError("ranks count 1, 2, 3 … without a gap", 422)
-        relevance = [response.relevance for response in ordered]
-        if any(value is None or not 0 <= value <= 1 for value in relevance):
-            raise RefusedError("relevance lies between 0 and 1", 422)
-        if any(above < below for above, below in pairwise(relevance)):  # type: ignore[operator]
-            raise RefusedError("relevance falls with rank: an item cannot be more relevant than the one above it", 422)
+        if any(value is not None for name, value in vars(response).items() if name not in {"item", *kind.columns}):
+            raise RefusedError(f"screen {settings.screen!r} takes a {' and a '.join(kind.columns)}, nothing else", 422)
+    tree = taxonomy_of(connection, study) if kind.needs_taxonomy else None
+    if problem := kind.check(settings.shape, responses, tree):
+        raise RefusedError(problem, 422)
 
 
-def _feedback(connection: Connection, rater_id: int, key: str) -> list[dict[str, Any]] | None:
-    """In practice: what was looked for beside what was said."""
+def _feedback(connection: Connection, study: Study, rater_id: int, key: str) -> list[dict[str, Any]] | None:
+    """After practice: the known answers beside the judge's own."""
     rows = connection.execute(q.FEEDBACK, {"rater": rater_id, "key": key}).all()
     if not rows:
         return None
-    return [
-        {
-            "item": row.item_id,
-            "expected": row.expected,
-            "said": row.category if row.category is not None else row.grade,
-            "right": is_right(row.expected, row.grade, row.category),
-        }
-        for row in rows
-    ]
-
-
-def is_right(expected: str | None, grade: float | None, category: str | None) -> bool | None:
-    """Whether an answer is the one looked for; None where none was."""
-    if expected is None:
-        return None
-    if category is not None:
-        return category == expected
-    if grade is None:
-        return False
-    try:
-        return abs(grade - float(expected)) < 1e-9
-    except ValueError:
-        return False
+    kind = study.settings.kind
+    feedback = []
+    for row in rows:
+        response = Response(row.item_id, row.grade, row.category, row.rank, row.relevance)
+        own = (getattr(response, name) for name in kind.columns)
+        right = None if row.expected is None else kind.is_right(row.expected, response, 0.0)
+        feedback.append(
+            {
+                "item": row.item_id, "expected": row.expected,
+                "said": next((value for value in own if value is not None), None), "right": right,
+            }
+        )  # fmt: skip
+    return feedback

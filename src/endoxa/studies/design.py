@@ -1,23 +1,24 @@
-"""What a study is: its screen, its settings, and what is checked before anybody is asked.
+"""The design of a study: its screen and its settings, with all checks.
 
-A screen is one record in one table: what is shown, which answers there are. The pages, the store and the analysis
-read it from here.
+A screen is one record in one table: what it shows and which grades it offers. Its kind (`endoxa.studies.kinds`) says
+how tasks are planned, answers are checked, and results are shown and exported.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from endoxa.errors import TextError, did_you_mean
+from endoxa.errors import TableError, TextError, did_you_mean
 
-Kind = Literal["rate", "file", "rank"]
+if TYPE_CHECKING:
+    from endoxa.studies.kinds import StudyKind
 
 
 @dataclass(frozen=True)
 class Grade:
-    """An answer that a judge may give: its number, its words, its key on the keyboard."""
+    """A grade that a judge can give: its number, its label, its key on the keyboard."""
 
     value: float
     label: str
@@ -26,33 +27,39 @@ class Grade:
 
 @dataclass(frozen=True)
 class Screen:
-    """What a judge sees and may answer."""
+    """What a judge sees and can answer."""
 
     name: str
-    kind: Kind
+    kind: str
     about: str
     per_task: int
     grades: tuple[Grade, ...] = ()
     asks_query: bool = True
-    asks: str = ""  # what judges read where the organiser gives no instructions
+    asks: str = ""  # the instructions where the organiser gives none
 
     @property
     def scale(self) -> tuple[float, float]:
-        """Least and greatest grade; a rank screen gives relevance between 0 and 1."""
+        """Lowest and highest grade; without grades, relevance between 0 and 1."""
         values = [grade.value for grade in self.grades] or [0.0, 1.0]
         return min(values), max(values)
 
     @property
     def middle(self) -> float:
-        """A grade above it is relevant, where the organiser does not say otherwise (above 3 on 1 to 5)."""
+        """The default threshold: a grade above it is relevant (above 3 on a scale from 1 to 5)."""
         lo, hi = self.scale
         return (lo + hi) / 2
 
     @property
     def scale_name(self) -> str:
-        """`1-5`: how opinions name the scale."""
+        """The name of the scale in opinions, such as `1-5`."""
         lo, hi = self.scale
         return f"{lo:g}-{hi:g}"
+
+    @property
+    def tolerance(self) -> float:
+        """Grades by which an answer to a gold item may differ: 1 on a scale of five or more grades."""
+        lo, hi = self.scale
+        return 1.0 if hi - lo >= 4 else 0.0
 
 
 def _numbered(lo: int, hi: int, worst: str, best: str) -> tuple[Grade, ...]:
@@ -91,6 +98,16 @@ SCREENS = {
         ),
     )
 }  # fmt: skip
+
+
+def register_screen(screen: Screen) -> Screen:
+    """Add a screen; its name must be free."""
+    if screen.name in SCREENS:
+        raise TableError(f"a screen called {screen.name!r} exists already; choose another name")
+    SCREENS[screen.name] = screen
+    return screen
+
+
 CHOICES = {
     "choose": ("proposal", "pool", "pairs"),
     "task": ("search", "classification"),
@@ -99,17 +116,17 @@ CHOICES = {
 
 @dataclass(frozen=True)
 class Settings:
-    """How a study is run. Every field is a key of the study file.
+    """The settings of a study. Every field is a key of the study file.
 
-    choose     proposal: each system draws results by rank^-gamma, mixed with a uniform floor; pool: every result in
-               the first `depth` of some run; pairs: as a file says (from `endoxa next`)
-    common     tasks that every judge gets first: calibration rests on them
-    overlap    judges per task beyond the common ones
-    limit      most tasks that one judge gets beyond the common ones
-    gold_every one task in so many is a gold or attention task, while there are any
-    rounds     more than 1: later rounds of `count` pairs are chosen from the answers so far
-    hold       hours after which a task given out and not answered may go to somebody else
-    threshold  a grade above it is relevant; the middle of the scale where it is not said
+    choose      proposal: each system draws results by rank^-gamma, mixed with a uniform floor; pool: every result
+                among the first `depth` of any run; pairs: the pairs of a file (from `endoxa next`)
+    common      number of tasks that every judge gets first; calibration of the judges needs them
+    overlap     number of judges per main task
+    limit       maximum number of main tasks per judge
+    gold_every  one task in this many is a gold or attention task, while there are any left
+    rounds      if more than 1, later rounds of `count` pairs are chosen from the answers so far
+    hold        hours after which an unanswered task may go to another judge
+    threshold   a grade above it is relevant; the default is the middle of the scale
     """
 
     name: str
@@ -138,19 +155,23 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, kind in KINDS.items():
+        for name, expected in TYPES.items():
             value = getattr(self, name)
             if value is None and name in OPTIONAL:
                 continue
-            wrong = isinstance(value, bool) and kind is not bool
-            fits = isinstance(value, int | float) if kind is float else isinstance(value, kind)
+            wrong = isinstance(value, bool) and expected is not bool
+            fits = isinstance(value, int | float) if expected is float else isinstance(value, expected)
             if wrong or not fits:
-                raise TextError(f"{name} is {WORDS[kind]}, not {value!r}")
+                raise TextError(f"{name} is {WORDS[expected]}, not {value!r}")
+        from endoxa.studies.kinds import KINDS  # here, because kinds build on settings, and may register screens
+
         if self.screen not in SCREENS:
             raise TextError(
                 f"no screen is called {self.screen!r}{did_you_mean(self.screen, SCREENS)} "
-                f"(there are: {', '.join(SCREENS)})"
+                f"(screens: {', '.join(SCREENS)})"
             )
+        if self.shape.kind not in KINDS:
+            raise TextError(f"screen {self.screen!r} is of kind {self.shape.kind!r}, which is not registered")
         for name, known in CHOICES.items():
             value = getattr(self, name)
             if value not in known:
@@ -174,8 +195,15 @@ class Settings:
         return SCREENS[self.screen]
 
     @property
+    def kind(self) -> StudyKind:
+        """The kind of study."""
+        from endoxa.studies.kinds import KINDS
+
+        return KINDS[self.shape.kind]
+
+    @property
     def items_per_task(self) -> int:
-        """How many results stand on a page."""
+        """Number of results on a page."""
         return self.per_task or self.shape.per_task
 
     @property
@@ -184,18 +212,18 @@ class Settings:
         return self.shape.middle if self.threshold is None else self.threshold
 
     @property
-    def told(self) -> list[str]:
-        """What judges read before they begin, as paragraphs; an empty line parts them."""
+    def paragraphs(self) -> list[str]:
+        """The instructions for judges, split into paragraphs at empty lines."""
         return [" ".join(part.split()) for part in (self.instructions or self.shape.asks).split("\n\n") if part.strip()]
 
     @property
     def heading(self) -> str:
-        """Title, or the name where there is none."""
+        """The title; without one, the name."""
         return self.title or self.name
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Settings:
-        """From a study file's keys; an unknown one is named with its nearest neighbour."""
+        """Settings from the keys of a study file; an unknown key is refused with a suggestion."""
         known = {field.name for field in fields(cls)}
         for name in given:
             if name not in known:
@@ -208,7 +236,7 @@ class Settings:
 
 OPTIONAL = {"per_task", "depth", "limit", "threshold"}
 WHOLE = ("per_task", "tasks_per_query", "depth", "common", "overlap", "limit", "gold_every", "rounds", "count", "seed")
-KINDS: dict[str, type] = {
+TYPES: dict[str, type] = {
     **dict.fromkeys(("name", "screen", "title", "instructions", "choose", "task", "licence"), str),
     **dict.fromkeys(WHOLE, int),
     **dict.fromkeys(("gamma", "floor", "hold", "threshold"), float),

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.errors import JoinError, TextError, did_you_mean
-from endoxa.studies.mapping import answered, rated, signals
+from endoxa.studies.score_mapping import answered, rated, signals
 from endoxa.studies.selection import correlations, refuse_settings, resampled, spread, sums_by_query
 from endoxa.tables import Floats, Opinions, Run
 

@@ -1,7 +1,7 @@
-"""What judges hold now: a fold over all they ever said.
+"""The current answers: a fold over everything that judges sent.
 
-Answers are only added to. Of what a judge sent about a task the last act counts: an answer, a skip, or an undo, after
-which nothing is held.
+Rows are only ever added. Of all rows of a judge and a task, the last act counts: an answer, a skip or an undo. After a
+skip or an undo there is no current answer.
 """
 
 from __future__ import annotations
@@ -40,32 +40,34 @@ ROWS: dict[str, Any] = {
     "at": pl.Datetime("us", "UTC"),
 }
 
+UNDECIDED = pl.all_horizontal(pl.col("grade", "category", "rank", "relevance").is_null())
+
 
 def latest(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows that are held: of each judge and task those of the last act, if that was an answer."""
+    """The current answers: of each judge and task the rows of the last act, if that was an answer."""
     ordered = rows.sort("number")
     last = ordered.group_by("source", "task").agg(pl.col("key").last())
-    held = ordered.join(last, on=["source", "task", "key"], how="semi", maintain_order="left")
-    return held.filter(pl.col("kind") == "answer")
+    acts = ordered.join(last, on=["source", "task", "key"], how="semi", maintain_order="left")
+    return acts.filter(pl.col("kind") == "answer")
 
 
-def as_answered(held: pl.DataFrame, shares: Mapping[int, float]) -> pl.DataFrame:
-    """Propensities of being in the table at all: planned *and* answered.
+def as_answered(current: pl.DataFrame, shares: Mapping[int, float]) -> pl.DataFrame:
+    """The answers with the propensity that a pair is planned *and* answered.
 
-    Tasks are given out in an order that knows nothing of their content, so that the answered ones are a random part of
-    each round: `shares` says how large. Without it Horvitz–Thompson totals shrink in a study that was stopped early.
-    Imported answers keep theirs; and a pair that was to be asked for certain (a pool) keeps 1: it is no sample, and
-    what is missing of it is unjudged.
+    Tasks are given out in an order that is independent of their content, so the answered tasks are a random part of
+    each round, and `shares` is the size of that part. Without this factor, Horvitz–Thompson totals are too small in a
+    study that stops early. Imported answers keep their propensity. A pair that is asked with certainty (in a pool)
+    keeps propensity 1: the pool is not a sample, and its unanswered pairs are unjudged.
     """
     share = pl.col("round").replace_strict(dict(shares), default=1.0, return_dtype=pl.Float64)
     drawn = COUNTED & (pl.col("method").ne_missing("import")) & (pl.col("propensity") < 1)
-    return held.with_columns(pl.when(drawn).then(pl.col("propensity") * share).otherwise("propensity"))
+    return current.with_columns(pl.when(drawn).then(pl.col("propensity") * share).otherwise("propensity"))
 
 
-def once(held: pl.DataFrame) -> pl.DataFrame:
-    """One row per judge, query and item: of a pair met twice, the main one, the one given here, or the later."""
+def once(current: pl.DataFrame) -> pl.DataFrame:
+    """One row per judge, query and item. Main answers come before gold, own before imported, later before earlier."""
     return (
-        held.with_columns(COUNTED.alias("counted"), pl.col("method").ne_missing("import").alias("live"))
+        current.with_columns(COUNTED.alias("counted"), pl.col("method").ne_missing("import").alias("live"))
         .sort("counted", "live", "number")
         .unique(["source", "query", "item"], keep="last", maintain_order=True)
         .sort("number")
@@ -73,24 +75,24 @@ def once(held: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def opinions(held: pl.DataFrame, scale: str) -> Opinions | None:
-    """Ratings as opinions, a row per judge and pair; None where there are none."""
-    rows = once(held.filter(pl.col("query").is_not_null())).with_columns(pl.lit(scale).alias("scale"))
+def opinions(current: pl.DataFrame, scale: str) -> Opinions | None:
+    """Grades as opinions, one row per judge and pair; None where there are none."""
+    rows = once(current.filter(pl.col("query").is_not_null())).with_columns(pl.lit(scale).alias("scale"))
     if not rows.height:
         return None
     names = ("source", "query", "item", "grade", "scale", "selected_by", "propensity", "role", "at")
     return Opinions.of(rows.select(names))
 
 
-def labels(held: pl.DataFrame) -> Labels | None:
-    """Who filed which item where; None where nobody filed anything. Undecided is no label; practice is left out."""
-    rows = held.filter(pl.col("category").is_not_null() & COUNTED)
+def labels(current: pl.DataFrame) -> Labels | None:
+    """Categories as labels, without undecided answers and known items; None where there are none."""
+    rows = current.filter(pl.col("category").is_not_null() & COUNTED)
     return Labels.of(rows.select("source", "item", "category")) if rows.height else None
 
 
-def answers(held: pl.DataFrame) -> Answers | None:
-    """Each judge's own ranked answer; None where nobody ranked anything. Of a query ranked twice the later counts."""
-    rows = held.filter(pl.col("rank").is_not_null() & pl.col("query").is_not_null() & COUNTED)
+def answers(current: pl.DataFrame) -> Answers | None:
+    """Each judge's ranking of each query; the later one counts. None where there are no rankings."""
+    rows = current.filter(pl.col("rank").is_not_null() & pl.col("query").is_not_null() & COUNTED)
     if not rows.height:
         return None
     last = rows.group_by("source", "query").agg(pl.col("task").sort_by("number").last())

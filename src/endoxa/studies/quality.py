@@ -1,8 +1,9 @@
-"""How each judge is doing: time, drift, gold, agreement with the others. Pure; for the dashboard and the report."""
+"""The quality of each judge's work: time, drift, gold items, agreement with the other judges."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +11,12 @@ import numpy as np
 import polars as pl
 
 from endoxa.studies.agreement import ratings, with_the_others
+from endoxa.studies.kinds import COLUMNS, Response
+from endoxa.studies.latest import UNDECIDED
 from endoxa.tables import COUNTED, Floats, Opinions
 
-FAST = 1.0  # seconds per item: below it nobody can have looked
-FEW = 8  # answers below which nothing is said about drift or correlation
+FAST = 1.0  # seconds per item; a faster judge cannot have looked
+FEW = 8  # minimum number of answers for drift, correlation and most flags
 SCHEMA: dict[str, Any] = {
     "source": pl.String, "answers": pl.Int64, "undecided": pl.Int64, "skipped": pl.Int64, "median_seconds": pl.Float64,
     "drift": pl.Float64, "drift_lo": pl.Float64, "drift_hi": pl.Float64, "gold_right": pl.Int64, "gold_asked": pl.Int64,
@@ -21,30 +24,32 @@ SCHEMA: dict[str, Any] = {
 }  # fmt: skip
 
 
-def judges(rows: pl.DataFrame, held: pl.DataFrame, opinions: Opinions | None, *, tolerance: float) -> pl.DataFrame:
-    """What can be said of each judge, a row each.
+def judges(
+    rows: pl.DataFrame, answers: pl.DataFrame, opinions: Opinions | None, *, is_right: Callable[[str, Response], bool]
+) -> pl.DataFrame:
+    """One row per judge, from all `rows` of the study and the current `answers`.
 
     median_seconds  active seconds per item
     drift           slope of (own rating − mean of the others on the same pair) over the judge's own answers, from the
-                    first to the last, with a 95 % interval; positive: grows milder
-    gold_right      gold and attention items answered within `tolerance` grades of what was looked for
-    correlation     with the mean of the others, on pairs that both rated: the odd one out is low
+                    first to the last, with a 95 % interval; positive: the judge becomes more lenient
+    gold_right      number of gold and attention items for which `is_right` accepts the answer
+    correlation     correlation with the mean of the other judges, over pairs that both rated
 
-    flags are for a talk with the judge, not for throwing answers away.
+    The flags are a reason to talk to the judge, not to discard answers.
     """
     shared = _with_others(opinions)
     found = []
-    for (source,), acts in rows.group_by("source", maintain_order=True):  # who skips all is a judge too
-        mine = held.filter(pl.col("source") == source)
+    for (source,), acts in rows.group_by("source", maintain_order=True):  # includes judges who skipped everything
+        mine = answers.filter(pl.col("source") == source)
         asked = mine.filter(pl.col("role").is_in(["gold", "attention"]) & pl.col("expected").is_not_null())
-        right = int(_right(asked, tolerance).sum())
+        right = sum(is_right(row[0], Response(0, *row[1:])) for row in asked.select("expected", *COLUMNS).iter_rows())
         pages = mine.group_by("task").agg(pl.col("active_seconds").first() / pl.len())["active_seconds"].drop_nulls()
         median = float(np.median(pages.to_numpy())) if len(pages) else math.nan
         drift = _drift(shared, str(source))
         correlation = float(shared.correlation.get(str(source), math.nan))
         last_act = acts.sort("number").group_by("task").agg(pl.col("kind").last())["kind"]
         answered = mine.filter(COUNTED)
-        undecided = answered.filter(pl.all_horizontal(pl.col("grade", "category", "rank").is_null())).height
+        undecided = answered.filter(UNDECIDED).height
         flags = _flags(median, right, asked.height, correlation, answered, undecided)
         found.append(
             (source, answered.height, undecided, int((last_act == "skip").sum()), median, *drift, right, asked.height,
@@ -55,7 +60,7 @@ def judges(rows: pl.DataFrame, held: pl.DataFrame, opinions: Opinions | None, *,
 
 @dataclass(frozen=True)
 class _Shared:
-    """Each judge's ratings of pairs that others rated too: source, at, and the difference from the others' mean."""
+    """Ratings of pairs that several judges rated: source, time, and the difference from the mean of the others."""
 
     rows: pl.DataFrame
     correlation: dict[str, float]
@@ -65,7 +70,7 @@ def _with_others(opinions: Opinions | None) -> _Shared:
     empty = pl.DataFrame(schema={"source": pl.String, "at": pl.Float64, "apart": pl.Float64})
     if opinions is None:
         return _Shared(empty, {})
-    frame = opinions.frame.filter(pl.col("grade").is_not_null() & pl.col("role").is_in(["main", "common"]))
+    frame = opinions.frame.filter(pl.col("grade").is_not_null() & COUNTED)
     pair = ["query", "item"]
     several = frame.filter(pl.len().over(pair) > 1)
     if not several.height:
@@ -87,7 +92,7 @@ def _drift(shared: _Shared, source: str) -> tuple[float, float, float]:
     rows = shared.rows.filter(pl.col("source") == source).drop_nulls().sort("at")
     if rows.height < FEW:
         return math.nan, math.nan, math.nan
-    x: Floats = np.linspace(0.0, 1.0, rows.height)  # order, not hours: a night between two answers is no change
+    x: Floats = np.linspace(0.0, 1.0, rows.height)  # by order, not by time: a night between two answers is no drift
     y = rows["apart"].to_numpy()
     from scipy.stats import t
 
@@ -99,25 +104,19 @@ def _drift(shared: _Shared, source: str) -> tuple[float, float, float]:
     return slope, slope - reach, slope + reach
 
 
-def _right(asked: pl.DataFrame, tolerance: float) -> pl.Series:
-    number = pl.col("expected").cast(pl.Float64, strict=False)
-    near = (pl.col("grade") - number).abs() <= tolerance + 1e-9
-    return asked.select((near | (pl.col("category") == pl.col("expected"))).fill_null(False).alias("right"))["right"]
-
-
 def _flags(
     median: float, right: int, asked: int, correlation: float, answered: pl.DataFrame, undecided: int
 ) -> list[str]:
     flags = []
     if median < FAST:
-        flags.append(f"fast: {median:.1f} s per item")
+        flags.append(f"too fast: {median:.1f} s per item")
     if asked >= 3 and right / asked < 0.7:
         flags.append(f"gold: {right} of {asked} right")
     if correlation < 0.2:
-        flags.append(f"odd one out: correlation {correlation:.2f} with the others")
+        flags.append(f"disagrees with the others: correlation {correlation:.2f}")
     grades = answered["grade"].drop_nulls()
     if len(grades) >= FEW and grades.n_unique() == 1:
-        flags.append(f"says {grades[0]:g} to everything")
+        flags.append(f"gives every item the grade {grades[0]:g}")
     if answered.height >= FEW and undecided / answered.height > 0.5:
         flags.append(f"undecided {undecided} of {answered.height} times")
     return flags

@@ -13,7 +13,7 @@ import polars as pl
 
 from endoxa.errors import JoinError, TableError, TextError
 from endoxa.statistics.bootstrap import BLOCK, TINY, blocks
-from endoxa.studies.mapping import rated, signals
+from endoxa.studies.score_mapping import rated, signals
 from endoxa.tables import Floats, Ints, Opinions, Run
 
 EXACT = 7  # up to so many systems, every permutation is tried

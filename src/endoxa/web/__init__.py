@@ -1,1 +1,1 @@
-"""Studies in the browser: pages for judges, participants and the organiser, and the JSON that they speak."""
+"""Pages in the browser: the site that every application shares, and the applications."""

@@ -1,4 +1,4 @@
-"""Nobody where they don't belong: headers, sizes, origins, tokens, and a slow answer to whoever guesses."""
+"""Security of requests: headers, limits of bodies, origins, tokens, and a limit on guessed links."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from endoxa.store.refusals import RefusedError
+from endoxa.errors import RefusedError
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -30,22 +30,26 @@ HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
 }
 SAFE = {"GET", "HEAD", "OPTIONS"}
-BODY, UPLOAD = 256 * 1024, 64 * 1024 * 1024  # bytes of a request; of a run that is sent in
-LENGTHY = 15  # digits of a length; Python itself refuses to read very many
+BODY, UPLOAD = 256 * 1024, 64 * 1024 * 1024  # bytes of an ordinary request; of an upload
+LENGTHY = 15  # digits of a length; Python refuses to convert very long numbers
 
 
 @dataclass
 class Wrapper:
-    """Headers on every answer, and an end to bodies that are too long."""
+    """Middleware: security headers on every response, and a limit on the length of bodies.
+
+    Paths that begin with one of `uploads` have the larger limit.
+    """
 
     app: ASGIApp
+    uploads: tuple[str, ...] = ()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        limit = UPLOAD if scope["path"].startswith("/submit/") else BODY
+        limit = UPLOAD if scope["path"].startswith(self.uploads) else BODY
         seen = 0
         over = replaced = False
 
@@ -68,7 +72,7 @@ class Wrapper:
 
         async def unless_over(message: Message) -> None:
             nonlocal replaced
-            if message["type"] == "http.response.start" and over:  # whatever was made of half a body is not the answer
+            if message["type"] == "http.response.start" and over:  # the response to half a body must not be sent
                 replaced = True
                 await _too_long(scope, limit)(scope, receive, with_headers)
             if not replaced:
@@ -82,51 +86,51 @@ class Wrapper:
 
 
 def is_length(declared: str, limit: int) -> bool:
-    """Whether it is a number of bytes, and not too many."""
+    """Whether it is a number of bytes within the limit."""
     return declared.isascii() and declared.isdigit() and len(declared) <= LENGTHY and int(declared) <= limit
 
 
 def _too_long(scope: Scope, limit: int) -> ASGIApp:
-    """A sentence, as JSON for programs and as text for people."""
+    """The refusal, as JSON for programs and as text for people."""
     size = f"{limit >> 20} MB" if limit >> 20 else f"{limit >> 10} kB"
-    said = f"what was sent is too long, or does not say how long it is: {size} at most"
+    text = f"the request is too long, or does not give its length: {size} at most"
     if scope["path"].startswith("/api/"):
-        return JSONResponse({"detail": said}, 413)
-    return PlainTextResponse(said, 413)
+        return JSONResponse({"detail": text}, 413)
+    return PlainTextResponse(text, 413)
 
 
 def csrf_of(key: str, secret: str) -> str:
-    """The token that a page of this session sends back."""
+    """The token that pages of a session send back."""
     return hmac.new(key.encode(), f"csrf:{secret}".encode(), sha256).hexdigest()
 
 
 def need_own_page(request: Request) -> None:
-    """An act must come from a page of ours: the browser says so, or names our origin."""
+    """Refuse an act that another site's page sent, going by what the browser says of its origin."""
     if request.method in SAFE:
         return
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         if site not in {"same-origin", "none"}:
-            raise RefusedError("this was sent by another site's page; open the study's own page", 403)
+            raise RefusedError("this was sent by a page of another site; use this site's own page", 403)
         return
     origin = request.headers.get("origin")
     host = request.headers.get("host")
     if origin is not None and origin not in {f"http://{host}", f"https://{host}"}:
-        raise RefusedError("this was sent by another site's page; open the study's own page", 403)
+        raise RefusedError("this was sent by a page of another site; use this site's own page", 403)
 
 
 def need_token(key: str, secret: str, given: str | None) -> None:
-    """An act of a session must carry its token."""
+    """Refuse an act without the session's token."""
     if given is None or not hmac.compare_digest(csrf_of(key, secret).encode(), given.encode("utf-8", "replace")):
         raise RefusedError("the page is out of date; reload it", 403)
 
 
 @dataclass
 class Patience:
-    """Who tries wrong links is answered ever less: `most` a minute from one address, then no more.
+    """Limits guessing: an address with `most` wrong links within the window is refused.
 
-    When all addresses together reach ten times that, one wrong link is enough. An address that sent none is always
-    heard, so that nobody can shut judges out by guessing.
+    When all addresses together reach ten times that number, one wrong link is enough. An address without wrong links is
+    never refused, so that nobody can lock others out by guessing.
     """
 
     most: int = 20
@@ -136,18 +140,18 @@ class Patience:
     lock: Lock = field(default_factory=Lock)
 
     def check(self, address: str) -> None:
-        """Refuse an address that failed too often lately."""
+        """Refuse an address with too many recent failures."""
         with self.lock:
             most = self.most if len(self._recent("")) < 10 * self.most else 1
             if len(self._recent(address)) >= most:
                 raise RefusedError("too many wrong links from here; wait a minute and try again", 429)
 
     def failed(self, address: str) -> None:
-        """Remember a failure."""
+        """Record a failure."""
         with self.lock:
             for name in (address, ""):
                 self._recent(name).append(self.clock())
-            if len(self.tries) > 10_000:  # addresses that are forgotten are those whose failures are old
+            if len(self.tries) > 10_000:  # forget addresses whose failures are old
                 self.tries = {name: times for name, times in self.tries.items() if self._recent(name)}
 
     def _recent(self, name: str) -> deque[float]:
@@ -158,7 +162,7 @@ class Patience:
 
 
 def address_of(request: Request) -> str:
-    """Where a request comes from; of IPv6 the network, for everybody has 2^64 addresses in it."""
+    """The address of the client; for IPv6 its network, because one client has 2^64 addresses."""
     client: Any = request.client
     host = client.host if client else "?"
     try:

@@ -1,14 +1,9 @@
-// Practice: the answer that the organiser looks for, beside what the judge said.
+// Practice: the organiser's answer beside the judge's own.
 
 import { byId, element } from "./dom.js";
-import { spoken } from "./rate.js";
 
-/** Fill the feedback panel; gives its words, for those who listen; none where nothing was looked for. */
-export function writeFeedback({ screen: { kind, grades }, categories }, task, screen, feedback) {
-  const wanted = (one) => {
-    if (kind === "rate") return spoken(grades, Number(one.expected));
-    return categories?.find((category) => category.name === one.expected)?.label ?? one.expected_label ?? one.expected;
-  };
+/** Fill the feedback panel and return its text for screen readers; empty where no answer is known. */
+export function writeFeedback(task, screen, feedback, wanted) {
   const lines = feedback
     .filter((one) => one.expected !== null)
     .map((one) => {

@@ -1,4 +1,4 @@
-// file-it: put the item into one category. Typing narrows the list; arrows walk through it.
+// The kind `file`: one category for the item. Typing narrows the list; arrows walk through it.
 
 import { element } from "./dom.js";
 import { enlarged, exhibit } from "./exhibit.js";
@@ -22,7 +22,20 @@ function withPaths(categories) {
   });
 }
 
-export function fileScreen({ task, study, earlier, width, decided, looked, announce }) {
+export const keys = () => [
+  ["letters", "narrow the list"],
+  ["↓ ↑", "walk through the list"],
+  ["Enter", "choose, then send"],
+  ["Esc", "leave the field, for the keys below"],
+  ["u", "undecided"],
+  ["/", "back to the field"],
+  ["Space", "enlarge"],
+];
+
+export const wanted = ({ categories }, { expected }) =>
+  categories?.find((category) => category.name === expected)?.label ?? expected;
+
+export function screen({ task, study, earlier, width, decided, looked, announce }) {
   const categories = withPaths(study.categories ?? []);
   const item = task.items[0];
   let answered = earlier.length > 0;

@@ -1,43 +1,9 @@
 // Instructions and keys: shown at the first visit, afterwards behind the question mark.
 
 import { byId, element } from "./dom.js";
-import { spoken } from "./rate.js";
-
-export function writeHelp(study) {
-  byId("instructions").replaceChildren(...study.instructions.map((words) => element("p", {}, words)));
-  byId("keys").replaceChildren(
-    ...keys(study).map(([key, words]) =>
-      element("div", {}, element("dt", {}, element("kbd", {}, String(key))), element("dd", {}, words)),
-    ),
-  );
-  byId("keys").parentNode.open = window.matchMedia("(hover: hover) and (pointer: fine)").matches;
-}
-
-function keys({ skip, screen: { kind, grades, per_task: items } }) {
-  const own = {
-    rate: () => [
-      ...grades.map((grade) => [grade.key, spoken(grades, grade.value)]),
-      ["u", "undecided"],
-      ...(items > 1 ? [["← →", "other result"]] : []),
-      ["Space", "enlarge"],
-    ],
-    file: () => [
-      ["letters", "narrow the list"],
-      ["↓ ↑", "walk through the list"],
-      ["Enter", "choose, then send"],
-      ["Esc", "leave the field, for the keys below"],
-      ["u", "undecided"],
-      ["/", "back to the field"],
-      ["Space", "enlarge"],
-    ],
-    rank: () => [
-      ["↑ ↓", "other item"],
-      ["Space", "on ⠿: grab, drop; on an item: enlarge"],
-      ["↑ ↓", "move a grabbed item"],
-      ["1–5", "relevance 0 to 1"],
-    ],
-  }[kind]();
-  return [
+/** The instructions, the keys of the study kind, and the keys that every kind has. */
+export function writeHelp({ instructions, skip }, own) {
+  const keys = [
     ...own,
     ["Enter", "next"],
     ["z", "undo (also Backspace)"],
@@ -45,6 +11,13 @@ function keys({ skip, screen: { kind, grades, per_task: items } }) {
     ["p", "pause"],
     ["?", "this help"],
   ];
+  byId("instructions").replaceChildren(...instructions.map((words) => element("p", {}, words)));
+  byId("keys").replaceChildren(
+    ...keys.map(([key, words]) =>
+      element("div", {}, element("dt", {}, element("kbd", {}, String(key))), element("dd", {}, words)),
+    ),
+  );
+  byId("keys").parentNode.open = window.matchMedia("(hover: hover) and (pointer: fine)").matches;
 }
 
 /** Open it; the promise resolves when it is closed. */

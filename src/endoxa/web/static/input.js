@@ -58,9 +58,9 @@ function act(desk, event) {
   const { target, key } = event;
   if (!desk.queue) return false;
   const ready = desk.screen && desk.current && !byId("stage").inert;
-  // The filter of file-it is a field of the screen itself, which knows what its keys mean.
+  // A field on the stage belongs to the screen, which handles its keys.
   if (typing(target)) {
-    if (!ready || target.id !== "filter") return false;
+    if (!ready || !byId("stage").contains(target)) return false;
     return desk.screen.key(event) || (key === "Enter" && (desk.submit(), true));
   }
   if (ready && byId("stage").contains(target) && desk.screen.key(event)) return true;

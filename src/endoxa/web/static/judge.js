@@ -1,5 +1,10 @@
 // The judging page: one task after another without a reload. Answers go to the queue and the next task is shown at once;
 // only practice waits, because its feedback comes from the server.
+//
+// What differs by study kind is in a module of its own, whose address is in the page (data-module). It exports
+//   screen(options)         one task: {node, atOnce, responses(), missing(), key(event), focus(), said(item)}
+//   keys(study)             its keys with their meaning, for the help
+//   wanted(study, known)    a known answer in words, for the feedback after practice
 
 import { AnswerQueue, keptAnswers } from "./answer-queue.js";
 import { Clock } from "./clock.js";
@@ -7,16 +12,12 @@ import { byId, count, element, write } from "./dom.js";
 import { Drafts } from "./drafts.js";
 import { enlarged, exhibit } from "./exhibit.js";
 import { writeFeedback } from "./feedback.js";
-import { fileScreen } from "./file.js";
 import { firstHelp, writeHelp } from "./help.js";
 import { listen } from "./input.js";
 import { FINISHED, LEFT, button, notice, troubleWords } from "./notices.js";
-import { rankScreen } from "./rank.js";
-import { rateScreen } from "./rate.js";
 import { Trouble, connect, uuid } from "./server.js";
 import { Tasks, cardWidth } from "./tasks.js";
 
-const SCREENS = { rate: rateScreen, file: fileScreen, rank: rankScreen };
 const TOAST = 8_000; // milliseconds; undo stays possible afterwards
 const UNDO_PATIENCE = 8_000;
 
@@ -38,9 +39,8 @@ class Desk {
   async open() {
     const turn = this.wait("Opening the study…");
     try {
-      const me = await this.server.get("/me");
-      if (!SCREENS[me.study?.screen?.kind])
-        throw new Trouble("answer", "This page does not know the study's kind of screen.");
+      const [me, kind] = await Promise.all([this.server.get("/me"), load(document.body.dataset.module)]);
+      this.kind = kind;
       this.study = me.study;
       this.progress = me.progress;
       this.begin(me.rater.nickname);
@@ -59,7 +59,7 @@ class Desk {
     this.drafts = new Drafts(this.name, nickname);
     this.tasks = new Tasks(this.server, () => this.queue.pending());
     this.queue.pump();
-    writeHelp(this.study);
+    writeHelp(this.study, this.kind.keys(this.study));
     this.paintProgress();
     byId("skip").hidden = !this.study.skip;
     byId("comment-box").hidden = !this.study.comments;
@@ -106,7 +106,7 @@ class Desk {
     this.decidedBy = null;
     const draft = this.drafts.of(task.id);
     const previous = (task.previous ?? []).filter((response) => response.item !== null); // a skip says nothing of an item
-    this.screen = SCREENS[this.study.screen.kind]({
+    this.screen = this.kind.screen({
       task,
       study: this.study,
       earlier: draft?.responses ?? previous,
@@ -236,7 +236,7 @@ class Desk {
   }
 
   showFeedback(task, screen, feedback) {
-    const words = writeFeedback(this.study, task, screen, feedback);
+    const words = writeFeedback(task, screen, feedback, (known) => this.kind.wanted(this.study, known));
     if (!words) return this.advance();
     this.furniture("feedback");
     byId("feedback").hidden = false;
@@ -462,6 +462,18 @@ class Desk {
   /** For the record of the sitting; nothing rests on its arrival. */
   event(kind) {
     if (!this.left) this.server.tell("/events", { kind });
+  }
+}
+
+let failures = 0;
+
+/** The module of the study's kind. A browser remembers a failed import, so another attempt needs another address. */
+async function load(address) {
+  try {
+    return await import(failures ? `${address}?${failures}` : address);
+  } catch {
+    failures += 1;
+    throw new Trouble("network", "A part of this page could not be loaded.");
   }
 }
 

@@ -1,4 +1,4 @@
-// rank-it: put the items in order, best first, and say how relevant each is; relevance may not rise down the list.
+// The kind `rank`: the items in order, best first, each with a relevance that may not rise down the list.
 // An item moves by its handle (drag, or Space, arrows, Space), or by its two buttons: three ways, one function.
 
 import { element } from "./dom.js";
@@ -35,7 +35,16 @@ export function fitted(relevances, at) {
   return Math.min(most, Math.max(least, own));
 }
 
-export function rankScreen({ task, earlier, decided, looked, announce }) {
+export const keys = () => [
+  ["↑ ↓", "other item"],
+  ["Space", "on ⠿: grab, drop; on an item: enlarge"],
+  ["↑ ↓", "move a grabbed item"],
+  ["1–5", "relevance 0 to 1"],
+];
+
+export const wanted = (_, { expected }) => `relevance ${sign(Number(expected))}`;
+
+export function screen({ task, earlier, decided, looked, announce }) {
   const before = new Map(earlier.map((response) => [response.item, response]));
   const place = (item) => before.get(item.id)?.rank ?? Infinity;
   let order = [...task.items];
@@ -278,7 +287,7 @@ export function rankScreen({ task, earlier, decided, looked, announce }) {
       const left = order.filter((item) => !relevance.has(item.id)).length;
       return left ? `${left} of ${order.length} without a relevance` : null;
     },
-    said: (id) => `number ${order.findIndex((item) => item.id === id) + 1}`,
+    said: (id) => `relevance ${sign(relevance.get(id))}`,
     focus: () =>
       rows.get((order.find((item) => !relevance.has(item.id)) ?? order[0]).id).focus({ preventScroll: true }),
     key(event) {

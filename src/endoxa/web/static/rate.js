@@ -1,12 +1,9 @@
-// The screens that ask for a grade per item: four-results, one-result, yes-no, five-levels.
-//
-// A screen is {node, atOnce, responses(), missing(), key(event), focus(), said(item)}: judge.js shows the node, passes
-// keys on, asks what is missing and sends the responses. `decided()` is called after every act that changes an answer.
+// The kind `rate`: a grade for each item. Calls decided() after every act that changes an answer.
 
 import { element } from "./dom.js";
 import { enlarged, exhibit } from "./exhibit.js";
 
-export function rateScreen({ task, study, earlier, width, decided, looked, announce }) {
+export function screen({ task, study, earlier, width, decided, looked, announce }) {
   const { grades } = study.screen;
   const answers = new Map(earlier.map((response) => [response.item, response.grade])); // null is undecided
   const single = task.items.length === 1 && study.screen.per_task === 1; // else a page with one result works like its neighbours
@@ -117,6 +114,15 @@ export function rateScreen({ task, study, earlier, width, decided, looked, annou
   };
 }
 
+export const keys = ({ screen: { grades, per_task: items } }) => [
+  ...grades.map((grade) => [grade.key, spoken(grades, grade.value)]),
+  ["u", "undecided"],
+  ...(items > 1 ? [["← →", "other result"]] : []),
+  ["Space", "enlarge"],
+];
+
+export const wanted = (study, known) => spoken(study.screen.grades, Number(known.expected));
+
 /** The grade that a key stands for, null for undecided, undefined for none; 0 is undecided unless it is a grade. */
 function keyed(grades, key) {
   const grade = grades.find((one) => String(one.key).toLowerCase() === key.toLowerCase());
@@ -127,7 +133,7 @@ function keyed(grades, key) {
 const bare = (grade) => !grade.label || grade.label === String(grade.value);
 
 /** How a grade is named in a sentence: its word where every grade has one, else the number with what word it has. */
-export function spoken(grades, value) {
+function spoken(grades, value) {
   if (value === null || value === undefined) return "undecided";
   const grade = grades.find((one) => one.value === value);
   if (!grade || bare(grade)) return String(value);

@@ -12,10 +12,9 @@ import polars as pl
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from endoxa.errors import TableError, did_you_mean
+from endoxa.errors import RefusedError, TableError, did_you_mean
 from endoxa.store import schema as s
 from endoxa.store import statements as q
-from endoxa.store.refusals import RefusedError
 from endoxa.studies.design import Settings
 from endoxa.studies.planning import Work
 from endoxa.tables import Run, Taxonomy

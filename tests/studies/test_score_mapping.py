@@ -9,7 +9,7 @@ from scipy import optimize
 
 from endoxa.errors import JoinError, TextError
 from endoxa.statistics import isotonic
-from endoxa.studies.mapping import _resampled, clusters, dealt, held_out, mapping, pearson, rated
+from endoxa.studies.score_mapping import _resampled, clusters, dealt, held_out, mapping, pearson, rated
 from endoxa.tables import Opinions, Run
 
 Y = np.array([1, 3, 2, 2, 5, 4, 4, 3, 5, 5], dtype=float)

@@ -1,4 +1,4 @@
-"""For the organiser: the dashboard, invitations, exports."""
+"""Pages and API for the organiser: the dashboard, invitations, exports."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as InPath
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from endoxa.store import exports, outgoing, people, status, studies
-from endoxa.store.refusals import absent
-from endoxa.store.studies import Study
-from endoxa.web import bodies as b
-from endoxa.web.app import Site
-from endoxa.web.judging import Name, Token, invitation_of, signed_in
+from endoxa.errors import absent
+from endoxa.store import catalogue, exports, people, records, status
+from endoxa.store.catalogue import Study
 from endoxa.web.security import need_own_page
+from endoxa.web.studies import bodies as b
+from endoxa.web.studies.app import Studio
+from endoxa.web.studies.bodies import Name, Token
 
 Form = Literal["csv", "jsonl", "parquet", "qrels"]
 MEDIA = {
@@ -30,58 +30,58 @@ Number = Annotated[int, InPath(ge=0, le=b.MOST)]
 
 @dataclass
 class Latest:
-    """The last status of each study, made again when a few seconds have passed or the organiser changed something."""
+    """The last status of each study, computed again after a few seconds or when the organiser changes something."""
 
     kept: dict[str, tuple[float, dict[str, Any]]] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
     seconds: float = 2.0
 
-    def of(self, site: Site, study: Study) -> dict[str, Any]:
-        """The status now, or of a moment ago."""
-        now = site.now()
-        with self.lock:  # one at a time: it is the heaviest thing that a page asks for
+    def of(self, studio: Studio, study: Study) -> dict[str, Any]:
+        """The current status, at most `seconds` old."""
+        now = studio.now()
+        with self.lock:  # one at a time, because it is the most expensive request
             before = self.kept.get(study.name)
             if before is not None and 0 <= now - before[0] < self.seconds:
                 return before[1]
-            with site.reading() as connection:
-                made = status.status(connection, study, now=now)
-            self.kept[study.name] = (now, made)
-            return made
+            with studio.reading() as connection:
+                found = status.status(connection, study, now=now)
+            self.kept[study.name] = (now, found)
+            return found
 
 
-def router(site: Site) -> APIRouter:
-    """The addresses."""
+def router(studio: Studio) -> APIRouter:
+    """The routes for the organiser."""
     here = APIRouter()
     latest = Latest()
 
     def owned(request: Request, name: str) -> Study:
-        site.organiser(request)
-        return site.study(name)
+        studio.organiser(request)
+        return studio.study(name)
 
     @here.get("/organise/{token}", response_class=HTMLResponse, include_in_schema=False)
     def invitation(request: Request, token: Token) -> Response:
-        found = invitation_of(site, request, token)
-        people.need_open(found, site.now())
+        found = studio.invitation(request, token)
+        people.need_open(found, studio.now())
         if found.role != "organiser":
             raise absent("page")
-        return site.page("organiser.html", request, action=f"/organise/{token}")
+        return studio.site.page("organiser.html", request, action=f"/organise/{token}")
 
     @here.post("/organise/{token}", include_in_schema=False)
     def enter(request: Request, token: Token) -> Response:
         need_own_page(request)
-        found = invitation_of(site, request, token)
+        found = studio.invitation(request, token)
         if found.role != "organiser":
             raise absent("page")
-        with site.writing() as connection:
-            secret = people.join(connection, found, "", now=site.now())
-        return signed_in(site, RedirectResponse("/dashboard", 303), secret)
+        with studio.writing() as connection:
+            secret = people.join(connection, found, "", now=studio.now())
+        return studio.sign_in(RedirectResponse("/dashboard", 303), secret)
 
     @here.get("/dashboard", response_class=HTMLResponse, include_in_schema=False)
     def overview(request: Request) -> Response:
-        site.organiser(request)
-        with site.reading() as connection:
-            rows = [_row(connection, study) for study in studies.listed(connection)]
-        return site.page("studies.html", request, studies=rows)
+        studio.organiser(request)
+        with studio.reading() as connection:
+            rows = [_row(connection, study) for study in catalogue.listed(connection)]
+        return studio.site.page("studies.html", request, studies=rows)
 
     @here.get("/dashboard/{study}", response_class=HTMLResponse, include_in_schema=False)
     def dashboard(request: Request, study: Name) -> Response:
@@ -89,52 +89,52 @@ def router(site: Site) -> APIRouter:
         shown = {
             "name": found.name, "title": found.settings.heading, "screen": found.settings.screen, "state": found.state
         }  # fmt: skip
-        return site.page("dashboard.html", request, study=shown)
+        return studio.site.page("dashboard.html", request, study=shown, forms=exports.forms_of(found))
 
     @here.get("/api/studies/{study}/status", responses=b.PROBLEMS, tags=["organising"])
     def now(request: Request, study: Name) -> dict[str, Any]:
         """Progress, agreement, judges, uniformity, the verdict on the systems, invitations, submissions."""
-        return latest.of(site, owned(request, study))
+        return latest.of(studio, owned(request, study))
 
     @here.post(
         "/api/studies/{study}/invitations", status_code=201, response_model=b.InvitedOut, responses=b.PROBLEMS,
         tags=["organising"],
     )  # fmt: skip
     def invite(request: Request, study: Name, body: b.InviteBody) -> Any:
-        """A new link; it is shown once."""
+        """Make a link; it is shown only once."""
         found = owned(request, study)
-        with site.writing() as connection:
+        with studio.writing() as connection:
             number, token = people.invite(
-                connection, site.home.key, found, body.role, nickname=body.nickname or None, days=body.days,
-                now=site.now(),
+                connection, studio.home.key, found, body.role, nickname=body.nickname or None, days=body.days,
+                now=studio.now(),
             )  # fmt: skip
         latest.kept.clear()
-        return {"id": number, "url": f"{site.url}/join/{token}"}
+        return {"id": number, "url": f"{studio.url}/join/{token}"}
 
     @here.post(
         "/api/studies/{study}/invitations/{number}/withdraw", status_code=204, responses=b.PROBLEMS, tags=["organising"]
     )
     def withdraw(request: Request, study: Name, number: Number) -> None:
-        """Make a link and its sessions useless; answers stay."""
+        """Withdraw a link and end its sessions; answers are kept."""
         found = owned(request, study)
-        with site.writing() as connection:
-            people.withdraw(connection, found, number, now=site.now())
+        with studio.writing() as connection:
+            people.withdraw(connection, found, number, now=studio.now())
         latest.kept.clear()
 
     @here.post("/api/studies/{study}/state", status_code=204, responses=b.PROBLEMS, tags=["organising"])
     def state(request: Request, study: Name, body: b.StateBody) -> None:
         """Open or close the study."""
         found = owned(request, study)
-        with site.writing() as connection:
-            studies.set_state(connection, found, body.state, now=site.now())
+        with studio.writing() as connection:
+            catalogue.set_state(connection, found, body.state, now=studio.now())
         latest.kept.clear()
 
     @here.post("/api/studies/{study}/results", status_code=204, responses=b.PROBLEMS, tags=["organising"])
     def results(request: Request, study: Name, body: b.ResultsBody) -> None:
         """Let participants see the results, or not."""
         found = owned(request, study)
-        with site.writing() as connection:
-            studies.open_results(connection, found, body.open, now=site.now())
+        with studio.writing() as connection:
+            catalogue.open_results(connection, found, body.open, now=studio.now())
         latest.kept.clear()
 
     @here.get(
@@ -146,7 +146,7 @@ def router(site: Site) -> APIRouter:
     ) -> Response:
         """All answers as a file."""
         found = owned(request, study)
-        with tempfile.TemporaryDirectory() as folder, site.reading() as connection:
+        with tempfile.TemporaryDirectory() as folder, studio.reading() as connection:
             target = Path(folder) / f"answers{exports.SUFFIX[form]}"
             exports.export(connection, found, target, form, history=history)
             content = target.read_bytes()
@@ -164,10 +164,10 @@ def _quoted(name: str) -> str:
 
 
 def _row(connection: Any, study: Study) -> dict[str, Any]:
-    states = outgoing.slots(connection, study)
+    states = records.slots(connection, study)
     return {
         "name": study.name, "title": study.settings.heading, "screen": study.settings.screen, "state": study.state,
         "done": states.get("answered", 0) + states.get("skipped", 0),
         "planned": sum(count for state, count in states.items() if state != "lapsed"),
-        "raters": outgoing.raters(connection, study),
+        "raters": records.raters(connection, study),
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""For participants: sending runs in, blind until the organiser opens the results."""
+"""Pages for participants: submitting runs, and results once the organiser opens them."""
 
 from __future__ import annotations
 
@@ -11,57 +11,54 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import polars as pl
 import sqlalchemy as sa
 from fastapi import APIRouter, File, Form, Request, Response, UploadFile
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from endoxa.benchmark import score
-from endoxa.errors import EndoxaError
+from endoxa.errors import EndoxaError, RefusedError
+from endoxa.evaluations import bundled
+from endoxa.evaluations.settings import Settings
 from endoxa.io.formats import ZIP
 from endoxa.io.read import read
 from endoxa.io.sources import GZIP, PARQUET, ZSTD, Source
 from endoxa.pools import lint
-from endoxa.store import exports, studies
+from endoxa.store import catalogue, exports
 from endoxa.store import schema as s
+from endoxa.store.catalogue import Study
 from endoxa.store.people import Visitor
-from endoxa.store.refusals import RefusedError
-from endoxa.store.studies import Study
 from endoxa.tables import Run
-from endoxa.web.app import Site
-from endoxa.web.judging import Name
-from endoxa.web.security import UPLOAD, need_own_page, need_token
+from endoxa.web.security import UPLOAD
+from endoxa.web.studies.app import Studio
+from endoxa.web.studies.bodies import Name
 
-MOST = 50  # runs that one participant may send in
-UNPACKED = 4 * UPLOAD  # bytes of a run that was sent in packed
-LONGEST = 100  # letters of a file's or a system's name that are shown
+MOST = 50  # runs per participant
+UNPACKED = 4 * UPLOAD  # bytes of a run after decompression
+LONGEST = 100  # characters of the name of a file or a system
 
 
-def router(site: Site) -> APIRouter:
-    """The addresses."""
+def router(studio: Studio) -> APIRouter:
+    """The routes for participants."""
     here = APIRouter()
 
     @here.get("/submit/{study}", response_class=HTMLResponse, include_in_schema=False)
     def page(request: Request, study: Name) -> Response:
-        found, visitor = site.participant(request, study)
-        return _page(site, request, found, visitor)
+        found, visitor = studio.participant(request, study)
+        return _page(studio, request, found, visitor)
 
     @here.post("/submit/{study}", include_in_schema=False)
     def submit(
         request: Request, study: Name, run: Annotated[UploadFile, File()], csrf: Annotated[str, Form()] = ""
     ) -> Response:
-        need_own_page(request)
-        need_token(site.home.key, site.secret(request), csrf)
-        found, visitor = site.participant(request, study, form=True)
-        if len(_mine(site, found, visitor)) >= MOST:
-            return _page(site, request, found, visitor, error=f"{MOST} runs were sent in already; that is the most")
+        found, visitor = studio.participant(request, study, token=csrf)
+        if len(_mine(studio, found, visitor)) >= MOST:
+            return _page(studio, request, found, visitor, error=f"you have submitted {MOST} runs, which is the maximum")
         content, file = run.file.read(), _file_name(run.filename or "")
-        checked, detail = _checked(site, found, content, file)
+        checked, detail = _checked(studio, found, content, file)
         name = checked.systems[0] if checked is not None else file
-        with site.writing() as connection:
-            studies.add_document(
-                connection, found, "submission", _words(name), content, now=site.now(),
+        with studio.writing() as connection:
+            catalogue.add_document(
+                connection, found, "submission", _words(name), content, now=studio.now(),
                 invitation_id=visitor.invitation_id, file=file, **detail,
             )  # fmt: skip
         return RedirectResponse(f"/submit/{found.name}", 303)
@@ -74,14 +71,14 @@ def _words(text: str) -> str:
 
 
 def _file_name(given: str) -> str:
-    """What the participant calls the file, without what no disk, page or message can take."""
+    """The participant's name for the file, without directories and unprintable characters."""
     last = _words(given.replace("\\", "/").rpartition("/")[2]).strip()
     return last if last.strip(".") else "run"
 
 
-def _page(site: Site, request: Request, study: Study, visitor: Visitor, *, error: str | None = None) -> Response:
-    mine = _mine(site, study, visitor)
-    results, why = _results(site, study, mine) if study.results_open else (None, None)
+def _page(studio: Studio, request: Request, study: Study, visitor: Visitor, *, error: str | None = None) -> Response:
+    mine = _mine(studio, study, visitor)
+    results, why = _results(studio, study, mine) if study.results_open else (None, None)
     shown = [
         {
             "system": row.name, "at": datetime.fromtimestamp(row.created_at, UTC).isoformat(timespec="minutes"),
@@ -90,23 +87,23 @@ def _page(site: Site, request: Request, study: Study, visitor: Visitor, *, error
         }
         for row in mine
     ]  # fmt: skip
-    return site.page(
+    return studio.site.page(
         "submit.html", request, 422 if error else 200, study={"name": study.name, "title": study.settings.heading},
         submissions=shown, results=results, error=error or why,
     )  # fmt: skip
 
 
-def _mine(site: Site, study: Study, visitor: Visitor) -> list[Any]:
+def _mine(studio: Studio, study: Study, visitor: Visitor) -> list[Any]:
     d = s.documents.c
     wanted = sa.select(d.id, d.name, d.detail, d.created_at).where(
         d.study_id == study.id, d.kind == "submission", d.invitation_id == visitor.invitation_id
     )
-    with site.reading() as connection:
+    with studio.reading() as connection:
         return list(connection.execute(wanted.order_by(d.id)))
 
 
-def _checked(site: Site, study: Study, content: bytes, name: str) -> tuple[Run | None, dict[str, Any]]:
-    """The run that was sent in, and what a check finds in it: errors keep it out of the results."""
+def _checked(studio: Studio, study: Study, content: bytes, name: str) -> tuple[Run | None, dict[str, Any]]:
+    """The submitted run and the findings of its check; a run with errors gets no results."""
     try:
         text = _unpacked(content, name)
     except RefusedError as error:
@@ -116,11 +113,11 @@ def _checked(site: Site, study: Study, content: bytes, name: str) -> tuple[Run |
         run = _read(text, name)
     except RefusedError as error:
         return None, {"lines": lines, "warnings": [], "errors": [str(error)]}
-    errors = [] if len(run.systems) == 1 else [f"{name} holds {len(run.systems)} systems; send one system per file"]
-    with site.reading() as connection:
-        items = set(studies.ids(connection, s.items, study))
-        queries = set(studies.ids(connection, s.queries, study)) if study.settings.shape.asks_query else items
-        tree = studies.taxonomy_of(connection, study)
+    errors = [] if len(run.systems) == 1 else [f"{name} holds {len(run.systems)} systems; submit one system per file"]
+    with studio.reading() as connection:
+        items = set(catalogue.ids(connection, s.items, study))
+        queries = set(catalogue.ids(connection, s.queries, study)) if study.settings.shape.asks_query else items
+        tree = catalogue.taxonomy_of(connection, study)
     warnings = [one.text for one in lint.run(run, name, None) if one.state == "warning"]
     asked = set(run.frame["query"].unique())
     if not asked & queries:
@@ -135,7 +132,7 @@ def _checked(site: Site, study: Study, content: bytes, name: str) -> tuple[Run |
 
 
 def _unpacked(content: bytes, name: str) -> bytes:
-    """The text that was sent in. What a few bytes may unpack to without end is refused."""
+    """The submitted text, decompressed up to a limit."""
     text = content
     if content.startswith(GZIP):
         try:
@@ -144,16 +141,16 @@ def _unpacked(content: bytes, name: str) -> bytes:
         except (OSError, EOFError, zlib.error):
             raise RefusedError(f"{name}: damaged gzip data; copy or compress the file again", 422) from None
     if text.startswith((GZIP, ZSTD, PARQUET, ZIP)):
-        raise RefusedError(f"{name}: is not text; runs are sent in as text, plain or packed with gzip once", 422)
+        raise RefusedError(f"{name}: is not text; submit runs as text, plain or compressed once with gzip", 422)
     if len(text) > UNPACKED:
-        raise RefusedError(f"{name}: is longer than {UNPACKED >> 20} MB when unpacked; send fewer results", 422)
+        raise RefusedError(f"{name}: is longer than {UNPACKED >> 20} MB when decompressed; submit fewer results", 422)
     return text
 
 
 def _read(text: bytes, name: str) -> Run:
-    """A run from bytes; messages name the file as the participant calls it."""
+    """A run from bytes; error messages use the participant's name for the file."""
     with tempfile.TemporaryDirectory() as folder:
-        # No letter of a stranger's file name comes before our disk; its stem names a system that has no tag.
+        # The participant's file name never becomes a path; its stem names a system without a tag.
         path = Path(folder) / "run"
         path.write_bytes(text)
         try:
@@ -164,36 +161,36 @@ def _read(text: bytes, name: str) -> Run:
     return run
 
 
-def _results(site: Site, study: Study, mine: list[Any]) -> tuple[list[dict[str, Any]], str | None]:
-    """How the runs that were accepted fare under the answers so far; or why that cannot be said."""
-    wanted = {row.name: row for row in mine if not row.detail.get("errors")}  # of two of one name the later counts
+def _results(studio: Studio, study: Study, mine: list[Any]) -> tuple[list[dict[str, Any]], str | None]:
+    """Scores of the accepted runs under the answers so far, and why some are missing."""
+    wanted = {row.name: row for row in mine if not row.detail.get("errors")}  # of two with one name, the later
     if not wanted:
         return [], None
     try:
-        with site.reading() as connection:
-            bundle = exports.bundle(connection, study, now=site.now())
+        with studio.reading() as connection:
+            bundle = exports.bundle(connection, study, now=studio.now())
     except EndoxaError:
-        return [], "the results are open, but there is no answer to score by yet"
+        return [], "the results are open, but there are no answers to score runs with yet"
     rows: list[dict[str, Any]] = []
     why = None
     for name, row in wanted.items():
-        with site.reading() as connection:
+        with studio.reading() as connection:
             content = connection.scalar(sa.select(s.documents.c.content).where(s.documents.c.id == row.id)) or b""
         file = row.detail.get("file", "run")
         try:
-            found = score(bundle, _read(_unpacked(content, file), file), rng=np.random.default_rng(0))
-        except EndoxaError as error:  # the other runs have results all the same
+            found = bundled.evaluate(_read(_unpacked(content, file), file), bundle, None, Settings())
+        except EndoxaError as error:  # the other runs still get results
             why = f"{name}: {error}"
             continue
-        covered = dict(found.coverage.select("system", "first_10").iter_rows())
+        covered = dict(found.tables["coverage"].select("system", "first_10").iter_rows())
         rows += [
             {**{part: _number(one.get(part)) for part in ("value", "lo", "hi")}, "system": one["system"],
              "measure": one["measure"], "covered": _number(covered.get(one["system"]))}
-            for one in found.frame.iter_rows(named=True)
+            for one in found.summary.iter_rows(named=True)
         ]  # fmt: skip
     return rows, why
 
 
 def _number(value: float | None) -> float | None:
-    """Undefined is None, which the page shows as a dash."""
+    """The value, or None where it is undefined; the page shows a dash."""
     return value if value is not None and math.isfinite(value) else None

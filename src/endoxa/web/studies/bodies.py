@@ -1,4 +1,4 @@
-"""What requests and answers hold. Everything has a bound; texts lose what no database can keep."""
+"""Bodies of requests and responses. Every value is bounded; texts lose characters that no database can store."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import unicodedata
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
+from fastapi import Path
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-MOST = 2**31 - 1  # what a whole number in the database can be
+MOST = 2**31 - 1  # the largest whole number in the database
 
 
 def _plain(text: str) -> str:
-    """Without control characters but line breaks and tabs, and without halves of characters."""
+    """The text without lone surrogates and without control characters other than line breaks and tabs."""
     return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in {"Cc", "Cs"})
 
 
+Name = Annotated[str, Path(max_length=60, pattern=r"^[\w.-]+$")]  # of a study, in a path
+Token = Annotated[str, Path(max_length=300)]
 Number = Annotated[int, Field(ge=0, le=MOST)]
 Amount = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(ge=0, le=1e7, allow_inf_nan=False)]
@@ -23,13 +26,13 @@ Text = Annotated[str, Field(max_length=2000), AfterValidator(_plain)]
 
 
 class Body(BaseModel):
-    """A request that says nothing we do not know."""
+    """A request without unknown fields."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class Said(Body):
-    """What was said about one item; nothing given is undecided."""
+    """The response to one item; without any value it means undecided."""
 
     item: Number
     grade: Amount | None = None
@@ -54,7 +57,7 @@ class AnswerBody(Body):
 
 
 class UndoBody(Body):
-    """Take back the last act."""
+    """Undo the last act."""
 
     key: UUID
 
@@ -86,7 +89,7 @@ class ResultsBody(Body):
 
 
 class ProgressOut(BaseModel):
-    """How far a judge is."""
+    """The progress of a judge."""
 
     done: int
     total: int
@@ -95,7 +98,7 @@ class ProgressOut(BaseModel):
 
 
 class GradeOut(BaseModel):
-    """An answer that may be given."""
+    """A grade that can be given."""
 
     value: float
     label: str
@@ -112,7 +115,7 @@ class ScreenOut(BaseModel):
 
 
 class CategoryOut(BaseModel):
-    """A place to file an item in."""
+    """A category for items."""
 
     name: str
     label: str
@@ -121,7 +124,7 @@ class CategoryOut(BaseModel):
 
 
 class StudyOut(BaseModel):
-    """A study as a judge knows it."""
+    """A study as a judge sees it."""
 
     name: str
     title: str
@@ -140,7 +143,7 @@ class RaterOut(BaseModel):
 
 
 class MeOut(BaseModel):
-    """Where a judge stands."""
+    """The study, the judge and the judge's progress."""
 
     study: StudyOut
     rater: RaterOut
@@ -148,7 +151,7 @@ class MeOut(BaseModel):
 
 
 class QueryOut(BaseModel):
-    """What was asked for."""
+    """The query of a task."""
 
     text: str | None
     image: str | None
@@ -157,7 +160,7 @@ class QueryOut(BaseModel):
 
 
 class ItemOut(BaseModel):
-    """A result, or an item to be filed."""
+    """An item of a task."""
 
     id: int
     text: str | None
@@ -167,7 +170,7 @@ class ItemOut(BaseModel):
 
 
 class SaidOut(BaseModel):
-    """What was said before it was taken back."""
+    """A response that was undone."""
 
     item: int | None
     grade: float | None
@@ -188,14 +191,14 @@ class TaskOut(BaseModel):
 
 
 class TasksOut(BaseModel):
-    """The task to show now, and those after it."""
+    """The current task, and the ones after it."""
 
     tasks: list[TaskOut]
     progress: ProgressOut
 
 
 class FeedbackOut(BaseModel):
-    """In practice: what was looked for."""
+    """After practice: the known answer beside the judge's own."""
 
     item: int
     expected: str | None
@@ -205,7 +208,7 @@ class FeedbackOut(BaseModel):
 
 
 class ReceivedOut(BaseModel):
-    """The answer is kept."""
+    """The answer is saved."""
 
     progress: ProgressOut
     feedback: list[FeedbackOut] | None
@@ -226,21 +229,21 @@ class InvitedOut(BaseModel):
 
 
 class ProblemOut(BaseModel):
-    """What is wrong, in a sentence."""
+    """The problem, in one sentence."""
 
     detail: str
 
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
-    code: {"model": ProblemOut, "description": said}
-    for code, said in {
-        400: "cannot be read at all",
-        401: "no session: open the link again",
-        403: "not allowed, or not from our own page",
-        404: "not there, or not yours",
-        409: "not now",
+    code: {"model": ProblemOut, "description": text}
+    for code, text in {
+        400: "the request cannot be read",
+        401: "there is no session; open the link again",
+        403: "not allowed, or not sent by a page of this site",
+        404: "does not exist, or belongs to somebody else",
+        409: "not possible at the moment",
         413: "too long",
-        422: "not as expected",
-        503: "the database does not answer at the moment; try again",
+        422: "the request is not as expected",
+        503: "the database does not respond at the moment; try again",
     }.items()
 }

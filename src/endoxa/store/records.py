@@ -14,8 +14,8 @@ from sqlalchemy import Connection
 
 from endoxa.errors import JoinError, TableError
 from endoxa.store import schema as s
+from endoxa.store.catalogue import Study, ids, note
 from endoxa.store.people import checked, folded
-from endoxa.store.studies import Study, ids, note
 from endoxa.studies.latest import ROWS, latest
 from endoxa.tables import Opinions
 
@@ -50,18 +50,17 @@ def rows(connection: Connection, study: Study) -> pl.DataFrame:
     return pl.DataFrame(data, schema=ROWS, orient="row")
 
 
-def given_out(connection: Connection, study: Study) -> pl.DataFrame:
-    """Tasks in the order in which they were first given out: task, role, round."""
-    a, t = s.assignments.c, s.tasks.c
-    found = connection.execute(
-        sa.select(t.id, t.role, t.round, sa.func.min(a.claimed_at))
-        .select_from(s.tasks)
-        .outerjoin(s.assignments, a.task_id == t.id)
-        .where(t.study_id == study.id)
-        .group_by(t.id, t.role, t.round)
+def given_out(connection: Connection, study: Study) -> list[int]:
+    """The tasks that were given to a judge, in the order in which they were first given out."""
+    a = s.assignments.c
+    first = sa.func.min(a.claimed_at)
+    found = connection.scalars(
+        sa.select(a.task_id)
+        .where(a.study_id == study.id, a.claimed_at.is_not(None))
+        .group_by(a.task_id)
+        .order_by(first, a.task_id)
     )
-    schema = {"task": pl.Int64, "role": pl.String, "round": pl.Int64, "at": pl.Float64}
-    return pl.DataFrame([tuple(row) for row in found], schema=schema, orient="row").sort("at", "task", nulls_last=True)
+    return [int(task) for task in found]
 
 
 def raters(connection: Connection, study: Study) -> int:

@@ -1,0 +1,157 @@
+"""The study application: who is signed in, which study a request concerns, and the routers that respond."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.responses import HTMLResponse, Response
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from endoxa.errors import RefusedError, absent
+from endoxa.store import catalogue, people
+from endoxa.store.catalogue import Study
+from endoxa.store.home import Home
+from endoxa.store.people import Visitor
+from endoxa.web.site import Site, create_application
+
+TEMPLATES = Path(__file__).parent / "templates"
+UPLOADS = ("/submit/",)
+log = logging.getLogger("endoxa")
+
+
+@dataclass(frozen=True)
+class Studio:
+    """The studies of a home on a site. Routers get it whole."""
+
+    home: Home
+    url: str
+    now: Callable[[], float] = time.time
+
+    @cached_property
+    def site(self) -> Site:
+        """The site that its pages stand on."""
+        return Site(self.home.key, self.url, TEMPLATES, self.now)
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection for reading."""
+        with self.home.store.reading() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self, *, lasting: bool = True) -> Iterator[Connection]:
+        """A transaction that is on the disk when it ends; see `Store.writing`."""
+        with self.home.store.writing(lasting=lasting) as connection:
+            yield connection
+
+    def visitor(self, request: Request, *, token: str | None = None) -> Visitor:
+        """The person whose browser this is. An act must come from our own page and carry its token."""
+        with self.reading() as connection:
+            return self._visitor(connection, request, token)
+
+    def _visitor(self, connection: Connection, request: Request, token: str | None = None) -> Visitor:
+        secret = self.site.secret(request)
+        found = people.visitor_of(connection, secret, now=self.now()) if secret else None
+        if found is None:
+            raise RefusedError("you are not signed in here; open your link again", 401)
+        self.site.need_own_act(request, token)
+        return found
+
+    def invitation(self, request: Request, token: str) -> people.Invitation:
+        """The invitation of a link. Wrong links are counted, and too many are refused."""
+        with self.site.guarding(request), self.reading() as connection:
+            return people.invitation_of(connection, self.home.key, token)
+
+    def sign_in(self, response: Response, secret: str) -> Response:
+        """The response with the session's cookie."""
+        return self.site.sign_in(response, secret, seconds=people.SESSION)
+
+    def study(self, name: str) -> Study:
+        """The study of that name."""
+        with self.reading() as connection:
+            return self._study(connection, name)
+
+    def _study(self, connection: Connection, name: str) -> Study:
+        try:
+            return catalogue.find(connection, name)
+        except RefusedError:
+            raise absent("study") from None  # without the names of other studies
+
+    def judge(self, request: Request, name: str) -> tuple[Study, int]:
+        """The study and the number of its judge; to anybody else the study does not exist."""
+        with self.reading() as connection:
+            visitor, study = self._visitor(connection, request), self._study(connection, name)
+        if visitor.role != "judge" or visitor.study_id != study.id or visitor.rater_id is None:
+            raise absent("study")
+        return study, visitor.rater_id
+
+    def participant(self, request: Request, name: str, *, token: str | None = None) -> tuple[Study, Visitor]:
+        """The study and its participant; to anybody else the study does not exist."""
+        with self.reading() as connection:
+            visitor, study = self._visitor(connection, request, token), self._study(connection, name)
+        if visitor.role != "participant" or visitor.study_id != study.id:
+            raise absent("study")
+        return study, visitor
+
+    def organiser(self, request: Request) -> Visitor:
+        """The organiser; anybody else is refused."""
+        try:
+            visitor = self.visitor(request)
+        except RefusedError as error:
+            if error.status != 401:
+                raise
+            text = "you are not signed in here; endoxa study serve prints a new link for the organiser at every start"
+            raise RefusedError(text, 401) from None
+        if visitor.role != "organiser":
+            raise RefusedError("this page is for the organiser only", 403)
+        return visitor
+
+
+def create_app(studio: Studio) -> FastAPI:
+    """The study application."""
+    from endoxa.web.studies import judging, organising, participating
+
+    app = create_application(
+        studio.site,
+        title="Endoxa studies",
+        description="What the pages of a study speak. A session comes from an invitation link; unsafe methods carry "
+        "X-CSRF-Token, which the page holds.",
+        routers=[_front(studio), *(part.router(studio) for part in (judging, organising, participating))],
+        uploads=UPLOADS,
+    )
+    _add_database_problems(app, studio.site)
+    return app
+
+
+def _front(studio: Studio) -> APIRouter:
+    here = APIRouter()
+
+    @here.get("/", response_class=HTMLResponse, include_in_schema=False)
+    def front(request: Request) -> Response:
+        text = "Open the link that you were given. Organisers: endoxa study serve prints one at every start."
+        return studio.site.page("message.html", request, title="Endoxa studies", text=text)
+
+    return here
+
+
+def _add_database_problems(app: FastAPI, site: Site) -> None:
+    @app.exception_handler(IntegrityError)
+    async def collided(request: Request, _: Exception) -> Response:
+        return site.problem(request, 409, "somebody did the same at the same moment; try again")
+
+    @app.exception_handler(OperationalError)
+    @app.exception_handler(PoolTimeoutError)
+    async def away(request: Request, error: Exception) -> Response:
+        log.error("the database does not respond: %s", error)
+        response = site.problem(request, 503, "the database does not respond at the moment; try again soon")
+        response.headers["Retry-After"] = "2"
+        return response
