@@ -8,27 +8,7 @@ import warnings
 import typer
 
 from endoxa import __version__
-from endoxa.cli import (
-    believe,
-    check,
-    choose,
-    compare,
-    compose,
-    contest,
-    demo,
-    evaluate,
-    explain,
-    fetch,
-    gallery,
-    groups,
-    index,
-    pool,
-    ratings,
-    report,
-    run,
-    search,
-    study,
-)  # fmt: skip
+from endoxa.cli import believe, check, choose, compare, demo, evaluate, explain, groups, pool, ratings, report, study
 from endoxa.cli.show import fail
 from endoxa.errors import EndoxaError
 
@@ -56,10 +36,7 @@ def _options(
     pass
 
 
-for verb in (evaluate, compare, believe, ratings, choose, pool, check, explain, report, study):
-    verb.add_to(app)
-app.add_typer(groups.images)
-for verb in (index, run, search, gallery, contest, compose, fetch, demo):
+for verb in (evaluate, compare, believe, ratings, choose, pool, check, explain, report, study, groups, demo):
     verb.add_to(app)
 
 

@@ -12,11 +12,7 @@ from endoxa.cli import options as o
 from endoxa.cli import show
 
 
-def add_to(_app: typer.Typer) -> None:
-    """Enter the verb."""
-    g.images.command("compose")(compose)
-
-
+@g.images.command("compose")
 def compose(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the scenes.")],
     count: Annotated[int, typer.Option("--count", "-n", help="Number of scenes.", min=1)] = 200,

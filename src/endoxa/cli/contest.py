@@ -17,11 +17,7 @@ if TYPE_CHECKING:
     from endoxa.reports.contest import Contest
 
 
-def add_to(_app: typer.Typer) -> None:
-    """Enter the verb."""
-    g.images.command("contest")(contest)
-
-
+@g.images.command("contest")
 def contest(
     corpus: g.Where,
     engines: g.Engines = None,

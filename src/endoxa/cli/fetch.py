@@ -10,11 +10,7 @@ from endoxa.cli import groups as g
 from endoxa.cli import show
 
 
-def add_to(_app: typer.Typer) -> None:
-    """Enter the verb."""
-    g.images.command("fetch")(fetch)
-
-
+@g.images.command("fetch")
 def fetch(
     name: Annotated[str, typer.Argument(metavar="stamps|clipart", help="Tux Paint's stamps, or Open Clip Art.")],
 ) -> None:

@@ -13,11 +13,7 @@ from endoxa.cli import show
 QUERIES, DEPTH = 30, 8
 
 
-def add_to(_app: typer.Typer) -> None:
-    """Enter the verb."""
-    g.images.command("gallery")(gallery)
-
-
+@g.images.command("gallery")
 def gallery(
     corpus: g.Where,
     runs: Annotated[list[str], typer.Argument(metavar="RUN…", help="Runs over the corpus, of any system.")],

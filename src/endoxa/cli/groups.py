@@ -25,6 +25,7 @@ images = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 NAMED = 5  # pictures left out that are named; further ones are counted
+COMMANDS = ("index", "run", "search", "gallery", "contest", "compose", "fetch")  # in the order of the help
 PARTS = ("cv2", "numba", "PIL", "skimage")
 
 Where = Annotated[
@@ -59,6 +60,13 @@ Vectors = Annotated[
         "--vectors", metavar="NAME=FILE", help="A further system: vectors of your own (.parquet, .npz, .npy)."
     ),
 ]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Enter the groups. The commands of a group register themselves when their modules are imported."""
+    for name in COMMANDS:
+        import_module(f"endoxa.cli.{name}")
+    app.add_typer(images)
 
 
 def need_pictures() -> None:

@@ -11,11 +11,7 @@ from endoxa.cli import options as o
 from endoxa.cli import show
 
 
-def add_to(_app: typer.Typer) -> None:
-    """Enter the verb."""
-    g.images.command("index")(index)
-
-
+@g.images.command("index")
 def index(
     corpus: g.Where,
     engines: g.Engines = None,

@@ -12,11 +12,7 @@ from endoxa.cli import options as o
 from endoxa.cli import show
 
 
-def add_to(_app: typer.Typer) -> None:
-    """Enter the verb."""
-    g.images.command("run")(run)
-
-
+@g.images.command("run")
 def run(
     corpus: g.Where,
     engines: g.Engines = None,

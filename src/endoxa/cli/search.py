@@ -8,14 +8,9 @@ import typer
 
 from endoxa.cli import groups as g
 from endoxa.cli import show
-from endoxa.cli.gallery import write_gallery
 
 
-def add_to(_app: typer.Typer) -> None:
-    """Enter the verb."""
-    g.images.command("search")(search)
-
-
+@g.images.command("search")
 def search(
     corpus: g.Where,
     query: Annotated[str, typer.Argument(metavar="ITEM|FILE|WORDS", help="What to look for.")],
@@ -50,4 +45,6 @@ def search(
     show.console().print(show.frame_table(table))
     print(f"\nsystem: {found.system}")
     if to is not None:
+        from endoxa.cli.gallery import write_gallery
+
         write_gallery(searcher.corpus, found.run, to, title=f"{query}: found by {found.system}", depth=count)
