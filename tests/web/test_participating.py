@@ -262,10 +262,7 @@ def test_results_are_blind_until_the_organiser_opens_them(sample: Sample) -> Non
 
 
 def test_results_are_those_of_the_command_line(sample: Sample) -> None:
-    import numpy as np
-
-    from endoxa.benchmark import score
-    from endoxa.io.read import read
+    import endoxa
     from endoxa.store import catalogue, exports
 
     study = judged(sample, "same")
@@ -277,12 +274,12 @@ def test_results_are_those_of_the_command_line(sample: Sample) -> None:
     path.write_text(content)
     with sample.home.store.reading() as connection:
         bundle = exports.bundle(connection, catalogue.find(connection, study), now=START)
-    wanted = score(bundle, read(path, kind="run"), rng=np.random.default_rng(0))
+    wanted = endoxa.evaluate(path, bundle)
     shown = page(lab).results
-    for row in wanted.frame.iter_rows(named=True):
+    for row in wanted.summary.iter_rows(named=True):
         if row["value"] == row["value"]:
             assert f"{row['value']:.3f}" in shown[shown.index(row["measure"]) :]
-    share = wanted.coverage["first_10"][0]
+    share = wanted.tables["coverage"]["first_10"][0]
     assert f"{100 * share:.0f} %" in shown
 
 

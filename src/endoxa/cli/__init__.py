@@ -16,18 +16,9 @@ from endoxa.errors import CallError, EndoxaError
 
 NOT_COMMANDS = {"groups", "options", "output"}
 ORDER = (
-    "evaluate",
-    "compare",
-    "report",
-    "choose",
-    "estimate",
-    "believe",
-    "measure",
-    "rate",
-    "pool",
-    "check",
-    "explain",
-)
+    "evaluate", "compare", "report", "choose", "estimate", "believe", "measure", "rate", "pool", "check", "explain",
+    "read", "write", "study", "index", "run", "search", "gallery", "contest", "compose", "fetch", "demo",
+)  # fmt: skip
 
 app = typer.Typer(
     name="endoxa",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,20 +24,9 @@ class Chance:
     score in every corpus, so that a larger corpus shuffles new items among the old.
     """
 
-    @property
-    def name(self) -> str:
-        """`random`."""
-        return "random"
-
-    @property
-    def descriptor(self) -> None:
-        """It does not look at pictures."""
-        return
-
-    @property
-    def takes_text(self) -> bool:
-        """It does not look at words either, but will answer."""
-        return True
+    name: ClassVar[str] = "random"
+    descriptor: ClassVar[None] = None  # it does not look at pictures
+    takes_text: ClassVar[bool] = True  # it does not look at words either, but it answers
 
     def build(self, material: Material, *, train: Material | None = None, seed: int = 0) -> Index:
         """The seed, and a number for each item."""

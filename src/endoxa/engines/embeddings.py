@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +37,9 @@ class Embeddings:
     Misleads: a picture is near what its network was taught to tell apart, not what a person would call alike.
     """
 
+    name: ClassVar[str] = "embeddings"
+    takes_text: ClassVar[bool] = False
+
     source: str = "efficientnet-lite0"
     metric: str = "cosine"
 
@@ -45,11 +49,6 @@ class Embeddings:
                 f"no metric is called {self.metric!r}; expected {', '.join(METRICS)}"
                 f"{did_you_mean(str(self.metric), METRICS)}"
             )
-
-    @property
-    def name(self) -> str:
-        """What the system is called."""
-        return "embeddings"
 
     @property
     def descriptor(self) -> Descriptor | None:
@@ -63,11 +62,6 @@ class Embeddings:
                 f"{did_you_mean(str(self.source), known)}"
             )
         return EXTRACTORS[self.source]()
-
-    @property
-    def takes_text(self) -> bool:
-        """It sees pictures only."""
-        return False
 
     def build(self, material: Material, *, train: Material | None = None, seed: int = 0) -> Index:
         """The vectors, and their lengths. Nothing is learnt and nothing drawn."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numba
 import numpy as np
@@ -52,6 +53,8 @@ class Histograms:
     Source: Squire, Müller, Müller and Pun, Pattern Recognition Letters 21 (2000) 1193-1198; gnu_gift 0.1.15.
     """
 
+    takes_text: ClassVar[bool] = False
+
     features: str = "all"
     background: str = "white"
 
@@ -72,11 +75,6 @@ class Histograms:
     def descriptor(self) -> HistogramFeatures:
         """Its features, with the same background."""
         return HistogramFeatures(self.background)
-
-    @property
-    def takes_text(self) -> bool:
-        """It sees pictures only."""
-        return False
 
     def build(self, material: Material, *, train: Material | None = None, seed: int = 0) -> Index:
         """Weigh every block feature by the collection it is to be found in, or by `train`; nothing is drawn."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numba
 import numpy as np
@@ -38,6 +39,9 @@ class IntegratedRegions:
     Source: Li, Wang and Wiederhold, IRM, ACM Multimedia 2000, 147-156; Wang, Li and Wiederhold, PAMI 23 (2001).
     """
 
+    name: ClassVar[str] = "integrated-regions"
+    takes_text: ClassVar[bool] = False
+
     significance: str = "area"
     apart: bool = False
     background: str = "white"
@@ -48,19 +52,9 @@ class IntegratedRegions:
         check_background(self.background)
 
     @property
-    def name(self) -> str:
-        """`integrated-regions`."""
-        return "integrated-regions"
-
-    @property
     def descriptor(self) -> BlockRegions:
         """Its regions, with the same background."""
         return BlockRegions(background=self.background)
-
-    @property
-    def takes_text(self) -> bool:
-        """It sees pictures only."""
-        return False
 
     def build(self, material: Material, *, train: Material | None = None, seed: int = 0) -> Index:
         """The material as it is: nothing is learnt and nothing drawn."""

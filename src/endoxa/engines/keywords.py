@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,6 +28,9 @@ class Keywords:
     Source: Barnard et al. 2.2 ("Keywords"); METHODS D.5.
     """
 
+    descriptor: ClassVar[None] = None  # it does not look at pictures
+    takes_text: ClassVar[bool] = True
+
     match: str = "jaccard"
 
     def __post_init__(self) -> None:
@@ -39,16 +42,6 @@ class Keywords:
     def name(self) -> str:
         """`keywords`, with the match if it is not jaccard: `keywords-cosine`."""
         return "keywords" if self.match == "jaccard" else f"keywords-{self.match}"
-
-    @property
-    def descriptor(self) -> None:
-        """It does not look at pictures."""
-        return
-
-    @property
-    def takes_text(self) -> bool:
-        """A query may be words."""
-        return True
 
     def build(self, material: Material, *, train: Material | None = None, seed: int = 0) -> Index:
         """Lay the words out as a sparse matrix, words × items; nothing is learnt and nothing drawn."""
