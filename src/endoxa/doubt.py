@@ -26,11 +26,11 @@ from endoxa.comparisons.superiority import Superiority
 from endoxa.errors import TableError
 from endoxa.io.provenance import provenance
 from endoxa.io.read import judgments_of, read, run_of
-from endoxa.measures import levels
+from endoxa.measures import own_votes
 from endoxa.measures.distributions import Distribution
-from endoxa.measures.doubt import Progress, distribute, expectations, measure_belief
 from endoxa.measures.grammar import Measure, Wanted, parse_all
 from endoxa.measures.judgments import refuse_all_relevant
+from endoxa.measures.uncertain import Progress, distribute, expectations, measure_belief
 from endoxa.policies import WORLDS, Policy
 from endoxa.pools.choosing import choose as choose_pairs
 from endoxa.tables import Answers, Belief, Labels, Opinions, Run, Scores, Taxonomy
@@ -224,7 +224,7 @@ def between(
     """Two systems scored under the consensus of all the others: neither votes on the truth that scores it."""
     table = run_of(run)
     counted = consensus.tally(consensus.votes(table, depth), prior=prior, weights=weights)
-    return levels.between(table, counted, first, second, list(parse_all(measures)), policy, worlds=worlds)
+    return own_votes.between(table, counted, first, second, list(parse_all(measures)), policy, worlds=worlds)
 
 
 def sets_of(votes: Opinions) -> Run:

@@ -13,9 +13,9 @@ from endoxa.beliefs import consensus
 from endoxa.beliefs.consensus import DEPTH, WEIGHTS, Tally, Weights
 from endoxa.beliefs.votes import pinned
 from endoxa.comparisons import orders, shared
-from endoxa.measures.doubt import expectations, measure_belief
 from endoxa.measures.grammar import Measure, parse_all
-from endoxa.measures.levels import left_out
+from endoxa.measures.own_votes import left_out
+from endoxa.measures.uncertain import expectations, measure_belief
 from endoxa.policies import WORLDS, Policy
 from endoxa.tables import Belief, Comparison, Opinions, Run, Scores
 

@@ -29,7 +29,13 @@ from endoxa.measures.explain import definition_line
 from endoxa.measures.gather import Block, gather
 from endoxa.measures.grammar import Measure, Wanted, parse, parse_all
 from endoxa.measures.judgments import refuse_all_relevant
-from endoxa.measures.preferences import Preferences, applied, measure_preferences, score_empty, score_preferences
+from endoxa.measures.preference_judgments import (
+    Preferences,
+    applied,
+    measure_preferences,
+    score_empty,
+    score_preferences,
+)
 from endoxa.policies import CHOICES, WORLDS, Policy
 from endoxa.pools import lint
 from endoxa.pools.lint import Finding
@@ -85,7 +91,7 @@ def measure(
     chosen = Policy.like(policy.pop("compat", "none"), **policy)
     if judgments is None or isinstance(judgments, Belief) or _holds_belief(judgments):
         from endoxa import doubt
-        from endoxa.measures.doubt import measure_belief
+        from endoxa.measures.uncertain import measure_belief
 
         held = doubt.believe(run_of(run), people=0) if judgments is None else doubt.believe(judgments)
         wanted = parse_all(doubt.DEFAULT if measures is DEFAULT else measures, level=level)
