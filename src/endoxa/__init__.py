@@ -36,7 +36,7 @@ _HOME = {
     "check": "endoxa.verbs.check",
     "parse": "endoxa.measures.grammar",
     "Measure": "endoxa.measures.grammar",
-    "Preferences": "endoxa.measures.preferences",
+    "Preferences": "endoxa.measures.preference_judgments",
     "Run": "endoxa.tables",
     "Opinions": "endoxa.tables",
     "Belief": "endoxa.tables",
@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from endoxa.errors import EndoxaError
     from endoxa.evaluations.evaluation import Evaluation
     from endoxa.measures.grammar import Measure, parse
-    from endoxa.measures.preferences import Preferences
+    from endoxa.measures.preference_judgments import Preferences
     from endoxa.tables import Answers, Belief, Comparison, Labels, Opinions, Run, Scores, Taxonomy
     from endoxa.verbs.believe import believe
     from endoxa.verbs.check import check

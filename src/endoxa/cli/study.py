@@ -256,9 +256,7 @@ def serve(
         if host not in {"127.0.0.1", "::1", "localhost"} and not address.startswith("https://"):
             output.note("! connections are not encrypted; on the internet, put a proxy with https in front")
         if host in {"0.0.0.0", "::"} and url is None:
-            output.note(
-                f"! links start with {address}; if people use another name, give it with --url"
-            )
+            output.note(f"! links start with {address}; if people use another name, give it with --url")
 
     verb.serve(host=host, port=port, url=url, home=home, db=db, started=started)
 

@@ -16,9 +16,9 @@ from endoxa.comparisons import superiority
 from endoxa.comparisons.superiority import Superiority
 from endoxa.errors import TextError, did_you_mean
 from endoxa.measures.distributions import Distribution, mixture
-from endoxa.measures.doubt import Placed, place
 from endoxa.measures.grammar import Measure, parse_all
 from endoxa.measures.lists import BEYOND
+from endoxa.measures.uncertain import Placed, place
 from endoxa.statistics.poisson_binomial import convolve, pmf
 from endoxa.tables import Belief, Comparison, Floats, Run, Scores
 

@@ -15,9 +15,9 @@ from endoxa.comparisons.shared import RESAMPLES, Doubts
 from endoxa.errors import EndoxaError, TextError, did_you_mean
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import Kind, Settings
-from endoxa.measures.doubt import expectations, measure_belief
 from endoxa.measures.grammar import Measure, parse
 from endoxa.measures.registry import Definition
+from endoxa.measures.uncertain import expectations, measure_belief
 from endoxa.tables import Belief, Comparison, Opinions, Run, Scores
 
 Progress = Callable[[str, int, int], None]

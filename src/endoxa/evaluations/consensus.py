@@ -19,10 +19,10 @@ from endoxa.evaluations import believed
 from endoxa.evaluations.believed import EVERYTHING, Mapper, Progress, listed
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import Settings
-from endoxa.measures.doubt import Placed, expectations, expected_or_drawn
 from endoxa.measures.grammar import Measure
-from endoxa.measures.levels import left_out
 from endoxa.measures.lists import BEYOND
+from endoxa.measures.own_votes import left_out
+from endoxa.measures.uncertain import Placed, expectations, expected_or_drawn
 from endoxa.tables import Belief, Bools, Floats, Opinions, Run
 
 DEPTHS = (10, 30, 100, 1000)

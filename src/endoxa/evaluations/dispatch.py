@@ -158,10 +158,10 @@ def compare(scores: Scores, settings: Settings, measures: Sequence[str] | None =
 def between(run: Run, first: str, second: str, measures: Sequence[Measure], settings: Settings) -> Scores:
     """Two systems scored under the consensus of all the others: neither votes on the truth that scores it."""
     from endoxa.beliefs import consensus
-    from endoxa.measures import levels
+    from endoxa.measures import own_votes
 
     counted = consensus.tally(consensus.votes(run, settings.depth), prior=settings.prior, weights=settings.weights)
-    return levels.between(run, counted, first, second, list(measures), settings.policy, worlds=settings.worlds)
+    return own_votes.between(run, counted, first, second, list(measures), settings.policy, worlds=settings.worlds)
 
 
 def summarise(scores: Scores, settings: Settings) -> pl.DataFrame:

@@ -19,7 +19,7 @@ from endoxa.measures.curves import curve_measures, curves
 from endoxa.measures.evaluate import prepare, score_block
 from endoxa.measures.gather import Block, gather
 from endoxa.measures.grammar import Measure, parse
-from endoxa.measures.preferences import Preferences, applied, score_empty, score_preferences
+from endoxa.measures.preference_judgments import Preferences, applied, score_empty, score_preferences
 from endoxa.tables import Comparison, Opinions, Run, Scores
 
 T = TypeVar("T")

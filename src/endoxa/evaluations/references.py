@@ -11,7 +11,7 @@ from endoxa.errors import CallError, JoinError, TableError
 from endoxa.evaluations.settings import Kind, Settings
 from endoxa.measures.grammar import Measure, Wanted, parse_all
 from endoxa.measures.judgments import refuse_all_relevant
-from endoxa.measures.preferences import Preferences
+from endoxa.measures.preference_judgments import Preferences
 from endoxa.tables import Answers, Belief, Bundle, Labels, Opinions, Run, Taxonomy
 
 Referred = Opinions | Preferences | Belief | Labels | Answers | Bundle

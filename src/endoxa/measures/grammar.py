@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from endoxa.errors import TextError, did_you_mean
-from endoxa.measures import gains, graded, ranked, ranx, sets, trec, unjudged  # noqa: F401  (they register themselves)
+from endoxa.measures import gains, graded, ranked, ranx_names, sets, trec_names, unjudged  # noqa: F401  (they register)
 from endoxa.measures.lists import BEYOND, Lists
 from endoxa.measures.pairs import PREFERENCES
 from endoxa.measures.registry import ALIASES, REGISTRY, Definition
@@ -115,7 +115,7 @@ def make(name: str, settings: Mapping[str, Any], text: str = "") -> Measure:
 def _definition(name: str, text: str) -> Definition:
     name = ALIASES.get(name, name)
     if name not in KNOWN:
-        names = [*REGISTRY, *ALIASES, *trec.FAMILIES, *trec.NICKNAMES]
+        names = [*REGISTRY, *ALIASES, *trec_names.FAMILIES, *trec_names.NICKNAMES]
         raise TextError(f"no measure is called {name!r}{did_you_mean(name, names)}", text or name, 0)
     return KNOWN[name]
 
@@ -240,7 +240,7 @@ def parse_all(texts: str | Measure | Iterable[str | Measure], *, level: float | 
     if isinstance(texts, (str, Measure)):
         texts = [texts]
     texts = list(texts)
-    splits = (trec.split_name(text) for text in texts if isinstance(text, str))
+    splits = (trec_names.split_name(text) for text in texts if isinstance(text, str))
     given = frozenset(split[0] for split in splits if split is not None and split[1])
     found: dict[tuple[Measure, str | None], Measure] = {}
     for text in texts:
@@ -254,10 +254,10 @@ def _expand(text: str | Measure, given: frozenset[str] = frozenset()) -> list[Me
     if isinstance(text, Measure):
         return [text]
     text = text.strip()
-    theirs = None if text in trec.FAMILIES else ranx.expand(text)
+    theirs = None if text in trec_names.FAMILIES else ranx_names.expand(text)
     if theirs is not None:
         return [make(*theirs, text)]
-    named = trec.expand(text, given=given)
+    named = trec_names.expand(text, given=given)
     if named is None:
         return [_parse_own(text)]
     return [replace(make(name, settings, text), label=label) for label, name, settings in named]

@@ -22,7 +22,7 @@ from endoxa.io.provenance import provenance
 from endoxa.io.read import joined, read
 from endoxa.io.runs import map_blocks
 from endoxa.io.sources import Source
-from endoxa.measures.preferences import Preferences
+from endoxa.measures.preference_judgments import Preferences
 from endoxa.policies import Ties
 from endoxa.progress import Progress
 from endoxa.tables import Answers, Belief, Bundle, Labels, Opinions, Run, Taxonomy

@@ -60,7 +60,7 @@ def distribution(
     Exact where the measure has an exact law (P, R, F and their set forms, RR and Success on a query, the mean of
     P@k), else over `worlds` possible worlds.
     """
-    from endoxa.measures.doubt import distribute
+    from endoxa.measures.uncertain import distribute
 
     settings = settings_of({"seed": seed}, run)
     table = run_of(run, settings)

@@ -16,9 +16,19 @@ from endoxa.beliefs.consensus import PEOPLE, Tally, belief_of
 from endoxa.beliefs.worlds import draw, readings_of
 from endoxa.errors import JoinError, TextError, did_you_mean
 from endoxa.measures import distributions
-from endoxa.measures.doubt import LEVEL, SETTINGS, Placed, cut_to, described, in_worlds, mean_of, measure_belief, place
 from endoxa.measures.grammar import Measure, parse_all
 from endoxa.measures.lists import BEYOND
+from endoxa.measures.uncertain import (
+    LEVEL,
+    SETTINGS,
+    Placed,
+    cut_to,
+    described,
+    in_worlds,
+    mean_of,
+    measure_belief,
+    place,
+)
 from endoxa.policies import WORLDS, Policy
 from endoxa.tables import Floats, Run, Scores
 

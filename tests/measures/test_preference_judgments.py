@@ -20,8 +20,8 @@ from endoxa.measures import pairs
 from endoxa.measures.explain import PARTS, explain, parts
 from endoxa.measures.grammar import parse, parse_all
 from endoxa.measures.pairs import PREFERENCES
-from endoxa.measures.preferences import Preferences, measure_preferences
-from endoxa.measures.trec import FAMILIES, NICKNAMES, place
+from endoxa.measures.preference_judgments import Preferences, measure_preferences
+from endoxa.measures.trec_names import FAMILIES, NICKNAMES, place
 from endoxa.policies import Policy
 from endoxa.reports.trec import lines
 from endoxa.tables import Opinions, Run
