@@ -85,21 +85,22 @@ def new(
         "items": items, "queries": queries, "runs": runs, "pairs": pairs, "taxonomy": taxonomy, "practice": practice,
         "gold": gold, "attention": attention,
     }  # fmt: skip
-    if is_file := str(name).endswith(".toml"):
+    if str(name).endswith(".toml"):
+        from endoxa.io.study_files import read_study
+
         if screen or settings or any(parts.values()):
             raise TextError("a study file contains all settings; put the other settings into the file")
+        wanted, sources = read_study(Path(name))
     elif screen is None:
         raise TextError(f"a study needs a screen (--screen): {', '.join(screens())}")
-    with _opened(home, db, create=True) as opened:
-        from endoxa.io.study_files import read_study
-        from endoxa.store import making
+    else:
         from endoxa.studies.design import Settings
 
-        if is_file:
-            wanted, sources = read_study(Path(name))
-        else:
-            wanted = Settings.of({"name": str(name), "screen": screen, **(settings or {})})
-            sources = _sources(parts)
+        wanted = Settings.of({"name": str(name), "screen": screen, **(settings or {})})
+        sources = _sources(parts)
+    with _opened(home, db, create=True) as opened:
+        from endoxa.store import making
+
         return making.make(opened, wanted, sources, now=_moment(now), progress=progress)
 
 

@@ -1,0 +1,164 @@
+"""The verbs of studies: the same from the library and from the command line, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from endoxa.cli import app
+from endoxa.errors import EndoxaError, FileError, RefusedError, TextError
+from endoxa.io.bundles import read_bundle
+from endoxa.verbs import study as verb
+
+NOW = 1_800_000_000.0
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> dict[str, Path]:
+    """Six items, two queries, a run and answers from elsewhere."""
+    texts = {
+        "items.csv": "item,text\n" + "".join(f"d{n},text {n}\n" for n in range(6)),
+        "queries.csv": "query,text\nq1,first\nq2,second\n",
+        "a.run": "".join(f"q{q} Q0 d{n} {n + 1} {6 - n} a\n" for q in (1, 2) for n in range(6)),
+        "b.run": "".join(f"q{q} Q0 d{5 - n} {n + 1} {6 - n} b\n" for q in (1, 2) for n in range(6)),
+        "earlier.csv": "source,query,item,grade\nold,q1,d0,4\nold,q2,d1,2\n",
+        "gold.csv": "query,item,expected\nq1,d3,5\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    return {name: tmp_path / name for name in texts}
+
+
+def new(parts: dict[str, Path], home: Path, name: str = "pets", **more):
+    given = {"items": parts["items.csv"], "queries": parts["queries.csv"], "runs": [parts["a.run"], parts["b.run"]]}
+    return verb.new(name, screen="four-results", **{**given, **more}, home=home, now=NOW)
+
+
+def endoxa_study(*words: object) -> str:
+    done = CliRunner().invoke(app, ["study", *map(str, words)])
+    assert done.exit_code == 0, f"{done.output}\n{done.exception}"
+    return done.output
+
+
+def test_the_library_and_the_command_line_do_the_same(parts, tmp_path) -> None:
+    library, command = tmp_path / "library", tmp_path / "command"
+    planned = new(parts, library, settings={"overlap": 2, "title": "Pets"}, gold=parts["gold.csv"])
+    printed = endoxa_study(
+        "new", "pets", parts["a.run"], parts["b.run"], "--screen", "four-results", "--items", parts["items.csv"],
+        "--queries", parts["queries.csv"], "--gold", parts["gold.csv"], "--set", "overlap=2", "--title", "Pets",
+        "--home", command,
+    )  # fmt: skip
+    assert printed.startswith(f"study 'pets': {planned.tasks} tasks on screen four-results")
+    assert all(note in printed for note in planned.notes)
+
+    notes = verb.add("pets", answers=[parts["earlier.csv"]], home=library, now=NOW)
+    assert notes == [f"{parts['earlier.csv']}: 2 answers imported; 0 were imported before"]
+    assert endoxa_study("import", "pets", parts["earlier.csv"], "--home", command).splitlines() == notes
+
+    (status,) = verb.status(home=library, now=NOW)
+    (same,) = json.loads(endoxa_study("status", "-o", "json", "--home", command))
+    for one in (status, same):
+        one.pop("at")
+        one["raters"][0].pop("last")
+        one["progress"].pop("per_hour")
+    assert status == same
+
+    exported = verb.export("pets", tmp_path / "library.csv", home=library)
+    assert (exported.rows, exported.form, exported.lowest) == (2, "csv", 1)
+    assert "wrote 2 rows" in endoxa_study("export", "pets", "--to", tmp_path / "command.csv", "--home", command)
+    left, right = (pl.read_csv(tmp_path / f"{name}.csv").drop("at", "key") for name in ("library", "command"))
+    assert left.equals(right)
+
+    bundle = verb.bundle("pets", tmp_path / "library.zip", runs=True, home=library, now=NOW)
+    endoxa_study("bundle", "pets", "--to", tmp_path / "command.zip", "--runs", "--home", command)
+    again = read_bundle(tmp_path / "command.zip")
+    assert bundle.counts == again.counts
+    assert bundle.opinions.frame.drop("at").equals(again.opinions.frame.drop("at"))
+
+
+def test_links_are_made_and_withdrawn(parts, tmp_path) -> None:
+    home = tmp_path / "home"
+    new(parts, home)
+    invited = verb.invite("pets", ["ana", "ben"], count=1, home=home, now=NOW)
+    assert [(link.number, link.nickname) for link in invited.links] == [(1, "ana"), (2, "ben"), (3, None)]
+    assert invited.address == "http://127.0.0.1:8765" and invited.is_assumed
+    assert all(link.url.startswith(f"{invited.address}/join/") for link in invited.links)
+    (home / "address").write_text("http://judge.example\n")
+    later = verb.invite("pets", ["eve"], withdraw=["ana", "3"], home=home, now=NOW)
+    assert later.withdrawn == ((1, "ana"), (3, "3"))
+    assert later.address == "http://judge.example" and not later.is_assumed
+    other = verb.invite("pets", ["lab"], role="participant", url="https://x.example/", home=home, now=NOW)
+    assert other.links[0].url.startswith("https://x.example/join/")
+    with pytest.raises(TextError, match="nobody called 'ana' has a valid link; links of this study: 1 ana, 2 ben"):
+        verb.invite("pets", withdraw=["ana"], home=home, now=NOW)
+    printed = endoxa_study("invite", "pets", "--withdraw", "ben", "zoe", "--home", home)
+    assert "withdrew 2 (ben)" in printed and "zoe\thttp://judge.example/join/" in printed
+
+
+def test_a_further_round_needs_answers(parts, tmp_path) -> None:
+    home = tmp_path / "home"
+    new(parts, home, settings={"rounds": 2, "count": 2, "tasks_per_query": 1})
+    with pytest.raises(RefusedError, match="lacks them"):
+        verb.add("pets", further_round=True, home=home, now=NOW)
+    verb.add("pets", answers=[parts["earlier.csv"]], home=home, now=NOW)
+    assert any("round 2" in note for note in verb.add("pets", further_round=True, home=home, now=NOW))
+
+
+def test_a_study_file_contains_everything(parts, tmp_path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(
+        'name = "pets"\nscreen = "yes-no"\nitems = "items.csv"\nqueries = "queries.csv"\nruns = ["*.run"]\n'
+    )
+    home = tmp_path / "home"
+    with pytest.raises(TextError, match="put the other settings into the file"):
+        verb.new(path, screen="yes-no", home=home)
+    assert not home.exists()
+    assert verb.new(path, home=home, now=NOW).study.settings.screen == "yes-no"
+    assert [one["study"]["name"] for one in verb.status(home=home, now=NOW)] == ["pets"]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda home: verb.new("x", home=home), r"needs a screen \(--screen\): four-results, one-result"),
+        (lambda home: verb.new("x", screen="yes-on", home=home), "did you mean yes-no"),
+        (lambda home: verb.new("x", screen="yes-no", settings={"overlaps": 2}, home=home), "did you mean overlap"),
+        (lambda home: verb.new("x", screen="yes-no", items="nowhere", home=home), "--items: there is no nowhere"),
+        (lambda home: verb.new("x", screen="yes-no", runs=["no.run"], home=home), "--run: there is no no.run"),
+        (lambda home: verb.add("x", home=home), "nothing to import"),
+        (lambda home: verb.invite("x", home=home), "name the people to invite"),
+        (lambda home: verb.export("x", "answers.xlsx", home=home), r"--to ends in .csv, .*, not in '.xlsx'"),
+        (lambda home: verb.bundle("x", "bundle.tar", home=home), r"--to ends in .zip, not in '.tar'"),
+    ],
+)
+def test_wrong_calls_are_refused_and_leave_nothing(tmp_path, call, message) -> None:
+    with pytest.raises(TextError, match=message):
+        call(tmp_path / "home")
+    assert not (tmp_path / "home").exists()
+
+
+def test_what_does_not_exist(parts, tmp_path) -> None:
+    with pytest.raises(FileError, match="there are no studies here; create one"):
+        verb.status(home=tmp_path / "nowhere")
+    new(parts, tmp_path / "home")
+    with pytest.raises(EndoxaError, match="did you mean pets"):
+        verb.status("pet", home=tmp_path / "home")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("new", "x"), "needs a screen"),
+        (("new", "x", "--screen", "yes-no", "--set", "overlap"), "KEY=VALUE"),
+        (("new", "x", "--screen", "yes-no", "--instructions", "@nowhere"), "there is no file nowhere"),
+        (("import", "x"), "nothing to import"),
+        (("status", "-o", "xml"), "table or json"),
+    ],
+)
+def test_wrong_calls_of_the_command_line_end_with_2(tmp_path, words, message) -> None:
+    done = CliRunner().invoke(app, ["study", *words, "--home", str(tmp_path / "home")])
+    assert done.exit_code == 2 and message in " ".join(done.output.replace("│", " ").split())
