@@ -285,3 +285,24 @@ class Settings:
 
 REGISTRY: dict[str, Setting] = {one.name: one.metadata["setting"] for one in fields(Settings)}
 DEFAULTS: dict[str, Any] = {one.name: one.default for one in fields(Settings)}
+
+
+def described() -> str:
+    """All settings as Markdown, grouped by what they concern: the section of docs/cli.md."""
+    parts = []
+    for panel in dict.fromkeys(one.panel for one in REGISTRY.values()):
+        rows = [_row(name, one) for name, one in REGISTRY.items() if one.panel == panel]
+        parts.append(f"### {panel}\n\n| option | keyword | default | meaning | applies to |\n|---|---|---|---|---|\n")
+        parts[-1] += "\n".join(rows) + "\n"
+    return "\n".join(parts)
+
+
+def _row(name: str, known: Setting) -> str:
+    flags = ", ".join(f"`{flag}`" for flag in known.flags or (f"--{name.replace('_', '-')}",))
+    default = DEFAULTS[name]
+    usual = ",".join(f"{number:g}" for number in default) if isinstance(default, tuple) else default
+    words = f" One of {', '.join(f'`{choice}`' for choice in known.choices)}." if known.choices else ""
+    kinds = "every reference" if len(known.kinds) == len(KINDS) else ", ".join(known.kinds)
+    return (
+        f"| {flags} | `{name}` | {'' if default in {None, False} else f'`{usual}`'} | {known.help}{words} | {kinds} |"
+    )
