@@ -14,12 +14,12 @@ from endoxa.errors import FileError
 from endoxa.images.corpus import Corpus, Progress
 from endoxa.io.decoding import data_address
 from endoxa.io.opening import open_corpus
-from endoxa.io.read import run_of
 from endoxa.io.write import replacing
 from endoxa.reports import gallery as galleries
 from endoxa.reports.gallery import DEPTH, QUERIES, Gallery, Held, held_by
 from endoxa.reports.sections import render
 from endoxa.tables import Run
+from endoxa.verbs.inputs import run_of
 
 SIDE = 128  # pixels of a thumbnail
 NAMED = 3  # systems in the title

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from endoxa.errors import InstallError, TextError
 
 if TYPE_CHECKING:
-    from endoxa.tables import Bundle
     from endoxa.io.study_files import Sources
     from endoxa.store.home import Home
     from endoxa.store.making import Planned
+    from endoxa.tables import Bundle
 
 FOLDER = "endoxa-studies"
 PORT = 8765
