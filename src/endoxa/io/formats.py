@@ -19,7 +19,7 @@ import polars as pl
 
 from endoxa.errors import FileError
 from endoxa.io.sources import PARQUET, Source, Where, opened
-from endoxa.io.trec import QRELS, RUN, SAMPLED, first_columns, is_number, shortened
+from endoxa.io.trec_text import QRELS, RUN, SAMPLED, first_columns, is_number, shortened
 from endoxa.tables import OTHER_NAMES
 
 Kind = Literal[
