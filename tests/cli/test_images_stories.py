@@ -72,7 +72,9 @@ def test_words_in_a_file_are_queries(scenes: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert set(run_of(str(tmp_path / "runs" / "keywords.run")).frame["query"]) == {"blue", "text-2"}
     asked.write_text("\n")
-    assert "holds no query" in fails("images", "run", scenes, "-e", "keywords", "--texts", asked, "--to", tmp_path)
+    assert "the file has no queries" in fails(
+        "images", "run", scenes, "-e", "keywords", "--texts", asked, "--to", tmp_path
+    )
     asked.write_text("a\tx\na\ty\n")
     assert "asked.tsv:2" in fails("images", "run", scenes, "-e", "keywords", "--texts", asked, "--to", tmp_path)
 

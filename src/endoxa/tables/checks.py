@@ -1,4 +1,4 @@
-"""What every table shares: conversion, the names of columns, and the checks on entry."""
+"""Shared parts of the tables: conversion, column names, and the checks on entry."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OTHER_NAMES = {
 
 
 class Table:
-    """A frame that converts to what other tools take."""
+    """A frame with conversions for other tools."""
 
     frame: pl.DataFrame
 
@@ -35,11 +35,11 @@ class Table:
         return self.frame.height
 
     def to_polars(self) -> pl.DataFrame:
-        """The frame itself; Polars frames do not change."""
+        """Return the frame itself; Polars frames are immutable."""
         return self.frame
 
     def to_pandas(self) -> Any:
-        """A pandas frame with the same columns (needs pandas)."""
+        """Return a pandas frame with the same columns (needs pandas)."""
         try:
             import pandas as pd
         except ImportError as error:
@@ -47,7 +47,7 @@ class Table:
         return pd.DataFrame(self.frame.to_dict(as_series=False))
 
     def to_arrow(self) -> Any:
-        """An Arrow table with the same columns (needs pyarrow)."""
+        """Return an Arrow table with the same columns (needs pyarrow)."""
         try:
             return self.frame.to_arrow()
         except ModuleNotFoundError as error:
@@ -55,7 +55,7 @@ class Table:
 
 
 def rename_known(frame: pl.DataFrame, wanted: tuple[str, ...]) -> pl.DataFrame:
-    """Give columns that go by another tool's name (doc_id, docno, relevance, …) the name used here."""
+    """Rename columns with another tool's name (doc_id, docno, relevance, …) to the name that Endoxa uses."""
     renames: dict[str, str] = {}
     for name in wanted:
         if name not in frame.columns:
@@ -66,7 +66,7 @@ def rename_known(frame: pl.DataFrame, wanted: tuple[str, ...]) -> pl.DataFrame:
 
 
 def require(frame: pl.DataFrame, columns: tuple[str, ...], table: str) -> None:
-    """Raise a TableError that names the first column that is missing, and what was there instead."""
+    """Raise a TableError that names the first missing column and the columns that exist."""
     for name in columns:
         if name not in frame.columns:
             hint = did_you_mean(name, frame.columns)
@@ -76,7 +76,7 @@ def require(frame: pl.DataFrame, columns: tuple[str, ...], table: str) -> None:
 
 
 def cast(frame: pl.DataFrame, types: dict[str, Any], table: str) -> pl.DataFrame:
-    """Cast the columns; the first value that does not fit is named with its row."""
+    """Cast the columns; the error names the first value that cannot be converted, with its row."""
     for name, dtype in types.items():
         before = frame[name]
         if before.dtype == dtype:
@@ -95,7 +95,7 @@ def cast(frame: pl.DataFrame, types: dict[str, Any], table: str) -> pl.DataFrame
 
 
 def _moments(column: pl.Series) -> pl.Series:
-    """Dates and times, or texts that say them, in UTC."""
+    """Convert dates and times, or texts of them, to UTC."""
     if column.dtype == pl.String:
         return column.str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
     return column.cast(pl.Datetime("us", "UTC"), strict=False)
