@@ -179,7 +179,9 @@ class Doubt:
             run, read(inputs.qrels), N=self.collection, confidence=self.confidence, seed=settings["seed"]
         )
         if form == "table":
-            show.console().print(show.summary_table(made.summary))
+            show.console().print(
+                show.frame_table(made.summary.drop("measure", "se").filter(made.summary["measure"] == "order"))
+            )
             print("\n" + "\n".join(map(show.wrapped, made.notes)))
             return
         show.emit(render(made.summary, form), to)  # type: ignore[arg-type]
