@@ -227,9 +227,9 @@ def test_bad_input_is_named():
         precision_order(COMMON, np.array([2.0]), B_ONLY)
     with pytest.raises(TableError, match="b_only is NaN"):
         recall_order(A_ONLY, np.array([NAN]))
-    with pytest.raises(TextError, match="confidence must lie"):
+    with pytest.raises(TextError, match="must lie between 0 and 1"):
         precision_order(COMMON, A_ONLY, B_ONLY, confidence=1)
-    with pytest.raises(TextError, match="confidence must lie"):
+    with pytest.raises(TextError, match="must lie between 0 and 1"):
         order(NOTHING, confidence=0)
     with pytest.raises(TableError, match=r"sum to 0\.9, expected 1"):
         mix([recall_order(A_ONLY, B_ONLY)], np.array([0.9]))

@@ -6,7 +6,7 @@ Recall has the same random denominator for both, so that its order is the order 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -20,7 +20,7 @@ from endoxa.measures.grammar import Measure, parse_all
 from endoxa.measures.lists import BEYOND
 from endoxa.measures.uncertain import Placed, place
 from endoxa.statistics.poisson_binomial import convolve, pmf
-from endoxa.tables import Belief, Comparison, Floats, Run, Scores
+from endoxa.tables import Belief, Comparison, Floats, Ints, Run, Scores
 
 MOST = 1_000  # pairs that are settled exactly; beyond, the worlds must do
 
@@ -31,12 +31,29 @@ class _Seen:
 
     systems: list[str]
     pairs: list[tuple[Readings, Placed]]
+    _tops: dict[tuple[int, float], tuple[Floats, list[Ints]]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, run: Run, belief: Belief, systems: list[str]) -> _Seen:
         readings = list(readings_of(extended(belief, run)))
         kept = run.frame.filter(pl.col("system").is_in(systems))
         return cls(systems, list(zip(readings, place(kept, systems, readings), strict=True)))
+
+    def tops(self, k: int, rel: float) -> tuple[Floats, list[Ints]]:
+        """The chances of all items of the queries with one reading, and which of them each system has in its first k.
+
+        The items of all queries are numbered in one sequence.
+        """
+        if (k, rel) not in self._tops:
+            chances, tops, begin = [np.zeros(0)], [[np.zeros(0, dtype=np.int64)] for _ in self.systems], 0
+            for one, placed in self.pairs:
+                if len(one.weights) == 1:
+                    chances.append(one.reaches(rel)[0])
+                    for system, top in enumerate(tops):
+                        top.append(begin + np.sort(placed.at[system][placed.rank[system] <= k]))
+                    begin += len(one.items)
+            self._tops[k, rel] = np.concatenate(chances), [np.concatenate(top) for top in tops]
+        return self._tops[k, rel]
 
 
 def compare_two(
@@ -102,21 +119,18 @@ def _filled(chances: Floats, size: int) -> Floats:
 def _mean_difference(seen: _Seen, a: int, b: int, m: Measure) -> Distribution:
     """The distribution of mean P@k of one system minus that of the other, over all queries."""
     k, rel = int(m.keywords()["k"]), m.keywords().get("rel", 1)
-    single: tuple[list[Floats], list[Floats]] = ([], [])
-    mass, below = np.ones(1), 0
+    chances, tops = seen.tops(k, rel)
+    left, right = (chances[np.setdiff1d(tops[s], tops[t], assume_unique=True)] for s, t in ((a, b), (b, a)))
+    mass, below = _difference(left, right), len(right)  # counts of several queries with one reading are one count
     for one, placed in seen.pairs:
-        parts = [_apart(chances, placed, a, b, k) for chances in one.reaches(rel)]
-        if len(parts) == 1:  # counts of several queries are one count
-            single[0].append(parts[0][1])
-            single[1].append(parts[0][2])
+        if len(one.weights) == 1:
             continue
-        longest = max(len(some) for part in parts for some in part[1:])
-        own = np.zeros(2 * longest + 1)
-        for weight, (_, left, right) in zip(one.weights, parts, strict=True):
-            own += weight * _difference(_filled(left, longest), _filled(right, longest))
-        mass, below = convolve(mass, own), below + longest
-    left, right = (np.concatenate([*some, np.zeros(0)]) for some in single)
-    mass, below = convolve(mass, _difference(left, right)), below + len(right)
+        parts = [_apart(own, placed, a, b, k) for own in one.reaches(rel)]
+        longest = max(len(side) for part in parts for side in part[1:])
+        mixed = np.zeros(2 * longest + 1)
+        for weight, (_, first, second) in zip(one.weights, parts, strict=True):
+            mixed += weight * _difference(_filled(first, longest), _filled(second, longest))
+        mass, below = convolve(mass, mixed), below + longest
     return Distribution((np.arange(len(mass)) - below) / (k * len(seen.pairs)), mass)
 
 

@@ -31,7 +31,7 @@ UNSTABLE = 0.8  # Kendall's tau below which the ranking is said to depend on the
 WORLDS = 64  # for the order at other depths, where the measure has no closed form
 LIMITS = (
     "What a consensus shows: which systems return what the others return too, and so roughly how a field is ranked. "
-    "What it does not show: how good any system is, or which of the best systems is best. Where judgments exist, such "
+    "What it cannot show: how good any system is, or which of the best systems is best. Where judgments exist, such "
     "rankings agree with them for the whole field and much less among the best, because systems make the same errors "
     "and nobody confirms what a better system alone finds. About 100 judged pairs (endoxa next) give intervals that "
     "stay valid even if the consensus is wrong."
