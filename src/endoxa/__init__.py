@@ -7,7 +7,7 @@
 
 Verbs: read, believe, measure, appraise, summarise, compare, distribution, estimate, choose, report, write, parse,
 explain, pool, leave_out_uniques.
-Nouns: Run, Opinions, Preferences, Belief, Scores, Comparison, Policy, Measure, Report, EndoxaError.
+Nouns: Run, Opinions, Preferences, Belief, Scores, Comparison, Policy, Measure, Evaluation, EndoxaError.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ _HOME = {
     "Comparison": "endoxa.tables",
     "Policy": "endoxa.policies",
     "Measure": "endoxa.measures.grammar",
-    "Report": "endoxa.reports",
+    "Evaluation": "endoxa.evaluations.evaluation",
     "EndoxaError": "endoxa.errors",
 }
 __all__ = [
     "Belief",
     "Comparison",
     "EndoxaError",
+    "Evaluation",
     "Measure",
     "Opinions",
     "Policy",
     "Preferences",
-    "Report",
     "Run",
     "Scores",
     "appraise",
@@ -75,12 +75,12 @@ __all__ = [
 if TYPE_CHECKING:
     from endoxa.doubt import appraise, believe, choose, distribution, estimate
     from endoxa.errors import EndoxaError
+    from endoxa.evaluations.evaluation import Evaluation
     from endoxa.io.read import read
     from endoxa.measures.explain import explain
     from endoxa.measures.grammar import Measure, parse
     from endoxa.measures.preferences import Preferences
     from endoxa.policies import Policy
-    from endoxa.reports import Report
     from endoxa.tables import Belief, Comparison, Opinions, Run, Scores
     from endoxa.verbs import compare, leave_out_uniques, measure, pool, report, summarise, write
 

@@ -11,14 +11,14 @@ import numpy as np
 import polars as pl
 
 from endoxa import __version__, doubt, pictures
-from endoxa.comparisons.appraisal import Appraisal
-from endoxa.comparisons.verdicts import verdicts
 from endoxa.errors import FileError, TextError
+from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.verdicts import verdicts
 from endoxa.images.corpus import Corpus
 from endoxa.io.descriptions import Progress
 from endoxa.io.images import thumbnail
-from endoxa.reports.contest import Contest
-from endoxa.reports.gallery import Gallery, Held, gallery, held_by
+from endoxa.reports.pages.contest import Contest
+from endoxa.reports.pages.gallery import Gallery, Probabilities, gallery, probabilities_of
 from endoxa.tables import Belief, Costs, Run
 
 MEASURES = ("nDCG@10", "P@5")
@@ -67,9 +67,9 @@ def contest(
     ways = judged(ran.run, corpus, queries, measures=measures, worlds=worlds, seed=seed, progress=progress)
     found = verdicts(ways)
     beliefs = {
-        name: (f"{way}: {MEANINGS[way]}", held_by(ways[way].belief))
+        name: (f"{way}: {MEANINGS[way]}", probabilities_of(belief))
         for name, way in (("votes", CONSENSUS), ("tree", LEVELS))
-        if way in ways
+        if way in ways and (belief := ways[way].belief) is not None
     }
     systems = len(ran.run.systems)
     page = Contest(
@@ -87,7 +87,7 @@ def contest(
         ],
         warnings=[f"{one.name} was left out: {one.why}" for one in made.skipped],
         remarks=(*made.notes, *ran.notes),
-        notes=[f"{way}: {line}" for way, one in ways.items() for line in one.belief.lines()],
+        notes=[f"{way}: {line}" for way, one in ways.items() if one.belief for line in one.belief.lines()],
         provenance={"Endoxa": __version__, "Corpus": corpus.name or corpus.root, "Command": command, "Seed": str(seed)},
     )
     return page, ran.run
@@ -107,7 +107,7 @@ def sampled(corpus: Corpus, items: Iterable[str], sample: int, seed: int) -> lis
 def judged(
     run: Run, corpus: Corpus, queries: Sequence[str], *, measures: Sequence[str], worlds: int, seed: int,
     progress: Progress | None = None,
-) -> dict[str, Appraisal]:  # fmt: skip
+) -> dict[str, Evaluation]:  # fmt: skip
     """The run under each way of judging."""
     from endoxa.policies import Policy
 
@@ -123,7 +123,8 @@ def judged(
         if progress is not None:
             progress(f"judging by {way}", number, len(held))
         votes: dict[str, Any] = {"depth": max(1, min(VOTES, len(corpus) // 5))} if belief is None else {}
-        ways[way] = doubt.appraise(run, belief, measures, worlds=worlds, policy=Policy(seed=seed), **votes)
+        found = doubt.appraise(run, belief, measures, worlds=worlds, policy=Policy(seed=seed), **votes)
+        ways[way] = doubt.evaluation_of(found)
     if progress is not None:
         progress("judging", len(held), len(held))
     return ways
@@ -138,7 +139,7 @@ def ties_of(run: Run) -> dict[str, float]:
     return dict(tied.select("system", "share").iter_rows())
 
 
-def shown(corpus: Corpus, run: Run, beliefs: Mapping[str, tuple[str, Held]], **how: Any) -> Gallery:
+def shown(corpus: Corpus, run: Run, beliefs: Mapping[str, tuple[str, Probabilities]], **how: Any) -> Gallery:
     """The gallery of a run: thumbnails and captions from the corpus."""
     root = Path(corpus.root)
     rows = corpus.frame.select("item", "path", "caption", "words", "category").iter_rows()

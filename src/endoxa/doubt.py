@@ -24,6 +24,9 @@ from endoxa.comparisons.individual import Individual, individual
 from endoxa.comparisons.prediction import Estimates
 from endoxa.comparisons.superiority import Superiority
 from endoxa.errors import TableError
+from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS
+from endoxa.evaluations.settings import Settings
 from endoxa.io.provenance import provenance
 from endoxa.io.read import judgments_of, read, run_of
 from endoxa.measures import levels
@@ -108,6 +111,25 @@ def appraise(
         raise TableError(f"expected a belief, got {type(judgments).__name__}; make one with believe(...)")
     scores = measure_belief(run_of(run), judgments, wanted, chosen, level=confidence, **how)
     return appraise_scores(scores, judgments, level=confidence, seed=chosen.seed)
+
+
+def evaluation_of(made: Appraisal, **more: Any) -> Evaluation:
+    """An appraisal as an evaluation. A bridge: evaluations/believed.py and consensus.py return evaluations."""
+    consensual = made.sentence != ""
+    return Evaluation(
+        kind="consensus" if consensual else "belief",
+        scores=made.scores,
+        summary=made.summary.rename({"alone": "without_own_vote"}, strict=False),
+        settings=Settings(confidence=made.level, seed=made.scores.policy.seed),
+        belief=made.belief,
+        compared=made.comparison,
+        doubts=made.doubts,
+        tables={} if made.depths is None else {"depths": made.depths},
+        warnings=made.warnings,
+        notes=(*made.belief.lines(), *((LIMITS_OF_CONSENSUS,) if consensual else ())),
+        virtual=made.baseline,
+        **more,
+    )
 
 
 def _by_people(

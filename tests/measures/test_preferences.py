@@ -22,7 +22,7 @@ from endoxa.measures.pairs import PREFERENCES
 from endoxa.measures.preferences import Preferences, measure_preferences
 from endoxa.measures.trec import FAMILIES, NICKNAMES, place
 from endoxa.policies import Policy
-from endoxa.reports.trec import lines
+from endoxa.reports.trec_lines import lines
 from endoxa.tables import Opinions, Run
 from endoxa.verbs import measure, summarise
 

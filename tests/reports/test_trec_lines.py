@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from endoxa.measures.grammar import parse_all
-from endoxa.reports.trec import lines
+from endoxa.reports.trec_lines import lines
 from endoxa.verbs import measure
 
 QRELS = {"9": {"a": 1, "b": 0, "c": 1}, "10": {"a": 1}, "11": {"z": 1}}

@@ -9,7 +9,7 @@ from playwright.sync_api import sync_playwright
 
 from endoxa import contests
 from endoxa.io.scenes import write_scenes
-from endoxa.reports import contest as reports
+from endoxa.reports.pages import contest as reports
 
 AXE = Path(__file__).parent / "axe.min.js"
 

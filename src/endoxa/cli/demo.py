@@ -131,6 +131,7 @@ def _documents(to: Path, program: str, seed: int) -> None:
     verbs.write(made, page)
     console = show.console()
     console.print(show.summary_table(made.summary, width=console.width))
+    assert made.scores is not None
     print("\n" + "\n".join(show.policies(made.scores, confidence=0.95)))
     for line in made.warnings:
         print(f"! {line}")
@@ -177,10 +178,9 @@ def _without(run: Run, paths: list[str], judged: pl.DataFrame, page: Path, comma
     title = "The same six systems, judgments put away"
     made = verbs.report(paths, None, [measure, "AP"], title=title, seed=seed, command=command, worlds=200)
     verbs.write(made, page)
-    assert made.appraisal is not None
     console = show.console()
     console.print(f"\n[bold]Judgments put away: {measure} within the consensus of the systems[/bold]")
-    console.print(show.frame_table(ranking(made.appraisal, measure)))
+    console.print(show.frame_table(ranking(made, measure)))
     orders = [
         dict(table.filter(pl.col("measure") == measure).select("system", "value").iter_rows())
         for table in (judged, made.summary)

@@ -182,10 +182,10 @@ def show_scores(
     seed: int, zscores: str | None = None,
 ) -> None:  # fmt: skip
     """Print or write scores in the form asked for."""
+    from endoxa.evaluations.sentences import warnings_of
     from endoxa.reports.text import render
     from endoxa.reports.text import summary_table as text_table
-    from endoxa.reports.trec import lines
-    from endoxa.reports.warnings import warnings_of
+    from endoxa.reports.trec_lines import lines
     from endoxa.verbs import ranges, summarise, write
 
     if form == "trec":

@@ -289,17 +289,17 @@ def gallery(
     """
     from endoxa import doubt
     from endoxa.io.read import run_of
-    from endoxa.reports.gallery import held_by
+    from endoxa.reports.pages.gallery import probabilities_of
 
     opened = _open(corpus)
-    held = None if believe is None else {"relevant": (f"held by {believe}", held_by(doubt.believe(believe)))}
+    held = None if believe is None else {"relevant": (f"held by {believe}", probabilities_of(doubt.believe(believe)))}
     _write_gallery(opened, run_of(list(runs)), to, title=title, beliefs=held, queries=queries, depth=depth)
 
 
 def _write_gallery(opened: Corpus, run: Any, to: str, *, title: str, beliefs: Any = None, **how: Any) -> None:
     from endoxa import __version__
     from endoxa.contests import shown
-    from endoxa.reports.sections import render
+    from endoxa.reports.pages.layout import render
 
     made = shown(opened, run, beliefs or {}, **how)
     heading = (
@@ -351,7 +351,7 @@ def hold(opened: Corpus, names: list[str] | None, page: Path, **how: Any) -> Non
     """Hold a contest: write its page, and print the verdicts."""
     from endoxa.contests import contest as made_of
     from endoxa.io.write import replacing
-    from endoxa.reports import contest as reports
+    from endoxa.reports.pages import contest as reports
 
     with show.stages(6) as progress:
         made, _ = made_of(opened, names, progress=progress, **how)

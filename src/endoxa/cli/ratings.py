@@ -15,7 +15,7 @@ from endoxa.cli import show
 if TYPE_CHECKING:
     import polars as pl
 
-    from endoxa.reports.rating_findings import Analysis
+    from endoxa.evaluations.ratings import Analysis
 
 FORMATS = ("table", "tsv", "jsonl", "markdown", "latex")
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
@@ -104,13 +104,13 @@ def ratings(
     opinions = front.opinions_of(given)
     run = read(runs, kind="run") if runs else None
     settings: dict[str, Any] = {
-        "threshold": threshold, "calibrated": not no_calibrate, "shrinkage": shrinkage, "level": level,
+        "threshold": threshold, "calibrated": not no_calibrate, "shrinkage": shrinkage, "metric": level,
         "methods": chosen, "distances": distances, "confidence": confidence, "resamples": resamples, "seed": seed,
     }  # fmt: skip
     with show.progress_bar(front.STEPS + len(chosen)) as progress:
         found = front.analyse(opinions, run, progress=progress, **settings)
     if form != "table":
-        from endoxa.reports.rating_findings import figures_of
+        from endoxa.evaluations.ratings import figures_of
 
         show.emit(render(figures_of(found), form), to)  # type: ignore[arg-type]
         for line in (*(f"! {text}" for text in found.warnings), *found.remarks()):
@@ -158,14 +158,16 @@ def _sorted(files: list[str]) -> tuple[list[str], list[str]]:
 def _write_page(found: Analysis, to: str, title: str, files: list[str]) -> None:
     """The page, with what it was made of."""
     from endoxa import __version__
+    from endoxa.evaluations.ratings import evaluation_of
     from endoxa.io.provenance import provenance
     from endoxa.io.write import replacing
-    from endoxa.reports.ratings import page
+    from endoxa.reports.pages import page
 
     made_of = {"Endoxa": __version__, "Command": shlex.join(["endoxa", *sys.argv[1:]]), "Seed": str(found.seed)}
     with show.busy("drawing"), replacing(Path(to)) as part:
         sources = [provenance(path) for path in files if path != "-"]
-        part.write_text(page(found, title=title, provenance=made_of, files=sources), encoding="utf-8")
+        evaluation = evaluation_of(found, title=title, provenance=made_of, files=sources)
+        part.write_text(page(evaluation), encoding="utf-8")
     show.note(f"wrote {to}")
 
 
@@ -173,7 +175,7 @@ def _print(found: Analysis) -> None:
     """A summary of eighty columns, or as wide as the terminal."""
     from textwrap import fill
 
-    from endoxa.reports.rating_findings import verdict
+    from endoxa.evaluations.rating_sentences import answer
 
     console = show.console(None if sys.stdout.isatty() else NARROW)
 
@@ -182,7 +184,7 @@ def _print(found: Analysis) -> None:
 
     say(_counts(found))
     print()
-    say(verdict(found))
+    say(answer(found))
     for heading, frame in _tables(found):
         console.print(f"\n[bold]{heading}[/bold]")
         console.print(show.frame_table(frame))
@@ -231,7 +233,7 @@ def _agreement(found: Analysis) -> pl.DataFrame:
     import polars as pl
 
     stages = {"as given": found.agreement} | ({"calibrated": found.after} if found.after is not None else {})
-    rows: dict[str, list[str]] = {f"alpha ({found.level})": [_range(s.alpha, s.lo, s.hi) for s in stages.values()]}
+    rows: dict[str, list[str]] = {f"alpha ({found.metric})": [_range(s.alpha, s.lo, s.hi) for s in stages.values()]}
     if found.benefit is not None:
         held = dict(found.benefit.frame.select("stage", "alpha").iter_rows())
         rows["alpha, on pairs held out"] = [_short(held["before"]), _short(held["held out"])]
@@ -242,7 +244,7 @@ def _agreement(found: Analysis) -> pl.DataFrame:
     for place, form in ((1, "ICC(2,1)"), (4, "ICC(2,k)")):
         rows[form] = [_range(*s.icc.row(place)[1:]) for s in stages.values()]
     kept = {name: values for name, values in rows.items() if any(value != "–" for value in values)}
-    kept = kept or {f"alpha ({found.level})": ["–"] * len(stages)}
+    kept = kept or {f"alpha ({found.metric})": ["–"] * len(stages)}
     columns = {stage: [values[at] for values in kept.values()] for at, stage in enumerate(stages)}
     return pl.DataFrame({"figure": list(kept)} | columns)
 
@@ -333,7 +335,7 @@ def _dominance(found: Analysis) -> str:
 
 
 def _short(value: float | None, decimals: int = 3) -> str:
-    from endoxa.reports.labels import number
+    from endoxa.formatting import number
 
     return number(value, decimals, "-")
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from endoxa.comparisons.appraisal import Appraisal
+    from endoxa.evaluations.evaluation import Evaluation
     from endoxa.comparisons.prediction import Estimates
 
 WHOM = {"consensus": "voters"}  # what the people of a belief are called
@@ -337,7 +338,7 @@ def _print(made: Appraisal, *, per_query: bool, summary: bool) -> None:
         console.print(show.frame_table(made.depths))
 
 
-def ranking(made: Appraisal, measure: str) -> pl.DataFrame:
+def ranking(made: Appraisal | Evaluation, measure: str) -> pl.DataFrame:
     """The systems in order: mean with interval, level without the own vote, P(best), unique share."""
     import polars as pl
 
@@ -349,8 +350,9 @@ def ranking(made: Appraisal, measure: str) -> pl.DataFrame:
         "mean": rows["value"],
         "interval": [show.interval(lo, hi) for lo, hi in rows.select("lo", "hi").iter_rows()],
     }
-    if "alone" in rows.columns:
-        columns["without own vote"] = rows["alone"]
+    for name in ("alone", "without_own_vote"):
+        if name in rows.columns:
+            columns["without own vote"] = rows[name]
     columns["P(best)"] = [_share(value) for value in rows["p_best"]]
     if "unique" in rows.columns:
         columns["unique"] = [_percent(value) for value in rows["unique"]]

@@ -6,14 +6,14 @@ import hashlib
 from pathlib import Path
 
 from endoxa.errors import FileError
-from endoxa.reports import Source
+from endoxa.evaluations.evaluation import File
 
 
-def provenance(path: str, kind: str = "") -> Source:
+def provenance(path: str, kind: str = "") -> File:
     """What a report says of a file that was read."""
     try:
         with Path(path).open("rb") as file:
-            return Source(
+            return File(
                 Path(path).name, Path(path).stat().st_size, hashlib.file_digest(file, "sha256").hexdigest(), kind
             )
     except OSError as error:

@@ -15,6 +15,9 @@ import polars as pl
 from endoxa import __version__, pools
 from endoxa.comparisons import intervals, paired
 from endoxa.errors import EndoxaError, FileError, TableError, TextError, did_you_mean
+from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.sentences import warnings_of
+from endoxa.evaluations.settings import Settings
 from endoxa.io.formats import sniff
 from endoxa.io.provenance import provenance
 from endoxa.io.read import judgments_of, read, run_of
@@ -25,7 +28,6 @@ from endoxa.io.write import write as write_table
 from endoxa.measures.curves import curve_measures, curves
 from endoxa.measures.evaluate import measure as measure_tables
 from endoxa.measures.evaluate import prepare, score_block
-from endoxa.measures.explain import definition_line
 from endoxa.measures.gather import Block, gather
 from endoxa.measures.grammar import Measure, Wanted, parse, parse_all
 from endoxa.measures.judgments import refuse_all_relevant
@@ -33,9 +35,8 @@ from endoxa.measures.preferences import Preferences, applied, measure_preference
 from endoxa.policies import CHOICES, WORLDS, Policy
 from endoxa.pools import lint
 from endoxa.pools.lint import Finding
-from endoxa.reports import Report, page
+from endoxa.reports.pages import page
 from endoxa.reports.text import summary_table
-from endoxa.reports.warnings import warnings_of
 from endoxa.tables import Belief, Comparison, Opinions, Run, Scores
 
 DEFAULT = ("AP", "nDCG@10", "P@10", "RR", "Bpref", "Judged@10")
@@ -273,7 +274,7 @@ def report(
     test: str = "randomisation",
     correction: str = "holm",
     **settings: Any,
-) -> Report:
+) -> Evaluation:
     """Everything a page tells: scores, intervals, curves, comparisons, warnings, and where they come from.
 
     `write(report(...), "report.html")` writes one self-contained page; `.md` and `.tex` the summary table.
@@ -298,49 +299,37 @@ def report(
     several = len(scores.systems) > 1
     how: dict[str, Any] = {"baseline": baseline, "test": test, "correction": correction}
     comparison = compare(scores, seed=seed, **how) if several else None
-    return Report(
+    return Evaluation(
+        kind="judgments",
         title=title or _title(scores),
         scores=scores,
         summary=summary,
-        comparison=comparison,
-        curves=curve,
+        settings=Settings(seed=seed),
+        compared=comparison,
+        tables={"curves": curve},
         warnings=tuple(warnings_of(scores, curve)),
-        definitions={name: definition_line(name) for name in scores.measures},
-        provenance={
-            "Endoxa": __version__,
-            "Command": command,
-            "Seed": str(seed),
-        },
+        provenance={"Endoxa": __version__, "Command": command, "Seed": str(seed)},
         baseline=baseline,
         notes=(*(comparison.notes if comparison is not None else ()), _collection_note(opinions, N)),
         files=tuple(provenance(path, kind) for path, kind in files if path != "-"),
-        lower=tuple(name for name in scores.measures if parse(name).definition.lower),
     )
 
 
 def _doubtful(
     run: Any, judgments: Any, measures: Wanted, policy: Policy, files: list[tuple[str, str]], *, title: str, seed: int,
     command: str, level: float | None, **settings: Any,
-) -> Report:  # fmt: skip
+) -> Evaluation:  # fmt: skip
     """The page where the truth is in doubt: no curves and no p-values, but what may be, and how likely."""
     from endoxa import doubt
 
     policy = replace(policy, seed=seed)
     wanted = doubt.DEFAULT if measures is DEFAULT else measures
     made = doubt.appraise(run, judgments, wanted, policy=policy, level=level, **settings)
-    names = made.scores.measures
-    return Report(
+    return doubt.evaluation_of(
+        made,
         title=title or _title(made.scores, aside=made.baseline),
-        scores=made.scores,
-        summary=made.summary,
-        warnings=made.warnings,
-        definitions={name: definition_line(name) for name in names},
         provenance={"Endoxa": __version__, "Command": command, "Seed": str(seed)},
-        notes=tuple(made.belief.lines()),
         files=tuple(provenance(path, kind) for path, kind in files if path != "-"),
-        lower=tuple(name for name in names if parse(name).definition.lower),
-        level=made.level,
-        appraisal=made,
     )
 
 
@@ -364,7 +353,7 @@ def write(table: Any, path: str | Path, **how: Any) -> None:
     if isinstance(table, pl.DataFrame):
         write_frame(table, path)
         return
-    if not isinstance(table, Report):
+    if not isinstance(table, Evaluation):
         write_table(table, path, **how)
         return
     suffix = Path(path).suffix.lower()
@@ -380,46 +369,22 @@ def write(table: Any, path: str | Path, **how: Any) -> None:
         part.write_text(text, encoding="utf-8")
 
 
-def write_figures(made: Report, directory: str | Path) -> list[Path]:
+def write_figures(made: Evaluation, directory: str | Path) -> list[Path]:
     """Every figure of the report as SVG and PNG; the paths written."""
     from endoxa.reports import figures
-    from endoxa.reports.findings import rival
+    from endoxa.reports.figures import style
 
     target = Path(directory)
     target.mkdir(parents=True, exist_ok=True)
-    drawn = {}
-    if made.appraisal is not None:
-        from endoxa.reports import doubts
-
-        drawn["doubts"] = doubts.shares(made.appraisal)
-        for name in made.scores.measures:
-            lower = name in made.lower
-            drawn[f"ridges-{_file_name(name)}"] = doubts.ridges(made.appraisal, name, lower=lower)
-            if made.appraisal.comparison is not None:
-                drawn[f"better-{_file_name(name)}"] = doubts.better(made.appraisal, name, lower=lower)
-    if made.curves is not None:
-        drawn["precision-recall"] = figures.curves(made.curves)
-    for name in made.scores.measures:
-        if made.appraisal is not None or parse(name).definition.aggregate != "mean":
-            continue
-        drawn[f"intervals-{_file_name(name)}"] = figures.intervals(made.summary, name, lower=name in made.lower)
-        two = rival(made, name)
-        if two is not None:
-            drawn[f"differences-{_file_name(name)}"] = figures.differences(made.scores, *two, name)
-        if made.comparison is not None:
-            drawn[f"pairs-{_file_name(name)}"] = figures.pairs(made.comparison, name)
+    drawn = figures.all_of(made)
     written = []
     for name, figure in drawn.items():
-        for suffix, data in ((".svg", figures.to_svg(figure).encode()), (".png", figures.to_png(figure))):
+        for suffix, data in ((".svg", style.to_svg(figure).encode()), (".png", style.to_png(figure))):
             path = target / (name + suffix)
             with replacing(path) as part:
                 part.write_bytes(data)
             written.append(path)
     return written
-
-
-def _file_name(measure: str) -> str:
-    return "".join(sign if sign.isalnum() else "-" for sign in measure).strip("-")
 
 
 def check(runs: Sequence[str], qrels: str | None, *, assessors: bool = False) -> list[Finding]:
