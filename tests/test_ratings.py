@@ -87,7 +87,7 @@ def test_the_threshold_is_the_middle_of_the_scale(scale: str | None, middle: flo
     people = opinions([("a", "q", "x", 2.0), ("a", "q", "y", 5.0)], scale=pl.Series([scale], dtype=pl.String)[0])
     found = ratings.analyse(people)
     assert found.threshold == middle
-    assert ("range that was used" if scale is None else "answers name") in found.threshold_told
+    assert ("range that was used" if scale is None else "answers name") in found.threshold_reason
 
 
 def test_several_scales_are_a_warning() -> None:
@@ -155,7 +155,7 @@ def test_all_undecided() -> None:
     assert found.undecided == 2
     assert found.mappings == {}
     assert found.uniformity is None
-    assert "nobody gave a rating: there is nothing to hold the runs against" in found.notes
+    assert "Nobody gave a rating: there is nothing to compare the runs with." in found.notes
 
 
 def test_constant_ratings() -> None:
@@ -189,7 +189,7 @@ def test_without_numba_the_rest_is_there(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_the_front_door_needs_no_numba() -> None:
     import subprocess
 
-    code = "import sys; sys.modules['numba'] = None; import endoxa.ratings, endoxa.reports.ratings"
+    code = "import sys; sys.modules['numba'] = None; import endoxa.ratings, endoxa.reports.pages.ratings"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
@@ -202,13 +202,13 @@ def test_wrong_settings_are_refused() -> None:
     with pytest.raises(TextError, match="between 0 and 1"):
         ratings.analyse(people, confidence=1.5)
     with pytest.raises(TextError, match="levels are nominal"):
-        ratings.analyse(people, level="odd")  # type: ignore[arg-type]
+        ratings.analyse(people, metric="odd")  # type: ignore[arg-type]
 
 
 def test_names_are_not_calibrated() -> None:
-    found = ratings.analyse(study()[0], level="nominal", resamples=100)
+    found = ratings.analyse(study()[0], metric="nominal", resamples=100)
     assert not found.calibrated
-    assert any("at the nominal level nobody is calibrated" in note for note in found.notes)
+    assert any("nobody is calibrated" in note for note in found.notes)
 
 
 def test_progress_is_told() -> None:
@@ -254,7 +254,7 @@ def test_a_belief_is_the_share_above_the_threshold() -> None:
     belief = ratings.believe(people, threshold=3, calibrated=False)
     assert belief.frame.select("item", "grade", "p").rows() == [("x", 1.0, pytest.approx(2 / 3)), ("y", 1.0, 0.0)]
     assert belief.notes[0].startswith(
-        "relevant is a rating above 3 (scale 2 to 5, the range that was used); ratings as"
+        "a rating above 3 is relevant (scale 2 to 5, the range that was used); ratings as"
     )
 
 
@@ -280,9 +280,9 @@ def test_a_belief_by_a_rater_model() -> None:
 def test_a_threshold_off_the_scale_is_a_warning() -> None:
     people = opinions([("a", "q", "x", 5.0), ("b", "q", "x", 4.0)])
     assert any(
-        "! every rating is at or below the threshold 5" in note for note in ratings.believe(people, threshold=5).notes
+        "! Every rating is at or below the threshold 5" in note for note in ratings.believe(people, threshold=5).notes
     )
-    assert any("every rating is above" in note for note in ratings.believe(people, threshold=0).notes)
+    assert any("Every rating is above" in note for note in ratings.believe(people, threshold=0).notes)
     with pytest.raises(TextError, match="a threshold is a number"):
         ratings.believe(people, threshold=math.nan)
 

@@ -23,7 +23,7 @@ from endoxa.measures.pairs import PREFERENCES
 from endoxa.measures.preference_judgments import Preferences, measure_preferences
 from endoxa.measures.trec_names import FAMILIES, NICKNAMES, place
 from endoxa.policies import Policy
-from endoxa.reports.trec import lines
+from endoxa.reports.trec_lines import lines
 from endoxa.tables import Opinions, Run
 
 Row = tuple[str, str, str, float]  # group, subgroup, item, level
