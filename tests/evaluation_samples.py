@@ -9,11 +9,11 @@ from xml.etree import ElementTree
 import numpy as np
 import polars as pl
 
-from endoxa.comparisons import shared
+from endoxa.evaluations import believed
 from endoxa.evaluations.evaluation import Evaluation, File
 from endoxa.evaluations.ratings import Analysis, analyse
 from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS
-from endoxa.measures.grammar import parse
+from endoxa.evaluations.settings import Settings
 from endoxa.policies import Policy
 from endoxa.tables import Belief, Comparison, Draws, Opinions, Run, Scores
 
@@ -201,7 +201,7 @@ def sample_in_doubt(
         model=model,
         notes=("votes: made for a test", "! one query is answered by one system only"),
     )
-    content: dict[str, Any] = doubtful_tables(scores, virtual) | {"notes": tuple(belief.lines())}
+    content: dict[str, Any] = doubtful_tables(scores, belief) | {"notes": tuple(belief.lines())}
     if model == "consensus":
         unique = {system: 0.1 + 0.8 * place / len(systems) for place, system in enumerate(systems)}
         content["summary"] = content["summary"].with_columns(
@@ -216,27 +216,10 @@ def sample_in_doubt(
     return Evaluation(kind, scores, belief=belief, virtual=virtual, title="Without judgments", **(content | more))
 
 
-def doubtful_tables(scores: Scores, virtual: str | None) -> dict[str, Any]:
+def doubtful_tables(scores: Scores, belief: Belief) -> dict[str, Any]:
     """Summary with P(best), pairs and doubts, from draws of the scores."""
-    rng = np.random.default_rng
-    lower = [name for name in scores.measures if parse(name).definition.lower]
-    limits = {name: (parse(name).definition.low, parse(name).definition.high) for name in scores.measures}
-    aside = [virtual] if virtual else []
-    won = [
-        (system, name, p)
-        for name in scores.measures
-        for system, p in shared.best(
-            shared.spread(scores, name, rng=rng(0)), lower=name in lower, leave_out=aside
-        ).items()
-    ]
-    schema = {"system": pl.String, "measure": pl.String, "p_best": pl.Float64}
-    best = pl.DataFrame(won, schema=schema, orient="row")
-    summary = shared.summarise(scores, limits=limits, rng=rng(0))
-    return {
-        "summary": summary.join(best, on=["system", "measure"], how="left", maintain_order="left"),
-        "compared": shared.compare(scores, lower=lower, rng=rng(0)) if len(scores.systems) > 1 else None,
-        "doubts": shared.doubts(scores, scores.measures[0], rng=rng(0)),
-    }
+    evaluation = believed.of_scores(scores, belief, Settings())
+    return {"summary": evaluation.summary, "compared": evaluation.comparison, "doubts": evaluation.doubts}
 
 
 def texts_of(svg: str) -> list[str]:

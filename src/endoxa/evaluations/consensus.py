@@ -18,6 +18,7 @@ from endoxa.comparisons import orders
 from endoxa.evaluations import believed
 from endoxa.evaluations.believed import EVERYTHING, Mapper, Progress, listed
 from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS
 from endoxa.evaluations.settings import Settings
 from endoxa.measures.grammar import Measure
 from endoxa.measures.lists import BEYOND
@@ -29,13 +30,6 @@ DEPTHS = (10, 30, 100, 1000)
 LONELY = 0.5  # share of unique items from which a warning is due
 UNSTABLE = 0.8  # Kendall's tau below which the ranking is said to depend on the vote depth
 WORLDS = 64  # for the order at other depths, where the measure has no closed form
-LIMITS = (
-    "What a consensus shows: which systems return what the others return too, and so roughly how a field is ranked. "
-    "What it cannot show: how good any system is, or which of the best systems is best. Where judgments exist, such "
-    "rankings agree with them for the whole field and much less among the best, because systems make the same errors "
-    "and nobody confirms what a better system alone finds. About 100 judged pairs (endoxa next) give intervals that "
-    "stay valid even if the consensus is wrong."
-)
 
 
 def evaluate(
@@ -83,7 +77,7 @@ def evaluate(
         summary=summary,
         tables={} if table is None else {"depths": table},
         warnings=(*_of_consensus(summary, counted, table, measures[0]), *evaluation.warnings),
-        notes=(*evaluation.notes, LIMITS),
+        notes=(*evaluation.notes, LIMITS_OF_CONSENSUS),
     )
 
 

@@ -9,12 +9,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from endoxa import ratings
 from endoxa.errors import InstallError, JoinError, TextError
+from endoxa.evaluations import ratings
 from endoxa.studies import score_mapping as mappings
 from endoxa.studies.agreement import agreement
 from endoxa.studies.rater_calibration import calibrate
 from endoxa.tables import Opinions, Run
+from endoxa.verbs.inputs import opinions_of
 
 COLUMNS = ["source", "query", "item", "grade"]
 
@@ -300,6 +301,6 @@ def test_files_of_ratings_are_joined(tmp_path) -> None:
     for name in ("p0", "p1"):
         people.frame.filter(pl.col("source") == name).select(COLUMNS).write_csv(tmp_path / f"{name}.csv")
     (tmp_path / "votes.qrels").write_text("q00 p9 i0 4\nq00 p8 i0 2\n")
-    made = ratings.opinions_of([tmp_path / "p0.csv", tmp_path / "p1.csv", str(tmp_path / "votes.qrels")])
+    made = opinions_of([tmp_path / "p0.csv", tmp_path / "p1.csv", str(tmp_path / "votes.qrels")], assessors=True)
     assert made.sources == ["p0", "p1", "p8", "p9"]
     assert len(made) == 26
