@@ -113,14 +113,14 @@ def analyse(
             tell(f"map by {method}")
             try:
                 made = mappings.mapping(
-                    lists, judged, method=method, distances=distances, resamples=resamples, level=confidence,
+                    lists, judged, method=method, distances=distances, resamples=resamples, confidence=confidence,
                     rng=rng(2),
                 )  # fmt: skip
             except InstallError as error:
                 notes.append(f"no map by {method}: {error}")
                 continue
             maps[method] = made
-        both: dict[str, Any] = {"distances": distances, "level": confidence}
+        both: dict[str, Any] = {"distances": distances, "confidence": confidence}
         tell("selection")
         if len(_choosers(judged) & set(lists.systems)) > 1:
             chosen = selection_bias(lists, judged, **both, rng=rng(3))

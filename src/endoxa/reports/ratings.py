@@ -375,7 +375,7 @@ def _selected(found: Analysis, ids: count[int]) -> Section | None:
         "No self-advantage can be worked out: a cell of the table is empty."
         if math.isnan(one.gamma)
         else f"On pairs that it chose itself a system’s correlation differs by {signed(one.gamma, 3)} "
-        f"({made.level:.0%} interval {signed(made.lo, 3)} to {signed(made.hi, 3)}; {probability(one.p_value)}, which "
+        f"({made.confidence:.0%} interval {signed(made.lo, 3)} to {signed(made.hi, 3)}; {probability(one.p_value)}, which "
         f"with "
         f"{len(set(made.frame['system']))} systems cannot fall below {one.smallest:.3g}). A figure to look at, not a "
         "test: pairs that a system drew by rank spread its own scores more, which by itself makes it rise."
