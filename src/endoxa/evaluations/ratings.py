@@ -296,17 +296,17 @@ def _with_systems(
         tell(f"map by {method}")
         try:
             maps[method] = mappings.mapping(
-                run, judged, method=method, distances=distances, resamples=resamples, level=confidence, rng=rng(2)
+                run, judged, method=method, distances=distances, resamples=resamples, confidence=confidence, rng=rng(2)
             )
         except InstallError as error:
             notes.append(f"no map by {method}: {error}")
     tell("selection")
     chosen = master = None
     if len(_choosers(judged) & set(run.systems)) > 1:
-        chosen = selection_bias(run, judged, distances=distances, level=confidence, rng=rng(3))
+        chosen = selection_bias(run, judged, distances=distances, confidence=confidence, rng=rng(3))
     tell("dominance")
     if judged.frame.filter(pl.col("grade").is_not_null())["source"].n_unique() > 1:
-        master = dominance(run, judged, distances=distances, level=confidence, rng=rng(4))
+        master = dominance(run, judged, distances=distances, confidence=confidence, rng=rng(4))
     tell("curves")
     estimated = None
     if judged.frame["propensity"].null_count() < judged.frame.height:  # pairs were drawn with known probabilities

@@ -103,11 +103,11 @@ def test_a_pair_that_nobody_was_asked_about(place):
     ("rows", "message"),
     [
         ([("old", "red", "no such item", 3.0)], "no pair 'red', 'no such item'"),
-        ([("old", "no such query", "item-0-0", 3.0)], "import its items and queries first"),
+        ([("old", "no such query", "item-0-0", 3.0)], "import the items and queries first"),
         ([("old", *PAIRS[0], 7.0)], "7 is not on the scale from 1 to 5"),
         ([("old", *PAIRS[0], 2.5)], "2.5 is not on the scale"),
-        ([("x" * 61, *PAIRS[0], 2.0)], "at most 60 letters"),
-        ([("Ana", *PAIRS[0], 2.0), ("ANA", *PAIRS[1], 2.0)], "'ANA' and 'Ana' differ in letter case only"),
+        ([("x" * 61, *PAIRS[0], 2.0)], "at most 60 characters"),
+        ([("Ana", *PAIRS[0], 2.0), ("ANA", *PAIRS[1], 2.0)], "'ANA' and 'Ana' differ only in letter case"),
     ],
 )
 def test_what_does_not_fit_is_refused_whole(place, rows, message):
