@@ -192,7 +192,8 @@ def drawn_from(run: Any, belief: Belief, labels: Opinions) -> pl.DataFrame | Non
 
 def is_estimable(measure: str) -> bool:
     """Whether a sample of labels gives a valid interval for it."""
-    return prediction.NAME.fullmatch(measure) is not None
+    m = parse_all(measure)[0]
+    return m.sum_form is not None and m.rel == 1
 
 
 def choose(

@@ -6,38 +6,23 @@ Recall has the same random denominator for both, so that its order is the order 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
 
-from endoxa.beliefs.worlds import Readings, extended, readings_of
+from endoxa.beliefs.worlds import Readings
 from endoxa.comparisons import superiority
 from endoxa.comparisons.superiority import Superiority
 from endoxa.errors import TextError, did_you_mean
 from endoxa.measures.distributions import Distribution, mixture
 from endoxa.measures.grammar import Measure, parse_all
 from endoxa.measures.lists import BEYOND
-from endoxa.measures.uncertain import Placed, place
+from endoxa.measures.placing import Placed, Placement, place
+from endoxa.measures.registry import REGISTRY
 from endoxa.policies import Policy
 from endoxa.statistics.poisson_binomial import convolve, pmf
 from endoxa.tables import Belief, Comparison, Floats, Run
 
 MOST = 1_000  # pairs that are settled exactly; beyond, the worlds must do
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """The lists of all queries, placed in the belief."""
-
-    systems: list[str]
-    pairs: list[tuple[Readings, Placed]]
-
-    @classmethod
-    def of(cls, run: Run, belief: Belief, systems: list[str]) -> _Seen:
-        readings = list(readings_of(extended(belief, run)))
-        kept = run.frame.filter(pl.col("system").is_in(systems))
-        return cls(systems, list(zip(readings, place(kept, systems, readings), strict=True)))
 
 
 def compare_two(
@@ -57,34 +42,41 @@ def compare_two(
         if name not in run.systems:
             raise TextError(f"no system is called {name!r}{did_you_mean(name, run.systems)}")
     m = parse_all(measure)[0]
-    settings = m.keywords()
-    if m.name not in {"P", "SetP", "R", "SetR"} or settings.get("relative"):
-        raise TextError(
-            f"{m} has no exact comparison; P@k, SetP, R@k and SetR have: compare in possible worlds instead"
-        )
-    seen = _Seen.of(run, belief, [first, second])
-    queries = [one.query for one, _ in seen.pairs]
+    seen = place(run, belief).some([first, second])
     if query is None:
-        if m.name != "P":
+        if m.definition.difference is not None and not _counts(m):
             raise TextError(f"{m} is compared exactly on one query; name it, or compare in possible worlds")
+        if not _counts(m):
+            raise _inexact(m)
         return superiority.order(_mean_difference(seen, 0, 1, m), level=level)
-    if query not in queries:
-        raise TextError(f"the belief has no query {query!r}{did_you_mean(query, queries)}")
-    one, placed = seen.pairs[queries.index(query)]
-    return _on_query(one, placed, m, level)
+    if query not in seen.queries:
+        raise TextError(f"the belief has no query {query!r}{did_you_mean(query, seen.queries)}")
+    number = seen.queries.index(query)
+    return _on_query(seen.readings[number], seen.lists[number], m, level)
+
+
+def _inexact(m: Measure) -> TextError:
+    able = ", ".join(sorted(name for name, definition in REGISTRY.items() if definition.difference is not None))
+    return TextError(f"{m} has no exact comparison, only {able} have: compare in possible worlds instead")
+
+
+def _counts(m: Measure) -> bool:
+    """Whether the mean over queries is a count divided by a number, as that of P@k is."""
+    return m.sum_form is not None and m.sum_form.divisor is not None
 
 
 def _on_query(one: Readings, placed: Placed, m: Measure, level: float) -> Superiority:
-    k = m.keywords().get("k")
-    sizes = [k or int(size) for size in placed.retrieved]
-    parts = [_apart(chances, placed, 0, 1, k) for chances in one.reaches(m.keywords().get("rel", 1))]
-    if m.name in {"R", "SetR"}:
-        return superiority.mix([superiority.recall_order(a, b) for _, a, b in parts], one.weights)
-    made = [
-        superiority.precision_difference(both, _filled(a, sizes[0] - len(both)), _filled(b, sizes[1] - len(both)))
-        for both, a, b in parts
+    k, rel = m.keywords().get("k"), m.rel
+    sizes = tuple(int(size) for size in placed.retrieved)
+    parts = [
+        m.closed_form(m.definition.difference, *_apart(chances, placed, 0, 1, k), sizes)
+        for chances in (one.reaches(rel) if rel is not None else ())
     ]
-    return superiority.order(mixture(made, one.weights), level=level)
+    exact = [part for part in parts if part is not None]
+    if not exact or len(exact) < len(parts):
+        raise _inexact(m)
+    mixed = mixture([part.distribution for part in exact], one.weights)
+    return superiority.sign(mixed) if exact[0].ordinal else superiority.order(mixed, level=level)
 
 
 def _apart(chances: Floats, placed: Placed, a: int, b: int, k: int | None) -> tuple[Floats, Floats, Floats]:
@@ -100,13 +92,16 @@ def _filled(chances: Floats, size: int) -> Floats:
     return np.concatenate([chances, np.zeros(max(0, size - len(chances)))])
 
 
-def _mean_difference(seen: _Seen, a: int, b: int, m: Measure) -> Distribution:
-    """The distribution of mean P@k of one system minus that of the other, over all queries."""
-    k, rel = int(m.keywords()["k"]), m.keywords().get("rel", 1)
+def _mean_difference(seen: Placement, a: int, b: int, m: Measure) -> Distribution:
+    """The distribution of one system's mean over all queries minus that of the other, for a measure that counts."""
+    form, rel = m.sum_form, m.rel
+    assert form is not None
+    assert form.divisor is not None
+    assert rel is not None
     single: tuple[list[Floats], list[Floats]] = ([], [])
     mass, below = np.ones(1), 0
-    for one, placed in seen.pairs:
-        parts = [_apart(chances, placed, a, b, k) for chances in one.reaches(rel)]
+    for one, placed in zip(seen.readings, seen.lists, strict=True):
+        parts = [_apart(chances, placed, a, b, form.k) for chances in one.reaches(rel)]
         if len(parts) == 1:  # counts of several queries are one count
             single[0].append(parts[0][1])
             single[1].append(parts[0][2])
@@ -118,7 +113,7 @@ def _mean_difference(seen: _Seen, a: int, b: int, m: Measure) -> Distribution:
         mass, below = convolve(mass, own), below + longest
     left, right = (np.concatenate([*some, np.zeros(0)]) for some in single)
     mass, below = convolve(mass, _difference(left, right)), below + len(right)
-    return Distribution((np.arange(len(mass)) - below) / (k * len(seen.pairs)), mass)
+    return Distribution((np.arange(len(mass)) - below) / (form.divisor * len(seen.lists)), mass)
 
 
 def _difference(left: Floats, right: Floats) -> Floats:
@@ -127,7 +122,13 @@ def _difference(left: Floats, right: Floats) -> Floats:
 
 
 def settled(
-    compared: Comparison, run: Run, belief: Belief, policy: Policy | None = None, *, level: float = 0.95
+    compared: Comparison,
+    run: Run,
+    belief: Belief,
+    policy: Policy | None = None,
+    *,
+    level: float = 0.95,
+    placement: Placement | None = None,
 ) -> Comparison:
     """The comparison with the rows `truth` of P@k exact in place of the worlds', up to a thousand pairs a measure.
 
@@ -137,12 +138,11 @@ def settled(
     policy = policy or Policy()
     if belief.certain or policy.cut is not None or policy.unjudged != "nonrelevant" or policy.missing == "skip":
         return compared
-    names = [name for name in frame["measure"].unique(maintain_order=True) if parse_all(name)[0].name == "P"]
-    names = [name for name in names if not parse_all(name)[0].keywords().get("relative")]
+    names = [name for name in frame["measure"].unique(maintain_order=True) if _counts(parse_all(name)[0])]
     systems = sorted({*frame["system"], *frame["baseline"]})
     if not names or frame.height > 4 * MOST * frame["measure"].n_unique():
         return compared
-    seen = _Seen.of(run, belief, systems)
+    seen = (placement or place(run, belief)).some(systems)
     rows = []
     for name in names:
         m = parse_all(name)[0]

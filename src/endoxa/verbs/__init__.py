@@ -25,6 +25,7 @@ from endoxa.io.write import write as write_table
 from endoxa.measures.curves import curve_measures, curves
 from endoxa.measures.evaluate import measure as measure_tables
 from endoxa.measures.evaluate import prepare, score_block
+from endoxa.measures.evaluate import score_empty as score_unretrieved
 from endoxa.measures.explain import definition_line
 from endoxa.measures.gather import Block, gather
 from endoxa.measures.grammar import Measure, Wanted, parse, parse_all
@@ -175,7 +176,7 @@ def measure_files(
         for made in scored:
             for source, block in made.items():
                 gathered[source].append(block.renamed(renamed))
-    empty = score_empty if isinstance(judged, Preferences) else None
+    empty = score_empty if isinstance(judged, Preferences) else score_unretrieved
     return gather(panel, list(gathered.values()), measures, policy, systems=systems, empty=empty)
 
 
