@@ -23,7 +23,8 @@ from endoxa.evaluations.settings import Settings
 from endoxa.measures.grammar import Measure
 from endoxa.measures.lists import BEYOND
 from endoxa.measures.own_votes import left_out
-from endoxa.measures.uncertain import Placed, expectations, expected_or_drawn
+from endoxa.measures.placing import Placed
+from endoxa.measures.uncertain import expectations, expected_or_drawn
 from endoxa.tables import Belief, Bools, Floats, Opinions, Run
 
 DEPTHS = (10, 30, 100, 1000)
@@ -149,7 +150,7 @@ def _expected(ballots: Ballots, counted: Tally, universe: Bools, first: Measure,
         one = Readings(
             counted.queries[query], counted.rows["item"][rows], np.ones(1), np.ones(1), p[rows][None, :, None]
         )
-        value = expected_or_drawn(one, placed, [first], policy, WORLDS, 1.0)[0]
+        value = expected_or_drawn([first], policy, WORLDS, 1.0, (one, placed))[0]
         known = ~np.isnan(value) & (placed.present | (policy.missing != "skip"))
         total[known] += value[known]
         number += known
@@ -173,7 +174,7 @@ def _placed(ballots: Ballots, universe: Bools, bounds: Any, cut: int | None) -> 
         ranks = np.full((shape[1], int(hits.max(initial=0))), BEYOND, dtype=np.int64)
         places = np.zeros(ranks.shape, dtype=np.int64)
         ranks[voter[rows], column], places[voter[rows], column] = rank[rows], at[rows]
-        yield Placed(ranks, places, retrieved[number], retrieved[number] > 0)
+        yield Placed(ranks, places, retrieved[number])
 
 
 def _of_consensus(summary: pl.DataFrame, counted: Tally, depths: pl.DataFrame | None, first: Measure) -> list[str]:
