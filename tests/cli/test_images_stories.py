@@ -92,9 +92,9 @@ def test_a_contest_is_held(scenes: Path, tmp_path: Path) -> None:
     html = page.read_text()
     for heading in (
         "judged side by side",
-        "Where the verdicts part",
-        "Who is better than whom",
-        "What it costs",
+        "Where the verdicts disagree",
+        "Which system is better than which",
+        "What the systems cost",
         "Gallery",
     ):
         assert heading in html
@@ -158,6 +158,6 @@ def test_costs_stand_beside_quality_in_the_report(scenes: Path, tmp_path: Path) 
     paths = sorted(runs.glob("*.run"))
     done = endoxa("report", *paths, "P@5", "--worlds", 20, "--costs", runs / "costs.csv", "--to", page)
     assert done.exit_code == 0, done.output
-    assert "What it costs" in page.read_text()
+    assert "What the systems cost" in page.read_text()
     (runs / "costs.csv").write_text("system,phase\na,b\n")
     assert "needs a column 'items'" in fails("report", *paths, "P@5", "--costs", runs / "costs.csv", "--to", page)

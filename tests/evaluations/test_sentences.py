@@ -192,9 +192,9 @@ def with_shares(made: Evaluation, truth: float, people: float, queries: float) -
 @pytest.mark.parametrize(
     ("parts", "said"),
     [
-        ((0.7, 0.2, 0.1), "Most of the doubt (70.0 % of the variance, on average) is about what is relevant: judged"),
-        ((0.1, 0.8, 0.1), "Most of the doubt (80.0 % of the variance, on average) is about who voted: more voters"),
-        ((0.1, 0.2, 0.7), "Most of the doubt (70.0 % of the variance, on average) is about which queries: more q"),
+        ((0.7, 0.2, 0.1), "Most of the doubt (70.0 % of the variance, on average) comes from the uncertain relevance of items: judged"),
+        ((0.1, 0.8, 0.1), "Most of the doubt (80.0 % of the variance, on average) comes from the choice of voters: more voters"),
+        ((0.1, 0.2, 0.7), "Most of the doubt (70.0 % of the variance, on average) comes from the choice of queries: more q"),
         ((0.3, 0.3, 0.4), "The largest part of the doubt (40.0 % of"),
         ((0.0, 0.0, 0.0), "None of the known doubts changes a mean."),
     ],
@@ -209,15 +209,15 @@ def test_advice_says_which_doubt_is_not_known() -> None:
     made = sample_in_doubt(["a", "b", "c"], measures=("AP",), model="raters", virtual=None, people=0.0)
     told = advice(made)
     assert told[1:] == [
-        "The doubt about who was asked is unknown: there is only one source, or none that can be resampled. "
+        "The doubt from the choice of people is unknown: there is only one source, or none that can be resampled. "
         "The intervals do not include it."
     ]
     assert "asking more people" in advice(with_shares(made, 0.1, 0.8, 0.1))[0]
     nan = math.nan
     assert [line.split(":")[0] for line in advice(with_shares(made, nan, nan, nan))] == [
-        "The doubt about what is relevant is unknown",
-        "The doubt about who was asked is unknown",
-        "The doubt about which queries is unknown",
+        "The doubt from the uncertain relevance of items is unknown",
+        "The doubt from the choice of people is unknown",
+        "The doubt from the choice of queries is unknown",
     ]
 
 

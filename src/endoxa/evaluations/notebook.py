@@ -52,13 +52,15 @@ def _table(evaluation: Evaluation) -> str:
         cells[row["system"], row["measure"]] = cell
     empty = f"<td{RIGHT}>{number(None)}</td>" * (2 if probable else 1)
     heads = [head for measure in evaluation.measures for head in (measure, *(["P(best)"] if probable else []))]
-    rows = [
-        f"<tr><td>{_text(system)}</td>{''.join(cells.get((system, name), empty) for name in evaluation.measures)}</tr>"
-        for system in order[:ROWS]
-    ]
-    more = f"<p>… and {len(order) - ROWS} more systems</p>" if len(order) > ROWS else ""
+    rows = []
+    for system in order[:ROWS]:
+        note = " <small>(returns everything)</small>" if system == evaluation.virtual else ""
+        own = "".join(cells.get((system, measure), empty) for measure in evaluation.measures)
+        rows.append(f"<tr><td>{_text(system)}{note}</td>{own}</tr>")
     head = "".join(f"<th{RIGHT}>{_text(text)}</th>" for text in heads)
-    return f"<table><thead><tr><th>system</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{more}"
+    table = f"<table><thead><tr><th>system</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    more = f"<p>… and {len(order) - ROWS} more systems</p>" if len(order) > ROWS else ""
+    return f'<div style="overflow-x:auto">{table}</div>{more}'
 
 
 def _list(texts: Iterable[str]) -> str:

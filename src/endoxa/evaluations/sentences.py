@@ -294,6 +294,9 @@ def advice(evaluation: Evaluation) -> list[str]:
             unknown.append(doubt)
         elif len(known := own["share"].fill_nan(None).drop_nulls()):
             parts[doubt] = float(known.mean())  # type: ignore[arg-type]
+    whom = "voters" if consensual(evaluation) else "people"
+    sources = {"truth": "the uncertain relevance of items", "people": f"the choice of {whom}"}
+    sources["queries"] = "the choice of queries"
     helps = {
         "truth": "judged pairs (endoxa next) or clearer questions would help most",
         "people": "more voters would help most, above all systems that make other errors"
@@ -311,15 +314,14 @@ def advice(evaluation: Evaluation) -> list[str]:
         most = max(parts, key=lambda doubt: parts[doubt])
         lead = "Most" if parts[most] > 0.5 else "The largest part"
         texts.append(
-            f"{lead} of the doubt ({share(parts[most], 1)} of the variance, on average) is about "
-            f"{doubt_name(evaluation, most)}: {helps[most]}."
+            f"{lead} of the doubt ({share(parts[most], 1)} of the variance, on average) comes from {sources[most]}: "
+            f"{helps[most]}."
         )
     elif len(unknown) < len(DOUBTS):
         texts.append("None of the known doubts changes a mean.")
     for doubt in unknown:
         texts.append(
-            f"The doubt about {doubt_name(evaluation, doubt)} is unknown: {reasons[doubt]}. "
-            "The intervals do not include it."
+            f"The doubt from {sources[doubt]} is unknown: {reasons[doubt]}. The intervals do not include it."
         )
     return texts
 
