@@ -2,9 +2,9 @@
 
 from endoxa.io.formats import sniff
 from endoxa.io.read import read, system_names
-from endoxa.io.runs import blocks, map_blocks
+from endoxa.io.run_files import blocks, map_blocks
 from endoxa.io.sources import opened
-from endoxa.io.trec import Skipped, SkippedLinesWarning
+from endoxa.io.trec_text import Skipped, SkippedLinesWarning
 from endoxa.io.write import write
 
 __all__ = [

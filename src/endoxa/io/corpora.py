@@ -28,7 +28,7 @@ from endoxa.images.corpus import Corpus, Progress, Skipped, items_of, words_of
 from endoxa.io.decoding import is_picture
 from endoxa.io.formats import Format
 from endoxa.io.sources import Source, opened
-from endoxa.io.tables import lines_of, rows_of, text_of
+from endoxa.io.table_files import lines_of, rows_of, text_of
 
 Fingerprints = MutableMapping[str, tuple[int, int, str]]  # path: size, mtime_ns, SHA-256
 

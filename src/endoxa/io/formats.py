@@ -19,7 +19,7 @@ import polars as pl
 
 from endoxa.errors import FileError
 from endoxa.io.sources import PARQUET, Source, Where, opened
-from endoxa.io.trec import QRELS, RUN, SAMPLED, first_columns, is_number, shortened
+from endoxa.io.trec_text import QRELS, RUN, SAMPLED, first_columns, is_number, shortened
 from endoxa.tables import OTHER_NAMES
 
 Kind = Literal[
@@ -94,9 +94,10 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
     if _holds_bundle(source):
         raise FileError(source.label, "is a bundle of several tables", "score runs against it: endoxa eval")
     if source.magic() == PARQUET:
+        columns = _parquet_columns(source)  # refuses a damaged file
         if "endoxa.evaluation" in pl.read_parquet_metadata(source.path):
             return Look("evaluation", "parquet")
-        return Look(kind_of(_parquet_columns(source), source.label, wanted), "parquet")
+        return Look(kind_of(columns, source.label, wanted), "parquet")
     head = source.head()
     if head.lstrip().startswith(b"{") and EVALUATION in head[:80]:
         return Look("evaluation", "json")

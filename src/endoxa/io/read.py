@@ -13,12 +13,12 @@ from endoxa.errors import FileError, TableError
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.io.evaluations import of_text
 from endoxa.io.formats import Wanted, first_line, kinds_of, known, look
-from endoxa.io.opinions import read_qrels
-from endoxa.io.preferences import read_preferences
-from endoxa.io.runs import read_run
+from endoxa.io.preference_files import read_preferences
+from endoxa.io.qrels import read_qrels
+from endoxa.io.run_files import read_run
 from endoxa.io.sources import Source, Where, opened
-from endoxa.io.tables import OF, AnyTable, belief_of, metadata, read_paths, read_table, text_of
-from endoxa.io.trec import Report, first_columns
+from endoxa.io.table_files import OF, AnyTable, belief_of, metadata, read_paths, read_table, text_of
+from endoxa.io.trec_text import Report, first_columns
 from endoxa.policies import Ties
 from endoxa.tables import Belief, Opinions, Run, Scores, rename_known
 

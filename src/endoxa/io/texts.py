@@ -14,7 +14,7 @@ from pathlib import Path
 
 from endoxa.errors import FileError
 from endoxa.io.sources import Source, Where, opened
-from endoxa.io.tables import text_of
+from endoxa.io.table_files import text_of
 
 DOCUMENT = "text"  # what the document of a single file is called
 EXPECTED = "expected the outputs of two systems or more, a file or a directory each"

@@ -16,8 +16,8 @@ from polars import selectors
 
 from endoxa.errors import FileError, TableError
 from endoxa.io.formats import SEPARATORS, Format
-from endoxa.io.opinions import NO_METHOD
-from endoxa.io.tables import METADATA, NOT_MISSING, PEOPLE, AnyTable, draws_beside
+from endoxa.io.qrels import NO_METHOD
+from endoxa.io.table_files import METADATA, NOT_MISSING, PEOPLE, AnyTable, draws_beside
 from endoxa.policies import Policy
 from endoxa.tables import Belief, Comparison, Draws, Opinions, Run, Scores
 

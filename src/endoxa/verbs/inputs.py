@@ -20,7 +20,7 @@ from endoxa.evaluations.settings import REGISTRY, Kind, Settings
 from endoxa.io.formats import sniff
 from endoxa.io.provenance import provenance
 from endoxa.io.read import joined, read
-from endoxa.io.runs import map_blocks
+from endoxa.io.run_files import map_blocks
 from endoxa.io.sources import Source
 from endoxa.measures.preference_judgments import Preferences
 from endoxa.policies import Ties

@@ -49,6 +49,6 @@ def costs_of(source: Any) -> Costs | None:
     """A table of costs from whatever holds one."""
     if source is None or isinstance(source, Costs):
         return source
-    from endoxa.io.tables import read_costs
+    from endoxa.io.table_files import read_costs
 
     return read_costs(source)

@@ -16,8 +16,8 @@ import polars as pl
 from endoxa.errors import FileError
 from endoxa.io.formats import look
 from endoxa.io.sources import PIECE, Piece, Source, Where, ahead, opened, pieces
-from endoxa.io.tables import read_table
-from endoxa.io.trec import (
+from endoxa.io.table_files import read_table
+from endoxa.io.trec_text import (
     PATIENCE,
     RUN,
     Part,

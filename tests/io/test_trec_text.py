@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from endoxa.errors import EndoxaError, FileError
 from endoxa.io import Skipped, SkippedLinesWarning, read
 from endoxa.io.sources import Piece, Source
-from endoxa.io.trec import QRELS, RUN, SAMPLED, Form, exact, parts, ragged, regular
+from endoxa.io.trec_text import QRELS, RUN, SAMPLED, Form, exact, parts, ragged, regular
 
 FORMS = [RUN, QRELS, SAMPLED]
 LINES = {

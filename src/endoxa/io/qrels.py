@@ -6,7 +6,7 @@ import polars as pl
 
 from endoxa.errors import FileError
 from endoxa.io.sources import Source
-from endoxa.io.trec import QRELS, SAMPLED, Report, Skipped, exact, line_of_repeat, parts, tell
+from endoxa.io.trec_text import QRELS, SAMPLED, Report, Skipped, exact, line_of_repeat, parts, tell
 from endoxa.tables import DuplicateJudgmentError, Opinions
 
 NO_METHOD = "-"  # in the column of a sampled qrels that says how the pair was chosen

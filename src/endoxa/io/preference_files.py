@@ -6,7 +6,7 @@ import polars as pl
 
 from endoxa.errors import FileError
 from endoxa.io.sources import Source
-from endoxa.io.trec import KEPT, Form, Report, Skipped, exact, parts, tell
+from endoxa.io.trec_text import KEPT, Form, Report, Skipped, exact, parts, tell
 from endoxa.measures.preference_judgments import COLUMNS, PreferenceError, Preferences
 
 FORM = Form("preferences", COLUMNS, ("level",))

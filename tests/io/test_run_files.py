@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from endoxa.errors import FileError
 from endoxa.io import Skipped, blocks, map_blocks, opened, read, write
-from endoxa.io.runs import ahead
+from endoxa.io.run_files import ahead
 from endoxa.tables import Run
 
 

@@ -25,7 +25,7 @@ import polars as pl
 from endoxa.errors import FileError, TableError, TextError
 from endoxa.io.formats import REMEDY, SEPARATORS, Format, Kind, damaged, first_line
 from endoxa.io.sources import BOM, Source, Where, opened, raw
-from endoxa.io.trec import Report, Skipped, shortened, tell
+from endoxa.io.trec_text import Report, Skipped, shortened, tell
 from endoxa.measures.preference_judgments import Preferences
 from endoxa.policies import Policy, Ties
 from endoxa.tables import (
