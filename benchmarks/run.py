@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import doubt, pictures
+from benchmarks import doubt, no_judgments, pictures
 from benchmarks.data import SHAPES, Shape, make
 
 HERE = Path(__file__).parent
@@ -122,12 +122,14 @@ def growth(times: int) -> None:
 def main() -> None:
     """Everything, or the collections named."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("shapes", nargs="*", help=f"of {', '.join(SHAPES)}, doubt, pictures; all by default")
+    parser.add_argument("shapes", nargs="*", help=f"of {', '.join(SHAPES)}, doubt, no-judgments, pictures; all by default")
     parser.add_argument("--times", type=int, default=5)
     asked = parser.parse_args()
-    for name in asked.shapes or [*SHAPES, "doubt", "pictures"]:
+    for name in asked.shapes or [*SHAPES, "doubt", "no-judgments", "pictures"]:
         if name == "doubt":
             doubt.main(asked.times)
+        elif name == "no-judgments":
+            no_judgments.main(asked.times)
         elif name == "pictures":
             pictures.main(asked.times)
         elif name == "many":

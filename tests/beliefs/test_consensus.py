@@ -215,7 +215,7 @@ def test_resamples_of_the_voters_scatter_around_the_belief() -> None:
 @pytest.mark.parametrize(
     ("lists", "how", "error", "words"),
     [
-        ({"a": "x"}, {}, JoinError, "at least two systems; there is a"),
+        ({"a": "x"}, {}, JoinError, "two systems or more; there is a"),
         ({"a": "x", "b": "y"}, {"weights": {"a": 0, "b": 0}}, TextError, "sum to 0"),
         ({"a": "x", "b": "y"}, {"weights": {"c": 1}}, TextError, "no system is called 'c'"),
         ({"a": "x", "b": "y"}, {"weights": {"a": -1}}, TextError, "0 or greater"),

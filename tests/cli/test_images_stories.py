@@ -94,9 +94,9 @@ def test_a_contest_is_held(scenes: Path, tmp_path: Path) -> None:
     html = page.read_text()
     for heading in (
         "judged side by side",
-        "Where the verdicts part",
-        "Who is better than whom",
-        "What it costs",
+        "Where the verdicts disagree",
+        "Which system is better than which",
+        "What the systems cost",
         "Gallery",
     ):
         assert heading in html
@@ -135,7 +135,7 @@ def test_what_is_typed_wrongly_is_told(scenes: Path, tmp_path: Path) -> None:
 def test_places_that_cannot_be_written_are_told(scenes: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert "cannot be written" in fails("images", "run", scenes, "--sample", 2, "--to", tmp_path / "file" / "runs")
-    assert "it is a folder" in fails("images", "contest", scenes, *FAST, "--sample", 4, "--worlds", 5, "--to", tmp_path)
+    assert "the path is a folder" in fails("images", "contest", scenes, *FAST, "--sample", 4, "--worlds", 5, "--to", tmp_path)
     assert "cannot be written" in fails("images", "index", scenes, *FAST, "--home", tmp_path / "file")
 
 
@@ -160,6 +160,6 @@ def test_costs_stand_beside_quality_in_the_report(scenes: Path, tmp_path: Path) 
     paths = sorted(runs.glob("*.run"))
     done = endoxa("report", *paths, "P@5", "--worlds", 20, "--costs", runs / "costs.csv", "--to", page)
     assert done.exit_code == 0, done.output
-    assert "What it costs" in page.read_text()
+    assert "What the systems cost" in page.read_text()
     (runs / "costs.csv").write_text("system,phase\na,b\n")
     assert "needs a column 'items'" in fails("report", *paths, "P@5", "--costs", runs / "costs.csv", "--to", page)

@@ -64,7 +64,7 @@ def test_an_organiser_asks_how_far_the_raters_agree(folder: Path) -> None:
     assert told.startswith("3 raters, 72 rated pairs of 12 queries, 216 answers (0 undecided)\n")
     assert "alpha (interval)" in told
     assert "calibrated" in told
-    assert "relevant is a rating above 3.5 (halfway from 3, the middle of 1 to 5, the range that was used" in " ".join(
+    assert "a rating above 3.5 is relevant (halfway from 3, the middle of 1 to 5, the range that was used" in " ".join(
         told.split()
     )
     assert max(map(len, told.splitlines())) <= 80
@@ -114,7 +114,7 @@ def test_distances_turn_the_scores(folder: Path, tmp_path: Path) -> None:
 def test_ratings_become_a_belief_that_scores_runs(folder: Path, tmp_path: Path) -> None:
     target = tmp_path / "belief.parquet"
     told = done("believe", folder / "answers.csv", "--threshold", 3, "--to", target)
-    assert "relevant is a rating above 3.5 (scale 1 to 5, the range that was used); ratings calibrated" in told
+    assert "a rating above 3.5 is relevant (scale 1 to 5, the range that was used); ratings calibrated" in told
     belief = read(target)
     assert belief.frame["grade"].unique().to_list() == [1.0]
     plain = done("believe", folder / "answers.csv", "--threshold", 3, "--no-calibrate", "--model", "dawid-skene")

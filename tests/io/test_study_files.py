@@ -133,19 +133,19 @@ def test_progress_is_told(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", "item,text\na,x\na,y\n", "item 'a' stands there twice"),
+        ("a.csv", "item,text\na,x\na,y\n", "item 'a' occurs twice"),
         ("a.csv", "item,text\na,\n", "item 'a' has neither text nor a picture"),
         ("a.csv", 'item,text\na,"  "\n', "item 'a' has neither text nor a picture"),
         ("a.csv", "item,text\n,x\n", "row 1 has no item"),
-        ("a.csv", "item,text\n", "there is no item in it"),
+        ("a.csv", "item,text\n", "contains no item"),
         ("a.csv", "", "cannot be read as csv"),
         ("a.csv", "words,more\na,x\n", "has the columns words, more; expected item, and text or file"),
         ("a.csv", "item,file\na,none.png\n", r"1 of 1 pictures cannot be shown.*\n.*none\.png: cannot be read"),
-        ("a.csv", "item,text\na,bad \x00 byte\n", "'a' has a character that cannot be kept"),
+        ("a.csv", "item,text\na,bad \x00 byte\n", "'a' contains a NUL, which cannot be stored"),
         ("a.jsonl", '{"item": "a", "text": \n', "cannot be read as jsonl"),
         ("a.parquet", "no parquet", "cannot be read as parquet"),
-        ("a.xlsx", "x", "no table that is known here"),
-        ("a", "x", "no table that is known here"),
+        ("a.xlsx", "x", "not a table of a known form"),
+        ("a", "x", "not a table of a known form"),
     ],
 )
 def test_items_that_are_wrong(tmp_path, name, content, message):
@@ -158,14 +158,14 @@ def test_items_that_are_wrong(tmp_path, name, content, message):
 def test_folders_that_are_wrong(tmp_path):
     empty = tmp_path / "empty"
     empty.mkdir()
-    with pytest.raises(FileError, match="there is no item in it"):
+    with pytest.raises(FileError, match="contains no item"):
         read_shown(empty, "item", tmp_path)
     with pytest.raises(FileError, match="cannot be read"):
         read_shown(tmp_path / "none.csv", "item", tmp_path)
     twice = tmp_path / "twice"
     picture(twice, "a.png")
     picture(twice, "a.jpg")
-    with pytest.raises(FileError, match="item 'a' stands there twice"):
+    with pytest.raises(FileError, match="item 'a' occurs twice"):
         read_shown(twice, "item", tmp_path)
     latin = file(tmp_path / "latin", "a.txt", "é".encode("latin-1"))
     with pytest.raises(FileError, match=r"a\.txt: is not UTF-8 text"):
@@ -199,7 +199,7 @@ def test_known_answers(tmp_path):
         ("item,expected\nd,4\n", "expected query, item and expected"),
         ("query,item,expected\nq,d,\n", "row 1 has no expected"),
         ("query,item,expected\nq,d,4\n,d,4\n", "row 2 has no query"),
-        ("query,item,expected\nq,d,4\nq,e,4\nq,d,5\n", "row 3: 'd' is there twice"),
+        ("query,item,expected\nq,d,4\nq,e,4\nq,d,5\n", "row 3: 'd' occurs twice"),
     ],
 )
 def test_known_answers_that_are_wrong(tmp_path, text, message):

@@ -1,53 +1,56 @@
+"""Laws of all figures of an evaluation: they stay in their frame, are the same every time, and contain no code."""
+
 from __future__ import annotations
 
 import math
 import re
-import subprocess
-import sys
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree
 
 import polars as pl
 import pytest
-from report_samples import HOSTILE, LONG, sample_comparison, sample_curves, sample_report, sample_scores, system_names
-
-from endoxa.errors import EndoxaError
-from endoxa.reports import figures
-from endoxa.reports.figures import (
-    curves,
-    differences,
-    generality_note,
-    intervals,
-    pair_matrix,
-    pairs,
-    query_differences,
-    to_png,
-    to_svg,
+from evaluation_samples import (
+    EVERYTHING,
+    HOSTILE,
+    LONG,
+    SVG,
+    sample_curves,
+    sample_evaluation,
+    sample_in_doubt,
+    system_names,
+    texts_of,
+    titles_of,
 )
 
-SVG = "{http://www.w3.org/2000/svg}"
+from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.sentences import under_doubt
+from endoxa.reports.figures import all_of, hills
+from endoxa.reports.figures.chance_matrix import better
+from endoxa.reports.figures.dots import intervals
+from endoxa.reports.figures.doubt_shares import shares
+from endoxa.reports.figures.hills import ridges
+from endoxa.reports.figures.pair_matrix import pairs
+from endoxa.reports.figures.query_bars import differences
+from endoxa.reports.figures.recall_curves import curves
+from endoxa.reports.figures.style import styled, to_png, to_svg
+
 WIDTHS = (3.6, 7.0)
-
-
-def texts_of(svg: str) -> list[str]:
-    return [node.text or "" for node in ElementTree.fromstring(svg).iter(f"{SVG}text")]
-
-
-def titles_of(svg: str) -> list[str]:
-    return [node.text or "" for node in ElementTree.fromstring(svg).iter(f"{SVG}title")]
+NAMES = ("ridges", "better", "shares")
+SIX = sample_in_doubt(system_names(6))
 
 
 def drawn(systems: list[str], width: float) -> dict[str, Any]:
-    report = sample_report(systems=systems)
+    evaluation = sample_evaluation(systems=systems)
     figures = {
-        "intervals": intervals(report.summary, "AP", width=width),
+        "intervals": intervals(evaluation.summary, "AP", width=width),
         "curves": curves(sample_curves(systems), width=width),
     }
-    if report.comparison is not None:
-        figures["differences"] = differences(report.scores, systems[0], systems[1], "AP", width=width)
-        figures["pairs"] = pairs(report.comparison, "AP", width=width)
+    if evaluation.comparison is not None:
+        figures["differences"] = differences(evaluation.scores, systems[0], systems[1], "AP", width=width)
+        figures["pairs"] = pairs(evaluation.comparison, "AP", width=width)
     return figures
 
 
@@ -73,7 +76,7 @@ def test_figures_stay_in_their_frame_and_rows_do_not_overlap(count: int, width: 
 def test_text_does_not_run_out_of_the_frame(width: float) -> None:
     for systems in (system_names(6), [LONG + "1", LONG + "2", "c"], ["NTU_NMLAB_BM25_HUMAN_WWW", "MMMMMMMMMMMMMMM"]):
         for name, figure in drawn(systems, width).items():
-            with figures._styled():
+            with styled():
                 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
                 canvas = FigureCanvasAgg(figure)
@@ -96,12 +99,6 @@ def test_the_same_bytes_twice(make: Callable[[], dict[str, Any]]) -> None:
         assert svg.startswith("<svg")
 
 
-def test_png_is_a_png_of_the_size_asked_for() -> None:
-    png = to_png(intervals(sample_report(2).summary, "AP", width=5.0), dpi=100)
-    assert png.startswith(b"\x89PNG")
-    assert int.from_bytes(png[16:20], "big") == 500
-
-
 def test_hostile_names_are_text_and_nothing_else() -> None:
     names = [HOSTILE, LONG, "$\\frac$ % # ^", ' d="1.23456789" id="x" url(#a)', "a\x00\x1b\u202eb"]
     for figure in drawn(names, 7.0).values():
@@ -109,129 +106,136 @@ def test_hostile_names_are_text_and_nothing_else() -> None:
         root = ElementTree.fromstring(svg)
         assert not list(root.iter("script"))
         assert not list(root.iter(f"{SVG}script"))
-    svg = to_svg(intervals(sample_report(systems=names).summary, "AP"), prefix="p")
+    svg = to_svg(intervals(sample_evaluation(systems=names).summary, "AP"), prefix="p")
     assert any(title.startswith(HOSTILE) for title in titles_of(svg))
     assert any(title.startswith(names[3]) for title in titles_of(svg))
     assert any(text.startswith(' d="1.2345') for text in texts_of(svg))
 
 
-def test_prefix_keeps_ids_apart() -> None:
-    figure = curves(sample_curves(["a", "b"]))
-    one, two = to_svg(figure, prefix="one"), to_svg(figure, prefix="two")
-    ids = set(re.findall(r' id="([^"]+)"', one))
-    assert ids
-    assert not ids & set(re.findall(r' id="([^"]+)"', two))
-    for reference in re.findall(r'(?:xlink:href="#|url\(#)([^")]+)', one):
-        assert reference in ids
+# Under doubt
 
 
-def test_intervals_are_sorted_best_first() -> None:
-    summary = sample_report(6).summary
-    order = summary.filter(pl.col("measure") == "AP").sort("value", descending=True)["system"].to_list()
-    for width in WIDTHS:
-        shown = [text for text in texts_of(to_svg(intervals(summary, "AP", width=width))) if text in order]
-        assert shown == order
-    shown = [text for text in texts_of(to_svg(intervals(summary, "AP", lower=True))) if text in order]
-    assert shown == order[::-1]
+def figures_of(made: Evaluation, width: float, names: tuple[str, ...] = NAMES) -> dict[str, Any]:
+    measure = made.measures[0]
+    draw = {
+        "ridges": lambda: ridges(made, measure, width=width),
+        "better": lambda: better(made, measure, width=width),
+        "shares": lambda: shares(made, width=width),
+    }
+    return {name: draw[name]() for name in names}
 
 
-def test_intervals_without_bounds_or_value() -> None:
-    summary = sample_report(3).summary.with_columns(
-        value=pl.when(pl.col("system") == "bm25").then(math.nan).otherwise("value"),
-        lo=pl.when(pl.col("system") == "splade-v3").then(-math.inf).otherwise(None),
-        hi=pl.when(pl.col("system") == "splade-v3").then(math.inf).otherwise(None),
-    )
-    texts = texts_of(to_svg(intervals(summary, "AP")))
-    assert "undefined" in texts
-    assert any("[−∞, ∞]" in text for text in texts)
-    assert "50000" in texts_of(to_svg(intervals(summary, "NumRet")))
-    with pytest.raises(EndoxaError, match="no measure"):
-        intervals(summary, "MAP")
+@pytest.mark.parametrize(("count", "width"), [(2, 3.6), (6, 9.0), (20, 9.0)])
+def test_one_hill_one_bar_and_a_cell_per_pair(count: int, width: float) -> None:
+    made = sample_in_doubt(system_names(count), measures=("AP",), step=0.2 / count)
+    everyone = [*made.systems, *([made.virtual] if made.virtual else [])]
+    drawn = {name: titles_of(to_svg(figure)) for name, figure in figures_of(made, width).items()}
+    hills = [title.partition(": ")[0] for title in drawn["ridges"]]
+    assert set(hills) == set(everyone)
+    assert all(hills.count(system) == 5 for system in everyone)  # hill, its middle, interval, mean, name
+    assert len(drawn["better"]) == len(set(drawn["better"])) == len(everyone) * (len(everyone) - 1)
+    parts = {tuple(title.partition(": ")[0].rsplit(", ", 1)) for title in drawn["shares"]}
+    words = ("what is relevant", "who voted", "which queries")
+    known = made.doubts.filter(pl.col("variance") > 0)
+    assert len(parts) == known.height
+    assert parts <= {(system, word) for system in everyone for word in words}
 
 
-def test_generality_line_and_its_note() -> None:
-    alike, unlike = sample_curves(["a"], low=0.05, high=0.06), sample_curves(["a"], low=0.01, high=0.09)
-    assert "random ranking: 0.055" in texts_of(to_svg(curves(alike)))
-    assert generality_note(alike) is None
-    note = generality_note(unlike)
-    assert note is not None
-    assert "0.01 to 0.09" in note
-    for width in WIDTHS:
-        assert note in " ".join(texts_of(to_svg(curves(unlike, width=width))))
-        assert "Generality" not in " ".join(texts_of(to_svg(curves(alike, width=width))))
-    two = pl.concat([alike, sample_curves(["b"], low=0.2, high=0.21)])
-    assert generality_note(two) is not None  # collections differ, though each is even
-    none = unlike.with_columns(
-        pl.lit(None, pl.Float64).alias(name) for name in ("generality", "generality_low", "generality_high")
-    )
-    assert not any("random" in text for text in texts_of(to_svg(curves(none))))
+@pytest.mark.parametrize("width", WIDTHS)
+def test_rows_are_sorted_with_the_virtual_system_in_its_place(width: float) -> None:
+    order = SIX.summary.filter(pl.col("measure") == "AP").sort("value", descending=True)["system"].to_list()
+    assert order.index(EVERYTHING) == 2
+    named = [f"{system} (everything)" if system == EVERYTHING else system for system in order]
+    drawn = figures_of(SIX, width)
+    for name in ("ridges", "shares"):
+        assert [text for text in texts_of(to_svg(drawn[name])) if text in named] == named
+    rows = [text for text in texts_of(to_svg(drawn["better"])) if re.match(r"\d+ +\S", text)]
+    assert [text.split()[0] for text in rows] == [str(place + 1) for place in range(7)]
+    assert [text.split()[1][:4] for text in rows] == [system[:4] for system in order]
+    low = sample_in_doubt(system_names(6), measures=("Unjudged@10",))
+    turned = [text for text in texts_of(to_svg(ridges(low, "Unjudged@10", width=width))) if text in named]
+    assert turned == named[::-1]
 
 
-@pytest.mark.parametrize("points", [11, 21, 101])
-def test_one_line_per_system_and_six_in_colour(points: int) -> None:
-    names = system_names(40)
-    svg = to_svg(curves(sample_curves(names, points), highlight=[names[-1]]))
-    assert set(names) <= set(titles_of(svg))
-    texts = texts_of(svg)
-    assert names[-1] in texts
-    assert "34 other systems" in texts
-    assert sum(text in names for text in texts) == 6
+def test_more_systems_than_can_be_drawn_are_cut_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert hills.DRAWN == 40
+    monkeypatch.setattr(hills, "DRAWN", 4)
+    made = sample_in_doubt(system_names(7), measures=("AP",), step=0.008)
+    best = made.summary.filter(pl.col("system") != EVERYTHING).sort("value", descending=True)["system"].to_list()
+    for name, figure in figures_of(made, 9.0).items():
+        svg = to_svg(figure)
+        assert "The best 4 of 7 systems are drawn; the tables have all." in texts_of(svg), name
+        for place, system in enumerate(best):
+            assert any(title.startswith(system) for title in titles_of(svg)) == (place < 4), (name, system)
+        assert any(title.startswith(EVERYTHING) for title in titles_of(svg)), name
+    monkeypatch.undo()
+    assert not any("drawn" in text for text in texts_of(to_svg(ridges(made, "AP"))))
 
 
-def test_bars_carry_titles_sorted_by_difference() -> None:
-    scores = sample_scores(["a", "b"])
-    rows = query_differences(scores, "a", "b", "AP")
-    assert rows.height == 47  # three queries are undefined
-    assert rows["difference"].is_sorted(descending=True)
-    titles = [title for title in titles_of(to_svg(differences(scores, "a", "b", "AP"))) if title.startswith("query ")]
-    assert [title.split()[1].rstrip(":") for title in titles] == rows["query"].to_list()
-    first = rows.row(0, named=True)
-    assert titles[0] == f"query {first['query']}: +{first['difference']:.3f}"
-    wins = (rows["difference"] > 0).sum()
-    assert f"a higher: {wins}" in texts_of(to_svg(differences(scores, "a", "b", "AP")))
+@pytest.mark.parametrize("width", WIDTHS)
+def test_text_stays_in_the_frame(width: float) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    for systems in ([LONG + "1", LONG + "2", "MMMMMMMMMMMMMMM"], system_names(17)):
+        made = sample_in_doubt(systems, measures=("AP",), step=0.01)
+        for name, figure in figures_of(made, width).items():
+            with styled():
+                canvas = FigureCanvasAgg(figure)
+                canvas.draw()
+                box = figure.get_tightbbox(canvas.get_renderer())
+            assert box.x0 >= 0, name
+            assert box.y0 >= 0, name
+            assert box.x1 <= figure.get_figwidth(), name
+            assert box.y1 <= figure.get_figheight(), name
 
 
-def test_few_queries_are_named_many_become_one_shape() -> None:
-    assert "301" in texts_of(to_svg(differences(sample_scores(["a", "b"], 5), "a", "b", "AP")))
-    svg = to_svg(differences(sample_scores(["a", "b"], 900), "a", "b", "AP"))
-    assert not any(title.startswith("query") for title in titles_of(svg))
-    assert len(svg) < 120_000
+def test_rows_of_forty_systems_do_not_overlap() -> None:
+    made = sample_in_doubt(system_names(40), measures=("AP",), step=0.005)
+    names = {*system_names(40), f"{EVERYTHING} (everything)"}
+    for width, name in ((3.6, "ridges"), (9.0, "ridges"), (9.0, "shares")):
+        root = ElementTree.fromstring(to_svg(figures_of(made, width, (name,))[name]))
+        heights = sorted(float(node.get("y", "nan")) for node in root.iter(f"{SVG}text") if node.text in names)
+        assert len(heights) == 41
+        assert min(after - before for before, after in pairwise(heights)) > 14
 
 
-def test_no_query_and_equal_systems_still_draw() -> None:
-    scores = sample_scores(["a", "b"], 4)
-    assert "4 queries, sorted, 4 equal" in texts_of(to_svg(differences(scores, "a", "a", "AP")))
-    empty = type(scores)(scores.frame.with_columns(value=pl.lit(math.nan)), scores.policy, scores.coverage)
-    assert "0 queries, sorted" in texts_of(to_svg(differences(empty, "a", "b", "AP")))
-    with pytest.raises(EndoxaError, match="no system is called 'c'"):
-        differences(scores, "c", "a", "AP")
+def test_same_bytes_twice_and_hostile_names_are_text() -> None:
+    made = sample_in_doubt([HOSTILE, LONG + "1", LONG + "2", '"><img src=x onerror=y>'], measures=("AP",))
+    first, second = figures_of(made, 3.6), figures_of(made, 3.6)
+    for name, figure in first.items():
+        svg = to_svg(figure, prefix="p")
+        assert svg == to_svg(second[name], prefix="p")
+        root = ElementTree.fromstring(svg)
+        assert not [node for node in root.iter() if node.tag.endswith(("script", "img"))]
+        assert any(HOSTILE in title for title in titles_of(svg)), name
 
 
-def test_matrix_shows_each_pair_once_best_first() -> None:
-    comparison = sample_comparison(sample_scores(system_names(6)))
-    rows, columns, cells = pair_matrix(comparison, "AP")
-    assert rows[0] == "hybrid-rrf"
-    assert columns == rows[1:]
-    assert len(cells) == 15
-    assert all(pair.difference >= 0 for pair in cells.values())
-    svg = to_svg(pairs(comparison, "AP"))
-    starred = [text for text in texts_of(svg) if text.endswith("*")]
-    assert len(starred) == sum(pair.differs(0.05) for pair in cells.values()) == 12
-    assert any(title.startswith("hybrid-rrf minus bm25: +0.026, interval") for title in titles_of(svg))
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_known_still_draws(width: float) -> None:
+    made = sample_in_doubt(["a", "b"], measures=("AP",), queries=1, people=0.0, truth=0.0)
+    assert made.summary["p_best"].is_nan().any()
+    drawn = {name: to_svg(figure) for name, figure in figures_of(made, width).items()}
+    assert "no known doubt changes it" in " ".join(texts_of(drawn["shares"]))
+    assert "–" in texts_of(drawn["better"])
+    assert under_doubt(made).startswith("Within this consensus a leads with AP 0.5000; how sure that is, is unknown.")
+    hole = made.summary.with_columns(value=pl.when(pl.col("system") == "b").then(math.nan).otherwise("value"))
+    assert "undefined" in texts_of(to_svg(ridges(replace(made, summary=hole), "AP", width=width)))
 
 
-def test_matrix_against_a_baseline_is_one_column() -> None:
-    comparison = sample_comparison(sample_scores(system_names(6)), "bm25")
-    rows, columns, cells = pair_matrix(comparison, "AP")
-    assert columns == ["bm25"]
-    gaps = [cells[place, 0].difference for place in range(len(rows))]
-    assert gaps == sorted(gaps, reverse=True)
-    to_svg(pairs(comparison, "AP", width=3.6))
+# Every figure of an evaluation
 
 
-def test_reading_reports_does_not_load_matplotlib_or_jinja() -> None:
-    code = (
-        "import sys, endoxa.reports.html, endoxa.reports.figures; "
-        "sys.exit(any(name.split('.')[0] in {'matplotlib', 'jinja2'} for name in sys.modules))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+def test_all_figures_of_an_evaluation_by_name() -> None:
+    judged = sample_evaluation(3)
+    names = [
+        f"{kind}-{measure}" for measure in ("AP", "nDCG-10", "P-10") for kind in ("intervals", "differences", "pairs")
+    ]
+    assert list(all_of(judged)) == ["precision-recall", *names]
+    doubtful = ["doubts", "ridges-AP", "better-AP", "ridges-P-10", "better-P-10"]
+    assert list(all_of(sample_in_doubt(["a", "b"]))) == doubtful
+    assert list(all_of(sample_evaluation(1))) == [
+        "precision-recall",
+        "intervals-AP",
+        "intervals-nDCG-10",
+        "intervals-P-10",
+    ]

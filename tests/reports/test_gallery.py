@@ -7,8 +7,8 @@ import re
 
 import polars as pl
 
-from endoxa.reports.gallery import agreement, gallery, held_by
-from endoxa.reports.sections import render
+from endoxa.reports.pages.gallery import agreement, gallery, probabilities_of
+from endoxa.reports.pages.layout import render
 from endoxa.tables import Belief, Run
 
 ROWS = [
@@ -30,16 +30,16 @@ def test_queries_on_which_systems_agree_least_come_first() -> None:
 
 
 def test_strips_hold_each_systems_first_results_best_first() -> None:
-    held = {("q1", "x"): 0.75}
+    known = {("q1", "x"): 0.75}
     made = gallery(
-        run(), pictures={"x": "data:x"}, captions={"x": "An x"}, beliefs={"us": ("what we think", held)}, depth=1
+        run(), pictures={"x": "data:x"}, captions={"x": "An x"}, beliefs={"us": ("what we think", known)}, depth=1
     )
     asked = next(one for one in made.queries if one.query == "q1")
     assert [(strip.system, [r.item for r in strip.results]) for strip in asked.strips] == [("a", ["x"]), ("b", ["x"])]
     only = asked.strips[0].results[0]
-    assert (only.caption, only.score, only.held, only.tied) == ("An x", "2.00", [("us", "0.75", 0.75)], False)
+    assert (only.caption, only.score, only.probabilities, only.tied) == ("An x", "2.00", [("us", "0.75", 0.75)], False)
     tied = next(one for one in made.queries if one.query == "q2").strips[0].results[0]
-    assert tied.tied and tied.held == [("us", "0", 0.0)]
+    assert tied.tied and tied.probabilities == [("us", "0", 0.0)]
 
 
 def test_nothing_in_the_page_breaks_out_of_its_place() -> None:
@@ -56,5 +56,5 @@ def test_nothing_in_the_page_breaks_out_of_its_place() -> None:
 def test_a_belief_of_several_readings_is_weighed() -> None:
     rows = [("q", "one", 0.25, "x", 1.0, 1.0), ("q", "two", 0.75, "x", 1.0, 0.5), ("q", "two", 0.75, "y", 2.0, 0.5)]
     belief = Belief.of(pl.DataFrame(rows, schema=["query", "reading", "weight", "item", "grade", "p"], orient="row"))
-    assert held_by(belief) == {("q", "x"): 0.625, ("q", "y"): 0.375}
-    assert held_by(belief, level=2.0) == {("q", "y"): 0.375}
+    assert probabilities_of(belief) == {("q", "x"): 0.625, ("q", "y"): 0.375}
+    assert probabilities_of(belief, rel=2.0) == {("q", "y"): 0.375}

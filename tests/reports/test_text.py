@@ -9,9 +9,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from evaluation_samples import HOSTILE, sample_evaluation, sample_scores, sample_summary
 from hypothesis import given
 from hypothesis import strategies as st
-from report_samples import HOSTILE, sample_report, sample_scores, sample_summary
 
 from endoxa.errors import TextError
 from endoxa.reports.text import render, summary_table, undefined_note
@@ -93,7 +93,7 @@ def test_numbers_for_readers_and_for_programs() -> None:
 
 
 def test_summary_table_has_every_number_and_bolds_the_best() -> None:
-    summary = sample_report(6).summary
+    summary = sample_evaluation(6).summary
     text = summary_table(summary, "markdown")
     for row in summary.filter(pl.col("lo").is_not_null()).iter_rows(named=True):
         assert f"{row['value']:.4f}" in text
@@ -115,7 +115,7 @@ def test_small_values_can_be_better_and_equals_share_the_bold() -> None:
 
 
 def test_undefined_is_a_dash_with_a_note() -> None:
-    summary = sample_report(2).summary.with_columns(
+    summary = sample_evaluation(2).summary.with_columns(
         value=pl.when((pl.col("system") == "bm25") & (pl.col("measure") == "AP")).then(math.nan).otherwise("value")
     )
     note = undefined_note(summary)
@@ -127,7 +127,7 @@ def test_undefined_is_a_dash_with_a_note() -> None:
 
 
 def test_summary_as_jsonl_keeps_full_precision() -> None:
-    summary = sample_report(2).summary
+    summary = sample_evaluation(2).summary
     first = json.loads(summary_table(summary, "jsonl").splitlines()[0])
     assert first["system"] == "bm25"
     assert first["AP"]["value"] == summary["value"][0]
@@ -135,7 +135,7 @@ def test_summary_as_jsonl_keeps_full_precision() -> None:
 
 
 def test_intervals_can_be_left_out() -> None:
-    assert "[" not in summary_table(sample_report(2).summary, "tsv", intervals=False)
+    assert "[" not in summary_table(sample_evaluation(2).summary, "tsv", intervals=False)
 
 
 def test_unknown_style_is_named() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from endoxa import measure
 from endoxa.measures.grammar import parse_all
-from endoxa.reports.trec import lines
+from endoxa.reports.trec_lines import lines
 
 QRELS = {"9": {"a": 1, "b": 0, "c": 1}, "10": {"a": 1}, "11": {"z": 1}}
 RUN = {"sys": {"9": {"a": 3.0, "b": 2.0, "x": 1.0}, "10": {"b": 2.0, "a": 1.0}}}

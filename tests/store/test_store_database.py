@@ -28,7 +28,7 @@ def test_addresses_that_are_none(url, message):
 
 
 def test_a_server_that_does_not_answer_and_no_password_in_the_message():
-    with pytest.raises(FileError, match="does not open") as wrong:
+    with pytest.raises(FileError, match="cannot be opened") as wrong:
         open_store("postgresql://joe:secret-word@127.0.0.1:1/nowhere")
     assert "secret-word" not in str(wrong.value)
     assert "127.0.0.1" in str(wrong.value)
@@ -37,7 +37,7 @@ def test_a_server_that_does_not_answer_and_no_password_in_the_message():
 def test_a_folder_that_is_not_there(tmp_path):
     with pytest.raises(FileError, match="no studies here"), open_home(tmp_path / "none"):
         pass
-    with pytest.raises(FileError, match="does not open"):
+    with pytest.raises(FileError, match="cannot be opened"):
         open_store(f"sqlite:///{tmp_path / 'none' / 'studies.db'}")
     (tmp_path / "file").write_text("x")
     with pytest.raises(FileError), open_home(tmp_path / "file", create=True):
@@ -46,7 +46,7 @@ def test_a_folder_that_is_not_there(tmp_path):
 
 def test_a_file_that_is_no_database(tmp_path):
     (tmp_path / "studies.db").write_bytes(b"this is no database at all, but a text of some length" * 40)
-    with pytest.raises(FileError, match=r"studies\.db.*does not open"), open_home(tmp_path):
+    with pytest.raises(FileError, match=r"studies\.db.*cannot be opened"), open_home(tmp_path):
         pass
     (tmp_path / "studies.db").write_bytes(b"")  # an empty file is an empty database
     with open_home(tmp_path) as home, home.store.reading() as connection:

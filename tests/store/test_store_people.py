@@ -73,7 +73,7 @@ def test_an_expired_link_opens_no_more_and_ends_its_sessions(place):
     secret = join(place, token)
     assert visitor(place, secret, now=NOW + 2 * DAY - 1) is not None
     assert visitor(place, secret, now=NOW + 2 * DAY) is None
-    with pytest.raises(RefusedError, match=r"expired.*What you answered is kept") as refused:
+    with pytest.raises(RefusedError, match=r"expired.*Your answers are saved") as refused:
         join(place, token, now=NOW + 2 * DAY)
     assert refused.value.status == 410
 

@@ -238,7 +238,7 @@ def test_agreement_of_opinions():
     assert found.icc.equals(icc(KRIPPENDORFF))
     assert found.fleiss == pytest.approx(fleiss(KRIPPENDORFF)[0])
     assert math.isnan(found.kappa)
-    assert any("kappa is of two raters; there are 4" in note for note in found.notes)
+    assert any("kappa needs exactly two raters; there are 4" in note for note in found.notes)
     assert any("another number" in note for note in found.notes)
     assert found.per_query["query"].to_list() == ["a", "b"]
     assert found.per_query["units"].to_list() == [6, 5]
@@ -284,7 +284,7 @@ def test_two_raters_have_kappas_and_no_one_to_leave_out():
         ([[1, 2, 3]], "one rater gave grades"),
         ([[1]], "one rater gave grades"),
         ([[math.inf, math.inf], [math.inf, NO]], r"no grade was given \(3 answers are undecided\)"),
-        ([[2, 2, 2], [2, 2, 2]], "all 6 grades that can be compared are equal"),
+        ([[2, 2, 2], [2, 2, 2]], "all 6 comparable grades are equal"),
         ([[1, NO], [NO, 2]], "no pair was graded by two raters"),
         (np.empty((0, 0)), "no grade was given"),
     ],
@@ -348,7 +348,7 @@ def test_wrong_input_is_refused():
         alpha(np.ones(3))
     with pytest.raises(TableError, match="infinite"):
         alpha(np.array([[1, math.inf], [1, 2]]))
-    with pytest.raises(TableError, match="grade -1 has no ratio"):
+    with pytest.raises(TableError, match="grade -1 is negative"):
         alpha(np.array([[1.0, -1], [1, 2]]), level="ratio")
     with pytest.raises(TableError, match="shapes"):
         cohen(np.ones(3), np.ones(2))

@@ -113,7 +113,7 @@ def test_pairs_of_several_are_averaged():
     row = made.frame.row(0, named=True)
     assert row["r_others"] == pytest.approx(np.corrcoef([3, 1, 4, 1, 5], [3, 1, 5, 2, 1])[0, 1])
     assert row["r_all"] == pytest.approx(np.corrcoef([3, 1, 4, 1, 5, 9], [7 / 3, 1.5, 4.5, 2.5, 1, 4])[0, 1])
-    assert any("4 pairs were rated by m and by others" in note for note in made.notes)
+    assert any("4 pairs were rated by m and others" in note for note in made.notes)
 
 
 def test_tests_hold_their_level():
@@ -175,7 +175,7 @@ def test_mapped_and_named():
 def test_equally_many_and_too_few():
     frame, run, _ = study(4, queries=4)
     some = Opinions.of(frame.filter(pl.col("source") != "m").drop("score").with_columns(source=pl.lit("a")))
-    with pytest.raises(JoinError, match="all ratings are by 'a'"):
+    with pytest.raises(JoinError, match="all ratings are from 'a'"):
         dominance(run, some, rng=rng())
     two = frame.filter(pl.col("source") != "m").drop("score")[:2]
     made = dominance(run, Opinions.of(two), resamples=5, rng=rng())

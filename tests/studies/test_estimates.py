@@ -187,8 +187,8 @@ def test_undecided_practice_and_other_queries_are_left_out():
     )
     made = curves(run, Opinions.of(rows, source="x"), threshold=0, cutoffs=[3], rng=rng())
     assert made.points["sampled"].to_list() == [1]
-    assert any("undecided and left out: 1 pairs" in note for note in made.notes)
-    assert any("1 pairs are of queries" in note for note in made.notes)
+    assert any("1 undecided pairs are left out" in note for note in made.notes)
+    assert any("1 pairs belong to queries" in note for note in made.notes)
 
 
 def test_queries_say_what_the_study_stands_for():
@@ -258,7 +258,7 @@ def test_rounds_of_real_plans_are_unbiased():
         first = plan(run, rng=stream).tasks.join(truth, on=["query", "item"])
         columns = ["query", "item", "grade", "propensity", "selected_by"]
         opinions = Opinions.of(first.select(columns), source="x")
-        second = adapt(run, opinions, 3, round=2, levels=(1, 5, 5), rng=stream).tasks.join(truth, on=["query", "item"])
+        second = adapt(run, opinions, 3, round=2, scale=(1, 5, 5), rng=stream).tasks.join(truth, on=["query", "item"])
         both = Opinions.of(pl.concat([first.select(columns), second.select(columns)]), source="x")
         made = weights(both, shares={1: 4, 2: 3})
         totals.append((made["weight"] * made["rating"]).sum())

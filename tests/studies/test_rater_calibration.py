@@ -138,7 +138,7 @@ def test_every_grade_is_moved_and_none_clipped():
     assert rows["r0", "d000"] == pytest.approx(0.918559 + 0.494324, abs=1e-6)
     assert after.frame.select("source", "item", "role").equals(opinions.frame.select("source", "item", "role"))
     assert found.remarks(opinions) == (
-        "1 raters (the first: 'new') are unknown to the calibration; their 1 grades are as they were",
+        "1 raters (the first: 'new') are unknown to the calibration; their 1 grades are unchanged",
     )
     assert found.remarks(opinions_of(WORKED)) == ()
     told = agreement(after, rng=np.random.default_rng(0))
@@ -198,7 +198,7 @@ def test_common_rows_are_those_marked():
     assert not any("no row" in note for note in calibrate(opinions_of(WORKED)).notes)
     alone = calibrate(opinions_of(WORKED, more=[("r0", "only", 99.0, "common")]))
     assert alone.frame.equals(calibrate(opinions_of(WORKED)).frame)
-    assert "1 common items were graded by one rater alone; they are left out" in alone.notes
+    assert "1 common items were graded by only one rater; they are left out" in alone.notes
 
 
 @pytest.mark.parametrize("values", [[[1, 2, 3]], [[1, NO], [NO, 2]], np.empty((0, 0))])
@@ -208,7 +208,7 @@ def test_nothing_in_common_calibrates_nobody(values):
     assert found.common == 0
     assert (found.frame["a"] == 1).all()
     assert (found.frame["b"] == 0).all()
-    assert any("nobody is calibrated" in note for note in found.notes)
+    assert any("no rater is calibrated" in note for note in found.notes)
     assert found.apply(opinions).frame["grade"].equals(opinions.frame["grade"])
     told = benefit(opinions, rng=np.random.default_rng(0))
     assert told.frame["variance"].is_nan().all()
@@ -226,7 +226,7 @@ def test_held_out_shows_the_optimism():
     before, inside, held = found.frame["variance"].to_list()
     assert held > before > inside
     assert (found.items, found.folds) == (8, 4)
-    assert any("alpha is free of scale" in note for note in found.notes)
+    assert any("alpha does not depend on the scale" in note for note in found.notes)
 
 
 def test_held_out_shows_what_is_real():
@@ -247,7 +247,7 @@ def test_held_out_is_by_hand():
         held[:, item] = a * WORKED[:, item] + b
     found = benefit(opinions_of(WORKED), shrinkage=2.0, folds=9, rng=np.random.default_rng(1))
     assert found.folds == 5
-    assert "5 common items make 5 folds, not 9" in found.notes
+    assert "5 common items allow 5 folds, not 9" in found.notes
     assert found.frame["variance"][2] == pytest.approx(held.var(axis=0, ddof=1).mean())
     assert found.frame["alpha"][2] == pytest.approx(alpha(held))
 

@@ -79,7 +79,7 @@ def test_a_proposal_sums_to_one_and_keeps_its_floor(size, data):
 def test_warnings_are_printed_sentences():
     assert warning(1, 0.1, size=16000, draws=20000) is None
     steep = warning(5, 0, size=16000, draws=20000)
-    assert "20,000 draws are worth 1.8e-12 even ones" in steep
+    assert "20,000 draws have an effective sample size of 1.8e-12" in steep
     assert warning(1, 0.05, size=100, draws=10) is not None
     assert warning(1.5, 0.2, size=100, draws=10) is not None
 
@@ -271,7 +271,7 @@ def answered(run, level, seed=0):
 def test_adapt_spreads_predicted_answers():
     run = random_run(systems=3, queries=40, depth=30, items=60)
     opinions = answered(run, 5)
-    made = adapt(run, opinions, 60, round=2, levels=(1, 5, 5), rng=rng())
+    made = adapt(run, opinions, 60, round=2, scale=(1, 5, 5), rng=rng())
     assert made.tasks["selected_by"].unique().to_list() == ["adaptive@2"]
     assert made.tasks["round"].unique().to_list() == [2]
     assert made.draws.schema == sampling.DRAWS
@@ -293,7 +293,7 @@ def test_adaptive_propensities_are_how_often_a_pair_is_asked():
     )
     stream, times, seen, stated = rng(6), 300, {}, {}
     for _ in range(times):
-        made = adapt(run, opinions, 4, round=3, levels=(1, 5, 5), asked=waiting, rng=stream)
+        made = adapt(run, opinions, 4, round=3, scale=(1, 5, 5), asked=waiting, rng=stream)
         assert made.tasks.height <= 4
         for query, item, chance in made.tasks.select("query", "item", "propensity").iter_rows():
             seen[query, item] = seen.get((query, item), 0) + 1
@@ -308,7 +308,7 @@ def test_adaptive_propensities_are_how_often_a_pair_is_asked():
 def test_adapt_asks_all_that_is_left_with_certainty():
     run = random_run(systems=2, queries=2)
     opinions = answered(run, 5)
-    made = adapt(run, opinions, 1000, round=2, levels=(1, 5, 5), rng=rng())
+    made = adapt(run, opinions, 1000, round=2, scale=(1, 5, 5), rng=rng())
     assert made.tasks["propensity"].unique().to_list() == [1.0]
     asked = made.tasks.height + opinions.frame.height
     assert asked == run.frame.select("query", "item").n_unique()
@@ -316,7 +316,7 @@ def test_adapt_asks_all_that_is_left_with_certainty():
         run.frame.select("query", "item").unique().with_columns(pl.lit(1.0).alias("grade")), source="anna"
     )
     with pytest.raises(JoinError, match="asked already"):
-        adapt(run, full, 5, round=2, levels=(1, 5, 5), rng=rng())
+        adapt(run, full, 5, round=2, scale=(1, 5, 5), rng=rng())
 
 
 def test_adapt_predicts_by_isotonic_maps():
@@ -336,7 +336,7 @@ def test_refusals():
         (TextError, "at least 1 task", {"tasks_per_query": 0}),
         (TextError, "share of queries", {"query_share": 0}),
         (TextError, "depth of a pool", {"depth": 0}),
-        (TextError, "gamma is 0", {"gamma": -1}),
+        (TextError, "gamma is at least 0", {"gamma": -1}),
         (TextError, "floor lies between", {"floor": 2}),
         (JoinError, "no system has a list for query 'q99'", {"queries": ["q99"]}),
         (JoinError, "is not in the collection of 1", {"collection": ["d0"]}),
@@ -353,7 +353,7 @@ def test_refusals():
     pair = {"query": ["1"], "item": ["a"]}
     with pytest.raises(TableError, match="needs a column 'item'"):
         pairs_plan(pl.DataFrame({"query": ["1"]}), rng=rng())
-    with pytest.raises(TableError, match="there twice"):
+    with pytest.raises(TableError, match="occurs twice"):
         pairs_plan(pl.DataFrame({"query": ["1", "1"], "item": ["a", "a"]}), rng=rng())
     with pytest.raises(TableError, match="propensity 0 of item"):
         pairs_plan(pl.DataFrame(pair | {"propensity": [0.0]}), rng=rng())
@@ -361,12 +361,12 @@ def test_refusals():
         pairs_plan(pl.DataFrame(pair)[:0], rng=rng())
     opinions = answered(run, 5)
     for said, settings_ in [
-        ("at least the 2nd", {"round": 1}),
-        ("floor lies above 0", {"floor": 0}),
-        ("levels are", {"levels": (5, 1, 5)}),
+        ("number 2 or more", {"round": 1}),
+        ("floor is above 0", {"floor": 0}),
+        ("the scale is", {"scale": (5, 1, 5)}),
     ]:
         with pytest.raises(TextError, match=said):
-            adapt(run, opinions, 5, **({"round": 2, "levels": (1, 5, 5)} | settings_), rng=rng())
+            adapt(run, opinions, 5, **({"round": 2, "scale": (1, 5, 5)} | settings_), rng=rng())
     silent = Opinions.of(pl.DataFrame(pair | {"grade": [None]}, schema_overrides={"grade": pl.Float64}), source="x")
-    with pytest.raises(JoinError, match="nobody has answered"):
-        adapt(run, silent, 5, round=2, levels=(1, 5, 5), rng=rng())
+    with pytest.raises(JoinError, match="has answers yet"):
+        adapt(run, silent, 5, round=2, scale=(1, 5, 5), rng=rng())

@@ -131,7 +131,7 @@ def test_what_is_rated():
     opinions = Opinions.of(pl.DataFrame(rows, ["source", "kind", "query", "item", "grade", "role"], orient="row"))
     pairs, notes = rated(opinions)
     assert pairs.rows() == [("q", "a", 2.5, 2), ("q", "b", 2.0, 1)]
-    assert notes[0].startswith("2 opinions are of systems")
+    assert notes[0].startswith("2 opinions come from systems")
     assert notes[1].startswith("2 opinions are undecided")
     with pytest.raises(JoinError, match="none of the 1 opinions is a rating"):
         rated(Opinions(opinions.frame[-1:]))
@@ -182,7 +182,7 @@ def test_distances():
         assert row["held_out"] == pytest.approx(near.frame["held_out"][0])
         assert made.maps["s"]["x"].is_sorted()
         assert made.maps["s"]["mean"].is_sorted(descending=True)
-        assert ("read as distances" in " ".join(made.notes)) == (distances == "auto")
+        assert ("used as distances" in " ".join(made.notes)) == (distances == "auto")
     assert mapping(run, opinions, resamples=20, rng=rng()).frame["in_sample"][0] < 0.2
 
 
@@ -190,7 +190,7 @@ def test_distances():
     ("frame", "says"),
     [
         (sample(6, queries=3, per=3), "9 rated pairs have a score; a map needs at least 10"),
-        (sample(6, queries=1, per=20), "all rated pairs are of one query"),
+        (sample(6, queries=1, per=20), "all rated pairs belong to one query"),
         (sample(6).with_columns(grade=pl.lit(2.0)), "every pair has the same rating"),
         (sample(6).with_columns(score=pl.lit(0.1)), "every pair has the same score"),
     ],
@@ -223,7 +223,7 @@ def test_other_methods(method):
     assert 0 < row["se"] < 0.2
     assert ((table["lo"] <= table["mean"]) & (table["mean"] <= table["hi"])).all()
     assert np.diff(table["mean"].to_numpy()).min() >= -1e-9
-    assert "resample the queries" in made.notes[-1]
+    assert "resampled queries" in made.notes[-1]
     assert math.isfinite(row["moved"]) == (method == "bayes")
 
 
@@ -254,13 +254,13 @@ def test_bad_settings():
         mapping(run, opinions, method="isotonik", rng=rng())
     with pytest.raises(TextError, match="1 folds"):
         mapping(run, opinions, folds=1, rng=rng())
-    with pytest.raises(TextError, match="level must lie"):
-        mapping(run, opinions, level=95, rng=rng())
+    with pytest.raises(TextError, match="confidence must lie"):
+        mapping(run, opinions, confidence=95, rng=rng())
     with pytest.raises(TextError, match="distances are True, False"):
         mapping(run, opinions, distances="yes", rng=rng())
     with pytest.raises(TextError, match="no system of the run is called 'z'"):
         mapping(run, opinions, distances=["z"], rng=rng())
-    with pytest.raises(TextError, match="no map was made for 'z'"):
+    with pytest.raises(TextError, match="there is no map for 'z'"):
         mapping(run, opinions, resamples=5, rng=rng()).predict("z", np.zeros(1))
 
 

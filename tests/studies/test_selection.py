@@ -131,7 +131,7 @@ def test_who_is_left_out():
     renamed = opinions.frame.with_columns(pl.col("selected_by").str.replace_all("z", "chance"))
     made = selection_bias(run, Opinions.of(renamed), resamples=20, rng=rng())
     assert made.frame["system"].unique().sort().to_list() == ["x", "y"]
-    assert any("chosen by chance" in note for note in made.notes)
+    assert any("chosen only by chance" in note for note in made.notes)
     assert any("z chose no pair" in note for note in made.notes)
 
 
@@ -141,14 +141,14 @@ def test_a_cell_without_pairs_is_nan():
     made = selection_bias(run, opinions, resamples=20, rng=rng())
     assert math.isnan(made.advantage.gamma)
     assert math.isnan(made.se)
-    assert any("no gamma" in note for note in made.notes)
+    assert any("gamma is undefined" in note for note in made.notes)
 
 
 def test_bad_input():
     _, run, opinions = study(1, queries=3)
     with pytest.raises(JoinError, match=r"0 systems of the run have chosen pairs \(selected_by names: none\)"):
         selection_bias(run, Opinions.of(opinions.frame.drop("selected_by")), rng=rng())
-    with pytest.raises(TextError, match="level must lie"):
-        selection_bias(run, opinions, level=2, rng=rng())
+    with pytest.raises(TextError, match="confidence must lie"):
+        selection_bias(run, opinions, confidence=2, rng=rng())
     with pytest.raises(TextError, match="1 folds"):
         selection_bias(run, opinions, folds=1, rng=rng())

@@ -160,7 +160,7 @@ def test_tasks_that_cannot_be_fetched_leave_a_word_and_a_button(stage: Stage, st
         )
     )
     page = ben.page
-    expect(page.locator("#notice")).to_contain_text("The database rests. The page tries again by itself.")
+    expect(page.locator("#notice")).to_contain_text("The database rests. The page tries again automatically.")
     page.unroute("**/tasks?*")
     page.route("**/tasks?*", lambda route: route.fulfill(status=200, body="<html>a portal of the hotel</html>"))
     page.locator("#retry").tap()
@@ -184,7 +184,7 @@ def test_pictures_that_vanished_are_said_and_the_judge_goes_on(stage: Stage, goo
         shown = ana.come()
         assert shown is not None
         expect(ana.page.locator("#stage .missing")).to_have_count(len(shown.items))
-        expect(ana.page.locator("#stage .missing").first).to_contain_text("has vanished. Say “undecided”, or skip.")
+        expect(ana.page.locator("#stage .missing").first).to_contain_text("is missing. Choose “undecided”, or skip.")
         expect(ana.page.locator("#query .missing")).to_have_count(1)
         shown = ana.answer(shown, [None] * len(shown.items))
         assert shown is not None
@@ -272,7 +272,7 @@ def test_stopping_for_today_and_coming_back(stage: Stage, study: str, tmp_path: 
     ben.saved()
     ben.page.locator("#pause").tap()
     ben.page.locator("#leave").tap()
-    expect(ben.page.locator("#notice")).to_contain_text("See you")
+    expect(ben.page.locator("#notice")).to_contain_text("Goodbye")
     ben.page.reload()
     expect(ben.page.get_by_role("heading")).to_have_text("Please open your link again")
     ben.page.goto(ben.link)

@@ -332,7 +332,7 @@ def _refuse_prior(prior: tuple[float, float]) -> None:
 def _refuse_few(systems: Sequence[str]) -> None:
     if len(systems) < 2:
         raise JoinError(
-            f"a consensus needs at least two systems; there is {systems[0] if systems else 'none'}: "
+            f"a consensus needs two systems or more; there is {systems[0] if systems else 'none'}: "
             "add the outputs of others"
         )
 

@@ -14,7 +14,7 @@ from endoxa.cli import output
 if TYPE_CHECKING:
     import polars as pl
 
-    from endoxa.reports.contest import Contest
+    from endoxa.reports.pages.contest import Contest
 
 
 def add_to(_app: typer.Typer) -> None:

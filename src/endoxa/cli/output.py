@@ -165,7 +165,7 @@ def trec_lines(result: Any, form: str, to: str | None, *, per_query: bool, summa
     import typer
 
     from endoxa.io.zscores import read_zscores
-    from endoxa.reports.trec import lines
+    from endoxa.reports.trec_lines import lines
 
     if form != "trec":
         raise typer.BadParameter("z-scores are printed in trec_eval's form: add -o trec")

@@ -94,7 +94,8 @@ def rate(
     with output.progress_bar(STEPS + len(chosen)) as progress:
         evaluation = verb(
             inputs.reference, inputs.runs or None, threshold=threshold, calibrated=not no_calibrate,
-            shrinkage=shrinkage, metric=metric, methods=chosen, distances=distances, confidence=confidence,
+            shrinkage=shrinkage, metric=metric, methods=chosen,  # type: ignore[arg-type]
+            distances=distances, confidence=confidence,
             resamples=resamples, seed=seed, title=title, command=o.command_line(), progress=progress,
         )  # fmt: skip
     found = evaluation.details

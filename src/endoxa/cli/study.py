@@ -286,7 +286,7 @@ def status(
     if form == "json":
         print(json.dumps(found[0] if name else found, indent=1, ensure_ascii=False))
         return
-    from endoxa.reports.study import status_lines
+    from endoxa.reports.study_status import status_lines
 
     if not found:
         print("there is no study yet; endoxa study new --help shows how to set one up")

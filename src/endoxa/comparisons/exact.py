@@ -6,37 +6,49 @@ Recall has the same random denominator for both, so that its order is the order 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 
-from endoxa.beliefs.worlds import Readings, extended, readings_of
+from endoxa.beliefs.worlds import Readings
 from endoxa.comparisons import superiority
 from endoxa.comparisons.superiority import Superiority
 from endoxa.errors import TextError, did_you_mean
 from endoxa.measures.distributions import Distribution, mixture
 from endoxa.measures.grammar import Measure, parse_all
 from endoxa.measures.lists import BEYOND
-from endoxa.measures.uncertain import Placed, place
+from endoxa.measures.placing import Placed, Placement, place
+from endoxa.measures.registry import REGISTRY
 from endoxa.statistics.poisson_binomial import convolve, pmf
-from endoxa.tables import Belief, Comparison, Floats, Run, Scores
+from endoxa.tables import Belief, Comparison, Floats, Ints, Run, Scores
 
 MOST = 1_000  # pairs that are settled exactly; beyond, the worlds must do
 
 
 @dataclass(frozen=True)
 class _Seen:
-    """The lists of all queries, placed in the belief."""
+    """The lists of all queries, placed in the belief, and what each system has in its first k."""
 
-    systems: list[str]
-    pairs: list[tuple[Readings, Placed]]
+    placement: Placement
+    _tops: dict[tuple[int, float], tuple[Floats, list[Ints]]] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, run: Run, belief: Belief, systems: list[str]) -> _Seen:
-        readings = list(readings_of(extended(belief, run)))
-        kept = run.frame.filter(pl.col("system").is_in(systems))
-        return cls(systems, list(zip(readings, place(kept, systems, readings), strict=True)))
+    def tops(self, k: int, rel: float) -> tuple[Floats, list[Ints]]:
+        """The chances of all items of the queries with one reading, and which of them each system has in its first k.
+
+        The items of all queries are numbered in one sequence.
+        """
+        if (k, rel) not in self._tops:
+            systems = len(self.placement.systems)
+            chances, tops, begin = [np.zeros(0)], [[np.zeros(0, dtype=np.int64)] for _ in range(systems)], 0
+            for one, placed in zip(self.placement.readings, self.placement.lists, strict=True):
+                if len(one.weights) == 1:
+                    chances.append(one.reaches(rel)[0])
+                    for system, top in enumerate(tops):
+                        top.append(begin + np.sort(placed.at[system][placed.rank[system] <= k]))
+                    begin += len(one.items)
+            self._tops[k, rel] = np.concatenate(chances), [np.concatenate(top) for top in tops]
+        return self._tops[k, rel]
 
 
 def compare_two(
@@ -56,34 +68,41 @@ def compare_two(
         if name not in run.systems:
             raise TextError(f"no system is called {name!r}{did_you_mean(name, run.systems)}")
     m = parse_all(measure)[0]
-    settings = m.keywords()
-    if m.name not in {"P", "SetP", "R", "SetR"} or settings.get("relative"):
-        raise TextError(
-            f"{m} has no exact comparison; P@k, SetP, R@k and SetR have: compare in possible worlds instead"
-        )
-    seen = _Seen.of(run, belief, [first, second])
-    queries = [one.query for one, _ in seen.pairs]
+    seen = place(run, belief).some([first, second])
     if query is None:
-        if m.name != "P":
+        if m.definition.difference is not None and not _counts(m):
             raise TextError(f"{m} is compared exactly on one query; name it, or compare in possible worlds")
-        return superiority.order(_mean_difference(seen, 0, 1, m), confidence=confidence)
-    if query not in queries:
-        raise TextError(f"the belief has no query {query!r}{did_you_mean(query, queries)}")
-    one, placed = seen.pairs[queries.index(query)]
-    return _on_query(one, placed, m, confidence)
+        if not _counts(m):
+            raise _inexact(m)
+        return superiority.order(_mean_difference(_Seen(seen), 0, 1, m), confidence=confidence)
+    if query not in seen.queries:
+        raise TextError(f"the belief has no query {query!r}{did_you_mean(query, seen.queries)}")
+    number = seen.queries.index(query)
+    return _on_query(seen.readings[number], seen.lists[number], m, confidence)
+
+
+def _inexact(m: Measure) -> TextError:
+    able = ", ".join(sorted(name for name, definition in REGISTRY.items() if definition.difference is not None))
+    return TextError(f"{m} has no exact comparison, only {able} have: compare in possible worlds instead")
+
+
+def _counts(m: Measure) -> bool:
+    """Whether the mean over queries is a count divided by a number, as that of P@k is."""
+    return m.sum_form is not None and m.sum_form.divisor is not None
 
 
 def _on_query(one: Readings, placed: Placed, m: Measure, confidence: float) -> Superiority:
-    k = m.keywords().get("k")
-    sizes = [k or int(size) for size in placed.retrieved]
-    parts = [_apart(chances, placed, 0, 1, k) for chances in one.reaches(m.keywords().get("rel", 1))]
-    if m.name in {"R", "SetR"}:
-        return superiority.mix([superiority.recall_order(a, b) for _, a, b in parts], one.weights)
-    made = [
-        superiority.precision_difference(both, _filled(a, sizes[0] - len(both)), _filled(b, sizes[1] - len(both)))
-        for both, a, b in parts
+    k, rel = m.keywords().get("k"), m.rel
+    sizes = tuple(int(size) for size in placed.retrieved)
+    parts = [
+        m.closed_form(m.definition.difference, *_apart(chances, placed, 0, 1, k), sizes)
+        for chances in (one.reaches(rel) if rel is not None else ())
     ]
-    return superiority.order(mixture(made, one.weights), confidence=confidence)
+    exact = [part for part in parts if part is not None]
+    if not exact or len(exact) < len(parts):
+        raise _inexact(m)
+    mixed = mixture([part.distribution for part in exact], one.weights)
+    return superiority.sign(mixed) if exact[0].ordinal else superiority.order(mixed, confidence=confidence)
 
 
 def _apart(chances: Floats, placed: Placed, a: int, b: int, k: int | None) -> tuple[Floats, Floats, Floats]:
@@ -100,24 +119,25 @@ def _filled(chances: Floats, size: int) -> Floats:
 
 
 def _mean_difference(seen: _Seen, a: int, b: int, m: Measure) -> Distribution:
-    """The distribution of mean P@k of one system minus that of the other, over all queries."""
-    k, rel = int(m.keywords()["k"]), m.keywords().get("rel", 1)
-    single: tuple[list[Floats], list[Floats]] = ([], [])
-    mass, below = np.ones(1), 0
-    for one, placed in seen.pairs:
-        parts = [_apart(chances, placed, a, b, k) for chances in one.reaches(rel)]
-        if len(parts) == 1:  # counts of several queries are one count
-            single[0].append(parts[0][1])
-            single[1].append(parts[0][2])
+    """The distribution of one system's mean over all queries minus that of the other, for a measure that counts."""
+    form, rel = m.sum_form, m.rel
+    assert form is not None
+    assert form.divisor is not None
+    assert form.k is not None
+    assert rel is not None
+    chances, tops = seen.tops(form.k, rel)
+    left, right = (chances[np.setdiff1d(tops[s], tops[t], assume_unique=True)] for s, t in ((a, b), (b, a)))
+    mass, below = _difference(left, right), len(right)  # counts of several queries with one reading are one count
+    for one, placed in zip(seen.placement.readings, seen.placement.lists, strict=True):
+        if len(one.weights) == 1:
             continue
-        longest = max(len(some) for part in parts for some in part[1:])
-        own = np.zeros(2 * longest + 1)
-        for weight, (_, left, right) in zip(one.weights, parts, strict=True):
-            own += weight * _difference(_filled(left, longest), _filled(right, longest))
-        mass, below = convolve(mass, own), below + longest
-    left, right = (np.concatenate([*some, np.zeros(0)]) for some in single)
-    mass, below = convolve(mass, _difference(left, right)), below + len(right)
-    return Distribution((np.arange(len(mass)) - below) / (k * len(seen.pairs)), mass)
+        parts = [_apart(own, placed, a, b, form.k) for own in one.reaches(rel)]
+        longest = max(len(side) for part in parts for side in part[1:])
+        mixed = np.zeros(2 * longest + 1)
+        for weight, (_, first, second) in zip(one.weights, parts, strict=True):
+            mixed += weight * _difference(_filled(first, longest), _filled(second, longest))
+        mass, below = convolve(mass, mixed), below + longest
+    return Distribution((np.arange(len(mass)) - below) / (form.divisor * len(seen.placement.lists)), mass)
 
 
 def _difference(left: Floats, right: Floats) -> Floats:
@@ -137,12 +157,12 @@ def settled(compared: Comparison, scores: Scores, *, confidence: float = 0.95) -
         return compared
     run, belief = origin
     wanted = {name: parse_all(name)[0] for name in frame["measure"].unique(maintain_order=True)}
-    wanted = {name: m for name, m in wanted.items() if m.name == "P" and not m.keywords().get("relative")}
+    wanted = {name: m for name, m in wanted.items() if _counts(m)}
     own = frame.filter(pl.col("measure").is_in(list(wanted)) & (pl.col("doubt") == "truth"))
     if not 0 < own.height <= MOST * len(wanted) or scores.queries != belief.queries:
         return compared
     systems = sorted({*own["system"], *own["baseline"]})
-    seen = _Seen.of(run, belief, systems)
+    seen = _Seen(place(run, belief).some(systems))
     rows = []
     for name, system, baseline in own.select("measure", "system", "baseline").iter_rows():
         difference = _mean_difference(seen, systems.index(system), systems.index(baseline), wanted[name])

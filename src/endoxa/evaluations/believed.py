@@ -102,7 +102,7 @@ def score(
 
 def compare(scores: Scores, settings: Settings, measures: Sequence[str] | None = None) -> Comparison:
     """Every pair of systems, or every system against settings.baseline: P(better) in shared possible worlds."""
-    return _compared(_doubts(scores, settings), settings, measures)
+    return _compared(doubts_of(scores, settings), settings, measures)
 
 
 def _compared(doubts: Doubts, settings: Settings, measures: Sequence[str] | None = None) -> Comparison:
@@ -117,14 +117,15 @@ def _compared(doubts: Doubts, settings: Settings, measures: Sequence[str] | None
 
 def summarise(scores: Scores, settings: Settings) -> pl.DataFrame:
     """Mean of every system on every measure, with an interval that holds all doubts."""
-    return _summary(_doubts(scores, settings), settings)
+    return _summary(doubts_of(scores, settings), settings)
 
 
 def _definitions(scores: Scores) -> dict[str, Definition]:
     return {name: parse(name).definition for name in scores.measures}
 
 
-def _doubts(scores: Scores, settings: Settings) -> Doubts:
+def doubts_of(scores: Scores, settings: Settings) -> Doubts:
+    """The doubts about the means: the same draws wherever they are asked for."""
     aside = (EVERYTHING,) if EVERYTHING in scores.systems else ()
     return Doubts(scores, settings.resamples or RESAMPLES, settings.seed, aside)
 
@@ -140,7 +141,7 @@ def _summary(doubts: Doubts, settings: Settings) -> pl.DataFrame:
 
 def of_scores(scores: Scores, belief: Belief, settings: Settings, *, kind: Kind = "belief") -> Evaluation:
     """What follows from scores under a belief: means with intervals, P(best), pairs, doubts. One draw serves all."""
-    doubts = _doubts(scores, settings)
+    doubts = doubts_of(scores, settings)
     virtual = next(iter(doubts.aside), None)
     contenders = [system for system in scores.systems if system != virtual]
     if settings.baseline is not None and settings.baseline not in contenders:

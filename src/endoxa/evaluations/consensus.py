@@ -18,24 +18,19 @@ from endoxa.comparisons import orders
 from endoxa.evaluations import believed
 from endoxa.evaluations.believed import EVERYTHING, Mapper, Progress, listed
 from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS
 from endoxa.evaluations.settings import Settings
 from endoxa.measures.grammar import Measure
 from endoxa.measures.lists import BEYOND
 from endoxa.measures.own_votes import left_out
-from endoxa.measures.uncertain import Placed, expectations, expected_or_drawn
+from endoxa.measures.placing import Placed
+from endoxa.measures.uncertain import expectations, expected_or_drawn
 from endoxa.tables import Belief, Bools, Floats, Opinions, Run
 
 DEPTHS = (10, 30, 100, 1000)
 LONELY = 0.5  # share of unique items from which a warning is due
 UNSTABLE = 0.8  # Kendall's tau below which the ranking is said to depend on the vote depth
 WORLDS = 64  # for the order at other depths, where the measure has no closed form
-LIMITS = (
-    "What a consensus shows: which systems return what the others return too, and so roughly how a field is ranked. "
-    "What it does not show: how good any system is, or which of the best systems is best. Where judgments exist, such "
-    "rankings agree with them for the whole field and much less among the best, because systems make the same errors "
-    "and nobody confirms what a better system alone finds. About 100 judged pairs (endoxa next) give intervals that "
-    "stay valid even if the consensus is wrong."
-)
 
 
 def evaluate(
@@ -83,7 +78,7 @@ def evaluate(
         summary=summary,
         tables={} if table is None else {"depths": table},
         warnings=(*_of_consensus(summary, counted, table, measures[0]), *evaluation.warnings),
-        notes=(*evaluation.notes, LIMITS),
+        notes=(*evaluation.notes, LIMITS_OF_CONSENSUS),
     )
 
 
@@ -155,7 +150,7 @@ def _expected(ballots: Ballots, counted: Tally, universe: Bools, first: Measure,
         one = Readings(
             counted.queries[query], counted.rows["item"][rows], np.ones(1), np.ones(1), p[rows][None, :, None]
         )
-        value = expected_or_drawn(one, placed, [first], policy, WORLDS, 1.0)[0]
+        value = expected_or_drawn([first], policy, WORLDS, 1.0, (one, placed))[0]
         known = ~np.isnan(value) & (placed.present | (policy.missing != "skip"))
         total[known] += value[known]
         number += known
@@ -179,7 +174,7 @@ def _placed(ballots: Ballots, universe: Bools, bounds: Any, cut: int | None) -> 
         ranks = np.full((shape[1], int(hits.max(initial=0))), BEYOND, dtype=np.int64)
         places = np.zeros(ranks.shape, dtype=np.int64)
         ranks[voter[rows], column], places[voter[rows], column] = rank[rows], at[rows]
-        yield Placed(ranks, places, retrieved[number], retrieved[number] > 0)
+        yield Placed(ranks, places, retrieved[number])
 
 
 def _of_consensus(summary: pl.DataFrame, counted: Tally, depths: pl.DataFrame | None, first: Measure) -> list[str]:

@@ -125,14 +125,14 @@ def verdicts(ways: Mapping[str, Evaluation], measure: str | None = None) -> Verd
     if not ways:
         raise TableError("there is nothing to compare; expected one evaluation or more")
     first = next(iter(ways.values()))
-    name = measure or first.scores.measures[0]
-    systems = _contenders(first)
+    name = measure or first.measures[0]
+    systems = first.systems
     for way, one in ways.items():
-        if set(_contenders(one)) != set(systems):
-            odd = sorted(set(_contenders(one)) ^ set(systems))[0]
+        if set(one.systems) != set(systems):
+            odd = sorted(set(one.systems) ^ set(systems))[0]
             raise TableError(f"{way!r} judges other systems than the first way ({odd!r} is in only one of them)")
-        if name not in one.scores.measures:
-            raise TableError(f"{way!r} has no {name}; it has {', '.join(one.scores.measures)}")
+        if name not in one.measures:
+            raise TableError(f"{way!r} has no {name}; it has {', '.join(one.measures)}")
     lower = parse(name).definition.lower
     tables = {way: _standings(way, one, name, lower=lower) for way, one in ways.items()}
     values = {way: dict(table.select("system", "value").iter_rows()) for way, table in tables.items()}
@@ -152,12 +152,8 @@ def verdicts(ways: Mapping[str, Evaluation], measure: str | None = None) -> Verd
     )
 
 
-def _contenders(one: Evaluation) -> list[str]:
-    return [system for system in one.scores.systems if system != one.baseline]
-
-
 def _standings(way: str, one: Evaluation, measure: str, *, lower: bool) -> pl.DataFrame:
-    own = one.summary.filter((pl.col("measure") == measure) & pl.col("system").is_in(_contenders(one)))
+    own = one.summary.filter((pl.col("measure") == measure) & pl.col("system").is_in(one.systems))
     return own.select(
         pl.lit(way).alias("way"),
         "system",

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
 import polars as pl
 
+from endoxa.evaluations import notebook, sentences
 from endoxa.evaluations.settings import DOUBTED, Kind, Settings
 from endoxa.measures.grammar import Measure, parse
 from endoxa.policies import Policy
 from endoxa.tables import Belief, Comparison, Costs, Scores
+from endoxa.tables.checks import finite, pandas_of
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,38 @@ class Evaluation:
             return ()
         return tuple(name for name in self.scores.measures if parse(name).definition.lower)
 
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """What the evaluation says in words; the first sentence is the answer."""
+        return sentences.sentences(self)
+
     def to_polars(self) -> pl.DataFrame:
         """The summary."""
         return self.summary
+
+    def to_pandas(self) -> Any:
+        """The summary as a pandas frame (needs pandas)."""
+        return pandas_of(self.summary)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the scores per query as plain values that JSON can hold; NaN becomes None."""
+        pairs = self.comparison
+        frames = {"summary": self.summary, "comparison": None if pairs is None else pairs.frame, "doubts": self.doubts}
+        rows = {name: None if frame is None else frame.to_dicts() for name, frame in frames.items()}
+        plain: dict[str, Any] = finite(
+            {"kind": self.kind, "title": self.title, "sentences": self.sentences}
+            | rows
+            | {
+                "tables": {name: frame.to_dicts() for name, frame in self.tables.items()},
+                "warnings": self.warnings,
+                "notes": self.notes,
+                "policy": asdict(self.policy),
+                "settings": asdict(self.settings),
+                "provenance": dict(self.provenance),
+                "files": [asdict(file) for file in self.files],
+            }
+        )
+        return plain
+
+    def _repr_html_(self) -> str:
+        return notebook.html(self)

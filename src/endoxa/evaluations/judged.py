@@ -15,11 +15,12 @@ from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.references import Reference
 from endoxa.evaluations.sentences import warnings_of
 from endoxa.evaluations.settings import Settings
+from endoxa.measures import evaluate as kernels
+from endoxa.measures import preference_judgments
 from endoxa.measures.curves import curve_measures, curves
-from endoxa.measures.evaluate import prepare, score_block
 from endoxa.measures.gather import Block, gather
 from endoxa.measures.grammar import Measure, parse
-from endoxa.measures.preference_judgments import Preferences, applied, score_empty, score_preferences
+from endoxa.measures.preference_judgments import Preferences, applied
 from endoxa.tables import Comparison, Opinions, Run, Scores
 
 T = TypeVar("T")
@@ -41,13 +42,14 @@ def score(run: Run | Blocks, reference: Reference, measures: Sequence[Measure], 
     table = reference.table
     policy = settings.policy
     panel: dict[str, Any]
-    kernel: Callable[..., Block] = score_block
-    empty: Callable[..., Any] | None = None
+    kernel: Callable[..., Block] = kernels.score_block
+    empty: Callable[..., Block] = kernels.score_empty
     if isinstance(table, Preferences):
-        policy, panel, kernel, empty = applied(policy), {"": table}, score_preferences, score_empty
+        policy, panel = applied(policy), {"": table}
+        kernel, empty = preference_judgments.score_preferences, preference_judgments.score_empty
     else:
         assert isinstance(table, Opinions)
-        panel = prepare(table, policy)
+        panel = kernels.prepare(table, policy)
 
     def scored(block: Run) -> dict[str, Block]:
         return {source: kernel(block, judgments, measures, policy) for source, judgments in panel.items()}

@@ -1,4 +1,4 @@
-"""What an organiser hands in: a study file, folders or tables of items and queries, known answers."""
+"""Readers for the organiser's files: a study file, folders or tables of items and queries, known answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Sources:
-    """Where the parts of a study lie."""
+    """The paths of the parts of a study."""
 
     items: Path | None = None
     queries: Path | None = None
@@ -36,7 +36,7 @@ class Sources:
 
 
 def read_study(path: Path) -> tuple[Settings, Sources]:
-    """A study file (TOML): settings, and where the parts lie, relative to the file."""
+    """A study file (TOML): settings, and the paths of the parts, relative to the file."""
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -59,7 +59,7 @@ def read_study(path: Path) -> tuple[Settings, Sources]:
 
 
 def sources_of(parts: dict[str, Any], folder: Path, label: str) -> Sources:
-    """Paths of the parts; runs may be patterns. What is not there is named."""
+    """The paths of the parts; runs may be patterns. A missing path is an error."""
     found: dict[str, Any] = {}
     for name, value in parts.items():
         wanted = [value] if isinstance(value, str) else value
@@ -83,10 +83,11 @@ def _paths(folder: Path, wanted: str, name: str, label: str) -> Iterable[Path]:
 
 
 def read_shown(path: Path, name: str, folder: Path, progress: Progress | None = None) -> pl.DataFrame:
-    """Items or queries: name, text, file (as kept in `folder`), original.
+    """Items or queries: name, text, file (as stored in `folder`), original.
 
-    A folder of pictures and texts: a file's path without its suffix is the name. A table (CSV, TSV, JSONL, Parquet)
-    with the name and `text`, `file` (relative to the table) or both. All files that do not decode are named at once.
+    The source is a folder of pictures and texts, where a file's path without its suffix is the name, or a table (CSV,
+    TSV, JSONL, Parquet) with the name and `text`, `file` (relative to the table) or both. All pictures that cannot be
+    decoded are reported together.
     """
     rows = _in_folder(path) if path.is_dir() else _in_table(path, name)
     found: list[tuple[str, str | None, str | None, str | None]] = []
@@ -94,10 +95,10 @@ def read_shown(path: Path, name: str, folder: Path, progress: Progress | None = 
     seen: set[str] = set()
     for at, (label, text, file) in enumerate(rows, start=1):
         if label in seen:
-            raise FileError(str(path), f"{name} {label!r} stands there twice", "rename one of them")
+            raise FileError(str(path), f"{name} {label!r} occurs twice", "rename one of them")
         seen.add(label)
         if "\0" in label or "\0" in (text or ""):
-            raise FileError(str(path), f"{name} {label!r} has a character that cannot be kept (NUL)", "take it out")
+            raise FileError(str(path), f"{name} {label!r} contains a NUL, which cannot be stored", "remove it")
         kept = original = None
         if file is not None:
             try:
@@ -116,7 +117,7 @@ def read_shown(path: Path, name: str, folder: Path, progress: Progress | None = 
             str(path), f"{len(wrong)} of {len(rows)} pictures cannot be shown:\n" + "\n".join(wrong[:10]) + more
         )
     if not found:
-        raise FileError(str(path), f"there is no {name} in it", "expected pictures, texts, or a table")
+        raise FileError(str(path), f"contains no {name}", "expected pictures, texts or a table")
     return pl.DataFrame(found, schema={name: pl.String} | SHOWN, orient="row")
 
 
@@ -166,7 +167,7 @@ def _in_table(path: Path, name: str) -> list[Row]:
 
 
 def read_any(path: Path) -> pl.DataFrame:
-    """Any small table, every column as it comes; numbers in CSV stay texts where they name something."""
+    """Any small table; columns of CSV and TSV stay texts, because numbers may be names."""
     suffix = path.suffix.lower()
     try:
         if suffix in {".csv", ".tsv"}:
@@ -177,7 +178,7 @@ def read_any(path: Path) -> pl.DataFrame:
             return pl.read_parquet(path)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise FileError(str(path), f"cannot be read as {suffix[1:]}: {str(error).splitlines()[0]}") from None
-    raise FileError(str(path), "is no table that is known here", "use .csv, .tsv, .jsonl or .parquet, or a folder")
+    raise FileError(str(path), "is not a table of a known form", "use .csv, .tsv, .jsonl or .parquet, or a folder")
 
 
 def read_known(path: Path, *, has_query: bool) -> pl.DataFrame:
@@ -189,20 +190,20 @@ def read_known(path: Path, *, has_query: bool) -> pl.DataFrame:
         frame = frame.rename({o: name for o in OTHER_NAMES.get(name, ()) if o in frame.columns and name not in frame})
     missing = [name for name in wanted if name not in frame.columns]
     if missing or expected is None:
-        said = f"has the columns {', '.join(frame.columns)}"
-        raise FileError(str(path), said, f"expected {', '.join(wanted)} and expected (the answer looked for)")
+        columns = f"has the columns {', '.join(frame.columns)}"
+        raise FileError(str(path), columns, f"expected {', '.join(wanted)} and expected (the known answer)")
     query = pl.col("query").cast(pl.String) if has_query else pl.lit(None, pl.String).alias("query")
     rows = frame.select(query, pl.col("item").cast(pl.String), pl.col(expected).cast(pl.String).alias("expected"))
     for name in (*wanted, "expected"):
         if len(empty := rows[name].is_null().arg_true()):
-            raise FileError(str(path), f"row {empty[0] + 1} has no {name}", "fill it in, or take the row out")
+            raise FileError(str(path), f"row {empty[0] + 1} has no {name}", "fill it in, or remove the row")
     if len(twice := rows.select(wanted).is_duplicated().arg_true()):
-        raise FileError(str(path), f"row {twice[-1] + 1}: {rows['item'][twice[-1]]!r} is there twice", "ask it once")
+        raise FileError(str(path), f"row {twice[-1] + 1}: {rows['item'][twice[-1]]!r} occurs twice", "ask it once")
     return rows
 
 
 def read_pairs(path: Path) -> pl.DataFrame:
-    """Pairs to ask: query, item, and propensity and selected_by where there are any."""
+    """Pairs to ask: query, item, and if present propensity and selected_by."""
     frame = read_any(path)
     for name in ("query", "item", "propensity"):
         frame = frame.rename({o: name for o in OTHER_NAMES.get(name, ()) if o in frame.columns and name not in frame})

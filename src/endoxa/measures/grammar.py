@@ -9,18 +9,20 @@ import ast
 import inspect
 import re
 from collections import ChainMap
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from endoxa.errors import TextError, did_you_mean
 from endoxa.measures import gains, graded, ranked, ranx_names, sets, trec_names, unjudged  # noqa: F401  (they register)
+from endoxa.measures.closed_forms import SumForm
 from endoxa.measures.lists import BEYOND, Lists
 from endoxa.measures.pairs import PREFERENCES
 from endoxa.measures.registry import ALIASES, REGISTRY, Definition
 from endoxa.policies import CHOICES
 from endoxa.tables import Floats
 
+Form = TypeVar("Form")
 REQUIRED = inspect.Parameter.empty
 KNOWN = ChainMap(PREFERENCES, REGISTRY)  # iterates from the last to the first
 
@@ -48,6 +50,25 @@ class Measure:
         known = self.definition.settings
         given = {name: dict(value) if name == "gains" else value for name, value in self.settings}
         return {name: value for name, value in more.items() if name in known} | given
+
+    @property
+    def rel(self) -> float | None:
+        """The least relevant grade; None where the measure asks for none."""
+        rel: float | None = dict(self.settings).get("rel", self.definition.settings.get("rel", 1))
+        return rel
+
+    def closed_form(self, form: Callable[..., Form | None] | None, *arguments: Any) -> Form | None:
+        """A closed form of the definition under these settings; None where there is none.
+
+        `rel` is not among the settings: the probabilities that a closed form takes already respect it.
+        """
+        settings = {name: value for name, value in self.keywords().items() if name != "rel"}
+        return None if form is None or self.rel is None else form(*arguments, **settings)
+
+    @property
+    def sum_form(self) -> SumForm | None:
+        """How the value is a sum over items, or a ratio of such sums; None where it is neither."""
+        return self.closed_form(self.definition.sum_form)
 
     def with_level(self, level: float) -> Measure:
         """The same with relevance level `level`, if it has one and none was set."""

@@ -1,33 +1,34 @@
-"""What a system would score without its own vote, or without its family's: a second set of levels beside consensus.
+"""What a system would score without its own votes, or without those of its family: scores beside the consensus.
 
-Votes are subtracted from the counted ones; the universe and the worlds' chance stay, so that only the belief moves.
-One belief with all votes in it serves orders and P(A better); these levels say how far a system lifts itself.
+Votes are subtracted from the counted ones. The universe and the random numbers of the worlds stay the same, so that
+only the belief moves. One belief with all votes in it serves orders and P(A better); these scores show how far a system
+raises its own score.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from endoxa.beliefs.consensus import PEOPLE, Tally, belief_of
-from endoxa.beliefs.worlds import draw, readings_of
+from endoxa.beliefs.worlds import Readings, uniform
 from endoxa.errors import JoinError, TextError, did_you_mean
-from endoxa.measures import distributions
+from endoxa.measures.closed_forms import Chances, Moments
 from endoxa.measures.grammar import Measure, parse_all
-from endoxa.measures.lists import BEYOND
+from endoxa.measures.lists import BEYOND, CELLS, Lists
+from endoxa.measures.placing import Placed, Placement, place
 from endoxa.measures.uncertain import (
-    LEVEL,
-    SETTINGS,
-    Placed,
-    cut_to,
-    described,
-    in_worlds,
-    mean_of,
+    Mapper,
+    by_closed_forms,
+    chances_of,
+    mean_over_queries,
     measure_belief,
-    place,
+    score_worlds,
 )
 from endoxa.policies import WORLDS, Policy
 from endoxa.tables import Floats, Run, Scores
@@ -43,10 +44,14 @@ def left_out(
     *,
     families: Mapping[str, str] | bool = False,
     worlds: int = FEW,
+    mapper: Mapper = map,
+    placement: Placement | None = None,
 ) -> pl.DataFrame:
-    """Mean over queries of every system's score with its own votes (its family's) subtracted: system, measure, value.
+    """Mean over queries of every system's score without its own votes (its family's): system, measure, value.
 
-    `families` gives the family of each system by name, or True to find them by clustering (Jaccard > .8).
+    `families` gives the family of each system by name, or True to find families by clustering (Jaccard > .8).
+    `placement` is the run placed in the consensus of these votes, if the caller has placed it already; it may hold
+    more systems.
     """
     policy = policy or Policy(ties=run.ties)
     wanted = parse_all(measures)
@@ -57,22 +62,11 @@ def left_out(
     groups = counted.families(families if isinstance(families, Mapping) else None) if families else None
     without = [groups[number[system]] if groups is not None else [number[system]] for system in systems]
     chances = np.stack([counted.p(some) for some in without])  # [system, row]
-    readings = list(readings_of(belief_of(counted)))
-    starts = np.concatenate([[0], np.cumsum([len(one.items) for one in readings])])
-    values = np.full((len(wanted), len(systems), len(readings)), np.nan)
-    kept = cut_to(run, policy).filter(pl.col("system").is_in(systems))
-    for q, (one, placed) in enumerate(zip(readings, place(kept, systems, readings), strict=True)):
-        own = chances[:, starts[q] : starts[q + 1]]
-        drawn = [row for row, m in enumerate(wanted) if not _settle(values[row, :, q], m, placed, own, policy)]
-        for s in range(len(systems) if drawn else 0):
-            grades = draw(replace(one, mass=own[s][None, :, None]), worlds, policy.seed)
-            made = in_worlds(grades, placed.some(np.array([s])), [wanted[row] for row in drawn], policy, top=1.0)
-            made = np.nan_to_num(made, nan=0.0) if policy.undefined == "zero" else made
-            values[drawn, s, q] = described(made, LEVEL)["value"][:, 0]
-        if policy.missing == "skip":
-            values[:, ~placed.present, q] = np.nan
-    seen = ~np.isnan(values)
-    means = np.where(seen.any(2), np.where(seen, values, 0.0).sum(2) / np.maximum(seen.sum(2), 1), np.nan)
+    placed = (placement or place(run, belief_of(counted), policy)).some(systems)
+    starts = np.cumsum([len(one.items) for one in placed.readings])[:-1]
+    kernel = partial(_without_own, wanted, policy, worlds)
+    queries = zip(placed.readings, placed.lists, np.split(chances, starts, axis=1), strict=True)
+    means = mean_over_queries(np.stack(list(mapper(kernel, list(queries))), axis=-1))
     return pl.DataFrame(
         [(system, str(m), means[row, s]) for s, system in enumerate(systems) for row, m in enumerate(wanted)],
         schema={"system": pl.String, "measure": pl.String, "value": pl.Float64},
@@ -80,17 +74,48 @@ def left_out(
     )
 
 
-def _settle(values: Floats, m: Measure, placed: Placed, chances: Floats, policy: Policy) -> bool:
-    """Put each system's expectation under its own chances, [system, item], in place, if there is a closed form."""
-    settings = m.keywords()
-    if settings.pop("rel", 1) != 1 or not set(settings) <= SETTINGS or policy.unjudged != "nonrelevant":
-        return False
-    p = np.where(placed.rank < BEYOND, np.take_along_axis(chances, placed.at, 1), np.nan)
-    made = distributions.expectation(m.name, placed.rank, p, placed.retrieved, chances, **settings)
-    if made is None:
-        return False
-    values[:] = mean_of(made, policy)
-    return True
+def _without_own(
+    measures: Sequence[Measure], policy: Policy, worlds: int, query: tuple[Readings, Placed, Floats]
+) -> Floats:
+    """E[M | defined] of every list of a query under its own probabilities, [list, item]: [measure, list]."""
+    one, placed, chances = query
+    table = chances_of(placed, chances, spread=False)
+    values, drawn = by_closed_forms(partial(_expected, table), len(placed.rank), measures, policy)
+    if drawn:
+        some = _in_own_worlds(one, placed, chances, [measures[row] for row in drawn], policy, worlds)
+        some = np.nan_to_num(some, nan=0.0) if policy.undefined == "zero" else some
+        values[drawn] = mean_over_queries(some)
+    if policy.missing == "skip":
+        values[:, ~placed.present] = np.nan
+    return values
+
+
+def _expected(table: Chances, m: Measure) -> Moments | None:
+    """Votes are yes or no: grade 1, or 0."""
+    return m.closed_form(m.definition.moments, table) if m.rel == 1 else None
+
+
+def _in_own_worlds(
+    one: Readings, placed: Placed, chances: Floats, measures: Sequence[Measure], policy: Policy, worlds: int
+) -> Floats:
+    """The value of every list in worlds of its own belief, by the same random numbers: [measure, list, world]."""
+    random = uniform(one, worlds, policy.seed)  # [world, item]
+    cuts = [dict(m.settings).get("k") for m in measures]
+    if None not in cuts and policy.unjudged != "condensed":  # no measure looks further than the greatest cut-off
+        width = int((placed.rank <= max(cut for cut in cuts if cut is not None)).sum(1).max(initial=0))
+        placed = replace(placed, rank=placed.rank[:, :width], at=placed.at[:, :width])
+    values = np.empty((len(measures), len(placed.rank), worlds))
+    step = max(1, CELLS // max(random.size, worlds * placed.rank.shape[1]))
+    for begin in range(0, len(chances), step):
+        some, p = placed.some(np.arange(begin, min(begin + step, len(chances)))), chances[begin : begin + step]
+        own = np.where(some.rank < BEYOND, np.take_along_axis(p, some.at, 1), np.nan)
+        grade = (random.T[some.at] < own[..., None]).astype(float)  # [list, h, world]
+        grade[some.rank == BEYOND] = np.nan
+        total = np.count_nonzero(random[:, None] < p, axis=-1)  # [world, list]
+        pool: Any = (np.arange(random.shape[1]) < total[..., None]).view(np.int8)
+        lists = Lists(some.rank, grade.transpose(2, 0, 1), some.retrieved, pool)
+        values[:, begin : begin + step] = score_worlds(lists, measures, policy)
+    return values
 
 
 def between(

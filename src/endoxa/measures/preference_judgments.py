@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.errors import TableError, TextError
-from endoxa.measures.gather import Block, gather
+from endoxa.measures.gather import NOT_COVERED, Block, gather
 from endoxa.measures.grammar import Measure, parse_all
 from endoxa.measures.pairs import PREFERENCES, Group, Ranking
 from endoxa.policies import Policy
@@ -270,15 +270,14 @@ def score_preferences(run: Run, preferences: Preferences, measures: Sequence[Mea
     )
 
 
-def score_empty(
-    preferences: Preferences, places: Ints, measures: Sequence[Measure], policy: Policy
-) -> tuple[Floats, None]:
-    """Values of an empty list for these queries. trec_eval 9 counts none of their preferences."""
+def score_empty(preferences: Preferences, places: Ints, measures: Sequence[Measure], policy: Policy) -> Block:
+    """Scores of an empty list for these queries. trec_eval 9 counts none of their preferences."""
     nothing = np.zeros(0, dtype=np.int64)
     values = [_values(preferences.topics[place].ranking(nothing), measures, policy) for place in places]
     if policy.compat == "trec_eval-9":
         values = [[float(m.name == "NumQ") for m in _numeric(measures)] for _ in places]
-    return _by_measure(values, measures), None
+    texts = [[""] * len(places) for m in measures if m.definition.text]
+    return Block([""] * len(places), places, _by_measure(values, measures), None, texts, NOT_COVERED)
 
 
 def _numeric(measures: Sequence[Measure]) -> list[Measure]:

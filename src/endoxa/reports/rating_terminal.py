@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from endoxa.evaluations.rating_sentences import verdict
+from endoxa.evaluations.rating_sentences import answer
 from endoxa.evaluations.ratings import Analysis
 from endoxa.formatting import number
 from endoxa.reports.terminal import frame_table
@@ -20,7 +20,7 @@ def parts(found: Analysis) -> Iterator[Any]:
     """What the terminal shows, in order: sentences and tables."""
     yield _counts(found)
     yield ""
-    yield verdict(found)
+    yield answer(found)
     for heading, frame in _tables(found):
         yield f"\n[bold]{heading}[/bold]"
         yield frame_table(frame)
@@ -64,7 +64,7 @@ def _tables(found: Analysis) -> list[tuple[str, pl.DataFrame]]:
 
 def _agreement(found: Analysis) -> pl.DataFrame:
     stages = {"as given": found.agreement} | ({"calibrated": found.after} if found.after is not None else {})
-    rows: dict[str, list[str]] = {f"alpha ({found.level})": [_range(s.alpha, s.lo, s.hi) for s in stages.values()]}
+    rows: dict[str, list[str]] = {f"alpha ({found.metric})": [_range(s.alpha, s.lo, s.hi) for s in stages.values()]}
     if found.benefit is not None:
         held = dict(found.benefit.frame.select("stage", "alpha").iter_rows())
         rows["alpha, on pairs held out"] = [_short(held["before"]), _short(held["held out"])]
@@ -75,7 +75,7 @@ def _agreement(found: Analysis) -> pl.DataFrame:
     for place, form in ((1, "ICC(2,1)"), (4, "ICC(2,k)")):
         rows[form] = [_range(*s.icc.row(place)[1:]) for s in stages.values()]
     kept = {name: values for name, values in rows.items() if any(value != "–" for value in values)}
-    kept = kept or {f"alpha ({found.level})": ["–"] * len(stages)}
+    kept = kept or {f"alpha ({found.metric})": ["–"] * len(stages)}
     columns = {stage: [values[at] for values in kept.values()] for at, stage in enumerate(stages)}
     return pl.DataFrame({"figure": list(kept)} | columns)
 

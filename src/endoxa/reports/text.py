@@ -11,8 +11,9 @@ from typing import Any, Literal
 import polars as pl
 
 from endoxa.errors import TextError, did_you_mean
-from endoxa.reports.findings import best_values
-from endoxa.reports.labels import DASH, clean, counts, number
+from endoxa.evaluations.standings import best_values, counts
+from endoxa.formatting import DASH, clean, number
+from endoxa.tables.checks import finite
 
 Style = Literal["markdown", "latex", "tsv", "jsonl"]
 
@@ -112,7 +113,7 @@ def summary_table(
             ]
         )
     whole = counts(summary)
-    best = best_values(summary, lower, whole)
+    best = best_values(summary, lower)
     escape = _escape(style)
     cells = []
     for system in systems:
@@ -274,13 +275,4 @@ def _tsv_raw(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _jsonl(rows: Sequence[dict[str, Any]]) -> str:
-    return "".join(json.dumps(_finite(row), ensure_ascii=False, default=str) + "\n" for row in rows)
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no NaN and no infinity: both become null."""
-    if isinstance(value, dict):
-        return {key: _finite(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_finite(inner) for inner in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return "".join(json.dumps(finite(row), ensure_ascii=False) + "\n" for row in rows)

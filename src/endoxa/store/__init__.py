@@ -1,1 +1,1 @@
-"""The study database: what is asked, who is asked, what they said. SQLite by default, PostgreSQL by URL."""
+"""The study database: tasks, people and answers. SQLite by default, PostgreSQL by URL."""

@@ -1,4 +1,4 @@
-"""Studies and what they are made of: items, queries, documents, tasks."""
+"""Studies and their parts: items, queries, documents, tasks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHUNK = 5_000  # rows per insert
 
 @dataclass(frozen=True)
 class Study:
-    """A study as it stands."""
+    """A study in its current state."""
 
     id: int
     settings: Settings
@@ -34,14 +34,14 @@ class Study:
 
     @property
     def name(self) -> str:
-        """Its name in addresses and commands."""
+        """The name, as in addresses and commands."""
         return self.settings.name
 
 
 def create(connection: Connection, settings: Settings, *, now: float) -> Study:
-    """Enter a study; its name must be free."""
+    """Create a study; its name must be free."""
     if connection.scalar(sa.select(s.studies.c.id).where(s.studies.c.name == settings.name)):
-        raise RefusedError(f"there is a study called {settings.name!r} already; choose another name")
+        raise RefusedError(f"a study called {settings.name!r} exists already; choose another name")
     connection.execute(
         sa.insert(s.studies).values(
             name=settings.name, settings=asdict(settings), state="open", results_open=False, created_at=now
@@ -55,8 +55,8 @@ def find(connection: Connection, name: str) -> Study:
     row = connection.execute(q.STUDY, {"name": name}).one_or_none()
     if row is None:
         known = connection.scalars(sa.select(s.studies.c.name)).all()
-        there = f" (there are: {', '.join(known)})" if known else "; make one with `endoxa study new`"
-        raise RefusedError(f"no study is called {name!r}{did_you_mean(name, known)}{there}", 404)
+        others = f" (studies: {', '.join(known)})" if known else "; create one with `endoxa study new`"
+        raise RefusedError(f"no study is called {name!r}{did_you_mean(name, known)}{others}", 404)
     return _study(row)
 
 
@@ -70,7 +70,7 @@ def _study(row: Any) -> Study:
 
 
 def set_state(connection: Connection, study: Study, state: str, *, now: float) -> None:
-    """Open or close it; a closed study takes no answers and loses none."""
+    """Open or close a study; a closed study accepts no answers and keeps all it has."""
     if state not in {"open", "closed"}:
         raise RefusedError(f"a study is open or closed, not {state!r}", 422)
     connection.execute(sa.update(s.studies).where(s.studies.c.id == study.id).values(state=state))
@@ -78,7 +78,7 @@ def set_state(connection: Connection, study: Study, state: str, *, now: float) -
 
 
 def open_results(connection: Connection, study: Study, opened: bool, *, now: float) -> None:
-    """Let participants see the results, or not."""
+    """Show the results to participants, or hide them."""
     connection.execute(sa.update(s.studies).where(s.studies.c.id == study.id).values(results_open=opened))
     note(connection, study.id, "results opened" if opened else "results closed", now=now)
 
@@ -86,22 +86,22 @@ def open_results(connection: Connection, study: Study, opened: bool, *, now: flo
 def note(
     connection: Connection, study_id: int | None, kind: str, *, now: float, rater_id: int | None = None, **detail: Any
 ) -> None:
-    """Add an event."""
+    """Record an event."""
     connection.execute(
         sa.insert(s.events).values(study_id=study_id, rater_id=rater_id, kind=kind, detail=detail, at=now)
     )
 
 
-# What a study shows
+# Items and queries
 
 
 def add_items(connection: Connection, study: Study, frame: pl.DataFrame) -> int:
-    """Items: item, text, file, original. Those that are there already are kept as they are; how many are new."""
+    """Add items (item, text, file, original); existing ones stay unchanged. Returns the number of new ones."""
     return _add(connection, s.items, study, frame.rename({"item": "name"}))
 
 
 def add_queries(connection: Connection, study: Study, frame: pl.DataFrame) -> int:
-    """Queries: query, text, file, original. Those that are there already are kept as they are; how many are new."""
+    """Add queries (query, text, file, original); existing ones stay unchanged. Returns the number of new ones."""
     return _add(connection, s.queries, study, frame.rename({"query": "name"}))
 
 
@@ -122,7 +122,7 @@ def _insert(connection: Connection, table: sa.Table, rows: Sequence[dict[str, An
 
 
 def ids(connection: Connection, table: sa.Table, study: Study) -> dict[str, int]:
-    """Names of a study's items or queries, with their numbers."""
+    """The names of a study's items or queries, with their ids."""
     found = connection.execute(sa.select(table.c.name, table.c.id).where(table.c.study_id == study.id))
     return {name: number for name, number in found}  # noqa: C416
 
@@ -145,22 +145,22 @@ def add_document(
     connection: Connection, study: Study, kind: str, name: str, content: bytes, *, now: float,
     invitation_id: int | None = None, **detail: Any,
 ) -> int:  # fmt: skip
-    """Keep a document whole."""
-    made = connection.execute(
+    """Store a document."""
+    inserted = connection.execute(
         sa.insert(s.documents).values(
             study_id=study.id, kind=kind, name=name, content=content, detail=detail, created_at=now,
             invitation_id=invitation_id,
         )
     )  # fmt: skip
-    return int(made.inserted_primary_key[0])  # type: ignore[index]
+    return int(inserted.inserted_primary_key[0])  # type: ignore[index]
 
 
 def add_run(connection: Connection, study: Study, run: Run, *, now: float) -> None:
-    """Keep the runs that results are drawn from."""
+    """Store the runs from which results are drawn."""
     there = {name for (name,) in connection.execute(_documents(study, "run").with_only_columns(s.documents.c.name))}
     for system in run.systems:
         if system in there:
-            raise RefusedError(f"study {study.name!r} has a run of system {system!r} already; rename one of them")
+            raise RefusedError(f"study {study.name!r} already has a run of system {system!r}; rename one of them")
         rows = run.frame.filter(pl.col("system") == system)
         buffer = io.BytesIO()
         rows.select("system", "query", "item", "score").write_parquet(buffer)
@@ -176,14 +176,14 @@ def run_of(connection: Connection, study: Study, kind: str = "run") -> Run | Non
 
 
 def add_taxonomy(connection: Connection, study: Study, taxonomy: Taxonomy, *, now: float) -> None:
-    """Keep the tree that items are filed in."""
+    """Store the taxonomy."""
     buffer = io.BytesIO()
     taxonomy.frame.write_parquet(buffer)
     add_document(connection, study, "taxonomy", "taxonomy", buffer.getvalue(), now=now)
 
 
 def taxonomy_of(connection: Connection, study: Study) -> Taxonomy | None:
-    """The tree that items are filed in; None where there is none."""
+    """The taxonomy of a study; None where it has none."""
     content = connection.scalar(
         _documents(study, "taxonomy").with_only_columns(s.documents.c.content).order_by(s.documents.c.id.desc())
     )
@@ -198,7 +198,7 @@ def _documents(study: Study, kind: str) -> sa.Select[Any]:
 
 
 def add_work(connection: Connection, study: Study, work: Work, *, rng: np.random.Generator) -> int:
-    """Enter tasks, with a slot for each judge that a task is meant for; how many tasks."""
+    """Add tasks, and a slot for each judge of a main task. Returns the number of tasks."""
     items, queries = ids(connection, s.items, study), ids(connection, s.queries, study)
     _known(work.tasks["item"], items, "item")
     _known(work.tasks["query"].drop_nulls(), queries, "query")
@@ -206,12 +206,12 @@ def add_work(connection: Connection, study: Study, work: Work, *, rng: np.random
     slots: list[dict[str, Any]] = []
     for (task,), rows in work.tasks.group_by("task", maintain_order=True):
         first = rows.row(0, named=True)
-        made = connection.execute(
+        inserted = connection.execute(
             sa.insert(s.tasks).values(
                 study_id=study.id, query_id=queries.get(first["query"]), role=first["role"], round=first["round"]
             )
         )
-        numbers[int(task)] = number = int(made.inserted_primary_key[0])  # type: ignore[index]
+        numbers[int(task)] = number = int(inserted.inserted_primary_key[0])  # type: ignore[index]
         if first["role"] == "main":
             slots += [
                 {"study_id": study.id, "task_id": number, "role": "main", "state": "free"}
@@ -246,13 +246,13 @@ def _known(names: Iterable[str], there: dict[str, int], what: str) -> None:
     if missing:
         more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
         raise TableError(
-            f"the study has no {what} {missing[0]!r}{more}; every {what} that a run or a file of pairs names must be "
+            f"the study has no {what} {missing[0]!r}{more}; every {what} in a run or a file of pairs must be "
             f"among its {'items' if what == 'item' else 'queries'}"
         )
 
 
 def draws_of(connection: Connection, study: Study) -> pl.DataFrame:
-    """Which system drew what: task, query, system, item."""
+    """The draws of the systems: task, query, system, item."""
     rows = connection.execute(
         sa.select(s.draws.c.task_id, s.queries.c.name, s.draws.c.system, s.items.c.name)
         .join(s.tasks, s.tasks.c.id == s.draws.c.task_id)

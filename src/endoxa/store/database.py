@@ -1,4 +1,4 @@
-"""Connections: one short write per answer, committed to the disk before it is acknowledged."""
+"""Connections to the database: one short transaction per answer, on the disk before it is acknowledged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
 from endoxa.errors import FileError, InstallError, TextError
 from endoxa.store.schema import metadata
 
-LOCK = 0x656E646F7861  # who migrates holds it
+LOCK = 0x656E646F7861  # the advisory lock of a migration
 BUSY = 30.0  # seconds that a write waits for another process's write
 
 
@@ -24,8 +24,8 @@ BUSY = 30.0  # seconds that a write waits for another process's write
 class Store:
     """The database. `reading` gives a snapshot, `writing` a transaction that is on the disk when it ends.
 
-    In SQLite one may write at a time: within a process writers queue at a lock, which is fairer and quicker than
-    SQLite's own polling; between processes BEGIN IMMEDIATE and a busy timeout do it.
+    SQLite allows one writer at a time. Within a process, writers queue at a lock, which is fairer and faster than the
+    polling of SQLite; between processes, BEGIN IMMEDIATE and a busy timeout serve the same purpose.
     """
 
     engine: Engine
@@ -33,23 +33,23 @@ class Store:
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether one writer at a time is all there is."""
+        """Whether only one writer at a time is possible."""
         return self.engine.dialect.name == "sqlite"
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A connection that reads."""
+        """A connection for reading."""
         with self.engine.connect() as connection:
             yield connection
 
     @contextmanager
     def writing(self, *, lasting: bool = True) -> Iterator[Connection]:
-        """A transaction; when the block ends without an error, what it wrote is on the disk.
+        """A transaction; when the block ends without an error, its changes are on the disk.
 
-        lasting=False does not wait for the disk in SQLite: what is written survives the death of this process, and the
-        next lasting write takes it along; only the death of the machine in between loses it. For slots that are given
-        out. PostgreSQL always waits: there the death of the database's own process would lose it, and who was given a
-        slot would find their answer refused.
+        With lasting=False, SQLite does not wait for the disk. The changes survive the end of this process, and the
+        next lasting write includes them; they are lost only if the machine fails before that. This is meant for slots
+        that are given to judges. PostgreSQL always waits, because the end of the database process would lose the
+        changes, and the answers to these slots would be refused.
         """
         if not self.is_sqlite:
             with self.engine.begin() as connection:
@@ -60,12 +60,12 @@ class Store:
             yield connection
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close all connections."""
         self.engine.dispose()
 
 
 def open_store(url: str, *, create: bool = True) -> Store:
-    """The store at a URL (`sqlite:///studies.db`, `postgresql://user@host/name`), its tables brought up to date."""
+    """The store at a URL (`sqlite:///studies.db`, `postgresql://user@host/name`), with up-to-date tables."""
     from alembic.util import CommandError
 
     store = Store(connect(url))
@@ -78,14 +78,14 @@ def open_store(url: str, *, create: bool = True) -> Store:
         store.close()
         if isinstance(error, CommandError):
             raise FileError(
-                _shown(url), "the database was made by a later version of endoxa", "update endoxa"
+                _shown(url), "the database was created by a later version of endoxa", "update endoxa"
             ) from None
-        raise FileError(_shown(url), f"the database does not open: {_reason(error)}", _remedy(url)) from None
+        raise FileError(_shown(url), f"the database cannot be opened: {_reason(error)}", _remedy(url)) from None
     return store
 
 
 def connect(url: str) -> Engine:
-    """An engine with the settings that losing nothing asks for."""
+    """An engine with durable settings."""
     try:
         address = sa.make_url(url)
         if address.drivername in {"postgresql", "postgres"}:
@@ -98,7 +98,7 @@ def connect(url: str) -> Engine:
             event.listen(engine, "begin", _begin_sqlite)
             return engine
         if address.get_backend_name() != "postgresql":
-            raise TextError(f"studies are kept in SQLite or PostgreSQL, not in {address.get_backend_name()!r}")
+            raise TextError(f"studies are stored in SQLite or PostgreSQL, not in {address.get_backend_name()!r}")
         return sa.create_engine(address, pool_size=20, max_overflow=30, pool_pre_ping=True)
     except (ArgumentError, NoSuchModuleError):
         raise TextError(
@@ -114,13 +114,15 @@ def migrate(engine: Engine) -> None:
     from alembic import command
 
     with engine.execution_options(write=True).begin() as connection:
-        if engine.dialect.name == "postgresql":  # two processes that begin at once would both make the tables
+        if (
+            engine.dialect.name == "postgresql"
+        ):  # otherwise two processes that start at once would both create the tables
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
         command.upgrade(alembic_config(connection), "head")
 
 
 def alembic_config(connection: Connection) -> Any:
-    """Alembic's configuration for a connection that is open."""
+    """The configuration of Alembic for an open connection."""
     from alembic.config import Config
 
     config = Config()
@@ -132,7 +134,7 @@ def alembic_config(connection: Connection) -> Any:
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
-    connection.isolation_level = None  # transactions begin when we say so, not when the driver thinks
+    connection.isolation_level = None  # transactions begin explicitly, not implicitly by the driver
     cursor = connection.cursor()
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={int(BUSY * 1000)}"):
         cursor.execute(f"PRAGMA {pragma}")
@@ -140,7 +142,7 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    # A plain BEGIN that later writes fails at once when another wrote in between; IMMEDIATE waits its turn.
+    # A plain BEGIN fails at its first write if another transaction wrote in between; IMMEDIATE waits instead.
     options = connection.get_execution_options()
     raw: Any = connection.connection.driver_connection
     if options.get("write"):
@@ -153,7 +155,7 @@ def _shown(url: str) -> str:
     try:
         return sa.make_url(url).render_as_string(hide_password=True)
     except ArgumentError:
-        return "the address given"
+        return "the given address"
 
 
 def _reason(error: DatabaseError) -> str:
@@ -161,4 +163,4 @@ def _reason(error: DatabaseError) -> str:
 
 
 def _remedy(url: str) -> str:
-    return "check the directory and its rights" if url.startswith("sqlite") else "check address, name and password"
+    return "check the directory and its permissions" if url.startswith("sqlite") else "check address, name and password"

@@ -1,4 +1,4 @@
-"""Who may come in: invitations by signed link, nicknames, sessions. Only digests of secrets are kept."""
+"""People: invitations by signed link, nicknames, sessions. Only digests of secrets are stored."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from endoxa.store.catalogue import Study, note
 ROLES = ("judge", "participant", "organiser")
 DAY = 86_400.0
 SESSION = 30 * DAY
-NICKNAME = 60  # letters at most
+NICKNAME = 60  # maximum number of characters
 
 
 @dataclass(frozen=True)
 class Invitation:
-    """A link that was handed out."""
+    """An invitation by link."""
 
     id: int
     study_id: int | None
@@ -36,7 +36,7 @@ class Invitation:
     used_at: float | None
 
     def state(self, now: float) -> str:
-        """open, used, withdrawn or expired."""
+        """One of open, used, withdrawn, expired."""
         if self.withdrawn_at is not None:
             return "withdrawn"
         if now >= self.expires_at:
@@ -44,14 +44,14 @@ class Invitation:
         return "used" if self.used_at is not None else "open"
 
     def opens(self, now: float) -> bool:
-        """Whether the link lets somebody in: a judge's again and again, an organiser's once."""
+        """Whether the link is valid now: an organiser's link works once, any other until it expires."""
         state = self.state(now)
         return state == "open" or (state == "used" and self.role != "organiser")
 
 
 @dataclass(frozen=True)
 class Visitor:
-    """Whose browser this is."""
+    """The person whose browser sends a request."""
 
     role: str
     invitation_id: int
@@ -61,7 +61,7 @@ class Visitor:
 
 
 def digest(secret: str) -> str:
-    """What is kept of a secret."""
+    """The digest of a secret, which is all that is stored of it."""
     return sha256(secret.encode()).hexdigest()
 
 
@@ -69,11 +69,11 @@ def invite(
     connection: Connection, key: str, study: Study | None, role: str, *, nickname: str | None = None, days: float = 30,
     now: float,
 ) -> tuple[int, str]:  # fmt: skip
-    """A new invitation: its number, and the token of its link. The token cannot be had again."""
+    """A new invitation: its number, and the token of its link, which cannot be shown again."""
     if role not in ROLES:
         raise RefusedError(f"people are invited as {', '.join(ROLES)}, not as {role!r}", 422)
     if not 0 < days <= 3650:
-        raise RefusedError(f"a link holds from 1 to 3650 days, not {days:g}", 422)
+        raise RefusedError(f"a link is valid for up to 3650 days, not {days:g}", 422)
     if nickname is not None:
         nickname = checked(nickname)
         if _is_invited(
@@ -82,35 +82,35 @@ def invite(
         ):  # fmt: skip
             raise RefusedError(f"{nickname!r} is invited already; withdraw that link first, or choose another nickname")
     secret = secrets.token_urlsafe(24)
-    made = connection.execute(
+    inserted = connection.execute(
         sa.insert(s.invitations).values(
             study_id=study.id if study else None, role=role, nickname=nickname, digest=digest(secret), created_at=now,
             expires_at=now + days * DAY,
         )
     )  # fmt: skip
-    number = int(made.inserted_primary_key[0])  # type: ignore[index]
+    number = int(inserted.inserted_primary_key[0])  # type: ignore[index]
     note(connection, study.id if study else None, "invited", now=now, invitation=number, role=role)
     return number, URLSafeSerializer(key, salt="invitation").dumps(secret)
 
 
 def checked(nickname: str) -> str:
-    """A nickname without what cannot be seen; refused if nothing is left or it is too long."""
+    """A nickname without invisible characters; refused if it is empty or too long."""
     kept = "".join(c for c in unicodedata.normalize("NFC", nickname) if unicodedata.category(c)[0] != "C")
     kept = " ".join(kept.split())
     if not kept:
-        raise RefusedError("choose a nickname: one letter at least", 422)
+        raise RefusedError("choose a nickname with at least one letter", 422)
     if len(kept) > NICKNAME:
-        raise RefusedError(f"a nickname has at most {NICKNAME} letters; this one has {len(kept)}", 422)
+        raise RefusedError(f"a nickname has at most {NICKNAME} characters; this one has {len(kept)}", 422)
     return kept
 
 
 def folded(nickname: str) -> str:
-    """Nicknames that differ in letter case only are one. Folded here: each database knows other letters."""
+    """The nickname without letter case. It is folded here, because databases differ in the letters that they know."""
     return nickname.casefold()[:120]
 
 
 def _is_invited(connection: Connection, study_id: int | None, nickname: str, *which: sa.ColumnElement[bool]) -> bool:
-    """Whether a nickname is among those invited. Whoever asks holds the study, so that no other takes it meanwhile."""
+    """Whether a nickname is among those invited. Locks the study, so that nobody else takes the nickname meanwhile."""
     connection.execute(
         sa.select(s.studies.c.id).where(s.studies.c.id == study_id).with_for_update(key_share=True)
     ).one_or_none()
@@ -120,7 +120,7 @@ def _is_invited(connection: Connection, study_id: int | None, nickname: str, *wh
 
 
 def invitation_of(connection: Connection, key: str, token: str) -> Invitation:
-    """The invitation of a link. A forged link, and one that was never given out, get the same answer."""
+    """The invitation of a link. A forged link gets the same refusal as an unknown one."""
     try:
         secret = URLSafeSerializer(key, salt="invitation").loads(token)
     except BadSignature:
@@ -138,21 +138,21 @@ def _invitation(row: Any) -> Invitation:
 
 
 def need_open(invitation: Invitation, now: float) -> None:
-    """Refuse a link that no longer opens, and say why."""
+    """Refuse a link that is no longer valid, with the reason."""
     if invitation.opens(now):
         return
     why = {
         "withdrawn": "this link was withdrawn; ask the organiser for a new one",
-        "expired": "this link has expired; ask the organiser for a new one. What you answered is kept",
-        "used": "this link was used before, and works once; endoxa study serve prints a new one at every start",
+        "expired": "this link has expired; ask the organiser for a new one. Your answers are saved",
+        "used": "this link works once and was used before; endoxa study serve prints a new one at every start",
     }
     raise RefusedError(why[invitation.state(now)], 410)
 
 
 def join(connection: Connection, invitation: Invitation, nickname: str, *, now: float) -> str:
-    """Come in by a link: the secret of a new session. A judge's first time makes the rater."""
+    """Open a session by a link; returns its secret. A judge's first session creates the rater."""
     need_open(invitation, now)
-    # Two clicks at once: the second waits here, and finds the link used.
+    # Of two simultaneous clicks, the second waits here and finds the link used.
     row = connection.execute(
         sa.select(s.invitations).where(s.invitations.c.id == invitation.id).with_for_update()
     ).one()
@@ -176,15 +176,15 @@ def join(connection: Connection, invitation: Invitation, nickname: str, *, now: 
 
 
 def _name(connection: Connection, invitation: Invitation, nickname: str, now: float) -> None:
-    """Give a first-comer the nickname; whoever comes again keeps theirs."""
+    """Give a new person the nickname; a returning one keeps theirs."""
     name = invitation.nickname or checked(nickname)
     namesake = sa.select(s.raters.c.id).where(
         s.raters.c.study_id == invitation.study_id, s.raters.c.folded == folded(name)
     )
     if invitation.nickname is None:
-        # A judge of that name is somebody else, were it one whose answers were imported: nobody goes on with them.
+        # An existing judge of that name is somebody else, even one with imported answers only.
         if _is_invited(connection, invitation.study_id, name) or connection.scalar(namesake) is not None:
-            raise RefusedError(f"somebody here is called {name!r} already; choose another nickname", 422)
+            raise RefusedError(f"the nickname {name!r} is taken; choose another nickname", 422)
         connection.execute(sa.update(s.invitations).where(s.invitations.c.id == invitation.id).values(nickname=name))
     if invitation.role != "judge":
         return
@@ -192,7 +192,7 @@ def _name(connection: Connection, invitation: Invitation, nickname: str, now: fl
     if connection.scalar(there):
         return
     number = connection.scalar(namesake) if invitation.nickname is not None else None
-    if number is not None:  # invited again after the first link was withdrawn or expired: the same person goes on
+    if number is not None:  # invited again after the first link became invalid: the same judge
         connection.execute(sa.update(s.raters).where(s.raters.c.id == number).values(invitation_id=invitation.id))
         return
     connection.execute(
@@ -205,7 +205,7 @@ def _name(connection: Connection, invitation: Invitation, nickname: str, now: fl
 
 
 def visitor_of(connection: Connection, secret: str, *, now: float) -> Visitor | None:
-    """Whose session this is; None where it is none, has ended, or its link was withdrawn."""
+    """The person of a session; None where it does not exist, has ended, or its link was withdrawn."""
     row = connection.execute(q.VISITOR, {"digest": digest(secret), "now": now}).one_or_none()
     if row is None:
         return None
@@ -218,7 +218,7 @@ def leave(connection: Connection, secret: str, *, now: float) -> None:
 
 
 def withdraw(connection: Connection, study: Study, number: int, *, now: float) -> None:
-    """Make a link, and every session that it opened, useless. Answers stay."""
+    """Withdraw a link, which ends its sessions. Answers are kept."""
     done = connection.execute(
         sa.update(s.invitations)
         .where(s.invitations.c.id == number, s.invitations.c.study_id == study.id)
@@ -230,7 +230,7 @@ def withdraw(connection: Connection, study: Study, number: int, *, now: float) -
 
 
 def invitations(connection: Connection, study: Study) -> list[Invitation]:
-    """All that were given out for a study."""
+    """All invitations of a study."""
     rows = connection.execute(
         sa.select(s.invitations).where(s.invitations.c.study_id == study.id).order_by(s.invitations.c.id)
     )

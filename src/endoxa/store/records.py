@@ -1,4 +1,4 @@
-"""Everything that was said, as tables; and earlier answers taken in."""
+"""Answers as tables, counts of tasks, and the import of earlier answers."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ from endoxa.studies.latest import ROWS, latest
 from endoxa.tables import Opinions
 
 ROLES = ("main", "common", "gold", "attention", "practice")
-SPACE = uuid.UUID("6f1d5d7e-61c0-4f2b-9b5a-0d2c4c0f7a11")  # keys of imported rows: the same row twice is one
+SPACE = uuid.UUID(
+    "6f1d5d7e-61c0-4f2b-9b5a-0d2c4c0f7a11"
+)  # namespace for the keys of imported rows: an identical row gets the same key
 
 
 def rows(connection: Connection, study: Study) -> pl.DataFrame:
-    """Every row that was ever added, undos and skips among them, in the order that they came."""
+    """All rows of a study in order, including skips and undos."""
     a, t, m = s.answers.c, s.tasks.c, s.task_items.c
     found = connection.execute(
         sa.select(
@@ -64,14 +66,14 @@ def given_out(connection: Connection, study: Study) -> list[int]:
 
 
 def raters(connection: Connection, study: Study) -> int:
-    """How many judges have come in."""
+    """The number of judges who have joined."""
     return int(
         connection.scalar(sa.select(sa.func.count()).select_from(s.raters).where(s.raters.c.study_id == study.id)) or 0
     )
 
 
 def answered_shares(connection: Connection, study: Study) -> dict[int, float]:
-    """Of each round, the share of the tasks given to judges that somebody has answered."""
+    """For each round, the share of its tasks that somebody has answered."""
     a, t = s.assignments.c, s.tasks.c
     done = sa.func.max(sa.case((a.state == "answered", 1), else_=0)).label("done")
     each = (
@@ -87,7 +89,7 @@ def answered_shares(connection: Connection, study: Study) -> dict[int, float]:
 
 
 def slots(connection: Connection, study: Study) -> dict[str, int]:
-    """How many slots of the main part stand how: free, open, answered, skipped, lapsed."""
+    """The number of main and common slots by state: free, open, answered, skipped, lapsed."""
     a = s.assignments.c
     found = connection.execute(
         sa.select(a.state, sa.func.count())
@@ -98,10 +100,10 @@ def slots(connection: Connection, study: Study) -> dict[str, int]:
 
 
 def add_opinions(connection: Connection, study: Study, opinions: Opinions, *, now: float) -> tuple[int, int]:
-    """Take in answers that were given elsewhere; how many are new, and how many were there already.
+    """Import answers that were given elsewhere; returns the number of new rows and of rows imported before.
 
-    Who said it becomes a rater of that nickname. Every pair gets a task of its own, without slots: what was given
-    elsewhere came pair by pair, and an answer here to a page with that pair stays as it is.
+    A source becomes a rater of that nickname. Every pair gets a task of its own without slots, so that existing answers
+    to pages with that pair stay unchanged.
     """
     frame = opinions.frame
     _refuse_strange(study, frame)
@@ -110,36 +112,39 @@ def add_opinions(connection: Connection, study: Study, opinions: Opinions, *, no
     if missing.height:
         query, item = missing.select("query", "item").row(0)
         raise JoinError(
-            f"the study has no pair {query!r}, {item!r} ({missing.height:,} of {frame.height:,} rows name what is not "
-            "there); import its items and queries first"
+            f"the study has no pair {query!r}, {item!r} ({missing.height:,} of {frame.height:,} rows name missing "
+            "items or queries); import the items and queries first"
         )
     chosen, tasks = _chosen(connection, study), _imported(connection, study)
     known = set(connection.scalars(sa.select(s.answers.c.key).where(s.answers.c.study_id == study.id)))
     columns = ("source", "query", "item", "grade")
-    held = {(folded(source), *said) for source, *said in latest(rows(connection, study)).select(columns).iter_rows()}
+    present = {
+        (folded(source), *answer) for source, *answer in latest(rows(connection, study)).select(columns).iter_rows()
+    }
     raters: dict[str, int] = {}
     added = 0
     for row in frame.iter_rows(named=True):
-        said = "" if row["grade"] is None else f"{row['grade']:g}"
-        key = str(uuid.uuid5(SPACE, "\x1f".join((study.name, row["source"], row["query"], row["item"], said))))
-        if key in known or (folded(row["source"]), row["query"], row["item"], row["grade"]) in held:
+        answer = "" if row["grade"] is None else f"{row['grade']:g}"
+        key = str(uuid.uuid5(SPACE, "\x1f".join((study.name, row["source"], row["query"], row["item"], answer))))
+        if key in known or (folded(row["source"]), row["query"], row["item"], row["grade"]) in present:
             continue
         known.add(key)
         pair = (queries[row["query"]], items[row["item"]])
         propensity, selected_by = chosen.get(pair, (None, None))
-        how = {  # a pair that is planned here has the chance that it had here: one pair, one chance
+        selection = {  # a pair that this study planned keeps its propensity
             "propensity": row["propensity"] if propensity is None else propensity,
             "selected_by": row["selected_by"] if selected_by is None else selected_by,
         }
         if pair not in tasks:
-            tasks[pair] = _task_for(connection, study, *pair, how)
+            tasks[pair] = _task_for(connection, study, *pair, selection)
         if row["source"] not in raters:
             raters[row["source"]] = _rater(connection, study, row["source"], now)
         at = row["at"].timestamp() if row["at"] is not None else now
         connection.execute(
             sa.insert(s.answers).values(
                 study_id=study.id, rater_id=raters[row["source"]], task_id=tasks[pair], item_id=pair[1], key=key,
-                kind="answer", place=0, grade=row["grade"], role=row["role"] or "main", at=at, method="import", **how,
+                kind="answer", place=0, grade=row["grade"], role=row["role"] or "main", at=at, method="import",
+                **selection,
             )
         )  # fmt: skip
         added += 1
@@ -148,14 +153,14 @@ def add_opinions(connection: Connection, study: Study, opinions: Opinions, *, no
 
 
 def _refuse_strange(study: Study, frame: pl.DataFrame) -> None:
-    """Grades, roles and names that the study cannot hold."""
+    """Refuse grades, roles and names that the study cannot store."""
     lo, hi = study.settings.shape.scale
     grades = [grade.value for grade in study.settings.shape.grades]
     for row, grade in enumerate(frame["grade"], start=1):
         if grade is not None and grade not in grades:
             raise TableError(
                 f"row {row}: grade {grade:g} is not on the scale from {lo:g} to {hi:g} of study {study.name!r}; "
-                "bring the grades onto its scale first"
+                "convert the grades to its scale first"
             )
     for role in frame["role"].drop_nulls().unique().sort():
         if role not in ROLES:
@@ -163,14 +168,14 @@ def _refuse_strange(study: Study, frame: pl.DataFrame) -> None:
     names: dict[str, str] = {}
     for name in frame["source"].unique().sort():
         if checked(name) != name:
-            raise TableError(f"{name!r} is no nickname: it has blanks or letters that cannot be seen; rename it")
+            raise TableError(f"{name!r} is not a nickname: it contains extra spaces or invisible characters; rename it")
         if other := names.get(folded(name)):
-            raise TableError(f"{other!r} and {name!r} differ in letter case only; nobody tells them apart: rename one")
+            raise TableError(f"{other!r} and {name!r} differ only in letter case; rename one of them")
         names[folded(name)] = name
 
 
 def _chosen(connection: Connection, study: Study) -> dict[tuple[int, int], tuple[float | None, str | None]]:
-    """With which probability, and by whom, the study chose its pairs."""
+    """The propensity of each pair that the study chose, and who selected it."""
     rows = connection.execute(
         sa.select(s.tasks.c.query_id, s.task_items)
         .join(s.task_items, s.task_items.c.task_id == s.tasks.c.id)
@@ -190,10 +195,10 @@ def _imported(connection: Connection, study: Study) -> dict[tuple[int, int], int
     return {(row.query_id, row.item_id): row.task_id for row in rows}
 
 
-def _task_for(connection: Connection, study: Study, query_id: int, item_id: int, how: dict[str, Any]) -> int:
-    made = connection.execute(sa.insert(s.tasks).values(study_id=study.id, query_id=query_id, role="main", round=1))
-    number = int(made.inserted_primary_key[0])  # type: ignore[index]
-    connection.execute(sa.insert(s.task_items).values(task_id=number, item_id=item_id, place=0, **how))
+def _task_for(connection: Connection, study: Study, query_id: int, item_id: int, selection: dict[str, Any]) -> int:
+    inserted = connection.execute(sa.insert(s.tasks).values(study_id=study.id, query_id=query_id, role="main", round=1))
+    number = int(inserted.inserted_primary_key[0])  # type: ignore[index]
+    connection.execute(sa.insert(s.task_items).values(task_id=number, item_id=item_id, place=0, **selection))
     return number
 
 
@@ -203,9 +208,9 @@ def _rater(connection: Connection, study: Study, name: str, now: float) -> int:
     )
     if there is not None:
         return int(there)
-    made = connection.execute(
+    inserted = connection.execute(
         sa.insert(s.raters).values(
             study_id=study.id, nickname=name, folded=folded(name), seed=secrets.randbits(62), joined_at=now
         )
     )
-    return int(made.inserted_primary_key[0])  # type: ignore[index]
+    return int(inserted.inserted_primary_key[0])  # type: ignore[index]

@@ -1,7 +1,7 @@
 """The tables of the study database.
 
-Answers and events are only ever added to: a change is a new row, an undo is a row. What can be worked out from
-answers (the state of an assignment) is kept beside them for speed, and changed in the same transaction.
+Answers and events are append-only: a change is a new row, and so is an undo. The state of an assignment follows from
+the answers; it is stored as well for speed, and updated in the same transaction.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _text(name: str, *, null: bool = False) -> sa.Column[str]:
 
 
 def _moment(name: str, *, null: bool = False) -> sa.Column[float]:
-    """Seconds since 1970 in UTC: the same number in both databases."""
+    """Seconds since 1970 in UTC, the same number in both databases."""
     return sa.Column(name, sa.Double, nullable=null)
 
 
@@ -46,7 +46,7 @@ studies = sa.Table(
     _moment("created_at"),
 )
 
-documents = sa.Table(  # what a study was made of, whole: runs, taxonomy; and what participants sent
+documents = sa.Table(  # runs, taxonomy, and the submissions of participants
     "documents",
     metadata,
     _key(),
@@ -66,8 +66,8 @@ items = sa.Table(
     _study(),
     _text("name"),
     _text("text", null=True),
-    sa.Column("file", sa.String(64), nullable=True),  # SHA-256 of the picture as it is kept
-    sa.Column("original", sa.String(64), nullable=True),  # SHA-256 of the file that was handed in
+    sa.Column("file", sa.String(64), nullable=True),  # SHA-256 of the stored picture
+    sa.Column("original", sa.String(64), nullable=True),  # SHA-256 of the original file
     sa.UniqueConstraint("study_id", "name"),
 )
 
@@ -87,7 +87,7 @@ invitations = sa.Table(
     "invitations",
     metadata,
     _key(),
-    sa.Column("study_id", sa.ForeignKey("studies.id"), nullable=True, index=True),  # an organiser's is for all studies
+    sa.Column("study_id", sa.ForeignKey("studies.id"), nullable=True, index=True),  # null for an organiser
     sa.Column("role", sa.String(12), nullable=False),  # judge, participant, organiser
     sa.Column("nickname", sa.String(60), nullable=True),
     sa.Column("digest", sa.String(64), nullable=False, unique=True),
@@ -103,7 +103,7 @@ raters = sa.Table(
     _key(),
     _study(),
     sa.Column("nickname", sa.String(60), nullable=False),
-    sa.Column("folded", sa.String(120), nullable=False),  # nicknames that differ in case only are one
+    sa.Column("folded", sa.String(120), nullable=False),  # without letter case
     sa.Column("invitation_id", sa.ForeignKey("invitations.id"), nullable=True, unique=True),
     sa.Column("seed", sa.BigInteger, nullable=False),
     _moment("joined_at"),
@@ -139,10 +139,10 @@ task_items = sa.Table(
     sa.Column("place", sa.Integer, nullable=False),
     sa.Column("propensity", sa.Double, nullable=True),
     _text("selected_by", null=True),
-    sa.Column("expected", sa.Text, nullable=True),  # gold, attention, practice: the answer looked for, as text
+    sa.Column("expected", sa.Text, nullable=True),  # the known answer of gold, attention and practice, as text
 )
 
-draws = sa.Table(  # which system drew what: the verdict on systems rests on it
+draws = sa.Table(  # which system drew what, for the verdict on the systems
     "draws",
     metadata,
     _key(),
@@ -152,7 +152,7 @@ draws = sa.Table(  # which system drew what: the verdict on systems rests on it
     _text("system"),
 )
 
-assignments = sa.Table(  # a slot: one judge for one task; nobody has it yet where rater_id is null
+assignments = sa.Table(  # a slot: one judge for one task; free where rater_id is null
     "assignments",
     metadata,
     _key(),
@@ -160,8 +160,8 @@ assignments = sa.Table(  # a slot: one judge for one task; nobody has it yet whe
     sa.Column("task_id", sa.ForeignKey("tasks.id"), nullable=False),
     sa.Column("rater_id", sa.ForeignKey("raters.id"), nullable=True),
     sa.Column("role", sa.String(10), nullable=False),
-    sa.Column("shuffle", sa.Double, nullable=False),  # slots are given out in an order that knows nothing of content
-    sa.Column("position", sa.Integer, nullable=True),  # the how-manieth of its judge
+    sa.Column("shuffle", sa.Double, nullable=False),  # the order of slots, independent of their content
+    sa.Column("position", sa.Integer, nullable=True),  # ordinal position for its judge
     sa.Column("shown", sa.JSON, nullable=True),  # order of the items on the page
     sa.Column("state", sa.String(10), nullable=False),  # free, open, answered, skipped
     sa.Column("answer_id", sa.Integer, nullable=True),  # its last answer or skip
@@ -179,9 +179,9 @@ answers = sa.Table(
     sa.Column("rater_id", sa.ForeignKey("raters.id"), nullable=False),
     sa.Column("task_id", sa.ForeignKey("tasks.id"), nullable=False),
     sa.Column("item_id", sa.ForeignKey("items.id"), nullable=True),
-    sa.Column("key", sa.String(36), nullable=False),  # made by the page: the same answer sent twice is one answer
+    sa.Column("key", sa.String(36), nullable=False),  # chosen by the page: an answer sent twice is stored once
     sa.Column("kind", sa.String(8), nullable=False),  # answer, skip, undo
-    sa.Column("place", sa.Integer, nullable=False),  # where the item stood on the page; -1 of a skip or an undo
+    sa.Column("place", sa.Integer, nullable=False),  # position of the item on the page; -1 for a skip or an undo
     sa.Column("grade", sa.Double, nullable=True),
     _text("category", null=True),
     sa.Column("rank", sa.Integer, nullable=True),

@@ -1,4 +1,4 @@
-"""The statements behind every task and answer, built once: to build one takes longer than to run it."""
+"""The SQL statements for tasks and answers, built once because building one takes longer than running it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import sqlalchemy as sa
 
 from endoxa.store import schema as s
 
-BEFORE = ("practice", "common", "gold", "attention")  # what every judge gets
+BEFORE = ("practice", "common", "gold", "attention")  # roles of tasks that every judge gets
 
 
-def _said(name: str, *, several: bool = False) -> sa.BindParameter[Any]:
-    """What is said when the statement runs."""
+def _parameter(name: str, *, several: bool = False) -> sa.BindParameter[Any]:
+    """A parameter of the statement."""
     return sa.bindparam(name, expanding=several)
 
 
 _a, _t, _c = s.assignments.c, s.tasks.c, s.answers.c
-_rater, _study, _task, _key = _said("rater"), _said("study"), _said("task"), _said("key")
-_start, _tasks = _said("start"), _said("tasks", several=True)
+_rater, _study, _task, _key = _parameter("rater"), _parameter("study"), _parameter("task"), _parameter("key")
+_start, _tasks = _parameter("start"), _parameter("tasks", several=True)
 _mine = sa.select(_a.task_id).where(_a.rater_id == _rater)
 
 # The judge
@@ -32,8 +32,8 @@ VISITOR = (
     .join(s.invitations, s.invitations.c.id == s.sessions.c.invitation_id)
     .outerjoin(s.raters, s.raters.c.invitation_id == s.invitations.c.id)
     .where(
-        s.sessions.c.digest == _said("digest"), s.sessions.c.ended_at.is_(None), s.sessions.c.expires_at > _said("now"),
-        s.invitations.c.withdrawn_at.is_(None),
+        s.sessions.c.digest == _parameter("digest"), s.sessions.c.ended_at.is_(None),
+        s.sessions.c.expires_at > _parameter("now"), s.invitations.c.withdrawn_at.is_(None),
     )
 )  # fmt: skip
 SEED = sa.select(s.raters.c.seed).where(s.raters.c.id == _rater, s.raters.c.study_id == _study).with_for_update()
@@ -44,7 +44,7 @@ OPEN = (
     sa.select(s.assignments)
     .where(_a.rater_id == _rater, _a.state == "open")
     .order_by(_a.position)
-    .limit(_said("count"))
+    .limit(_parameter("count"))
 )  # fmt: skip
 GIVEN = sa.select(
     sa.func.count(sa.case((_a.role != "practice", _a.position))), sa.func.max(_a.position)
@@ -55,7 +55,7 @@ ACT = sa.select(_c.kind, _c.task_id).where(_c.rater_id == _rater, _c.key == _key
 
 # The study
 
-STUDY = sa.select(s.studies).where(s.studies.c.name == _said("name"))
+STUDY = sa.select(s.studies).where(s.studies.c.name == _parameter("name"))
 ROLES = sa.select(_t.role, sa.func.count().label("n")).where(_t.study_id == _study).group_by(_t.role)
 LACKED = (
     sa.select(_t.id, _t.role)
@@ -73,11 +73,14 @@ _free = (
     .limit(1)
     .with_for_update(skip_locked=True)
 )
-NEXT_FREE = (_free.where(_a.shuffle >= _start), _free.where(_a.shuffle < _start))  # after a place, then from the front
+NEXT_FREE = (
+    _free.where(_a.shuffle >= _start),
+    _free.where(_a.shuffle < _start),
+)  # after a random place, then from the start
 STALE = (
     sa.select(_a.id, _a.task_id)
     .where(
-        _a.study_id == _study, _a.state == "open", _a.role == "main", _a.claimed_at < _said("before"),
+        _a.study_id == _study, _a.state == "open", _a.role == "main", _a.claimed_at < _parameter("before"),
         _a.task_id.not_in(_mine),
     )
     .order_by(_a.shuffle)
@@ -99,7 +102,7 @@ ITEMS = (
     .join(s.task_items, s.task_items.c.item_id == s.items.c.id)
     .where(s.task_items.c.task_id.in_(_tasks))
 )
-SAID = (
+RESPONSES = (
     sa.select(_c.task_id, _c.key, _c.item_id, _c.grade, _c.category, _c.rank, _c.relevance, _c.comment)
     .where(_c.rater_id == _rater, _c.task_id.in_(_tasks), _c.kind == "answer")
     .order_by(_c.id)
@@ -111,12 +114,22 @@ FEEDBACK = (
     .order_by(_c.place)
 )
 
-# What is written
+# Writing
 
 ANSWER = sa.insert(s.answers).returning(_c.id)
 TAKE = (
     sa.update(s.assignments)
-    .where(_a.id == _said("slot"))
-    .values(rater_id=_rater, state="open", position=_said("at"), shown=_said("order"), claimed_at=_said("now"))
+    .where(_a.id == _parameter("slot"))
+    .values(
+        rater_id=_rater,
+        state="open",
+        position=_parameter("at"),
+        shown=_parameter("order"),
+        claimed_at=_parameter("now"),
+    )
 )
-CLOSE = sa.update(s.assignments).where(_a.id == _said("slot")).values(state=_said("as_state"), answer_id=_said("last"))
+CLOSE = (
+    sa.update(s.assignments)
+    .where(_a.id == _parameter("slot"))
+    .values(state=_parameter("as_state"), answer_id=_parameter("last"))
+)

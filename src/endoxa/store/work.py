@@ -1,8 +1,8 @@
-"""What a judge does: get tasks, answer, skip, undo. Each act is one short transaction.
+"""The acts of a judge: get tasks, answer, skip, undo. Each act is one short transaction.
 
-A slot is given to one judge at a time, and in an order that knows nothing of its content: slots carry a random number,
-and a judge takes the next free one after a random place. So two judges never race for a slot, each has an order
-of their own, and what was answered by any moment is a random part of what was planned.
+A slot is given to one judge at a time, in an order that is independent of its content: slots have a random number, and
+a judge takes the next free one after a random place. So judges do not compete for the same slot, each judge has an
+order of their own, and the tasks answered at any moment are a random part of the plan.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from endoxa.studies.kinds import Response
 
 HOUR = 3600.0
 KNOWN = ("gold", "attention")
-NEAR = 100  # tasks left, below which they are counted one by one
+NEAR = 100  # with fewer tasks left, they are counted exactly
 
 
 @dataclass(frozen=True)
 class Circumstances:
-    """How an answer came about."""
+    """The circumstances of an answer."""
 
     comment: str | None = None
     active_seconds: float | None = None
@@ -39,7 +39,7 @@ class Circumstances:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a judge is."""
+    """The progress of a judge."""
 
     done: int
     total: int
@@ -53,7 +53,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Task:
-    """A task as a judge sees it: items in the order to show them; what was said before an undo."""
+    """A task as a judge sees it: the items in display order, and the responses before an undo."""
 
     id: int
     practice: bool
@@ -64,7 +64,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Received:
-    """What became of an answer: whether it is new, and in practice what was looked for."""
+    """The outcome of an answer: whether it is new, and after practice the known answers."""
 
     new: bool
     progress: Progress
@@ -74,7 +74,7 @@ class Received:
 def tasks(
     connection: Connection, study: Study, rater_id: int, *, count: int, now: float
 ) -> tuple[list[Task], Progress]:
-    """The tasks that a judge has before them, `count` at most; slots are taken as needed."""
+    """The current tasks of a judge, at most `count`; free slots are taken as needed."""
     seed = _lock(connection, study, rater_id)
     if study.state == "open":
         _prepare(connection, study, rater_id, seed)
@@ -89,7 +89,7 @@ def tasks(
 
 
 def _lock(connection: Connection, study: Study, rater_id: int) -> int:
-    """One act of a judge at a time, were it from two browsers. The judge's own seed."""
+    """Lock the judge, so that two browsers act one after the other. Returns the judge's seed."""
     row = connection.execute(q.SEED, {"rater": rater_id, "study": study.id}).one_or_none()
     if row is None:
         raise absent("judge")
@@ -97,7 +97,7 @@ def _lock(connection: Connection, study: Study, rater_id: int) -> int:
 
 
 def _prepare(connection: Connection, study: Study, rater_id: int, seed: int) -> None:
-    """Give a judge what every judge gets, if there is any that they lack."""
+    """Assign the tasks that every judge gets and this judge lacks."""
     missing = connection.execute(q.LACKED, {"rater": rater_id, "study": study.id}).all()
     if not missing:
         return
@@ -114,7 +114,7 @@ def _prepare(connection: Connection, study: Study, rater_id: int, seed: int) -> 
 
 
 def _give(connection: Connection, study: Study, rater_id: int, seed: int, now: float) -> bool:
-    """Put one more task before a judge: practice, then common ones, then main ones, with gold in between."""
+    """Give a judge one more task: practice first, then common, then main tasks, with gold in between."""
     given, last = connection.execute(q.GIVEN, {"rater": rater_id}).one()
     waiting = connection.execute(q.WAITING, {"rater": rater_id}).all()
     practice = min((row for row in waiting if row.role == "practice"), key=lambda row: row.task_id, default=None)
@@ -145,7 +145,7 @@ def _at_limit(connection: Connection, study: Study, rater_id: int) -> bool:
 
 
 def _claim(connection: Connection, study: Study, rater_id: int, start: float, now: float) -> Any | None:
-    """A free slot of a task that this judge does not have yet; else one that was given out long ago."""
+    """A free slot of a task that is new to this judge; otherwise one that was given out long ago."""
     for part in q.NEXT_FREE:
         found = connection.execute(part, {"study": study.id, "rater": rater_id, "start": start}).one_or_none()
         if found is not None:
@@ -161,14 +161,14 @@ def _claim(connection: Connection, study: Study, rater_id: int, start: float, no
 
 
 def _add_slot(connection: Connection, study: Study, task_id: int, shuffle: float) -> int:
-    made = connection.execute(
+    inserted = connection.execute(
         sa.insert(s.assignments).values(study_id=study.id, task_id=task_id, role="main", state="free", shuffle=shuffle)
     )
-    return int(made.inserted_primary_key[0])  # type: ignore[index]
+    return int(inserted.inserted_primary_key[0])  # type: ignore[index]
 
 
 def progress(connection: Connection, study: Study, rater_id: int) -> Progress:
-    """Tasks done and to do, without practice; skipped ones count as done."""
+    """The numbers of finished and of all tasks without practice; skipped tasks are finished."""
     counts: dict[tuple[str, str], int] = {
         (row.role, row.state): row.n for row in connection.execute(q.COUNTS, {"rater": rater_id})
     }
@@ -178,7 +178,7 @@ def progress(connection: Connection, study: Study, rater_id: int) -> Progress:
         return sum(n for (role, state), n in counts.items() if state in states and role not in but)
 
     had = {role: sum(n for (mine, _), n in counts.items() if mine == role) for role in planned}
-    for role in q.BEFORE:  # what a judge has not been given yet waits too
+    for role in q.BEFORE:  # tasks that are not assigned yet wait too
         counts[role, "waiting"] = counts.get((role, "waiting"), 0) + planned.get(role, 0) - had.get(role, 0)
     done, before = of("answered", "skipped"), of("open")
     left = counts.get(("common", "waiting"), 0)
@@ -194,9 +194,9 @@ def progress(connection: Connection, study: Study, rater_id: int) -> Progress:
 
 
 def _free(connection: Connection, study: Study, rater_id: int, most: int) -> int:
-    """Tasks with a free slot that a judge does not have: counted one by one near the end, before that an upper bound.
+    """The number of free tasks that are new to a judge: exact near the end, an upper bound before that.
 
-    The exact count looks at every free slot, which is too dear to do at each answer of a large study.
+    The exact count reads every free slot, which is too slow for each answer of a large study.
     """
     most = min(most, int(connection.scalar(q.FREE, {"study": study.id}) or 0))
     if most > NEAR:
@@ -212,35 +212,35 @@ def _shown(connection: Connection, rows: Sequence[Any]) -> list[Task]:
         item.id: {"id": item.id, "text": item.text, "file": item.file, "name": item.name}
         for item in connection.execute(q.ITEMS, numbers)
     }
-    said = _before_undo(connection, rows)
-    made = []
+    previous = _before_undo(connection, rows)
+    shown_tasks = []
     for row in rows:
         task = found[row.task_id]
         query = None if task.id is None else {"text": task.text, "file": task.file, "name": task.name}
         shown = [items[number] for number in row.shown]
-        made.append(Task(row.task_id, task.role == "practice", query, shown, said.get(row.task_id)))
-    return made
+        shown_tasks.append(Task(row.task_id, task.role == "practice", query, shown, previous.get(row.task_id)))
+    return shown_tasks
 
 
 def _before_undo(connection: Connection, rows: Sequence[Any]) -> dict[int, list[dict[str, Any]]]:
-    """What was said last of each task, where it was taken back."""
+    """The last responses to each task."""
     whose = {"rater": rows[0].rater_id if rows else None, "tasks": [row.task_id for row in rows]}
     last: dict[int, tuple[str, list[dict[str, Any]]]] = {}
-    for r in connection.execute(q.SAID, whose):
+    for r in connection.execute(q.RESPONSES, whose):
         if r.task_id not in last or last[r.task_id][0] != r.key:
             last[r.task_id] = (r.key, [])
         last[r.task_id][1].append(
             {"item": r.item_id, "grade": r.grade, "category": r.category, "rank": r.rank, "relevance": r.relevance,
              "comment": r.comment}
         )  # fmt: skip
-    return {task_id: said for task_id, (_, said) in last.items()}
+    return {task_id: previous for task_id, (_, previous) in last.items()}
 
 
 def answer(
     connection: Connection, study: Study, rater_id: int, task_id: int, key: str, responses: Sequence[Response],
-    how: Circumstances, *, now: float,
+    circumstances: Circumstances, *, now: float,
 ) -> Received:  # fmt: skip
-    """Keep an answer. The same key again changes nothing and gets the same reply."""
+    """Save an answer. The same key again changes nothing and returns the same outcome."""
     _lock(connection, study, rater_id)
     if _is_known(connection, rater_id, key, "answer", task_id):
         return Received(False, progress(connection, study, rater_id), _feedback(connection, study, rater_id, key))
@@ -248,21 +248,22 @@ def answer(
     members = {row.item_id: row for row in connection.execute(q.MEMBERS, {"task": task_id})}
     _check(connection, study, responses, set(members))
     place = {number: at for at, number in enumerate(slot.shown or [])}
-    made = connection.execute(
+    inserted = connection.execute(
         q.ANSWER,
         [
             {
                 "study_id": study.id, "rater_id": rater_id, "task_id": task_id, "item_id": given.item, "key": key,
                 "kind": "answer", "place": place.get(given.item, 0), "grade": given.grade, "category": given.category,
-                "rank": given.rank, "relevance": given.relevance, "comment": how.comment, "shown": slot.shown,
-                "screen": how.screen, "method": how.method, "active_seconds": how.active_seconds,
-                "away_seconds": how.away_seconds, "propensity": members[given.item].propensity,
+                "rank": given.rank, "relevance": given.relevance, "comment": circumstances.comment, "shown": slot.shown,
+                "screen": circumstances.screen, "method": circumstances.method,
+                "active_seconds": circumstances.active_seconds, "away_seconds": circumstances.away_seconds,
+                "propensity": members[given.item].propensity,
                 "selected_by": members[given.item].selected_by, "role": slot.role, "at": now,
             }
             for given in responses
         ],
     )  # fmt: skip
-    _close(connection, slot.id, "answered", max(made.scalars()))
+    _close(connection, slot.id, "answered", max(inserted.scalars()))
     if slot.state in {"skipped", "lapsed"}:
         _balance(connection, study, slot)
     feedback = _feedback(connection, study, rater_id, key) if slot.role == "practice" else None
@@ -270,23 +271,30 @@ def answer(
 
 
 def skip(
-    connection: Connection, study: Study, rater_id: int, task_id: int, key: str, how: Circumstances, *, now: float
+    connection: Connection,
+    study: Study,
+    rater_id: int,
+    task_id: int,
+    key: str,
+    circumstances: Circumstances,
+    *,
+    now: float,
 ) -> Received:
-    """Pass a task by; another judge gets it instead."""
+    """Skip a task; another judge gets it instead."""
     _lock(connection, study, rater_id)
     new = not _is_known(connection, rater_id, key, "skip", task_id)
     if new:
         if not study.settings.skip:
-            raise RefusedError("tasks of this study cannot be skipped; say undecided instead", 422)
+            raise RefusedError("tasks of this study cannot be skipped; choose undecided instead", 422)
         slot = _slot(connection, study, rater_id, task_id)
-        number = _mark(connection, study, rater_id, slot, key, "skip", now, how)
+        number = _mark(connection, study, rater_id, slot, key, "skip", now, circumstances)
         _close(connection, slot.id, "skipped", number)
         _balance(connection, study, slot)
     return Received(new, progress(connection, study, rater_id), None)
 
 
 def undo(connection: Connection, study: Study, rater_id: int, key: str, *, now: float) -> tuple[Task, Progress]:
-    """Take back the last answer or skip; its task is before the judge again."""
+    """Undo the last answer or skip; its task becomes the current one."""
     _lock(connection, study, rater_id)
     a = s.assignments
     if _is_known(connection, rater_id, key, "undo"):
@@ -296,7 +304,7 @@ def undo(connection: Connection, study: Study, rater_id: int, key: str, *, now: 
         slot = connection.execute(sa.select(a).where(a.c.rater_id == rater_id, a.c.task_id == task_id)).one()
         return _shown(connection, [slot])[0], progress(connection, study, rater_id)
     if study.state != "open":
-        raise RefusedError("the study is closed; nothing can be changed any more")
+        raise RefusedError("the study is closed; answers can no longer be changed")
     slot_row = connection.execute(
         sa.select(a)
         .where(a.c.rater_id == rater_id, a.c.state.in_(("answered", "skipped")))
@@ -313,45 +321,53 @@ def undo(connection: Connection, study: Study, rater_id: int, key: str, *, now: 
 
 
 def record(connection: Connection, study: Study, rater_id: int, kind: str, *, now: float) -> None:
-    """Add an event of a judge: pause, resume, enlarge."""
+    """Record an event of a judge, such as pause, resume or enlarge."""
     note(connection, study.id, kind, now=now, rater_id=rater_id)
 
 
 def _is_known(connection: Connection, rater_id: int, key: str, kind: str, task_id: int | None = None) -> bool:
-    """Whether this act was kept before. A key that stands for another act is refused: yes would lose this one."""
+    """Whether this act was saved before. A key that belongs to another act is refused, so that this one is not lost."""
     there = connection.execute(q.ACT, {"rater": rater_id, "key": key}).one_or_none()
     if there is None:
         return False
     if there.kind != kind or task_id not in {None, there.task_id}:
-        raise RefusedError("this key stands for another act of yours; reload the page")
+        raise RefusedError("this key belongs to another act of yours; reload the page")
     return True
 
 
 def _slot(connection: Connection, study: Study, rater_id: int, task_id: int) -> Any:
-    """The judge's own slot of a task, once it was put before them."""
+    """The judge's slot of a task that was given to them."""
     row = connection.execute(q.SLOT, {"rater": rater_id, "task": task_id}).one_or_none()
     if row is None:
         raise absent("task")
     if study.state != "open":
-        raise RefusedError("the study is closed and takes no more answers; thank you for yours")
+        raise RefusedError("the study is closed and accepts no more answers; thank you for yours")
     return row
 
 
 def _mark(
-    connection: Connection, study: Study, rater_id: int, slot: Any, key: str, kind: str, now: float, how: Circumstances
+    connection: Connection,
+    study: Study,
+    rater_id: int,
+    slot: Any,
+    key: str,
+    kind: str,
+    now: float,
+    circumstances: Circumstances,
 ) -> int:
-    made = connection.execute(
+    inserted = connection.execute(
         sa.insert(s.answers).values(
             study_id=study.id, rater_id=rater_id, task_id=slot.task_id, key=key, kind=kind, place=-1, role=slot.role,
-            at=now, comment=how.comment, active_seconds=how.active_seconds, away_seconds=how.away_seconds,
-            screen=how.screen, method=how.method, shown=slot.shown,
+            at=now, comment=circumstances.comment, active_seconds=circumstances.active_seconds,
+            away_seconds=circumstances.away_seconds,
+            screen=circumstances.screen, method=circumstances.method, shown=slot.shown,
         )
     )  # fmt: skip
-    return int(made.inserted_primary_key[0])  # type: ignore[index]
+    return int(inserted.inserted_primary_key[0])  # type: ignore[index]
 
 
 def _balance(connection: Connection, study: Study, slot: Any) -> None:
-    """A main task has as many takers as wanted: free slots come when one is given up, and go when it is taken up."""
+    """Keep `overlap` slots per main task: add a free one when a slot is given up, remove one when it is taken again."""
     if slot.role != "main":
         return
     a = s.assignments

@@ -1,1 +1,1 @@
-"""The human half: what to ask, of whom, and what the answers say."""
+"""Studies with people: design, sampling of pairs, and analysis of the answers."""

@@ -1,4 +1,4 @@
-"""Do the raters agree? Krippendorff's alpha, kappas, intraclass correlations; by query, and who is the odd one out."""
+"""Agreement between raters: Krippendorff's alpha, kappas, intraclass correlations; also by query and by rater."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ Level = Literal["nominal", "ordinal", "interval", "ratio"]
 Weights = Literal["none", "quadratic"]
 
 RESAMPLES = 1000
-MANY = 20  # more different grades than this are no categories
-PAIRS = 1000  # up to so many different grades the ratio level looks at every pair of them
-NOTHING = 1e-150  # of the largest grade; its square is still a number
+MANY = 20  # with more different grades, grades are not categories
+PAIRS = 1000  # up to this number of different grades, the ratio level compares every pair of them
+NOTHING = 1e-150  # relative to the largest grade; its square does not underflow
 
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
     """Grades in long form, sorted by unit and then rater; a unit is a (query, item) pair.
 
-    rater, unit, grade  [rating]; numbers into `sources` and the rows of `units` (query, item; in order of name)
-    undecided           [rater]: answers without a grade
-    unjudged            grades below 0, which mean pooled but not judged; unless the scale says calibrated
+    rater, unit, grade  [rating]; rater and unit are indexes of `sources` and of the rows of `units` (query, item)
+    undecided           [rater]: number of answers without a grade
+    unjudged            number of grades below 0, which mean pooled but not judged, unless the scale is calibrated
     """
 
     rater: Ints
@@ -43,16 +43,16 @@ class Ratings:
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """How far raters agree. What is undefined is NaN, and `notes` says why.
+    """The agreement of the raters. Undefined values are NaN, and `notes` gives the reason.
 
     alpha, lo, hi       Krippendorff's alpha at `level`; its bootstrap interval over units
     units, ratings      (query, item) pairs with two grades or more, and the grades they have
-    raters, undecided   who gave a grade; answers without one
-    kappa, quadratic    Cohen's, of two raters
+    raters, undecided   number of raters with a grade; number of answers without one
+    kappa, quadratic    Cohen's kappa of two raters, without weights and with quadratic weights
     fleiss              Fleiss' kappa over units with the usual number of grades
     icc                 form, value, lo, hi; over the `complete` units that every rater graded
     per_rater           source, ratings, undecided, shared, without (alpha without this rater), change (without - alpha:
-                        above 0 where the others agree better alone), correlation (with the mean of the others)
+                        above 0 where the others agree better without this rater), correlation (with their mean)
     per_query           query, units, ratings, alpha
     """
 
@@ -78,14 +78,14 @@ class Agreement:
 def alpha(values: Floats, *, level: Level = "interval") -> float:
     """Krippendorff's alpha of a [rater, unit] matrix; NaN is a missing grade.
 
-    alpha = 1 - D_o/D_e, D_o the mean of d² over pairs of grades within a unit (a unit with n grades weighs n), D_e over
-    all pairs of grades that stand in units with two or more. d² is
+    alpha = 1 - D_o/D_e. D_o is the mean of d² over pairs of grades within a unit (a unit with n grades has weight n);
+    D_e is the mean over all pairs of grades of units with two or more. d² is
         nominal   1 where grades differ       interval  (x - y)²
         ordinal   (r_x - r_y)², r the mid-ranks of all grades; the same as Krippendorff's sum of counts between the two
         ratio     ((x - y)/(x + y))², for grades from 0 up
-    1 is perfect, 0 is chance, below 0 is worse than chance. NaN where all grades are equal or no unit has two.
-    Takes time and memory in proportion to the number of grades, however many of them differ.
-    Misleads: it compares with the spread of these units; on units that are all alike good raters look poor.
+    1 is perfect agreement, 0 is chance, below 0 is worse than chance. NaN if all grades are equal or no unit has two.
+    Time and memory are proportional to the number of grades, however many of them differ.
+    Misleads: alpha depends on the spread of these units; if all units are alike, good raters get a low alpha.
     Source: Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011; Content Analysis, ch. 12.
     """
     _refuse_level(level)
@@ -103,19 +103,19 @@ def long_alpha(unit: Ints, x: Floats, level: Level = "interval") -> float:
 
 
 def cohen(first: Floats, second: Floats, *, weights: Weights = "none") -> float:
-    """Cohen's kappa of two raters who graded the same units; a unit that one of them left out (NaN) is dropped.
+    """Cohen's kappa of two raters who graded the same units; units without a grade of both (NaN) are dropped.
 
-    none: (p_o - p_e)/(1 - p_e), the share of equal grades against that of independent raters with the same habits.
+    none: (p_o - p_e)/(1 - p_e), the share of equal grades against that of independent raters with the same margins.
     quadratic: 1 - mean (x - y)² / (var x + var y + (mean x - mean y)²), distances in the grades' own numbers (which are
-    those of the categories where grades are equally spaced). NaN where both gave one and the same grade only.
-    Misleads: where one grade is frequent, kappa is low at high agreement.
+    those of the categories where grades are equally spaced). NaN if both gave only one and the same grade.
+    Misleads: if one grade is frequent, kappa is low even at high agreement.
     Source: Cohen 1960, 1968; Fleiss and Cohen 1973.
     """
     if weights not in get_args(Weights):
         raise TextError(f"weights are none or quadratic, not {weights!r}{did_you_mean(weights, get_args(Weights))}")
     x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if x.ndim != 1 or x.shape != y.shape:
-        raise TableError(f"two raters have a grade each per unit; the shapes are {x.shape} and {y.shape}")
+        raise TableError(f"both raters need one grade per unit; the shapes are {x.shape} and {y.shape}")
     both = ~(np.isnan(x) | np.isnan(y))
     x, y = x[both], y[both]
     if not len(x) or _flat(np.concatenate([x, y])):
@@ -129,11 +129,11 @@ def cohen(first: Floats, second: Floats, *, weights: Weights = "none") -> float:
 
 
 def fleiss(values: Floats) -> tuple[float, int, int]:
-    """Fleiss' kappa of a [rater, unit] matrix, the grades per unit that it is of, and how many units were dropped.
+    """Fleiss' kappa of a [rater, unit] matrix, its number of grades per unit, and the number of dropped units.
 
     kappa = (mean P_u - P_e)/(1 - P_e), P_u the share of equal pairs among the n grades of unit u, P_e the sum of the
-    squared shares of the grades. All units need the same n, by whomever: the most frequent n is taken (of equals the
-    larger), units with another number of grades are dropped. NaN where all grades are equal.
+    squared shares of the grades. All units need the same n, from any raters: the most frequent n is used (the larger
+    of ties), and units with another number of grades are dropped. NaN where all grades are equal.
     Source: Fleiss, Psychological Bulletin 76 (1971).
     """
     return _fleiss(*_long(values))
@@ -144,12 +144,12 @@ def icc(values: Floats, *, confidence: float = 0.95) -> pl.DataFrame:
 
     With the mean squares between units (B), between raters (J), within units (W) and of the residual (E), n units and
     k raters:
-        ICC(1,1) = (B - W)/(B + (k-1)W)                    other raters for every unit
-        ICC(2,1) = (B - E)/(B + (k-1)E + k(J - E)/n)       these raters stand for others; absolute agreement
-        ICC(3,1) = (B - E)/(B + (k-1)E)                    these raters only; a constant shift is forgiven
+        ICC(1,1) = (B - W)/(B + (k-1)W)                    different raters for every unit
+        ICC(2,1) = (B - E)/(B + (k-1)E + k(J - E)/n)       these raters are a sample; absolute agreement
+        ICC(3,1) = (B - E)/(B + (k-1)E)                    only these raters; ignores constant shifts
     and ICC(·,k), the same for the mean of the k grades. Intervals from F; those of ICC(2,·) are approximate.
     NaN with fewer than two units or raters, and where a denominator is not above 0.
-    Misleads: as alpha, it falls where units are alike; the intervals take grades for normal.
+    Misleads: like alpha, it falls where units are alike; the intervals assume normal grades.
     Source: Shrout and Fleiss, Psychological Bulletin 86 (1979); McGraw and Wong, Psychological Methods 1 (1996).
     """
     _refuse_confidence(confidence)
@@ -165,12 +165,12 @@ def agreement(
     resamples: int = RESAMPLES,
     rng: np.random.Generator,
 ) -> Agreement:
-    """Agreement of the sources over all pairs that two or more graded, whatever their role; filter before if need be.
+    """Agreement of the sources over all pairs with two or more grades, in any role; filter the opinions beforehand.
 
-    Undecided answers are ignored and counted; so are grades below 0, which mean not judged, unless Calibration.apply
-    made them. The interval is the middle `confidence` of alpha over resamples of units. It covers what other pairs of
-    the same kind would show under the *same* raters; other raters may agree better or worse, and where items of one
-    query hang together it is too short. `resamples` = 0 leaves it out.
+    Undecided answers are left out and counted. So are grades below 0, which mean not judged, unless calibration made
+    them negative. The interval is the central `confidence` part of alpha over resamples of units. It covers other pairs
+    of the same kind under the *same* raters; other raters may agree better or worse, and if items of one query depend
+    on each other the interval is too narrow. `resamples` = 0 omits it.
     Source: alpha, cohen, fleiss, icc; for resampling units, Zapf et al., BMC Medical Research Methodology 16 (2016).
     """
     _refuse_level(level)
@@ -188,13 +188,13 @@ def agreement(
     if given.unjudged:
         notes.append(f"{given.unjudged:,} grades are below 0, which means not judged; they are left out")
     if sound and raters < 3:
-        notes.append("alpha without one rater needs three raters or more")
+        notes.append("alpha without one rater needs at least three raters")
     kappa, quadratic, kappa_fleiss, more = _kappas(given)
     notes += more
     everyone = np.bincount(given.unit, minlength=given.units.height)[given.unit] == raters
     table = given.grade[everyone].reshape(-1, max(raters, 1))
     if sound and len(table) < 2:
-        notes.append(f"intraclass correlations need two pairs that every rater graded; there are {len(table)}")
+        notes.append(f"intraclass correlations need at least two pairs that every rater graded; there are {len(table)}")
     return Agreement(
         alpha=value,
         lo=lo,
@@ -239,7 +239,7 @@ def ratings(opinions: Opinions) -> Ratings:
 
 
 def with_the_others(given: Ratings) -> tuple[Floats, Ints]:
-    """Each rater's correlation with the mean of the others on the units they share, and how many those are.
+    """Each rater's correlation with the mean of the others over shared units, and the number of these units.
 
     NaN with fewer than three such units (two always correlate by ±1) and where either side is constant.
     """
@@ -268,7 +268,7 @@ def _matrix(values: Floats) -> Floats:
     """A [rater, unit] matrix of finite numbers, or NaN where missing."""
     values = np.asarray(values, dtype=np.float64)
     if values.ndim != 2:
-        raise TableError(f"grades stand in a matrix [rater, unit], NaN where missing; the shape is {values.shape}")
+        raise TableError(f"expected a matrix [rater, unit] with NaN for missing grades; the shape is {values.shape}")
     if np.isinf(values).any():
         raise TableError("a grade is infinite; give a number, or NaN where it is missing")
     return values
@@ -282,7 +282,7 @@ def _long(values: Floats) -> tuple[Ints, Floats]:
 
 
 def _pairable(unit: Ints, x: Floats) -> tuple[Ints, Floats]:
-    """Grades of units that have two or more, the units numbered anew from 0 without a gap; `unit` is sorted."""
+    """The grades of units with two or more, and these units renumbered from 0; `unit` is sorted."""
     if not len(unit):
         return unit, x
     kept = np.bincount(unit)[unit] > 1
@@ -291,7 +291,7 @@ def _pairable(unit: Ints, x: Floats) -> tuple[Ints, Floats]:
 
 
 def _flat(x: Floats) -> bool:
-    """Whether there is nothing to compare: no grades, or all equal but for rounding."""
+    """Whether there are no grades, or all are equal up to rounding."""
     return not len(x) or bool(np.ptp(x) <= TINY * np.abs(x).max())
 
 
@@ -317,7 +317,7 @@ def _alphas(unit: Ints, x: Floats, level: Level, weights: Floats) -> Floats:
         observed = weights @ ((sizes**2 - equal) / (sizes - 1))
         total = n**2 - (tables**2).sum(axis=1)
     elif level == "ordinal":
-        # the sum of counts from one grade to another, the ends by half, is the difference of their mid-ranks
+        # the sum of counts between two grades, with half of both ends, is the difference of their mid-ranks
         ranks = np.cumsum(tables, axis=1) - tables / 2 - n[:, None] / 2
         observed = np.array([row @ _within(unit, r[code], sizes) for row, r in zip(weights, ranks, strict=True)])
         total = 2 * (n * (tables * ranks**2).sum(axis=1) - (tables * ranks).sum(axis=1) ** 2)
@@ -381,7 +381,7 @@ def _ratio_total(grades: Floats, tables: Floats) -> Floats:
 def _interval(
     unit: Ints, x: Floats, level: Level, confidence: float, resamples: int, rng: np.random.Generator
 ) -> tuple[float, float, list[str]]:
-    """The middle `confidence` of alpha over resampled units, and what to say of it."""
+    """The central `confidence` part of alpha over resampled units, and notes on it."""
     units = int(unit[-1]) + 1
     if units < 2:
         return math.nan, math.nan, ["one pair has two grades; an interval needs more"]
@@ -405,7 +405,7 @@ def _why_undefined(given: Ratings, x: Floats, level: Level) -> list[str]:
     if not len(x):
         return ["no pair was graded by two raters; alpha is undefined"]
     if _flat(x):
-        return [f"all {len(x):,} grades that can be compared are equal; alpha is 0/0, however well the raters agree"]
+        return [f"all {len(x):,} comparable grades are equal; alpha is undefined (0/0), however well the raters agree"]
     if level == "ratio" and x.min() < 0:
         return ["grades below 0 have no ratio; take the interval level"]
     return []
@@ -446,7 +446,7 @@ def _per_query(given: Ratings, level: Level, sound: bool) -> pl.DataFrame:
 
 
 def _kappas(given: Ratings) -> tuple[float, float, float, list[str]]:
-    """Cohen's kappa, the quadratic one, Fleiss' kappa, and what to say of them."""
+    """Cohen's kappa without and with quadratic weights, Fleiss' kappa, and notes on them."""
     notes: list[str] = []
     kappa = quadratic = math.nan
     names, rater = np.unique(given.rater, return_inverse=True)
@@ -455,13 +455,13 @@ def _kappas(given: Ratings) -> tuple[float, float, float, list[str]]:
         both[rater, given.unit] = given.grade
         kappa, quadratic = cohen(*both), cohen(*both, weights="quadratic")
     elif len(names) > 2:
-        notes.append(f"Cohen's kappa is of two raters; there are {len(names)}")
+        notes.append(f"Cohen's kappa needs exactly two raters; there are {len(names)}")
     found, size, dropped = _fleiss(given.unit, given.grade)
     if dropped:
-        notes.append(f"Fleiss' kappa is over pairs with {size} grades; {dropped:,} with another number are left out")
+        notes.append(f"Fleiss' kappa uses pairs with {size} grades; {dropped:,} pairs with another number are left out")
     different = len(np.unique(given.grade))
     if different > MANY:
-        notes.append(f"there are {different:,} different grades; kappas without weights count equal ones only")
+        notes.append(f"{different:,} different grades occur; unweighted kappas count only equal grades as agreement")
     return kappa, quadratic, found, notes
 
 
@@ -497,7 +497,7 @@ def _icc(table: Floats, confidence: float) -> pl.DataFrame:
         raters = n * float((table.mean(axis=0) ** 2).sum())
         whole = float((table**2).sum())
         left = whole - between - raters
-        # what is left of equal grades by rounding is nothing
+        # a remainder of equal grades by rounding counts as 0
         between, raters, left = (part if part > TINY * whole else 0.0 for part in (between, raters, left))
         B, J = between / (n - 1), raters / (k - 1)
         E, W = left / ((n - 1) * (k - 1)), (raters + left) / (n * (k - 1))
@@ -543,4 +543,4 @@ def _refuse_confidence(confidence: float) -> None:
 
 def _refuse_negative(x: Floats, level: Level) -> None:
     if level == "ratio" and len(x) and x.min() < 0:
-        raise TableError(f"grade {x.min():g} has no ratio to others; the ratio level needs grades from 0 up")
+        raise TableError(f"grade {x.min():g} is negative; the ratio level needs grades of at least 0")

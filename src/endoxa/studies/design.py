@@ -67,7 +67,7 @@ def _numbered(lo: int, hi: int, worst: str, best: str) -> tuple[Grade, ...]:
     return tuple(Grade(value, words.get(value, str(value)), str(value)) for value in range(lo, hi + 1))
 
 
-LEVELS = ("highly irrelevant", "irrelevant", "neutral", "relevant", "highly relevant")
+FIVE_LABELS = ("highly irrelevant", "irrelevant", "neutral", "relevant", "highly relevant")
 SCREENS = {
     screen.name: screen
     for screen in (
@@ -84,16 +84,16 @@ SCREENS = {
             (Grade(0, "no", "n"), Grade(1, "yes", "y")), asks="Is the result what the query asks for?",
         ),
         Screen(
-            "five-levels", "rate", "a query and one result on five levels", 1,
-            tuple(Grade(value, label, str(value + 1)) for value, label in enumerate(LEVELS)),
+            "five-levels", "rate", "a query and one result with five grades", 1,
+            tuple(Grade(value, label, str(value + 1)) for value, label in enumerate(FIVE_LABELS)),
             asks="How relevant is the result to the query?",
         ),
         Screen(
-            "file-it", "file", "an item to be put into a taxonomy", 1, asks_query=False,
+            "file-it", "file", "an item and a taxonomy to put it into", 1, asks_query=False,
             asks="Where does this belong? Choose the category that fits best.",
         ),
         Screen(
-            "rank-it", "rank", "a set of results to be put in order", 6,
+            "rank-it", "rank", "a set of results to put in order", 6,
             asks="Put the results in order, the best first, and say how relevant each is.",
         ),
     )

@@ -1,4 +1,4 @@
-"""Where one person gave most of the ratings: do the figures hang on that person?"""
+"""Dominance: do the figures depend on the one person who gave most of the ratings?"""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ WHO = ["master", "others", "all"]
 
 @dataclass(frozen=True, eq=False)
 class Dominance:
-    """The master's ratings against everybody else's, a row per system.
+    """The ratings of the master compared with those of all others, one row per system.
 
     frame: system; pairs_, r_ and se_ of master, others and all; difference (master - others), se, lo, hi; z, p_value
-    (Fisher); p_equivalent (that they differ by `margin` or more); outside (r_all beyond both); verdict, in words
+    (Fisher); p_equivalent (for a difference of `margin` or more); outside (r_all lies outside both); verdict in words
     """
 
     frame: pl.DataFrame
     master: str
     share: float
     margin: float
-    level: float
+    confidence: float
     notes: tuple[str, ...] = ()
 
 
@@ -44,22 +44,22 @@ def dominance(
     distances: bool | Literal["auto"] | Collection[str] = False,
     folds: int = 5,
     resamples: int = 2_000,
-    level: float = 0.95,
+    confidence: float = 0.95,
     rng: np.random.Generator,
 ) -> Dominance:
     """Correlate every system's scores with the ratings of the master, of all others, and of everybody.
 
-    The master is the one with most answers, unless named. Ratings of a pair by several people are averaged. Plain
-    scores, or (`mapped`) the rating predicted by isotonic maps made on everybody's ratings of other queries.
-    se, lo, hi: queries resampled, each with all its ratings, so that shared pairs and ratings of one query that hang
-    together are allowed for. Fisher's z takes every pair as independent, which they are not; it is given for comparison
-    with older tables. That two figures do not differ significantly is no proof that they are equal: p_equivalent is
-    the larger p of two one-sided tests (TOST) that the difference is below -margin or above margin.
-    Misleads: the pooled r may lie outside both (`outside`): above, where a mean of several people is less noisy than
-    one; either way, where the master rates other pairs, or more mildly (Simpson).
+    The master is the person with most answers, unless given. Several ratings of a pair are averaged. The correlation
+    uses the scores or (`mapped`) the ratings predicted by isotonic maps fitted to all ratings of other queries.
+    se, lo and hi come from resampled queries, each with all its ratings, so that dependence within a query and shared
+    pairs are accounted for. Fisher's z assumes independent pairs, which is wrong here; it is given for comparison with
+    older tables. A difference that is not significant does not prove equality: p_equivalent is the larger p of two
+    one-sided tests (TOST) that the difference is below -margin or above margin.
+    Misleads: the pooled r may lie outside both (`outside`): above, because a mean of several people is less noisy than
+    one rating; on either side, if the master rates other pairs or is more lenient (Simpson's paradox).
     Source: Barnard et al., Table 5; Schuirmann 1987 for the two tests; METHODS D.8.
     """
-    refuse_settings(folds, resamples, level)
+    refuse_settings(folds, resamples, confidence)
     if not 0 < margin < 1:
         raise TextError(f"the margin of equivalence lies between 0 and 1, not {margin}; 0.05 is usual")
     given, _ = answered(opinions)
@@ -67,11 +67,11 @@ def dominance(
     notes = list(left_out)
     counts = given.group_by("source").agg(pl.len().alias("n")).sort(["n", "source"], descending=[True, False])
     if counts.height < 2:
-        raise JoinError(f"all ratings are by {counts['source'][0]!r}; there is nobody to compare with")
+        raise JoinError(f"all ratings are from {counts['source'][0]!r}; there is nobody to compare with")
     if master is None:
         master = str(counts["source"][0])
         if counts["n"][0] == counts["n"][1]:
-            notes.append(f"{master} and {counts['source'][1]} gave equally many ratings; the first by name was taken")
+            notes.append(f"{master} and {counts['source'][1]} gave equally many ratings; the first by name was chosen")
     elif master not in (known := counts["source"].to_list()):
         raise TextError(f"nobody called {master!r} gave a rating{did_you_mean(master, known)}")
     by_master = pl.col("source") == master
@@ -81,7 +81,7 @@ def dominance(
     both = rows.filter(pl.col("who") != "all").select("query", "item", "who").unique()
     shared = int(both.select("query", "item").is_duplicated().sum()) // 2
     if shared:
-        notes.append(f"{shared:,} pairs were rated by {master} and by others; Fisher's z takes them as different pairs")
+        notes.append(f"{shared:,} pairs were rated by {master} and others; Fisher's z treats them as different pairs")
     systems = run.systems
     sums = sums_by_query(rows, ["system", "who"], [systems, WHO])
     r = correlations(sums.sum(axis=0)).reshape(-1, 3)
@@ -95,11 +95,11 @@ def dominance(
         row: dict[str, object] = {"system": system}
         for name, values in (("pairs", pairs[at]), ("r", r[at])):
             row |= {f"{name}_{who}": value for who, value in zip(WHO, values.tolist(), strict=True)}
-        row |= {f"se_{who}": spread(draws[:, at, place], level)[0] for place, who in enumerate(WHO)}
-        table.append(row | _compared(r[at], pairs[at].tolist(), draws[:, at], margin, level))
+        row |= {f"se_{who}": spread(draws[:, at, place], confidence)[0] for place, who in enumerate(WHO)}
+        table.append(row | _compared(r[at], pairs[at].tolist(), draws[:, at], margin, confidence))
         if math.isnan(float(r[at, 0] - r[at, 1])):
             notes.append(f"{system}: fewer than 3 scored pairs of {master} or of the others, or no spread in them")
-    return Dominance(pl.DataFrame(table), master, share, margin, level, tuple(notes))
+    return Dominance(pl.DataFrame(table), master, share, margin, confidence, tuple(notes))
 
 
 def fisher(r1: float, n1: int, r2: float, n2: int) -> tuple[float, float]:
@@ -115,19 +115,19 @@ def fisher(r1: float, n1: int, r2: float, n2: int) -> tuple[float, float]:
 
 
 def separation(r1: float, se1: float, r2: float, se2: float) -> float:
-    """How many standard errors two figures are apart, each printed with its own: (r1 - r2) / √(se1² + se2²).
+    """The difference of two figures in standard errors: (r1 - r2) / √(se1² + se2²).
 
-    For tables that give no more than r(se). Takes the figures as independent: where one is made of the other's data
-    and more, the true distance is larger. NaN where both errors are 0.
+    For tables that give only r(se). It assumes independent figures; if one uses the data of the other and more, the
+    true distance is larger. NaN where both errors are 0.
     """
     error = math.hypot(se1, se2)
     return (r1 - r2) / error if error > 0 else math.nan
 
 
 def equivalence(difference: float, se: float, margin: float) -> float:
-    """p of the two one-sided tests that |difference| ≥ margin, normal: small means equal for all that matters.
+    """p of the two one-sided normal tests of |difference| ≥ margin; a small p means practically equal.
 
-    Without any error it is 0 within the margin and 1 beyond. Source: Schuirmann 1987.
+    With a standard error of 0 it is 0 within the margin and 1 beyond. Source: Schuirmann 1987.
     """
     room = margin - abs(difference)
     if math.isnan(room) or math.isnan(se):
@@ -138,7 +138,7 @@ def equivalence(difference: float, se: float, margin: float) -> float:
 
 
 def _stacked(rows: pl.DataFrame, given: pl.DataFrame, by_master: pl.Expr) -> pl.DataFrame:
-    """The signals beside the ratings of the master, of the others and of all, one below the other."""
+    """The signals with the ratings of the master, of the others and of all, stacked."""
     parts = []
     for who, chosen in zip(WHO, (by_master, ~by_master, pl.lit(True)), strict=True):
         means = given.filter(chosen).group_by("query", "item").agg(pl.col("grade").mean().alias("rating"))
@@ -150,17 +150,17 @@ def _stacked(rows: pl.DataFrame, given: pl.DataFrame, by_master: pl.Expr) -> pl.
     return pl.concat(parts)
 
 
-def _compared(r: Floats, pairs: list[int], draws: Floats, margin: float, level: float) -> dict[str, object]:
-    """Difference of master and others, its interval, the tests, and what they say."""
+def _compared(r: Floats, pairs: list[int], draws: Floats, margin: float, confidence: float) -> dict[str, object]:
+    """The difference between master and others, its interval, the tests and the verdict."""
     master, others, everybody = r.tolist()
     difference = master - others
-    se, lo, hi = spread(draws[:, 0] - draws[:, 1], level)
+    se, lo, hi = spread(draws[:, 0] - draws[:, 1], confidence)
     z, p = fisher(master, pairs[0], others, pairs[1])
     same = equivalence(difference, se, margin)
     apart = lo > 0 or hi < 0
     if math.isnan(same):
         verdict = "cannot be compared"
-    elif same < 1 - level:
+    elif same < 1 - confidence:
         verdict = f"differ, but by less than {margin:g}" if apart else f"equal within {margin:g}"
     else:
         verdict = "differ" if apart else "neither shown to differ nor to be equal"

@@ -1,4 +1,4 @@
-"""What a study of sampled pairs says of whole lists: precision, recall and mean rating, weighted by propensity."""
+"""Estimates for whole lists from sampled pairs: precision, recall and mean rating, weighted by propensity."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from endoxa.studies.grades import GIVEN
 from endoxa.tables import COUNTED, Bools, Floats, Ints, Opinions, Run
 
 CUTOFFS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000)
-LEVELS = 11  # levels of recall of the interpolated curve: 0, 0.1, … 1
-FEW = 10  # queries below which bands over them are too short
+LEVELS = 11  # recall levels of the interpolated curve: 0, 0.1, … 1
+FEW = 10  # with fewer queries, bands over queries are too narrow
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +28,8 @@ class Curves:
                   horvitz_thompson_lo, horvitz_thompson_hi (precision by that estimate), recall, recall_lo, recall_hi,
                   rating, rating_lo, rating_hi (mean rating of the first, Hájek), sampled (pairs), effective,
                   effective_relevant (effective sample sizes; the latter for recall)
-    interpolated  system, recall, precision: the greatest precision at a cut-off whose recall is at least this level
-    refused       points without a band of precision because their effective sample size is below 30
+    interpolated  system, recall, precision: the highest precision at any cut-off with at least this recall
+    refused       number of points without a band of precision, because their effective sample size is below 30
     """
 
     points: pl.DataFrame
@@ -41,17 +41,19 @@ class Curves:
 
 
 def weights(opinions: Opinions, *, shares: Mapping[int, float] | None = None) -> pl.DataFrame:
-    """The pairs that were asked, with what each stands for: query, item, rating, round, propensity, weight.
+    """The asked pairs with their weights: query, item, rating, round, propensity, weight.
 
-    rating is the mean of the answers, null where all were undecided. One round: weight = 1/pi. Several rounds, of
-    which each draws from what those before did not ask: the estimate of round b is what is known before it plus the
-    Horvitz–Thompson total of its own, and all are averaged with shares w_b (planned pairs of the round / all planned):
+    rating is the mean of the answers, null where all are undecided. In a single round, weight = 1/pi. With several
+    rounds, each draws from the pairs that earlier ones did not ask. The estimate of round b is what is known before it
+    plus its own Horvitz–Thompson total, and the estimates are averaged with shares w_b (planned pairs of the round /
+    all planned pairs):
         weight of a pair of round b = w_b/pi_b + Σ_{b' > b} w_b'
-    The round is read from selected_by (adaptive@k), else 1. Unbiased for shares fixed beforehand: give `shares`
-    {round: planned pairs}; without, the pairs asked are counted, which depends a little on what was drawn.
-    Answers of the roles practice, gold and attention are left out; common ones where they have no propensity.
-    Pairs of a pool (selected_by begins with `pool`) without propensity have 1; others are refused.
-    A negative grade is not judged, unless calibration made it so.
+    The round is read from selected_by (adaptive@k), otherwise it is 1. The estimate is unbiased if the shares are fixed
+    beforehand: give `shares` as {round: planned pairs}. Without them, the asked pairs are counted, which depends
+    slightly on the draw.
+    Answers to practice, gold and attention tasks are left out, and so are common ones without a propensity.
+    Pairs of a pool (selected_by begins with `pool`) without a propensity get 1; other pairs without one are refused.
+    A negative grade means not judged, unless calibration made it negative.
     Source: METHODS D.3; the combination of rounds is derived and proved in tests/studies/test_estimates.py.
     """
     pi = pl.col("propensity")
@@ -64,7 +66,7 @@ def weights(opinions: Opinions, *, shares: Mapping[int, float] | None = None) ->
     if (bare := rows.filter(pi.is_null())).height:
         raise TableError(
             f"{bare.height:,} answers have no propensity (the first: item {bare['item'][0]!r} of query "
-            f"{bare['query'][0]!r}); without the chance with which a pair was chosen it cannot be weighted: plan the "
+            f"{bare['query'][0]!r}); a pair cannot be weighted without it: plan the "
             "study with endoxa, or select pairs by pool"
         )
     pairs = rows.group_by("query", "item", maintain_order=True).agg(
@@ -76,12 +78,12 @@ def weights(opinions: Opinions, *, shares: Mapping[int, float] | None = None) ->
     if (torn := pairs.filter("torn")).height:
         raise TableError(
             f"item {torn['item'][0]!r} of query {torn['query'][0]!r} has answers with different propensities; "
-            "a pair is chosen once, with one chance"
+            "a pair is chosen only once, with one propensity"
         )
     rounds = sorted(pairs["round"].unique())
     counted = dict(pairs.group_by("round").len().iter_rows()) if shares is None else dict(shares)
     if lacking := [number for number in rounds if not counted.get(number, 0) > 0]:
-        raise TextError(f"round {lacking[0]} has answers but no planned pairs; the shares name {sorted(counted)}")
+        raise TextError(f"round {lacking[0]} has answers but no planned pairs; the shares have {sorted(counted)}")
     whole = sum(counted.values())
     own = pl.col("round").replace_strict({b: n / whole for b, n in counted.items()}, return_dtype=pl.Float64)
     after = {b: sum(n for later, n in counted.items() if later > b) / whole for b in rounds}
@@ -101,24 +103,24 @@ def curves(
     shares: Mapping[int, float] | None = None,
     rng: np.random.Generator,
 ) -> Curves:
-    """Precision and recall of whole lists from the pairs that were asked.
+    """Precision and recall of whole lists, estimated from the asked pairs.
 
     For system t and cut-off M, with w = 1/pi and relevant = mean rating above `threshold` (strictly):
         Y_M = Σ_{asked, rank_t <= M} w [relevant]    N_M = Σ_{asked, rank_t <= M} w    Y = Σ_{asked} w [relevant]
         precision Y_M / N_M (Hájek), horvitz_thompson Y_M / (Q·M), recall Y_M / Y
-    `queries` are those the study was planned for (all of the run without); Q is their number. Undefined (NaN) where
-    nothing within M was asked. Bands: percentiles over resampled queries; none where the effective sample size is
-    below 30 (within M for precision, of the relevant pairs for recall) or only one query has answers.
-    Misleads: recall is that of the universe the pairs were drawn from; a cut-off deeper than the planned depth counts
-    items that could not be asked. Lists shorter than M lower horvitz_thompson, not the Hájek precision. Undecided
-    pairs are left out, which lowers it too. Interpolated precision takes the greatest of noisy values: it flatters.
+    `queries` are the queries of the plan (by default all of the run); Q is their number. A point is undefined (NaN) if
+    no pair within M was asked. Bands are percentiles over resampled queries; there is none if the effective sample size
+    is below 30 (within M for precision, of the relevant pairs for recall) or only one query has answers.
+    Misleads: recall refers to the universe from which pairs were drawn; a cut-off deeper than the planned depth counts
+    items that could not be asked. Lists shorter than M lower horvitz_thompson, but not the Hájek precision. Undecided
+    pairs are left out, which lowers it too. Interpolated precision is the maximum of noisy values, hence optimistic.
     Source: Barnard et al.; METHODS D.4, E.2.
     """
     if not 0 < confidence < 1:
         raise TextError(f"confidence must lie between 0 and 1, not {confidence}; 0.95 is usual")
     if resamples * (1 - confidence) < 2 - 1e-9:
         raise TextError(
-            f"{resamples} resamples are too few for confidence {confidence}; take {2 / (1 - confidence):.0f} or more"
+            f"{resamples} resamples are too few for confidence {confidence}; use {2 / (1 - confidence):.0f} or more"
         )
     lists, pairs, number, notes = _faced(run, opinions, queries, shares)
     ks = _cutoffs(cutoffs, lists)
@@ -138,7 +140,7 @@ def curves(
     weight, rating = met["weight"].to_numpy(), met["rating"].to_numpy()
 
     def summed(values: Floats) -> Floats:
-        """[system, query, cut-off], each within the cut-off."""
+        """Sums by [system, query, cut-off] over the ranks within the cut-off."""
         counts = np.bincount(cell, weights=values, minlength=len(names) * Q * len(ks))
         return np.asarray(counts.reshape(len(names), Q, len(ks)).cumsum(axis=2))
 
@@ -162,21 +164,21 @@ def curves(
     points = pl.concat(tables)
     refused = int(((sampled > 0) & (size < LEAST)).sum())
     if refused:
-        notes.append(f"{refused:,} points have an effective sample size below {LEAST}: a value, but no band")
+        notes.append(f"{refused:,} points have an effective sample size below {LEAST}: they have a value but no band")
     if relevant_size < LEAST:
-        notes.append(f"recall has no bands: the relevant pairs are worth {relevant_size:.1f} even ones, below {LEAST}")
+        notes.append(f"recall has no bands: the relevant pairs have an effective sample size of {relevant_size:.1f}")
     if Q < FEW:
-        notes.append(f"{Q} queries: bands over so few are too short (simulated: 95 % bands cover 78 % at 4, 85 % at 8)")
+        notes.append(f"with only {Q} queries the bands are too narrow (simulated 95 % bands: 78 % with 4, 85 % with 8)")
     returned = np.array([[(mine["rank"] <= k).sum() for k in ks] for mine in _lists_of(lists, names)])
     thin = (sampled > 0) & (size >= LEAST) & (N.sum(axis=1) < 0.6 * returned)
     if thin.any():
         deep = int(ks[np.flatnonzero(thin.any(axis=0))[0]])
         notes.append(
-            f"from cut-off {deep} on, the pairs asked stand for less than 60 % of the results: the others could not be "
-            "drawn (a planned depth?), and the figures are of the part that could"
+            f"from cut-off {deep} on, the asked pairs represent less than 60 % of the results: the others could not be "
+            "drawn (perhaps because of the planned depth), and the figures cover only the part that could"
         )
     if not (sampled > 0).all():
-        notes.append(f"{int((sampled == 0).sum()):,} points are undefined: nothing within the cut-off was asked")
+        notes.append(f"{int((sampled == 0).sum()):,} points are undefined: no pair within the cut-off was asked")
     deepest = dict(lists.group_by("system").agg(pl.col("rank").max()).iter_rows())
     whole = [name for name in names if deepest.get(name, 0) <= ks[-1]]
     return Curves(points, _interpolated(points, whole), refused, threshold, confidence, tuple(notes))
@@ -196,14 +198,15 @@ def ratings(
     confidence: float = 0.95,
     shares: Mapping[int, float] | None = None,
 ) -> pl.DataFrame:
-    """Mean rating of the first k results of every system (of all without k), weighted by propensity.
+    """Mean rating of the first k results of every system (by default of all), weighted by propensity.
 
-    Columns: system, rating, se, lo, hi, effective, share, sampled, queries, refused. Hájek mean, linearised variance
-    with queries as clusters, t; no interval below an effective sample size of 30, and then `refused` says why.
+    Columns: system, rating, se, lo, hi, effective, share, sampled, queries, refused. A Hájek mean with a linearised
+    variance, queries as clusters, and Student's t. Below an effective sample size of 30 there is no interval, and
+    `refused` gives the reason.
     Source: METHODS D.3.
     """
     if k is not None and k < 1:
-        raise TextError(f"the first k are at least 1, not {k}")
+        raise TextError(f"k is at least 1, not {k}")
     lists, pairs, _, _ = _faced(run, opinions, queries, shares)
     within = lists if k is None else lists.filter(pl.col("rank") <= k)
     met = within.join(pairs, on=["query", "item"], how="inner")
@@ -224,7 +227,7 @@ def ratings(
 def _faced(
     run: Run, opinions: Opinions, queries: Iterable[str] | None, shares: Mapping[int, float] | None
 ) -> tuple[pl.DataFrame, pl.DataFrame, int, list[str]]:
-    """The lists and the answered pairs of the study's queries, the number of these queries, and what was left out."""
+    """The lists and the answered pairs of the study's queries, the number of these queries, and notes."""
     lists = run.frame
     if queries is not None:
         wanted, known = list(queries), lists["query"].unique().to_list()
@@ -236,30 +239,30 @@ def _faced(
     pairs = here.filter(pl.col("rating").is_not_null())
     if not pairs.height:
         raise JoinError(
-            f"none of the {every.height:,} pairs that were asked has an answer and a query of this run; "
+            f"none of the {every.height:,} asked pairs has an answer and a query of this run; "
             "do the study and the run belong together?"
         )
     notes = []
     if here.height < every.height:
-        notes.append(f"{every.height - here.height:,} pairs are of queries that are not looked at here")
+        notes.append(f"{every.height - here.height:,} pairs belong to queries that are not used here")
     if pairs.height < here.height:
-        notes.append(f"undecided and left out: {here.height - pairs.height:,} pairs")
+        notes.append(f"{here.height - pairs.height:,} undecided pairs are left out")
     return lists, pairs, lists["query"].n_unique(), notes
 
 
 def _numbers(column: pl.Series, names: list[str]) -> Ints:
-    """Where each name stands among the names."""
+    """The index of each name in the names."""
     return column.replace_strict(names, list(range(len(names))), return_dtype=pl.Int64).to_numpy()
 
 
 def _cutoffs(cutoffs: Sequence[int] | None, lists: pl.DataFrame) -> Ints:
-    """Cut-offs in rising order; without any: 1, 2, 3, 5, 10, … and the depth of the longest list."""
+    """Cut-offs in ascending order; by default 1, 2, 3, 5, 10, … and the depth of the longest list."""
     deepest = int(lists["rank"].to_numpy().max(initial=1))
     if cutoffs is None:
         return np.array([k for k in CUTOFFS if k < deepest] + [deepest])
     made = np.unique(np.asarray(cutoffs, dtype=np.int64))
     if not len(made) or made[0] < 1:
-        raise TextError(f"cut-offs are ranks from 1 on, at least one of them; not {list(cutoffs)}")
+        raise TextError(f"cut-offs are ranks of at least 1, and there is at least one; not {list(cutoffs)}")
     return made
 
 
@@ -277,7 +280,7 @@ def _ratios(draws: Floats, N: Floats, Y: Floats, X: Floats, everything: Floats, 
 
 
 def _band(spread: Floats, wanted: Bools, confidence: float) -> tuple[Floats, Floats]:
-    """Percentiles of the defined resamples of the wanted columns; NaN elsewhere."""
+    """Percentiles over the defined resamples of the wanted columns; NaN elsewhere."""
     ends = np.full((2, spread.shape[1]), np.nan)
     wanted = wanted & ~np.isnan(spread).all(axis=0)
     if wanted.any():
@@ -286,9 +289,9 @@ def _band(spread: Floats, wanted: Bools, confidence: float) -> tuple[Floats, Flo
 
 
 def _interpolated(points: pl.DataFrame, whole: list[str]) -> pl.DataFrame:
-    """Greatest precision at a cut-off with at least each level of recall.
+    """The highest precision at any cut-off with at least each recall level.
 
-    A level that is not reached has 0 where the cut-offs go through the whole list, as in E.2, and NaN where not.
+    A recall level that is not reached has precision 0 if the cut-offs cover the whole list, as in E.2, otherwise NaN.
     """
     levels = np.linspace(0, 1, LEVELS)
     tables = []

@@ -1,4 +1,4 @@
-"""What counts as a rating: a negative grade is none (pooled but not judged), unless calibration made it negative."""
+"""Which grades are ratings: a negative grade means pooled but not judged, unless calibration made it negative."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-CALIBRATED = "calibrated"  # begins the scale of grades that were moved
+CALIBRATED = "calibrated"  # the first word of the scale of calibrated grades
 
 MOVED = pl.col("scale").fill_null("").str.starts_with(CALIBRATED)
 UNJUDGED = ((pl.col("grade") < 0) & ~MOVED).fill_null(False)
@@ -14,11 +14,11 @@ GIVEN = pl.col("grade").is_not_null() & ~UNJUDGED
 
 
 def cut(threshold: float, given: npt.ArrayLike) -> float:
-    """Where calibrated ratings are cut, for a threshold among the grades as `given`: halfway to the next grade.
+    """The threshold for calibrated ratings: halfway between the threshold and the next of the `given` grades.
 
-    "Above 3" on a scale of whole grades means 4 or more, and any cut between 3 and 4 says the same. Once a·x + b has
-    moved the grades, an unbiased judge's 3 lies now above and now below 3, and a cut at 3 itself counts half of them:
-    in simulated studies precision came out .15 too high. A threshold between two grades stays where it is.
+    "Above 3" on a scale of whole grades means 4 or more, and any cut between 3 and 4 means the same. After calibration
+    by a·x + b, an unbiased judge's 3 lies slightly above or below 3, and a cut at 3 counts half of them as relevant: in
+    simulated studies precision was .15 too high. A threshold between two grades stays unchanged.
     """
     grades = np.unique(np.asarray(given, dtype=np.float64))
     if len(grades) < 2:

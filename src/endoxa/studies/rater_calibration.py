@@ -1,4 +1,4 @@
-"""Raters use a scale differently: a shift and a stretch for each, learnt on items that several of them graded."""
+"""Calibration of raters: a shift and a stretch of the scale for each, fitted on items that several raters graded."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from endoxa.studies.agreement import Ratings, long_alpha, ratings, with_the_othe
 from endoxa.studies.grades import CALIBRATED, GIVEN, MOVED
 from endoxa.tables import Bools, Floats, Ints, Opinions
 
-FEW = 5  # a spread from fewer common items is hardly known; the rater is flagged
+FEW = 5  # a rater with fewer common items is flagged, because their spread is uncertain
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What to do with the grades of each rater: x' = a x + b.
+    """The linear map of each rater's grades: x' = a x + b.
 
     frame   source, n (common items graded), mean, sd (of those; ddof 0), a, b, correlation (with the mean of the others
-            on common items), flags: none, or of
-              constant          one grade for all common items: shifted, not stretched
-              few common items  fewer than five; with fewer than two only shifted, with none left alone
-              reversed          correlation <= 0: a stretch cannot mend who turned the scale round
-    common  how many common items there were
+            on common items), flags: none, or
+              constant          the same grade for all common items: shifted only
+              few common items  fewer than five; with one the rater is shifted only, with none unchanged
+              reversed          correlation <= 0: a linear map with a > 0 cannot correct a reversed scale
+    common  number of common items
     """
 
     frame: pl.DataFrame
@@ -35,11 +35,11 @@ class Calibration:
     notes: tuple[str, ...] = ()
 
     def apply(self, opinions: Opinions) -> Opinions:
-        """Every grade of every rater moved by the rater's own a x + b, on common items and all others.
+        """All grades, each mapped by its rater's own a x + b, on common items and all others.
 
-        Not clipped to the scale: a threshold then applies to real numbers, and a grade may fall below 0. Elsewhere
-        that means not judged; here `scale` begins with "calibrated", by which it can be told. Undecided stay
-        undecided, not judged stays so, and raters that the calibration does not know keep their grades (see remarks).
+        Grades are not clipped to the scale: a threshold then applies to real numbers, and a grade may fall below 0.
+        Elsewhere that means not judged; here `scale` begins with "calibrated", which tells the two apart. Undecided
+        and unjudged pairs stay so, and raters that are unknown to the calibration keep their grades (see remarks).
         """
         rows = opinions.frame.join(
             self.frame.select("source", "a", "b"), on="source", how="left", maintain_order="left"
@@ -55,7 +55,7 @@ class Calibration:
         )
 
     def remarks(self, opinions: Opinions) -> tuple[str, ...]:
-        """What to say of applying it to these opinions: raters it does not know."""
+        """Notes on applying the calibration to these opinions: raters that it does not know."""
         known = set(self.frame["source"].to_list())
         unknown = [source for source in opinions.sources if source not in known]
         if not unknown:
@@ -63,7 +63,7 @@ class Calibration:
         grades = opinions.frame.filter(pl.col("source").is_in(unknown) & pl.col("grade").is_not_null()).height
         return (
             f"{len(unknown)} raters (the first: {unknown[0]!r}) are unknown to the calibration; "
-            f"their {grades:,} grades are as they were",
+            f"their {grades:,} grades are unchanged",
         )
 
 
@@ -73,7 +73,7 @@ class Benefit:
 
     stage     before; in sample (calibrated on the same items); held out (each item calibrated on other items)
     variance  mean over items of the variance between raters (ddof 1)
-    alpha     Krippendorff's, at the interval level; free of scale
+    alpha     Krippendorff's alpha at the interval level, which does not depend on the scale
     """
 
     frame: pl.DataFrame
@@ -84,21 +84,22 @@ class Benefit:
 
 
 def calibrate(opinions: Opinions, *, shrinkage: float = 5.0) -> Calibration:
-    """A shift and a stretch for each rater, by the moments of the items that raters have in common.
+    """A shift and a stretch for each rater, from the moments of the items that raters have in common.
 
     a_r = √(V/v_r), b_r = M - a_r m_r: m_r, v_r are mean and variance (ddof 0) of the rater's grades on the common items
-    J_r that the rater saw, M, V those of *all* raters' grades on the same items; on other items difficulty would be
-    mistaken for bias. Each item counts once, however many graded it: were each grade to count, raters who agree to the
-    letter would be moved wherever the better items have more raters. On J_r each rater's grades then have M and V.
-    Few items tell little of a spread, so m_r and v_r are first drawn towards M and V, by `shrinkage` = κ items' worth:
+    J_r that the rater saw, M, V those of *all* raters' grades on the same items; with other items, difficulty would be
+    mistaken for bias. Each item counts once, however many raters graded it; otherwise raters who agree exactly would
+    be shifted where better items have more raters. After the map, the grades of each rater on J_r have M and V.
+    A spread from few items is uncertain, so m_r and v_r are first shrunk towards M and V, with the weight of
+    `shrinkage` = κ items:
     v* = ((n-1) v_unbiased + κ V)/(n-1+κ), m* = (n m + κ M)/(n + κ). κ = 0 is the plain map above (with v_r, not with
     v_unbiased as the formula for κ > 0 would have it).
-    A constant rater and one with a single common item are shifted only (a = 1); one with none is left alone.
+    A constant rater and one with a single common item are shifted only (a = 1); one without common items is unchanged.
 
-    Common are the rows of role 'common'; without such, all pairs that two raters or more graded, and a note says so.
-    A common item that one rater alone graded says nothing of the others, and is left out.
-    Misleads: V holds differences between raters as well as between items, so calibrated grades spread more than those
-    of one rater; and whoever was given better items in J_r than others were in theirs is not judged by it.
+    Common items are the rows of role 'common'; without any, all pairs with two or more raters, which a note mentions.
+    A common item that only one rater graded is left out.
+    Misleads: V contains differences between raters as well as between items, so calibrated grades spread more than
+    those of one rater. Differences in quality between the items J_r of different raters are not corrected.
     Source: Barnard and Shirahatti et al.; METHODS D.1.
     """
     _refuse(shrinkage)
@@ -113,16 +114,16 @@ def calibrate(opinions: Opinions, *, shrinkage: float = 5.0) -> Calibration:
 
 
 def benefit(opinions: Opinions, *, shrinkage: float = 5.0, folds: int = 5, rng: np.random.Generator) -> Benefit:
-    """Whether calibration makes raters agree, on items that it was not learnt on.
+    """Whether calibration improves agreement on items that it was not fitted on.
 
-    Common items are split at random into `folds`; the grades of each fold are moved by what the other folds taught.
-    In sample the variance between raters falls by construction: believe the row `held out`. And look at alpha: a map
-    that draws all grades together lowers the variance and makes nobody agree.
+    Common items are split at random into `folds`; the grades of each fold are mapped by a fit to the other folds.
+    In sample, the variance between raters falls by construction: rely on the row `held out`. Look at alpha too: a map
+    that shrinks all grades together lowers the variance without improving agreement.
     Source: METHODS D.1.
     """
     _refuse(shrinkage)
     if folds < 2:
-        raise TextError(f"held-out items need at least 2 folds, not {folds}; 5 are usual")
+        raise TextError(f"held-out items need at least 2 folds, not {folds}; 5 is usual")
     given, notes = _common(opinions)
     units, place = np.unique(given.unit, return_inverse=True)
     used = min(folds, len(units))
@@ -131,7 +132,7 @@ def benefit(opinions: Opinions, *, shrinkage: float = 5.0, folds: int = 5, rng: 
         notes.append(f"{len(units)} common items are too few to hold any out")
     else:
         if used < folds:
-            notes.append(f"{len(units)} common items make {used} folds, not {folds}")
+            notes.append(f"{len(units)} common items allow {used} folds, not {folds}")
         fold = rng.permutation(len(units)) % used
         for number in range(used):
             out = fold[place] == number
@@ -144,30 +145,30 @@ def benefit(opinions: Opinions, *, shrinkage: float = 5.0, folds: int = 5, rng: 
         for stage, x in (("before", given.grade), ("in sample", inside), ("held out", held))
     ]
     schema = {"stage": pl.String, "variance": pl.Float64, "alpha": pl.Float64}
-    notes.append("a map that draws all grades together lowers the variance too; alpha is free of scale")
+    notes.append("a map that shrinks all grades together lowers the variance too; alpha does not depend on the scale")
     return Benefit(pl.DataFrame(rows, schema=schema, orient="row"), len(units), used, shrinkage, tuple(notes))
 
 
 def _common(opinions: Opinions) -> tuple[Ratings, list[str]]:
-    """Grades on items that two raters or more have in common, and what to say of them."""
+    """Grades on items with two or more raters, and notes on them."""
     notes: list[str] = []
     marked = pl.col("role") == "common"
     if opinions.frame.select(marked.any()).item():
-        # the other grades are blanked, not dropped: a rater without common items keeps a row
+        # the other grades become null instead of being dropped, so that every rater keeps a row
         given = ratings(Opinions(opinions.frame.with_columns(pl.when(marked).then("grade").alias("grade"))))
     else:
         given = ratings(opinions)
-        notes.append("no row has the role 'common'; all pairs that two raters or more graded are taken as common")
+        notes.append("no row has the role 'common'; all pairs with two or more raters are used as common items")
     shared = np.bincount(given.unit, minlength=given.units.height)[given.unit] > 1
     if not notes and (alone := int((~shared).sum())):
-        notes.append(f"{alone:,} common items were graded by one rater alone; they are left out")
+        notes.append(f"{alone:,} common items were graded by only one rater; they are left out")
     if not shared.any():
-        notes.append("no pair was graded by two raters; nobody is calibrated")
+        notes.append("no pair was graded by two raters; no rater is calibrated")
     return _where(given, shared), notes
 
 
 def _where(given: Ratings, kept: Bools) -> Ratings:
-    """Some of the ratings."""
+    """The selected ratings."""
     return replace(given, rater=given.rater[kept], unit=given.unit[kept], grade=given.grade[kept])
 
 

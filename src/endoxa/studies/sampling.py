@@ -1,7 +1,7 @@
-"""Choosing what to ask, so that every pair's chance of being asked is known.
+"""Sampling of pairs to ask, with known propensities.
 
 A task shows one query with a few results. In Barnard's design each result is drawn by another system, from a proposal
-that favours what the system ranks high; the chance of the draw is kept with the pair, and estimates weigh by it.
+that favours high ranks. The propensity of each pair is stored, and estimates are weighted by it.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ DRAWS = {"task": pl.Int64, "query": pl.String, "system": pl.String, "item": pl.S
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What will be asked.
+    """The plan of a study.
 
     tasks   task, query, item, place, propensity, selected_by, round: one row per pair; tasks and places count from 0.
-            Task numbers are in random order: given out by number, any first part is a random sample of the tasks.
-    draws   task, query, system, item: one row per draw of a system, repeated ones too; task is where the pair is asked
-    notes   sentences for whoever plans: what was drawn, and what to beware of
+            Task numbers are in random order: if tasks are given out by number, any first part is a random sample.
+    draws   task, query, system, item: one row per draw of a system, including repeated ones; task asks the pair
+    notes   sentences for the organiser: what was drawn, and warnings
     """
 
     tasks: pl.DataFrame
@@ -49,18 +49,18 @@ class Plan:
 
 
 def proposal(ranks: npt.ArrayLike, *, gamma: float = 1.0, floor: float = 0.1, size: int) -> Floats:
-    """Chance of each item in one draw of a system: q = (1 - floor) rank^-gamma / Z + floor / size.
+    """Probability of each item in one draw of a system: q = (1 - floor) rank^-gamma / Z + floor / size.
 
-    Z = Σ_{r <= size} r^-gamma over a universe of `size` items. The last axis is the item; rank 0 is an item that the
-    system did not return: those share evenly what the returned ones leave of Z, as if they followed in random order.
-    Over a universe given in full q sums to 1.
-    Misleads: gamma = 5 and floor = 0, as printed by Barnard et al., draw rank 1 in 96 of 100 draws (METHODS D-E3).
+    Z = Σ_{r <= size} r^-gamma over a universe of `size` items. The last axis is the item. Rank 0 means that the system
+    did not return the item; these items share the rest of Z equally, as if they followed in random order.
+    Over a complete universe q sums to 1.
+    Misleads: gamma = 5 and floor = 0, as published by Barnard et al., draw rank 1 in 96 of 100 draws (METHODS D-E3).
     Source: METHODS D.3.
     """
     _refuse_proposal(gamma, floor, size)
     r = np.asarray(ranks, dtype=np.float64)
     if r.shape[-1:] > (size,) or (r > size).any() or (r < 0).any():
-        raise TableError(f"ranks lie between 1 and the {size:,} items of the universe, or are 0 for not returned")
+        raise TableError(f"ranks lie between 1 and {size:,} (the items of the universe), or are 0 if not returned")
     returned = r > 0
     mass = np.where(returned, np.where(returned, r, 1.0) ** -gamma, 0.0)
     Z = float((np.arange(1, size + 1, dtype=np.float64) ** -gamma).sum())
@@ -70,9 +70,9 @@ def proposal(ranks: npt.ArrayLike, *, gamma: float = 1.0, floor: float = 0.1, si
 
 
 def effective_size(gamma: float, size: int, draws: int, *, floor: float = 0.0) -> float:
-    """What `draws` draws are worth for a mean over the whole universe: draws · size² / Σ 1/q.
+    """The effective sample size of `draws` draws for a mean over the whole universe: draws · size² / Σ 1/q.
 
-    As many draws with even chances would say as much. Source: METHODS D.3, after Kish 1965.
+    It is the number of draws with equal probabilities that are as informative. Source: METHODS D.3, after Kish 1965.
     """
     q = np.arange(1, size + 1, dtype=np.float64) ** -gamma
     q = (1 - floor) * q / q.sum() + floor / size
@@ -80,13 +80,14 @@ def effective_size(gamma: float, size: int, draws: int, *, floor: float = 0.0) -
 
 
 def warning(gamma: float, floor: float, *, size: int, draws: int) -> str | None:
-    """A sentence where the proposal is too steep (gamma > 1) or leaves too little to chance (floor < 0.1)."""
+    """A warning if the proposal is too steep (gamma > 1) or its floor too low (floor < 0.1)."""
     if gamma <= 1 and floor >= 0.1:
         return None
     worth = effective_size(gamma, size, draws, floor=floor)
     return (
-        f"gamma {gamma:g} and floor {floor:g}: for the whole of {size:,} items, {draws:,} draws are worth {worth:.2g} "
-        "even ones; take gamma at most 1 and a floor of at least 0.1, or trust no estimate beyond the first ranks"
+        f"gamma {gamma:g} and floor {floor:g}: over {size:,} items, {draws:,} draws have an effective "
+        f"sample size of {worth:.2g}; use gamma of at most 1 and a floor of at least 0.1, or rely on estimates for the "
+        "first ranks only"
     )
 
 
@@ -106,19 +107,19 @@ def plan(
     """Barnard's design: every task shows one query with results that different systems drew.
 
     The universe of a query is the union of its lists (of their first `depth`), or the `collection`; each system with
-    a list for the query ranks what it returned of it. Per task min(per_task, systems) systems, chosen at random, draw
-    one item each. A pair drawn twice in a query is asked once, in the first task that drew it.
+    a list for the query ranks the items that it returned. In each task, min(per_task, systems) systems, chosen at
+    random, draw one item each. A pair drawn twice in a query is asked once, in the first task that drew it.
 
-    pi = Pr(query sampled) · (1 - s^tasks), s = mean over the sets of k systems of Π (1 - q_m): exact, where a product
-    over all systems with q_m·k/M would not be. round(query_share · queries) queries are sampled, at least one.
-    Misleads: an item outside the universe has no chance, and no estimate speaks of it.
+    pi = Pr(query sampled) · (1 - s^tasks), s = mean over the sets of k systems of Π (1 - q_m). This is exact, unlike a
+    product over all systems with q_m·k/M. round(query_share · queries) queries are sampled, at least one.
+    Misleads: an item outside the universe has propensity 0, and no estimate covers it.
     Source: Barnard et al.; METHODS D.3 and F.9.
     """
     _refuse_tasks(per_task)
     if tasks_per_query < 1:
         raise TextError(f"a query has at least 1 task, not {tasks_per_query}")
     if not 0 < query_share <= 1:
-        raise TextError(f"the share of queries lies above 0 and is at most 1, not {query_share:g}")
+        raise TextError(f"the share of queries is above 0 and at most 1, not {query_share:g}")
     if depth is not None and depth < 1:
         raise TextError(f"the depth of a pool is at least 1, not {depth}")
     frame, names = _of_queries(run, queries)
@@ -128,7 +129,7 @@ def plan(
     systems = run.systems
     number = frame["system"].replace_strict(systems, list(range(len(systems))), return_dtype=pl.Int64).to_numpy()
     at = frame["query"].replace_strict(names, list(range(len(names))), return_dtype=pl.Int64).to_numpy()
-    order = np.argsort(at, kind="stable")  # lists stay whole and in rank order
+    order = np.argsort(at, kind="stable")  # lists stay contiguous and in rank order
     ends = np.searchsorted(at[order], np.arange(len(names) + 1))
     rank = frame["rank"].to_numpy()
     parts: list[tuple[Ints, Ints, Ints, Ints, Floats]] = []
@@ -163,16 +164,16 @@ def plan(
     notes = [
         warning(gamma, floor, size=int(np.median(sizes)), draws=drawn.height) or "",
         f"{len(sampled):,} of {len(names):,} queries, {tasks['task'].n_unique():,} tasks, {tasks.height:,} pairs from "
-        f"{drawn.height:,} draws; {drawn.height - tasks.height:,} draws met a pair drawn before, which is asked once",
+        f"{drawn.height:,} draws; {drawn.height - tasks.height:,} draws repeated a pair, which is asked once",
         _worth(tasks),
     ]
     return Plan(tasks, draws.select(list(DRAWS)).sort("task", maintain_order=True), tuple(filter(None, notes)))
 
 
 def pool_plan(run: Run, depth: int, per_task: int = 4, *, rng: np.random.Generator) -> Plan:
-    """Ask about every pair of the depth pool: propensity 1, selected by the systems that pooled it.
+    """A plan with every pair of the depth pool: propensity 1, selected by the systems that pooled it.
 
-    `draws` has one row per system and pair of its own first `depth`, so that a verdict compares mean ratings there.
+    `draws` has one row per system and pair among its own first `depth`, so that a verdict compares mean ratings there.
     """
     _refuse_tasks(per_task)
     pooled = pool(run, depth)
@@ -187,9 +188,9 @@ def pool_plan(run: Run, depth: int, per_task: int = 4, *, rng: np.random.Generat
 
 
 def pairs_plan(frame: pl.DataFrame, per_task: int = 4, *, rng: np.random.Generator) -> Plan:
-    """Ask about pairs as given: query, item, and where known propensity and selected_by (`pairs` where not).
+    """A plan with the given pairs: query, item, and if known propensity and selected_by (otherwise `pairs`).
 
-    A pair without a propensity can be asked about, but no estimate can weigh it.
+    A pair without a propensity can be asked, but estimates cannot weight it.
     """
     _refuse_tasks(per_task)
     frame = rename_known(frame, ("query", "item", "propensity"))
@@ -202,13 +203,13 @@ def pairs_plan(frame: pl.DataFrame, per_task: int = 4, *, rng: np.random.Generat
     if not pairs.height:
         raise TableError("the table of pairs is empty; there is nothing to ask")
     if (twice := pairs.filter(pairs.select("query", "item").is_duplicated())).height:
-        raise TableError(f"item {twice['item'][0]!r} of query {twice['query'][0]!r} is there twice; ask it once")
+        raise TableError(f"item {twice['item'][0]!r} of query {twice['query'][0]!r} occurs twice; ask it once")
     if (outside := pairs.filter(~pl.col("propensity").is_between(0, 1, closed="right"))).height:
         raise TableError(f"propensity {outside['propensity'][0]:g} of item {outside['item'][0]!r} is not in (0, 1]")
     tasks = _numbered(_chunked(pairs, per_task, rng), rng)
     notes = [f"{tasks.height:,} pairs in {tasks['task'].n_unique():,} tasks"]
     if bare := pairs["propensity"].null_count():
-        notes.append(f"{bare:,} pairs have no propensity; estimates that weigh by it cannot use them")
+        notes.append(f"{bare:,} pairs have no propensity; weighted estimates cannot use them")
     return Plan(tasks, pl.DataFrame(schema=DRAWS), tuple(notes))
 
 
@@ -218,44 +219,45 @@ def adapt(
     count: int,
     *,
     round: int,  # noqa: A002 (the column's name)
-    levels: tuple[float, float, int],
+    scale: tuple[float, float, int],
     floor: float = 0.2,
     depth: int | None = None,
     asked: pl.DataFrame | None = None,
     per_task: int = 4,
     rng: np.random.Generator,
 ) -> Plan:
-    """A further round, drawn so that the answers predicted from those so far spread evenly over the scale.
+    """A further round, drawn so that predicted answers spread evenly over the scale.
 
-    Per system an isotonic map from rank to rating is fitted to the answers (what it did not return has the rank after
-    the longest list); the prediction of a pair is the mean over the systems that returned it, and its bin the nearest
-    of the scale's `levels` (lowest, highest, how many). Over the n pooled pairs that nobody was asked about
+    For each system an isotonic map from rank to rating is fitted to the answers (items that it did not return have the
+    rank after the longest list). The prediction of a pair is the mean over the systems that returned it, and its bin is
+    the nearest grade of the `scale` (lowest grade, highest grade, number of grades). Over the n pooled pairs that were
+    not asked
         q = (1 - floor) / (non-empty bins · pairs in the bin) + floor / n
-    and of `count` independent draws the repeated ones are dropped: pi = 1 - (1 - q)^count. Where no more than `count`
-    pairs are left, all are asked, with propensity 1. The chances are given what earlier rounds asked;
-    estimates.weights joins the rounds. `asked` (query, item) names pairs that are planned but not answered yet.
-    Misleads: pairs outside the pool (a collection in round 1) have no chance here; then do not join the rounds.
+    and repeated pairs among `count` independent draws are dropped: pi = 1 - (1 - q)^count. If at most `count` pairs are
+    left, all are asked, with propensity 1. Propensities are conditional on earlier rounds; estimates.weights combines
+    the rounds. `asked` (query, item) are pairs that are planned but not answered yet.
+    Misleads: pairs outside the pool (with a collection in round 1) have propensity 0; then do not combine the rounds.
     Source: METHODS D.3 ("adapt later"), D.6.
     """
     _refuse_tasks(per_task)
-    lo, hi, bins = levels
+    lo, hi, bins = scale
     if count < 1 or round < 2:
         raise TextError(
-            f"an adaptive round asks about at least 1 pair and is at least the 2nd, not {count} and {round}"
+            f"an adaptive round has at least 1 pair and number 2 or more, not {count} pairs and number {round}"
         )
     if not 0 < floor <= 1:
-        raise TextError(f"the floor lies above 0 and is at most 1, not {floor:g}; at 0 some pairs have no chance")
+        raise TextError(f"the floor is above 0 and at most 1, not {floor:g}; at 0 some pairs have propensity 0")
     if not lo < hi or bins < 1:
-        raise TextError(f"levels are the lowest grade, a higher one and how many there are, not {levels}")
+        raise TextError(f"the scale is the lowest grade, the highest grade and the number of grades, not {scale}")
     deepest = int(run.frame["rank"].to_numpy().max(initial=1))
     pairs = pool(run, deepest if depth is None else depth).select("query", "item")
     known = [opinions.frame.select("query", "item")] + ([] if asked is None else [asked.select("query", "item")])
     left = pairs.join(pl.concat(known), on=["query", "item"], how="anti")
     if not left.height:
-        raise JoinError(f"all {pairs.height:,} pooled pairs are asked already; there is nothing left to draw from")
+        raise JoinError(f"all {pairs.height:,} pooled pairs were asked already; there is nothing left to draw from")
     given = opinions.frame.filter(pl.col("grade").is_not_null() & COUNTED)
     predicted = _predicted(run, given, left)
-    bin_of = _binned(predicted, levels)
+    bin_of = _binned(predicted, scale)
     inside = np.bincount(bin_of, minlength=bins)
     q = (1 - floor) / (np.count_nonzero(inside) * inside[bin_of]) + floor / left.height
     if left.height <= count:
@@ -268,11 +270,11 @@ def adapt(
         pl.Series("propensity", pi[chosen]), pl.lit(f"adaptive@{round}").alias("selected_by")
     )
     tasks = _numbered(_chunked(drawn, per_task, rng), rng, round)
-    so_far = of_counts(np.bincount(_binned(given["grade"].to_numpy(), levels), minlength=bins))
+    so_far = of_counts(np.bincount(_binned(given["grade"].to_numpy(), scale), minlength=bins))
     ahead = of_counts(np.bincount(bin_of[chosen], minlength=bins))
     notes = (
         f"round {round}: {tasks.height:,} pairs in {tasks['task'].n_unique():,} tasks, drawn from {left.height:,} that "
-        "nobody was asked about",
+        "were not asked before",
         f"deviation from an even use of the scale (0 even, 1 one grade only): {so_far.normalised:.2f} so far, "
         f"{ahead.normalised:.2f} predicted for this round",
         _worth(tasks),
@@ -281,18 +283,18 @@ def adapt(
 
 
 def _predicted(run: Run, given: pl.DataFrame, left: pl.DataFrame) -> Floats:
-    """Rating predicted for each of the pairs: mean over the systems that returned it of their isotonic maps."""
+    """The predicted rating of each pair: the mean of the isotonic maps of the systems that returned it."""
     ratings = given.group_by("query", "item", maintain_order=True).agg(pl.col("grade").mean())
     ratings = ratings.join(run.frame.select("query").unique(), on="query", how="semi")
     if not ratings.height:
-        raise JoinError("nobody has answered about a query of this run yet; plan a first round before adapting")
+        raise JoinError("no query of this run has answers yet; collect answers of a first round before adapting")
     total, count = np.zeros(left.height), np.zeros(left.height)
     for (_,), rows in run.frame.group_by("system", maintain_order=True):
         ranks = rows.select("query", "item", pl.col("rank").cast(pl.Float64))
         worst = float(ranks["rank"].to_numpy().max()) + 1
         mine = ratings.join(rows.select("query").unique(), on="query", how="semi")
         mine = mine.join(ranks, on=["query", "item"], how="left", maintain_order="left")
-        if not mine.height:  # no answer about a query of this system: the mean of all answers
+        if not mine.height:  # no answers to queries of this system: predict the mean of all answers
             mine = ratings.with_columns(pl.lit(None, dtype=pl.Float64).alias("rank"))
         fitted = isotonic.fit(-mine["rank"].fill_null(worst).to_numpy(), mine["grade"].to_numpy())
         at = left.join(ranks, on=["query", "item"], how="left", maintain_order="left")["rank"].to_numpy()
@@ -302,9 +304,9 @@ def _predicted(run: Run, given: pl.DataFrame, left: pl.DataFrame) -> Floats:
     return np.asarray(total / np.maximum(count, 1))
 
 
-def _binned(values: Floats, levels: tuple[float, float, int]) -> Ints:
-    """Number of the nearest level of the scale."""
-    lo, hi, bins = levels
+def _binned(values: Floats, scale: tuple[float, float, int]) -> Ints:
+    """The index of the nearest grade of the scale."""
+    lo, hi, bins = scale
     share = np.clip((values - lo) / (hi - lo), 0, 1)
     return np.asarray(np.floor(share * (bins - 1) + 0.5), dtype=np.int64)
 
@@ -324,7 +326,7 @@ def _of_queries(run: Run, queries: Iterable[str] | None) -> tuple[pl.DataFrame, 
 
 
 def _coded(frame: pl.DataFrame, collection: Iterable[str] | None) -> tuple[pl.Series, Ints]:
-    """All items there are, and which of them each row holds."""
+    """All items, and the index of the item of each row."""
     items = frame["item"] if collection is None else pl.Series("item", list(collection), dtype=pl.String)
     items = items.unique().sort()
     numbers = pl.DataFrame({"item": items, "code": np.arange(len(items))})
@@ -338,7 +340,7 @@ def _coded(frame: pl.DataFrame, collection: Iterable[str] | None) -> tuple[pl.Se
 
 
 def _proposals(number: Ints, code: Ints, universe: Ints, gamma: float, floor: float) -> tuple[Ints, Floats]:
-    """The systems with a list for the query, and the chances with which each draws the items of the universe."""
+    """The systems with a list for the query, and their probabilities of drawing the items of the universe."""
     present = np.unique(number)
     at = np.minimum(np.searchsorted(universe, code), len(universe) - 1)
     inside = universe[at] == code
@@ -362,9 +364,9 @@ def _drawn(q: Floats, places: int, tasks: int, rng: np.random.Generator) -> tupl
 
 
 def _missed(q: Floats, places: int) -> Floats:
-    """Chance that one task does not draw an item: mean over all sets of `places` systems of Π (1 - q_m).
+    """Probability that a task does not draw an item: the mean over all sets of `places` systems of Π (1 - q_m).
 
-    The elementary symmetric polynomial of the 1 - q_m over the number of sets, by the usual recursion.
+    It is the elementary symmetric polynomial of the 1 - q_m divided by the number of sets, by the usual recursion.
     """
     sums = np.zeros((places + 1, q.shape[1]))
     sums[0] = 1
@@ -374,13 +376,13 @@ def _missed(q: Floats, places: int) -> Floats:
 
 
 def _chunked(pairs: pl.DataFrame, per_task: int, rng: np.random.Generator) -> pl.DataFrame:
-    """Pairs of each query in random order, cut into turns of `per_task`."""
+    """The pairs of each query in random order, split into turns of `per_task`."""
     mixed = pairs.sort("query", "item")[rng.permutation(pairs.height)].sort("query", maintain_order=True)
     return mixed.with_columns((pl.int_range(pl.len()).over("query") // per_task).alias("turn"))
 
 
 def _numbered(pairs: pl.DataFrame, rng: np.random.Generator, round: int = 1) -> pl.DataFrame:  # noqa: A002
-    """Pairs with query and turn, as tasks in random order with places in random order."""
+    """Tasks in random order from pairs with query and turn, with items in random order."""
     mixed = pairs.sort("query", "item")[rng.permutation(pairs.height)]
     turns = mixed.select("query", "turn").unique().sort("query", "turn")
     turns = turns.with_columns(pl.Series("task", rng.permutation(turns.height)))
@@ -393,15 +395,15 @@ def _numbered(pairs: pl.DataFrame, rng: np.random.Generator, round: int = 1) -> 
 
 
 def _worth(tasks: pl.DataFrame) -> str:
-    """The effective sample size of the pairs, in words."""
+    """A sentence with the effective sample size of the pairs."""
     worth = effective(1 / tasks["propensity"].to_numpy())
-    return f"with their weights the {tasks.height:,} pairs are worth {worth:,.1f} even ones (effective sample size)"
+    return f"the {tasks.height:,} pairs have an effective sample size of {worth:,.1f}"
 
 
 def _refuse_proposal(gamma: float, floor: float, size: int) -> None:
-    """Settings that make no proposal."""
+    """Refuse invalid settings of a proposal."""
     if not (math.isfinite(gamma) and gamma >= 0):
-        raise TextError(f"gamma is 0 (even) or more, not {gamma}; 1 is usual")
+        raise TextError(f"gamma is at least 0 (uniform), not {gamma}; 1 is usual")
     if not 0 <= floor <= 1:
         raise TextError(f"the floor lies between 0 and 1, not {floor:g}; 0.1 is usual")
     if size < 1:
@@ -409,6 +411,6 @@ def _refuse_proposal(gamma: float, floor: float, size: int) -> None:
 
 
 def _refuse_tasks(per_task: int) -> None:
-    """A task shows something."""
+    """Refuse tasks without results."""
     if per_task < 1:
         raise TextError(f"a task shows at least 1 result, not {per_task}")

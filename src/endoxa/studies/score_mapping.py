@@ -1,4 +1,4 @@
-"""From a system's scores to people's ratings: the best monotone map, and how well it does on queries not seen."""
+"""Maps from a system's scores to ratings: the best monotone map, and its quality on unseen queries."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ Method = Literal["isotonic", "bayes", "ogive"]
 Curve = Callable[[Floats], Floats]
 Fitter = Callable[[Floats, Floats], Curve]
 
-FEWEST = 10  # pairs below which no map is made
-GRID = 101  # x at which a map is told
+FEWEST = 10  # minimum number of pairs for a map
+GRID = 101  # number of x values of a map
 
 
 @dataclass(frozen=True, eq=False)
 class Mapping:
-    """How well the mapped scores of each system agree with people.
+    """The agreement of each system's mapped scores with people.
 
-    frame  a row per system: system, pairs, missing, queries, pearson, in_sample, null, held_out, se, folds, reversed,
+    frame  one row per system: system, pairs, missing, queries, pearson, in_sample, null, held_out, se, folds, reversed,
            moved
-        pairs      rated pairs that the system scored; `missing` is how many rated pairs it did not
-        pearson    plain correlation of score and rating (below 0 for a distance)
-        in_sample  correlation of the mapped scores with the ratings the map was made on: optimistic
-        null       what in_sample would be on noise (isotonic, distinct scores)
-        held_out   THE figure: correlation of ratings with what maps made on other queries predict
+        pairs      number of rated pairs with a score of the system; `missing` is the number of those without
+        pearson    correlation of score and rating (below 0 for a distance)
+        in_sample  correlation of the mapped scores with the ratings that the map was fitted to: optimistic
+        null       the expected in_sample for noise (isotonic, distinct scores)
+        held_out   the main figure: correlation of ratings with the predictions of maps fitted to other queries
         se         its standard error
-        moved      bayes: how far another prior (v0 x 4, lam x 3) moves the map at most; else NaN
+        moved      bayes: the largest change of the map under another prior (v0 x 4, lam x 3); otherwise NaN
     maps   for each system x (score), mean, lo, hi: the map and its band
     """
 
     frame: pl.DataFrame
     maps: dict[str, pl.DataFrame]
     method: Method
-    level: float
+    confidence: float
     notes: tuple[str, ...] = ()
 
     def predict(self, system: str, scores: Floats) -> Floats:
-        """The rating that the map of a system expects: linear between the x of its map, flat beyond them."""
+        """The rating that a system's map predicts: linear between the x values of the map, constant beyond them."""
         if system not in self.maps:
-            raise TextError(f"no map was made for {system!r}{did_you_mean(system, self.maps)}")
+            raise TextError(f"there is no map for {system!r}{did_you_mean(system, self.maps)}")
         table = self.maps[system]
         return np.asarray(np.interp(scores, table["x"].to_numpy(), table["mean"].to_numpy()))
 
@@ -63,26 +63,26 @@ def mapping(
     distances: bool | Literal["auto"] | Collection[str] = False,
     folds: int = 5,
     resamples: int = 500,
-    level: float = 0.95,
+    confidence: float = 0.95,
     rng: np.random.Generator,
 ) -> Mapping:
     """Map the scores of every system to mean ratings, and correlate.
 
-    A pair's rating is the mean over its sources (roles main and common; undecided left out). Rated pairs that a
-    system did not return have no score and are counted, not used.
-    held_out: queries are dealt into `folds`; each fold is predicted by a map made on the others; one Pearson
-    correlation over all predictions. Its standard error: for isotonic, queries are resampled and all maps made anew;
-    for bayes and ogive, queries are resampled over the predictions as they are. In simulated studies of 30 queries the
-    first came out some 13 % too large, the second 12 to 21 % too small.
-    Band of the map: isotonic, `level` of the refits to resampled queries; bayes, the posterior's; ogive, Student's t
-    with the jackknife error over folds.
-    `distances`: systems whose scores fall where ratings rise: all, those named, or ("auto") those whose plain
-    correlation is negative, which is chosen on the same data and flatters a system that is mere noise.
-    Misleads: pooled held-out correlation lies a little below 0 on noise, as each fold is predicted from a mean that its
-    own ratings are not in. All figures are of pairs chosen as these were; the best ranks only, say.
+    A pair's rating is the mean over its sources (roles main and common, without undecided answers). Rated pairs that a
+    system did not return have no score; they are counted, but not used.
+    held_out: queries are split into `folds`; each fold is predicted by a map fitted to the others, and one Pearson
+    correlation is computed over all predictions. For its standard error, isotonic resamples queries and refits all
+    maps; bayes and ogive resample queries and keep the predictions. In simulated studies of 30 queries the former was
+    about 13 % too large, the latter 12 to 21 % too small.
+    Band of the map: for isotonic, the central `confidence` part of the refits to resampled queries; for bayes, that of
+    the posterior; for ogive, Student's t with the jackknife error over folds.
+    `distances`: systems whose scores fall as ratings rise: all, a list of names, or ("auto") those with a negative
+    correlation, which is decided on the same data and favours a system that is mere noise.
+    Misleads: for noise, the pooled held-out correlation lies slightly below 0, because each fold is predicted from a
+    mean without its own ratings. All figures refer to pairs chosen in the same way, such as only the best ranks.
     Source: Barnard et al.; METHODS D.6. Compare systems by held_out under one method, never by the best of several.
     """
-    _checked(method, folds, resamples, level)
+    _checked(method, folds, resamples, confidence)
     ratings, notes = rated(opinions)
     seed = int(rng.integers(1 << 62))
     order = dealt(ratings["query"], np.random.default_rng((seed, 0)))
@@ -95,7 +95,7 @@ def mapping(
         plain = pearson(x, y)
         turn = plain < 0 if turned is None else system in turned
         if turned is None and turn:
-            notes.append(f"{system}: scores fall where ratings rise, so they were read as distances")
+            notes.append(f"{system}: scores fall as ratings rise, so they are used as distances")
         x = -x if turn else x
         row: dict[str, object] = {"system": system, "pairs": len(x), "missing": ratings.height - len(x)}
         row |= {"queries": int(query.max(initial=-1)) + 1, "pearson": plain, "reversed": turn}
@@ -104,7 +104,7 @@ def mapping(
             notes.append(f"{system}: {reason}")
             rows.append(row | dict.fromkeys(("in_sample", "null", "held_out", "se", "moved"), math.nan) | {"folds": 0})
             continue
-        found = _fitted(x, y, query, fold, method, resamples, level, (seed, 1))
+        found = _fitted(x, y, query, fold, method, resamples, confidence, (seed, 1))
         notes += [f"{system}: {note}" for note in found.notes]
         rows.append(
             row | {name: getattr(found, name) for name in ("in_sample", "null", "held_out", "se", "folds", "moved")}
@@ -112,13 +112,13 @@ def mapping(
         table = pl.DataFrame({"x": found.x, "mean": found.mean, "lo": found.lo, "hi": found.hi})
         maps[system] = table.with_columns(-pl.col("x")).reverse() if turn else table
     if method != "isotonic":
-        notes.append("standard errors resample the queries, with the maps as they are")
+        notes.append("standard errors come from resampled queries, with unchanged maps")
     columns = "system pairs missing queries pearson in_sample null held_out se folds reversed moved".split()
-    return Mapping(pl.DataFrame(rows).select(columns), maps, method, level, tuple(notes))
+    return Mapping(pl.DataFrame(rows).select(columns), maps, method, confidence, tuple(notes))
 
 
 def rated(opinions: Opinions) -> tuple[pl.DataFrame, list[str]]:
-    """The mean rating of every pair: query, item, rating, sources; and what was left out."""
+    """The mean rating of every pair (query, item, rating, sources), and notes on what was left out."""
     given, notes = answered(opinions)
     pairs = given.group_by("query", "item").agg(
         pl.col("grade").mean().alias("rating"), pl.len().cast(pl.Int64).alias("sources")
@@ -127,7 +127,7 @@ def rated(opinions: Opinions) -> tuple[pl.DataFrame, list[str]]:
 
 
 def answered(opinions: Opinions) -> tuple[pl.DataFrame, list[str]]:
-    """Ratings of roles main and common that were decided, not of systems; and what was left out."""
+    """Decided ratings by people in the roles main and common, and notes on what was left out."""
     frame = opinions.frame.filter(
         pl.col("role").fill_null("main").is_in(["main", "common"]) & (pl.col("kind").fill_null("person") != "system")
     )
@@ -139,14 +139,14 @@ def answered(opinions: Opinions) -> tuple[pl.DataFrame, list[str]]:
         )
     notes = []
     if lost := opinions.frame.height - frame.height:
-        notes.append(f"{lost:,} opinions are of systems, or of roles other than main and common; left out")
+        notes.append(f"{lost:,} opinions come from systems or have other roles than main and common; they are left out")
     if lost := frame.height - given.height:
-        notes.append(f"{lost:,} opinions are undecided, or negative (pooled but not judged); left out")
+        notes.append(f"{lost:,} opinions are undecided or negative (pooled but not judged); they are left out")
     return given, notes
 
 
 def scored(run: Run, system: str, ratings: pl.DataFrame) -> pl.DataFrame:
-    """The rated pairs that a system gave a finite score, with it; in byte order of query and item."""
+    """The rated pairs with a finite score of a system, in byte order of query and item."""
     lists = run.frame.filter((pl.col("system") == system) & pl.col("score").is_finite())
     pairs = ratings.join(lists.select("query", "item", "score"), on=["query", "item"], how="inner")
     return pairs.sort("query", "item")
@@ -161,10 +161,10 @@ def signals(
     folds: int,
     rng: np.random.Generator,
 ) -> pl.DataFrame:
-    """What each system says of each rated pair it scored: system, query, item, rating, signal.
+    """The signal of each system for each rated pair that it scored: system, query, item, rating, signal.
 
-    The signal is the score (with its sign turned for distances) or, `mapped`, the rating that an isotonic map made on
-    other queries predicts; none where there is one query only.
+    The signal is the score (with the opposite sign for distances) or, if `mapped`, the prediction of an isotonic map
+    fitted to other queries; with only one query there is none.
     """
     order, turned, parts = dealt(ratings["query"], rng), _turned(run, distances), []
     for system in run.systems:
@@ -180,13 +180,13 @@ def signals(
 
 
 def dealt(queries: pl.Series, rng: np.random.Generator) -> dict[str, int]:
-    """A random order of the queries, by name; folds are dealt in it, so that systems share them."""
+    """A random order of the queries, from which folds are assigned, so that all systems share the folds."""
     names = queries.unique().sort().to_list()
     return dict(zip(names, rng.permutation(len(names)).tolist(), strict=True))
 
 
 def clusters(queries: pl.Series, order: dict[str, int], folds: int) -> tuple[Ints, Ints]:
-    """For each row its query's number, from 0 without gaps, and its fold (at most as many as there are queries)."""
+    """For each row the number of its query, from 0 without gaps, and its fold (at most one per query)."""
     query: Ints = queries.rank("dense").to_numpy().astype(np.int64) - 1
     names = queries.unique().sort().to_list()
     place: Ints = np.argsort(np.argsort(np.array([order[name] for name in names], dtype=np.int64)))
@@ -194,7 +194,7 @@ def clusters(queries: pl.Series, order: dict[str, int], folds: int) -> tuple[Int
 
 
 def pearson(x: Floats, y: Floats, weights: Floats | None = None) -> float:
-    """Pearson's correlation, weighted; NaN with fewer than two values or where either has no spread."""
+    """Pearson's weighted correlation; NaN with fewer than two values or if either side is constant."""
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     w = np.ones_like(x) if weights is None else weights
     total = float(w.sum())
@@ -208,7 +208,7 @@ def pearson(x: Floats, y: Floats, weights: Floats | None = None) -> float:
 
 
 def held_out(x: Floats, y: Floats, fold: Ints, fitter: Fitter) -> tuple[Floats, list[Curve]]:
-    """Each y as predicted by a map made without its fold, and those maps; NaN where no other fold is there."""
+    """The prediction of each y by a map fitted without its fold, and these maps; NaN if there is no other fold."""
     predicted = np.full(len(x), np.nan)
     curves = []
     for number in np.unique(fold).tolist():
@@ -220,7 +220,7 @@ def held_out(x: Floats, y: Floats, fold: Ints, fitter: Fitter) -> tuple[Floats, 
 
 
 def fitter_of(method: Method, rng: np.random.Generator) -> Fitter:
-    """What makes a map from x and y. Where every y is the same, the map says just that."""
+    """The function that fits a map to x and y. If all y are equal, the map is constant."""
 
     def make(x: Floats, y: Floats) -> Curve:
         if method == "isotonic":
@@ -257,7 +257,7 @@ def _fitted(
     fold: Ints,
     method: Method,
     resamples: int,
-    level: float,
+    confidence: float,
     seed: tuple[int, int],
 ) -> _Fitted:
     """Map, band and figures of one system."""
@@ -272,22 +272,22 @@ def _fitted(
     if method == "isotonic":
         made = isotonic.fit(x, y)
         mean, r = made.predict(grid), made.r
-        se, lo, hi, notes = _resampled(x, y, query, fold, grid, resamples, level, rng)
+        se, lo, hi, notes = _resampled(x, y, query, fold, grid, resamples, confidence, rng)
     elif method == "bayes":
-        runs = _monotone().sensitivity(x, y, confidence=level, rng=rng)
+        runs = _monotone().sensitivity(x, y, confidence=confidence, rng=rng)
         given = runs["given"]
         mean, r = given.predict(grid), pearson(given.predict(x), y)
         lo, hi = (np.interp(grid, given.x, end) for end in (given.lo, given.hi))
         moved = max(float(np.abs(other.levels - given.levels).max()) for other in runs.values())
         if not given.settled:
-            notes = ("the chains have not settled (R-hat above 1.05 or few effective draws); take the map with care",)
+            notes = ("the chains have not converged (R-hat above 1.05 or few effective draws); the map is unreliable",)
         se = _spread(predicted, y, query, resamples, rng)
     else:
         curve = ogive.fit(x, y)
         mean, r = curve.predict(grid), curve.r
         left_out = np.array([other(grid) for other in curves])
         error = np.sqrt((count - 1) / count * ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0))
-        reach = float(stats.t.ppf((1 + level) / 2, count - 1)) * error
+        reach = float(stats.t.ppf((1 + confidence) / 2, count - 1)) * error
         lo, hi = mean - reach, mean + reach
         se = _spread(predicted, y, query, resamples, rng)
     null = isotonic.null_correlation(len(x))
@@ -301,12 +301,12 @@ def _resampled(
     fold: Ints,
     grid: Floats,
     resamples: int,
-    level: float,
+    confidence: float,
     rng: np.random.Generator,
 ) -> tuple[float, Floats, Floats, tuple[str, ...]]:
-    """Error of the held-out correlation and band of the isotonic map, from resampled queries, all maps made anew.
+    """Error of the held-out correlation and band of the isotonic map, from resampled queries with all maps refitted.
 
-    A query drawn twice counts twice and stays in its fold, so that no copy of it predicts the other.
+    A query drawn twice counts twice and stays in its fold, so that no copy predicts the other.
     """
     queries = int(query.max()) + 1
     figures, curves = np.full(resamples, np.nan), np.empty((resamples, len(grid)))
@@ -320,15 +320,15 @@ def _resampled(
             if not test.all():
                 predicted[test] = isotonic.fit(a[~test], b[~test], w[~test]).predict(a[test])
         figures[number] = pearson(predicted, b, w)
-    lo, hi = np.quantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    lo, hi = np.quantile(curves, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     seen = figures[~np.isnan(figures)]
     lost = resamples - len(seen)
-    notes = (f"{lost:,} of {resamples:,} resamples have no correlation; left out of the error",) if lost else ()
+    notes = (f"{lost:,} of {resamples:,} resamples have no correlation; they are left out",) if lost else ()
     return (float(seen.std(ddof=1)) if len(seen) > 1 else math.nan), lo, hi, notes
 
 
 def _spread(predicted: Floats, y: Floats, query: Ints, resamples: int, rng: np.random.Generator) -> float:
-    """Standard error of the held-out correlation: queries are resampled, the predictions stay."""
+    """Standard error of the held-out correlation over resampled queries, with unchanged predictions."""
     p, r = predicted - predicted.mean(), y - y.mean()
     queries = int(query.max()) + 1
     parts = np.array([np.bincount(query, v, minlength=queries) for v in (np.ones_like(p), p, r, p * p, r * r, p * r)])
@@ -340,11 +340,11 @@ def _spread(predicted: Floats, y: Floats, query: Ints, resamples: int, rng: np.r
 
 
 def _unfit(x: Floats, y: Floats, query: Ints) -> str:
-    """Why no map can be made, or nothing."""
+    """The reason why no map can be fitted, or an empty text."""
     if len(x) < FEWEST:
         return f"{len(x)} rated pairs have a score; a map needs at least {FEWEST}"
     if query.max() < 1:
-        return "all rated pairs are of one query; how a map does on others cannot be seen"
+        return "all rated pairs belong to one query; a map cannot be tested on others"
     for values, name in ((y, "rating"), (x, "score")):
         if np.ptp(values) <= TINY * np.abs(values).max():
             return f"every pair has the same {name}; there is nothing to map"
@@ -352,7 +352,7 @@ def _unfit(x: Floats, y: Floats, query: Ints) -> str:
 
 
 def _turned(run: Run, distances: bool | Literal["auto"] | Collection[str]) -> set[str] | None:
-    """The systems whose scores are distances; None where the data shall say."""
+    """The systems whose scores are distances; None if the data decide."""
     if isinstance(distances, bool):
         return set(run.systems) if distances else set()
     if isinstance(distances, str):
@@ -365,18 +365,18 @@ def _turned(run: Run, distances: bool | Literal["auto"] | Collection[str]) -> se
     return set(distances)
 
 
-def _checked(method: str, folds: int, resamples: int, level: float) -> None:
-    """Refuse settings that make no sense."""
+def _checked(method: str, folds: int, resamples: int, confidence: float) -> None:
+    """Refuse invalid settings."""
     if method not in get_args(Method):
         raise TextError(f"a map is isotonic, bayes or ogive, not {method!r}{did_you_mean(method, get_args(Method))}")
     if folds < 2 or resamples < 2:
-        raise TextError(f"{folds} folds and {resamples} resamples; expected at least 2 of either (5 and 500 are usual)")
-    if not 0 < level < 1:
-        raise TextError(f"level must lie between 0 and 1, not {level}; 0.95 is usual")
+        raise TextError(f"{folds} folds and {resamples} resamples; expected at least 2 of each (5 and 500 are usual)")
+    if not 0 < confidence < 1:
+        raise TextError(f"confidence must lie between 0 and 1, not {confidence}; 0.95 is usual")
 
 
 def _monotone() -> ModuleType:
-    """The sampler; it needs numba, which only studies do."""
+    """The sampler, which needs numba."""
     try:
         from endoxa.statistics import monotone
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Does a system do better on the pairs that it chose itself?"""
+"""Selection bias: does a system do better on the pairs that it chose itself?"""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from endoxa.statistics.bootstrap import BLOCK, TINY, blocks
 from endoxa.studies.score_mapping import rated, signals
 from endoxa.tables import Floats, Ints, Opinions, Run
 
-EXACT = 7  # up to so many systems, every permutation is tried
+EXACT = 7  # up to this number of systems, every permutation is tried
 RESAMPLES = 5_000
 
 
 @dataclass(frozen=True)
 class SelfAdvantage:
-    """gamma, its one-sided p, the smallest p that so few systems allow, and how many permutations were tried."""
+    """gamma, its one-sided p, the smallest possible p, and the number of permutations tried."""
 
     gamma: float
     p_value: float
@@ -32,9 +32,9 @@ class SelfAdvantage:
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The table of correlations and what it says of self-advantage.
+    """The table of correlations and the self-advantage.
 
-    frame      system, selected_by, r, pairs: the correlation of a system on the pairs that another (or it) chose
+    frame      system, selected_by, r, pairs: the correlation of a system on the pairs that a system chose
     advantage  gamma with its permutation test
     se, lo, hi of gamma, over resampled queries
     """
@@ -44,24 +44,24 @@ class Selection:
     se: float
     lo: float
     hi: float
-    level: float
+    confidence: float
     notes: tuple[str, ...] = ()
 
 
 def self_advantage(r: Floats, *, resamples: int = RESAMPLES, rng: np.random.Generator) -> SelfAdvantage:
-    """How much more system t correlates on its own pairs: gamma in r[t, s] = mu + alpha_t + beta_s + gamma·1[s = t].
+    """The self-advantage: gamma in r[t, s] = mu + alpha_t + beta_s + gamma·1[s = t].
 
     gamma = trace(E) / (n - 1), E the doubly centred table: the least-squares estimate. p is the share of the n!
     permutations of the columns whose gamma is at least as large (random ones, (count + 1)/(resamples + 1), beyond 7
     systems). NaN with a single system or an empty cell.
-    Misleads: with four systems there are 24 permutations and p cannot fall below .0417. "Not significant" then says
-    next to nothing; look at gamma and its interval.
+    Misleads: with four systems there are 24 permutations, and p cannot fall below .0417. "Not significant" then means
+    very little; look at gamma and its interval.
     Source: METHODS D.7.
     """
     table = np.asarray(r, dtype=np.float64)
     n = len(table)
     if table.ndim != 2 or table.shape != (n, n) or n < 1:
-        raise TableError(f"a table of self-advantage is square, a row and a column per system, not {table.shape}")
+        raise TableError(f"a table of self-advantage is square, with a row and a column per system, not {table.shape}")
     if n < 2 or np.isnan(table).any():
         return SelfAdvantage(math.nan, math.nan, math.nan, 0)
     gamma = float(_gammas(table))
@@ -85,18 +85,18 @@ def selection_bias(
     distances: bool | Literal["auto"] | Collection[str] = False,
     folds: int = 5,
     resamples: int = 1_000,
-    level: float = 0.95,
+    confidence: float = 0.95,
     rng: np.random.Generator,
 ) -> Selection:
     """Correlate every system's scores with the ratings of the pairs that each system chose, and test the diagonal.
 
     `selected_by` of the opinions names the systems that chose a pair, joined by `+`; a pair chosen by two counts for
-    both. Plain correlations, or (`mapped`) those of the rating predicted by isotonic maps made on other queries.
-    The interval resamples queries, a query with all its pairs; maps are not made anew in it.
-    Misleads: systems that choose much the same pairs have columns alike, and gamma cannot be large.
+    both. The correlation uses the scores or (`mapped`) the ratings predicted by isotonic maps fitted to other queries.
+    The interval resamples queries with all their pairs; maps are not refitted.
+    Misleads: systems that choose nearly the same pairs have similar columns, and gamma cannot be large.
     Source: Barnard et al., Table 3; METHODS D.7.
     """
-    refuse_settings(folds, resamples, level)
+    refuse_settings(folds, resamples, confidence)
     ratings, left_out = rated(opinions)
     notes = list(left_out)
     chosen = (
@@ -114,7 +114,7 @@ def selection_bias(
             f"{', '.join(sorted(choosers)) or 'none'}); self-advantage needs at least 2"
         )
     if others := sorted(choosers - set(systems)):
-        notes.append(f"pairs chosen by {', '.join(others)} only are left out; no such system is in the run")
+        notes.append(f"pairs chosen only by {', '.join(others)} are left out; no such system is in the run")
     if absent := [name for name in run.systems if name not in choosers]:
         notes.append(f"{', '.join(absent)} chose no pair and are left out")
     rows = signals(run, ratings, mapped=mapped, distances=distances, folds=folds, rng=rng)
@@ -126,13 +126,13 @@ def selection_bias(
     table = correlations(sums.sum(axis=0)).reshape(n, n)
     advantage = self_advantage(table, rng=rng)
     if math.isnan(advantage.gamma):
-        notes.append("a system has fewer than 3 pairs chosen by another, or they have no spread: no gamma")
+        notes.append("a system has fewer than 3 pairs chosen by another, or they are constant: gamma is undefined")
     else:
         notes.append(
             f"with {n} systems p cannot fall below {advantage.smallest:.4f}, whatever the data; see gamma's interval"
         )
     draws = np.concatenate([_gammas(correlations(part).reshape(-1, n, n)) for part in resampled(sums, resamples, rng)])
-    se, lo, hi = spread(draws, level)
+    se, lo, hi = spread(draws, confidence)
     frame = pl.DataFrame(
         {
             "system": np.repeat(systems, n),
@@ -141,7 +141,7 @@ def selection_bias(
             "pairs": sums[:, :, 0].sum(axis=0).astype(np.int64),
         }
     )
-    return Selection(frame, advantage, se, lo, hi, level, tuple(notes))
+    return Selection(frame, advantage, se, lo, hi, confidence, tuple(notes))
 
 
 def _gammas(tables: Floats) -> Floats:
@@ -152,9 +152,9 @@ def _gammas(tables: Floats) -> Floats:
 
 
 def sums_by_query(rows: pl.DataFrame, keys: list[str], values: list[list[str]]) -> Floats:
-    """Count, Σx, Σy, Σx², Σy², Σxy of signal and rating: [query, cell, 6], a cell per combination of the keys' values.
+    """Count, Σx, Σy, Σx², Σy², Σxy of signal and rating: [query, cell, 6], one cell per combination of key values.
 
-    Signals are centred and scaled by system, so that squares lose no digits; correlations do not change by it.
+    Signals are centred and scaled by system, so that squares lose no digits; this does not change correlations.
     """
     signal, rating = pl.col("signal"), pl.col("rating")
     deviation = signal.std(ddof=0).over("system")
@@ -177,7 +177,7 @@ def sums_by_query(rows: pl.DataFrame, keys: list[str], values: list[list[str]]) 
 
 
 def correlations(sums: Floats) -> Floats:
-    """Pearson's r from [..., 6] sums; NaN with fewer than 3 pairs or where either side has no spread."""
+    """Pearson's r from [..., 6] sums; NaN with fewer than 3 pairs or if either side is constant."""
     n, sx, sy, sxx, syy, sxy = np.moveaxis(sums, -1, 0)
     vx, vy = n * sxx - sx**2, n * syy - sy**2
     defined = (n > 2) & (vx > TINY * n * sxx) & (vy > TINY * n * syy)
@@ -186,7 +186,7 @@ def correlations(sums: Floats) -> Floats:
 
 
 def resampled(sums: Floats, resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
-    """[resample, cell, 6] sums of queries drawn with replacement, some at a time."""
+    """Sums [resample, cell, 6] over queries drawn with replacement, in batches."""
     queries = len(sums)
     flat = sums.reshape(queries, -1)
     for block in blocks(resamples, BLOCK // max(queries, 1)):
@@ -195,18 +195,18 @@ def resampled(sums: Floats, resamples: int, rng: np.random.Generator) -> Iterato
         yield (times @ flat).reshape(size, *sums.shape[1:])
 
 
-def spread(draws: Floats, level: float) -> tuple[float, float, float]:
-    """Standard deviation and the middle `level` of resampled values; NaN where more than one in ten is undefined."""
+def spread(draws: Floats, confidence: float) -> tuple[float, float, float]:
+    """Standard deviation and central `confidence` interval of resampled values; NaN if over a tenth is undefined."""
     seen = draws[~np.isnan(draws)]
     if len(seen) < max(2, 0.9 * len(draws)):
         return math.nan, math.nan, math.nan
-    lo, hi = np.quantile(seen, [(1 - level) / 2, (1 + level) / 2])
+    lo, hi = np.quantile(seen, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(seen.std(ddof=1)), float(lo), float(hi)
 
 
-def refuse_settings(folds: int, resamples: int, level: float) -> None:
-    """Folds and resamples are at least 2, a level lies between 0 and 1."""
+def refuse_settings(folds: int, resamples: int, confidence: float) -> None:
+    """Refuse fewer than 2 folds or resamples, and a confidence outside 0 to 1."""
     if folds < 2 or resamples < 2:
-        raise TextError(f"{folds} folds and {resamples} resamples; expected at least 2 of either")
-    if not 0 < level < 1:
-        raise TextError(f"level must lie between 0 and 1, not {level}; 0.95 is usual")
+        raise TextError(f"{folds} folds and {resamples} resamples; expected at least 2 of each")
+    if not 0 < confidence < 1:
+        raise TextError(f"confidence must lie between 0 and 1, not {confidence}; 0.95 is usual")

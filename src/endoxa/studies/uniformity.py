@@ -1,4 +1,4 @@
-"""How evenly answers use the scale: a study that meets only one grade learns little."""
+"""Uniformity: how evenly the answers use the scale. A study in which only one grade occurs teaches little."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from endoxa.tables import Floats
 
 @dataclass(frozen=True)
 class Uniformity:
-    """How far from even the shares of the C grades are.
+    """The deviation of the shares of the C grades from equal shares.
 
-    dev               (1/C) Σ |f_c - 1/C|, from 0 (even) to 2(C-1)/C² (one grade only)
-    normalised        dev over that greatest value, from 0 to 1
-    total_variation   (C/2) dev: the share of answers that would have to be another for the grades to be even
+    dev               (1/C) Σ |f_c - 1/C|, from 0 (equal shares) to 2(C-1)/C² (one grade only)
+    normalised        dev divided by that maximum, from 0 to 1
+    total_variation   (C/2) dev: the share of answers that would have to change to make the shares equal
     shares            f_c, one per grade
     """
 
@@ -32,15 +32,14 @@ class Uniformity:
 def deviation(grades: Iterable[float | None] | npt.ArrayLike, classes: Sequence[float]) -> Uniformity:
     """Deviation of the answers from an even use of the scale.
 
-    `classes` lists every grade that could be given (for a continuous scale: its levels); an answer that is none of
-    them is refused. Undecided answers (None, NaN) are left out; without answers everything is NaN. With a single
-    possible grade `normalised` is NaN.
-    Misleads: even answers are easier to learn a scale from, not more often right.
-    Source: Barnard et al.; METHODS D.2 (a reconstruction of a formula that the print lost).
+    `classes` lists every possible grade; any other answer is refused. Undecided answers (None, NaN) are left out;
+    without answers everything is NaN. With a single possible grade `normalised` is NaN.
+    Misleads: uniform answers make a scale easier to learn, but they are not more often correct.
+    Source: Barnard et al.; METHODS D.2 (a reconstruction of a formula that is missing in print).
     """
     levels = np.asarray(classes, dtype=np.float64)
     if not levels.size or len(np.unique(levels)) < levels.size:
-        raise TableError(f"the classes are the grades that can be given, each once, at least one; not {list(classes)}")
+        raise TableError(f"classes are the possible grades, at least one and each once, not {list(classes)}")
     given = np.asarray(grades if isinstance(grades, np.ndarray) else list(grades), dtype=np.float64)  # type: ignore[arg-type]
     given = given[~np.isnan(given)]
     order = np.argsort(levels)
@@ -52,14 +51,14 @@ def deviation(grades: Iterable[float | None] | npt.ArrayLike, classes: Sequence[
     if off.any():
         known = ", ".join(f"{level:g}" for level in ordered[:10]) + (", …" if len(ordered) > 10 else "")
         raise TableError(
-            f"grade {given[off][0]:g} is not one of the classes {known}; give every grade of the scale, and grades as "
-            "they were given, not calibrated"
+            f"grade {given[off][0]:g} is not one of the classes {known}; list every grade of the scale, and use the "
+            "original grades, not calibrated ones"
         )
     return of_counts(np.bincount(order[at], minlength=len(levels)).astype(np.float64))
 
 
 def of_counts(counts: npt.ArrayLike) -> Uniformity:
-    """The same from how often (or how probably) each grade occurs."""
+    """The same, from the count or the probability of each grade."""
     n: Floats = np.asarray(counts, dtype=np.float64)
     C, total = len(n), float(n.sum())
     if not total > 0:

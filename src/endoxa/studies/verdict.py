@@ -1,4 +1,4 @@
-"""Which system is better so far, said so that one may look after every task and stop when one likes."""
+"""The verdict on the systems so far, with intervals that stay valid if one looks after every task and stops early."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from endoxa.errors import JoinError, TableError, TextError
 from endoxa.statistics.betting import confidence_sequence
 from endoxa.tables import Floats, Ints, refuse_null, require
 
-GRID = 1000  # steps of the grid of means that is bet against
-ROUNDING = 1e-9  # of the scale: a difference below it is 0
+GRID = 1000  # number of means in the grid of the confidence sequence
+ROUNDING = 1e-9  # relative to the scale: smaller differences are 0
 
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """What the answers so far say; with probability 1 - alpha right at all moments together.
+    """The verdict; with probability 1 - alpha, all its intervals are correct at all times.
 
-    systems     system, n (its draws that are answered), mean (of their ratings so far), lo, hi (of what all planned
-                tasks would give)
+    systems     system, n (number of answered draws), mean (of their ratings so far), lo, hi (for the mean over all
+                planned tasks)
     pairs       system, baseline, difference (of the two means so far), lo, hi, decided (the interval excludes 0)
-    answered    tasks that count, of `tasks` planned
-    notes       one sentence per pair, and what was left out
+    answered    number of completely answered tasks, out of `tasks` planned
+    notes       one sentence per pair, then remarks on what was left out
     """
 
     systems: pl.DataFrame
@@ -46,25 +46,25 @@ def verdict(
     alpha: float = 0.05,
     simultaneous: bool = True,
 ) -> Verdict:
-    """Mean rating of what each system shows, and the differences, with intervals that hold at any time.
+    """The mean rating of what each system shows, and the differences, with intervals that are valid at any time.
 
-    theta_m = Σ over m's draws of the rating / number of m's draws: the mean rating of what m's proposal shows. One
-    task is one number, z = Σ over its pairs of coef · rating, coef = draws of the pair by m / all draws of m (for a
+    theta_m = Σ over m's draws of the rating / number of m's draws: the mean rating of what m's proposal shows. Each
+    task gives one number, z = Σ over its pairs of coef · rating, coef = draws of the pair by m / all draws of m (for a
     difference coef_a - coef_b), rescaled to [0, 1] by the bounds of all planned tasks. Tasks are given out in random
-    order, so the z are drawn without replacement from the plan: a betting confidence sequence over the tasks with a
-    coefficient other than 0, intersected with what the unanswered tasks could still do at most. When all is answered
-    the interval is the value itself.
+    order, so the z are drawn without replacement from the plan. The interval is a betting confidence sequence over the
+    tasks with a non-zero coefficient, intersected with the range that the unanswered tasks still allow. When all tasks
+    are answered, the interval is the value itself.
 
     draws         task, query, system, item of the plan, all tasks
     order         the tasks in the order in which they were given out (random, as a plan numbers them)
     grades        query, item, grade of the first answer; null is undecided; pairs without a row are not answered yet
-    simultaneous  alpha is shared evenly by the intervals of all pairs, and of all systems (Bonferroni)
+    simultaneous  divide alpha equally among the intervals of all pairs, and among those of all systems (Bonferroni)
     Undecided pairs are left out as if they had not been drawn. A task counts once all its pairs are answered.
-    Misleads: a system's own interval holds only where the same judges work throughout: if a severe judge answers the
-    first half, means move (simulated: missed in 20 to 97 % of studies); differences do not.
-    It speaks of the planned tasks and first answers, not of other queries or raters; and it needs the
-    random order: tasks that raters pick or abandon because of what they show break it. Undecided pairs move the
-    target a little while they come in; with many of them the guarantee is approximate.
+    Misleads: a system's own interval is valid only if the same judges work throughout. If a severe judge answers the
+    first half, means shift (in simulations the interval missed in 20 to 97 % of studies); differences do not.
+    The verdict covers the planned tasks and first answers, not other queries or raters. It requires the random order:
+    it is invalid if raters pick or abandon tasks because of their content. Undecided pairs shift the target slightly as
+    they arrive; with many of them the guarantee is approximate.
     Source: METHODS F.3; Waudby-Smith & Ramdas 2024.
     """
     study = _study(draws, order, grades, scale, tasks)
@@ -115,14 +115,14 @@ def course(
     baseline: str | None = None,
     alpha: float = 0.05,
 ) -> pl.DataFrame:
-    """How the interval of a system, or of its difference to a baseline, narrowed: tasks, lo, hi.
+    """The course of the interval of a system, or of its difference from a baseline: tasks, lo, hi.
 
-    One row per answered task that had a say; `tasks` is its place (from 1) among those answered.
+    There is one row per answered task with a non-zero coefficient; `tasks` is its position among the answered ones.
     """
     study = _study(draws, order, grades, scale, None)
     for name in (system, baseline):
         if name is not None and name not in study.systems:
-            raise JoinError(f"no system {name!r} drew in this plan; those that did are {', '.join(study.systems)}")
+            raise JoinError(f"system {name!r} has no draws in the plan; systems with draws: {', '.join(study.systems)}")
     coef = _share(study.counts[study.systems.index(system)])
     if baseline is not None:
         coef = coef - _share(study.counts[study.systems.index(baseline)])
@@ -133,7 +133,7 @@ def course(
 
 @dataclass(frozen=True, eq=False)
 class _Study:
-    """The plan as arrays over its pairs: task of each, draws by [system, pair], rating in [0, 1], whether answered."""
+    """The plan as arrays over its pairs: tasks, draws by [system, pair], ratings, and whether each is answered."""
 
     systems: list[str]
     task: Ints
@@ -149,10 +149,10 @@ class _Study:
 def _study(
     draws: pl.DataFrame, order: Iterable[int], grades: pl.DataFrame, scale: tuple[float, float], tasks: int | None
 ) -> _Study:
-    """Check everything once, and lay it out."""
+    """Check the input, and convert it to arrays."""
     lo, hi = scale
     if not lo < hi:
-        raise TextError(f"a scale goes from its lowest grade to a higher one, not from {lo:g} to {hi:g}")
+        raise TextError(f"the lowest grade of a scale is below the highest; here they are {lo:g} and {hi:g}")
     require(draws, ("task", "query", "system", "item"), "table of draws")
     require(grades, ("query", "item", "grade"), "table of grades")
     refuse_null(draws, ("task", "query", "system", "item"), "table of draws")
@@ -166,7 +166,7 @@ def _study(
     if outside.height:
         raise TableError(
             f"grade {outside['grade'][0]:g} of item {outside['item'][0]!r} is not on the scale from {lo:g} to {hi:g}; "
-            "give grades as they were given, not calibrated"
+            "use the original grades, not calibrated ones"
         )
     systems = sorted(draws["system"].unique())
     pairs = draws.group_by("query", "item").agg(pl.col("task").first(), pl.col("task").n_unique().alias("several"))
@@ -181,18 +181,18 @@ def _study(
     if len(set(given)) < len(given) or not set(given) <= known:
         wrong = next(t for i, t in enumerate(given) if t not in known or t in given[:i])
         raise TableError(
-            f"the order names task {wrong} {'twice' if wrong in known else 'which is not in the plan'}; it lists "
+            f"the order contains task {wrong} {'twice' if wrong in known else 'which is not in the plan'}; it lists "
             "the tasks that were given out, each once"
         )
     number = len(known) if tasks is None else tasks
     if number < len(known):
-        raise TableError(f"the plan has {len(known):,} tasks, more than the {number:,} said to be planned")
+        raise TableError(f"the plan has {len(known):,} tasks, more than the {number:,} in `tasks`")
     finished = [task for task in given if task in done]
     notes = []
     if len(finished) < len(given):
         notes.append(
-            f"{len(given) - len(finished):,} tasks were given out but are not answered in full; they do not count yet, "
-            "as if it were chance which ones are"
+            f"{len(given) - len(finished):,} tasks were given out but are not completely answered; they do not count "
+            "yet, as if they were a random part"
         )
     undecided = pairs.filter(pl.col("said") & pl.col("grade").is_null()).height
     if undecided:
@@ -218,26 +218,26 @@ def _study(
 
 
 def _share(counts: Floats) -> Floats:
-    """Draws of each pair as a share of all draws of the system; NaN where it has none."""
+    """The draws of each pair as a share of the system's draws; NaN if it has none."""
     whole = counts.sum()
     return counts / whole if whole > 0 else np.full(len(counts), np.nan)
 
 
 def _course(study: _Study, coef: Floats, alpha: float) -> tuple[Ints, Floats, Floats]:
-    """Places in the order of the tasks that have a say, and the interval of Σ coef·unit after each; ratings in [0, 1].
+    """The positions of the tasks with a coefficient, and the interval of Σ coef·unit after each, ratings in [0, 1].
 
-    Without any answer: what is possible at all, at place -1. NaN where a system has no draw left.
+    Without any answer, the possible range at position -1. NaN if a system has no draws left.
     """
     nowhere = np.array([-1])
     if np.isnan(coef).any():
         return nowhere, np.array([np.nan]), np.array([np.nan])
     names, at = np.unique(study.task[coef != 0], return_inverse=True)
-    if not len(names):  # two systems that drew the same pairs as often
+    if not len(names):  # two systems that drew the same pairs equally often
         return nowhere, np.zeros(1), np.zeros(1)
     some = coef != 0
     c, unit = coef[some], study.unit[some]
     n = len(names)
-    least = np.bincount(at, weights=np.minimum(c, 0), minlength=n)  # of a task, whatever its ratings
+    least = np.bincount(at, weights=np.minimum(c, 0), minlength=n)  # the minimum of a task, for any ratings
     most = np.bincount(at, weights=np.maximum(c, 0), minlength=n)
     z = np.bincount(at, weights=c * unit, minlength=n)
     L, U = float(least.min()), float(most.max())
@@ -248,11 +248,11 @@ def _course(study: _Study, coef: Floats, alpha: float) -> tuple[Ints, Floats, Fl
     x = np.clip((z[seen] - L) / (U - L), 0, 1)
     made = confidence_sequence(x, alpha=alpha, pool=n, grid=GRID)
     lo, hi = n * (L + (U - L) * made.lo), n * (L + (U - L) * made.hi)
-    # tasks differ in what they can contribute: what is left is bounded by its own coefficients
+    # tasks differ in their possible contribution: the rest is bounded by its own coefficients
     so_far = np.cumsum(z[seen])
     low = so_far + least.sum() - np.cumsum(least[seen])
     high = so_far + most.sum() - np.cumsum(most[seen])
-    apart = (lo > high) | (hi < low)  # what is certain stands; what was wagered has lost
+    apart = (lo > high) | (hi < low)  # the certain range wins over the confidence sequence
     return place, np.where(apart, low, np.maximum(lo, low)), np.where(apart, high, np.minimum(hi, high))
 
 
@@ -264,7 +264,7 @@ def _last(_: Ints, lo: Floats, hi: Floats, *, own: bool, scale: tuple[float, flo
 
 
 def _sentence(a: str, b: str, lo: float, hi: float, answered: int, tasks: int) -> str:
-    """What may be said of two systems."""
+    """The sentence about two systems."""
     if answered == tasks and abs(hi - lo) < ROUNDING and abs(lo) >= ROUNDING:
         better, worse = (a, b) if lo > 0 else (b, a)
         return f"{better} is better than {worse} by {abs(lo):.2g} on the scale; all {tasks:,} tasks are answered"
@@ -273,7 +273,7 @@ def _sentence(a: str, b: str, lo: float, hi: float, answered: int, tasks: int) -
     if hi < 0:
         return f"{b} is better than {a} by {-hi:.2f} to {-lo:.2f} on the scale; you may stop at any time"
     if math.isnan(lo):
-        return f"{a} and {b}: one of them has no decided draw, nothing can be said"
+        return f"{a} and {b} cannot be compared: one of them has no decided draw"
     if lo == hi:
         return f"{a} and {b} have the same mean over all tasks"
     return (

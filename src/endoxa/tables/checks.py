@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,9 @@ OTHER_NAMES = {
 }
 
 
+SHOWN = 10  # rows that a notebook shows
+
+
 class Table:
     """A frame with conversions for other tools."""
 
@@ -40,11 +45,7 @@ class Table:
 
     def to_pandas(self) -> Any:
         """Return a pandas frame with the same columns (needs pandas)."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise InstallError("pandas is not installed; pip install 'endoxa[pandas]'") from error
-        return pd.DataFrame(self.frame.to_dict(as_series=False))
+        return pandas_of(self.frame)
 
     def to_arrow(self) -> Any:
         """Return an Arrow table with the same columns (needs pyarrow)."""
@@ -52,6 +53,32 @@ class Table:
             return self.frame.to_arrow()
         except ModuleNotFoundError as error:
             raise InstallError("pyarrow is not installed; pip install 'endoxa[arrow]'") from error
+
+    def _repr_html_(self) -> str:
+        """Return HTML for notebooks: the kind of table, its number of rows, and the first of them."""
+        rows = "1 row" if len(self) == 1 else f"{len(self):,} rows"
+        with pl.Config(tbl_hide_dataframe_shape=True):
+            return f"<p><b>{type(self).__name__}</b>, {rows}</p>{self.frame.head(SHOWN)._repr_html_()}"
+
+
+def pandas_of(frame: pl.DataFrame) -> Any:
+    """Return a pandas frame with the same columns (needs pandas)."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise InstallError("pandas is not installed; pip install 'endoxa[pandas]'") from error
+    return pd.DataFrame(frame.to_dict(as_series=False))
+
+
+def finite(value: Any) -> Any:
+    """Convert a value for JSON: NaN and infinity become None, sequences become lists, unknown types become text."""
+    if isinstance(value, Mapping):
+        return {str(key): finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [finite(inner) for inner in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int | bool) else str(value)
 
 
 def rename_known(frame: pl.DataFrame, wanted: tuple[str, ...]) -> pl.DataFrame:

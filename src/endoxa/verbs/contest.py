@@ -13,8 +13,8 @@ from endoxa.evaluations.contest import CONSENSUS, LEVELS, MEANINGS, judged, samp
 from endoxa.images.corpus import Corpus, Progress
 from endoxa.io.opening import open_corpus
 from endoxa.io.write import replacing, unwritten
-from endoxa.reports.contest import Contest, page
-from endoxa.reports.gallery import held_by
+from endoxa.reports.pages.contest import Contest, page
+from endoxa.reports.pages.gallery import probabilities_of
 from endoxa.tables import Costs, Run
 from endoxa.verbs.gallery import gallery_of
 from endoxa.verbs.index import index
@@ -58,9 +58,9 @@ def contest(
     ran = run_systems(searcher, indexed.systems, queries=queries, depth=depth, seed=seed, progress=progress)
     ways = judged(ran.run, corpus, queries, measures=measures, worlds=worlds, seed=seed, progress=progress)
     beliefs = {
-        name: (f"{way}: {MEANINGS[way]}", held_by(ways[way].belief))
+        name: (f"{way}: {MEANINGS[way]}", probabilities_of(belief))
         for name, way in (("votes", CONSENSUS), ("tree", LEVELS))
-        if way in ways
+        if way in ways and (belief := ways[way].belief) is not None
     }
     systems = len(ran.run.systems)
     result = Contest(
@@ -78,7 +78,7 @@ def contest(
         ],
         warnings=[f"{one.name} was left out: {one.why}" for one in indexed.skipped],
         remarks=(*indexed.notes, *ran.notes),
-        notes=[f"{way}: {line}" for way, one in ways.items() for line in one.belief.lines()],
+        notes=[f"{way}: {line}" for way, one in ways.items() if one.belief is not None for line in one.belief.lines()],
         provenance={"Endoxa": __version__, "Corpus": corpus.name or corpus.root, "Command": command, "Seed": str(seed)},
     )
     if to is not None:

@@ -15,9 +15,9 @@ from endoxa.images.corpus import Corpus, Progress
 from endoxa.io.decoding import data_address
 from endoxa.io.opening import open_corpus
 from endoxa.io.write import replacing
-from endoxa.reports import gallery as galleries
-from endoxa.reports.gallery import DEPTH, QUERIES, Gallery, Held, held_by
-from endoxa.reports.sections import render
+from endoxa.reports.pages import gallery as galleries
+from endoxa.reports.pages.gallery import DEPTH, QUERIES, Gallery, Probabilities, probabilities_of
+from endoxa.reports.pages.layout import render
 from endoxa.tables import Run
 from endoxa.verbs.inputs import run_of
 
@@ -51,7 +51,7 @@ def gallery(
     corpus = open_corpus(place, without=without, progress=progress)
     run = run_of(runs)
     source = belief if isinstance(belief, str | Path) else "the belief given"
-    beliefs = {} if belief is None else {"relevant": (f"according to {source}", held_by(believe(belief)))}
+    beliefs = {} if belief is None else {"relevant": (f"according to {source}", probabilities_of(believe(belief)))}
     strips = gallery_of(corpus, run, beliefs, queries=queries, depth=depth)
     named = ", ".join(run.systems[:NAMED]) + (" …" if len(run.systems) > NAMED else "")
     systems, asked = len(run.systems), run.frame["query"].n_unique()
@@ -75,7 +75,7 @@ def gallery(
 def gallery_of(
     corpus: Corpus,
     run: Run,
-    beliefs: Mapping[str, tuple[str, Held]],
+    beliefs: Mapping[str, tuple[str, Probabilities]],
     *,
     queries: int = QUERIES,
     depth: int = DEPTH,

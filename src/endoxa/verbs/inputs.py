@@ -262,21 +262,16 @@ def _preferred(table: Any, settings: Settings) -> Any:
 
 
 def opinions_of(source: Any, *, assessors: bool = False, settings: Settings | None = None) -> Opinions:
-    """Judgments or ratings from whatever holds them: a table, files, a frame, a dict."""
-    settings = settings or Settings()
-    if isinstance(source, Opinions):
-        return source
-    several = paths_of(source)
-    sources = several if len(several) > 1 else [source]
-    tables = []
-    for one in sources:
-        table = one if isinstance(one, Opinions) else read(
-            one, kind="qrels", assessors=assessors, lenient=settings.lenient
-        )  # fmt: skip
-        if not isinstance(table, Opinions):
-            raise TableError(f"expected judgments, got {type(table).__name__}")
-        tables.append(table)
-    return tables[0] if len(tables) == 1 else Opinions.of(pl.concat([table.frame for table in tables]))
+    """Judgments or ratings from whatever holds them; anything else is refused."""
+    settings = (settings or Settings()).changed(assessors="mean" if assessors else "one")
+    reference = reference_of(source, settings)
+    if not isinstance(reference.table, Opinions):
+        raise TableError(f"expected judgments or ratings (query, item, grade), got {_named(reference)}")
+    return reference.table
+
+
+def _named(reference: Reference) -> str:
+    return "nothing" if reference.table is None else type(reference.table).__name__
 
 
 def rounds_of(source: Any) -> Opinions | None:

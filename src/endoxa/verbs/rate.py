@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 from endoxa import __version__
 from endoxa.evaluations import ratings
 from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.ratings import METHODS, Metric
 from endoxa.progress import Progress
+from endoxa.studies.score_mapping import Method
 from endoxa.verbs.inputs import files_of, opinions_of, run_of
 
 
@@ -20,8 +21,8 @@ def rate(
     threshold: float | None = None,
     calibrated: bool = True,
     shrinkage: float = 5.0,
-    metric: str = "interval",
-    methods: Sequence[str] = ("isotonic", "bayes", "ogive"),
+    metric: Metric = "interval",
+    methods: Sequence[Method] = METHODS,
     distances: bool | Literal["auto"] | Collection[str] = False,
     confidence: float = 0.95,
     resamples: int = 500,
@@ -40,15 +41,11 @@ def rate(
     >>> found.raters, found.pairs, found.threshold
     (1, 2, 3.0)
     """
-    evaluation = ratings.analyse(
+    found = ratings.analyse(
         opinions_of(opinions, assessors=True),
         None if run is None else run_of(run),
         threshold=threshold, calibrated=calibrated, shrinkage=shrinkage, metric=metric, methods=methods,
         distances=distances, confidence=confidence, resamples=resamples, seed=seed, progress=progress,
     )  # fmt: skip
-    return replace(
-        evaluation,
-        title=title,
-        provenance={"Endoxa": __version__, "Command": command, "Seed": str(seed)},
-        files=files_of(run, opinions),
-    )
+    provenance = {"Endoxa": __version__, "Command": command, "Seed": str(seed)}
+    return ratings.evaluation_of(found, title=title, provenance=provenance, files=files_of(run, opinions))

@@ -36,7 +36,9 @@ def write(table: Any, path: str | Path, *, form: Format | None = None) -> None:
 def _text(evaluation: Evaluation, path: str | Path) -> str:
     suffix = Path(path).suffix.lower()
     if suffix in {".html", ".htm"}:
-        return _page(evaluation)
+        from endoxa.reports.pages import page
+
+        return page(evaluation)
     if suffix in {".md", ".tex"}:
         from endoxa.reports.text import summary_table
 
@@ -46,16 +48,6 @@ def _text(evaluation: Evaluation, path: str | Path) -> str:
         f"an evaluation is not written as {suffix or 'a file without a suffix'}",
         "use .html, .md or .tex, .json or .parquet",
     )
-
-
-def _page(evaluation: Evaluation) -> str:
-    if evaluation.kind == "ratings":
-        from endoxa.reports.pages import ratings
-
-        return ratings.page(evaluation)
-    from endoxa.reports.pages import evaluation as pages
-
-    return pages.page(evaluation)
 
 
 def write_figures(evaluation: Evaluation, directory: str | Path) -> list[Path]:

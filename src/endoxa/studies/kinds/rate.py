@@ -44,7 +44,7 @@ def next_round(
     """A round chosen from the answers so far, so that answers spread over the scale; `asked` is not asked again."""
     lo, hi = settings.shape.scale
     chosen = sampling.adapt(
-        run, answered, settings.count, round=number, levels=(lo, hi, len(settings.shape.grades)),
+        run, answered, settings.count, round=number, scale=(lo, hi, len(settings.shape.grades)),
         floor=max(settings.floor, 0.2), depth=settings.depth, asked=asked, per_task=settings.items_per_task, rng=rng,
     )  # fmt: skip
     return work_of(chosen)

@@ -1,10 +1,10 @@
-// Answers on their way to the server. They are written to localStorage before anything is sent and leave it only when
-// the server has said yes, so a reload, a dead battery or a tunnel loses nothing. Each keeps its key, so sending twice
-// is safe.
+// Answers on their way to the server. They are stored in localStorage before they are sent, and removed only when the
+// server has confirmed them, so that a reload or a lost connection loses nothing. Each answer has a key, which makes
+// sending it twice safe.
 
 const WAITS = [1, 2, 4, 8, 15, 30]; // seconds between attempts
 
-/** Entries kept for a study on this device, whoever judged: for the message shown when even the name is out of reach. */
+/** Number of unsaved answers for a study on this device, by any judge: for messages before the judge is known. */
 export function keptAnswers(study) {
   try {
     return Object.keys(localStorage)
@@ -19,7 +19,7 @@ const storageName = (study, nickname) => `endoxa:answers:${encodeURIComponent(st
 
 export class AnswerQueue {
   /**
-   * send(answer) gives the server's body or throws a Trouble; changed() is called at every change of state.
+   * send(answer) returns the server's body or throws a Trouble; changed() is called at every change of state.
    * state: "idle", "saving", "waiting" (will try again by itself), "session" or "refused" (somebody must act).
    */
   constructor(study, nickname, send, changed) {
@@ -28,16 +28,16 @@ export class AnswerQueue {
     this.changed = changed;
     this.state = "idle";
     this.trouble = null;
-    this.memory = null; // the list itself, on browsers that keep no storage
+    this.memory = null; // the list itself, in browsers without storage
     this.failures = 0;
     this.timer = 0;
-    this.waiting = new Map(); // key -> resolve, for those who want the server's body
+    this.waiting = new Map(); // key -> resolve of the promise of the server's body
     this.emptied = []; // resolves of drained()
     window.addEventListener("online", () => this.retry());
     window.addEventListener("storage", (event) => event.key === this.name && this.pump());
   }
 
-  /** The answers not saved yet, oldest first. Read anew each time: another tab may have sent some. */
+  /** The unsaved answers, oldest first. Read again each time, because another tab may have sent some. */
   pending() {
     if (this.memory) return this.memory;
     try {
@@ -57,7 +57,7 @@ export class AnswerQueue {
     }
   }
 
-  /** Add an answer; the promise gives the server's body, or null where another tab saved it or it was discarded. */
+  /** Add an answer; resolves to the server's body, or to null if another tab saved it or it was discarded. */
   add(answer) {
     this.keep([...this.pending(), answer]);
     const saved = new Promise((resolve) => this.waiting.set(answer.key, resolve));
@@ -72,14 +72,14 @@ export class AnswerQueue {
     return new Promise((resolve) => this.emptied.push(resolve));
   }
 
-  /** Try at once, whatever went wrong before. */
+  /** Try again immediately. */
   retry() {
     clearTimeout(this.timer);
     if (this.state !== "saving") this.state = "idle";
     this.pump();
   }
 
-  /** Give up the oldest answer (the server will not have it); gives that answer. */
+  /** Discard the oldest answer, which the server refuses; returns it. */
   discard() {
     const [first, ...rest] = this.pending();
     this.keep(rest);

@@ -1,5 +1,5 @@
-// Small charts: SVG whose places are percentages, so that they stretch while their text does not.
-// They are hidden from screen readers; the words and tables beside them say the same.
+// Small charts: SVG with positions in percent, so that charts stretch while text does not.
+// They are hidden from screen readers; the texts and tables beside them have the same content.
 
 import { element, shape } from "./dom.js";
 
@@ -12,7 +12,7 @@ const percent = (share) => `${(100 * Math.min(1, Math.max(0, share))).toFixed(2)
 
 const canvas = (height, kind) => shape("svg", { class: `plot ${kind}`, width: "100%", height, "aria-hidden": "true" });
 
-/** A dot with its interval on the scale [low, high]; what lies outside is cut at the edge. */
+/** A dot with its interval on the scale [low, high], clipped at the edges. */
 export function dot({ value, lo, hi }, [low, high]) {
   const at = (x) => percent((x - low) / (high - low || 1));
   const svg = canvas(28, "dot");

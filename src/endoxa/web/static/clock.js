@@ -1,11 +1,11 @@
-// How long a judge really looked at a task.
+// The time that a judge actively spent on a task.
 
 const IDLE = 60_000; // milliseconds without any input after which attention is no longer assumed
-const MOST = 10_000_000; // seconds that the server takes; a device's clock may be set by years meanwhile
+const MOST = 10_000_000; // seconds; the maximum of the server, in case the clock of the device is changed
 
 /**
  * Active time counts only while the page is visible, not paused, and within 60 s of the last input; the rest is away.
- * Time is an argument (milliseconds), so the clock can be tried without waiting.
+ * Time is an argument (milliseconds), so that the clock can be tested without waiting.
  */
 export class Clock {
   constructor(now, { active = 0, away = 0 } = {}) {
@@ -17,7 +17,7 @@ export class Clock {
   }
 
   advance(now) {
-    const elapsed = Math.max(0, now - this.last); // a clock set back in the meantime must not subtract
+    const elapsed = Math.max(0, now - this.last); // a clock that was set back must not subtract
     const awake = this.stopped ? 0 : Math.min(elapsed, Math.max(0, this.input + IDLE - this.last));
     this.active += awake;
     this.away += elapsed - awake;

@@ -1,5 +1,5 @@
-// The organiser's dashboard: asks for the status every three seconds and writes what has changed, nothing else, so that
-// neither focus nor selection nor a scrolled table is lost.
+// The organiser's dashboard: fetches the status every three seconds and updates only what has changed, so that focus,
+// selection and scroll positions are kept.
 
 import { bar, columns, dot, interval, number, scaleMarks } from "./charts.js";
 import { byId, count, element, write } from "./dom.js";
@@ -13,7 +13,7 @@ let latest = null;
 
 // Pieces --------------------------------------------------------------------------------------------------------------
 
-/** Draw into the node with this id, but only when its data differ from what is there. */
+/** Draw into the node with this id, but only if its data have changed. */
 function redraw(id, data, draw) {
   const now = JSON.stringify(data ?? null);
   if (drawn.get(id) === now) return;
@@ -21,7 +21,7 @@ function redraw(id, data, draw) {
   byId(id).replaceChildren(...[draw(data)].flat().filter(Boolean));
 }
 
-/** Rows of a table by key: kept where they are, their cells written over, new ones added, old ones taken out. */
+/** Update the rows of a table by key: existing rows stay, new ones are added, old ones removed. */
 function fillTable(id, rows, key, cells) {
   const body = byId(id).tBodies[0];
   const old = new Map([...body.rows].map((row) => [row.dataset.key, row]));
@@ -99,10 +99,10 @@ function agreement(data) {
     element(
       "p",
       { class: "note" },
-      `Krippendorff's alpha${level}, over ${count(data.units ?? 0, "item")} judged by two or more. 1 is full agreement, 0 is chance.`,
+      `Krippendorff's alpha${level}, over ${count(data.units ?? 0, "item")} judged by two or more judges. 1 is full agreement, 0 is chance.`,
     ),
     data.alpha < 0 &&
-      element("p", { class: "note" }, "Below 0: judges agree less than chance would; the axis begins at 0."),
+      element("p", { class: "note" }, "Below 0, judges agree less than by chance; the axis begins at 0."),
     data.note && element("p", { class: "note" }, data.note),
   ];
 }
@@ -258,13 +258,13 @@ function submissions(list) {
 
 function switches({ study, results_open: open }) {
   const running = study.state === "open";
-  byId("state-switch").disabled = byId("results-switch").disabled = false; // until now it was not known which way
+  byId("state-switch").disabled = byId("results-switch").disabled = false; // their direction is known now
   write(byId("state"), study.state);
   byId("state").className = `badge ${study.state}`;
   write(byId("state-switch"), running ? "Close the study" : "Open the study again");
   write(
     byId("state-note"),
-    running ? "Closing keeps all answers and takes no more." : "No answers are taken at the moment.",
+    running ? "A closed study keeps all answers and accepts no more." : "The study accepts no answers at the moment.",
   );
   write(byId("results-switch"), open ? "Hide the results" : "Open the results");
   write(byId("results-note"), open ? "Participants see their results." : "Participants do not see results yet.");
@@ -291,7 +291,7 @@ let timer = 0;
 
 async function poll() {
   clearTimeout(timer);
-  if (document.hidden) return; // visibilitychange wakes it
+  if (document.hidden) return; // visibilitychange resumes it
   try {
     draw(await server.get("/status"));
     write(byId("trouble"), "");
@@ -306,7 +306,7 @@ async function poll() {
   timer = setTimeout(poll, EVERY);
 }
 
-/** Do something on the server, say how it went, and look again. */
+/** Perform an act on the server, show its outcome, and fetch the status again. */
 async function act(path, body, note, words) {
   try {
     const reply = await server.post(path, body);
@@ -323,7 +323,7 @@ async function act(path, body, note, words) {
 
 async function withdraw(invitation) {
   const whom = invitation.nickname || `a ${invitation.role}`;
-  if (!window.confirm(`Withdraw the link of ${whom}? It will stop working; answers already given stay.`)) return;
+  if (!window.confirm(`Withdraw the link of ${whom}? It will stop working; its answers are kept.`)) return;
   await act(
     `/invitations/${encodeURIComponent(invitation.id)}/withdraw`,
     {},
@@ -357,7 +357,7 @@ byId("invite-copy").addEventListener("click", async () => {
     await navigator.clipboard.writeText(byId("invite-url").value);
     write(byId("invite-note"), "Copied.");
   } catch {
-    // Without https there is no clipboard for scripts; the link stands selected.
+    // Without https, scripts have no clipboard; the link is selected instead.
     write(byId("invite-note"), "Selected: press Ctrl+C, or hold and choose Copy.");
   }
 });

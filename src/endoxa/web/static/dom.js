@@ -7,7 +7,7 @@ export function element(name, attributes = {}, ...children) {
   return build(document.createElement(name), attributes, children);
 }
 
-/** The same for SVG; only attributes, so that the content security policy has nothing to forbid. */
+/** The same for SVG; it sets attributes only, which the content security policy allows. */
 export function shape(name, attributes = {}, ...children) {
   return build(document.createElementNS(SVG, name), attributes, children);
 }
@@ -24,7 +24,7 @@ function build(node, attributes, children) {
 
 export const byId = (id) => document.getElementById(id);
 
-/** Write only what differs: a live region speaks, and a selection is lost, at every write. */
+/** Write a text only if it differs: every write makes a live region speak and loses the selection. */
 export function write(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
@@ -32,7 +32,7 @@ export function write(node, text) {
 /** 1 answer, 2 answers. */
 export const count = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
 
-/** Keys belong to the field while one types in it. */
+/** Whether the target is a field for text; keys belong to the field then. */
 export const typing = (target) =>
   target.isContentEditable ||
   /^(TEXTAREA|SELECT)$/.test(target.tagName) ||

@@ -1,4 +1,4 @@
-// Half-given answers of this tab, so that a reload or a step back does not cost four taps. Nothing rests on them.
+// Drafts of answers in this tab, so that a reload does not lose them. They are only a convenience.
 
 export class Drafts {
   constructor(study, nickname) {
@@ -28,7 +28,7 @@ export class Drafts {
     try {
       sessionStorage.setItem(this.name, JSON.stringify(this.kept));
     } catch {
-      // no storage, or full: the drafts live as long as the page
+      // no storage, or it is full: the drafts last as long as the page
     }
   }
 }

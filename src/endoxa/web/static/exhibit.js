@@ -1,10 +1,10 @@
-// What is judged, as the judge sees it: an image, a text, both, or a note where the file has vanished.
+// What is judged: an image, a text, both, or a note that the file is missing.
 
 import { byId, element } from "./dom.js";
 
 const SMALL = 480; // long side of the small images, in pixels
 
-/** The address of an image for a place that many CSS pixels wide. */
+/** The address of an image for a width in CSS pixels. */
 export function address(url, width) {
   if (width * window.devicePixelRatio > SMALL) return url;
   return `${url}${url.includes("?") ? "&" : "?"}size=small`;
@@ -14,7 +14,7 @@ export function address(url, width) {
 export function exhibit(thing, { name, width, enlarge }) {
   const node = element("div", { class: "exhibit" });
   if (thing.missing || (!thing.image && !thing.text)) {
-    node.append(element("p", { class: "missing" }, `The file of ${name} has vanished. Say “undecided”, or skip.`));
+    node.append(element("p", { class: "missing" }, `The file of ${name} is missing. Choose “undecided”, or skip.`));
     return node;
   }
   if (thing.image) node.append(picture(thing, name, width, enlarge));
@@ -53,7 +53,7 @@ function passage(text, name, enlarge) {
     "Read in full",
     element("span", { class: "unseen" }, ` (${name})`),
   );
-  // Only a text that is cut off needs a stop for the Tab key and a way to see it whole.
+  // Only a text that is cut off needs a tab stop and a button to read it in full.
   new ResizeObserver(() => {
     const cut = body.scrollHeight > body.clientHeight + 1;
     more.hidden = !cut;
@@ -69,7 +69,7 @@ function passage(text, name, enlarge) {
   return element("div", { class: "passage" }, body, more);
 }
 
-/** Open the large view; Escape, the button and a click beside the image close it, and the browser gives focus back. */
+/** Open the large view. Escape, the button and a click beside the image close it, and the focus returns. */
 export function enlarged(thing, name) {
   const dialog = byId("enlarge");
   const close = byId("enlarge-close");

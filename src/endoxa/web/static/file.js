@@ -3,7 +3,7 @@
 import { element } from "./dom.js";
 import { enlarged, exhibit } from "./exhibit.js";
 
-const MOST = 200; // rows drawn at a time; a longer list is for the filter
+const MOST = 200; // rows shown; longer lists need the filter
 
 const plain = (text) =>
   text
@@ -11,7 +11,7 @@ const plain = (text) =>
     .replace(/\p{Diacritic}/gu, "")
     .toLowerCase();
 
-/** Every category with the labels above it, read off the depths of the list. */
+/** Every category with the path of labels above it, from the depths of the list. */
 function withPaths(categories) {
   const above = [];
   return categories.map((category) => {
@@ -154,7 +154,7 @@ export function screen({ task, study, earlier, width, decided, looked, announce 
     missing: () => (answered ? null : "choose a category"),
     said: () => (chosen === null ? "undecided" : label(chosen)),
     focus() {
-      // With a real keyboard one can type at once; on a phone the keyboard would cover the item.
+      // With a real keyboard, typing can start immediately; on a phone, the keyboard would cover the item.
       if (window.matchMedia("(hover: hover) and (pointer: fine)").matches) filter.focus({ preventScroll: true });
       else node.firstChild.focus({ preventScroll: true });
     },

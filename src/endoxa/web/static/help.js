@@ -1,4 +1,4 @@
-// Instructions and keys: shown at the first visit, afterwards behind the question mark.
+// Instructions and keys: shown at the first visit, and later with the question mark.
 
 import { byId, element } from "./dom.js";
 /** The instructions, the keys of the study kind, and the keys that every kind has. */
@@ -20,7 +20,7 @@ export function writeHelp({ instructions, skip }, own) {
   byId("keys").parentNode.open = window.matchMedia("(hover: hover) and (pointer: fine)").matches;
 }
 
-/** Open it; the promise resolves when it is closed. */
+/** Open the help; the promise resolves when it is closed. */
 export function openHelp(word = "Back to judging") {
   const dialog = byId("help");
   byId("help-close").textContent = word;

@@ -1,9 +1,9 @@
-// Buttons, keys, and the signs by which the clock knows that somebody is there.
+// Buttons, keys, and the input events by which the clock recognises activity.
 
 import { byId, typing } from "./dom.js";
 import { openHelp } from "./help.js";
 
-/** Connect every button, key and sign of life of the page to the desk. */
+/** Connect the buttons, keys and input events of the page to the desk. */
 export function listen(desk) {
   const on = (id, does) => byId(id).addEventListener("click", does);
   on("next", () => desk.submit());
@@ -41,7 +41,7 @@ export function listen(desk) {
     if (hidden) desk.keepDraft();
   });
   window.addEventListener("beforeunload", (event) => {
-    // Signed out, staying would not save them; they are kept and the link sends them.
+    // After signing out, staying would not save the answers; they are kept, and the link sends them.
     if (desk.queue?.pending().length && desk.queue.state !== "session") event.preventDefault();
   });
 }
@@ -53,7 +53,7 @@ function key(desk, event) {
   if (act(desk, event)) event.preventDefault();
 }
 
-/** True where the key was meant for us. */
+/** Returns true if the key was handled. */
 function act(desk, event) {
   const { target, key } = event;
   if (!desk.queue) return false;

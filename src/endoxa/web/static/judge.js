@@ -1,4 +1,4 @@
-// The judging page: one task after another without a reload. Answers go to the queue and the next task is shown at once;
+// The judging page: one task after another without a reload. Answers go to a queue, and the next task appears at once;
 // only practice waits, because its feedback comes from the server.
 //
 // What differs by study kind is in a module of its own, whose address is in the page (data-module). It exports
@@ -25,11 +25,11 @@ class Desk {
   constructor(name) {
     this.name = name;
     this.server = connect(name);
-    this.turn = 0; // what is on the stage; whoever waited checks that it still is
+    this.turn = 0; // number of what is on the stage; code that waited checks that it has not changed
     this.current = null;
     this.screen = null;
-    this.method = "pointer"; // of the last input
-    this.decidedBy = null; // of the last act that changed an answer
+    this.method = "pointer"; // the last way of input
+    this.decidedBy = null; // the way of input of the last change of an answer
     this.savedOnce = false;
     listen(this);
   }
@@ -70,13 +70,13 @@ class Desk {
 
   // Tasks -----------------------------------------------------------------------------------------------------------
 
-  /** Show the next task, fetching it if need be; at the end, say thank you. */
+  /** Show the next task, and fetch it if necessary; at the end, thank the judge. */
   async advance(said = "") {
     if (!this.tasks.empty) return this.show(this.tasks.next(), { said });
     const turn = this.wait("Fetching the next task…");
     try {
       while (!(await this.fill()) && this.tasks.empty) {
-        this.wait("Saving your last answers…", turn); // an empty list says nothing while answers are under way
+        this.wait("Saving your last answers…", turn); // an empty list is not final while answers are being sent
         await this.queue.drained();
       }
     } catch (trouble) {
@@ -88,12 +88,12 @@ class Desk {
     else
       this.notice(
         "Nothing to judge at the moment",
-        ["Others may be busy with the tasks that are left."],
+        ["Other judges are working on the remaining tasks."],
         button("Look again", "retry", () => this.advance()),
       );
   }
 
-  /** Fetch the tasks ahead; true where the list is certain to be true. */
+  /** Fetch the next tasks; returns true if the list is certain to be current. */
   async fill() {
     const progress = await this.tasks.fill(() => this.current);
     if (progress) this.takeProgress(progress);
@@ -105,7 +105,7 @@ class Desk {
     this.current = task;
     this.decidedBy = null;
     const draft = this.drafts.of(task.id);
-    const previous = (task.previous ?? []).filter((response) => response.item !== null); // a skip says nothing of an item
+    const previous = (task.previous ?? []).filter((response) => response.item !== null); // a skip has no responses
     this.screen = this.kind.screen({
       task,
       study: this.study,
@@ -115,7 +115,7 @@ class Desk {
       looked: () => this.event("enlarge"),
       announce: (words) => this.announce(words),
     });
-    this.again = previous.length > 0; // judged before: sent by Next, even where one grade sends at once
+    this.again = previous.length > 0; // judged before: Next sends it, even on screens where a grade sends immediately
     byId("comment").value = draft?.comment ?? task.previous?.[0]?.comment ?? "";
     byId("comment-box").open = Boolean(byId("comment").value);
     byId("practice").hidden = !task.practice;
@@ -133,7 +133,7 @@ class Desk {
     this.screen.focus();
     if (this.queue.state === "idle") this.say(this.savedOnce ? "Saved" : "");
     this.announce(undone ? "undone; your earlier answer is shown" : `${said} next: ${this.place()}`.trim());
-    // While an answer is under way the list is asked for when it has arrived, see queueChanged; failing, advance() asks.
+    // While an answer is being sent, queueChanged fetches the list afterwards; otherwise advance() does.
     if (this.tasks.empty || (this.tasks.ahead.length < 2 && this.queue.state === "idle")) this.fill().catch(() => {});
   }
 
@@ -157,7 +157,7 @@ class Desk {
 
   /** An answer on the screen has changed. */
   decided(event) {
-    // The second tap of a double tap was meant for the task before.
+    // The second tap of a double tap belongs to the previous task.
     if (event?.detail > 1 && Date.now() - this.shownAt < 400) return this.show(this.current);
     this.decidedBy = this.method;
     this.keepDraft();
@@ -211,7 +211,7 @@ class Desk {
       screen: `${window.innerWidth}x${window.innerHeight}@${Math.round(100 * window.devicePixelRatio) / 100}`,
       method: this.decidedBy ?? this.method,
       shown: task.items.map((item) => item.id),
-      practice: task.practice, // ours, for the progress bar; not sent
+      practice: task.practice, // only for the progress bar; not sent
     });
     if (!task.practice) {
       const said = kind === "skip" ? "Skipped." : toastText(screen, task);
@@ -257,7 +257,7 @@ class Desk {
           return this.say("Nothing was undone: your last answers are not saved yet.");
         }
       }
-      this.undoKey ??= uuid(); // the same key if the first attempt gets lost on the way
+      this.undoKey ??= uuid(); // the same key if the first attempt is lost
       const body = await this.server.post("/undo", { key: this.undoKey });
       this.undoKey = null;
       this.drafts.drop(body.task.id);
@@ -281,7 +281,7 @@ class Desk {
 
   // What is on the page ---------------------------------------------------------------------------------------------
 
-  /** Which of the buttons make sense: "task", "waiting", "feedback", "end" or "none". */
+  /** Show the buttons of a state: "task", "waiting", "feedback", "end" or "none". */
   furniture(state) {
     document.body.dataset.state = state;
     byId("stage").inert = state === "waiting" || state === "feedback";
@@ -309,7 +309,7 @@ class Desk {
     this.paintProgress();
   }
 
-  /** Progress as the judge knows it: what the server counted and what is on its way. */
+  /** Progress as the judge sees it: the server's count and the answers that are not saved yet. */
   standing() {
     const pending = this.queue?.pending() ?? [];
     const practised = pending.filter((answer) => answer.practice).length;
@@ -335,7 +335,7 @@ class Desk {
     byId("status-actions").hidden = state !== "refused";
     document.body.dataset.queue = state;
     if (state === "saving")
-      this.slow = setTimeout(() => this.say("Saving…"), 400); // quick ones need no word
+      this.slow = setTimeout(() => this.say("Saving…"), 400); // no message if it is quick
     else if (state === "waiting") this.say(`${count(unsaved, "answer")} not saved yet, retrying`);
     else if (state === "refused") this.say(`${count(unsaved, "answer")} not saved. ${trouble.message}`);
     else if (state === "session") this.complain(trouble, () => this.open(), this.turn);
@@ -352,7 +352,7 @@ class Desk {
     write(byId("announce"), words);
   }
 
-  /** What was just sent, beside the button that takes it back. It covers nothing, so the next grade is never under it. */
+  /** A message about the last answer, beside the Undo button. It covers nothing that can be clicked. */
   toast(words) {
     clearTimeout(this.toastTimer);
     byId("toast").textContent = words;
@@ -367,7 +367,7 @@ class Desk {
     byId("undo").classList.remove("fresh");
   }
 
-  /** A quiet word in place of a task. It is written late, so that a quick server does not make the page flicker. */
+  /** A message in place of a task. It appears after a delay, so that the page does not flicker with a fast server. */
   wait(words, turn = (this.turn += 1)) {
     this.current = null;
     this.screen = null;
@@ -408,7 +408,7 @@ class Desk {
   }
 
   closed() {
-    this.notice("This study is closed", ["No more answers are wanted. Thank you for yours."]);
+    this.notice("This study is closed", ["It accepts no more answers. Thank you for yours."]);
   }
 
   finish() {
@@ -456,10 +456,10 @@ class Desk {
     }
     this.left = true;
     byId("paused").close();
-    this.notice("See you", LEFT);
+    this.notice("Goodbye", LEFT);
   }
 
-  /** For the record of the sitting; nothing rests on its arrival. */
+  /** Record an event; it does not matter if it is lost. */
   event(kind) {
     if (!this.left) this.server.tell("/events", { kind });
   }

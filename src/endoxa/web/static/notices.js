@@ -1,8 +1,8 @@
-// What stands in place of a task: a word while waiting, trouble, the end.
+// Messages in place of a task: waiting, trouble, the end.
 
 import { byId, count, element } from "./dom.js";
 
-/** Put a card with a title and paragraphs on the stage, and the focus on its title. */
+/** Show a card with a title and paragraphs on the stage, and focus its title. */
 export function notice(id, title, paragraphs, ...buttons) {
   const heading = element("h2", { tabindex: "-1" }, title);
   const words = paragraphs.filter(Boolean).map((one) => element("p", {}, one));
@@ -20,7 +20,7 @@ export function notice(id, title, paragraphs, ...buttons) {
 
 export const button = (words, id, act) => element("button", { type: "button", class: "main", id, onclick: act }, words);
 
-/** Title and paragraphs for a Trouble, with a word on the answers that are still here. */
+/** Title and paragraphs for a Trouble, with a sentence about unsaved answers. */
 export function troubleWords(trouble, unsaved) {
   const kept =
     unsaved > 0 &&
@@ -35,12 +35,12 @@ export function troubleWords(trouble, unsaved) {
     ];
   }
   if (trouble.kind === "network") {
-    return ["No connection at the moment", [`${trouble.message} The page tries again by itself.`, kept]];
+    return ["No connection at the moment", [`${trouble.message} The page tries again automatically.`, kept]];
   }
   return ["Something went wrong", [trouble.message, kept]];
 }
 
-export const FINISHED = "If your last answer was a slip, you can still undo it. Otherwise you may close this page.";
+export const FINISHED = "If your last answer was a mistake, you can still undo it. Otherwise you may close this page.";
 export const LEFT = [
   "Everything is saved. Your personal link opens the study again where you left off.",
   "You may close this page.",

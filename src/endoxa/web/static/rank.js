@@ -1,5 +1,5 @@
 // The kind `rank`: the items in order, best first, each with a relevance that may not rise down the list.
-// An item moves by its handle (drag, or Space, arrows, Space), or by its two buttons: three ways, one function.
+// An item moves by its handle (by dragging, or by Space, arrows, Space) or by its two buttons.
 
 import { element } from "./dom.js";
 import { enlarged, exhibit } from "./exhibit.js";
@@ -14,8 +14,8 @@ const STEPS = [
 const sign = (value) => STEPS.find((step) => step.value === value)?.sign ?? String(value);
 
 /**
- * The list after giving place `at` the relevance `value`: where needed those above are raised to it, those below lowered.
- * Unset (undefined) stays unset.
+ * The list after giving place `at` the relevance `value`: lower values above are raised, higher ones below lowered.
+ * Unset values (undefined) stay unset.
  */
 export function withRelevance(relevances, at, value) {
   return relevances.map((other, place) => {
@@ -25,7 +25,7 @@ export function withRelevance(relevances, at, value) {
   });
 }
 
-/** What the item at place `at` may have: its own value, or the nearest that keeps the list falling. */
+/** The relevance of the item at place `at`: its own, or the nearest that keeps the list from rising. */
 export function fitted(relevances, at) {
   const own = relevances[at];
   if (own === undefined) return own;
@@ -52,7 +52,7 @@ export function screen({ task, earlier, decided, looked, announce }) {
   const relevance = new Map(earlier.filter((r) => r.relevance !== null).map((r) => [r.item, r.relevance]));
   let touched = before.size > 0;
   let hush = 0; // timer of the note
-  let grabbed = null; // {id, from}: the item held by key, and where it was
+  let grabbed = null; // {id, from}: the item grabbed by key, and its former place
 
   const note = element("p", { class: "note said", role: "status" });
   const number = (item) => order.indexOf(item) + 1;
@@ -129,7 +129,7 @@ export function screen({ task, earlier, decided, looked, announce }) {
     );
   }
 
-  /** What the page changed by itself is said, and shown for a while beside the buttons. */
+  /** Show and announce a change that the page made by itself. */
   function tell(words) {
     clearTimeout(hush);
     note.textContent = words || "";
@@ -172,7 +172,7 @@ export function screen({ task, earlier, decided, looked, announce }) {
     focus?.focus();
   }
 
-  /** Once an item has come to rest: keep relevance falling, say so, tell the page. */
+  /** After a move: adjust the relevance so that it does not rise, announce it, and notify the page. */
   function settled(item, event) {
     const at = order.indexOf(item);
     const fit = fitted(values(), at);
@@ -247,7 +247,7 @@ export function screen({ task, earlier, decided, looked, announce }) {
     const from = order.indexOf(item);
     line.classList.add("dragged");
     const follow = (move) => {
-      // The row goes where the pointer's height falls among the middles of the others.
+      // The row moves to the place of the pointer among the middles of the other rows.
       const others = order.filter((other) => other !== item).map((other) => rows.get(other.id).getBoundingClientRect());
       const to = others.filter((box) => box.top + box.height / 2 < move.clientY).length;
       if (to !== order.indexOf(item)) moved(item, to);

@@ -6,7 +6,7 @@ import { enlarged, exhibit } from "./exhibit.js";
 export function screen({ task, study, earlier, width, decided, looked, announce }) {
   const { grades } = study.screen;
   const answers = new Map(earlier.map((response) => [response.item, response.grade])); // null is undecided
-  const single = task.items.length === 1 && study.screen.per_task === 1; // else a page with one result works like its neighbours
+  const single = task.items.length === 1 && study.screen.per_task === 1; // with one of several, the page works as usual
   const names = task.items.map((_, index) => (single ? "this result" : `result ${index + 1}`));
   let active = 0;
 
@@ -132,7 +132,7 @@ function keyed(grades, key) {
 
 const bare = (grade) => !grade.label || grade.label === String(grade.value);
 
-/** How a grade is named in a sentence: its word where every grade has one, else the number with what word it has. */
+/** A grade in a sentence: its label if every grade has one, otherwise the number with its label, if any. */
 function spoken(grades, value) {
   if (value === null || value === undefined) return "undecided";
   const grade = grades.find((one) => one.value === value);
@@ -140,7 +140,7 @@ function spoken(grades, value) {
   return grades.some(bare) ? `${value} (${grade.label})` : grade.label;
 }
 
-/** Numbers in a row with words at the ends, or, where every grade has a word, words. */
+/** Buttons with labels if every grade has one; otherwise numbers in a row with labels at the ends. */
 function gradeButtons(grades, name, choose) {
   const words = !grades.some(bare);
   const buttons = grades.map((grade) =>

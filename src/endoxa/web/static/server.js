@@ -1,10 +1,10 @@
-// The JSON API of one study. Every failure is a Trouble whose kind says what the reader can do about it.
+// The JSON API of one study. Every failure is a Trouble; its kind says what can be done about it.
 
 const PATIENCE = 20_000; // milliseconds before a request counts as lost
 
 /**
- * kind: "network" (try again later), "session" (open the link again), "refused" (the server said no), "answer" (its
- * answer was not understood).
+ * kind: "network" (try again later), "session" (open the link again), "refused" (by the server), "answer" (its
+ * response was not understood).
  */
 export class Trouble extends Error {
   constructor(kind, message, status = 0) {
@@ -14,7 +14,7 @@ export class Trouble extends Error {
   }
 }
 
-/** Functions get(path) and post(path, body) for /api/studies/{study}; both give the parsed body, null for 204. */
+/** Functions get(path) and post(path, body) for /api/studies/{study}; both return the parsed body, null for 204. */
 export function connect(study) {
   const root = `/api/studies/${encodeURIComponent(study)}`;
   const token = document.querySelector('meta[name="csrf"]')?.content ?? "";
@@ -42,7 +42,7 @@ export function connect(study) {
   return {
     get: (path) => ask("GET", path),
     post: (path, body) => ask("POST", path, body),
-    /** For things that may get lost: a pause, a hidden page. */
+    /** For events that may be lost, such as a pause. */
     tell: (path, body) => void ask("POST", path, body, true).catch(() => {}),
   };
 }
@@ -53,7 +53,7 @@ async function read(response) {
     try {
       return await response.json();
     } catch {
-      throw new Trouble("answer", "The server's answer could not be understood.", response.status);
+      throw new Trouble("answer", "The server's response could not be understood.", response.status);
     }
   }
   const detail = await response.json().then(
@@ -68,7 +68,7 @@ async function read(response) {
   throw new Trouble("refused", sentence, response.status);
 }
 
-/** The server's words, which begin small and end open, as a sentence among others. */
+/** The server's message as a sentence: with a capital letter and a full stop. */
 const asSentence = (words) => (words[0].toUpperCase() + words.slice(1)).replace(/[^.!?…]$/, "$&.");
 
 /** A random UUID, version 4; crypto.randomUUID exists only on https and localhost, a study may run on http in a lab. */

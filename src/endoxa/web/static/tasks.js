@@ -1,17 +1,17 @@
-// The tasks ahead of a judge: fetched a few at a time, so that the next one and its images are there before it is due.
+// The next tasks of a judge, fetched a few at a time, so that the next one and its images are there in time.
 
 import { preload } from "./exhibit.js";
 import { Trouble } from "./server.js";
 
 export class Tasks {
-  /** pending() gives the answers not saved yet. */
+  /** pending() returns the answers that are not saved yet. */
   constructor(server, pending) {
     this.server = server;
     this.pending = pending;
     this.ahead = [];
     this.done = new Set(pending().map((answer) => answer.task)); // answered here; the server may not know yet
     this.acts = 0; // answers and undos so far: a list asked for before the last one may be stale
-    this.images = []; // held, so that the browser keeps them
+    this.images = []; // referenced, so that the browser keeps them
   }
 
   get empty() {
@@ -27,7 +27,7 @@ export class Tasks {
     this.done.add(task);
   }
 
-  /** The task is to be judged again; `current`, which it interrupts, comes right after it. */
+  /** Judge the task again; `current`, which it interrupts, comes right after it. */
   undone(task, current) {
     this.forget(task.id);
     this.ahead = [current, ...this.ahead].filter((other) => other && other.id !== task.id);
@@ -38,13 +38,13 @@ export class Tasks {
     this.done.delete(task);
   }
 
-  /** Ask the server for what comes after `current()`; gives its progress where the list is certain, else null. */
+  /** Fetch the tasks after `current()`; returns the progress if the list is certain to be current, otherwise null. */
   async fill(current) {
     const { acts } = this;
     const settled = !this.pending().length;
     const body = await this.server.get("/tasks?count=3");
     if (!Array.isArray(body?.tasks)) throw new Trouble("answer", "The server's list of tasks could not be understood.");
-    // With nothing under way the server's list is the truth; otherwise it may hold tasks answered a moment ago.
+    // If no answer is being sent, the server's list is current; otherwise it may contain answered tasks.
     const sure = settled && acts === this.acts;
     if (sure) this.done.clear();
     const known = new Set([current()?.id, ...this.done, ...(sure ? [] : this.ahead.map((task) => task.id))]);
@@ -55,7 +55,7 @@ export class Tasks {
   }
 }
 
-/** Pixels that an item gets across, near enough to choose between the small and the large image. */
+/** The approximate width of an item in pixels, to choose between the small and the large image. */
 export function cardWidth(task) {
   const page = Math.min(window.innerWidth, 1200);
   return task.items.length > 1 && window.innerWidth >= 720 ? page / 2 : page;

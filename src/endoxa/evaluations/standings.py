@@ -1,0 +1,249 @@
+"""What an evaluation says as values: the systems in order, pairs of systems, and parts of the doubt."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from endoxa.errors import EndoxaError, did_you_mean
+
+if TYPE_CHECKING:
+    from endoxa.evaluations.evaluation import Evaluation
+    from endoxa.tables import Comparison
+
+WIDEST = ("all", "queries", "people", "truth")  # doubts that a pair may be compared under, the widest first
+DOUBTS = ("truth", "people", "queries")  # where doubt comes from, in the order of every table and figure
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One system's row of the summary for one measure. `lo` and `hi` are NaN where there is no interval."""
+
+    system: str
+    value: float
+    lo: float
+    hi: float
+    queries: int
+    undefined: int
+
+
+@dataclass(frozen=True)
+class Pair:
+    """`system` minus `baseline`. `p` is adjusted for the number of comparisons where such a value exists."""
+
+    system: str
+    baseline: str
+    difference: float
+    lo: float
+    hi: float
+    p: float
+    adjusted: bool
+
+    def differs(self, alpha: float) -> bool:
+        """Whether the difference is significant: by the p-value, or by the interval where there is no p-value."""
+        if not math.isnan(self.p):
+            return self.p < alpha
+        return self.lo > 0 or self.hi < 0
+
+    def turned(self) -> Pair:
+        """The same pair, seen from the other side."""
+        return Pair(self.baseline, self.system, -self.difference, -self.hi, -self.lo, self.p, self.adjusted)
+
+
+@dataclass(frozen=True)
+class Chances:
+    """Probabilities that `system` is better than, equal to and worse than `against`, and their difference."""
+
+    system: str
+    against: str
+    better: float
+    tie: float
+    worse: float
+    difference: float
+    lo: float
+    hi: float
+
+    @property
+    def superiority(self) -> float:
+        """P(better) + P(tie)/2: a half where neither is ahead."""
+        return self.better + self.tie / 2
+
+    @property
+    def differs(self) -> bool:
+        """Whether the interval of the difference excludes 0."""
+        return self.lo > 0 or self.hi < 0
+
+    def turned(self) -> Chances:
+        """The same pair, seen from the other side."""
+        return Chances(
+            self.against, self.system, self.worse, self.tie, self.better, -self.difference, -self.hi, -self.lo
+        )
+
+
+def ranking(summary: pl.DataFrame, measure: str, *, lower: bool = False) -> list[Standing]:
+    """Systems best first; undefined ones last; equal ones in the order given. `lower`: small values are better."""
+    rows = summary.filter(pl.col("measure") == measure)
+    if not rows.height:
+        known = summary["measure"].unique(maintain_order=True).to_list()
+        raise EndoxaError(
+            f"the summary has no measure {measure!r}{did_you_mean(measure, known)} (there are: {', '.join(known)})"
+        )
+    found = [
+        Standing(
+            row["system"],
+            _float(row["value"]),
+            _float(row["lo"]),
+            _float(row["hi"]),
+            int(row["queries"] or 0),
+            int(row["undefined"] or 0),
+        )
+        for row in rows.iter_rows(named=True)
+    ]
+    sign = 1 if lower else -1
+    return sorted(found, key=lambda one: (math.isnan(one.value), 0 if math.isnan(one.value) else sign * one.value))
+
+
+def order_of(evaluation: Evaluation, measure: str) -> list[Standing]:
+    """All systems best first, the virtual one in its place."""
+    return ranking(evaluation.summary, measure, lower=measure in evaluation.lower)
+
+
+def contenders(evaluation: Evaluation, measure: str) -> list[Standing]:
+    """Systems best first, without the virtual one."""
+    return [one for one in order_of(evaluation, measure) if one.system != evaluation.virtual]
+
+
+def counts(summary: pl.DataFrame) -> frozenset[str]:
+    """Measures that count things (NumRet, NumRel): whole numbers without an interval, at least one above 1."""
+    whole = (pl.col("value") == pl.col("value").round()).all()
+    bare = pl.col("lo").is_null().all() & pl.col("hi").is_null().all()
+    large = (pl.col("value").max() > 1) | pl.col("measure").first().str.to_lowercase().str.starts_with("num")
+    groups = summary.group_by("measure").agg((whole & bare & large).fill_null(value=False).alias("count"))
+    return frozenset(groups.filter("count")["measure"].to_list())
+
+
+def headline(evaluation: Evaluation) -> str:
+    """The measure that the answer is about: the first one that is not a count."""
+    if not evaluation.measures:
+        raise EndoxaError("the summary is empty: an evaluation needs at least one measure")
+    asked = evaluation.scores.measures if evaluation.scores is not None else []
+    known = [measure for measure in asked if measure in evaluation.measures] or evaluation.measures
+    whole = counts(evaluation.summary)
+    return next((measure for measure in known if measure not in whole), known[0])
+
+
+def pairs_of(comparison: Comparison, measure: str) -> list[Pair]:
+    """The pairs compared on a measure, each once, in the order of the table.
+
+    Where a pair was compared under several doubts, the widest counts; where by several tests, the first.
+    """
+    rows = comparison.frame.filter(pl.col("measure") == measure)
+    order = {doubt: place for place, doubt in enumerate(WIDEST)}
+    corrected = bool(correction(comparison))
+    found: dict[frozenset[str], tuple[int, Pair]] = {}
+    for row in rows.iter_rows(named=True):
+        adjusted = corrected and not math.isnan(_float(row["p_adjusted"]))
+        pair = Pair(
+            row["system"],
+            row["baseline"],
+            _float(row["difference"]),
+            _float(row["lo"]),
+            _float(row["hi"]),
+            _float(row["p_adjusted"] if adjusted else row["p_value"]),
+            adjusted,
+        )
+        key = frozenset((pair.system, pair.baseline))
+        place = order.get(row["doubt"], len(order))
+        if key not in found or place < found[key][0]:
+            found[key] = place, pair
+    return [pair for _, pair in found.values()]
+
+
+def pair_of(comparison: Comparison | None, measure: str, system: str, baseline: str) -> Pair | None:
+    """`system` against `baseline`, in whichever order the table has them."""
+    for pair in pairs_of(comparison, measure) if comparison else ():
+        if (pair.system, pair.baseline) == (system, baseline):
+            return pair
+        if (pair.baseline, pair.system) == (system, baseline):
+            return pair.turned()
+    return None
+
+
+def correction(comparison: Comparison) -> str:
+    """Name of the correction for many comparisons, from the notes of the comparison; empty if there was none."""
+    line = next((note for note in comparison.notes if note.lower().startswith("correction")), None)
+    text = (line or " ".join(comparison.notes)).lower()
+    known = {"tukey": "Tukey HSD", "holm": "Holm", "benjamini": "Benjamini–Hochberg", "bonferroni": "Bonferroni"}
+    found = next((proper for word, proper in known.items() if word in text), None)
+    return found or ("" if line and "none" in text else "adjustment")
+
+
+def rival(evaluation: Evaluation, measure: str) -> tuple[str, str] | None:
+    """The best system and the one to compare it with: the baseline if one is named, else the runner-up.
+
+    None with fewer than two systems that have a value.
+    """
+    names = [one.system for one in contenders(evaluation, measure) if not math.isnan(one.value)]
+    if len(names) < 2:
+        return None
+    return names[0], evaluation.baseline if evaluation.baseline in names[1:] else names[1]
+
+
+def undecided(evaluation: Evaluation, measure: str) -> tuple[int, int] | None:
+    """(systems that do not differ significantly from the best, systems compared with it); None without any."""
+    if not evaluation.comparison:
+        return None
+    best = contenders(evaluation, measure)[0].system
+    against = [pair for pair in pairs_of(evaluation.comparison, measure) if best in (pair.system, pair.baseline)]
+    if not against:
+        return None
+    return sum(not pair.differs(1 - evaluation.confidence) for pair in against), len(against)
+
+
+def best_values(summary: pl.DataFrame, lower: Collection[str] = ()) -> dict[str, float]:
+    """The best value of each measure at four decimals; counts, and measures where all are equal, have none."""
+    best = {}
+    for measure in set(summary["measure"]) - counts(summary):
+        values = {round(one.value, 4) for one in ranking(summary, measure) if not math.isnan(one.value)}
+        if len(values) > 1:
+            best[measure] = min(values) if measure in lower else max(values)
+    return best
+
+
+def chances(evaluation: Evaluation, measure: str) -> list[Chances]:
+    """The pairs on a measure with all doubts, each once, in the order of the table; none without a comparison."""
+    if evaluation.comparison is None:
+        return []
+    rows = evaluation.comparison.frame.filter((pl.col("measure") == measure) & (pl.col("doubt") == "all"))
+    found = []
+    for row in rows.iter_rows(named=True):
+        better, tie = _float(row["p_better"]), _float(row["p_tie"])
+        worse = math.nan if math.isnan(better) else max(0.0, 1 - better - tie)
+        ends = (_float(row[name]) for name in ("difference", "lo", "hi"))
+        found.append(Chances(row["system"], row["baseline"], better, tie, worse, *ends))
+    return found
+
+
+def p_best(evaluation: Evaluation, measure: str) -> dict[str, float]:
+    """{system: probability of being the best}, only where it is known."""
+    if "p_best" not in evaluation.summary.columns:
+        return {}
+    rows = evaluation.summary.filter((pl.col("measure") == measure) & pl.col("p_best").is_not_nan())
+    return dict(rows.select("system", "p_best").iter_rows())
+
+
+def variances(evaluation: Evaluation) -> dict[str, dict[str, float]]:
+    """{system: {doubt: variance of its mean}}; NaN where it is not known."""
+    found: dict[str, dict[str, float]] = {}
+    if evaluation.doubts is not None:
+        for system, doubt, variance in evaluation.doubts.select("system", "doubt", "variance").iter_rows():
+            found.setdefault(system, {})[doubt] = _float(variance)
+    return found
+
+
+def _float(value: float | None) -> float:
+    return math.nan if value is None else float(value)

@@ -1,0 +1,117 @@
+"""A dot and an interval per system."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from endoxa.evaluations.standings import Standing, counts, ranking
+from endoxa.formatting import clean, number
+from endoxa.reports.figures.style import (
+    BLUE,
+    FAINT,
+    INK,
+    MUTED,
+    NARROW,
+    PAPER,
+    SLATE,
+    canvas,
+    fitted,
+    hover,
+    inches_of,
+    limits_of,
+    styled,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def intervals(summary: pl.DataFrame, measure: str, *, width: float = 7.0, lower: bool = False) -> Figure:
+    """A dot and an interval per system, best on top. Undefined systems are last, without a dot.
+
+    The intervals are each system's own. Two systems with overlapping intervals can still differ significantly, because
+    systems are compared query by query: see `pairs`.
+    """
+    with styled():
+        standings = ranking(summary, measure, lower=lower)
+        narrow = width < NARROW
+        names = fitted([one.system for one in standings], 30, room_of_names(width))
+        row = 0.44 if narrow else 0.3
+        left = 0.15 if narrow else 1.08 * inches_of(names) + 0.25  # the best is bold, which is wider
+        right = 0.15 if narrow else 1.75
+        bottom, top = 0.52, 0.1
+        figure, axes = canvas(width, len(names) * row + bottom + top, left=left, bottom=bottom, right=right, top=top)
+        prepare_rows(axes, len(names), [bound for one in standings for bound in (one.value, one.lo, one.hi)], narrow)
+        axes.set_xlabel(clean(measure))
+        decimals = 0 if measure in counts(summary) else 4
+        for place, (one, name) in enumerate(zip(standings, names, strict=True)):
+            text = hover(f"{one.system}: {number(one.value, decimals)}{interval_of(one, decimals)}")
+            best = place == 0 and len(names) > 1
+            y = place + (0.16 if narrow else 0.0)  # on a phone the text is above the line that it belongs to
+            if not narrow:
+                axes.axhline(y, color=FAINT, linewidth=0.6, zorder=0.5)
+            add_dot(axes, one, y, BLUE if best else SLATE, text, diamond=best)
+            above = place - 0.2 if narrow else y
+            add_texts(axes, one, name, above, text, narrow=narrow, best=best, decimals=decimals)
+        return figure
+
+
+def room_of_names(width: float) -> float:
+    """Inches that names may take."""
+    return width - 1.1 if width < NARROW else 0.35 * width
+
+
+def prepare_rows(axes: Axes, count: int, values: list[float], narrow: bool) -> None:
+    """Axes with a row per system and a scale that holds the values."""
+    axes.set_ylim(count - 0.5, -0.5)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.grid(axis="x")
+    axes.set_xlim(*limits_of(values))
+    axes.locator_params(axis="x", nbins=4 if narrow else 6)
+
+
+def interval_of(one: Standing, decimals: int = 4) -> str:
+    """` [0.1, 0.2]`, or nothing where there is no interval."""
+    return "" if math.isnan(one.lo) else f" [{number(one.lo, decimals)}, {number(one.hi, decimals)}]"
+
+
+def add_dot(axes: Axes, one: Standing, y: float, color: str, text: str, *, diamond: bool) -> None:
+    """The mean and its interval; an interval without an end (too few queries to bound it) runs to the edge."""
+    if math.isnan(one.value):
+        return
+    low, high = axes.get_xlim()
+    if not math.isnan(one.lo):
+        ends = [max(one.lo, low), min(one.hi, high)]
+        axes.plot(ends, [y, y], color=color, linewidth=2.2, solid_capstyle="butt", gid=text)
+    axes.plot(
+        [one.value], [y], color=color, marker="D" if diamond else "o", markersize=7, markeredgecolor=PAPER,
+        markeredgewidth=1, gid=text, clip_on=False,
+    )  # fmt: skip
+
+
+def add_texts(
+    axes: Axes, one: Standing, name: str, y: float, text: str, *, narrow: bool, best: bool, virtual: bool = False,
+    decimals: int = 4,
+) -> None:  # fmt: skip
+    """The name on the left and the numbers on the right of a row; on a phone both above it."""
+    value = "undefined"
+    if not math.isnan(one.value):
+        value = number(one.value, decimals) + ("" if narrow else interval_of(one, decimals))
+    edge = axes.get_yaxis_transform()
+    bare = {"facecolor": PAPER, "edgecolor": "none", "pad": 1} if narrow else None  # grid lines stop at the text
+    weight = "bold" if best else "normal"
+    axes.annotate(
+        name, (0, y), xycoords=edge, xytext=(0, 0) if narrow else (-0.12 * 72, 0), textcoords="offset points",
+        ha="left" if narrow else "right", va="center", fontweight=weight, color=MUTED if virtual else INK, gid=text,
+        annotation_clip=False, bbox=bare,
+    )  # fmt: skip
+    axes.annotate(
+        value, (1, y), xycoords=edge, xytext=(0, 0) if narrow else (0.1 * 72, 0), textcoords="offset points",
+        ha="right" if narrow else "left", va="center", fontsize=10 if narrow else 9,
+        fontweight=weight if narrow else "normal", color=INK if best else MUTED, annotation_clip=False, bbox=bare,
+    )  # fmt: skip

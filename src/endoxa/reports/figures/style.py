@@ -1,0 +1,186 @@
+"""What all figures share: colours, sizes, fonts, and the way to SVG and PNG.
+
+Figures are made by matplotlib, without pyplot, and have the same bytes every time. They are readable in greyscale and
+for colour-blind readers: besides colour there is always a position, a marker, a line style or a sign. Sizes are
+computed in inches from the number of rows, so that labels never overlap; `width` is that of the whole figure, and below
+five inches the layout is the one for a phone. Marks carry a text that an SVG shows on hovering.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from endoxa import formatting
+from endoxa.formatting import shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK, MUTED, FAINT, PAPER, OTHER = "#1d2330", "#5b6472", "#dcd9d2", "#ffffff", "#b3b8c0"
+SLATE = "#4a5160"
+# Chosen apart in lightness as well as hue: at least 16 CIE76 units between any two in simulated deuteranopia,
+# protanopia and tritanopia, and a contrast of at least 3 with white.
+BLUE, ORANGE, GREEN, PURPLE, EARTH, GREY = "#0072b2", "#d55e00", "#12a06e", "#8a2f86", "#5a3d00", "#7d8594"
+SERIES: tuple[tuple[str, str, Any], ...] = (
+    (BLUE, "o", "solid"),
+    (ORANGE, "s", (0, (6, 1.5))),
+    (GREEN, "^", "solid"),
+    (PURPLE, "D", (0, (3, 1.2))),
+    (EARTH, "v", "solid"),
+    (GREY, "P", (0, (6, 1.5, 1, 1.5))),
+)
+
+NARROW = 5.0  # inches: below this, the layout for a phone
+MUTE = "mute"  # id of a mark that lies over another, whose hover text should show
+
+SETTINGS: dict[str, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.8,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "figure.facecolor": PAPER,
+    "font.size": 10,
+    "grid.color": FAINT,
+    "grid.linewidth": 0.8,
+    "legend.frameon": False,
+    "path.simplify": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "endoxa",
+    "text.color": INK,
+    "text.parse_math": False,  # a system may be called $x$
+    "xtick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.color": MUTED,
+    "ytick.labelcolor": INK,
+}
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Our settings on top of matplotlib's defaults, whatever the reader's own matplotlibrc says."""
+    from matplotlib import style
+
+    with style.context(SETTINGS, after_reset=True), warnings.catch_warnings():
+        # An SVG keeps the letters as text; that DejaVu Sans lacks them matters to no one but the PNG.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
+        yield
+
+
+def canvas(width: float, height: float, *, left: float, bottom: float, right: float, top: float) -> tuple[Figure, Axes]:
+    """A figure with one pair of axes; all margins in inches."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height))
+    box = (left / width, bottom / height, (width - left - right) / width, (height - bottom - top) / height)
+    return figure, figure.add_axes(box)
+
+
+def hover(text: str) -> str:
+    """An id that `to_svg` turns into a hover text."""
+    return f"hint:{formatting.clean(text)}"
+
+
+def inches_of(texts: Sequence[str], size: float = 10) -> float:
+    """Width of the longest text, set in letters of `size` points."""
+    return max((formatting.width(text) for text in texts), default=0.0) * size / 72
+
+
+def fitted(names: Sequence[str], limit: int, inches: float) -> list[str]:
+    """Names cut to `limit` letters, or to as many as `inches` hold."""
+    while limit > 6 and inches_of(shortened(names, limit)) > inches:
+        limit -= 1
+    return shortened(names, limit)
+
+
+def limits_of(values: Sequence[float]) -> tuple[float, float]:
+    """Limits of an axis that hold all values with a little room; never below 0 where nothing is."""
+    known = [value for value in values if math.isfinite(value)]
+    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    room = 0.06 * (high - low) or 0.1 * abs(high) or 0.1
+    return (max(low - room, 0.0) if low > 0 else low - room), high + room
+
+
+def wrapped(texts: Sequence[str], width: float) -> list[str]:
+    """Small texts as lines that fit a figure of this width."""
+    return [line for text in texts for line in wrap(text, int((width - 0.3) / 0.078))]
+
+
+def footer(figure: Figure, lines: Sequence[str]) -> None:
+    """Small lines at the bottom of a figure."""
+    wide, tall = figure.get_figwidth(), figure.get_figheight()
+    for place, text in enumerate(reversed(lines)):
+        figure.text(0.15 / wide, (0.06 + place * 0.18) / tall, text, fontsize=9, color=MUTED, va="bottom")
+
+
+def as_matrix(axes: Axes, names: Sequence[str], heads: Sequence[str], *, left: float, letters: float) -> None:
+    """Make the axes those of a matrix: a row per name, a column per head, nothing but cells."""
+    axes.set_xlim(-0.5, len(heads) - 0.5)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.xaxis.tick_top()
+    axes.xaxis.set_label_position("top")
+    axes.set_xticks(range(len(heads)), heads, fontsize=letters)
+    axes.set_yticks(range(len(names)), names, ha="left", fontsize=letters)
+    axes.tick_params(length=0)
+    axes.tick_params(axis="y", pad=(left - 0.15) * 72)
+
+
+def add_cell(axes: Axes, row: int, column: int, face: Any, text: str, *, line: float = 1.5) -> None:
+    """A cell of a matrix, with the text that shows on hovering."""
+    from matplotlib.patches import Rectangle
+
+    look = {"facecolor": face, "edgecolor": PAPER, "linewidth": line}
+    axes.add_artist(Rectangle((column - 0.5, row - 0.5), 1, 1, gid=hover(text), clip_on=False, **look))
+
+
+def to_svg(figure: Figure, *, prefix: str = "") -> str:
+    """The figure as one `<svg>` element, text as text, hover texts as `<title>`; the same bytes every time.
+
+    It stands alone as a file and inside a page. `prefix` keeps the ids of several figures on one page apart.
+    """
+    out = io.StringIO()
+    with styled():
+        figure.savefig(out, format="svg", metadata={"Date": None})
+    svg = out.getvalue()
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], count=1, flags=re.DOTALL)
+    # Only tags are touched: the text between them holds names, which may look like anything.
+    svg = re.sub(r"<[^>]+>", lambda tag: _tidied(tag[0], prefix), svg)
+    return re.sub(r"\n\s*", "\n", svg)
+
+
+def to_png(figure: Figure, *, dpi: int = 200) -> bytes:
+    """The figure as a PNG; the same bytes every time."""
+    out = io.BytesIO()
+    with styled():
+        figure.savefig(out, format="png", dpi=dpi, metadata={"Software": None})
+    return out.getvalue()
+
+
+def _tidied(tag: str, prefix: str) -> str:
+    """One tag of matplotlib's SVG: hints become titles, ids that nothing refers to go, numbers lose noise."""
+    if hint := re.fullmatch(r"<g id=([\"'])hint:(.*)\1>", tag, flags=re.DOTALL):
+        return f"<g><title>{hint[2]}</title>"
+    if tag == f'<g id="{MUTE}">':
+        return '<g pointer-events="none">'
+    tag = re.sub(r"^<g id=\"[^\"]*\"", "<g", tag)
+    tag = re.sub(r"font-family: [^;\"]*sans-serif", "font-family: sans-serif", tag)
+    tag = re.sub(r' transform="rotate\(-0 [^)]*\)"', "", tag)
+    tag = re.sub(r' d="([^"]*)"', lambda found: f' d="{_rounded(found[1])}"', tag)
+    return re.sub(r'( id="| xlink:href="#|url\(#)', rf"\g<1>{prefix}-", tag) if prefix else tag
+
+
+def _rounded(path: str) -> str:
+    """A path at a hundredth of a point: half the bytes, no visible difference."""
+    path = re.sub(r"-?\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), path)
+    return " ".join(path.split())

@@ -1,0 +1,561 @@
+"""The page of an evaluation: with judgments, or where the truth is in doubt."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any
+
+import polars as pl
+
+from endoxa.errors import EndoxaError
+from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS, advice, answer, doubt_name, remark, within
+from endoxa.evaluations.standings import (
+    DOUBTS,
+    best_values,
+    chances,
+    contenders,
+    counts,
+    headline,
+    order_of,
+    pairs_of,
+    rival,
+    variances,
+)
+from endoxa.formatting import clean, counted, html_of, number, probability, shortened, signed
+from endoxa.measures.explain import definition_line
+from endoxa.reports.figures.chance_matrix import NUMBERED, better
+from endoxa.reports.figures.dots import intervals
+from endoxa.reports.figures.doubt_shares import shares
+from endoxa.reports.figures.hills import ridges
+from endoxa.reports.figures.pair_matrix import CELLS_WITH_TEXT, pair_matrix, pairs
+from endoxa.reports.figures.query_bars import differences, query_differences
+from endoxa.reports.figures.recall_curves import curves, curves_order, generality, generality_note
+from endoxa.reports.pages.cost_table import cost_grid
+from endoxa.reports.pages.layout import (
+    Cell,
+    Chart,
+    Grid,
+    Section,
+    chance_cell,
+    chart,
+    name_cell,
+    number_cell,
+    range_cell,
+    render,
+    share_cell,
+    signed_cell,
+    text_cell,
+    whole_cell,
+)
+from endoxa.reports.text import undefined_note
+
+FOLDED = 4  # measures that have figures of their own; the first is open
+ROWS = 200  # rows of a data table before the middle is left out
+VIRTUAL = "returns everything"
+
+
+def page(evaluation: Evaluation) -> str:
+    """The evaluation as one HTML file. Nothing is fetched when it is opened."""
+    limits = LIMITS_OF_CONSENSUS if LIMITS_OF_CONSENSUS in evaluation.notes else ""
+    return render(
+        title=evaluation.title,
+        answer=html_of(lambda name: answer(evaluation, name=name)),
+        aside=limits if evaluation.in_doubt else remark(evaluation),
+        facts=_facts(evaluation),
+        warnings=_warnings(evaluation),
+        sections=[section for section in _sections(evaluation, count(1)) if section is not None],
+        policies=evaluation.policy.lines(),
+        notes=_notes(evaluation),
+        definitions=_definitions(evaluation),
+        provenance=evaluation.provenance,
+        files=evaluation.files,
+    )
+
+
+def _sections(evaluation: Evaluation, ids: count[int]) -> Iterator[Section | None]:
+    """The sections of the page in their order; None for those that there is nothing to say in."""
+    if evaluation.in_doubt:
+        yield _doubtful_summary(evaluation)
+        yield _ridges(evaluation, ids)
+        yield _better(evaluation, ids)
+        yield _shares(evaluation, ids)
+        yield _depths(evaluation)
+    else:
+        yield Section("summary", "Summary", "Summary", (), [_summary(evaluation)], _intervals(evaluation, ids))
+    yield _curves(evaluation, ids)
+    yield _differences(evaluation, ids)
+    yield None if evaluation.in_doubt else _pairs(evaluation, ids)
+    yield _coverage(evaluation)
+    if evaluation.costs is not None:
+        yield Section("costs", "Costs", "What the systems cost", grids=[cost_grid(evaluation.costs)])
+
+
+def _facts(evaluation: Evaluation) -> list[str]:
+    scores = evaluation.scores
+    queries = max(evaluation.summary["queries"].to_list(), default=0) if scores is None else len(scores.queries)
+    measures = evaluation.measures if scores is None else scores.measures
+    return [
+        counted(len(evaluation.systems), "system", "systems"),
+        counted(queries or 0, "query", "queries"),
+        counted(len(measures), "measure", "measures"),
+    ]
+
+
+def _warnings(evaluation: Evaluation) -> list[str]:
+    """Those of the evaluation, and the lines of the belief that are warnings."""
+    lines = evaluation.belief.lines() if evaluation.belief is not None else []
+    loud = [line.removeprefix("! ") for line in lines if line.startswith("! ")]
+    return list(dict.fromkeys([*evaluation.warnings, *loud]))
+
+
+def _notes(evaluation: Evaluation) -> list[str]:
+    """Notes on the evaluation and on the comparison, without those that are elsewhere on the page."""
+    elsewhere = {LIMITS_OF_CONSENSUS, *(evaluation.belief.lines() if evaluation.belief is not None else ())}
+    compared = evaluation.comparison.notes if evaluation.comparison is not None else ()
+    return [note for note in dict.fromkeys([*evaluation.notes, *compared]) if note not in elsewhere]
+
+
+def _definitions(evaluation: Evaluation) -> list[tuple[str, str]]:
+    """Names of measures and what they mean; measures that differ only in a setting (P@5, P@10) share an entry."""
+    names: dict[str, list[str]] = {}
+    for name in evaluation.measures if evaluation.scores is None else evaluation.scores.measures:
+        try:
+            names.setdefault(definition_line(name), []).append(name)
+        except EndoxaError:  # a figure of a method of its own, which its notes explain
+            continue
+    return [(", ".join(together), meaning) for meaning, together in names.items()]
+
+
+# With judgments
+
+
+def _summary(evaluation: Evaluation) -> Grid:
+    summary = evaluation.summary
+    measures, whole = evaluation.measures, counts(summary)
+    best = best_values(summary, evaluation.lower)
+    caption = f"Means over queries, with {100 * evaluation.confidence:g} % intervals."
+    note = undefined_note(summary) or ""
+
+    def cell(row: dict[str, Any]) -> Cell:
+        strong = row["value"] is not None and round(row["value"], 4) == best.get(row["measure"])
+        return range_cell(row["value"], row["lo"], row["hi"], 0 if row["measure"] in whole else 4, strong=strong)
+
+    if len(evaluation.systems) == 1:  # one row as wide as the measures are many reads better as a column
+        rows = [
+            [name_cell(row["measure"]), cell(row), whole_cell(row["queries"])] for row in summary.iter_rows(named=True)
+        ]
+        return Grid(caption, ("measure", "value", "queries"), rows, note=note)
+    first = headline(evaluation)
+    found = {(row["system"], row["measure"]): cell(row) for row in summary.iter_rows(named=True)}
+    rows = [
+        [name_cell(one.system), *(found.get((one.system, measure), number_cell(None)) for measure in measures)]
+        for one in order_of(evaluation, first)
+    ]
+    heads = ["system", *(clean(measure) for measure in measures)]
+    caption += " The best of each measure is bold."
+    return Grid(caption, heads, rows, measures.index(first) + 1, first in evaluation.lower, note)
+
+
+def _intervals(evaluation: Evaluation, ids: count[int]) -> list[Chart]:
+    if len(evaluation.systems) == 1:
+        return []
+    summary, lower = evaluation.summary, evaluation.lower
+    measures = [measure for measure in evaluation.measures if measure not in counts(summary)]
+    charts = []
+    for measure in measures[:FOLDED]:
+        standings = order_of(evaluation, measure)
+        rows = [
+            [
+                name_cell(one.system),
+                *(number_cell(value) for value in (one.value, one.lo, one.hi)),
+                whole_cell(one.queries),
+                whole_cell(one.undefined),
+            ]
+            for one in standings
+        ]
+        best = standings[0]
+        heads = ("system", "mean", "low", "high", "queries", "undefined")
+        charts.append(
+            chart(
+                lambda width, measure=measure: intervals(  # type: ignore[misc]
+                    summary, measure, width=width, lower=measure in lower
+                ),
+                ids,
+                heading=measure,
+                label=f"Mean {measure} of {len(rows)} systems with intervals; best is {best.system} "
+                f"with {number(best.value)}",
+                caption="The intervals are each system’s own. Two systems with overlapping intervals can still differ "
+                "significantly, because systems are compared query by query.",
+                grid=Grid(f"{measure}: mean and interval", heads, rows, 1, measure in lower),
+            )
+        )
+    return charts
+
+
+def _curves(evaluation: Evaluation, ids: count[int]) -> Section | None:
+    table = evaluation.tables.get("curves")
+    if table is None or not table.height:
+        return None
+    highlight = [evaluation.baseline] if evaluation.baseline else []
+    points = table["recall"].unique().sort().to_list()
+    shown = points[:: max((len(points) - 1) // 10, 1)]
+    values = {
+        (system, recall): precision
+        for system, recall, precision in table.select("system", "recall", "precision").iter_rows()
+    }
+    rows = [
+        [name_cell(system), *(number_cell(values.get((system, recall)), 3) for recall in shown)]
+        for system in curves_order(table)
+    ]
+    mean, _, _ = generality(table)
+    line = "" if math.isnan(mean) else f" A random ranking would reach {mean:.2g} at every recall."
+    drawing = chart(
+        lambda width: curves(table, width=width, highlight=highlight),
+        ids,
+        heading="Precision at each recall",
+        label=f"Precision-recall curves of {len(rows)} systems; highest mean precision: {rows[0][0].title}.{line} "
+        f"{generality_note(table) or ''}",
+        caption="Interpolated precision, averaged over queries. The dashed line is what a random ranking would reach.",
+        grid=Grid("Precision at recall", ("system", *(f"{recall:g}" for recall in shown)), rows),
+    )
+    return Section("curves", "Precision and recall", "Precision and recall", charts=[drawing])
+
+
+def _differences(evaluation: Evaluation, ids: count[int]) -> Section | None:
+    scores = evaluation.scores
+    measure = headline(evaluation)
+    pair = rival(evaluation, measure)
+    if pair is None or scores is None or measure not in scores.measures:
+        return None
+    system, baseline = pair
+    frame = query_differences(scores, system, baseline, measure)
+    if not frame.height:
+        return None
+    left_out = len(scores.queries) - frame.height
+    mean = float(frame["difference"].mean())  # type: ignore[arg-type]
+    short = shortened([system, baseline], 40)
+    note = ""
+    if frame.height > ROWS:
+        note = f"The {ROWS // 2} largest gains and losses of {frame.height} queries."
+        frame = pl.concat([frame.head(ROWS // 2), frame.tail(ROWS // 2)])
+    rows = [
+        [name_cell(query), number_cell(ours), number_cell(theirs), signed_cell(gap)]
+        for query, ours, theirs, gap in frame.iter_rows()
+    ]
+    drawing = chart(
+        lambda width: differences(scores, system, baseline, measure, width=width),
+        ids,
+        heading=f"{short[0]} against {short[1]}",
+        label=f"Differences in {measure} per query, {system} minus {baseline}, from {rows[0][3].text} to "
+        f"{rows[-1][3].text}",
+        caption=f"{measure} of {short[0]} minus that of {short[1]} (mean {signed(mean)}), one bar per query."
+        + (f" Expected values {within(evaluation)}." if evaluation.in_doubt else "")
+        + (f" {left_out} queries where either is undefined or absent are left out." if left_out else ""),
+        grid=Grid(f"{measure} per query", ("query", short[0], short[1], "difference"), rows, 3, note=note),
+    )
+    return Section("differences", "Query by query", f"Query by query: {short[0]} against {short[1]}", charts=[drawing])
+
+
+def _pairs(evaluation: Evaluation, ids: count[int]) -> Section | None:
+    comparison = evaluation.comparison
+    if comparison is None:
+        return None
+    charts = []
+    measures = [measure for measure in evaluation.measures if pairs_of(comparison, measure)]
+    alpha = 1 - evaluation.confidence
+    many = len(evaluation.systems) > CELLS_WITH_TEXT
+    for measure in measures[: 1 if many else FOLDED]:
+        lower = measure in evaluation.lower
+        _, columns, cells = pair_matrix(comparison, measure, lower=lower)
+        found = [cells[place] for place in sorted(cells)]
+        apart = sum(one.differs(alpha) for one in found)
+        rows = [
+            [
+                name_cell(one.system),
+                name_cell(one.baseline),
+                signed_cell(one.difference),
+                number_cell(one.lo),
+                number_cell(one.hi),
+                Cell(probability(one.p).removeprefix("p ").removeprefix("= "), one.p, strong=one.differs(alpha)),
+            ]
+            for one in found
+        ]
+        who = f"{apart} of {len(found)} pairs can" if len(found) > 1 else f"The two {'can' if apart else 'cannot'}"
+        charts.append(
+            chart(
+                lambda width, measure=measure, lower=lower: pairs(  # type: ignore[misc]
+                    comparison, measure, width=width, alpha=alpha, lower=lower
+                ),
+                ids,
+                heading=measure,
+                label=f"Differences in {measure} between {len(found)} pairs of systems; {apart} can be told apart",
+                caption=f"{who} be told apart at the {alpha:.2g} level."
+                + (" Systems are numbered, best first." if len(columns) > 1 else ""),
+                grid=Grid(f"{measure}: pairs", ("system", "against", "difference", "low", "high", "p"), rows),
+                phone=not many,
+            )
+        )
+    return Section("pairs", "Pairs", "Pairs of systems", charts=charts) if charts else None
+
+
+def _coverage(evaluation: Evaluation) -> Section | None:
+    scores = evaluation.scores
+    if scores is None:
+        return None
+    rows = []
+    for row in scores.coverage.iter_rows(named=True):
+        items = row["items"] or 0
+        rows.append(
+            [
+                text_cell(row["system"]),
+                whole_cell(row["queries"]),
+                whole_cell(row["missing"], alert=True),
+                whole_cell(row["unknown"]),
+                whole_cell(items),
+                share_cell(items - (row["judged"] or 0), items),
+                share_cell(row["tied"] or 0, items),
+            ]
+        )
+    tied = "Tied: share of its items whose score equals another’s."
+    if evaluation.in_doubt:
+        caption, what = "What each system returned, and how much of it the belief mentions", "unmentioned"
+        note = (
+            "Missing: queries that the system has no list for. Unknown: queries it answered that the belief does not "
+            f"contain. Unmentioned: share of its items that the belief says nothing about. {tied}"
+        )
+    else:
+        caption, what = "What each system returned, and how much of it was judged", "unjudged"
+        note = (
+            "Missing: judged topics that the system has no list for. Unknown: topics it answered that have no "
+            f"judgments. Unjudged: share of its items without a judgment. {tied}"
+        )
+    heads = ("system", "queries", "missing", "unknown", "items", what, "tied")
+    grid = Grid(caption, heads, rows, note=note, virtual=_virtual(evaluation, scores.systems))
+    return Section("coverage", "Coverage", "Coverage", grids=[grid])
+
+
+# Under doubt
+
+
+def _doubtful_summary(evaluation: Evaluation) -> Section:
+    """The first measure with all that is known of it, and the further measures with P(best)."""
+    grids = [_first_measure(evaluation)]
+    if len(evaluation.measures) > 1:
+        grids.append(_further_measures(evaluation))
+    belief = evaluation.belief
+    lines = [clean(line) for line in (belief.lines() if belief is not None else ()) if not line.startswith("! ")]
+    return Section("doubts", "Summary", "Summary", grids=grids, small=lines)
+
+
+def _first_measure(evaluation: Evaluation) -> Grid:
+    """Mean, P(best), score excluding the system's own vote, share of items that no other system returned."""
+    measure = evaluation.measures[0]
+    rows = _rows_of(evaluation, measure)
+    several = len(evaluation.systems) > 1
+    columns: dict[str, tuple[str, Callable[[float | None], Cell], str]] = {
+        "p_best": ("P(best)", chance_cell, "P(best): probability of being the best of all, with all doubts."),
+        "without_own_vote": (
+            "without own vote",
+            number_cell,
+            "Without own vote: score where the system’s own votes do not count.",
+        ),
+        "unique": ("unique", share_cell, "Unique: share of its votes that no other system shares."),
+    }
+    chosen = [name for name in columns if _known(evaluation, name) and (several or name != "p_best")]
+    leader = next((row["system"] for row in rows if row["system"] != evaluation.virtual), None)
+    cells = [
+        [
+            _system(evaluation, row["system"]),
+            range_cell(row["value"], row["lo"], row["hi"], strong=several and row["system"] == leader),
+            *(columns[name][1](row[name]) for name in chosen),
+        ]
+        for row in rows
+    ]
+    return Grid(
+        f"{measure} {within(evaluation)}: means over queries, with {100 * evaluation.confidence:g} % intervals",
+        ("system", clean(measure), *(columns[name][0] for name in chosen)),
+        cells,
+        1,
+        measure in evaluation.lower,
+        " ".join(columns[name][2] for name in chosen),
+        _virtual(evaluation, [row["system"] for row in rows]),
+    )
+
+
+def _further_measures(evaluation: Evaluation) -> Grid:
+    """The further measures side by side, in the order of the first."""
+    first, *others = evaluation.measures
+    order = [one.system for one in order_of(evaluation, first)]
+    known = {(row["system"], row["measure"]): row for row in evaluation.summary.iter_rows(named=True)}
+    leaders = {}
+    for measure in others:
+        standings = contenders(evaluation, measure)
+        leaders[measure] = standings[0].system if len(standings) > 1 else None
+    rows = []
+    for system in order:
+        cells = [_system(evaluation, system)]
+        for measure in others:
+            row = known.get((system, measure), {"value": None, "lo": None, "hi": None})
+            cells.append(range_cell(row["value"], row["lo"], row["hi"], strong=system == leaders[measure]))
+            cells.append(chance_cell(row.get("p_best")))
+        rows.append(cells)
+    heads = ["system", *(head for measure in others for head in (clean(measure), "P(best)"))]
+    caption = f"Further measures {within(evaluation)}, each with its P(best)"
+    return Grid(caption, heads, rows, virtual=_virtual(evaluation, order))
+
+
+def _ridges(evaluation: Evaluation, ids: count[int]) -> Section:
+    charts = [_ridge(evaluation, measure, ids) for measure in evaluation.measures[:FOLDED]]
+    return Section("ridges", "Distributions", "Where each mean may lie", charts=charts)
+
+
+def _ridge(evaluation: Evaluation, measure: str, ids: count[int]) -> Chart:
+    rows = _rows_of(evaluation, measure)
+    own = ["without_own_vote"] if _known(evaluation, "without_own_vote") else []
+    cells = [
+        [
+            _system(evaluation, row["system"]),
+            *(number_cell(row[name]) for name in ("value", "lo", "hi", "se")),
+            chance_cell(row.get("p_best"), 3),
+            *(number_cell(row[name]) for name in own),
+            whole_cell(row["queries"]),
+        ]
+        for row in rows
+    ]
+    heads = ["system", "mean", "low", "high", "deviation", "P(best)", *(["without own vote"] if own else []), "queries"]
+    best = contenders(evaluation, measure)[0]
+    where = within(evaluation)
+    return chart(
+        lambda width: ridges(evaluation, measure, width=width),
+        ids,
+        heading=measure,
+        label=f"Distribution of the mean {measure} of {len(rows)} systems {where}; the best on average is "
+        f"{best.system} with {number(best.value)}",
+        caption=f"Where the mean over queries may lie {where}, with all doubts; the wider, the more doubtful. Dark: "
+        f"the middle {100 * evaluation.confidence:g} %; mark: the mean. Systems whose hills overlap can still differ, "
+        "because systems share possible worlds and queries.",
+        grid=Grid(
+            f"{measure} {where}: mean and interval",
+            heads,
+            cells,
+            1,
+            measure in evaluation.lower,
+            virtual=_virtual(evaluation, [row["system"] for row in rows]),
+        ),
+    )
+
+
+def _better(evaluation: Evaluation, ids: count[int]) -> Section | None:
+    many = len(evaluation.systems) + (evaluation.virtual is not None) > NUMBERED
+    charts = []
+    for measure in evaluation.measures[: 1 if many else FOLDED]:
+        found = chances(evaluation, measure)
+        if all(math.isnan(one.better) for one in found):  # none compared, or nothing known about them
+            continue
+        places = {one.system: at for at, one in enumerate(order_of(evaluation, measure))}
+        found = [one if places[one.system] < places[one.against] else one.turned() for one in found]
+        found.sort(key=lambda one: (places[one.system], places[one.against]))
+        real = [one for one in found if evaluation.virtual not in (one.system, one.against)] or found
+        apart = sum(one.differs for one in real)
+        rows = [
+            [
+                _system(evaluation, one.system),
+                name_cell(one.against),
+                *(chance_cell(p, 3) for p in (one.better, one.tie, one.worse)),
+                signed_cell(one.difference),
+                number_cell(one.lo),
+                number_cell(one.hi),
+            ]
+            for one in found
+        ]
+        heads = ("system", "against", "P(better)", "P(equal)", "P(worse)", "difference", "low", "high")
+        who = "The two" if len(real) == 1 else f"{apart} of {len(real)} pairs of systems"
+        can = "can" if apart or len(real) > 1 else "cannot"
+        where = within(evaluation)
+        charts.append(
+            chart(
+                lambda width, measure=measure: better(evaluation, measure, width=width),  # type: ignore[misc]
+                ids,
+                heading=measure,
+                label=f"Probability that one system is better than another on {measure} {where}, for {len(real)} "
+                f"pairs; {apart} can be told apart",
+                caption=f"{who} {can} be told apart: the middle {100 * evaluation.confidence:g} % of the difference "
+                f"{'excludes' if can == 'can' else 'includes'} 0. Systems are numbered, best first.",
+                grid=Grid(f"{measure} {where}: pairs", heads, rows),
+                phone=not many,
+            )
+        )
+    return Section("better", "Who is better", "Which system is better than which", charts=charts) if charts else None
+
+
+def _shares(evaluation: Evaluation, ids: count[int]) -> Section | None:
+    if evaluation.doubts is None:
+        return None
+    measure, where = evaluation.measures[0], within(evaluation)
+    parts = variances(evaluation)
+    order = [one.system for one in order_of(evaluation, measure)]
+    rows = []
+    for system in order:
+        own = parts.get(system, {})
+        total = sum(value for value in own.values() if not math.isnan(value))
+        deviation = math.sqrt(total) if total > 0 else None
+        rows.append(
+            [
+                _system(evaluation, system),
+                *(share_cell(own.get(doubt), total) for doubt in DOUBTS),
+                number_cell(deviation),
+            ]
+        )
+    lines = advice(evaluation)
+    drawing = chart(
+        lambda width: shares(evaluation, width=width),
+        ids,
+        heading="Where the doubt comes from",
+        label=f"Share of each doubt in the variance of the mean {measure} of {len(rows)} systems. {' '.join(lines)}",
+        caption=f"Shares of the variance of the mean {measure} {where}; ±: its standard deviation.",
+        grid=Grid(
+            f"{measure} {where}: shares of the variance",
+            ("system", *(doubt_name(evaluation, doubt) for doubt in DOUBTS), "deviation"),
+            rows,
+            virtual=_virtual(evaluation, order),
+        ),
+    )
+    return Section("shares", "Doubts", "Where the doubt comes from", lines, charts=[drawing])
+
+
+def _depths(evaluation: Evaluation) -> Section | None:
+    table = evaluation.tables.get("depths")
+    if table is None:
+        return None
+    rows = [
+        [Cell(f"{depth}", depth), number_cell(tau, 2), name_cell(leader)]
+        for depth, tau, leader in table.select("depth", "tau", "leader").sort("depth").iter_rows()
+    ]
+    note = "Tau compares the ranking with the one shown above. 1: the same; 0: unrelated; −1: reversed."
+    caption = f"Ranking on {clean(evaluation.measures[0])} {within(evaluation)}, by vote depth"
+    grid = Grid(caption, ("depth", "tau", "leader"), rows, note=note, small=True)
+    return Section("depths", "Vote depth", "Vote depth", grids=[grid])
+
+
+def _rows_of(evaluation: Evaluation, measure: str) -> list[dict[str, Any]]:
+    """The summary's rows of a measure, best first, the virtual system in its place."""
+    rows = evaluation.summary.filter(pl.col("measure") == measure).iter_rows(named=True)
+    found = {row["system"]: row for row in rows}
+    return [found[one.system] for one in order_of(evaluation, measure)]
+
+
+def _known(evaluation: Evaluation, column: str) -> bool:
+    """Whether the summary has the column, and a value in it."""
+    summary = evaluation.summary
+    return column in summary.columns and not summary[column].fill_nan(None).drop_nulls().is_empty()
+
+
+def _virtual(evaluation: Evaluation, systems: list[str]) -> int | None:
+    return systems.index(evaluation.virtual) if evaluation.virtual in systems else None
+
+
+def _system(evaluation: Evaluation, system: str) -> Cell:
+    return name_cell(system, VIRTUAL if system == evaluation.virtual else "")

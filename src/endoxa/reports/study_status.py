@@ -1,0 +1,41 @@
+"""The state of a study, as lines for the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def status_lines(status: dict[str, Any]) -> list[str]:
+    """Progress, agreement, judges, uniformity, verdict: what the dashboard shows, in words."""
+    study, progress = status["study"], status["progress"]
+    lines = [
+        f"{study['name']} ({study['screen']}, {study['state']}): {study['title']}",
+        f"  {progress['done']:,} of {progress['planned']:,} tasks by {progress['raters']} judges; "
+        f"{progress['answers']:,} answers, {progress['undecided']:,} undecided; {progress['skipped']:,} skipped",
+    ]
+    if (agreed := status["agreement"]) is not None:
+        lines.append(
+            f"  agreement: alpha {_number(agreed['alpha'])} [{_number(agreed['lo'])}, {_number(agreed['hi'])}] "
+            f"({agreed['level']}, {agreed['units']:,} pairs rated by several)"
+        )
+    if (even := status["uniformity"]) is not None:
+        shares = ", ".join(f"{one['grade']:g}: {one['share']:.0%}" for one in even["shares"])
+        lines.append(f"  use of the scale: {shares}; deviation from even {_number(even['normalised'])} of 1")
+    for rater in status["raters"]:
+        gold = f", gold {rater['gold_right']} of {rater['gold_asked']}" if rater["gold_asked"] else ""
+        flags = "".join(f"\n      ! {flag}" for flag in rater["flags"])
+        lines.append(
+            f"    {rater['nickname']}: {rater['answers']:,} answers, {_number(rater['median_seconds'], 1)} s per item, "
+            f"correlation {_number(rater['correlation'])}{gold}{flags}"
+        )
+    if (verdict := status["verdict"]) is not None:
+        lines += [
+            f"    {one['system']}: mean {_number(one['mean'])} of {one['n']:,} draws answered"
+            for one in verdict["systems"]
+        ]
+        lines += [f"  {one['sentence']}" for one in verdict["pairs"]] + [f"  {note}" for note in verdict["notes"]]
+    return lines
+
+
+def _number(value: float | None, digits: int = 2) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"

@@ -1,0 +1,33 @@
+"""The state of a study in lines."""
+
+from __future__ import annotations
+
+from endoxa.reports.study_status import status_lines
+
+
+def test_lines_say_what_the_dashboard_shows() -> None:
+    rater = {
+        "nickname": "ana", "answers": 40, "median_seconds": 2.5, "correlation": None, "gold_asked": 4, "gold_right": 3,
+        "flags": ["fast"],
+    }  # fmt: skip
+    status = {
+        "study": {"name": "shapes", "screen": "stars", "state": "open", "title": "Shapes"},
+        "progress": {"done": 40, "planned": 1200, "raters": 1, "answers": 40, "undecided": 2, "skipped": 0},
+        "agreement": {"alpha": 0.5, "lo": None, "hi": 0.75, "level": "interval", "units": 12},
+        "uniformity": {"shares": [{"grade": 1.0, "share": 0.25}], "normalised": 0.125},
+        "raters": [rater],
+        "verdict": {
+            "systems": [{"system": "a", "mean": 3.0, "n": 1500}],
+            "pairs": [{"sentence": "a and b cannot be told apart."}],
+            "notes": ["one note"],
+        },
+    }
+    lines = "\n".join(status_lines(status))
+    assert "40 of 1,200 tasks by 1 judges" in lines
+    assert "alpha 0.50 [–, 0.75]" in lines
+    assert "1: 25%" in lines
+    assert "ana: 40 answers, 2.5 s per item, correlation –, gold 3 of 4\n      ! fast" in lines
+    assert "a: mean 3.00 of 1,500 draws answered" in lines
+    assert lines.endswith("  a and b cannot be told apart.\n  one note")
+    bare = status | {"agreement": None, "uniformity": None, "raters": [], "verdict": None}
+    assert len(status_lines(bare)) == 2
