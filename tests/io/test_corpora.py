@@ -271,7 +271,8 @@ def test_all_missing(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "contains no rows"), ("path,words\n", "contains no rows"), ("file\nb.jpg\n", r"csv:2: has the columns file"),
+        ("", "contains no rows"), ("path,words\n", "contains no rows"),
+        ("file\nb.jpg\n", r"csv:2: has the columns file"),
         ("path,words\nb.jpg\n", r"csv:2: 1 columns"), ("path,words\n,x\n", r"csv:2: a row has no path"),
         ("path,item\nb.jpg,x\n\nin/a.png,x\n", r"csv:4: b\.jpg and in/a\.png are both called 'x'"),
         ("path,item\nb.jpg,\nb.jpg,\n", r"csv:3: b\.jpg and b\.jpg are both called"),

@@ -263,7 +263,7 @@ def test_a_disk_that_fills_up_on_the_way(stamps, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(packages, "_unpack", full)
-    with pytest.raises(FileError, match=r"cache: stamps cannot be stored here: No space left.*a folder with more space"):
+    with pytest.raises(FileError, match=r"stamps cannot be stored here: No space left.*a folder with more space"):
         fetch("stamps")
 
 
