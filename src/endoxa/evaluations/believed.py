@@ -93,10 +93,9 @@ def score(
     mapper: Mapper = map,
 ) -> Scores:
     """Score every list in possible worlds: the only place where runs are measured under a belief from settings."""
-    del mapper  # measure_belief has threads of its own as yet
     return measure_belief(
         run, belief, measures, settings.policy, worlds=settings.worlds, level=settings.confidence,
-        plugin=settings.plugin, progress=progress,
+        plugin=settings.plugin, progress=progress, mapper=mapper,
     )  # fmt: skip
 
 

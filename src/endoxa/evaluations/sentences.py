@@ -320,9 +320,7 @@ def advice(evaluation: Evaluation) -> list[str]:
     elif len(unknown) < len(DOUBTS):
         texts.append("None of the known doubts changes a mean.")
     for doubt in unknown:
-        texts.append(
-            f"The doubt from {sources[doubt]} is unknown: {reasons[doubt]}. The intervals do not include it."
-        )
+        texts.append(f"The doubt from {sources[doubt]} is unknown: {reasons[doubt]}. The intervals do not include it.")
     return texts
 
 
