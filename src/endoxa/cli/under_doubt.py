@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from endoxa.comparisons.appraisal import Appraisal
-    from endoxa.evaluations.evaluation import Evaluation
     from endoxa.comparisons.prediction import Estimates
+    from endoxa.evaluations.evaluation import Evaluation
 
 WHOM = {"consensus": "voters"}  # what the people of a belief are called
 HELPS = {
