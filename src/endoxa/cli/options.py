@@ -93,7 +93,6 @@ def takes_settings(*, scoring_only: bool = False) -> Callable[[Callable[..., Non
                 given["missing"] = "empty"
             if values.pop("judged_only", None):
                 given["unjudged"] = "condensed"
-            at_call(lambda: Settings.of(given, scoring_only=scoring_only))
             command(**values, settings=given)
 
         called.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
