@@ -46,6 +46,8 @@ def explain(text: str) -> str:
         lines.append(f"  Setting    {setting} ({how}{where})")
     if others := _others(definition):
         lines.append(f"  Also       {', '.join(others)}")
+    if definition.exact:
+        lines.append(f"  Exact      under a belief: {'; '.join(definition.exact)}")
     if definition.aggregate != "mean":
         lines.append(f"  Over queries: {definition.aggregate}")
     return "\n".join(lines)
@@ -91,6 +93,8 @@ def reference() -> str:
             lines.append(f"- **Settings**: {', '.join(settings)}")
         if others := _others(definition):
             lines.append(f"- **Also**: {', '.join(f'`{name}`' for name in others)}")
+        if definition.exact:
+            lines.append(f"- **Exact under a belief**: {'; '.join(definition.exact)}")
         lines.append("")
     return "\n".join(lines)
 
