@@ -96,18 +96,18 @@ def _on_query(one: Readings, placed: Placed, m: Measure, confidence: float) -> S
     parts = [_apart(chances, placed, 0, 1, k) for chances in one.reaches(m.keywords().get("rel", 1))]
     if m.name in {"R", "SetR"}:
         return superiority.mix([superiority.recall_order(a, b) for _, a, b in parts], one.weights)
-    made = [
+    differences = [
         superiority.precision_difference(both, _filled(a, sizes[0] - len(both)), _filled(b, sizes[1] - len(both)))
         for both, a, b in parts
     ]
-    return superiority.order(mixture(made, one.weights), confidence=confidence)
+    return superiority.order(mixture(differences, one.weights), confidence=confidence)
 
 
 def _apart(chances: Floats, placed: Placed, a: int, b: int, k: int | None) -> tuple[Floats, Floats, Floats]:
     """The chances of what both lists have in their first k, only one, only the other."""
     within = BEYOND - 1 if k is None else k
     one, two = (set(placed.at[s][placed.rank[s] <= within].tolist()) for s in (a, b))
-    both, left, right = (np.array(sorted(some), dtype=np.int64) for some in (one & two, one - two, two - one))
+    both, left, right = (np.array(sorted(ids), dtype=np.int64) for ids in (one & two, one - two, two - one))
     return chances[both], chances[left], chances[right]
 
 
