@@ -100,7 +100,7 @@ def consensus(times: int) -> None:
 def worlds(times: int) -> None:
     """400 worlds of AP and nDCG@10 for 20 systems x 100 topics x 1,000 items: a minute and 2 GB are allowed."""
     from endoxa.beliefs.consensus import believe
-    from endoxa.measures.doubt import measure_belief
+    from endoxa.measures.uncertain import measure_belief
     from endoxa.tables import Run
 
     rng = np.random.default_rng(0)

@@ -35,7 +35,7 @@ _HOME = {
     "leave_out_uniques": "endoxa.verbs",
     "Run": "endoxa.tables",
     "Opinions": "endoxa.tables",
-    "Preferences": "endoxa.measures.preferences",
+    "Preferences": "endoxa.measures.preference_judgments",
     "Belief": "endoxa.tables",
     "Scores": "endoxa.tables",
     "Comparison": "endoxa.tables",
@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     from endoxa.io.read import read
     from endoxa.measures.explain import explain
     from endoxa.measures.grammar import Measure, parse
-    from endoxa.measures.preferences import Preferences
+    from endoxa.measures.preference_judgments import Preferences
     from endoxa.policies import Policy
     from endoxa.reports import Report
     from endoxa.tables import Belief, Comparison, Opinions, Run, Scores

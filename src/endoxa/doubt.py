@@ -27,11 +27,11 @@ from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import Settings
 from endoxa.io.provenance import provenance
 from endoxa.io.read import judgments_of, read, run_of
-from endoxa.measures import levels
+from endoxa.measures import own_votes
 from endoxa.measures.displacement import Rule
 from endoxa.measures.distributions import Distribution
-from endoxa.measures.doubt import Progress, distribute
 from endoxa.measures.grammar import Measure, Wanted, parse_all
+from endoxa.measures.uncertain import Progress, distribute
 from endoxa.policies import WORLDS, Policy
 from endoxa.pools.choosing import choose as choose_pairs
 from endoxa.tables import Answers, Belief, Labels, Opinions, Run, Scores, Taxonomy
@@ -188,7 +188,7 @@ def between(
     """Two systems scored under the consensus of all the others: neither votes on the truth that scores it."""
     table = run_of(run)
     counted = consensus.tally(consensus.votes(table, depth), prior=prior, weights=weights)
-    return levels.between(table, counted, first, second, list(parse_all(measures)), policy, worlds=worlds)
+    return own_votes.between(table, counted, first, second, list(parse_all(measures)), policy, worlds=worlds)
 
 
 def sets_of(votes: Opinions) -> Run:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from endoxa.comparisons import shared
 from endoxa.comparisons.exact import compare_two, settled
 from endoxa.errors import TextError
-from endoxa.measures.doubt import measure_belief
+from endoxa.measures.uncertain import measure_belief
 from endoxa.tables import Belief, Run
 
 

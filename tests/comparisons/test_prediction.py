@@ -541,12 +541,17 @@ def test_notes_say_how_it_was_made() -> None:
     assert "so uneven" in " ".join(estimate(world.run, world.belief, world.labels(drawn, wild), ["P@3"]).notes)
 
 
-@pytest.mark.parametrize("name", ["nDCG@10", "AP", "RR", "P@0", "P", "P(rel=2)@10", "Success@5"])
+@pytest.mark.parametrize(
+    "name", ["nDCG@10", "AP", "RR", "P(rel=2)@10", "P(relative=True)@10", "F(beta=2)@10", "Success@5"]
+)
 def test_other_measures_have_no_interval(name) -> None:
     world = World(33)
     labels = world.draw(np.random.default_rng(34), np.full(240, 0.6))
-    with pytest.raises(TextError, match=r"has no valid interval from a sample of labels.* P@k, DCG@k, SetP, R@k"):
+    with pytest.raises(TextError, match=r"has no valid interval from a sample of labels.* DCG@k, F@k, P@k, R@k, SetF"):
         estimate(world.run, world.belief, labels, [name])
+    for wrong, message in (("P@0", "whole number from 1 on"), ("P", "names 9 measures")):
+        with pytest.raises(TextError, match=message):
+            estimate(world.run, world.belief, labels, [wrong])
 
 
 def test_refusals() -> None:

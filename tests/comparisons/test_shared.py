@@ -11,7 +11,7 @@ import pytest
 from endoxa.beliefs.votes import subjects, votes
 from endoxa.comparisons import shared
 from endoxa.errors import JoinError, TextError
-from endoxa.measures.doubt import measure_belief
+from endoxa.measures.uncertain import measure_belief
 from endoxa.policies import Policy
 from endoxa.tables import Belief, Draws, Opinions, Run, Scores
 

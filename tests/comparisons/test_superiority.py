@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from endoxa.comparisons import superiority
 from endoxa.comparisons.superiority import (
     Superiority,
     dominates,
@@ -25,6 +24,7 @@ from endoxa.comparisons.superiority import (
     wasserstein,
 )
 from endoxa.errors import TableError, TextError
+from endoxa.measures import distributions
 from endoxa.measures.distributions import NOTHING, Distribution, gathered, mixture, precision
 
 NAN = math.nan
@@ -151,7 +151,7 @@ def test_long_lists_of_unequal_length(monkeypatch):
     variance = p.sum() * (1 / n_a - 1 / n_b) ** 2 + q.sum() / n_a**2 + r.sum() / n_b**2
     assert made.sd == pytest.approx(math.sqrt(variance))
     assert made.difference == pytest.approx((common.sum() + a_only.sum()) / n_a - (common.sum() + b_only.sum()) / n_b)
-    monkeypatch.setattr(superiority, "DIRECT", 0)
+    monkeypatch.setattr(distributions, "DIRECT", 0)
     assert astuple(precision_order(common, a_only, b_only)) == pytest.approx(astuple(made), abs=1e-12)
 
 

@@ -13,8 +13,8 @@ from endoxa.evaluations import believed
 from endoxa.evaluations.consensus import EVERYTHING, belief, evaluate, with_everything
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import Settings
-from endoxa.measures.doubt import expectations
 from endoxa.measures.grammar import parse_all
+from endoxa.measures.uncertain import expectations
 from endoxa.tables import Opinions, Run
 
 

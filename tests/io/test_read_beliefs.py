@@ -19,7 +19,7 @@ from endoxa.doubt import believe
 from endoxa.errors import EndoxaError, FileError, TableError
 from endoxa.io import read, sniff, write
 from endoxa.io.formats import COLUMNS, kinds_of
-from endoxa.measures.doubt import measure_belief
+from endoxa.measures.uncertain import measure_belief
 from endoxa.tables import Answers, Belief, Labels, Opinions, Run, Table, Taxonomy
 
 TEXTS = [".csv", ".tsv", ".jsonl", ".csv.gz", ".tsv.zst", ".jsonl.gz"]

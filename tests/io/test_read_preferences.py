@@ -15,7 +15,7 @@ from endoxa.io import Skipped, SkippedLinesWarning, read, sniff
 from endoxa.io.preferences import FORM
 from endoxa.io.sources import Piece, Source
 from endoxa.io.trec import exact, parts, regular
-from endoxa.measures.preferences import Preferences
+from endoxa.measures.preference_judgments import Preferences
 
 TEXT = """\
 # two judges; the second compared two pairs

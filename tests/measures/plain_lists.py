@@ -125,7 +125,7 @@ def batch(lists: list[Plain], *, top: float | None = None, padding: int = 0) -> 
         pool[row, : len(one.pool)] = one.pool
     return Lists(
         rank=rank,
-        grade=grade,
+        grades=grade,
         retrieved=np.array([len(one.ranking) for one in lists], dtype=np.int64),
         pool=pool,
         top=full_mark(lists) if top is None else top,

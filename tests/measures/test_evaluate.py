@@ -11,7 +11,7 @@ import pytest
 
 from endoxa.errors import JoinError, TextError
 from endoxa.measures import evaluate
-from endoxa.measures.evaluate import measure, prepare, score_block
+from endoxa.measures.evaluate import measure, prepare, score_block, score_empty
 from endoxa.measures.gather import gather
 from endoxa.measures.grammar import parse_all
 from endoxa.policies import Policy
@@ -99,16 +99,18 @@ def test_missing_topic_left_out() -> None:
 
 
 def test_missing_topic_as_an_error() -> None:
-    with pytest.raises(JoinError, match=r"run 'b' lacks judged topic 'q2' \(1 in all\); allow it with missing=empty"):
+    with pytest.raises(JoinError, match=r"run 'b' lacks query 'q2' of the set of judgments \(1 in all\); allow it"):
         measure(RUN, OPINIONS, "AP", Policy(missing="error"))
 
 
 @pytest.mark.parametrize("missing", ["empty", "skip", "error"])
 def test_nothing_in_common(missing: Any) -> None:
     run = run_of([*listed("a", "q1", "x"), *listed("b", "other", "x")])
-    with pytest.raises(JoinError, match=r"run 'b' has no topic with judgments: .* 'q1', the run has 1 topics"):
+    with pytest.raises(
+        JoinError, match=r"run 'b' shares no query with .*, which has 'q1' and others; the run has 1 other"
+    ):
         measure(run, OPINIONS, "AP", Policy(missing=missing))
-    with pytest.raises(JoinError, match=r"run 'b' has no topic with judgments"):
+    with pytest.raises(JoinError, match=r"run 'b' shares no query with the set of judgments"):
         measure(run_of(listed("b", "other", "x")), OPINIONS, "AP", Policy(missing=missing))
 
 
@@ -338,7 +340,7 @@ def test_blocks_of_queries_give_what_the_whole_gives() -> None:
     for some in (["q00", "q05"], ["q01", "q02", "q03", "q04"], [f"q{q:02}" for q in range(6, 12)]):
         part = Run(run.frame.filter(pl.col("query").is_in(some)))
         blocks.append(score_block(part, panel[""], wanted, policy))
-    joined = gather(panel, [blocks], wanted, policy, systems=run.systems)
+    joined = gather(panel, [blocks], wanted, policy, systems=run.systems, empty=score_empty)
     whole = measure(run, opinions, MANY, policy)
     assert joined.coverage.equals(whole.coverage)
     assert joined.frame.drop("value").equals(whole.frame.drop("value"))

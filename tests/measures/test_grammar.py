@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from endoxa.errors import TextError
 from endoxa.measures.grammar import REQUIRED, Measure, make, parse, parse_all
 from endoxa.measures.registry import ALIASES, REGISTRY
-from endoxa.measures.trec import FAMILIES, NICKNAMES, label_of
+from endoxa.measures.trec_names import FAMILIES, NICKNAMES, label_of
 
 numbers = st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 6)) | st.integers(-50, 50)
 positive = st.floats(1e-3, 1e3).map(lambda x: round(x, 6)) | st.integers(1, 20)

@@ -159,11 +159,11 @@ def test_leading_axes_broadcast(name: str) -> None:
         worlds = [[regraded(lists, random, grades_for(name)) for lists in first] for _ in range(3)]
         loop = [batch(world, top=3.0) for world in worlds]
         stacked = replace(
-            loop[0], grade=np.stack([each.grade for each in loop]), pool=np.stack([each.pool for each in loop])
+            loop[0], grades=np.stack([each.grade for each in loop]), pool=np.stack([each.pool for each in loop])
         )
         if numeric:
             assert same(np.broadcast_to(score(one, stacked), (3, 4)), np.stack([score(one, each) for each in loop]))
-            again = replace(stacked, grade=stacked.grade[:, None], pool=stacked.pool[:, None])
+            again = replace(stacked, grades=stacked.grade[:, None], pool=stacked.pool[:, None])
             deep = score(one, again)
             assert same(np.broadcast_to(deep, (3, 1, 4))[:, 0], np.broadcast_to(score(one, stacked), (3, 4)))
         else:

@@ -14,7 +14,7 @@ from endoxa.beliefs import consensus
 from endoxa.beliefs.votes import pinned
 from endoxa.comparisons import orders, shared
 from endoxa.comparisons.prediction import estimate
-from endoxa.measures.doubt import expectations, measure_belief
+from endoxa.measures.uncertain import expectations, measure_belief
 from endoxa.tables import Opinions, Run
 
 SETS = {"covid-r1": "qrels.txt", "robust03": "qrels.txt.gz"}

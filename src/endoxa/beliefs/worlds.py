@@ -168,6 +168,11 @@ def _chance(readings: Readings, worlds: int, seed: int) -> tuple[Any, Any]:
     return which, _stream(seed, readings.query, ITEMS).random((worlds, len(readings.items)), dtype=np.float32)
 
 
+def uniform(readings: Readings, worlds: int, seed: int) -> Any:
+    """The random number of every item in as many worlds: [world, item]; an item's grade follows from it."""
+    return _chance(readings, worlds, seed)[1]
+
+
 def _stream(seed: int, query: str, which: int) -> np.random.Generator:
     return np.random.default_rng((seed, crc32(query.encode()), which))
 

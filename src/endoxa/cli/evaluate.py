@@ -165,7 +165,7 @@ def evaluate(
 def _preferences(path: str, judgments_format: str, compat: str, lenient: bool) -> Any:
     """Preferences as they stand in the file, or as grades imply them."""
     from endoxa.io.read import read
-    from endoxa.measures.preferences import Preferences
+    from endoxa.measures.preference_judgments import Preferences
 
     if judgments_format == "prefs":
         return read(path, kind="preferences", lenient=lenient, report=_tell)

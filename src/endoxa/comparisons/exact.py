@@ -6,54 +6,24 @@ Recall has the same random denominator for both, so that its order is the order 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from endoxa.beliefs.worlds import Readings, extended, readings_of
+from endoxa.beliefs.worlds import Readings
 from endoxa.comparisons import superiority
 from endoxa.comparisons.superiority import Superiority
 from endoxa.errors import TextError, did_you_mean
 from endoxa.measures.distributions import Distribution, mixture
-from endoxa.measures.doubt import Placed, place
 from endoxa.measures.grammar import Measure, parse_all
 from endoxa.measures.lists import BEYOND
+from endoxa.measures.placing import Placed, Placement, place
+from endoxa.measures.registry import REGISTRY
 from endoxa.statistics.poisson_binomial import convolve, pmf
 from endoxa.tables import Belief, Comparison, Floats, Ints, Run, Scores
 
 MOST = 1_000  # pairs that are settled exactly; beyond, the worlds must do
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """The lists of all queries, placed in the belief."""
-
-    systems: list[str]
-    pairs: list[tuple[Readings, Placed]]
-    _tops: dict[tuple[int, float], tuple[Floats, list[Ints]]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, run: Run, belief: Belief, systems: list[str]) -> _Seen:
-        readings = list(readings_of(extended(belief, run)))
-        kept = run.frame.filter(pl.col("system").is_in(systems))
-        return cls(systems, list(zip(readings, place(kept, systems, readings), strict=True)))
-
-    def tops(self, k: int, rel: float) -> tuple[Floats, list[Ints]]:
-        """The chances of all items of the queries with one reading, and which of them each system has in its first k.
-
-        The items of all queries are numbered in one sequence.
-        """
-        if (k, rel) not in self._tops:
-            chances, tops, begin = [np.zeros(0)], [[np.zeros(0, dtype=np.int64)] for _ in self.systems], 0
-            for one, placed in self.pairs:
-                if len(one.weights) == 1:
-                    chances.append(one.reaches(rel)[0])
-                    for system, top in enumerate(tops):
-                        top.append(begin + np.sort(placed.at[system][placed.rank[system] <= k]))
-                    begin += len(one.items)
-            self._tops[k, rel] = np.concatenate(chances), [np.concatenate(top) for top in tops]
-        return self._tops[k, rel]
 
 
 def compare_two(
@@ -73,34 +43,41 @@ def compare_two(
         if name not in run.systems:
             raise TextError(f"no system is called {name!r}{did_you_mean(name, run.systems)}")
     m = parse_all(measure)[0]
-    settings = m.keywords()
-    if m.name not in {"P", "SetP", "R", "SetR"} or settings.get("relative"):
-        raise TextError(
-            f"{m} has no exact comparison; P@k, SetP, R@k and SetR have: compare in possible worlds instead"
-        )
-    seen = _Seen.of(run, belief, [first, second])
-    queries = [one.query for one, _ in seen.pairs]
+    seen = place(run, belief).some([first, second])
     if query is None:
-        if m.name != "P":
+        if m.definition.difference is not None and not _counts(m):
             raise TextError(f"{m} is compared exactly on one query; name it, or compare in possible worlds")
-        return superiority.order(_mean_difference(seen, 0, 1, m), confidence=confidence)
-    if query not in queries:
-        raise TextError(f"the belief has no query {query!r}{did_you_mean(query, queries)}")
-    one, placed = seen.pairs[queries.index(query)]
-    return _on_query(one, placed, m, confidence)
+        if not _counts(m):
+            raise _inexact(m)
+        return superiority.order(_mean_difference(Tops.of(seen, m), 0, 1, m), confidence=confidence)
+    if query not in seen.queries:
+        raise TextError(f"the belief has no query {query!r}{did_you_mean(query, seen.queries)}")
+    number = seen.queries.index(query)
+    return _on_query(seen.readings[number], seen.lists[number], m, confidence)
+
+
+def _inexact(m: Measure) -> TextError:
+    able = ", ".join(sorted(name for name, definition in REGISTRY.items() if definition.difference is not None))
+    return TextError(f"{m} has no exact comparison, only {able} have: compare in possible worlds instead")
+
+
+def _counts(m: Measure) -> bool:
+    """Whether the mean over queries is a count divided by a number, as that of P@k is."""
+    return m.sum_form is not None and m.sum_form.divisor is not None
 
 
 def _on_query(one: Readings, placed: Placed, m: Measure, confidence: float) -> Superiority:
-    k = m.keywords().get("k")
-    sizes = [k or int(size) for size in placed.retrieved]
-    parts = [_apart(chances, placed, 0, 1, k) for chances in one.reaches(m.keywords().get("rel", 1))]
-    if m.name in {"R", "SetR"}:
-        return superiority.mix([superiority.recall_order(a, b) for _, a, b in parts], one.weights)
-    differences = [
-        superiority.precision_difference(both, _filled(a, sizes[0] - len(both)), _filled(b, sizes[1] - len(both)))
-        for both, a, b in parts
+    k, rel = m.keywords().get("k"), m.rel
+    sizes = tuple(int(size) for size in placed.retrieved)
+    parts = [
+        m.closed_form(m.definition.difference, *_apart(chances, placed, 0, 1, k), sizes)
+        for chances in (one.reaches(rel) if rel is not None else ())
     ]
-    return superiority.order(mixture(differences, one.weights), confidence=confidence)
+    exact = [part for part in parts if part is not None]
+    if not exact or len(exact) < len(parts):
+        raise _inexact(m)
+    mixed = mixture([part.distribution for part in exact], one.weights)
+    return superiority.sign(mixed) if exact[0].ordinal else superiority.order(mixed, confidence=confidence)
 
 
 def _apart(chances: Floats, placed: Placed, a: int, b: int, k: int | None) -> tuple[Floats, Floats, Floats]:
@@ -116,22 +93,54 @@ def _filled(chances: Floats, size: int) -> Floats:
     return np.concatenate([chances, np.zeros(max(0, size - len(chances)))])
 
 
-def _mean_difference(seen: _Seen, a: int, b: int, m: Measure) -> Distribution:
-    """The distribution of mean P@k of one system minus that of the other, over all queries."""
-    k, rel = int(m.keywords()["k"]), m.keywords().get("rel", 1)
-    chances, tops = seen.tops(k, rel)
-    left, right = (chances[np.setdiff1d(tops[s], tops[t], assume_unique=True)] for s, t in ((a, b), (b, a)))
-    mass, below = _difference(left, right), len(right)  # counts of several queries with one reading are one count
-    for one, placed in seen.pairs:
-        if len(one.weights) == 1:
-            continue
-        parts = [_apart(own, placed, a, b, k) for own in one.reaches(rel)]
+def _mean_difference(tops: Tops, a: int, b: int, m: Measure) -> Distribution:
+    """The distribution of one system's mean over all queries minus that of the other, for a measure that counts."""
+    assert m.sum_form is not None
+    assert m.sum_form.divisor is not None
+    left, right = (
+        tops.chances[np.setdiff1d(tops.items[s], tops.items[t], assume_unique=True)] for s, t in ((a, b), (b, a))
+    )
+    mass, below = _difference(left, right), len(right)
+    for one, placed in tops.mixed:
+        parts = [_apart(chances, placed, a, b, m.sum_form.k) for chances in one.reaches(m.rel or 0)]
         longest = max(len(side) for part in parts for side in part[1:])
-        mixed = np.zeros(2 * longest + 1)
+        own = np.zeros(2 * longest + 1)
         for weight, (_, first, second) in zip(one.weights, parts, strict=True):
-            mixed += weight * _difference(_filled(first, longest), _filled(second, longest))
-        mass, below = convolve(mass, mixed), below + longest
-    return Distribution((np.arange(len(mass)) - below) / (k * len(seen.pairs)), mass)
+            own += weight * _difference(_filled(first, longest), _filled(second, longest))
+        mass, below = convolve(mass, own), below + longest
+    return Distribution((np.arange(len(mass)) - below) / (m.sum_form.divisor * tops.queries), mass)
+
+
+@dataclass(frozen=True, eq=False)
+class Tops:
+    """What decides a measure that counts items, numbered once for all pairs of systems.
+
+    chances  of every item of the queries with one reading, one query after the other: their counts are one count
+    items    of each system, the numbers of these items that it has in its first k
+    mixed    the queries with several readings
+    """
+
+    chances: Floats
+    items: list[Ints]
+    mixed: list[tuple[Readings, Placed]]
+    queries: int
+
+    @classmethod
+    def of(cls, placement: Placement, m: Measure) -> Tops:
+        """Number the items of all queries."""
+        assert m.sum_form is not None
+        within = BEYOND - 1 if m.sum_form.k is None else m.sum_form.k
+        queries = list(zip(placement.readings, placement.lists, strict=True))
+        chances, begin = [np.zeros(0)], 0
+        items = [[np.zeros(0, dtype=np.int64)] for _ in placement.systems]
+        for one, placed in queries:
+            if len(one.weights) == 1:
+                chances.append(one.reaches(m.rel or 0)[0])
+                for system, numbers in enumerate(items):
+                    numbers.append(begin + np.sort(placed.at[system][placed.rank[system] <= within]))
+                begin += len(one.items)
+        mixed = [query for query in queries if len(query[0].weights) > 1]
+        return cls(np.concatenate(chances), [np.concatenate(numbers) for numbers in items], mixed, len(queries))
 
 
 def _difference(left: Floats, right: Floats) -> Floats:
@@ -151,15 +160,16 @@ def settled(compared: Comparison, scores: Scores, *, confidence: float = 0.95) -
         return compared
     run, belief = origin
     wanted = {name: parse_all(name)[0] for name in frame["measure"].unique(maintain_order=True)}
-    wanted = {name: m for name, m in wanted.items() if m.name == "P" and not m.keywords().get("relative")}
+    wanted = {name: m for name, m in wanted.items() if _counts(m)}
     own = frame.filter(pl.col("measure").is_in(list(wanted)) & (pl.col("doubt") == "truth"))
     if not 0 < own.height <= MOST * len(wanted) or scores.queries != belief.queries:
         return compared
     systems = sorted({*own["system"], *own["baseline"]})
-    seen = _Seen.of(run, belief, systems)
+    seen = place(run, belief).some(systems)
+    tops = {name: Tops.of(seen, m) for name, m in wanted.items()}
     rows = []
     for name, system, baseline in own.select("measure", "system", "baseline").iter_rows():
-        difference = _mean_difference(seen, systems.index(system), systems.index(baseline), wanted[name])
+        difference = _mean_difference(tops[name], systems.index(system), systems.index(baseline), wanted[name])
         found = superiority.order(difference, confidence=confidence)
         numbers = (found.p_better, found.p_tie, found.index, found.sd, found.lo, found.hi)
         rows.append((name, system, baseline, "truth", *numbers))

@@ -14,7 +14,6 @@ recall and F the ratio of sums over all queries.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -25,7 +24,10 @@ import polars as pl
 
 from endoxa.beliefs.reliability import chances, decided, refuse_confidence
 from endoxa.errors import JoinError, TableError, TextError
+from endoxa.measures.closed_forms import SumForm
+from endoxa.measures.grammar import parse
 from endoxa.measures.judgments import refuse_all_relevant
+from endoxa.measures.registry import REGISTRY
 from endoxa.statistics.bootstrap import BLOCK, blocks
 from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Run, require
 
@@ -34,8 +36,6 @@ BEARING = 10  # labels that must bear on a row before its spread is estimated fr
 FEW = 30  # below it a note warns
 EVEN = 0.6  # Kish's effective share of the labels, below which propensities are too uneven
 
-NAMES = ("P@k", "DCG@k", "SetP", "R@k", "SetR", "F@k", "SetF")
-NAME = re.compile(r"(?P<kind>P|DCG|R|F)@(?P<k>[1-9][0-9]*)|(?P<set>SetP|SetR|SetF)")
 DRAWN = r"^next@(\d+)$"  # how labels of `endoxa next` say from which depth they were drawn
 
 
@@ -66,7 +66,8 @@ class Estimates:
 
 def is_estimable(measure: str) -> bool:
     """Whether a sample of labels gives a valid interval for the measure."""
-    return NAME.fullmatch(measure) is not None
+    m = parse(measure)
+    return m.sum_form is not None and m.rel == 1
 
 
 def rounds_of(rounds: Sequence[Opinions]) -> Opinions:
@@ -198,9 +199,9 @@ def estimate(
     """
     refuse_confidence(confidence)
     _refuse_lam(lam)
-    wanted = [_Measure.of(name) for name in measures]
+    wanted = dict(sum_of(name) for name in measures)
     if not wanted:
-        raise TextError(f"no measure was asked for; there are {', '.join(NAMES)}")
+        raise TextError(f"no measure was asked for; there are {', '.join(names())}")
     refuse_all_relevant(labels, [1.0])
     universe = drawn_from(run, belief, labels) if universe is None else universe
     problem = _problem(run, belief, labels, universe, wanted)
@@ -210,22 +211,26 @@ def estimate(
     rows = np.array(alone + list(combinations(range(S), 2)), dtype=np.int64).T
     rows_of: dict[str, list[Floats | Ints]] = {}
     outside = []
-    for measure in wanted:
-        sums = _sums(problem, measure)
+    for form in wanted.values():
+        sums = _sums(problem, form)
         outside.append(sums.outside)
         for name, values in _solve(problem, sums, rows, lam, confidence).items():
             rows_of.setdefault(name, []).append(values)
     one = {name: np.concatenate([part[:S] for part in parts]) for name, parts in rows_of.items()}
     two = {name: np.concatenate([part[S:] for part in parts]) for name, parts in rows_of.items()}
-    names = [measure.name for measure in wanted]
     frame = pl.DataFrame(
-        {"system": systems * len(names), "measure": np.repeat(names, S), **one, "outside": np.concatenate(outside)},
+        {
+            "system": systems * len(wanted),
+            "measure": np.repeat(list(wanted), S),
+            **one,
+            "outside": np.concatenate(outside),
+        },
         schema=_FRAME,
     )
-    left, right = ([systems[place] for place in side] * len(names) for side in rows[:, S:].tolist())
+    left, right = ([systems[place] for place in side] * len(wanted) for side in rows[:, S:].tolist())
     paired = pl.DataFrame(
         {
-            "measure": np.repeat(names, rows.shape[1] - S),
+            "measure": np.repeat(list(wanted), rows.shape[1] - S),
             "system": left,
             "baseline": right,
             "difference": two.pop("estimate"),
@@ -250,29 +255,22 @@ _PAIRS: dict[str, Any] = {
 } | _NUMBERS
 
 
-@dataclass(frozen=True)
-class _Measure:
-    """kind: P, DCG, R or F; k None means the whole list."""
+def sum_of(name: str) -> tuple[str, SumForm]:
+    """The measure as a sum over items or a ratio of such sums, with rel = 1; refused where it is neither."""
+    m = parse(name)
+    form = m.sum_form
+    if form is None or m.rel != 1:
+        raise TextError(
+            f"{name!r} has no valid interval from a sample of labels, because it is not a sum over items nor a "
+            f"ratio of such sums; those that have one are {', '.join(names())} (rel = 1)"
+        )
+    return str(m), form
 
-    name: str
-    kind: str
-    k: int | None
 
-    @classmethod
-    def of(cls, name: str) -> _Measure:
-        found = NAME.fullmatch(name)
-        if found is None:
-            raise TextError(
-                f"{name!r} has no valid interval from a sample of labels, because it is not a sum over items nor a "
-                f"ratio of such sums; those that have one are {', '.join(NAMES)} (rel = 1)"
-            )
-        if found["set"]:
-            return cls(name, found["set"][-1], None)
-        return cls(name, found["kind"], int(found["k"]))
-
-    @property
-    def ratio(self) -> bool:
-        return self.kind in {"R", "F"}
+def names() -> list[str]:
+    """The measures that can be estimated."""
+    able = [definition for definition in REGISTRY.values() if definition.sum_form is not None]
+    return sorted(f"{definition.name}@k" if definition.cutoff else definition.name for definition in able)
 
 
 @dataclass(frozen=True)
@@ -317,7 +315,7 @@ class _Sums:
 
 
 def _problem(
-    run: Run, belief: Belief, labels: Opinions, universe: pl.DataFrame | None, wanted: list[_Measure]
+    run: Run, belief: Belief, labels: Opinions, universe: pl.DataFrame | None, wanted: dict[str, SumForm]
 ) -> _Problem:
     """Join lists, belief and labels once; refuse what gives no interval."""
     key = ["query", "item"]
@@ -347,7 +345,7 @@ def _problem(
     lengths = np.zeros((len(systems), names.height), dtype=np.int64)
     sizes = retrieved.group_by("system", "place").len().join(order, on="system", how="left")
     lengths[sizes["s"].to_numpy(), sizes["place"].to_numpy()] = sizes["len"].to_numpy()
-    cuts = [measure.k for measure in wanted]
+    cuts = [form.k for form in wanted.values()]
     if None not in cuts:
         retrieved = retrieved.filter(pl.col("rank") <= max(cut for cut in cuts if cut is not None))
     lists = (
@@ -420,11 +418,11 @@ def _universe(stated: pl.DataFrame, universe: pl.DataFrame | None) -> pl.DataFra
     return universe.select(pl.col("query").cast(pl.String), pl.col("item").cast(pl.String)).unique()
 
 
-def _sums(problem: _Problem, measure: _Measure) -> _Sums:
+def _sums(problem: _Problem, form: SumForm) -> _Sums:
     """Sums per system and query, and the weights of the labelled pairs."""
     from scipy import sparse
 
-    graded, k = measure.kind == "DCG", measure.k
+    graded, k = form.graded, form.k
     lists = problem.lists if k is None else problem.lists.filter(pl.col("rank") <= k)
     S, Q = len(problem.systems), problem.queries
     cell = lists["s"].to_numpy().astype(np.int64) * Q + lists["place"].to_numpy()
@@ -432,30 +430,24 @@ def _sums(problem: _Problem, measure: _Measure) -> _Sums:
     here = lists["pair"].is_not_null().to_numpy()
     outside = np.bincount(cell[~here] // Q, minlength=S)
     cell, pair = cell[here], lists["pair"].drop_nulls().to_numpy().astype(np.int64)
-    if measure.kind == "P":
-        w = np.full(len(pair), 1 / k) if k is not None else 1 / problem.lengths.ravel()[cell]
-    elif graded:
-        w = 1 / np.log2(lists["rank"].to_numpy()[here] + 1.0)
-    else:
-        w = np.full(len(pair), 2.0 if measure.kind == "F" else 1.0)
+    w = form.weight(lists["rank"].to_numpy()[here], problem.lengths.ravel()[cell])
     f, y, pi, has = problem.f[graded], problem.y[graded], problem.pi, problem.labelled
     parts = (f, y / pi * has, f / pi * has)
 
-    length = np.full((S, Q), k) if k is not None else problem.lengths
+    size = np.zeros((S, Q)) if form.size is None else form.size(problem.lengths)
     weights = sparse.csr_array((w, (cell // Q, pair)), shape=(S + 1, len(f)))
     belief, label, faced = (
         np.bincount(cell, weights=w * values[pair], minlength=(S + 1) * Q).reshape(S + 1, Q).astype(np.float64)
         for values in parts
     )
-    sized, counted = measure.kind == "F", measure.kind == "P"
     return _Sums(
         belief,
         label,
         faced,
-        ratio=measure.ratio,
+        ratio=form.ratio,
         below=np.stack([np.bincount(problem.query, weights=values, minlength=Q) for values in parts]),
-        size=np.pad(length * sized, ((0, 1), (0, 0))).astype(float),
-        defined=np.pad((length > 0) | (not counted), ((0, 1), (0, 0)), constant_values=True),
+        size=np.pad(size, ((0, 1), (0, 0))).astype(float),
+        defined=np.pad((problem.lengths > 0) | form.empty, ((0, 1), (0, 0)), constant_values=True),
         weight=weights[:, np.flatnonzero(has)].toarray(),
         graded=graded,
         every=weights[:, np.flatnonzero(~has)],
@@ -569,7 +561,7 @@ def _open(problem: _Problem, sums: _Sums, left: int, right: int) -> bool:
 
 def _notes(
     problem: _Problem,
-    wanted: list[_Measure],
+    wanted: dict[str, SumForm],
     frame: pl.DataFrame,
     pairs: pl.DataFrame,
     lam: float | None,
@@ -583,7 +575,7 @@ def _notes(
         f"se, lo, hi: {100 * confidence:g} % for these queries as they are, the draw of labels being the only chance; "
         "lo_queries, hi_queries: for queries of this kind (t over queries)",
     ]
-    if ratios := [measure.name for measure in wanted if measure.ratio]:
+    if ratios := [name for name, form in wanted.items() if form.ratio]:
         notes.append(
             f"{', '.join(ratios)}: micro-averaged, a ratio of sums over all queries (delta method), "
             "not the mean of each query's own"

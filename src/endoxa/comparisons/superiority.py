@@ -10,18 +10,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from endoxa.errors import TableError
-from endoxa.measures.distributions import NOTHING, TINY, Distribution, gathered, mixture, mixture_weights, one_list
+from endoxa.measures.distributions import (
+    NOTHING,
+    TINY,
+    Distribution,
+    count_difference,
+    gathered,
+    mixture,
+    mixture_weights,
+    precision_difference,
+)
 from endoxa.measures.lists import CELLS
 from endoxa.statistics.bootstrap import moments
-from endoxa.statistics.poisson_binomial import convolve, pmf
 from endoxa.tables import Floats
-
-DIRECT = 1 << 27  # products that are added up one by one; beyond, Fourier transforms
 
 
 @dataclass(frozen=True)
@@ -58,33 +64,6 @@ def order(difference: Distribution, *, confidence: float = 0.95) -> Superiority:
     return Superiority(better, tie, worse, better + tie / 2, difference.mean, difference.sd, lo, hi)
 
 
-def precision_difference(common: Floats, a_only: Floats, b_only: Floats) -> Distribution:
-    """Precision of A minus precision of B, from the p of the items both retrieved, only A, only B.
-
-    Formula: P_A - P_B = K_C (1/n_A - 1/n_B) + K_A'/n_A - K_B'/n_B, the three counts Poisson-binomial and
-    independent, on the lattice 1/lcm(n_A, n_B). Both systems face the same truth. With lists of one length the
-    common items cancel: only what one system has and the other has not matters. Undefined for an empty list.
-    Source: METHODS A.6, derived.
-    """
-    parts = [one_list(common, "common"), one_list(a_only, "a_only"), one_list(b_only, "b_only")]
-    both, a, b = (len(part) for part in parts)
-    n_a, n_b = both + a, both + b
-    if n_a == 0 or n_b == 0:
-        return NOTHING
-    lattice = math.lcm(n_a, n_b)
-    steps = [lattice // n_a - lattice // n_b, lattice // n_a, -(lattice // n_b)]
-    moving = [(part, step) for part, step in zip(parts, steps, strict=True) if step and len(part)]
-    if not moving:
-        return Distribution(np.zeros(1), np.ones(1))
-    step = math.gcd(*(one for _, one in moving))
-    mass = np.ones(1)
-    for part, one in moving:
-        mass = _plus(mass, pmf(part) if one > 0 else pmf(part)[::-1], abs(one) // step)
-    least = sum(len(part) * one for part, one in moving if one < 0)
-    values = (least + step * np.arange(len(mass))) / lattice
-    return Distribution(values[mass > 0], mass[mass > 0])
-
-
 def precision_order(common: Floats, a_only: Floats, b_only: Floats, *, confidence: float = 0.95) -> Superiority:
     """How probably A has the greater precision, both facing the same truth; see `precision_difference`.
 
@@ -101,11 +80,12 @@ def recall_order(a_only: Floats, b_only: Floats) -> Superiority:
     counts as a tie.
     Source: METHODS A.6, derived.
     """
-    a, b = pmf(one_list(a_only, "a_only")), pmf(one_list(b_only, "b_only"))
-    ahead = np.arange(len(a) + len(b) - 1) - (len(b) - 1)
-    mass = convolve(a, b[::-1])
-    better, tie, worse = (float(mass[part].sum()) for part in (ahead > 0, ahead == 0, ahead < 0))
-    return Superiority(better, tie, worse, better + tie / 2, *[math.nan] * 4)
+    return sign(count_difference(a_only, b_only))
+
+
+def sign(difference: Distribution) -> Superiority:
+    """What the sign of A - B says where its size has no meaning: difference, sd, lo and hi are NaN."""
+    return replace(order(difference), difference=math.nan, sd=math.nan, lo=math.nan, hi=math.nan)
 
 
 def independent(a: Distribution, b: Distribution, *, confidence: float = 0.95) -> Superiority:
@@ -176,19 +156,6 @@ def subject_error(delta: Floats) -> tuple[float, float]:
         raise TableError(f"delta has {values.ndim} axes, expected 1: a difference for each subject")
     mean, sd, n = (float(part[0]) for part in moments(values[None, :]))
     return mean, sd / math.sqrt(n) if n > 1 else math.nan
-
-
-def _plus(mass: Floats, count: Floats, step: int) -> Floats:
-    """Masses of X + step · K, from the masses of X and K."""
-    width = (len(count) - 1) * step + 1
-    if step > 1 and len(count) * len(mass) <= DIRECT:  # positive terms only, and no products with the gaps
-        total = np.zeros(len(mass) + width - 1)
-        for place, one in enumerate(count.tolist()):
-            total[place * step : place * step + len(mass)] += one * mass
-        return total
-    apart = np.zeros(width)
-    apart[::step] = count
-    return convolve(mass, apart)
 
 
 def _cumulated(a: Distribution, b: Distribution) -> tuple[Floats, Floats, Floats]:

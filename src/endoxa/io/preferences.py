@@ -7,7 +7,7 @@ import polars as pl
 from endoxa.errors import FileError
 from endoxa.io.sources import Source
 from endoxa.io.trec import KEPT, Form, Report, Skipped, exact, parts, tell
-from endoxa.measures.preferences import COLUMNS, PreferenceError, Preferences
+from endoxa.measures.preference_judgments import COLUMNS, PreferenceError, Preferences
 
 FORM = Form("preferences", COLUMNS, ("level",))
 KEY = ("query", "group", "subgroup", "item")

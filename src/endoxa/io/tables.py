@@ -26,7 +26,7 @@ from endoxa.errors import FileError, TableError, TextError
 from endoxa.io.formats import REMEDY, SEPARATORS, Format, Kind, damaged, first_line
 from endoxa.io.sources import BOM, Source, Where, opened, raw
 from endoxa.io.trec import Report, Skipped, shortened, tell
-from endoxa.measures.preferences import Preferences
+from endoxa.measures.preference_judgments import Preferences
 from endoxa.policies import Policy, Ties
 from endoxa.tables import (
     Answers,

@@ -1,4 +1,4 @@
-"""Measures where relevance is a probability: whole distributions for one list, expectations for tables of lists.
+"""Whole distributions of measures where relevance is a probability, for one list and for two lists.
 
 Items are relevant independently of one another, each with its own p. That is an assumption: where one person's
 reading decides many items at once the means below stay right for counts and precision, the spreads do not.
@@ -8,17 +8,15 @@ Nothing here is drawn at random.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Literal, get_args
 
 import numpy as np
 
 from endoxa.errors import TableError, TextError, did_you_mean
-from endoxa.measures.lists import BEYOND, CELLS, ratio
-from endoxa.statistics.bootstrap import blocks
-from endoxa.statistics.poisson_binomial import CACHED, moments, pmf, probabilities
+from endoxa.measures.lists import CELLS
+from endoxa.statistics.poisson_binomial import convolve, pmf, probabilities
 from endoxa.tables import Floats, Ints
 
 Mode = Literal["pmf", "as_printed"]
@@ -26,8 +24,7 @@ Size = Literal["random", "expected"]
 
 TINY = 1e-12  # values nearer than this are one value, told apart by rounding; so are chances
 ENUMERATED = 20  # items in doubt whose every outcome is listed
-NODES = 64
-FALL = 50.0  # an integrand is followed until it has fallen by e^-50
+DIRECT = 1 << 27  # products that are added up one by one; beyond, Fourier transforms
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,20 +96,6 @@ class Distribution:
         return float(self.values[below <= share][-1]), float(self.values[above <= share][0])
 
 
-@dataclass(frozen=True, eq=False)
-class Moments:
-    """First two moments of a measure for each of a batch of lists.
-
-    mean       E[M; defined], 0 where M is never defined; E[M | defined] is mean / (1 - undefined)
-    square     E[M²; defined]
-    undefined  Pr(M undefined)
-    """
-
-    mean: Floats
-    square: Floats
-    undefined: Floats
-
-
 NOTHING = Distribution(np.empty(0), np.empty(0), 1.0)
 
 
@@ -158,7 +141,7 @@ def f(p_retrieved: Floats, p_rest: Floats, beta: float = 1.0, n: int | None = No
     Formula: F = (1 + beta²) K / (beta² T + n), T = K + M relevant in all; undefined where T = 0.
     """
     p, rest = one_list(p_retrieved, "p_retrieved"), one_list(p_rest, "p_rest")
-    n, weight = _size(n, p), _weight(beta)
+    n, weight = _size(n, p), squared(beta)
     if n == 0 and weight == 0:  # beta = 0 is precision, which an empty list has not
         return NOTHING
     return _by_counts(p, rest, lambda hits, missed: (1 + weight) * hits / (weight * (hits + missed) + n), TINY)
@@ -227,6 +210,55 @@ def sum_over_queries(ps: Sequence[Floats], k: int) -> Distribution:
         return NOTHING
     items = np.concatenate([one_list(p)[:k] for p in ps])
     return Distribution(np.arange(len(items) + 1) / (len(ps) * k), pmf(items))
+
+
+def precision_difference(common: Floats, a_only: Floats, b_only: Floats) -> Distribution:
+    """Precision of A minus precision of B, from the p of the items both retrieved, only A, only B.
+
+    Formula: P_A - P_B = K_C (1/n_A - 1/n_B) + K_A'/n_A - K_B'/n_B, the three counts Poisson-binomial and
+    independent, on the lattice 1/lcm(n_A, n_B). Both systems face the same truth. With lists of one length the
+    common items cancel: only what one system has and the other has not matters. Undefined for an empty list.
+    Source: METHODS A.6, derived.
+    """
+    parts = [one_list(common, "common"), one_list(a_only, "a_only"), one_list(b_only, "b_only")]
+    both, a, b = (len(part) for part in parts)
+    n_a, n_b = both + a, both + b
+    if n_a == 0 or n_b == 0:
+        return NOTHING
+    lattice = math.lcm(n_a, n_b)
+    steps = [lattice // n_a - lattice // n_b, lattice // n_a, -(lattice // n_b)]
+    moving = [(part, step) for part, step in zip(parts, steps, strict=True) if step and len(part)]
+    if not moving:
+        return Distribution(np.zeros(1), np.ones(1))
+    step = math.gcd(*(one for _, one in moving))
+    mass = np.ones(1)
+    for part, one in moving:
+        mass = _plus(mass, pmf(part) if one > 0 else pmf(part)[::-1], abs(one) // step)
+    least = sum(len(part) * one for part, one in moving if one < 0)
+    values = (least + step * np.arange(len(mass))) / lattice
+    return Distribution(values[mass > 0], mass[mass > 0])
+
+
+def _plus(mass: Floats, count: Floats, step: int) -> Floats:
+    """Masses of X + step · K, from the masses of X and K."""
+    width = (len(count) - 1) * step + 1
+    if step > 1 and len(count) * len(mass) <= DIRECT:  # positive terms only, and no products with the gaps
+        total = np.zeros(len(mass) + width - 1)
+        for place, one in enumerate(count.tolist()):
+            total[place * step : place * step + len(mass)] += one * mass
+        return total
+    apart = np.zeros(width)
+    apart[::step] = count
+    return convolve(mass, apart)
+
+
+def count_difference(first: Floats, second: Floats) -> Distribution:
+    """How many more relevant items A has than B, from the p of the items that only A and only B retrieved.
+
+    Formula: Pr(K_A - K_B = d) = Σ_j Pr(K_A = j + d) Pr(K_B = j), both counts Poisson-binomial and independent.
+    """
+    left, right = pmf(one_list(first, "a_only")), pmf(one_list(second, "b_only"))
+    return Distribution(np.arange(len(left) + len(right) - 1.0) - (len(right) - 1), convolve(left, right[::-1]))
 
 
 def mixture(distributions: Sequence[Distribution], weights: Floats, as_printed: bool = False) -> Distribution:
@@ -316,7 +348,7 @@ def _size(n: int | None, p: Floats) -> int:
     return len(p) if n is None else n
 
 
-def _weight(beta: float) -> float:
+def squared(beta: float) -> float:
     """beta², once beta is known to be a number."""
     if not math.isfinite(beta):
         raise TextError(f"beta must be a number, not {beta}; 1 weighs precision and recall alike")
@@ -331,198 +363,3 @@ def _refuse_unknown(what: str, word: str, known: Sequence[str]) -> None:
 def _refuse_cutoff(k: int | None) -> None:
     if k is not None and k < 1:
         raise TextError(f"a cut-off counts from 1, not {k}")
-
-
-# ---- tables of lists
-
-CUT = ("P", "R", "F", "Success")  # measures of the first k
-WHOLE = ("SetP", "SetR", "SetF", "NumRel", "NumRelRet")
-EITHER = ("RR", "AP")
-
-
-def expectation(
-    name: str,
-    rank: Ints,
-    p: Floats,
-    retrieved: Ints,
-    pool: Floats,
-    *,
-    k: int | None = None,
-    beta: float = 1.0,
-    norm: str = "R",
-    relative: bool = False,
-) -> Moments | None:
-    """E[M; defined], E[M²; defined] and Pr(M undefined) of a measure for S lists of one query, exactly.
-
-    rank       [S, h]  ranks of the retrieved items that have a p, ascending; padding is BEYOND
-    p          [S, h]  their probabilities; padding is NaN
-    retrieved  [S]     lengths of the lists; items without a p are not relevant
-    pool       [m]     p of every item of the query, retrieved or not, those in `p` among them; NaN is left out;
-                       or [S, m], where every list has a belief of its own
-
-    Counts (P, SetP, NumRel, NumRelRet), RR and Success are sums. Ratios to T, the number of relevant items, are
-    integrals. Let items be relevant with odds changed by t, π = pt/(1 - p + pt), and A(t) = Π(1 - p + pt) over
-    the pool. For a numerator X that is 0 where T = 0, and any c ≥ 0,
-        E[X/(T + c); T>0]    = ∫ t^(c-1) A(t) E_t[X] dt
-        E[X²/(T + c)²; T>0]  = ∫ -log(t) t^(c-1) A(t) E_t[X²] dt         over t from 0 to 1,
-    because 1/a = ∫ t^(a-1) dt and 1/a² = ∫ -log(t) t^(a-1) dt. X is the number of hits (R, SetR: c = 0; F, SetF:
-    c = n/beta²) or, for AP, Σ hits(rank)/rank. 64 Gauss-Legendre nodes in t^¼ are exact to rounding; the work
-    grows with h times 64 for each list.
-    None: the measure has no such form (relative=True, norm='min' with a cut-off, any other name).
-    Misleads: a plug-in (p taken as gain) is not this; it is biased both ways.
-    Source: METHODS 0.4, derived; the second moments likewise.
-    """
-    if name not in CUT + WHOLE + EITHER or relative or (norm != "R" and k is not None):
-        return None
-    if (k is None and name in CUT) or (k is not None and name in WHOLE):
-        raise TextError(f"{name} {'needs a' if k is None else 'has no'} cut-off k")
-    _refuse_cutoff(k)
-    rank, retrieved = np.asarray(rank), np.asarray(retrieved)
-    p, pool = probabilities(p), probabilities(pool, "pool")
-    if (
-        p.ndim != 2
-        or rank.shape != p.shape
-        or retrieved.shape != p.shape[:1]
-        or pool.shape[:-1] not in {(), p.shape[:1]}
-    ):
-        raise TableError(
-            f"expected rank and p [S, h], retrieved [S], pool [m] or [S, m]; got rank {rank.shape}, p {p.shape}, "
-            f"retrieved {retrieved.shape}, pool {pool.shape}"
-        )
-    pool = np.nan_to_num(pool, nan=0.0)
-    inside = (rank <= (BEYOND - 1 if k is None else k)) & ~np.isnan(p)
-    width = int(np.flatnonzero(inside.any(0)).max(initial=-1)) + 1
-    p, rank = np.where(inside, p, 0.0)[:, :width], rank[:, :width]
-    never = np.zeros(len(p))
-    if name in {"P", "SetP", "NumRelRet"}:
-        size = np.full(len(p), k or 1) if name != "SetP" else retrieved
-        return _share_of(p, size)
-    if name == "NumRel":
-        mean, variance, _ = moments(pool)
-        return Moments(mean + never, variance + mean**2 + never, never)
-    if name in {"RR", "Success"}:
-        none = np.cumprod(1 - p, axis=1)
-        first = p * np.concatenate([np.ones((len(p), 1)), none], axis=1)[:, :width]
-        value = 1 / rank if name == "RR" else np.ones_like(p)
-        return Moments((first * value).sum(1), (first * value**2).sum(1), never)
-    undefined = np.prod(1 - pool, axis=-1) + never
-    if name == "AP":
-        mean, square = _ratios(p, rank, pool, never, _hits_over_rank)
-        return Moments(mean, square, undefined)
-    if name in {"R", "SetR"}:
-        mean, square = _ratios(p, rank, pool, never, _hits)
-        return Moments(mean, square, undefined)
-    size, weight = (np.full(len(p), k) if name == "F" else retrieved), _weight(beta)
-    if weight < 1e-20:  # precision, wherever something is relevant
-        share = _share_of(p, size)
-        return Moments(share.mean, share.square, np.where((size == 0) & (weight == 0), 1.0, undefined))
-    mean, square = _ratios(p, rank, pool, size / weight, _hits)
-    scale = (1 + weight) / weight
-    return Moments(scale * mean, scale**2 * square, undefined)
-
-
-def _share_of(p: Floats, size: Floats | Ints) -> Moments:
-    """Moments of (how many are relevant) / size; undefined where the size is 0."""
-    mean, variance, _ = moments(p)
-    first, second = ratio(mean, size), ratio(variance + mean**2, np.asarray(size, dtype=float) ** 2)
-    empty = size == 0
-    return Moments(np.where(empty, 0.0, first), np.where(empty, 0.0, second), empty.astype(float))
-
-
-Numerator = Callable[[Floats, Floats, Floats], tuple[Floats, Floats]]  # p, rank [h, S], t to E_t[X], E_t[X²] [S, t]
-
-
-def _ratios(p: Floats, rank: Ints, pool: Floats, c: Floats, numerator: Numerator) -> tuple[Floats, Floats]:
-    """E[X/(T + c); T>0] and E[X²/(T + c)²; T>0] for each list; see `expectation`.
-
-    Nodes are shared by lists whose integrands fall about as fast.
-    """
-    mean, square = np.zeros(len(p)), np.zeros(len(p))
-    speed = pool.sum(-1) + c
-    alike = np.ceil(np.log2(np.maximum(1.0, speed / FALL)) / 2)
-    for group in np.unique(alike).tolist():
-        members = np.flatnonzero(alike == group)
-        t, log_t, weight = _nodes(float(speed[members].min()))
-        shared = _log_A(pool, t) if pool.ndim == 1 else None
-        for some in blocks(len(members), NODES):
-            lists = members[some]
-            log_A = np.stack([_log_A(own, t) for own in pool[lists]]) if shared is None else shared
-            first, second = numerator(np.ascontiguousarray(p[lists].T), np.ascontiguousarray(rank[lists].T), t)
-            kernel = weight * np.exp(log_A + (c[lists, None] - 1) * log_t)
-            mean[lists] = (kernel * first).sum(1)
-            square[lists] = (kernel * -log_t * second).sum(1)
-    return mean, square
-
-
-def _raised(p: Floats, t: Floats) -> Iterator[tuple[slice, Floats]]:
-    """π = pt/(1 - p + pt) as [items, S, t], for so many items at a time as stay in the cache."""
-    for items in blocks(len(p), CACHED // (p.shape[1] * len(t))):
-        part = p[items, :, None]
-        chance = part * t
-        chance /= (1 - part) + chance
-        yield items, chance
-
-
-def _hits(p: Floats, rank: Floats, t: Floats) -> tuple[Floats, Floats]:
-    """First two moments of the number of hits."""
-    mean, squares = np.zeros((p.shape[1], len(t))), np.zeros((p.shape[1], len(t)))
-    for _, chance in _raised(p, t):
-        mean += chance.sum(0)
-        squares += np.einsum("i...,i...", chance, chance)
-    return mean, mean - squares + mean**2
-
-
-def _hits_over_rank(p: Floats, rank: Floats, t: Floats) -> tuple[Floats, Floats]:
-    """First two moments of X = Σ over relevant of hits(rank)/rank.
-
-    Item by item: with H hits and the sum X before it, a relevant item at rank k makes H+1 and X + (H+1)/k. So
-    the moments of (X, H) follow from those before, and are never stored: five numbers for each list and node.
-    """
-    shape = (p.shape[1], len(t))
-    hits, hits_square = np.ones(shape), np.ones(shape)  # E[H+1], E[(H+1)²]
-    mean, mixed, square = np.zeros(shape), np.zeros(shape), np.zeros(shape)  # E[X], E[X(H+1)], E[X²]
-    for items, chances in _raised(p, t):
-        shares = chances / rank[items, :, None]
-        for chance, share, over in zip(chances, shares, shares / rank[items, :, None], strict=True):
-            step = share * hits
-            square += over * hits_square
-            square += 2 * (share * mixed)
-            mixed += chance * mean
-            mixed += share * hits_square
-            mixed += step
-            mean += step
-            hits_square += chance * (2 * hits + 1)
-            hits += chance
-    return mean, square
-
-
-@cache
-def _legendre() -> tuple[Floats, Floats]:
-    """Gauss-Legendre nodes and weights on (0, 1)."""
-    x, weight = np.polynomial.legendre.leggauss(NODES)
-    return (1 - x) / 2, weight / 2
-
-
-def _nodes(speed: float) -> tuple[Floats, Floats, Floats]:
-    """t, log t and weight of the nodes for an integrand that falls from t = 1 at least as exp(-speed (1 - t)).
-
-    Where it falls steeply only the part that matters is covered. In u = t^¼ powers t^c and log t at 0 do no harm:
-    both come with u³.
-    """
-    s, weight = _legendre()
-    reach = 1.0 if speed <= FALL else -math.expm1(math.log1p(-FALL / speed) / 4)
-    log_u = np.log1p(-reach * s)
-    return np.exp(4 * log_u), 4 * log_u, 4 * reach * weight * np.exp(3 * log_u)
-
-
-def _log_A(pool: Floats, t: Floats) -> Floats:
-    """log Π(1 - p + pt) at each t. Written so, 1 - p + pt keeps its digits where p = 1 and t is near 0.
-
-    Logarithms are slow: sixteen factors are multiplied before each. No t is below 1e-14, so they cannot vanish.
-    """
-    result = np.zeros(len(t))
-    sixteens = np.pad(pool, (0, -len(pool) % 16)).reshape(-1, 16, 1)
-    for some in blocks(len(sixteens), CACHED // (16 * len(t))):
-        p = sixteens[some]
-        result += np.log(((1 - p) + p * t).prod(1)).sum(0)
-    return result

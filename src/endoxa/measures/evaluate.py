@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from endoxa.errors import TableError, TextError
-from endoxa.measures.gather import Block, gather
+from endoxa.measures.gather import NOT_COVERED, Block, coverage_of, gather, tied_items
 from endoxa.measures.grammar import Measure, parse_all
 from endoxa.measures.judgments import Judgments
 from endoxa.measures.lists import BEYOND, CELLS, Lists
@@ -58,7 +57,7 @@ def measure(
     wanted = parse_all(measures)
     panel = prepare(opinions, policy)
     blocks = [[score_block(run, judgments, wanted, policy)] for judgments in panel.values()]
-    return gather(panel, blocks, wanted, policy, systems=run.systems)
+    return gather(panel, blocks, wanted, policy, systems=run.systems, empty=score_empty)
 
 
 def prepare(opinions: Opinions, policy: Policy) -> dict[str, Judgments]:
@@ -109,6 +108,28 @@ def score_block(run: Run, judgments: Judgments, measures: Sequence[Measure], pol
     )
 
 
+def score_empty(judgments: Judgments, places: Ints, measures: Sequence[Measure], policy: Policy) -> Block:
+    """Scores of an empty list for these queries."""
+    size = len(places)
+    pool, pool_stratum = judgments.pools(places)
+    sampled = judgments.sizes.shape[1] > 0
+    lists = Lists(
+        rank=np.zeros((size, 0), dtype=np.int64),
+        grades=np.zeros((size, 0)),
+        retrieved=np.zeros(size, dtype=np.int64),
+        pool=pool,
+        top=judgments.top,
+        stratum=np.zeros((size, 0), dtype=np.int64) if sampled else None,
+        pool_stratum=pool_stratum if sampled else None,
+        stratum_size=judgments.sizes[places] if sampled else None,
+    )
+    if policy.ties in {"average", "range"}:  # an empty list has no ties
+        policy = replace(policy, ties="trec")
+    values, spread = score(lists, [m for m in measures if not m.definition.text], policy, places)
+    texts = [[""] * size for m in measures if m.definition.text]
+    return Block([""] * size, places, values, spread, texts, NOT_COVERED)
+
+
 def _look_up(run: Run, judgments: Judgments, policy: Policy) -> tuple[_Found, pl.DataFrame]:
     """Which rows of the block are judged, and the coverage per system. Hashes sift the rows; names decide."""
     frame = run.frame
@@ -144,27 +165,8 @@ def _look_up(run: Run, judgments: Judgments, policy: Policy) -> tuple[_Found, pl
         stratum=judged["stratum"].to_numpy()[order],
         length=length,
     )
-    counts = {
-        "unknown": ~known,
-        "items": np.where(known, sizes, 0),
-        "judged": np.bincount(number[row[grade >= 0]], minlength=len(heads)),
-        "tied": np.where(known, np.add.reduceat(_tied(block, number), heads, dtype=np.int64), 0)
-        if len(heads)
-        else sizes,
-    }
-    names = list(dict.fromkeys(systems))
-    owner = np.array([names.index(system) for system in systems], dtype=np.int64)
-    summed = {name: np.bincount(owner, count, len(names)).astype(np.int64) for name, count in counts.items()}
-    return found, pl.DataFrame({"system": pl.Series(names, dtype=pl.String)} | summed)
-
-
-def _tied(block: Any, number: Any) -> Bools:
-    """1 for every row that shares its score with a neighbour."""
-    same = np.zeros(len(block), dtype=bool)
-    same[1:] = (block[1:] == block[:-1]) & (number[1:] == number[:-1])
-    tied = same.copy()
-    tied[:-1] |= same[1:]
-    return tied
+    hits = np.bincount(number[row[grade >= 0]], minlength=len(heads))
+    return found, coverage_of(systems, known, sizes, hits, tied_items(rank, block))
 
 
 def _batches(found: _Found, judgments: Judgments) -> Iterator[tuple[Ints, Lists]]:
@@ -195,7 +197,7 @@ def _batches(found: _Found, judgments: Judgments) -> Iterator[tuple[Ints, Lists]
         sampled = judgments.sizes.shape[1] > 0
         lists = Lists(
             rank=padded(found.rank, BEYOND).astype(np.int64),
-            grade=padded(found.grade, np.nan).astype(float),
+            grades=padded(found.grade, np.nan).astype(float),
             retrieved=found.sizes[chosen],
             pool=pool,
             top=judgments.top,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from endoxa.measures.grammar import KNOWN, REQUIRED, parse_all
 from endoxa.measures.pairs import PREFERENCES
 from endoxa.measures.registry import ALIASES, Definition
-from endoxa.measures.trec import FAMILIES, NICKNAMES
+from endoxa.measures.trec_names import FAMILIES, NICKNAMES
 
 PARTS = ("Formula", "Misleads", "Source")
 
@@ -45,6 +46,8 @@ def explain(text: str) -> str:
         lines.append(f"  Setting    {setting} ({how}{where})")
     if others := _others(definition):
         lines.append(f"  Also       {', '.join(others)}")
+    if definition.exact:
+        lines.append(f"  Exact      under a belief: {'; '.join(definition.exact)}")
     if definition.aggregate != "mean":
         lines.append(f"  Over queries: {definition.aggregate}")
     return "\n".join(lines)
@@ -55,6 +58,12 @@ def _others(definition: Definition) -> list[str]:
     aliases = [alias for alias, name in ALIASES.items() if name == definition.name]
     families = [family for family, row in FAMILIES.items() if row.name == definition.name]
     return [] if definition.name in PREFERENCES else aliases + families
+
+
+def _place(definition: Definition) -> tuple[str, int]:
+    """Module and line of the kernel, so that the order of the page does not depend on the order of imports."""
+    kernel: Any = definition.kernel
+    return kernel.__module__, kernel.__code__.co_firstlineno
 
 
 def definition_line(text: str) -> str:
@@ -72,7 +81,7 @@ def reference() -> str:
         "prints the same. A measure reads `Name(setting=value)@k`; trec_eval's names are understood everywhere.",
         "",
     ]
-    for definition in KNOWN.values():
+    for definition in sorted(KNOWN.values(), key=_place):
         said = parts(definition)
         lines += [f"## {definition.name}", "", said["Meaning"], ""]
         lines += [f"- **{name}**: {said[name]}" for name in PARTS]
@@ -84,6 +93,8 @@ def reference() -> str:
             lines.append(f"- **Settings**: {', '.join(settings)}")
         if others := _others(definition):
             lines.append(f"- **Also**: {', '.join(f'`{name}`' for name in others)}")
+        if definition.exact:
+            lines.append(f"- **Exact under a belief**: {'; '.join(definition.exact)}")
         lines.append("")
     return "\n".join(lines)
 

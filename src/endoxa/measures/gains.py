@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from endoxa.errors import TableError
+from endoxa.measures.closed_forms import SumForm
 from endoxa.measures.lists import BEYOND, Lists, ratio
 from endoxa.measures.registry import register
 from endoxa.policies import Compat
@@ -33,14 +34,23 @@ def discount(rank: Ints, k: int | None) -> Floats:
 
 def ideal(lists: Lists, dcg: Discount, gains: Mapping[float, float] | None, k: int | None) -> Floats:
     """DCG of the best list that could be made of the judged items."""
-    worth = gain(lists.pool, dcg, gains)
+    worth = gain(lists.pool if gains else lists.pool[..., :k], dcg, gains)
     if gains:
-        worth = -np.sort(-worth, -1)
+        worth = -np.sort(-worth, -1)[..., :k]
     worth = np.maximum(worth, 0.0)
     return np.asarray((worth * discount(np.arange(1, worth.shape[-1] + 1), k)).sum(-1))
 
 
-@register("DCG", additive=True, high=np.inf)
+def _discounted_sum(
+    *, k: int | None = None, dcg: Discount = "log2", gains: Mapping[float, float] | None = None
+) -> SumForm | None:
+    """Every grade counts 1/log2(rank + 1)."""
+    if dcg != "log2" or gains is not None:
+        return None
+    return SumForm(k, lambda rank, length: 1 / np.log2(rank + 1.0), graded=True)
+
+
+@register("DCG", additive=True, high=np.inf, sum_form=_discounted_sum)
 def DCG(
     lists: Lists, *, k: int | None = None, dcg: Discount = "log2", gains: Mapping[float, float] | None = None
 ) -> Floats:

@@ -1,21 +1,21 @@
-"""Blocks of scores joined into one table; missing topics and 0/0 treated as the policy says."""
+"""Blocks of scores joined into one table. Missing topics and undefined values are treated as the policy says."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
 
 from endoxa.errors import JoinError
 from endoxa.measures.grammar import Measure
-from endoxa.measures.judgments import Judgments
-from endoxa.measures.lists import Lists
-from endoxa.measures.ties import score
 from endoxa.policies import Policy
-from endoxa.tables import Floats, Ints, Scores
+from endoxa.tables import Bools, Draws, Floats, Ints, Scores
+
+COVERED = ("unknown", "items", "judged", "tied")
+NOT_COVERED = pl.DataFrame(schema={"system": pl.String} | dict.fromkeys(COVERED, pl.Int64))  # the coverage of no list
 
 
 class Topics(Protocol):
@@ -28,14 +28,28 @@ class Topics(Protocol):
 
 @dataclass(frozen=True)
 class Block:
-    """Scores of a block: one entry per list, values as [measure, list]."""
+    """Scores of a block of whole queries, one entry per list.
+
+    systems    the system of each list
+    places     the number of its query
+    values     [measure, list]; NaN where undefined
+    spread     [3, measure, list]: sd, lo, hi; None where every value is certain
+    texts      one text per list for every measure that is a text
+    coverage   system, unknown, items, judged, tied
+    undefined  [measure, list]: probability that the value is undefined; None where NaN says it
+    truth      [measure, list, world]: values in possible worlds; None without doubt about the truth
+    people     the same in worlds under resamples of the people
+    """
 
     systems: list[str]
     places: Ints
     values: Floats
-    spread: Floats | None  # [3, measure, list]: sd, lo, hi
+    spread: Floats | None
     texts: list[list[str]]
-    coverage: pl.DataFrame  # system, unknown, items, judged, tied
+    coverage: pl.DataFrame
+    undefined: Floats | None = None
+    truth: Floats | None = None
+    people: Floats | None = None
 
     def renamed(self, names: Mapping[str, str]) -> Block:
         """The same scores under other names of the systems."""
@@ -43,54 +57,97 @@ class Block:
         return replace(self, systems=[names[system] for system in self.systems], coverage=coverage)
 
 
+Empty = Callable[[Any, Ints, Sequence[Measure], Policy], Block]  # scores of empty lists for these queries
+
+
+def coverage_of(systems: Sequence[str], known: Bools, sizes: Ints, judged: Ints, tied: Ints) -> pl.DataFrame:
+    """Sums per system over its lists: unknown queries; retrieved, judged and tied items of known queries."""
+    names = list(dict.fromkeys(systems))
+    number = {name: place for place, name in enumerate(names)}
+    owner = np.array([number[system] for system in systems], dtype=np.int64)
+    counts = {"unknown": ~known, "items": known * sizes, "judged": known * judged, "tied": known * tied}
+    summed = {name: np.bincount(owner, count, len(names)).astype(np.int64) for name, count in counts.items()}
+    return pl.DataFrame({"system": pl.Series(names, dtype=pl.String)} | summed)
+
+
+def tied_items(rank: Any, block: Any) -> Ints:
+    """How many items of each list share their score with a neighbour, from the rows of whole lists."""
+    if not len(rank):
+        return np.zeros(0, dtype=np.int64)
+    same = np.zeros(len(rank) + 1, dtype=bool)
+    same[1:-1] = (block[1:] == block[:-1]) & (rank[1:] != 1)
+    return np.add.reduceat(same[:-1] | same[1:], np.flatnonzero(rank == 1), dtype=np.int64)
+
+
 def gather(
     panel: Mapping[str, Topics],
-    blocks: Sequence[Sequence[Block]],
+    blocks: Iterable[Iterable[Block]],
     measures: Sequence[Measure],
     policy: Policy,
     *,
     systems: Sequence[str],
-    empty: Callable[..., tuple[Floats, Floats | None]] | None = None,
+    empty: Empty,
+    noun: str = "set of judgments",
+    lines: tuple[str, ...] = (),
 ) -> Scores:
-    """Join the blocks of all assessors into one table, with missing topics treated as the policy says.
+    """Join the blocks of every assessor into one table.
 
-    `empty` scores empty lists where the panel holds other things than grades.
+    panel   what the lists were scored against, by assessor; a single entry unless assessors are scored apart
+    blocks  for each of them its blocks, which may be made while they are joined
+    empty   scores of empty lists, for topics that a run lacks
+    noun    the word for what the lists are scored against, for messages
+    lines   what the draws print about the belief
     """
-    parts, texts, coverages, absents = [], [], [], []
-    for (source, judgments), some in zip(panel.items(), blocks, strict=True):
-        frame, coverage, text, absent = _gather_one(
-            judgments, some, measures, policy, systems, score_empty=empty or _score_empty
-        )
-        parts.append(frame.with_columns(pl.lit(source).alias("source")))
-        coverages.append(coverage)
-        texts.append(text)
-        absents.append(absent)
-    frame = parts[0].drop("source")
+    parts = [
+        _Joined.of(reference, some, measures, policy, empty, _Columns(measures, systems, len(reference.queries), noun))
+        for reference, some in zip(panel.values(), blocks, strict=True)
+    ]
+    frame, draws = parts[0].frame, parts[0].draws
     if policy.assessors == "mean":
-        order = {str(m): place for place, m in enumerate(measures)}
-        frame = (
-            pl.concat(parts)
-            .group_by("system", "query", "measure", maintain_order=True)
-            .agg(
-                pl.col("value").drop_nans().mean().fill_null(float("nan")),
-                pl.col("value").drop_nans().std().alias("sd"),
-                pl.col("lo", "hi").mean(),
-                pl.col("undefined").min(),
-            )
-            .sort(
-                pl.col("system").replace_strict(list(systems), list(range(len(systems)))),
-                "query",
-                pl.col("measure").replace_strict(order),
-            )
-        )
+        frame = _averaged([part.frame for part in parts], systems, measures)
     if policy.undefined == "skip":
-        bad = frame.filter(pl.col("undefined") > 0)["query"].unique()
+        bad = frame.filter(pl.col("undefined") > 1 - 1e-9)["query"].unique()  # undefined in every world
+        if frame.height and len(bad) == frame["query"].n_unique():
+            raise JoinError("every query has a score that is 0/0; nothing is left under undefined=skip")
         frame = frame.filter(~pl.col("query").is_in(bad.implode()))
-    return Scores(frame, policy, _joined(coverages), texts[0], pl.concat(absents).unique(maintain_order=True))
+        draws = None if draws is None else _without(draws, set(bad))
+    absent = pl.concat([part.absent for part in parts]).unique(maintain_order=True)
+    draws = None if draws is None else replace(draws, lines=lines)
+    return Scores(frame, policy, _mean_coverage([part.coverage for part in parts]), parts[0].texts, absent, draws)
 
 
-def _joined(coverages: list[pl.DataFrame]) -> pl.DataFrame:
-    """One row per system over all assessors: the mean of what they saw, as the scores are means."""
+def _averaged(frames: list[pl.DataFrame], systems: Sequence[str], measures: Sequence[Measure]) -> pl.DataFrame:
+    """Mean over the assessors, with the standard deviation between them."""
+    order = {str(m): place for place, m in enumerate(measures)}
+    return (
+        pl.concat(frames)
+        .group_by("system", "query", "measure", maintain_order=True)
+        .agg(
+            pl.col("value").drop_nans().mean().fill_null(float("nan")),
+            pl.col("value").drop_nans().std().alias("sd"),
+            pl.col("lo", "hi").mean(),
+            pl.col("undefined").min(),
+        )
+        .sort(
+            pl.col("system").replace_strict(list(systems), list(range(len(systems)))),
+            "query",
+            pl.col("measure").replace_strict(order),
+        )
+    )
+
+
+def _without(draws: Draws, queries: set[str]) -> Draws:
+    kept = [place for place, query in enumerate(draws.queries) if query not in queries]
+    return replace(
+        draws,
+        queries=[draws.queries[place] for place in kept],
+        truth=None if draws.truth is None else draws.truth[:, :, kept],
+        people=None if draws.people is None else draws.people[:, :, kept],
+    )
+
+
+def _mean_coverage(coverages: list[pl.DataFrame]) -> pl.DataFrame:
+    """One row per system over all assessors: the mean of what they saw, because scores are means too."""
     if len(coverages) == 1:
         return coverages[0]
     return (
@@ -103,124 +160,151 @@ def _joined(coverages: list[pl.DataFrame]) -> pl.DataFrame:
     )
 
 
-def _gather_one(
-    judgments: Topics,
-    blocks: Sequence[Block],
-    measures: Sequence[Measure],
-    policy: Policy,
-    systems: Sequence[str],
-    *,
-    score_empty: Callable[..., tuple[Floats, Floats | None]],
-) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame | None, pl.DataFrame]:
-    numeric = list(dict.fromkeys(str(m) for m in measures if not m.definition.text))
-    first = {str(m): row for row, m in reversed(list(enumerate(m for m in measures if not m.definition.text)))}
-    rows = [first[name] for name in numeric]
-    names = [system for block in blocks for system in block.systems]
-    places = np.concatenate([block.places for block in blocks] or [np.zeros(0, dtype=np.int64)])
-    values = np.concatenate([block.values[rows] for block in blocks] or [np.zeros((len(rows), 0))], axis=1)
-    spreads = [block.spread for block in blocks if block.spread is not None]
-    spread = np.concatenate([part[:, rows] for part in spreads], axis=2) if spreads else None
-    number = {system: place for place, system in enumerate(systems)}
-    owner = np.array([number[name] for name in names], dtype=np.int64)
-    coverage = _coverage([block.coverage for block in blocks], systems)
-    seen = np.zeros((len(systems), len(judgments.queries)), dtype=bool)
-    if len(owner):
-        seen[owner, places] = True
-    if not seen.any(1).all():
-        barren = systems[int(np.flatnonzero(~seen.any(1))[0])]
-        raise JoinError(f"run {barren!r} has no topic with judgments: {_nothing_shared(judgments, coverage)}")
-    if not seen.any():
-        raise JoinError("the run is empty: there is nothing to measure")
-    absent = np.argwhere(~seen)
-    if len(absent) and policy.missing == "error":
-        system, query = systems[absent[0][0]], judgments.queries[absent[0][1]]
-        raise JoinError(
-            f"run {system!r} lacks judged topic {query!r} ({len(absent)} in all); "
-            "allow it with missing=empty (counts as an empty list) or missing=skip"
+@dataclass(frozen=True)
+class _Joined:
+    """The blocks of one assessor as a table, with the draws beside it."""
+
+    frame: pl.DataFrame
+    coverage: pl.DataFrame
+    texts: pl.DataFrame | None
+    absent: pl.DataFrame  # system, query
+    draws: Draws | None
+
+    @classmethod
+    def of(
+        cls,
+        reference: Topics,
+        blocks: Iterable[Block],
+        measures: Sequence[Measure],
+        policy: Policy,
+        empty: Empty,
+        columns: _Columns,
+    ) -> _Joined:
+        systems = columns.systems
+        coverages, texts = [], []
+        wanted = [str(m) for m in measures if m.definition.text]
+        for block in blocks:
+            columns.add(block, columns.numbers(block.systems))
+            coverages.append(block.coverage)
+            texts += _texts(block, wanted, reference)
+        coverage = _summed(coverages, systems)
+        absent = columns.absent(reference, coverage, policy)
+        if len(absent) and policy.missing == "empty":
+            columns.add(empty(reference, absent[:, 1], measures, policy), absent[:, 0])
+        lacking = [(systems[system], reference.queries[query]) for system, query in absent]
+        counts = [pl.Series("missing", np.bincount(absent[:, 0], minlength=len(systems)), dtype=pl.Int64)]
+        counts += [pl.Series("queries", columns.scored(), dtype=pl.Int64)]
+        return cls(
+            columns.frame(reference.queries, policy),
+            coverage.with_columns(counts).select("system", "queries", "missing", *COVERED),
+            pl.DataFrame(texts, schema=["system", "query", "measure", "text"], orient="row") if wanted else None,
+            pl.DataFrame(lacking, schema={"system": pl.String, "query": pl.String}, orient="row"),
+            columns.draws(reference.queries),
         )
-    coverage = coverage.with_columns(pl.Series("missing", (~seen).sum(1), dtype=pl.Int64))
-    text = _texts(blocks, measures, judgments)
-    if len(absent) and policy.missing == "empty":
-        empty, empty_spread = score_empty(judgments, absent[:, 1], measures, policy)
-        owner, places = np.append(owner, absent[:, 0]), np.append(places, absent[:, 1])
-        values = np.concatenate([values, empty[rows]], axis=1)
-        if spread is not None:
-            unknown = np.full((3, len(rows), len(absent)), np.nan)
-            spread = np.concatenate([spread, unknown if empty_spread is None else empty_spread[:, rows]], axis=2)
-    order = np.lexsort((places, owner))
-    count = len(rows)
-    flat = values[:, order].T.ravel()
-    undefined = np.isnan(flat)
-    columns = {
-        "system": pl.Series(systems)[np.repeat(owner[order], count)],
-        "query": pl.Series(judgments.queries)[np.repeat(places[order], count)],
-        "measure": pl.Series(numeric * len(order), dtype=pl.String),
-        "value": np.where(undefined, 0.0, flat) if policy.undefined == "zero" else flat,
-    }
-    for place, name in enumerate(("sd", "lo", "hi")):
-        column = pl.Series(name, spread[place][:, order].T.ravel()) if spread is not None else None
-        columns[name] = (
-            column.fill_nan(None) if column is not None else pl.repeat(None, len(flat), dtype=pl.Float64, eager=True)
-        )
-    columns["undefined"] = undefined.astype(float)
-    scored = np.bincount(owner, minlength=len(systems))
-    coverage = coverage.with_columns(pl.Series("queries", scored, dtype=pl.Int64)).select(
-        "system", "queries", "missing", "unknown", "items", "judged", "tied"
-    )
-    lacking = pl.DataFrame(
-        [(systems[system], judgments.queries[query]) for system, query in absent],
-        schema={"system": pl.String, "query": pl.String},
-        orient="row",
-    )
-    return pl.DataFrame(columns), coverage, text, lacking
 
 
-def _nothing_shared(judgments: Topics, coverage: pl.DataFrame) -> str:
-    return (
-        f"the judgments know topics like {judgments.queries[0]!r}, "
-        f"the run has {int(coverage['unknown'].sum())} topics that are not among them; do the two belong together?"
-    )
+class _Columns:
+    """Arrays of one assessor, filled block by block. Draws go to their place at once, so that they exist only once."""
+
+    def __init__(self, measures: Sequence[Measure], systems: Sequence[str], queries: int, noun: str) -> None:
+        numeric = [str(m) for m in measures if not m.definition.text]
+        self.names = list(dict.fromkeys(numeric))
+        self.rows = [numeric.index(name) for name in self.names]
+        self.systems, self.noun = systems, noun
+        self.number = {system: place for place, system in enumerate(systems)}
+        self.seen = np.zeros((len(systems), queries), dtype=bool)
+        self.parts: dict[str, list[Any]] = {name: [] for name in ("owner", "place", "value", "undefined", "spread")}
+        self.worlds: dict[str, Floats] = {}
+
+    def numbers(self, systems: Sequence[str]) -> Ints:
+        return np.array([self.number[system] for system in systems], dtype=np.int64)
+
+    def add(self, block: Block, owner: Ints) -> None:
+        """Take the scores of a block in; its lists belong to these systems."""
+        values = block.values[self.rows]
+        self.seen[owner, block.places] = True
+        spread = None if block.spread is None else block.spread[:, self.rows]
+        undefined = np.isnan(values) if block.undefined is None else block.undefined[self.rows]
+        for name, part in zip(self.parts, (owner, block.places, values, undefined, spread), strict=True):
+            self.parts[name].append(part)
+        for name, drawn in (("truth", block.truth), ("people", block.people)):
+            if drawn is not None:
+                if name not in self.worlds:
+                    self.worlds[name] = np.full((len(self.rows), *self.seen.shape, drawn.shape[-1]), np.nan)
+                self.worlds[name][:, owner, block.places] = drawn[self.rows]
+
+    def joined(self, name: str) -> Any:
+        parts = self.parts[name]
+        return np.concatenate(parts, axis=-1) if parts else np.zeros(0, dtype=np.int64)
+
+    def spread(self) -> Floats | None:
+        """sd, lo and hi of every list, [3, measure, list]; None where no value is open."""
+        if all(part is None for part in self.parts["spread"]):
+            return None
+        both = zip(self.parts["spread"], self.parts["value"], strict=True)
+        return np.concatenate([np.full((3, *v.shape), np.nan) if part is None else part for part, v in both], axis=-1)
+
+    def scored(self) -> Ints:
+        """How many queries of each system have scores."""
+        return np.bincount(self.joined("owner"), minlength=len(self.systems))
+
+    def absent(self, reference: Topics, coverage: pl.DataFrame, policy: Policy) -> Ints:
+        """Pairs of system and query without a list, in order; refused where the policy or good sense says so."""
+        if not self.seen.any(1).all():
+            barren = self.systems[int(np.flatnonzero(~self.seen.any(1))[0])]
+            raise JoinError(
+                f"run {barren!r} shares no query with the {self.noun}, which has {reference.queries[0]!r} and others; "
+                f"the run has {int(coverage['unknown'].sum())} other queries: do the two belong together?"
+            )
+        if not self.seen.any():
+            raise JoinError("the run is empty: there is nothing to measure")
+        absent = np.argwhere(~self.seen)
+        if len(absent) and policy.missing == "error":
+            system, query = self.systems[absent[0][0]], reference.queries[absent[0][1]]
+            raise JoinError(
+                f"run {system!r} lacks query {query!r} of the {self.noun} ({len(absent)} in all); "
+                "allow it with missing=empty (counts as an empty list) or missing=skip"
+            )
+        return absent
+
+    def frame(self, queries: list[str], policy: Policy) -> pl.DataFrame:
+        """One row per system, query and measure."""
+        owner, place = self.joined("owner"), self.joined("place")
+        order = np.lexsort((place, owner))
+        count = len(self.names)
+        value, undefined = (self.joined(name)[:, order].T.ravel() for name in ("value", "undefined"))
+        columns = {
+            "system": pl.Series(self.systems)[np.repeat(owner[order], count)],
+            "query": pl.Series(queries)[np.repeat(place[order], count)],
+            "measure": pl.Series(self.names * len(order), dtype=pl.String),
+            "value": np.where(np.isnan(value), 0.0, value) if policy.undefined == "zero" else value,
+        }
+        spread = self.spread()
+        for place_, name in enumerate(("sd", "lo", "hi")):
+            columns[name] = (
+                pl.repeat(None, len(value), dtype=pl.Float64, eager=True)
+                if spread is None
+                else pl.Series(name, spread[place_][:, order].T.ravel()).fill_nan(None)
+            )
+        return pl.DataFrame(columns | {"undefined": undefined.astype(float)})
+
+    def draws(self, queries: list[str]) -> Draws | None:
+        if not self.worlds:
+            return None
+        return Draws(self.names, list(self.systems), list(queries), self.worlds["truth"], self.worlds.get("people"))
 
 
-def _coverage(parts: list[pl.DataFrame], systems: Sequence[str]) -> pl.DataFrame:
+def _summed(parts: list[pl.DataFrame], systems: Sequence[str]) -> pl.DataFrame:
     order = pl.DataFrame({"system": list(systems)}, schema={"system": pl.String})
     if not parts:
-        return order.with_columns(pl.lit(0).alias(name) for name in ("unknown", "items", "judged", "tied"))
+        return order.with_columns(pl.lit(0).alias(name) for name in COVERED)
     summed = pl.concat(parts).group_by("system").sum()
     return order.join(summed, on="system", how="left", maintain_order="left").fill_null(0)
 
 
-def _score_empty(
-    judgments: Judgments, places: Ints, measures: Sequence[Measure], policy: Policy
-) -> tuple[Floats, Floats | None]:
-    """Values of an empty list for these queries."""
-    size = len(places)
-    pool, pool_stratum = judgments.pools(places)
-    sampled = judgments.sizes.shape[1] > 0
-    lists = Lists(
-        rank=np.zeros((size, 0), dtype=np.int64),
-        grade=np.zeros((size, 0)),
-        retrieved=np.zeros(size, dtype=np.int64),
-        pool=pool,
-        top=judgments.top,
-        stratum=np.zeros((size, 0), dtype=np.int64) if sampled else None,
-        pool_stratum=pool_stratum if sampled else None,
-        stratum_size=judgments.sizes[places] if sampled else None,
-    )
-    numeric = [m for m in measures if not m.definition.text]
-    if policy.ties in {"average", "range"}:  # an empty list has no ties
-        policy = replace(policy, ties="trec")
-    return score(lists, numeric, policy, places)
-
-
-def _texts(blocks: Sequence[Block], measures: Sequence[Measure], judgments: Topics) -> pl.DataFrame | None:
-    wanted = [str(m) for m in measures if m.definition.text]
-    if not wanted:
-        return None
-    rows = [
-        (system, judgments.queries[place], name, block.texts[row][at])
-        for block in blocks
+def _texts(block: Block, wanted: Sequence[str], reference: Topics) -> list[tuple[str, str, str, str]]:
+    return [
+        (system, reference.queries[place], name, block.texts[row][at])
         for row, name in enumerate(wanted)
         for at, (system, place) in enumerate(zip(block.systems, block.places, strict=True))
     ]
-    return pl.DataFrame(rows, schema=["system", "query", "measure", "text"], orient="row")

@@ -9,18 +9,20 @@ import ast
 import inspect
 import re
 from collections import ChainMap
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from endoxa.errors import TextError, did_you_mean
-from endoxa.measures import gains, graded, ranked, ranx, sets, trec, unjudged  # noqa: F401  (they register themselves)
+from endoxa.measures import gains, graded, ranked, ranx_names, sets, trec_names, unjudged  # noqa: F401  (they register)
+from endoxa.measures.closed_forms import SumForm
 from endoxa.measures.lists import BEYOND, Lists
 from endoxa.measures.pairs import PREFERENCES
 from endoxa.measures.registry import ALIASES, REGISTRY, Definition
 from endoxa.policies import CHOICES
 from endoxa.tables import Floats
 
+Form = TypeVar("Form")
 REQUIRED = inspect.Parameter.empty
 KNOWN = ChainMap(PREFERENCES, REGISTRY)  # iterates from the last to the first
 
@@ -48,6 +50,25 @@ class Measure:
         known = self.definition.settings
         given = {name: dict(value) if name == "gains" else value for name, value in self.settings}
         return {name: value for name, value in more.items() if name in known} | given
+
+    @property
+    def rel(self) -> float | None:
+        """The least relevant grade; None where the measure asks for none."""
+        rel: float | None = dict(self.settings).get("rel", self.definition.settings.get("rel", 1))
+        return rel
+
+    def closed_form(self, form: Callable[..., Form | None] | None, *arguments: Any) -> Form | None:
+        """A closed form of the definition under these settings; None where there is none.
+
+        `rel` is not among the settings: the probabilities that a closed form takes already respect it.
+        """
+        settings = {name: value for name, value in self.keywords().items() if name != "rel"}
+        return None if form is None or self.rel is None else form(*arguments, **settings)
+
+    @property
+    def sum_form(self) -> SumForm | None:
+        """How the value is a sum over items, or a ratio of such sums; None where it is neither."""
+        return self.closed_form(self.definition.sum_form)
 
     def with_level(self, level: float) -> Measure:
         """The same with relevance level `level`, if it has one and none was set."""
@@ -115,7 +136,7 @@ def make(name: str, settings: Mapping[str, Any], text: str = "") -> Measure:
 def _definition(name: str, text: str) -> Definition:
     name = ALIASES.get(name, name)
     if name not in KNOWN:
-        names = [*REGISTRY, *ALIASES, *trec.FAMILIES, *trec.NICKNAMES]
+        names = [*REGISTRY, *ALIASES, *trec_names.FAMILIES, *trec_names.NICKNAMES]
         raise TextError(f"no measure is called {name!r}{did_you_mean(name, names)}", text or name, 0)
     return KNOWN[name]
 
@@ -240,7 +261,7 @@ def parse_all(texts: str | Measure | Iterable[str | Measure], *, level: float | 
     if isinstance(texts, (str, Measure)):
         texts = [texts]
     texts = list(texts)
-    splits = (trec.split_name(text) for text in texts if isinstance(text, str))
+    splits = (trec_names.split_name(text) for text in texts if isinstance(text, str))
     given = frozenset(split[0] for split in splits if split is not None and split[1])
     found: dict[tuple[Measure, str | None], Measure] = {}
     for text in texts:
@@ -254,10 +275,10 @@ def _expand(text: str | Measure, given: frozenset[str] = frozenset()) -> list[Me
     if isinstance(text, Measure):
         return [text]
     text = text.strip()
-    theirs = None if text in trec.FAMILIES else ranx.expand(text)
+    theirs = None if text in trec_names.FAMILIES else ranx_names.expand(text)
     if theirs is not None:
         return [make(*theirs, text)]
-    named = trec.expand(text, given=given)
+    named = trec_names.expand(text, given=given)
     if named is None:
         return [_parse_own(text)]
     return [replace(make(name, settings, text), label=label) for label, name, settings in named]

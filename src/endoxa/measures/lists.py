@@ -7,7 +7,7 @@ judged items in rank order; every axis before it broadcasts: one list, a batch o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -20,12 +20,47 @@ BEYOND = np.iinfo(np.int32).max  # the rank of padding: behind every cut-off
 CELLS = 2_000_000  # the greatest padded array that is made at once: memory stays bounded
 
 
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """The grades of lists in possible worlds, gathered only as far as a kernel asks for them.
+
+    table  [item, world]  the grade of every item in every world; the last row, all NaN, stands for padding
+    at     [h, list]      the row of each item of each list
+
+    Arrays are made as [h, list, world] and shown as [world, list, h]: neighbours in memory are worlds, so that sums
+    along a list add whole rows, and padding at its end changes no digit.
+    """
+
+    table: Floats
+    at: Ints
+
+    def narrow(self, width: int) -> Drawn:
+        """Only the first `width` items of every list."""
+        return Drawn(self.table, self.at[:width])
+
+    def grade(self) -> Floats:
+        """[world, list, h]."""
+        return self.table[self.at].transpose(2, 1, 0)
+
+    def relevant(self, rel: float) -> Bools:
+        """[world, list, h]: which grades are at least `rel`."""
+        return (self.table >= rel)[self.at].transpose(2, 1, 0)
+
+    def running(self, rel: float) -> tuple[Any, Any]:
+        """[world, list, h]: 1 for grades of at least `rel`, else 0; and how many there are up to each item."""
+        relevant = (self.table >= rel).astype(np.int16 if len(self.at) < 1 << 15 else np.int64)[self.at]
+        counts = relevant.copy()
+        for row in range(1, len(counts)):  # five times as fast as a cumulative sum across the rows
+            counts[row] += counts[row - 1]
+        return relevant.transpose(2, 1, 0), counts.transpose(2, 1, 0)
+
+
 @dataclass(frozen=True)
 class Lists:
     """A batch of lists.
 
     rank       [..., h]  ranks of the pooled items that were retrieved, ascending; padding is BEYOND
-    grade      [..., h]  their grades; negative = pooled but not judged; padding is NaN
+    grades     [..., h]  their grades; negative = pooled but not judged; padding is NaN; or Drawn, in possible worlds
     retrieved  [...]     lengths of the lists
     pool       [..., m]  grades of all pooled items of the query, descending; padding is NaN
     top        the highest grade in the whole collection of judgments (the full mark)
@@ -36,7 +71,7 @@ class Lists:
     """
 
     rank: Ints
-    grade: Floats
+    grades: Floats | Drawn
     retrieved: Ints
     pool: Floats
     top: float = 1.0
@@ -47,13 +82,52 @@ class Lists:
     stratum_size: Floats | None = None
 
     @cached_property
+    def grade(self) -> Floats:
+        """The grades as an array."""
+        return self.grades.grade() if isinstance(self.grades, Drawn) else self.grades
+
+    @cached_property
     def judged(self) -> Bools:
         """Which of the retrieved pooled items have a judgment."""
         return self.grade >= 0
 
+    @cached_property
+    def _relevant(self) -> dict[float, Bools]:
+        return {}
+
     def relevant(self, rel: float) -> Bools:
         """Which of the retrieved items have at least grade `rel`."""
-        return self.grade >= rel
+        if rel not in self._relevant:
+            drawn = isinstance(self.grades, Drawn)
+            self._relevant[rel] = self.grades.relevant(rel) if drawn else self.grade >= rel  # type: ignore[union-attr]
+        return self._relevant[rel]
+
+    def running(self, rel: float) -> Ints:
+        """How many items are relevant up to each item, itself included."""
+        if isinstance(self.grades, Drawn):
+            return np.asarray(self.grades.running(rel)[1])
+        return np.asarray(np.cumsum(self.relevant(rel), -1))
+
+    def hits_at_relevant(self, rel: float) -> Ints:
+        """How many items are relevant up to each relevant item; 0 at the others."""
+        if isinstance(self.grades, Drawn):
+            relevant, counts = self.grades.running(rel)
+            return np.asarray(np.multiply(relevant, counts, out=counts))
+        return np.asarray(self.relevant(rel) * self.running(rel))
+
+    def over_rank(self, counts: Ints) -> Floats:
+        """Σ counts / rank over the items of each list."""
+        if not isinstance(self.grades, Drawn):
+            return np.asarray((counts / self.rank).sum(-1))
+        # Products of 32 ranks at a time, always 32: then padding does not change the order of summation.
+        rows = counts.transpose(2, 1, 0)  # [h, list, world]
+        share = 1 / np.pad(self.rank, ((0, 0), (0, -len(rows) % 32)), constant_values=BEYOND)[:, None]
+        total, part = np.zeros(rows.shape[1:]), np.zeros((32, *rows.shape[1:]))
+        for begin in range(0, len(rows), 32):
+            some = rows[begin : begin + 32]
+            part[: len(some)], part[len(some) :] = some, 0.0
+            total += np.matmul(share[:, :, begin : begin + 32], part.transpose(1, 0, 2))[:, 0]
+        return total.T
 
     def total(self, rel: float) -> Ints:
         """How many relevant items are known, retrieved or not."""
@@ -104,10 +178,20 @@ class Lists:
         return replace(
             self,
             rank=np.where(real, place, BEYOND),
-            grade=np.where(real, taken, np.nan),
+            grades=np.where(real, taken, np.nan),
             retrieved=np.asarray(count),
             stratum=stratum,
         )
+
+
+def alike(lengths: Ints) -> Iterator[Ints]:
+    """Numbers of lists of about the same length: one long list must not widen the arrays of all."""
+    order = np.argsort(lengths, kind="stable")
+    begin = 0
+    while begin < len(order):
+        end = int(np.searchsorted(lengths[order], 1.5 * lengths[order[begin]] + 16, side="right"))
+        yield order[begin:end]
+        begin = end
 
 
 def ratio(numerator: Floats | Ints, denominator: Floats | Ints) -> Floats:

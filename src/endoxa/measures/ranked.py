@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from endoxa.measures import closed_forms as exact
 from endoxa.measures.lists import Lists, ratio
 from endoxa.measures.registry import register
 from endoxa.measures.sets import first_relevant, first_unjudged
@@ -13,13 +14,7 @@ from endoxa.policies import Compat
 from endoxa.tables import Floats, Ints
 
 
-def precision_at_hits(lists: Lists, rel: float) -> Floats:
-    """Precision at the rank of each relevant item, 0 at the others."""
-    relevant = lists.relevant(rel)
-    return np.asarray(relevant * np.cumsum(relevant, -1) / lists.rank)
-
-
-@register("AP")
+@register("AP", moments=exact.average_precision_moments)
 def AP(lists: Lists, *, rel: float = 1, k: int | None = None, norm: Literal["R", "min"] = "R") -> Floats:
     """Average precision: the mean, over the relevant items, of the precision at their ranks.
 
@@ -29,10 +24,12 @@ def AP(lists: Lists, *, rel: float = 1, k: int | None = None, norm: Literal["R",
     others. Undefined where nothing is relevant.
     Source: TREC; trec_eval map, map_cut.
     """
-    inside = lists.rank <= k if k is not None else np.ones_like(lists.relevant(rel))
+    hits = lists.hits_at_relevant(rel)
     total = lists.total(rel)
-    share = np.minimum(total, k) if norm == "min" and k is not None else total
-    return ratio((precision_at_hits(lists, rel) * inside).sum(-1), share)
+    if k is not None:
+        hits = hits * (lists.rank <= k)
+        total = np.minimum(total, k) if norm == "min" else total
+    return ratio(lists.over_rank(hits), total)
 
 
 @register("GMAP", aggregate="geometric")
@@ -54,7 +51,7 @@ def _reciprocal_bounds(lists: Lists, *, rel: float = 1, k: int | None = None) ->
     return np.where(first <= limit, 1 / first, 0.0), np.where(best <= limit, 1 / best, 0.0)
 
 
-@register("RR", bounds=_reciprocal_bounds)
+@register("RR", bounds=_reciprocal_bounds, moments=exact.reciprocal_moments, law=exact.reciprocal_law)
 def RR(lists: Lists, *, rel: float = 1, k: int | None = None) -> Floats:
     """Reciprocal rank of the first relevant item.
 
@@ -93,8 +90,8 @@ def interpolated(lists: Lists, recall: float, rel: float, compat: Compat) -> Flo
     """Greatest precision at any rank where recall has reached the level."""
     total = lists.total(rel)
     relevant = lists.relevant(rel)
-    precision = precision_at_hits(lists, rel)
-    reached = relevant & (np.cumsum(relevant, -1) >= needed(recall, total, compat)[..., None])
+    precision = lists.hits_at_relevant(rel) / lists.rank
+    reached = relevant & (lists.running(rel) >= needed(recall, total, compat)[..., None])
     best = np.where(reached, precision, 0.0).max(-1, initial=0.0)
     return np.where(total > 0, best, np.nan)
 

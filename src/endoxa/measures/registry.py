@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from endoxa.measures.closed_forms import Difference, Moments, SumForm
+from endoxa.measures.distributions import Distribution
 from endoxa.tables import Floats
 
 Kernel = Callable[..., Any]  # Lists and settings to one value per list: a number, or a text
@@ -17,7 +19,7 @@ Aggregate = Literal["mean", "sum", "geometric"]
 
 @dataclass(frozen=True)
 class Definition:
-    """What is known of a measure beside its settings.
+    """What is known about a measure beside its settings.
 
     aggregate  how queries are summed up
     additive   a sum over items of gain times weight of rank, so that the mean over ties is exact
@@ -27,6 +29,14 @@ class Definition:
     by_gain    among equal scores the best order is by gain; else `ties="range"` gives no range
     lower      smaller is better
     text       the value is a text, not a number (relstring)
+    judged     the value depends on judgments
+
+    Closed forms apply where relevance is a probability. They take the settings of the measure except `rel`, which the
+    probabilities already respect, and return None for settings that have no such form:
+    moments     Chances, settings -> Moments: mean, square and undefined mass for a table of lists
+    law         OneList, settings -> Distribution: every value that one list may have
+    difference  p of common items, of A's and of B's own, sizes, settings -> Difference: A against B on one query
+    sum_form    settings -> SumForm: the value as a sum over items, or as a ratio of such sums
     """
 
     name: str
@@ -40,6 +50,11 @@ class Definition:
     by_gain: bool = True
     lower: bool = False
     text: bool = False
+    judged: bool = True
+    moments: Callable[..., Moments | None] | None = None
+    law: Callable[..., Distribution | None] | None = None
+    difference: Callable[..., Difference | None] | None = None
+    sum_form: Callable[..., SumForm | None] | None = None
 
     @cached_property
     def settings(self) -> dict[str, Any]:
@@ -49,8 +64,19 @@ class Definition:
 
     @property
     def cutoff(self) -> str | None:
-        """What stands behind the @: `k` for most, `recall` for interpolated precision, else None."""
+        """The setting that stands behind the @: `k` for most, `recall` for interpolated precision, else None."""
         return next((name for name in ("k", "recall") if name in self.settings), None)
+
+    @property
+    def exact(self) -> list[str]:
+        """What is exact under a belief, in words."""
+        forms = {
+            "mean and spread": self.moments,
+            "distribution on one query": self.law,
+            "comparison of two systems on one query": self.difference,
+            "estimate from sampled judgments": self.sum_form,
+        }
+        return [words for words, form in forms.items() if form is not None]
 
     @property
     def doc(self) -> str:

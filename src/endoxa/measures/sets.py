@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from endoxa.measures import closed_forms as exact
 from endoxa.measures.lists import BEYOND, Lists, ratio
 from endoxa.measures.registry import register
 from endoxa.tables import Floats, Ints
@@ -21,7 +22,10 @@ def _precision_bounds(lists: Lists, *, k: int, rel: float = 1, relative: bool = 
     return hits / k, (hits + unjudged_within(lists, k)) / k
 
 
-@register("P", additive=True, bounds=_precision_bounds)
+@register(
+    "P", additive=True, bounds=_precision_bounds, moments=exact.precision_moments, law=exact.precision_law,
+    difference=exact.precision_gap, sum_form=exact.precision_sum,
+)  # fmt: skip
 def P(lists: Lists, *, k: int, rel: float = 1, relative: bool = False) -> Floats:
     """Share of the first k that are relevant.
 
@@ -33,7 +37,10 @@ def P(lists: Lists, *, k: int, rel: float = 1, relative: bool = False) -> Floats
     return ratio(lists.hits(rel, k), np.minimum(k, lists.total(rel)) if relative else np.asarray(k))
 
 
-@register("R", additive=True)
+@register(
+    "R", additive=True, moments=exact.recall_moments, law=exact.recall_law,
+    difference=exact.recall_gap, sum_form=exact.recall_sum,
+)  # fmt: skip
 def R(lists: Lists, *, k: int, rel: float = 1) -> Floats:
     """Share of the relevant items that stand in the first k.
 
@@ -50,7 +57,7 @@ def _f(hits: Floats, size: Floats, total: Ints, beta: float) -> Floats:
     return np.where(total > 0, ratio((1 + weight) * hits, weight * total + size), np.nan)
 
 
-@register("F", additive=True)
+@register("F", additive=True, moments=exact.f_moments, law=exact.f_law, sum_form=exact.f_sum)
 def F(lists: Lists, *, k: int, rel: float = 1, beta: float = 1) -> Floats:
     """Weighted harmonic mean of precision and recall in the first k.
 
@@ -61,7 +68,10 @@ def F(lists: Lists, *, k: int, rel: float = 1, beta: float = 1) -> Floats:
     return _f(lists.hits(rel, k), np.asarray(float(k)), lists.total(rel), beta)
 
 
-@register("SetP")
+@register(
+    "SetP", moments=exact.precision_moments, law=exact.precision_law,
+    difference=exact.precision_gap, sum_form=exact.precision_sum,
+)  # fmt: skip
 def SetP(lists: Lists, *, rel: float = 1, relative: bool = False) -> Floats:
     """Share of everything retrieved that is relevant.
 
@@ -74,7 +84,10 @@ def SetP(lists: Lists, *, rel: float = 1, relative: bool = False) -> Floats:
     return ratio(lists.hits(rel), size)
 
 
-@register("SetR")
+@register(
+    "SetR", moments=exact.recall_moments, law=exact.recall_law,
+    difference=exact.recall_gap, sum_form=exact.recall_sum,
+)  # fmt: skip
 def SetR(lists: Lists, *, rel: float = 1) -> Floats:
     """Share of the relevant items that were retrieved at all.
 
@@ -85,7 +98,7 @@ def SetR(lists: Lists, *, rel: float = 1) -> Floats:
     return ratio(lists.hits(rel), lists.total(rel))
 
 
-@register("SetF")
+@register("SetF", moments=exact.f_moments, law=exact.f_law, sum_form=exact.f_sum)
 def SetF(lists: Lists, *, rel: float = 1, beta: float = 1) -> Floats:
     """Weighted harmonic mean of set precision and set recall.
 
@@ -109,8 +122,13 @@ def SetAP(lists: Lists, *, rel: float = 1) -> Floats:
 
 def first_relevant(lists: Lists, rel: float) -> Floats:
     """Rank of the first relevant item; infinite where there is none."""
-    rank = np.where(lists.relevant(rel), lists.rank, BEYOND).min(-1, initial=BEYOND)
-    return np.where(rank < BEYOND, rank, np.inf)
+    relevant, rank = lists.relevant(rel), lists.rank.astype(np.int32)
+    first = np.full(np.broadcast_shapes(relevant.shape[:-1], rank.shape[:-1]), BEYOND, dtype=np.int32)
+    begin, end = 0, 32  # most lists have a relevant item early: look further only where none was found
+    while begin < relevant.shape[-1] and (first == BEYOND).any():
+        first = np.minimum(first, np.where(relevant[..., begin:end], rank[..., begin:end], BEYOND).min(-1))
+        begin, end = end, 2 * end
+    return np.where(first < BEYOND, first, np.inf)
 
 
 def first_unjudged(lists: Lists) -> Floats:
@@ -126,7 +144,7 @@ def _success_bounds(lists: Lists, *, k: int, rel: float = 1) -> tuple[Floats, Fl
     return (first <= k).astype(float), (best <= k).astype(float)
 
 
-@register("Success", bounds=_success_bounds)
+@register("Success", bounds=_success_bounds, moments=exact.success_moments, law=exact.success_law)
 def Success(lists: Lists, *, k: int, rel: float = 1) -> Floats:
     """Whether the first k hold anything relevant.
 
@@ -157,7 +175,7 @@ def Utility(
 COUNT = {"aggregate": "sum", "high": np.inf}
 
 
-@register("NumQ", **COUNT)
+@register("NumQ", **COUNT, judged=False)
 def NumQ(lists: Lists) -> Floats:
     """Number of queries.
 
@@ -179,7 +197,7 @@ def NumRet(lists: Lists, *, rel: float | None = None) -> Floats:
     return lists.retrieved.astype(float) if rel is None else lists.hits(rel)
 
 
-@register("NumRel", **COUNT, monotone=False)
+@register("NumRel", **COUNT, monotone=False, moments=exact.total_moments)
 def NumRel(lists: Lists, *, rel: float = 1) -> Floats:
     """Number of relevant items known.
 
@@ -190,7 +208,7 @@ def NumRel(lists: Lists, *, rel: float = 1) -> Floats:
     return lists.total(rel).astype(float)
 
 
-@register("NumRelRet", **COUNT)
+@register("NumRelRet", **COUNT, moments=exact.hit_moments)
 def NumRelRet(lists: Lists, *, rel: float = 1) -> Floats:
     """Number of relevant items retrieved.
 

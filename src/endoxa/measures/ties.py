@@ -95,7 +95,7 @@ def _reranked(lists: Lists, rank: Ints) -> Lists:
     return replace(
         lists,
         rank=np.take_along_axis(rank, order, -1),
-        grade=moved(lists.grade),
+        grades=moved(lists.grade),
         stratum=None if lists.stratum is None else moved(lists.stratum),
         block=None,
         length=None,

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.measures.grammar import Measure
-from endoxa.measures.trec import FAMILIES, label_of, place, split_name
+from endoxa.measures.trec_names import FAMILIES, label_of, place, split_name
 from endoxa.tables import Floats, Scores
 
 UNKNOWN = -1e6  # what trec_eval prints for a z-score whose mean and deviation are not known

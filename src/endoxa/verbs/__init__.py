@@ -25,11 +25,18 @@ from endoxa.io.write import write as write_table
 from endoxa.measures.curves import curve_measures, curves
 from endoxa.measures.evaluate import measure as measure_tables
 from endoxa.measures.evaluate import prepare, score_block
+from endoxa.measures.evaluate import score_empty as score_unretrieved
 from endoxa.measures.explain import definition_line
 from endoxa.measures.gather import Block, gather
 from endoxa.measures.grammar import Measure, Wanted, parse, parse_all
 from endoxa.measures.judgments import refuse_all_relevant
-from endoxa.measures.preferences import Preferences, applied, measure_preferences, score_empty, score_preferences
+from endoxa.measures.preference_judgments import (
+    Preferences,
+    applied,
+    measure_preferences,
+    score_empty,
+    score_preferences,
+)
 from endoxa.policies import CHOICES, WORLDS, Policy
 from endoxa.pools import lint
 from endoxa.pools.lint import Finding
@@ -85,7 +92,7 @@ def measure(
     chosen = Policy.like(policy.pop("compat", "none"), **policy)
     if judgments is None or isinstance(judgments, Belief) or _holds_belief(judgments):
         from endoxa import doubt
-        from endoxa.measures.doubt import measure_belief
+        from endoxa.measures.uncertain import measure_belief
 
         held = doubt.believe(run_of(run), people=0) if judgments is None else doubt.believe(judgments)
         wanted = parse_all(doubt.DEFAULT if measures is DEFAULT else measures, level=level)
@@ -169,7 +176,7 @@ def measure_files(
         for made in scored:
             for source, block in made.items():
                 gathered[source].append(block.renamed(renamed))
-    empty = score_empty if isinstance(judged, Preferences) else None
+    empty = score_empty if isinstance(judged, Preferences) else score_unretrieved
     return gather(panel, list(gathered.values()), measures, policy, systems=systems, empty=empty)
 
 

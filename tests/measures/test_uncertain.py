@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from endoxa.beliefs.votes import crisp
 from endoxa.beliefs.worlds import draw, draw_people, readings_of
 from endoxa.errors import JoinError, TextError
-from endoxa.measures.doubt import distribute, expectations, measure_belief, opinions_of
 from endoxa.measures.evaluate import measure
 from endoxa.measures.grammar import parse
 from endoxa.measures.registry import REGISTRY
+from endoxa.measures.uncertain import distribute, expectations, measure_belief, opinions_of
 from endoxa.policies import Policy
 from endoxa.tables import Belief, Opinions, Run
 

@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 from endoxa.errors import TableError, TextError
-from endoxa.measures.gather import Block, gather
+from endoxa.measures.gather import NOT_COVERED, Block, gather
 from endoxa.measures.grammar import Measure, parse_all
+from endoxa.measures.lists import Lists
 from endoxa.measures.pairs import PREFERENCES, Group, Ranking
 from endoxa.policies import Policy
 from endoxa.tables import (
@@ -29,7 +30,6 @@ from endoxa.tables import (
 )
 
 COLUMNS = ("query", "group", "subgroup", "item", "level")
-BESIDE = {"runid", "NumQ"}  # measures that need no judgments
 
 
 class PreferenceError(TableError):
@@ -248,7 +248,7 @@ def applied(policy: Policy) -> Policy:
 
 def score_preferences(run: Run, preferences: Preferences, measures: Sequence[Measure], policy: Policy) -> Block:
     """Score one block of whole queries. Pure; the same for every feeder."""
-    graded = next((m for m in measures if m.name not in PREFERENCES and m.name not in BESIDE), None)
+    graded = next((m for m in measures if m.name not in PREFERENCES and m.definition.judged), None)
     if graded is not None:
         raise TextError(
             f"{graded.label or graded} needs grades, and these are preferences; "
@@ -270,15 +270,14 @@ def score_preferences(run: Run, preferences: Preferences, measures: Sequence[Mea
     )
 
 
-def score_empty(
-    preferences: Preferences, places: Ints, measures: Sequence[Measure], policy: Policy
-) -> tuple[Floats, None]:
-    """Values of an empty list for these queries. trec_eval 9 counts none of their preferences."""
+def score_empty(preferences: Preferences, places: Ints, measures: Sequence[Measure], policy: Policy) -> Block:
+    """Scores of an empty list for these queries. trec_eval 9 counts none of their preferences."""
     nothing = np.zeros(0, dtype=np.int64)
     values = [_values(preferences.topics[place].ranking(nothing), measures, policy) for place in places]
     if policy.compat == "trec_eval-9":
-        values = [[float(m.name == "NumQ") for m in _numeric(measures)] for _ in places]
-    return _by_measure(values, measures), None
+        values = [[0.0 if m.definition.judged else _unjudged(m) for m in _numeric(measures)] for _ in places]
+    texts = [[""] * len(places) for m in measures if m.definition.text]
+    return Block([""] * len(places), places, _by_measure(values, measures), None, texts, NOT_COVERED)
 
 
 def _numeric(measures: Sequence[Measure]) -> list[Measure]:
@@ -287,9 +286,15 @@ def _numeric(measures: Sequence[Measure]) -> list[Measure]:
 
 def _values(ranking: Ranking, measures: Sequence[Measure], policy: Policy) -> list[float]:
     return [
-        1.0 if m.name == "NumQ" else float(m.definition.kernel(ranking, **m.keywords(compat=policy.compat)))
+        float(m.definition.kernel(ranking, **m.keywords(compat=policy.compat))) if m.definition.judged else _unjudged(m)
         for m in _numeric(measures)
     ]
+
+
+def _unjudged(m: Measure) -> float:
+    """The value of a measure that needs no judgments, for any one list."""
+    nothing = np.zeros((1, 0))
+    return float(m(Lists(nothing.astype(np.int64), nothing, np.zeros(1, dtype=np.int64), nothing))[0])
 
 
 def _by_measure(values: list[list[float]], measures: Sequence[Measure]) -> Floats:

@@ -19,8 +19,8 @@ from endoxa.measures import pairs
 from endoxa.measures.explain import PARTS, explain, parts
 from endoxa.measures.grammar import parse, parse_all
 from endoxa.measures.pairs import PREFERENCES
-from endoxa.measures.preferences import Preferences, measure_preferences
-from endoxa.measures.trec import FAMILIES, NICKNAMES, place
+from endoxa.measures.preference_judgments import Preferences, measure_preferences
+from endoxa.measures.trec_names import FAMILIES, NICKNAMES, place
 from endoxa.policies import Policy
 from endoxa.reports.trec import lines
 from endoxa.tables import Opinions, Run
@@ -372,9 +372,9 @@ def test_missing_topics_follow_the_policy() -> None:
         "system": "s", "queries": 2, "missing": 1, "unknown": 0, "items": 2, "judged": 2, "tied": 0,
     }  # fmt: skip
     assert measure_preferences(run, two_topics(), names, Policy(missing="skip")).queries == ["p"]
-    with pytest.raises(JoinError, match="lacks judged topic 'q'"):
+    with pytest.raises(JoinError, match="lacks query 'q'"):
         measure_preferences(run, two_topics(), names, Policy(missing="error"))
-    with pytest.raises(JoinError, match="no topic with judgments"):
+    with pytest.raises(JoinError, match="shares no query with the set of judgments"):
         measure_preferences(ranked("ab", "z"), two_topics(), names)
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from endoxa.beliefs import consensus
 from endoxa.errors import JoinError, TextError
-from endoxa.measures.doubt import expectations
-from endoxa.measures.levels import between, left_out
+from endoxa.measures.own_votes import between, left_out
+from endoxa.measures.uncertain import expectations
 from endoxa.tables import Belief, Run
 
 

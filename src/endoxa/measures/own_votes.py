@@ -1,0 +1,146 @@
+"""What a system would score without its own votes, or without those of its family: scores beside the consensus.
+
+Votes are subtracted from the counted ones. The universe and the random numbers of the worlds stay the same, so that
+only the belief moves. One belief with all votes in it serves orders and P(A better); these scores show how far a system
+raises its own score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from endoxa.beliefs.consensus import PEOPLE, Tally, belief_of
+from endoxa.beliefs.worlds import Readings, uniform
+from endoxa.errors import JoinError, TextError, did_you_mean
+from endoxa.measures.closed_forms import Chances, Moments
+from endoxa.measures.grammar import Measure, parse_all
+from endoxa.measures.lists import BEYOND, CELLS, Lists
+from endoxa.measures.placing import Placed, Placement, place
+from endoxa.measures.uncertain import (
+    Mapper,
+    by_closed_forms,
+    chances_of,
+    mean_over_queries,
+    measure_belief,
+    score_worlds,
+)
+from endoxa.policies import WORLDS, Policy
+from endoxa.tables import Floats, Run, Scores
+
+FEW = 64  # worlds for measures without a closed form
+
+
+def left_out(
+    run: Run,
+    counted: Tally,
+    measures: str | Measure | Sequence[str | Measure],
+    policy: Policy | None = None,
+    *,
+    families: Mapping[str, str] | bool = False,
+    worlds: int = FEW,
+    mapper: Mapper = map,
+    placement: Placement | None = None,
+) -> pl.DataFrame:
+    """Mean over queries of every system's score without its own votes (its family's): system, measure, value.
+
+    `families` gives the family of each system by name, or True to find families by clustering (Jaccard > .8).
+    `placement` is the run placed in the consensus of these votes, if the caller has placed it already; it may hold
+    more systems.
+    """
+    policy = policy or Policy(ties=run.ties)
+    wanted = parse_all(measures)
+    systems = [system for system in run.systems if system in counted.systems]
+    if not systems:
+        raise JoinError("none of the systems of the run has voted")
+    number = {system: place_ for place_, system in enumerate(counted.systems)}
+    groups = counted.families(families if isinstance(families, Mapping) else None) if families else None
+    without = [groups[number[system]] if groups is not None else [number[system]] for system in systems]
+    chances = np.stack([counted.p(some) for some in without])  # [system, row]
+    placed = (placement or place(run, belief_of(counted), policy)).some(systems)
+    starts = np.cumsum([len(one.items) for one in placed.readings])[:-1]
+    kernel = partial(_without_own, wanted, policy, worlds)
+    queries = zip(placed.readings, placed.lists, np.split(chances, starts, axis=1), strict=True)
+    means = mean_over_queries(np.stack(list(mapper(kernel, list(queries))), axis=-1))
+    return pl.DataFrame(
+        [(system, str(m), means[row, s]) for s, system in enumerate(systems) for row, m in enumerate(wanted)],
+        schema={"system": pl.String, "measure": pl.String, "value": pl.Float64},
+        orient="row",
+    )
+
+
+def _without_own(
+    measures: Sequence[Measure], policy: Policy, worlds: int, query: tuple[Readings, Placed, Floats]
+) -> Floats:
+    """E[M | defined] of every list of a query under its own probabilities, [list, item]: [measure, list]."""
+    one, placed, chances = query
+    table = chances_of(placed, chances, spread=False)
+    values, drawn = by_closed_forms(partial(_expected, table), len(placed.rank), measures, policy)
+    if drawn:
+        some = _in_own_worlds(one, placed, chances, [measures[row] for row in drawn], policy, worlds)
+        some = np.nan_to_num(some, nan=0.0) if policy.undefined == "zero" else some
+        values[drawn] = mean_over_queries(some)
+    if policy.missing == "skip":
+        values[:, ~placed.present] = np.nan
+    return values
+
+
+def _expected(table: Chances, m: Measure) -> Moments | None:
+    """Votes are yes or no: grade 1, or 0."""
+    return m.closed_form(m.definition.moments, table) if m.rel == 1 else None
+
+
+def _in_own_worlds(
+    one: Readings, placed: Placed, chances: Floats, measures: Sequence[Measure], policy: Policy, worlds: int
+) -> Floats:
+    """The value of every list in worlds of its own belief, by the same random numbers: [measure, list, world]."""
+    random = uniform(one, worlds, policy.seed)  # [world, item]
+    cuts = [dict(m.settings).get("k") for m in measures]
+    if None not in cuts and policy.unjudged != "condensed":  # no measure looks further than the greatest cut-off
+        width = int((placed.rank <= max(cut for cut in cuts if cut is not None)).sum(1).max(initial=0))
+        placed = replace(placed, rank=placed.rank[:, :width], at=placed.at[:, :width])
+    values = np.empty((len(measures), len(placed.rank), worlds))
+    step = max(1, CELLS // max(random.size, worlds * placed.rank.shape[1]))
+    for begin in range(0, len(chances), step):
+        some, p = placed.some(np.arange(begin, min(begin + step, len(chances)))), chances[begin : begin + step]
+        own = np.where(some.rank < BEYOND, np.take_along_axis(p, some.at, 1), np.nan)
+        grade = (random.T[some.at] < own[..., None]).astype(float)  # [list, h, world]
+        grade[some.rank == BEYOND] = np.nan
+        total = np.count_nonzero(random[:, None] < p, axis=-1)  # [world, list]
+        pool: Any = (np.arange(random.shape[1]) < total[..., None]).view(np.int8)
+        lists = Lists(some.rank, grade.transpose(2, 0, 1), some.retrieved, pool)
+        values[:, begin : begin + step] = score_worlds(lists, measures, policy)
+    return values
+
+
+def between(
+    run: Run,
+    counted: Tally,
+    first: str,
+    second: str,
+    measures: str | Measure | Sequence[str | Measure],
+    policy: Policy | None = None,
+    worlds: int = WORLDS,
+) -> Scores:
+    """Two systems scored under the votes of all the others: neither votes on the truth that scores it."""
+    for name in (first, second):
+        if name not in counted.systems:
+            raise TextError(f"no system is called {name!r}{did_you_mean(name, counted.systems)}")
+    if first == second:
+        raise TextError(f"{first!r} is compared with itself; name two systems")
+    if len(counted.systems) < 4:
+        raise JoinError("with both left out, fewer than two systems are left to vote; add the outputs of others")
+    out = [counted.systems.index(name) for name in (first, second)]
+    weights = counted.weights.copy()
+    weights[out] = 0.0
+    others = belief_of(
+        replace(counted, weights=weights), people=PEOPLE, rng=np.random.default_rng((policy or Policy()).seed)
+    )
+    belief = replace(others, notes=(*others.notes, f"the votes of {first} and {second} are left out"))
+    kept = Run(run.frame.filter(pl.col("system").is_in([first, second])), run.ties)
+    return measure_belief(kept, belief, measures, policy, worlds=worlds)

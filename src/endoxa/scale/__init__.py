@@ -1,0 +1,1 @@
+"""Ways to work on many blocks at once."""

@@ -1,0 +1,35 @@
+"""Many blocks at once on this machine, by threads: NumPy and Polars let other threads run while they work."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+from endoxa.errors import TextError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+WORKERS = 2
+
+
+def mapped(function: Callable[[Item], Result], items: Iterable[Item], workers: int = WORKERS) -> Iterator[Result]:
+    """Results of the function in the order of the items, like `map`, with `workers` threads.
+
+    At most two items per worker are taken in advance, so that memory stays bounded. An error ends the iteration: it
+    is raised in its place, and what has not begun is cancelled.
+    """
+    if workers < 1:
+        raise TextError(f"workers must be at least 1, not {workers}")
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="endoxa")
+    waiting: deque[Future[Result]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > 2 * workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
