@@ -176,11 +176,17 @@ class Tally:
 
 def overlap(yes: Any) -> Floats:
     """Jaccard's index of every pair of systems' yes-votes; a system without votes overlaps with itself alone."""
-    votes = (yes > 0).astype(np.float32)  # counts within a block are exact
-    both = np.zeros((yes.shape[1], yes.shape[1]))
-    for block in blocks(yes.shape[0], BLOCK // max(yes.shape[1], 1)):  # dense products of blocks beat a sparse one
-        part = votes[block].toarray()
-        both += part.T @ part
+    rows, systems = yes.shape
+    columns = (yes > 0).tocsc()
+    bits = np.zeros((systems, -(-rows // 64)), dtype=np.uint64)
+    for system in range(systems):
+        votes = np.zeros(64 * bits.shape[1], dtype=bool)
+        votes[columns.indices[columns.indptr[system] : columns.indptr[system + 1]]] = True
+        bits[system] = np.packbits(votes).view(np.uint64)
+    both = np.zeros((systems, systems))
+    for system in range(systems):  # a machine word holds 64 votes, and no thread of a matrix product waits
+        both[system, system:] = np.bitwise_count(bits[system] & bits[system:]).sum(1)
+    both = np.maximum(both, both.T)
     size = np.diag(both)
     union = size[:, None] + size - both
     shared: Floats = np.divide(both, union, out=np.zeros(both.shape), where=union > 0)
