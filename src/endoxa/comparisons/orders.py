@@ -37,7 +37,7 @@ class Overlap:
 
     @property
     def residual(self) -> float:
-        """high - low: how much hangs on the part not seen."""
+        """high - low: how much depends on the part that is not seen."""
         return self.high - self.low
 
 
