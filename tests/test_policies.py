@@ -57,10 +57,10 @@ def test_what_a_result_prints() -> None:
     assert str(Policy.like("trec_eval-9", cut=100)).endswith("undefined=zero compat=trec_eval-9 cut=100")
     lines = Policy().lines()
     assert [line.split("=")[0] for line in lines] == ["ties", "missing", "unjudged", "undefined"]
-    assert lines[0] == "ties=trec: equal scores in descending order of item id, as trec_eval"
+    assert lines[0] == "ties=trec: items with equal scores are in descending order of item id, as in trec_eval"
     more = Policy(compat="trec_eval-10", assessors="mean", cut=5).lines()
     assert [line.split("=")[0] for line in more[4:]] == ["compat", "assessors", "cut"]
-    assert more[-1] == "cut=5: only the first 5 items of every list"
+    assert more[-1] == "cut=5: only the first 5 items of every list count"
 
 
 def test_every_field_that_changes_numbers_is_printed_when_it_departs() -> None:

@@ -1,15 +1,15 @@
-"""One error tree, by what the reader must mend.
+"""The tree of errors, ordered by what the user must correct.
 
     EndoxaError
-    ├── FileError      a file: path, line, what stands there, what was expected
-    ├── TableError     a table handed over in Python
+    ├── FileError      a file: path, line, what is wrong, what was expected
+    ├── TableError     a table that was passed in Python
     ├── TextError      a text that was typed: a measure, a setting
-    │   └── CallError  settings or inputs that do not go together; the command line exits with 2
-    ├── JoinError      two inputs that do not fit together: no topic in common
+    │   └── CallError  settings or inputs that cannot be combined; the command line exits with 2
+    ├── JoinError      two inputs that do not match: no topic in common
     ├── InstallError   a part that is not installed
-    └── RefusedError   a request of a person that the store or the web refuses, with its HTTP status
+    └── RefusedError   a request that the store or the web application refuses, with its HTTP status
 
-Every message says what is wrong, where, what was expected, and what to do, in one line.
+Every message says in one line what is wrong, where, what was expected, and what to do.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from difflib import get_close_matches
 
 
 class EndoxaError(Exception):
-    """Anything that the person at the keyboard can mend."""
+    """Any error that the user can correct."""
 
 
 class FileError(EndoxaError):
-    """A file that cannot be read as it stands: `runs/bm25.run:1042: score 'abc' is not a number; …`."""
+    """A file that cannot be read or written: `runs/bm25.run:1042: score 'abc' is not a number; …`."""
 
     def __init__(self, path: str, what: str, remedy: str = "", line: int | None = None) -> None:
         self.path, self.line, self.what, self.remedy = path, line, what, remedy
@@ -31,7 +31,7 @@ class FileError(EndoxaError):
         super().__init__(f"{place}: {what}" + (f"; {remedy}" if remedy else ""))
 
     def __reduce__(self) -> tuple[type[FileError], tuple[str, str, str, int | None]]:
-        """So that it comes back whole from another process."""
+        """Support pickling, so that the error can be passed between processes."""
         return type(self), (self.path, self.what, self.remedy, self.line)
 
 
@@ -40,7 +40,7 @@ class TableError(EndoxaError):
 
 
 class TextError(EndoxaError):
-    """A text that does not parse. Prints the text with a caret under the place."""
+    """A text that cannot be parsed. The message shows the text with a caret under the error."""
 
     def __init__(self, what: str, text: str = "", at: int | None = None) -> None:
         self.what, self.text, self.at = what, text, at
@@ -48,7 +48,7 @@ class TextError(EndoxaError):
         super().__init__(what + caret)
 
     def __reduce__(self) -> tuple[type[TextError], tuple[str, str, int | None]]:
-        """So that it comes back whole from another process."""
+        """Support pickling, so that the error can be passed between processes."""
         return type(self), (self.what, self.text, self.at)
 
 
@@ -61,11 +61,11 @@ class JoinError(EndoxaError):
 
 
 class InstallError(EndoxaError):
-    """A part that is not installed; the message carries the command that installs it."""
+    """A part that is not installed; the message has the command that installs it."""
 
 
 class RefusedError(EndoxaError):
-    """A request that is not allowed, or not now; `status` is the HTTP status that a page gives it."""
+    """A request that is not allowed, or not at this time; `status` is its HTTP status."""
 
     def __init__(self, text: str, status: int = 409) -> None:
         self.status = status
@@ -73,12 +73,12 @@ class RefusedError(EndoxaError):
 
 
 def absent(what: str) -> RefusedError:
-    """The same refusal for what does not exist and for what belongs to somebody else."""
+    """Return the same refusal for what does not exist and for what belongs to somebody else."""
     return RefusedError(f"there is no such {what} here", 404)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`; did you mean nDCG?`, or nothing when no known word is near. Letter case is ignored."""
+    """Return `; did you mean nDCG?`, or nothing if no known word is close. Letter case is ignored."""
     by_lower: dict[str, str] = {}
     for name in known:
         by_lower.setdefault(name.lower(), name)

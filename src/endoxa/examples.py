@@ -1,4 +1,4 @@
-"""Small collections that anybody can make: six systems and three assessors; pictures for a study to try."""
+"""Generates small example data: a collection with six systems and three assessors, and pictures for a study."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from endoxa.tables import Opinions, Run
 
 QUERIES, ITEMS, DEPTH, POOL = 60, 400, 100, 20
 
-# How strongly each system follows the latent relevance, and how coarse its scores are (0: not at all).
+# For each system: the weight of the latent relevance in its scores, and their rounding step (0: not rounded).
 SYSTEMS = {
     "hybrid": (1.35, 0.0),
     "dense": (1.15, 0.0),
@@ -23,15 +23,15 @@ SYSTEMS = {
     "random": (0.0, 0.0),
 }
 
-# Each assessor's own thresholds for grades 1 to 3, and the noise of the hand.
+# For each assessor: the thresholds for grades 1 to 3, and the noise of the judgments.
 ASSESSORS = {"ada": ((1.3, 1.9, 2.5), 0.35), "bob": ((1.0, 1.6, 2.4), 0.6), "cyd": ((1.6, 2.1, 2.6), 0.35)}
 
 
 def collection(*, rng: np.random.Generator) -> tuple[Run, Opinions]:
-    """Runs of six systems and the grades that three assessors gave to the pool of their first 20.
+    """Return runs of six systems and the grades that three assessors gave to the pool of the first 20 items.
 
-    The two dense systems share most of their errors, so that only a paired comparison can part them. One
-    system rounds its scores, which makes ties.
+    The two dense systems share most of their errors, so that only a paired comparison can distinguish them. One system
+    rounds its scores, which makes ties.
     """
     relevance = rng.standard_normal((QUERIES, ITEMS)) + 0.3 * rng.standard_normal((QUERIES, 1))
     shared = rng.standard_normal((QUERIES, ITEMS))
@@ -74,7 +74,7 @@ COLOURS = {
     "violet": (130, 72, 168), "grey": (120, 124, 130),
 }  # fmt: skip
 SIZES = {"small": 0.22, "large": 0.4}
-ASKED = 12  # pictures that are queries too
+ASKED = 12  # number of pictures that are also queries
 
 STUDY = '''name = "shapes"
 title = "Which pictures are alike?"
@@ -99,16 +99,17 @@ licence = "CC0-1.0"
 
 
 def study(folder: Path, *, rng: np.random.Generator) -> Path:
-    """A study to try: pictures of shapes, four systems that see colour, shape, both or nothing. The study file's path.
+    """Write an example study, and return the path of its study file.
 
-    What each picture shows is known, so that practice and gold have answers: the same shape and colour is a good match.
+    The pictures show shapes, and four systems compare colour, shape, both or nothing. The content of each picture is
+    known, so that practice and gold tasks have expected answers: the same shape and colour is a good match.
     """
     from PIL import Image, ImageDraw
 
     pictures = folder / "pictures"
     pictures.mkdir(parents=True, exist_ok=True)
     kinds = [(shape, colour, size) for shape in SHAPES for colour in COLOURS for size in SIZES]
-    names = [f"picture-{number:02d}" for number in range(len(kinds))]  # the name must not give the answer away
+    names = [f"picture-{number:02d}" for number in range(len(kinds))]  # the name must not reveal the answer
     for name, (shape, colour, size) in zip(names, kinds, strict=True):
         canvas = Image.new("RGB", (480, 360), (250, 249, 246))
         x, y = (float(v) for v in rng.uniform((0.4, 0.4), (0.6, 0.6)) * (480, 360))
@@ -126,7 +127,7 @@ def study(folder: Path, *, rng: np.random.Generator) -> Path:
         for query in asked:
             row = names.index(query)
             score = -(distance[row] + rng.normal(0, 0.12, len(names)))
-            score[row] = -np.inf  # the picture itself is no result
+            score[row] = -np.inf  # the query picture itself is not a result
             for rank, item in enumerate(np.argsort(-score, kind="stable")[:20], start=1):
                 lines.append(f"{query} Q0 {names[item]} {rank} {score[item]:.5f} {system}")
         (folder / f"{system}.run").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -142,7 +143,7 @@ def study(folder: Path, *, rng: np.random.Generator) -> Path:
 def _known(
     at: dict[str, tuple[str, str, str]], queries: list[str], rng: np.random.Generator
 ) -> list[tuple[str, str, str]]:
-    """For each query one result that is alike in all but size, and one that is alike in nothing."""
+    """Return, for each query, one result that differs only in size, and one that differs in shape and colour."""
     rows = []
     for query in queries:
         shape, colour, size = at[query]

@@ -1,4 +1,4 @@
-"""The choices under which a number was made. They are explicit, and every result prints them."""
+"""The choices behind a number. They are explicit, and every result prints them."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ CHOICES: dict[str, tuple[str, ...]] = {
 
 MEANING: dict[str, dict[str, str]] = {
     "ties": {
-        "trec": "equal scores in descending order of item id, as trec_eval",
-        "input": "equal scores in the order read",
-        "average": "expected value over all orders of equal scores",
-        "range": "the worst and the best order of equal scores are given, beside trec_eval's",
+        "trec": "items with equal scores are in descending order of item id, as in trec_eval",
+        "input": "items with equal scores are in the order of the file",
+        "average": "the value is the mean over all orders of items with equal scores",
+        "range": "the values for the worst and the best order of items with equal scores are given beside trec_eval's",
     },
     "missing": {
         "empty": "a judged topic that the run lacks counts as an empty list",
@@ -37,35 +37,35 @@ MEANING: dict[str, dict[str, str]] = {
     },
     "unjudged": {
         "nonrelevant": "an item without a judgment counts as not relevant",
-        "condensed": "items without a judgment are taken out of the list",
-        "bounds": "the least and the greatest possible value are given: unjudged items not relevant, or fully",
+        "condensed": "items without a judgment are removed from the list",
+        "bounds": "the least and greatest possible values are given: no unjudged item is relevant, or all are fully",
     },
     "undefined": {
-        "nan": "0/0 is NaN; means are over the queries where the measure is defined, the others are counted",
+        "nan": "0/0 is NaN; means are over the queries where the measure is defined, and the others are counted",
         "zero": "0/0 counts as 0",
         "skip": "a query where any score is 0/0 is left out for every system and measure",
     },
     "compat": {
-        "none": "Endoxa's own definitions",
-        "trec_eval-9": "the digits of trec_eval 9.0.8",
-        "trec_eval-10": "the digits of trec_eval 10.0",
+        "none": "the definitions are Endoxa's own",
+        "trec_eval-9": "the digits are those of trec_eval 9.0.8",
+        "trec_eval-10": "the digits are those of trec_eval 10.0",
     },
     "assessors": {
-        "one": "one judgment per query and item",
-        "mean": "each assessor's judgments are scored apart, then averaged",
+        "one": "there is one judgment per query and item",
+        "mean": "each assessor's judgments are scored separately, then averaged",
     },
 }
 
 
-WORLDS = 400  # possible worlds that are drawn where the truth is in doubt
+WORLDS = 400  # possible worlds that are drawn if the reference is a belief
 
 
 @dataclass(frozen=True)
 class Policy:
     """How ties, missing topics, unjudged items and 0/0 are treated.
 
-    `cut` keeps only the first so many items of every list (trec_eval's -M). `seed` and `shuffles` serve
-    `ties="average"` where no closed form exists.
+    `cut` keeps only the first N items of every list (trec_eval's -M). `seed` and `shuffles` apply to `ties="average"`
+    for measures without a closed form.
     """
 
     ties: Ties = "trec"
@@ -90,7 +90,7 @@ class Policy:
         if self.ties in {"average", "range"} and (self.cut is not None or self.unjudged == "bounds"):
             other = "cut" if self.cut is not None else "unjudged=bounds"
             raise TextError(
-                f"ties={self.ties} and {other} do not go together: a cut through equal scores has no one answer; "
+                f"ties={self.ties} and {other} cannot be combined: a cut through equal scores has no unique result; "
                 "use cut-offs such as P@10, or ties=trec"
             )
         if self.shuffles < 2:
@@ -98,21 +98,21 @@ class Policy:
 
     @classmethod
     def like(cls, compat: Compat, **settings: object) -> Policy:
-        """The policy of a trec_eval release: its tie order, absent topics skipped, 0/0 as zero."""
+        """Return the policy of a trec_eval release: its tie order, missing topics skipped, 0/0 as zero."""
         policy = cls(compat=compat)
         if policy.compat != "none":
             policy = replace(policy, missing="skip", undefined="zero")
         return replace(policy, **settings)  # type: ignore[arg-type]
 
     def lines(self) -> list[str]:
-        """What a result prints: one line per choice, `ties=trec: equal scores in descending …`."""
+        """Return the lines that a result prints, one per choice: `ties=trec: items with equal scores …`."""
         chosen = [
             f"{field.name}={getattr(self, field.name)}: {MEANING[field.name][getattr(self, field.name)]}"
             for field in fields(self)
             if field.name in MEANING and (field.name not in {"compat", "assessors"} or self._departs(field.name))
         ]
         if self.cut is not None:
-            chosen.append(f"cut={self.cut}: only the first {self.cut} items of every list")
+            chosen.append(f"cut={self.cut}: only the first {self.cut} items of every list count")
         return chosen
 
     def _departs(self, name: str) -> bool:

@@ -1,14 +1,14 @@
-"""Endoxa inside ir_measures, and so inside PyTerrier.
+"""A provider that makes Endoxa available in ir_measures, and so in PyTerrier.
 
     import ir_measures
     from ir_measures import nDCG, AP
     from endoxa.provider import endoxa, install
 
-    endoxa.calc_aggregate([nDCG @ 10, AP], qrels, run)    # ask Endoxa
-    install()                                             # or let Endoxa answer whenever it can
+    endoxa.calc_aggregate([nDCG @ 10, AP], qrels, run)    # calls Endoxa
+    install()                                             # ir_measures prefers Endoxa from now on
 
-Ties are broken the same way for every measure (ir_measures' own providers differ), float grades are kept, and
-0/0 is left out of the mean instead of counted as 0. SetF's beta is beta, not its square.
+Ties are broken in the same way for every measure (ir_measures' own providers differ), float grades are kept, and 0/0 is
+left out of the mean instead of counted as 0. The beta of SetF is beta, not its square.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ try:
 except ImportError as error:
     raise InstallError("ir_measures is not installed; pip install ir-measures") from error
 
-# measures whose settings mean the same here and there
+# measures whose settings mean the same in Endoxa and in ir_measures
 PLAIN = "AP nDCG RR P R Rprec Bpref infAP RBP ERR SetP SetR SetF SetAP Success IPrec Judged NumQ NumRel NumRet".split()
 
 
 def _supported() -> list[Any]:
-    """Every setting of these measures, whatever its value."""
+    """Return these measures with any value of every setting."""
     kinds = [getattr(named, "_" + name) for name in PLAIN]
     return [kind(**{setting: Anything() for setting in kind.SUPPORTED_PARAMS}) for kind in kinds]
 
 
 def ours(theirs: Any) -> tuple[Measure, bool]:
-    """Our measure for one of ir_measures', and whether only judged items count."""
+    """Return our measure for one of ir_measures', and whether only judged items count."""
     settings = dict(theirs.params)
     judged_only = bool(settings.pop("judged_only", False))
     gains = settings.get("gains")
     if gains:
-        settings["gains"] = {float(level): float(gain) for level, gain in dict(gains).items()}
+        settings["gains"] = {float(grade): float(gain) for grade, gain in dict(gains).items()}
     if theirs.NAME == "ERR":
-        settings.setdefault("max_rel", 4)  # as gdeval, which ir_measures asks
+        settings.setdefault("max_rel", 4)  # as in gdeval, which ir_measures calls
     cutoff = settings.pop("cutoff", None)
     if theirs.NAME == "IPrec":
         cutoff = settings.pop("recall", cutoff)
@@ -67,12 +67,12 @@ class _Evaluator(providers.Evaluator):  # type: ignore[misc]
     def _iter_calc(self, run: Any) -> Iterator[Any]:
         table = read(ir_measures.util.RunConverter(run).as_pd_dataframe(), kind="run", name="run")
         for judged_only in (False, True):
-            group = {theirs: one for theirs, (one, only) in self._ours.items() if only == judged_only}
+            group = {theirs: ours for theirs, (ours, only) in self._ours.items() if only == judged_only}
             if not group:
                 continue
             policy = Policy(unjudged="condensed" if judged_only else "nonrelevant")
             scores = measure(table, self._opinions, list(group.values()), policy)
-            names = {theirs: str(one) for theirs, one in group.items()}
+            names = {theirs: str(ours) for theirs, ours in group.items()}
             values = {
                 (query, name): value for query, name, value in scores.frame.select("query", "measure", "value").rows()
             }
@@ -82,7 +82,7 @@ class _Evaluator(providers.Evaluator):  # type: ignore[misc]
 
 
 class EndoxaProvider(providers.Provider):  # type: ignore[misc]
-    """Answers for ir_measures' measures with Endoxa's numbers."""
+    """Computes ir_measures' measures by Endoxa."""
 
     NAME = "endoxa"
     SUPPORTED_MEASURES = _supported()
@@ -96,7 +96,7 @@ providers.register(endoxa)
 
 
 def install() -> None:
-    """Ask Endoxa first from now on: ir_measures.calc, PyTerrier's Experiment and all that use them."""
+    """Make Endoxa the first choice of ir_measures.calc, PyTerrier's Experiment and everything that uses them."""
     pipeline = ir_measures.DefaultPipeline.providers
     if endoxa not in pipeline:
         pipeline.insert(0, endoxa)

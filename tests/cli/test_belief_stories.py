@@ -215,7 +215,7 @@ def test_images_filed_in_a_tree(tmp_path) -> None:
     wrong.write_text("category,parent\na,b\nb,a\n")
     result = endoxa("believe", tmp_path / "labels.csv", wrong)
     assert result.returncode == 1
-    assert "lies under" in result.stderr
+    assert "is under" in result.stderr
 
 
 def test_each_subjects_own_answer(tmp_path) -> None:

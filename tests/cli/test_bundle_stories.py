@@ -167,8 +167,8 @@ def test_systems_can_be_called_after_their_files(folder: Path, here: Here, tmp_p
         (["drawn.zip", "hybrid.run", "nDCG@10"], "nDCG@10 cannot be estimated from a sample of pairs"),
         (["--run", "pets.zip", "qrels.txt"], "is a bundle of several tables"),
         (["other.run", "pets.zip"], "share no query: the run has 301"),
-        (["other.zip", "hybrid.run"], "other.zip: is a zip without bundle.json"),
-        (["bad.zip", "hybrid.run"], "bad.zip: member opinions.csv is not what bundle.json says"),
+        (["other.zip", "hybrid.run"], "other.zip: the zip has no member bundle.json"),
+        (["bad.zip", "hybrid.run"], "bad.zip: member opinions.csv does not match bundle.json"),
     ],
 )
 def test_what_does_not_go_together(

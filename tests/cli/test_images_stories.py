@@ -72,7 +72,9 @@ def test_words_in_a_file_are_queries(scenes: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert set(run_of(str(tmp_path / "runs" / "keywords.run")).frame["query"]) == {"blue", "text-2"}
     asked.write_text("\n")
-    assert "holds no query" in fails("images", "run", scenes, "-e", "keywords", "--texts", asked, "--to", tmp_path)
+    assert "the file has no queries" in fails(
+        "images", "run", scenes, "-e", "keywords", "--texts", asked, "--to", tmp_path
+    )
     asked.write_text("a\tx\na\ty\n")
     assert "asked.tsv:2" in fails("images", "run", scenes, "-e", "keywords", "--texts", asked, "--to", tmp_path)
 
@@ -133,7 +135,7 @@ def test_what_is_typed_wrongly_is_told(scenes: Path, tmp_path: Path) -> None:
 def test_places_that_cannot_be_written_are_told(scenes: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert "cannot be written" in fails("images", "run", scenes, "--sample", 2, "--to", tmp_path / "file" / "runs")
-    assert "it is a folder" in fails("images", "contest", scenes, *FAST, "--sample", 4, "--worlds", 5, "--to", tmp_path)
+    assert "the path is a folder" in fails("images", "contest", scenes, *FAST, "--sample", 4, "--worlds", 5, "--to", tmp_path)
     assert "cannot be written" in fails("images", "index", scenes, *FAST, "--home", tmp_path / "file")
 
 

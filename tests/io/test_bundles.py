@@ -163,11 +163,11 @@ def test_files_go_in_only_when_given_and_only_if_unchanged(packed: Path, tmp_pat
     assert members[f"files/{HASH['dog']}.png"] == DOG
     assert_frame_equal(read_bundle(tmp_path / "files.zip").items, whole().items)
     (tmp_path / "1.jpg").write_bytes(CAT + b"!")
-    with pytest.raises(FileError, match=r"1\.jpg: SHA-256 is \w+, the bundle says \w+; has the file changed"):
+    with pytest.raises(FileError, match=r"1\.jpg: the SHA-256 is \w+, but the bundle has \w+; restore the file"):
         write_bundle(whole(), tmp_path / "changed.zip", files=given)
     with pytest.raises(FileError, match="nowhere: cannot be read: No such file"):
         write_bundle(whole(), tmp_path / "changed.zip", files={"cats/1.JPG": tmp_path / "nowhere"})
-    with pytest.raises(TableError, match=r"file 'cats/1.jpg' is neither .* did you mean cats/1.JPG"):
+    with pytest.raises(TableError, match=r"file 'cats/1.jpg' belongs to no item .* did you mean cats/1.JPG"):
         write_bundle(whole(), tmp_path / "changed.zip", files={"cats/1.jpg": tmp_path / "1.jpg"})
     with pytest.raises(TableError, match="file 'dog' has no sha256"):
         bare = whole().items.with_columns(pl.lit(None, dtype=pl.String).alias("sha256"))
@@ -191,7 +191,7 @@ def test_a_member_that_was_changed_is_named(packed: Path, tmp_path: Path) -> Non
         with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
             for each, data in members.items():
                 archive.writestr(each, data + b" " if each == name else data)
-        with pytest.raises(FileError, match=f"other.zip: member {name} is not what bundle.json says: its SHA-256 is"):
+        with pytest.raises(FileError, match=f"other.zip: member {name} does not match bundle.json: its SHA-256 is"):
             read_bundle(tmp_path / "other.zip")
 
 
@@ -218,7 +218,7 @@ def members_of_stored(folder: Path) -> dict[str, bytes]:
 )
 def test_a_name_that_leaves_the_bundle_is_refused(packed: Path, tmp_path: Path, name: str) -> None:
     path = repacked(tmp_path / "evil.zip", members_of(packed) | {name: b"x"})
-    with pytest.raises(FileError, match=r"evil.zip: member '.*' is not a bundle's"):
+    with pytest.raises(FileError, match=r"evil.zip: member '.*' does not belong in a bundle"):
         read_bundle(path)
 
 
@@ -240,7 +240,7 @@ def test_members_that_are_missing_or_too_many(packed: Path, tmp_path: Path) -> N
             archive.writestr(name, data)
         with pytest.warns(UserWarning, match="Duplicate name"):
             archive.writestr("items.csv", members["items.csv"])
-    with pytest.raises(FileError, match=r"member items.csv stands in it twice"):
+    with pytest.raises(FileError, match=r"member items.csv occurs twice"):
         read_bundle(tmp_path / "twice.zip")
     with pytest.raises(FileError, match=r"has no member items.csv"):
         read_bundle(repacked(tmp_path / "none.zip", {k: v for k, v in members.items() if k != "items.csv"}))
@@ -256,11 +256,13 @@ def test_what_would_unpack_to_too_much_is_refused_unread(
         archive.writestr("more.csv", b"0" * 5_000_000)
     assert bomb.stat().st_size < 50_000
     monkeypatch.setattr(bundles, "MOST_BYTES", 1_000_000)
-    with pytest.raises(FileError, match=r"unpacked it would take 5,\d{3},\d{3} bytes \(the most: member more.csv\)"):
+    with pytest.raises(FileError, match=r"unpacked, it would take 5,\d{3},\d{3} bytes \(largest member: more.csv\)"):
         read_bundle(bomb)
     assert read_bundle(packed).name == "pets"
     monkeypatch.setattr(bundles, "MOST_ROWS", 2)
-    with pytest.raises(FileError, match=r"member opinions.parquet: 3 rows; a bundle's table has at most 2"):
+    with pytest.raises(
+        FileError, match=r"member opinions.parquet: there are 3 rows; a table of a bundle has at most 2"
+    ):
         read_bundle(packed)
     monkeypatch.setattr(bundles, "MOST_MEMBERS", 5)
     with pytest.raises(FileError, match="a bundle has at most 5"):
@@ -283,10 +285,10 @@ def test_a_size_that_lies_does_not_unpack_more(packed: Path, tmp_path: Path) -> 
 
 def test_what_is_not_a_bundle(packed: Path, tmp_path: Path) -> None:
     (tmp_path / "text.zip").write_text("q1 0 d1 1\n")
-    with pytest.raises(FileError, match=r"text.zip: is not a zip, or not a whole one"):
+    with pytest.raises(FileError, match=r"text.zip: the file is not a zip, or is damaged"):
         read_bundle(tmp_path / "text.zip")
     (tmp_path / "half.zip").write_bytes(packed.read_bytes()[:-200])
-    with pytest.raises(FileError, match="is not a zip, or not a whole one"):
+    with pytest.raises(FileError, match="the file is not a zip, or is damaged"):
         read_bundle(tmp_path / "half.zip")
     with pytest.raises(FileError, match="no such file"):
         read_bundle(tmp_path / "absent.zip")
@@ -332,17 +334,17 @@ def spoilt(data: bytes, rng: np.random.Generator) -> bytes:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"version": 2}, "version 2; this Endoxa reads version 1; take an Endoxa as new as the bundle"),
+        ({"version": 2}, "has version 2; expected version 1; install a newer Endoxa"),
         ({"version": None}, "version None"),
-        ({"format": "zip"}, "does not say format 'endoxa-bundle'"),
+        ({"format": "zip"}, "does not have the format 'endoxa-bundle'"),
         ({"name": 3}, "'name' is missing or not a str"),
         ({"notes": "x"}, "'notes' is missing or not a list"),
         ({"scale": [1]}, "scale and threshold are not three numbers"),
         ({"threshold": "3"}, "scale and threshold are not three numbers"),
-        ({"threshold": 7}, "the threshold 7 lies outside the scale from 1 to 5"),
+        ({"threshold": 7}, "the threshold 7 is outside the scale from 1 to 5"),
         ({"scale": [5, 1]}, "from the least to the greatest"),
-        ({"task": "serch"}, "task of a bundle is search or classification, not 'serch'; did you mean search"),
-        ({"made": "yesterday"}, "made is a date like 2026-03-01, not 'yesterday'"),
+        ({"task": "serch"}, "task of a bundle must be search or classification, not 'serch'; did you mean search"),
+        ({"made": "yesterday"}, "made must be a date like 2026-03-01, not 'yesterday'"),
         ({"ties": "coin"}, "member runs.parquet: ties must be one of"),
         ({"counts": {"items": 9}}, "counts 9 rows of items, there are 4"),
         ({"members": []}, "'members' is missing or not a dict"),
@@ -388,16 +390,19 @@ def parquet(frame: pl.DataFrame) -> bytes:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"name": " "}, "name of a bundle is a text"),
+        ({"name": " "}, "name of a bundle must be a text"),
         ({"scale": (1.0, float("inf"))}, "from the least to the greatest"),
-        ({"items": pl.DataFrame({"item": ["a", "a"]})}, "item 'a' stands in the table of items twice"),
-        ({"items": pl.DataFrame({"item": ["a"], "sha256": ["xyz"]})}, "sha256 in the table of items is 64 digits"),
-        ({"items": pl.DataFrame({"item": ["a"], "file": ["/home/ada/a.jpg"]})}, "does not lie in the collection"),
-        ({"items": pl.DataFrame({"item": ["a"], "file": ["x/../../a"]})}, "does not lie in the collection"),
-        ({"items": pl.DataFrame({"item": ["a"], "file": ["C:\\a.jpg"]})}, "does not lie in the collection"),
+        ({"items": pl.DataFrame({"item": ["a", "a"]})}, "item 'a' occurs twice in the table of items"),
+        (
+            {"items": pl.DataFrame({"item": ["a"], "sha256": ["xyz"]})},
+            "sha256 in the table of items must be 64 hexadecimal digits",
+        ),
+        ({"items": pl.DataFrame({"item": ["a"], "file": ["/home/ada/a.jpg"]})}, "is outside the collection"),
+        ({"items": pl.DataFrame({"item": ["a"], "file": ["x/../../a"]})}, "is outside the collection"),
+        ({"items": pl.DataFrame({"item": ["a"], "file": ["C:\\a.jpg"]})}, "is outside the collection"),
         ({"items": pl.DataFrame({"item": ["007"]})}, "item 'a,b' of the opinions is not in the table of items"),
         ({"queries": pl.DataFrame({"query": ["01"]})}, "query 'q 2' of the opinions is not in the table of queries"),
-        ({"opinions": None, "labels": None, "answers": None}, "nothing could be scored"),
+        ({"opinions": None, "labels": None, "answers": None}, "so that runs can be scored"),
         ({"calibration": pl.DataFrame({"source": ["0"], "a": [1.0]})}, "needs a column 'b'"),
         ({"calibration": pl.DataFrame({"source": ["0"], "a": [-1.0], "b": [0.0]})}, "a above 0"),
         ({"calibration": pl.DataFrame({"source": ["0"] * 2, "a": [1.0] * 2, "b": [0.0] * 2})}, "calibrated twice"),
@@ -413,13 +418,15 @@ def test_it_is_told_from_other_files_by_content(packed: Path, tmp_path: Path) ->
     other = tmp_path / "named.txt"
     other.write_bytes(packed.read_bytes())
     assert sniff(other) == "bundle"
-    with pytest.raises(FileError, match="is a bundle of several tables; score runs against it: endoxa eval"):
+    with pytest.raises(
+        FileError, match="the file is a bundle of several tables; score runs against it with endoxa eval"
+    ):
         read(other)
     with zipfile.ZipFile(tmp_path / "runs.zip", "w") as archive:
         archive.writestr("bm25.run", "q1 Q0 d1 1 3.5 bm25\n")
-    with pytest.raises(FileError, match=r"is a zip without bundle.json; unpack it"):
+    with pytest.raises(FileError, match=r"the zip has no member bundle.json; unpack it"):
         sniff(tmp_path / "runs.zip")
     (tmp_path / "half.zip").write_bytes(packed.read_bytes()[:100])
-    with pytest.raises(FileError, match="is not a whole zip"):
+    with pytest.raises(FileError, match="the zip is damaged or incomplete"):
         sniff(tmp_path / "half.zip")
     assert replace(whole(), title="x").title == "x"

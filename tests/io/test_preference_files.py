@@ -111,7 +111,7 @@ def test_a_lenient_reader_goes_on_and_tells(tmp_path) -> None:
     assert made.frame.rows() == ROWS
     assert [skipped.count for skipped in told] == [2]
     assert "prefs.txt:9: 3 columns" in str(told[0])
-    assert "prefs.txt:10: item 'a' stands in its subgroup already" in str(told[0])
+    assert "prefs.txt:10: item 'a' is listed again in its subgroup" in str(told[0])
     with pytest.warns(SkippedLinesWarning):
         read(path, kind="preferences", lenient=True)
 
@@ -123,7 +123,7 @@ def test_no_leniency_with_contradictions(tmp_path) -> None:
 
 
 def test_an_empty_file(tmp_path) -> None:
-    with pytest.raises(FileError, match="holds comments only"):
+    with pytest.raises(FileError, match="the file contains only comments"):
         read(written(tmp_path, "# nothing\n"), kind="preferences")
 
 

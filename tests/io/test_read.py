@@ -80,7 +80,7 @@ def test_kind_decides_where_the_content_does_not(tmp_path: Path) -> None:
     trec = saved(tmp_path / "g", "1 Q0 d 1 2.5 t\n")
     with pytest.raises(FileError, match=r"g:1: 6 columns in .*; a qrels line has 4"):
         read(trec, kind="qrels")
-    with pytest.raises(FileError, match="not scores but run"):
+    with pytest.raises(FileError, match="expected scores, found run"):
         read(saved(tmp_path / "h.csv", "query,item,score\n1,d,1\n"), kind="scores")
 
 
@@ -168,14 +168,14 @@ def test_many_runs_make_one(tmp_path: Path) -> None:
 def test_runs_with_the_same_tag_are_called_after_their_files(tmp_path: Path) -> None:
     a = saved(tmp_path / "a.run", "1 Q0 d 1 2.5 bm25\n")
     b = saved(tmp_path / "b.run.txt", "1 Q0 d 1 2.5 bm25\n")
-    with pytest.warns(UserWarning, match="several runs have the tag 'bm25'; systems are called after their files"):
+    with pytest.warns(UserWarning, match="several runs have the tag 'bm25'; the systems are named after their files"):
         assert read([a, b]).systems == ["a", "b"]
     (tmp_path / "x").mkdir()
     c = saved(tmp_path / "x" / "a.run", "1 Q0 d 1 2.5 bm25\n")
     with pytest.raises(FileError, match="rename one of the files"):
         read([a, c])
     later = saved(tmp_path / "later", "1 Q0 d 1 2.5 other\n2 Q0 d 1 2.5 bm25\n")
-    with pytest.raises(FileError, match=r"system 'bm25' stands in .*a.run already"):
+    with pytest.raises(FileError, match=r"system 'bm25' is already in .*a.run"):
         read([a, later])
     assert system_names([a, later]) == [None, None]
 

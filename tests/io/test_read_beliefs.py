@@ -256,7 +256,7 @@ def test_frames_and_rows() -> None:
 def test_a_dict_of_probabilities() -> None:
     found = read({"q": {"a": 0.5, "b": 1}}, kind="belief")
     assert found.frame.select("query", "item", "grade", "p").rows() == [("q", "a", 1.0, 0.5), ("q", "b", 1.0, 1.0)]
-    with pytest.raises(TableError, match="is 2; a probability lies between 0 and 1"):
+    with pytest.raises(TableError, match="is 2; a probability must be between 0 and 1"):
         read({"q": {"a": 2}}, kind="belief")
     with pytest.raises(TableError, match="is a run, not belief"):
         read({"s": {"q": {"a": 1}}}, kind="belief")
@@ -300,13 +300,13 @@ def test_paths_are_read_as_they_are_made(paths: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a/b\n //\n", ":2: ' //' is no path; expected categories"),
-        ("a/b\nc/\0\n", ":2: 'c/\\x00' is no path"),
+        ("a/b\n //\n", ":2: ' //' is not a path; expected categories"),
+        ("a/b\nc/\0\n", ":2: 'c/\\x00' is not a path"),
         (b"a/b\nc/\xff\n", ":2: byte 0xff is not UTF-8"),
         ("", ": is empty; expected a table with the columns category, parent, or lines like animals/birds/owls"),
-        ("# a/b\n", ": holds comments only; expected a table with the columns category, parent"),
+        ("# a/b\n", ": the file contains only comments; expected a table with the columns category, parent"),
         ("q1 Q0 d1 1 2.5 t\n", ": no line is a path; expected lines like animals/birds/owls"),
-        ("(all)/a\nb\n", ": several categories have no parent, and '(all)' is one of the names; rename it"),
+        ("(all)/a\nb\n", ": several categories have no parent, and '(all)' is the name of a category; rename it"),
     ],
 )
 def test_bad_paths(tmp_path: Path, text: str | bytes, said: str) -> None:
@@ -346,7 +346,7 @@ def test_bad_paths(tmp_path: Path, text: str | bytes, said: str) -> None:
             "belief",
             "query,reading,weight,item,p\nq,r,1,a,1\nq,r,2,b,1\n",
             None,
-            "reading 'r' of query 'q' has two weights; it has one",
+            "reading 'r' of query 'q' has two weights; give it one",
         ),
         ("belief", 'query,item,p\nq,"it\'s ""b""",2\n', 2, """p of item 'it\\'s "b"' in query 'q' is 2; a prob"""),
         ("labels", "source,item,category\nann,a,x\n,b,x\n", 3, "source is missing"),
@@ -361,7 +361,7 @@ def test_bad_paths(tmp_path: Path, text: str | bytes, said: str) -> None:
             "answers",
             "source,query,item,rank,relevance\nann,q,b,2,1\nbob,q,b,2,1\nbob,q,a,1,.5\n",
             3,
-            "'bob', query 'q': item 'b' has more relevance than the one ranked above it; relevance falls with rank",
+            "'bob', query 'q': item 'b' has a higher relevance than the item ranked above it; relevance must decrease",
         ),
         (
             "answers",
@@ -396,10 +396,12 @@ def test_a_bad_row_in_json_and_parquet(tmp_path: Path) -> None:
 def test_metadata_that_nobody_understands(tmp_path: Path, key: str, words: str) -> None:
     frame = pl.DataFrame({"query": ["q"], "item": ["a"], "p": [0.5]})
     frame.write_parquet(tmp_path / "f.parquet", metadata={f"endoxa.{key}": words})
-    with pytest.raises(FileError, match=rf"f\.parquet: its {key}, .* is not understood; write it again"):
+    with pytest.raises(
+        FileError, match=rf"f\.parquet: the metadata {key} = .* is not understood; write the file again"
+    ):
         read(tmp_path / "f.parquet")
     frame.write_parquet(tmp_path / "f.parquet", metadata={"endoxa.unmentioned": '"perhaps"'})
-    with pytest.raises(FileError, match="unmentioned is irrelevant, unknown, or a probability, not 'perhaps'"):
+    with pytest.raises(FileError, match="unmentioned must be irrelevant, unknown or a probability, not 'perhaps'"):
         read(tmp_path / "f.parquet")
 
 
@@ -410,7 +412,7 @@ def test_these_have_no_plain_text(tmp_path: Path, kind: str) -> None:
     with pytest.raises(FileError, match="is empty; expected a table with the columns "):
         read(saved(tmp_path / "f", ""), kind=kind)  # type: ignore[arg-type]
     belief = Belief.of(pl.DataFrame({"query": ["q"], "item": ["a"], "p": [0.5]}))
-    with pytest.raises(FileError, match="Belief has no TREC text"):
+    with pytest.raises(FileError, match="Belief cannot be written as TREC text"):
         write(belief, tmp_path / "f.txt")
     with pytest.raises(FileError, match=r"Belief is not written as \.json"):
         write(belief, tmp_path / "f.json")

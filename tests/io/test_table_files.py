@@ -48,7 +48,7 @@ def test_a_csv_with_line_breaks_inside(tmp_path: Path) -> None:
         ("f.csv", "query,item,score\n1,a,2\n1,b\n", 3, "2 columns in '1,b'"),
         ("f.csv", "query,item,score\n1,a,2\n1,b,1,4\n", 3, "4 columns in '1,b,1,4'"),
         ("f.csv", "query,item,score\n1,a,2\n1,a,1\n", 3, "query '1' of 'f' lists item 'a' twice"),
-        ("f.csv", "query,item,score,score\n1,a,2,2\n", 1, "two columns are called 'score'"),
+        ("f.csv", "query,item,score,score\n1,a,2,2\n", 1, "two columns are named 'score'"),
         ("f.csv", b"query,item,score\n1,\xff,2\n", 2, "byte 0xff is not UTF-8"),
         ("f.tsv", "query\titem\tgrade\n1\ta\t1\n1\ta\t2\n", 3, "query '1' judges item 'a' twice"),
         ("f.tsv", "query\titem\tgrade\tat\n1\ta\t1\tnoon\n", 2, "at 'noon' is not a date and time"),
@@ -66,7 +66,7 @@ def test_a_bad_row_is_named(tmp_path: Path, name: str, text: str | bytes, line: 
 
 @pytest.mark.parametrize("text", ["query,item,score\n", "query,item,score"])
 def test_a_header_alone_is_no_table(tmp_path: Path, text: str) -> None:
-    with pytest.raises(FileError, match="holds no rows"):
+    with pytest.raises(FileError, match="has no rows"):
         read(saved(tmp_path / "f.csv", text))
 
 
@@ -85,7 +85,7 @@ def test_damaged_files(tmp_path: Path) -> None:
         with pytest.raises(FileError, match="damaged Parquet data"):
             read(saved(tmp_path / "cut.parquet", whole[:end]))
     text = gzip.compress(b"query,item,score\n" + b"".join(b"1,d%d,2\n" % i for i in range(9999)))
-    with pytest.raises(FileError, match="the gzip data stop in the middle"):
+    with pytest.raises(FileError, match="the gzip data are truncated"):
         read(saved(tmp_path / "cut.csv.gz", text[:-10]))
     run.frame.write_csv(tmp_path / "f.zst", compression="zstd", check_extension=False)
     packed = (tmp_path / "f.zst").read_bytes()

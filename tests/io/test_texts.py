@@ -75,21 +75,25 @@ def test_words_are_what_white_space_parts(tmp_path_factory: pytest.TempPathFacto
     [
         ({"a.txt": b"one\ntwo \xff\n", "b.txt": "x"}, ["a.txt", "b.txt"], "a.txt:2: byte 0xff is not UTF-8; convert"),
         ({"a/1.txt": b"\xe9", "b/1.txt": "x"}, ["a", "b"], "a/1.txt:1: byte 0xe9 is not UTF-8; convert"),
-        ({"a.txt": "x\n\ny\0", "b.txt": "x"}, ["a.txt", "b.txt"], "a.txt:3: binary data; expected text in UTF-8"),
-        ({"a.txt": "x", "a.run": "x"}, ["a.txt", "a.run"], "a.run: system 'a' is {}/a.txt already; rename one"),
-        ({"a.txt": "x", "a/1": "x"}, ["a.txt", "a"], "a: system 'a' is {}/a.txt already; rename one"),
-        ({"a/1.txt": "x", "a/1.txt.gz": gzip.compress(b"x"), "b/1": "x"}, ["a", "b"], "document '1' is 1.txt already"),
+        (
+            {"a.txt": "x\n\ny\0", "b.txt": "x"},
+            ["a.txt", "b.txt"],
+            "a.txt:3: the file contains binary data; expected UTF-8 text",
+        ),
+        ({"a.txt": "x", "a.run": "x"}, ["a.txt", "a.run"], "a.run: system 'a' is already {}/a.txt; rename one"),
+        ({"a.txt": "x", "a/1": "x"}, ["a.txt", "a"], "a: system 'a' is already {}/a.txt; rename one"),
+        ({"a/1.txt": "x", "a/1.txt.gz": gzip.compress(b"x"), "b/1": "x"}, ["a", "b"], "document '1' is already 1.txt"),
         (
             {"a/1": "x", "b/2": "x"},
             ["a", "b"],
-            "a: has no document in common with another system (it has '1', {}/b has '2'); give the files of a document",
+            "a: the system shares no document with another (it has '1', {}/b has '2'); give the files of a document",
         ),
-        ({"a/1": "x", "b/1": "x", "c": "x"}, ["a", "b", "c"], "c: has no document in common with another system"),
-        ({"a/1": "x", "b/.keep": ""}, ["a", "b"], "b: is an empty directory; expected a file for every document"),
-        ({"a/1": "x"}, ["a"], "a: is one output alone; expected the outputs of two systems or more"),
-        ({}, [], "(no paths): nothing to read; expected the outputs of two systems or more"),
+        ({"a/1": "x", "b/1": "x", "c": "x"}, ["a", "b", "c"], "c: the system shares no document with another"),
+        ({"a/1": "x", "b/.keep": ""}, ["a", "b"], "b: the directory is empty; expected one file for each document"),
+        ({"a/1": "x"}, ["a"], "a: this is the only output; expected the outputs of at least two systems"),
+        ({}, [], "(no paths): there is nothing to read; expected the outputs of at least two systems"),
         ({"a.txt": "x"}, ["a.txt", "b.txt"], "b.txt: no such file; did you mean a.txt?"),
-        ({"a.gz": gzip.compress(b"x" * 99)[:-9], "b": "x"}, ["a.gz", "b"], "a.gz: the gzip data stop in the middle"),
+        ({"a.gz": gzip.compress(b"x" * 99)[:-9], "b": "x"}, ["a.gz", "b"], "a.gz: the gzip data are truncated"),
     ],
 )
 def test_what_cannot_be_read(tmp_path: Path, files: dict[str, str | bytes], paths: list[str], said: str) -> None:
@@ -104,12 +108,12 @@ def test_what_cannot_be_read(tmp_path: Path, files: dict[str, str | bytes], path
 def test_one_path_is_one_system(tmp_path: Path) -> None:
     path = saved(tmp_path / "ab", "x")
     for where in (path, str(path)):
-        with pytest.raises(FileError, match="is one output alone"):
+        with pytest.raises(FileError, match="this is the only output"):
             read_texts(where)
 
 
 def test_directories_in_a_directory(tmp_path: Path) -> None:
     (tmp_path / "all").mkdir()
     saved(tmp_path / "all" / "a" / "1", "x")
-    with pytest.raises(FileError, match=r"holds a directory, 'a'; .* give them: .*all/\*"):
+    with pytest.raises(FileError, match=r"contains another directory, 'a'; .* give .*all/\*"):
         read_texts([tmp_path / "all"])

@@ -108,16 +108,16 @@ def test_trec_text_is_what_other_tools_read(tmp_path: Path) -> None:
 def test_names_that_trec_text_cannot_hold(tmp_path: Path, bad: str) -> None:
     for values in ({bad: {"d": 1}}, {"q": {bad: 1}}):
         for kind in ("run", "qrels"):
-            with pytest.raises(TableError, match=r"cannot stand in a TREC text .*; use \.csv"):
+            with pytest.raises(TableError, match=r"cannot be written as TREC text .*; use \.csv"):
                 write(read(values, kind=kind), tmp_path / "f")
-    with pytest.raises(TableError, match="query '#q' cannot stand"):
+    with pytest.raises(TableError, match="query '#q' cannot be written"):
         write(read({"#q": {"d": 1}}, kind="run"), tmp_path / "f")
     assert not list(tmp_path.iterdir())
 
 
 def test_tables_without_trec_text(tmp_path: Path) -> None:
     comparison = Comparison(pl.DataFrame({"measure": ["AP"]}))
-    with pytest.raises(FileError, match=r"Comparison has no TREC text; use the suffix \.csv"):
+    with pytest.raises(FileError, match=r"Comparison cannot be written as TREC text; use the suffix \.csv"):
         write(comparison, tmp_path / "f.txt")
     undecided = Opinions.of(
         pl.DataFrame({"query": ["q"], "item": ["d"], "grade": [None]}, schema_overrides={"grade": pl.Float64})

@@ -66,7 +66,9 @@ def test_relevance_lies_between_zero_and_one(relevance):
 
 
 def test_relevance_falls_with_rank():
-    with pytest.raises(TableError, match="'ann', query 'q': item 'b' has more relevance than the one ranked above it"):
+    with pytest.raises(
+        TableError, match="'ann', query 'q': item 'b' has a higher relevance than the item ranked above it"
+    ):
         answers([("ann", "q", "a", 1, 0.5), ("ann", "q", "b", 2, 0.7)])
     # Another query, or another person, begins anew.
     assert len(answers([("ann", "q", "a", 1, 0.5), ("ann", "r", "b", 1, 0.7), ("bob", "q", "b", 1, 0.9)])) == 3

@@ -42,7 +42,7 @@ def test_what_it_prints() -> None:
     held = made([("q", "r", 0.25, "a", 1.0, 0.5), ("q", "s", 0.75, "b", 1.0, 0.2)], unmentioned=0.1, notes=["made up"])
     assert held.lines() == [
         "belief=given: 1 query, 2 readings each, 2 pairs of query and item; "
-        "what it does not mention is relevant with probability 0.1",
+        "an item that it does not mention is relevant with probability 0.1",
         "made up",
     ]
 
@@ -50,14 +50,14 @@ def test_what_it_prints() -> None:
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ([("q", "r", 1.0, "a", 1.0, 1.5)], "p of item 'a' in query 'q' is 1.5; a probability lies between 0 and 1"),
-        ([("q", "r", 1.0, "a", 1.0, float("nan"))], "a probability lies between 0 and 1"),
-        ([("q", "r", -1.0, "a", 1.0, 0.5)], "a weight is a number, 0 or greater"),
+        ([("q", "r", 1.0, "a", 1.0, 1.5)], "p of item 'a' in query 'q' is 1.5; a probability must be between 0 and 1"),
+        ([("q", "r", 1.0, "a", 1.0, float("nan"))], "a probability must be between 0 and 1"),
+        ([("q", "r", -1.0, "a", 1.0, 0.5)], "a weight must be a number of at least 0"),
         ([("q", "r", 0.0, "a", 1.0, 0.5)], "the weights of query 'q' sum to 0"),
         ([("q", "r", 0.5, "a", 1.0, 0.5), ("q", "r", 0.2, "b", 1.0, 0.5)], "reading 'r' of query 'q' has two weights"),
         ([("q", "r", 1.0, "a", 1.0, 0.5), ("q", "r", 1.0, "a", 1.0, 0.2)], "item 'a' has grade 1 twice"),
         ([("q", "r", 1.0, "a", 1.0, 0.8), ("q", "r", 1.0, "a", 2.0, 0.4)], "sum to 1.2"),
-        ([("q", "r", 1.0, "a", float("inf"), 0.8)], "a grade is a number"),
+        ([("q", "r", 1.0, "a", float("inf"), 0.8)], "a grade must be a finite number"),
     ],
 )
 def test_what_is_no_belief(rows, words) -> None:
@@ -67,7 +67,7 @@ def test_what_is_no_belief(rows, words) -> None:
 
 def test_rules_for_the_unmentioned() -> None:
     for wrong in ("maybe", 1.5, -0.1):
-        with pytest.raises(TableError, match="unmentioned is"):
+        with pytest.raises(TableError, match="unmentioned must be"):
             made([("q", "a", 0.5)], ("query", "item", "p"), unmentioned=wrong)
     with pytest.raises(TableError, match="needs a column 'p'"):
         made([("q", "a", 0.5)], ("query", "item", "grade"))

@@ -42,7 +42,7 @@ def test_several_roots_stand_under_one():
     assert made.root == Taxonomy.ROOT
     assert made.ancestors["crowd"] == {"crowd", "people", Taxonomy.ROOT}
     assert made.ancestors["sky"] == {"sky", Taxonomy.ROOT}
-    with pytest.raises(TableError, match=r"'\(all\)' is one of the names; rename it"):
+    with pytest.raises(TableError, match=r"'\(all\)' is the name of a category; rename it"):
         tree(("crowd", "people"), ("city", "(all)"))
 
 
@@ -61,10 +61,10 @@ def test_the_same_row_twice_counts_once():
 @pytest.mark.parametrize(
     ("edges", "said"),
     [
-        ([("a", "b"), ("b", "a")], "no root: a lies under b lies under a; remove one of these edges"),
-        ([("a", "a")], "a lies under a"),
-        ([("all", None), ("x", "all"), ("a", "b"), ("b", "c"), ("c", "a")], "not acyclic: a lies under b"),
-        ([("all", None), ("a", "all"), ("a", "b"), ("b", "a"), ("under", "a")], "not acyclic: .*lies under"),
+        ([("a", "b"), ("b", "a")], "no root: a is under b is under a; remove one of these edges"),
+        ([("a", "a")], "a is under a"),
+        ([("all", None), ("x", "all"), ("a", "b"), ("b", "c"), ("c", "a")], "not acyclic: a is under b"),
+        ([("all", None), ("a", "all"), ("a", "b"), ("b", "a"), ("under", "a")], "not acyclic: .*is under"),
     ],
 )
 def test_cycles_are_named(edges, said):
@@ -89,7 +89,7 @@ def test_a_graph_is_refused_exactly_when_it_has_a_cycle(edges):
 
     names = {name for edge in edges for name in edge}
     if any(name in reached(name) for name in names):
-        with pytest.raises(TableError, match="lies under"):
+        with pytest.raises(TableError, match="is under"):
             tree(*edges)
         return
     made = tree(*edges)
@@ -147,7 +147,7 @@ def test_other_names():
 def test_an_empty_label_is_no_answer():
     made = labels([("ann", "i1", "city"), ("ann", "i2", ""), ("ann", "i3", None)])
     assert made.frame["item"].to_list() == ["i1"]
-    with pytest.raises(TableError, match="there is no label"):
+    with pytest.raises(TableError, match="there are no labels"):
         labels([("ann", "i2", "")])
 
 

@@ -1,4 +1,4 @@
-"""Reading and writing: the edge. It reads, calls the tables' `of`, and writes; it decides nothing."""
+"""Readers and writers of files. A reader parses a file and calls the `of` of its table; it decides nothing else."""
 
 from endoxa.io.formats import sniff
 from endoxa.io.read import read, system_names

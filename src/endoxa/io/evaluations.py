@@ -1,4 +1,4 @@
-"""Evaluations in files: JSON for everybody, Parquet with the possible worlds beside. Both are read back."""
+"""Writes evaluations as JSON or Parquet and reads them back. Parquet keeps the possible worlds in a second file."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from endoxa.tables import Comparison, Scores
 
 FORMAT, VERSION = "endoxa-evaluation", 1
 TYPES = {str(kind): kind for kind in (pl.String, pl.Float64, pl.Int64, pl.UInt32, pl.Boolean, pl.List(pl.String))}
-NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}  # JSON has none of them
+NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}  # JSON cannot express these
 
 
 def write_evaluation(evaluation: Evaluation, path: str | os.PathLike[str]) -> None:
-    """Write everything but the belief; `.json` also leaves out the possible worlds."""
-    words = json.dumps(_told(evaluation), ensure_ascii=False, indent=1, allow_nan=False)
+    """Write an evaluation without its belief; `.json` also omits the possible worlds."""
+    words = json.dumps(_as_json(evaluation), ensure_ascii=False, indent=1, allow_nan=False)
     if Path(path).suffix.lower() == ".json":
         with replacing(Path(path)) as part:
             part.write_text(words + "\n", encoding="utf-8")
@@ -39,7 +39,7 @@ def write_evaluation(evaluation: Evaluation, path: str | os.PathLike[str]) -> No
         evaluation.summary.write_parquet(part, metadata={"endoxa.evaluation": words})
 
 
-def _told(evaluation: Evaluation) -> dict[str, Any]:
+def _as_json(evaluation: Evaluation) -> dict[str, Any]:
     scores, comparison = evaluation.scores, evaluation.comparison
     settings = {
         name: list(value) if isinstance(value, tuple) else value for name, value in asdict(evaluation.settings).items()
@@ -74,7 +74,7 @@ def _told(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _columns(frame: pl.DataFrame) -> dict[str, Any]:
-    """{column: {type, values}}, so that a column keeps its type even if it is empty."""
+    """Return {column: {type, values}}, so that a column keeps its type even if it is empty."""
     return {
         name: {"type": str(frame.schema[name]), "values": [_plain(v) for v in frame[name]]} for name in frame.columns
     }
@@ -87,52 +87,56 @@ def _plain(value: Any) -> Any:
 
 
 def of_text(source: Source, text: str, scores: Scores | None = None) -> Evaluation:
-    """The evaluation that a file holds; `scores` with their worlds, where the file has them apart."""
+    """Parse the evaluation in a file; `scores` are given if the file stores them separately, with their worlds."""
     try:
-        told = json.loads(text)
-        if told["format"] != FORMAT or told["version"] != VERSION:
+        content = json.loads(text)
+        if content["format"] != FORMAT or content["version"] != VERSION:
             raise FileError(
-                source.label, f"is {told['format']} of version {told['version']}", f"expected version {VERSION}"
+                source.label,
+                f"the format is {content['format']}, version {content['version']}",
+                f"expected {FORMAT}, version {VERSION}",
             )
-        return _evaluation(told, scores)
+        return _evaluation(content, scores)
     except (ValueError, KeyError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:
         raise FileError(
-            source.label, f"is not a whole evaluation ({type(error).__name__}: {str(error)[:60]})", "write it again"
+            source.label,
+            f"the evaluation is damaged ({type(error).__name__}: {str(error)[:60]})",
+            "write the file again",
         ) from None
 
 
-def _evaluation(told: dict[str, Any], scores: Scores | None) -> Evaluation:
+def _evaluation(content: dict[str, Any], scores: Scores | None) -> Evaluation:
     settings: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in told["settings"].items()
+        name: tuple(value) if isinstance(value, list) else value for name, value in content["settings"].items()
     }
-    if scores is None and told["scores"] is not None:
-        known = told["scores"]
-        policy = Policy(**{one.name: known["policy"][one.name] for one in fields(Policy)})
-        scores = Scores(_frame(known["frame"]), policy, _frame(known["coverage"]))
-    pairs = told["comparison"]
+    if scores is None and content["scores"] is not None:
+        stored = content["scores"]
+        policy = Policy(**{field.name: stored["policy"][field.name] for field in fields(Policy)})
+        scores = Scores(_frame(stored["frame"]), policy, _frame(stored["coverage"]))
+    pairs = content["comparison"]
     return Evaluation(
-        kind=told["kind"],
+        kind=content["kind"],
         scores=scores,
-        summary=_frame(told["summary"]),
+        summary=_frame(content["summary"]),
         settings=Settings(**settings),
         compared=None if pairs is None else Comparison(_frame(pairs["frame"]), tuple(pairs["notes"])),
-        doubts=None if told["doubts"] is None else _frame(told["doubts"]),
-        tables={name: _frame(columns) for name, columns in told["tables"].items()},
-        warnings=tuple(told["warnings"]),
-        notes=tuple(told["notes"]),
-        baseline=told["baseline"],
-        virtual=told["virtual"],
-        title=told["title"],
-        provenance=told["provenance"],
-        files=tuple(File(**file) for file in told["files"]),
+        doubts=None if content["doubts"] is None else _frame(content["doubts"]),
+        tables={name: _frame(columns) for name, columns in content["tables"].items()},
+        warnings=tuple(content["warnings"]),
+        notes=tuple(content["notes"]),
+        baseline=content["baseline"],
+        virtual=content["virtual"],
+        title=content["title"],
+        provenance=content["provenance"],
+        files=tuple(File(**file) for file in content["files"]),
     )
 
 
 def _frame(columns: dict[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(
         [
-            pl.Series(name, [_number(value, one["type"]) for value in one["values"]], dtype=TYPES[one["type"]])
-            for name, one in columns.items()
+            pl.Series(name, [_number(value, column["type"]) for value in column["values"]], dtype=TYPES[column["type"]])
+            for name, column in columns.items()
         ]
     )
 

@@ -1,8 +1,8 @@
-"""Telling files apart by content: 4 columns qrels, 5 sampled or preferences, 6 a run; tables by column names.
+"""Recognises files by content: 4 columns are qrels, 5 sampled qrels or preferences, 6 a run; tables by column names.
 
-A belief has `p`; labels have `category`, a taxonomy has `parent` too; answers have both `rank` and `relevance`, for
-`relevance` alone is another name of the grade of a judgment. A taxonomy of paths is not told from other texts. A zip
-with bundle.json is a bundle: several tables, which `endoxa.io.bundles` reads.
+A belief has `p`, labels have `category`, and a taxonomy also has `parent`. Answers have both `rank` and `relevance`,
+because `relevance` alone is another name for the grade of a judgment. A taxonomy of paths is not recognised: the caller
+must ask for it. A zip with bundle.json is a bundle of several tables, which `endoxa.io.bundles` reads.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Kind = Literal[
 Wanted = Literal["auto"] | Kind
 Format = Literal["trec", "csv", "tsv", "jsonl", "json", "parquet"]
 
-# a table is of this kind if it has these columns; the first two say what a list or a judgment needs
+# A table is of this kind if it has these columns.
 COLUMNS: dict[Kind, tuple[str, ...]] = {
     "run": ("query", "item", "score"),
     "opinions": ("query", "item", "grade"),
@@ -53,31 +53,36 @@ COLUMNS: dict[Kind, tuple[str, ...]] = {
     "comparison": ("measure", "system", "baseline", "difference"),
 }
 COLUMN_NAMES = {name for columns in COLUMNS.values() for name in columns}
-TABLES_ONLY = {"belief", "labels", "answers"}  # these have no plain text
+TABLES_ONLY = {"belief", "labels", "answers"}  # these kinds have no TREC text
 ZIP = b"PK\x03\x04"
-ZIP_FAULTS = (zipfile.BadZipFile, NotImplementedError, OSError, ValueError)  # what a damaged directory raises
+ZIP_FAULTS = (
+    zipfile.BadZipFile,
+    NotImplementedError,
+    OSError,
+    ValueError,
+)  # exceptions that a damaged zip directory raises
 EVALUATION = b"endoxa-evaluation"
 MANIFEST = "bundle.json"  # the member that makes a zip a bundle
 SEPARATORS: dict[Format, str] = {"csv": ",", "tsv": "\t"}
-REMEDY = "say which it is: --run or --qrels (in Python kind='run' or kind='qrels')"
+REMEDY = "name the kind with --run or --qrels (in Python kind='run' or kind='qrels')"
 
 
 @dataclass(frozen=True)
 class Look:
-    """What a glance at a file says: which table, and in which format."""
+    """The kind and the format of a file, as far as its first lines show."""
 
     kind: Kind
     format: Format
 
 
 def sniff(where: Where) -> Kind:
-    """Which table a file holds. A glance: that all of it can be read is for `read` to find out."""
+    """Return the kind of table in a file. Only the first lines are examined; `read` checks the rest."""
     with opened(where) as source:
         return "bundle" if _holds_bundle(source) else look(source).kind
 
 
 def _holds_bundle(source: Source) -> bool:
-    """Whether it is a zip with a manifest. Another zip is none of ours: its files may be."""
+    """Whether the file is a zip with a manifest. Any other zip is refused."""
     if source.magic() != ZIP:
         return False
     try:
@@ -85,14 +90,16 @@ def _holds_bundle(source: Source) -> bool:
             if MANIFEST in archive.namelist():
                 return True
     except ZIP_FAULTS:
-        raise FileError(source.label, "is not a whole zip", "fetch or make it again") from None
-    raise FileError(source.label, f"is a zip without {MANIFEST}", "unpack it and name the files in it")
+        raise FileError(source.label, "the zip is damaged or incomplete", "download or create it again") from None
+    raise FileError(source.label, f"the zip has no member {MANIFEST}", "unpack it and give the files in it")
 
 
 def look(source: Source, wanted: Wanted = "auto") -> Look:
-    """Kind and format of a file; `wanted` decides where the content leaves a choice."""
+    """Return the kind and format of a file; `wanted` decides where the content is ambiguous."""
     if _holds_bundle(source):
-        raise FileError(source.label, "is a bundle of several tables", "score runs against it: endoxa eval")
+        raise FileError(
+            source.label, "the file is a bundle of several tables", "score runs against it with endoxa eval"
+        )
     if source.magic() == PARQUET:
         columns = _parquet_columns(source)  # refuses a damaged file
         if "endoxa.evaluation" in pl.read_parquet_metadata(source.path):
@@ -104,7 +111,9 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
     words = first_columns(head)
     if words is None:
         remedy = REMEDY if wanted == "auto" else f"expected {_expected(wanted)}"
-        raise FileError(source.label, "is empty" if not head.strip() else "holds comments only", remedy)
+        raise FileError(
+            source.label, "the file is empty" if not head.strip() else "the file contains only comments", remedy
+        )
     line = head.lstrip(b" \t\r\n").split(b"\n", 1)[0]
     if line.startswith(b"{") and ((names := _json_names(line)) or ".jsonl" in source.path.suffixes):
         return Look(kind_of(names, source.label, wanted), "jsonl")
@@ -116,39 +125,39 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
 
 
 def kind_of(names: Iterable[str], label: str, wanted: Wanted = "auto") -> Kind:
-    """The kind of table that has these columns; the file is to blame if there is none, or more than one."""
+    """Return the kind of table that has these columns; raise a FileError if there is none, or more than one."""
     names = list(names)
     asked = "opinions" if wanted in {"qrels", "sampled"} else wanted
     kinds = kinds_of(names) if asked == "auto" else _possible(names, asked)
     if asked != "auto" and (asked in kinds or not kinds):
-        return asked  # if columns are missing, the table says which
+        return asked  # if columns are missing, the check of the table names them
     if len(kinds) == 1 and asked == "auto":
         return kinds[0]
     columns = f"the columns are {', '.join(names) or '(none)'}"
     if asked != "auto":
-        raise FileError(label, f"not {asked} but {' or '.join(kinds)}: {columns}", "give a file of that kind")
+        raise FileError(label, f"expected {asked}, found {' or '.join(kinds)}: {columns}", f"give a file of {asked}")
     if kinds:
-        raise FileError(label, f"may be {' or '.join(kinds)}: {columns}", REMEDY)
+        raise FileError(label, f"the table may be {' or '.join(kinds)}: {columns}", REMEDY)
     needed = "; ".join(f"{kind}: {', '.join(columns)}" for kind, columns in COLUMNS.items())
-    raise FileError(label, f"no table known by these columns: {', '.join(names) or '(none)'}", f"expected {needed}")
+    raise FileError(label, f"no known table has these columns: {', '.join(names) or '(none)'}", f"expected {needed}")
 
 
 def kinds_of(names: Iterable[str]) -> list[Kind]:
-    """The kinds of table that these columns may be meant as: none, one, or several that nothing tells apart."""
+    """Return the kinds of table that these columns may form: none, one, or several that cannot be distinguished."""
     names = known(names)
     found = {kind for kind, columns in COLUMNS.items() if set(columns) <= names}
     if "run" in found:
-        found -= {"belief", "answers"}  # a p or a relevance beside a score was joined to the run
+        found -= {"belief", "answers"}  # a `p` or `relevance` beside a score was joined to a run
     if found & {"belief", "answers"}:
-        found.discard("opinions")  # a belief may have grades, and relevance is another name of the grade
-    for common in ("labels", "taxonomy"):  # any table may say in which category an item lies
+        found.discard("opinions")  # a belief may have grades, and `relevance` is another name for the grade
+    for common in ("labels", "taxonomy"):  # any table may have a column for the category of an item
         if len(found) > 1:
             found.discard(common)
     return [kind for kind in COLUMNS if kind in found]
 
 
 def _possible(names: Iterable[str], asked: Kind) -> list[Kind]:
-    """The kinds that can be made of these columns. If answers are asked for, their order is enough, by any name."""
+    """Return the kinds that these columns can form. For answers, one column that gives the order is enough."""
     names = known(names)
     kinds = [kind for kind, columns in COLUMNS.items() if set(columns) <= names]
     ordered = {"query", "item"} <= names and not names.isdisjoint({"rank", "relevance", "grade"})
@@ -156,13 +165,13 @@ def _possible(names: Iterable[str], asked: Kind) -> list[Kind]:
 
 
 def known(names: Iterable[str]) -> set[str]:
-    """The columns by the names used here."""
+    """Return the column names, with the names that Endoxa uses for those of other tools."""
     names = set(names)
     return names | {ours for ours, others in OTHER_NAMES.items() if not names.isdisjoint(others)}
 
 
 def _expected(kind: Kind) -> str:
-    """What a file of this kind holds."""
+    """Describe the content of a file of this kind, for an error message."""
     if kind in {"run", "qrels", "sampled", "opinions"}:
         return f"lines of {(RUN if kind == 'run' else QRELS).words}"
     paths = ", or lines like animals/birds/owls" if kind == "taxonomy" else ""
@@ -171,10 +180,12 @@ def _expected(kind: Kind) -> str:
 
 def _text_kind(words: list[str], source: Source, wanted: Wanted) -> Kind:
     if wanted == "taxonomy":
-        return "taxonomy"  # a path per line
+        return "taxonomy"  # one path per line
     if wanted in TABLES_ONLY or (wanted in {"scores", "comparison", "opinions"} and len(words) not in {4, 5}):
         raise FileError(
-            source.label, f"begins with {shortened(' '.join(words))}", f"expected a table of {wanted} with a header"
+            source.label,
+            f"the first line is {shortened(' '.join(words))}",
+            f"expected a table of {wanted} with a header",
         )
     sampled = len(words) == 5 and is_number(words[2]) and is_number(words[4])
     if wanted in {"run", "sampled", "preferences"}:
@@ -185,18 +196,18 @@ def _text_kind(words: list[str], source: Source, wanted: Wanted) -> Kind:
         return "sampled"
     if len(words) == 5 and is_number(words[4]):
         return "preferences"
-    if len(words) == 4:  # if the last is not a number, the reader says so, with its line
+    if len(words) == 4:  # if the grade is not a number, the reader refuses it with its line
         return "qrels"
     if len(words) == 6 or (len(words) > 6 and is_number(words[4])):
         return "run"
     forms = "; ".join(f"{form.name}: {form.words}" for form in (RUN, QRELS, SAMPLED))
     raise FileError(
-        source.label, f"neither run nor qrels: the first line is {shortened(' '.join(words))}", f"expected {forms}"
+        source.label, f"neither a run nor qrels: the first line is {shortened(' '.join(words))}", f"expected {forms}"
     )
 
 
 def _header(line: bytes, separator: str) -> list[str]:
-    """The names in the first line, if it is a header in this format."""
+    """Return the column names in the first line, if it is a header in this format."""
     text = line.decode("utf-8", "replace").rstrip("\r")
     try:
         return next(csv.reader(io.StringIO(text), delimiter=separator), [])
@@ -220,10 +231,10 @@ def _parquet_columns(source: Source) -> list[str]:
 
 
 def damaged(source: Source, what: str, error: BaseException) -> FileError:
-    """A FileError for data that Polars cannot read."""
+    """Return a FileError for data that Polars cannot read."""
     return FileError(source.label, f"damaged {what} data ({first_line(error)})", "write or copy the file again")
 
 
 def first_line(error: BaseException) -> str:
-    """What Polars says, in short."""
+    """Return the start of an error message of Polars."""
     return str(error).strip().split("\n", 1)[0][:80]

@@ -1,4 +1,4 @@
-"""Preferences in trec_eval's text: query, judge, part of the judge's order, item, level."""
+"""Reads preferences from trec_eval's text: query, judge (group), part of the judge's order (subgroup), item, level."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KEY = ("query", "group", "subgroup", "item")
 
 
 def read_preferences(source: Source, *, lenient: bool = False, report: Report | None = None) -> Preferences:
-    """Preferences from five columns. A judge who contradicts himself is an error, even to a lenient reader."""
+    """Read preferences from five columns. A judge who contradicts himself is an error, even for a lenient reader."""
     frames: list[pl.DataFrame] = []
     skipped = Skipped(source.label)
     for part in parts(source, FORM, lenient=lenient):
@@ -26,16 +26,16 @@ def read_preferences(source: Source, *, lenient: bool = False, report: Report | 
         frame, lines, repeats = _without_repeats(source, frame)
         skipped += repeats
     try:
-        made = Preferences.of(frame)
+        preferences = Preferences.of(frame)
     except PreferenceError as error:
         line = (lines or _lines(source))[error.row]
         raise FileError(source.label, error.what, error.remedy, line) from None
     tell(skipped, report)
-    return made
+    return preferences
 
 
 def _lines(source: Source) -> list[int]:
-    """The line of every row. Reads the file again; only to say where something is wrong."""
+    """Return the line of every row. This reads the file again, and only to locate an error."""
     lines: list[int] = []
     for part in parts(source, FORM, lenient=True):
         lines += exact(part.piece, FORM, source.label, lenient=True)[1]
@@ -43,14 +43,14 @@ def _lines(source: Source) -> list[int]:
 
 
 def _without_repeats(source: Source, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[int] | None, Skipped]:
-    """The first line of each item in a subgroup, where these stand, and what was left out."""
+    """Return the first row of each item in a subgroup, the lines of these rows, and a record of the others."""
     first = frame.select(pl.struct(KEY).is_first_distinct()).to_series()
     others = (~first).arg_true().to_list()
     if not others:
         return frame, None, Skipped(source.label)
     lines = _lines(source)
     errors = tuple(
-        FileError(source.label, f"item {frame['item'][row]!r} stands in its subgroup already", "", lines[row])
+        FileError(source.label, f"item {frame['item'][row]!r} is listed again in its subgroup", "", lines[row])
         for row in others[:KEPT]
     )
     kept = [lines[row] for row in first.arg_true()]

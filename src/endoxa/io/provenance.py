@@ -1,4 +1,4 @@
-"""Which file exactly: name, size and SHA-256."""
+"""Identifies the files behind a result by name, size and SHA-256."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from endoxa.evaluations.evaluation import File
 
 
 def provenance(path: str, kind: str = "") -> File:
-    """What a report says of a file that was read."""
+    """Return the name, size and SHA-256 of a file that was read."""
     try:
         with Path(path).open("rb") as file:
             return File(

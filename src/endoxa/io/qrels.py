@@ -1,4 +1,4 @@
-"""Judgments in TREC's text: qrels (four columns) and sampled qrels (five)."""
+"""Reads judgments from TREC's text: qrels (four columns) and sampled qrels (five columns)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from endoxa.io.sources import Source
 from endoxa.io.trec_text import QRELS, SAMPLED, Report, Skipped, exact, line_of_repeat, parts, tell
 from endoxa.tables import DuplicateJudgmentError, Opinions
 
-NO_METHOD = "-"  # in the column of a sampled qrels that says how the pair was chosen
+NO_METHOD = "-"  # stands in the method column of sampled qrels if no method is known
 
 
 def read_qrels(
@@ -20,7 +20,7 @@ def read_qrels(
     lenient: bool = False,
     report: Report | None = None,
 ) -> Opinions:
-    """Judgments from qrels. With `assessors` the second column says who judged; otherwise it is not used."""
+    """Read judgments from qrels. With `assessors`, column 2 names the assessor; otherwise it is ignored."""
     form = SAMPLED if sampled else QRELS
     frames: list[pl.DataFrame] = []
     skipped = Skipped(source.label)
@@ -54,7 +54,7 @@ def _with_line(source: Source, error: DuplicateJudgmentError, assessors: bool, s
 
 
 def _without_repeats(source: Source, assessors: bool, sampled: bool) -> tuple[pl.DataFrame, Skipped]:
-    """The first judgment of each pair, and on which lines the others stand."""
+    """Return the first judgment of each pair, and a record of the lines with the others."""
     form = SAMPLED if sampled else QRELS
     frames: list[pl.DataFrame] = []
     lines: list[int] = []

@@ -1,4 +1,4 @@
-"""The front door for what comes in: files, standard input, dicts, frames, rows."""
+"""Reads tables from files, standard input, dicts, frames and rows."""
 
 from __future__ import annotations
 
@@ -33,18 +33,19 @@ def read(
     lenient: bool = False,
     report: Report | None = None,
 ) -> Any:
-    """A table from whatever holds one.
+    """Return the table that `source` holds.
 
-    A path or `-` (standard input): TREC text, CSV, TSV, JSONL, Parquet; gzip and zstd. A list of paths of runs:
-    one Run of all systems. A dict {query: {item: number}} (say kind='run', 'qrels' or 'belief') or
-    {system: {query: {item: score}}}; a pandas, Polars or Arrow frame; rows with names, such as ir_measures'.
-    What a table is, its columns say: score a run, grade judgments, p a belief, category labels, category and parent
-    a taxonomy, rank and relevance answers. A text of paths (animals/birds/owls) is read with kind='taxonomy'.
+    A source is a path or `-` (standard input) of TREC text, CSV, TSV, JSONL or Parquet, also with gzip or zstd; a list
+    of paths of runs, which become one Run; a dict {query: {item: number}} (with kind='run', 'qrels' or 'belief') or
+    {system: {query: {item: score}}}; a pandas, Polars or Arrow frame; or rows with named fields, such as ir_measures'.
+    The columns decide the kind of a table: `score` makes a run, `grade` judgments, `p` a belief, `category` labels,
+    `category` and `parent` a taxonomy, `rank` and `relevance` answers. A text of paths (animals/birds/owls) is read
+    with kind='taxonomy'.
 
-    kind       what it is, where the content does not tell
-    name       what to call the system; otherwise the tag says
-    assessors  whether column 2 of qrels says who judged
-    lenient    skip what cannot be read; `report` gets the record, or a warning is given
+    kind       kind of the table, needed where the content is ambiguous
+    name       name of the system; the default is the tag in the file
+    assessors  whether column 2 of qrels names the assessor
+    lenient    skip lines that cannot be read; `report` gets the record of them, otherwise a warning is given
     """
     if isinstance(source, str | os.PathLike | Source):
         return _read_file(source, kind=kind, name=name, assessors=assessors, ties=ties, lenient=lenient, report=report)
@@ -64,7 +65,7 @@ def read(
 
 
 def run_of(source: Any) -> Run:
-    """A Run from whatever holds one."""
+    """Return the Run that `source` holds."""
     table = source if isinstance(source, Run) else read(source, kind="run")
     if not isinstance(table, Run):
         raise TableError(f"expected a run, got {type(table).__name__}")
@@ -72,7 +73,7 @@ def run_of(source: Any) -> Run:
 
 
 def judgments_of(source: Any, assessors: str = "one", *, lenient: bool = False) -> Opinions:
-    """Judgments from whatever holds them."""
+    """Return the judgments that `source` holds."""
     if isinstance(source, Opinions):
         return source
     table = read(source, kind="qrels", assessors=assessors == "mean", lenient=lenient)
@@ -108,7 +109,7 @@ def _read_file(
 
 
 def _evaluation(source: Source, form: str) -> Evaluation:
-    """An evaluation that was written as JSON or Parquet."""
+    """Return an evaluation that was written as JSON or Parquet."""
     if form == "json":
         return of_text(source, text_of(source).decode())
     words = metadata(source, "parquet")
@@ -117,7 +118,7 @@ def _evaluation(source: Source, form: str) -> Evaluation:
 
 
 def _read_runs(places: list[Where], ties: Ties, lenient: bool, report: Report | None) -> Run:
-    """One Run of all files."""
+    """Read all files into one Run."""
     names = system_names(places)
     runs = [
         _read_file(place, kind="run", name=name, assessors=False, ties=ties, lenient=lenient, report=report)
@@ -127,16 +128,16 @@ def _read_runs(places: list[Where], ties: Ties, lenient: bool, report: Report | 
 
 
 def joined(runs: Iterable[Any], labels: list[str]) -> Run:
-    """Several runs as one; no system may stand in two of them."""
+    """Join several runs into one; a system may occur in only one of them."""
     frames: list[pl.DataFrame] = []
     owner: dict[str, str] = {}
     ties: Ties = "trec"
     for run, label in zip(runs, labels, strict=True):
         if not isinstance(run, Run):
-            raise FileError(label, "is not a run", "read judgments apart from runs")
+            raise FileError(label, "the file is not a run", "read judgments separately from runs")
         for system in run.systems:
             if system in owner:
-                raise FileError(label, f"system {system!r} stands in {owner[system]} already", "rename one of them")
+                raise FileError(label, f"system {system!r} is already in {owner[system]}", "rename one of them")
             owner[system] = label
         frames.append(run.frame)
         ties = run.ties
@@ -144,15 +145,15 @@ def joined(runs: Iterable[Any], labels: list[str]) -> Run:
 
 
 def label_of(where: Where) -> str:
-    """What errors call it."""
+    """Return the name that error messages give the file."""
     return where.label if isinstance(where, Source) else os.fspath(where)
 
 
 def system_names(places: Iterable[Where]) -> list[str | None]:
-    """What to call the system of each run file: None where the tags tell them apart, else the file's name.
+    """Return the name for the system of each run file: None if the tags are distinct, otherwise the file's name.
 
-    Two files with the same tag are usual (`Anserini`, `STANDARD`); then all go by their file names, with a
-    warning that says so.
+    Files with the same tag are common (`Anserini`, `STANDARD`). All systems are then named after their files, and a
+    warning says so.
     """
     places = list(places)
     tags: list[str] = []
@@ -168,15 +169,15 @@ def system_names(places: Iterable[Where]) -> list[str | None]:
     if twice is not None:
         raise FileError(
             label_of(places[stems.index(twice)]),
-            f"another file has the tag {shared!r} and the name {twice!r} too",
+            f"another file also has the tag {shared!r} and the name {twice!r}",
             "rename one of the files",
         )
-    warn(f"several runs have the tag {shared!r}; systems are called after their files", stacklevel=3)
+    warn(f"several runs have the tag {shared!r}; the systems are named after their files", stacklevel=3)
     return list(stems)
 
 
 def _tag(source: Source) -> str:
-    """The tag in the first line of a run; the file's name if it has none to show."""
+    """Return the tag in the first line of a run, or the file's name if there is no tag."""
     if look(source, "run").format == "trec":
         words = first_columns(source.head()) or []
         if len(words) >= 6:
@@ -190,7 +191,7 @@ def _tag(source: Source) -> str:
 def of_dict(
     values: Mapping[Any, Any], *, kind: Wanted = "auto", name: str | None = None, ties: Ties = "trec"
 ) -> Run | Opinions | Belief:
-    """A table from {query: {item: number}} or {system: {query: {item: score}}}."""
+    """Return the table in {query: {item: number}} or {system: {query: {item: score}}}."""
     columns = _flattened(values)
     if len(columns) == 4:
         if kind not in {"auto", "run"}:
@@ -203,11 +204,11 @@ def of_dict(
         return Opinions.of(_columns(("query", "item", "grade"), columns))
     if kind == "belief":
         return belief_of(_columns(("query", "item", "p"), columns))
-    raise TableError("a dict of {query: {item: number}} may be a run or judgments; say kind='run' or kind='qrels'")
+    raise TableError("a dict of {query: {item: number}} may be a run or judgments; pass kind='run' or kind='qrels'")
 
 
 def _flattened(values: Mapping[Any, Any]) -> list[list[Any]]:
-    """The keys at each depth and the values at the end, as columns. Empty dicts leave no row."""
+    """Return the keys at each depth and the innermost values as columns. Empty dicts give no row."""
     rows: list[tuple[Any, ...]] = []
     for outer, inner in values.items():
         if not isinstance(inner, Mapping):
@@ -219,7 +220,9 @@ def _flattened(values: Mapping[Any, Any]) -> list[list[Any]]:
                 rows.append((str(outer), str(middle), end))
     widths = {len(row) for row in rows}
     if len(widths) > 1:
-        raise TableError("the dict is nested two deep in one place and three deep in another")
+        raise TableError(
+            "the dict mixes {query: {item: number}} with {system: {query: {item: score}}}; use one form throughout"
+        )
     if not rows:
         raise TableError("the dict is empty; expected {query: {item: number}}")
     return [list(column) for column in zip(*rows, strict=True)]
@@ -241,11 +244,11 @@ def _floats(values: list[Any]) -> pl.Series:
 
 
 def of_frame(frame: pl.DataFrame, *, kind: Wanted = "auto", name: str | None = None, ties: Ties = "trec") -> AnyTable:
-    """The table in a frame, told by the columns; all but what measuring makes (scores, a comparison)."""
+    """Return the table in a frame, recognised by its columns. Scores and comparisons are read from files only."""
     try:
         return _of_frame(frame, kind, name, ties)
-    except pl.exceptions.PolarsError as error:  # a column of lists, say
-        raise TableError(f"the columns do not make a table ({first_line(error)})") from None
+    except pl.exceptions.PolarsError as error:  # for example a column of lists
+        raise TableError(f"the columns do not form a table ({first_line(error)})") from None
 
 
 def _of_frame(frame: pl.DataFrame, kind: Wanted, name: str | None, ties: Ties) -> AnyTable:
@@ -253,10 +256,10 @@ def _of_frame(frame: pl.DataFrame, kind: Wanted, name: str | None, ties: Ties) -
     if asked == "auto":
         kinds = [which for which in kinds_of(frame.columns) if which == "run" or which in OF]
         if len(kinds) != 1:
-            none = "no score, grade or p, no category, no rank with a relevance"
-            what = f"may be {' or '.join(kinds)}" if kinds else none
+            none = "there is no score, grade, p or category, and no rank with a relevance"
+            problem = f"the table may be {' or '.join(kinds)}" if kinds else none
             raise TableError(
-                f"the columns are {', '.join(frame.columns) or '(none)'}: {what}; say kind='run' or kind='qrels'"
+                f"the columns are {', '.join(frame.columns) or '(none)'}: {problem}; pass kind='run' or kind='qrels'"
             )
         asked = kinds[0]
     if asked == "run":
@@ -265,11 +268,11 @@ def _of_frame(frame: pl.DataFrame, kind: Wanted, name: str | None, ties: Ties) -
         return Run.of(frame, system=name, ties=ties)
     if asked in OF:
         return OF[asked](frame)
-    raise TableError(f"a frame of {asked} is made by measuring; read it from a file")
+    raise TableError(f"{asked} cannot be made from a frame; read them from a file")
 
 
 def _frame(source: Any) -> pl.DataFrame | None:
-    """A Polars frame of whatever frame this is; None if it is not one."""
+    """Convert any kind of frame to Polars; return None if `source` is not a frame."""
     if isinstance(source, pl.DataFrame):
         return source
     if isinstance(source, pl.LazyFrame):
@@ -285,7 +288,7 @@ def _frame(source: Any) -> pl.DataFrame | None:
 
 
 def _column(name: str, values: list[Any]) -> pl.Series:
-    """Numbers stay numbers, all else becomes text; what pandas holds for missing becomes null."""
+    """Keep numbers as numbers and turn everything else into text; missing values of pandas become null."""
     values = [None if value is None or value != value else value for value in values]  # noqa: PLR0124
     if all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values):
         return pl.Series(name, values, strict=False)
@@ -293,9 +296,9 @@ def _column(name: str, values: list[Any]) -> pl.Series:
 
 
 def _frame_of_rows(rows: list[Any]) -> pl.DataFrame:
-    """Rows that name their fields: named tuples (ir_measures' Qrel, ScoredDoc), dicts, dataclasses."""
+    """Return a frame of rows with named fields: named tuples (ir_measures' Qrel, ScoredDoc), dicts, dataclasses."""
     if not rows:
-        raise TableError("no rows; expected rows with query, item and score or grade")
+        raise TableError("there are no rows; expected rows with query, item and score or grade")
     dicts = [_named_fields(row) for row in rows]
     names = list(dict.fromkeys(name for row in dicts for name in row))
     return pl.DataFrame([_column(name, [row.get(name) for row in dicts]) for name in names])
@@ -309,5 +312,5 @@ def _named_fields(row: Any) -> dict[str, Any]:
     if hasattr(row, "__dataclass_fields__"):
         return {name: getattr(row, name) for name in row.__dataclass_fields__}
     raise TableError(
-        f"row {row!r:.60} does not name its fields; give named tuples or dicts with query, item and score or grade"
+        f"row {row!r:.60} has no field names; give named tuples or dicts with query, item and score or grade"
     )

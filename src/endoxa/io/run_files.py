@@ -1,7 +1,7 @@
-"""Runs, whole or in blocks of whole queries.
+"""Reads runs, whole or in blocks of whole queries.
 
-`map_blocks` is how large runs are measured: a block of text becomes a `Run` and a kernel maps it to a result,
-a few blocks side by side. Memory is bounded by a few blocks, not by the file.
+`map_blocks` measures large runs: a block of text becomes a `Run`, and a kernel maps it to a result, a few blocks in
+parallel. Memory is bounded by a few blocks, not by the file.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from endoxa.tables import DuplicateItemError, Run
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
-ROWS = 500_000  # of a block cut from a table that is in memory already
-WORKERS = 3  # blocks that are parsed, ranked and scored side by side; NumPy and Polars let other threads run
+ROWS = 500_000  # rows per block of a table that is already in memory
+WORKERS = 3  # blocks that are parsed, ranked and scored in parallel; NumPy and Polars release the GIL
 
 
 class _NotGroupedError(Exception):
-    """A query comes back after it was finished: the file must be grouped before it can be cut."""
+    """A query occurs again after other queries: the file must be grouped before it can be cut into blocks."""
 
 
 def map_blocks(
@@ -55,14 +55,14 @@ def map_blocks(
     report: Report | None = None,
     size: int = PIECE,
 ) -> list[T]:
-    """kernel(block) for blocks of whole queries of a run file, in the order of the file.
+    """Return kernel(block) for each block of whole queries of a run file, in the order of the file.
 
-    The kernel is called from several threads and must not change what it shares.
+    The kernel is called from several threads and must not change shared state.
 
-    The system is called what the tag says (several tags: several systems), or `name`, or the file's name;
-    with either of these all lines belong to the one system. A file that is not grouped by query is found out
-    on the way: what was computed is thrown away, the file is read whole and grouped. `progress` gets the bytes
-    read and the bytes there are; `report` gets what a lenient reader skipped.
+    The name of the system is the tag (several tags make several systems), or `name`, or the file's name; in the last
+    two cases all lines belong to one system. If the file is not grouped by query, the results so far are discarded, and
+    the file is read whole and grouped. `progress` gets the bytes read and the size of the file; `report` gets the lines
+    that a lenient reader skipped.
     """
     with opened(where) as source:
         system = source.stem if name is None and name_from == "file" else name
@@ -113,12 +113,12 @@ def _mapped(
 
         def settle() -> None:
             nonlocal rows, refusals, skipped
-            part, lists, left_out, made = waiting.popleft().result()
+            part, lists, left_out, values = waiting.popleft().result()
             if not finished.isdisjoint(lists):
                 raise _NotGroupedError
             finished.update(lists)
             rows, refusals, skipped = rows + part.frame.height, refusals + (not part.regular), skipped + left_out
-            results.extend(made)
+            results.extend(values)
             if progress:
                 progress(part.piece.done, source.whole)
 
@@ -138,7 +138,7 @@ def _mapped(
 
 
 def _run_of(source: Source, part: Part, system: str | None, ties: Ties, lenient: bool) -> tuple[Run, Skipped]:
-    """A block as a Run. An item listed twice gets its line, or is skipped."""
+    """Return a block as a Run. An item that is listed twice is refused with its line, or skipped."""
     frame = part.frame if system is None else part.frame.drop("system")
     try:
         return Run.of(frame, system=system, ties=ties), part.skipped
@@ -157,7 +157,7 @@ def _with_line(source: Source, error: DuplicateItemError, system: str | None) ->
 
 
 def _without_repeats(source: Source, frame: pl.DataFrame, lines: list[int]) -> tuple[pl.DataFrame, Skipped]:
-    """The first of each (system, query, item), and a record of the others."""
+    """Return the first row of each (system, query, item), and a record of the others."""
     key = [name for name in ("system", "query", "item") if name in frame.columns]
     first = frame.select(pl.struct(key).is_first_distinct()).to_series()
     others = (~first).arg_true().to_list()
@@ -175,7 +175,7 @@ def read_run(
     lenient: bool = False,
     report: Report | None = None,
 ) -> Run:
-    """A whole TREC run."""
+    """Read a whole TREC run."""
     frames: list[pl.DataFrame] = []
     skipped = Skipped(source.label)
     for part in ahead(parts(source, RUN, lenient=lenient)):
@@ -195,7 +195,7 @@ def read_run(
 
 
 def _lines_without_repeats(source: Source, name: str | None) -> tuple[pl.DataFrame, Skipped]:
-    """The whole file once more, line by line, to say on which lines items are listed again."""
+    """Read the whole file again, line by line, to find the lines on which items are repeated."""
     frames: list[pl.DataFrame] = []
     lines: list[int] = []
     for part in parts(source, RUN, lenient=True):
@@ -215,7 +215,7 @@ def _mapped_whole(whole: Run, kernel: Callable[[Run], T], source: Source, progre
 
 
 def blocks(run: Run, rows: int = ROWS) -> Iterator[Run]:
-    """A run cut into runs of whole lists, of about so many rows each."""
+    """Cut a run into runs of whole lists, with about `rows` rows each."""
     frame = run.frame
     heads = (frame["rank"] == 1).arg_true().to_list()
     start = 0

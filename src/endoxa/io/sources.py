@@ -1,7 +1,7 @@
-"""Where the bytes come from: a path, standard input, gzip or zstd; handed on in pieces of whole lines.
+"""Opens a path, standard input, gzip or zstd, and yields the text in pieces of whole lines.
 
-A piece ends where a query ends, as far as a glance at its last lines can tell, so that a reader can work
-query by query in bounded memory. Errors name the file as the user named it.
+A piece ends where a query ends, as far as its last lines show, so that a reader can work query by query in bounded
+memory. Error messages name the file as the user named it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SUFFIXES = (".gz", ".zst", ".zstd", ".run", ".txt", ".trec", ".res", ".results",
 
 @dataclass(frozen=True)
 class Source:
-    """A file to read, and the name that errors give it. `packed` is the zstd file that `path` was made from."""
+    """A file to read, and its name in error messages. `packed` is the zstd file that `path` was unpacked from."""
 
     path: Path
     label: str
@@ -41,7 +41,7 @@ class Source:
 
     @property
     def whole(self) -> int:
-        """Size in bytes, as it lies on disk."""
+        """Size on disk, in bytes."""
         return self.path.stat().st_size
 
     @property
@@ -53,20 +53,20 @@ class Source:
         return name or Path(self.label).name
 
     def head(self, size: int = LONGEST_LINE) -> bytes:
-        """The first bytes, decompressed."""
+        """Return the first bytes, decompressed."""
         with raw(self) as stream:
             data = stream.read(size)
         return data.removeprefix(BOM)
 
     def magic(self) -> bytes:
-        """The first bytes as they lie on disk; they tell the compression and Parquet."""
+        """Return the first bytes on disk, which identify the compression and Parquet."""
         with self.path.open("rb") as file:
             return file.read(4)
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Whole lines of a text: the bytes, the number of the first line, and how far into the file they reach."""
+    """Whole lines of a text: the bytes, the number of the first line, and the bytes of the file read so far."""
 
     data: bytes
     line: int
@@ -79,9 +79,9 @@ Where = str | os.PathLike[str] | Source
 
 @contextmanager
 def opened(where: Where) -> Iterator[Source]:
-    """A source that can be read more than once.
+    """Yield a source that can be read more than once.
 
-    `-` is standard input; it and pipes are spooled to a temporary file, zstd files are unpacked to one.
+    `-` is standard input. Standard input and pipes are copied to a temporary file, and zstd files are unpacked to one.
     """
     if isinstance(where, Source):
         yield where
@@ -108,13 +108,15 @@ def _spooled(stream: BinaryIO, to: Path, label: str) -> Source:
 
 
 def _unpacked(source: Source, to: Path) -> Source:
-    """The lines of a zstd file as they are. Polars brings the decoder, so no package is needed."""
+    """Unpack a zstd file. Polars includes the decoder, so no other package is needed."""
     try:
         pl.scan_lines(source.path, glob=False).sink_csv(
             to, include_header=False, quote_style="never", separator="\x01", check_extension=False
         )
     except pl.exceptions.ComputeError:
-        raise FileError(source.label, "the text inside is not UTF-8", "unpack it to be told the line") from None
+        raise FileError(
+            source.label, "the text inside is not UTF-8", "unpack the file and read it again to see the line"
+        ) from None
     except OSError as error:
         raise FileError(source.label, f"damaged zstd data ({error})", "copy or compress the file again") from None
     return Source(to, source.label, packed=source.path)
@@ -129,27 +131,27 @@ def _check_readable(source: Source) -> None:
         near = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
         raise FileError(source.label, f"no such file{did_you_mean(path.name, near)}") from None
     except IsADirectoryError:
-        raise FileError(source.label, "is a directory", "name the files in it") from None
+        raise FileError(source.label, "the path is a directory", "give the files in it") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise FileError(source.label, f"cannot be opened: {reason}") from None
 
 
 class Stream(Protocol):
-    """Bytes in order; fewer than asked for only at the end."""
+    """A stream of bytes; `read` returns fewer than asked for only at the end."""
 
     def read(self, size: int, /) -> bytes:
-        """The next `size` bytes."""
+        """Return the next `size` bytes."""
 
     def tell(self) -> int:
-        """Bytes of the file on disk that were used so far."""
+        """Return the number of bytes of the file on disk that were read so far."""
 
     def seek(self, place: int, whence: int = 0, /) -> int:
-        """Go to a place; only a plain file can."""
+        """Move to a position; only an uncompressed file supports this."""
 
 
 class _Unzipped:
-    """The text inside a gzip file of one or more members. Refuses a file that stops in the middle."""
+    """The text inside a gzip file of one or more members. A truncated file is refused."""
 
     def __init__(self, file: BinaryIO, label: str) -> None:
         self.file, self.label = file, label
@@ -160,7 +162,7 @@ class _Unzipped:
         parts: list[bytes] = []
         while size > 0 and (data := self.waiting or self.file.read(1 << 20)):
             if self.inflate.eof:
-                data = data.lstrip(b"\0")  # some tools pad to a block
+                data = data.lstrip(b"\0")  # some tools pad the file with zeros
                 self.inflate = zlib.decompressobj(31)
                 if not data:
                     self.waiting = b""
@@ -172,7 +174,7 @@ class _Unzipped:
             self.waiting = self.inflate.unused_data if self.inflate.eof else self.inflate.unconsumed_tail
             size -= len(parts[-1])
         if size > 0 and not self.inflate.eof:
-            raise FileError(self.label, "the gzip data stop in the middle", "copy or compress the file again")
+            raise FileError(self.label, "the gzip data are truncated", "copy or compress the file again")
         return b"".join(parts)
 
     def tell(self) -> int:
@@ -184,16 +186,16 @@ class _Unzipped:
 
 @contextmanager
 def raw(source: Source) -> Iterator[Stream]:
-    """The bytes of a text, decompressed. What the first bytes say counts, not the suffix."""
+    """Yield a stream of the decompressed bytes. The first bytes decide the compression, not the suffix."""
     with source.path.open("rb", buffering=0) as file:
         yield _Unzipped(file, source.label) if source.magic().startswith(GZIP) else file
 
 
 def pieces(source: Source, size: int = PIECE) -> Iterator[Piece]:
-    """The text in pieces of about `size` bytes that end where a line, and if it can be seen a query, ends."""
+    """Yield the text in pieces of about `size` bytes that end with a line and, where visible, with a query."""
     line = 1
     with raw(source) as stream:
-        # unzipping takes as long as parsing, so it goes on beside it
+        # unzipping takes as long as parsing, so it runs in parallel
         cuts = ahead(_cut_stream(stream, size)) if isinstance(stream, _Unzipped) else _cut_file(stream, size)
         for data in cuts:
             _refuse_long_lines(source, data, line)
@@ -202,7 +204,7 @@ def pieces(source: Source, size: int = PIECE) -> Iterator[Piece]:
 
 
 def ahead(items: Iterator[T]) -> Iterator[T]:
-    """The same items; the next one is made in another thread while this one is in use."""
+    """Yield the same items; another thread computes the next one while this one is in use."""
     end = object()
     with ThreadPoolExecutor(1, thread_name_prefix="endoxa-read") as pool:
         future = pool.submit(next, items, end)
@@ -212,7 +214,7 @@ def ahead(items: Iterator[T]) -> Iterator[T]:
 
 
 def _cut_file(file: Stream, size: int) -> Iterator[bytes]:
-    """The cut is looked for in the last bytes first, so that a piece is read once and never copied."""
+    """Search for the cut in the last bytes first, so that a piece is read once and never copied."""
     start = len(BOM) if file.read(len(BOM)) == BOM else 0
     length = file.seek(0, os.SEEK_END)
     wanted, window = size, min(size, WINDOW)
@@ -221,7 +223,7 @@ def _cut_file(file: Stream, size: int) -> Iterator[bytes]:
         if start + wanted < length:
             file.seek(start + wanted - window)
             tail = file.read(window)
-            # the window opens in the middle of a line, unless it is the whole piece
+            # the window starts in the middle of a line, unless it is the whole piece
             cut = last_query(tail, tail.find(b"\n") + 1 if window < wanted else 0)
             if cut == 0 and not _endless(tail):
                 wanted, window = (wanted, min(8 * window, wanted)) if window < wanted else (2 * wanted, 2 * wanted)
@@ -249,14 +251,14 @@ def _cut_stream(stream: Stream, size: int) -> Iterator[bytes]:
 
 
 def _endless(data: bytes) -> bool:
-    """Whether the last line is longer than a line may be: no use in reading on to find its end."""
+    """Whether the last line is longer than the limit, so that reading on to find its end is pointless."""
     return len(data) - data.rfind(b"\n") - 1 > LONGEST_LINE
 
 
 def last_query(data: bytes, start: int = 0) -> int:
-    """Where the lines of the last query begin: they may go on in the next piece.
+    """Return where the lines of the last query begin; they may continue in the next piece.
 
-    Lines before `start` are not looked at; 0 if the last query began there.
+    Lines before `start` are not examined. The result is 0 if the last query began before `start`.
     """
     end = data.rfind(b"\n") + 1
     name: bytes | None = None
@@ -273,13 +275,13 @@ def last_query(data: bytes, start: int = 0) -> int:
 
 
 def count(data: bytes, byte: bytes) -> int:
-    """How often a byte occurs. By windows that stay in the cache, several times as fast as bytes.count."""
+    """Count a byte. Windows that stay in the cache make this several times as fast as bytes.count."""
     text = np.frombuffer(data, np.uint8)
     return sum(int(np.count_nonzero(text[start : start + WINDOW] == byte[0])) for start in range(0, len(text), WINDOW))
 
 
 def _refuse_long_lines(source: Source, data: bytes, line: int) -> None:
-    """A line of a mebibyte is not a line of a table. It covers one of the half-mebibyte windows whole."""
+    """Refuse lines of more than a mebibyte. Such a line covers at least one half-mebibyte window completely."""
     window = LONGEST_LINE // 2
     for start in range(0, len(data) - window, window):
         if data.find(b"\n", start, start + window) < 0:
@@ -287,7 +289,7 @@ def _refuse_long_lines(source: Source, data: bytes, line: int) -> None:
             if (len(data) if end < 0 else end) - begin > LONGEST_LINE:
                 raise FileError(
                     source.label,
-                    "a line of more than a mebibyte",
-                    "a text has one short line per item; is this a text file?",
+                    "the line is longer than 1 MiB",
+                    "expected one short line per item; check that this is a text file",
                     line + data.count(b"\n", 0, begin),
                 )

@@ -1,10 +1,10 @@
-"""Tables with named columns: CSV, TSV, JSONL (and gzip or zstd of these), Parquet.
+"""Reads tables with named columns from CSV, TSV, JSONL (also with gzip or zstd) and Parquet.
 
-Text is read as text: an id like `007` stays what it is, and a number is made where the table needs one.
-Other tools' column names (qid, docno, relevance, …) are understood.
+Text is read as text: an id like `007` keeps its zeros, and only columns that must be numbers are converted. Column
+names of other tools (qid, docno, relevance, …) are understood.
 
-A belief keeps how it came about (`unmentioned`, `model`, `notes`) and the resamples of the people asked in Parquet
-only. Text holds its rows; read back, what it does not mention is irrelevant.
+Only Parquet keeps a belief's settings (`unmentioned`, `model`, `notes`) and the resamples of the people asked. A text
+keeps the rows; when it is read back, items that it does not mention are irrelevant.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ from endoxa.tables import (
 )
 
 AnyTable = Run | Opinions | Preferences | Belief | Labels | Taxonomy | Answers | Scores | Comparison
-METADATA = "endoxa."  # keys of the Parquet file
+METADATA = "endoxa."  # prefix of our keys in the metadata of a Parquet file
 FAULTS = (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException)
 
-PEOPLE = ("people", "people_weight")  # columns of a belief that hold an array each; Parquet alone has room for them
+PEOPLE = ("people", "people_weight")  # columns of a belief that hold arrays; only Parquet can store them
 
-# numbers that are never missing, only undefined: where JSON has null, NaN is meant
+# These numbers are never missing, only undefined: null in JSON stands for NaN.
 NOT_MISSING = {"scores": ("value",), "comparison": ("difference", "lo", "hi", "p_value", "p_adjusted", "effect")}
 
 
@@ -66,7 +66,7 @@ def read_table(
     lenient: bool = False,
     report: Report | None = None,
 ) -> AnyTable:
-    """The table in a file with named columns. A run without a column `system` is called after its file."""
+    """Read the table in a file with named columns. A run without a column `system` is named after its file."""
     rows, skipped = rows_of(source, form, lenient=lenient)
     try:
         rows = _named(rows, kind)
@@ -75,17 +75,17 @@ def read_table(
             skipped += left_out
             if rows.is_empty():
                 raise FileError(source.label, "no row can be read", str(left_out.first[0]) if left_out.first else "")
-        table = _made(source, rows, kind, form, name=name, ties=ties)
+        table = _table_of(source, rows, kind, form, name=name, ties=ties)
     except TableError as error:
         raise _placed(source, rows, form, error) from None
-    except pl.exceptions.PolarsError as error:  # a column of lists, say
-        raise FileError(source.label, f"not a table of {kind} ({first_line(error)})", REMEDY) from None
+    except pl.exceptions.PolarsError as error:  # for example a column of lists
+        raise FileError(source.label, f"the file is not a table of {kind} ({first_line(error)})", REMEDY) from None
     tell(skipped, report)
     return table
 
 
 def read_costs(place: Where) -> Costs:
-    """A table of costs, as `endoxa images run` writes it."""
+    """Read a table of costs, as `endoxa images run` writes it."""
     with opened(place) as source:
         form: Format = "parquet" if source.magic().startswith(b"PAR1") else "csv"
         rows, _ = rows_of(source, form)
@@ -105,11 +105,13 @@ NAMED: dict[Kind, tuple[str, ...]] = {
 
 
 def _named(rows: pl.DataFrame, kind: Kind) -> pl.DataFrame:
-    """Our names for the columns that a bad row is looked up by."""
+    """Rename the columns by which a bad row is located to the names that Endoxa uses."""
     return rename_known(rows, NAMED.get(kind, ()))
 
 
-def _made(source: Source, rows: pl.DataFrame, kind: Kind, form: Format, *, name: str | None, ties: Ties) -> AnyTable:
+def _table_of(
+    source: Source, rows: pl.DataFrame, kind: Kind, form: Format, *, name: str | None, ties: Ties
+) -> AnyTable:
     if kind == "run":
         if name is not None:
             rows = rows.drop("system", strict=False)
@@ -124,20 +126,20 @@ def _made(source: Source, rows: pl.DataFrame, kind: Kind, form: Format, *, name:
         return Comparison(_filled(rows, Comparison.SCHEMA, "comparison"), tuple(notes))
     if kind == "belief":
         rows = rows if form == "parquet" else rows.drop(PEOPLE, strict=False)
-        return belief_of(rows, **_how_believed(source, form))
+        return belief_of(rows, **_belief_metadata(source, form))
     return OF[kind](rows)
 
 
-def belief_of(rows: pl.DataFrame, **how: Any) -> Belief:
-    """A Belief; an empty reading is a reading without a name, and people are arrays of numbers."""
+def belief_of(rows: pl.DataFrame, **settings: Any) -> Belief:
+    """Return a Belief. An empty reading is a reading without a name, and people are arrays of numbers."""
     if "reading" in rows.columns:
         rows = rows.with_columns(pl.col("reading").fill_null(""))
     for name in PEOPLE:
         if name in rows.columns and not isinstance(rows[name].dtype, pl.Array):
             raise TableError(
-                f"column {name!r} of the belief holds {rows[name].dtype}, expected an array of numbers; leave it out"
+                f"column {name!r} of the belief holds {rows[name].dtype}, expected an array of numbers; remove it"
             )
-    return Belief.of(rows, **how)
+    return Belief.of(rows, **settings)
 
 
 OF: dict[Kind, Callable[[pl.DataFrame], AnyTable]] = {
@@ -150,30 +152,32 @@ OF: dict[Kind, Callable[[pl.DataFrame], AnyTable]] = {
 }
 
 
-def _how_believed(source: Source, form: Format) -> dict[str, Any]:
-    """What a Parquet file says of its belief: unmentioned, model, notes, files."""
+def _belief_metadata(source: Source, form: Format) -> dict[str, Any]:
+    """Return the metadata of a belief in a Parquet file: unmentioned, model, notes, files."""
     extra = metadata(source, form)
     kinds: dict[str, Any] = {"unmentioned": str | int | float, "model": str, "notes": list, "files": list}
-    said: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     for key in kinds.keys() & extra.keys():
         try:
-            said[key] = json.loads(extra[key])
+            found[key] = json.loads(extra[key])
         except ValueError:
-            said[key] = None
-        if not isinstance(said[key], kinds[key]):
-            raise FileError(source.label, f"its {key}, {shortened(extra[key])}, is not understood", "write it again")
-    return said
+            found[key] = None
+        if not isinstance(found[key], kinds[key]):
+            raise FileError(
+                source.label, f"the metadata {key} = {shortened(extra[key])} is not understood", "write the file again"
+            )
+    return found
 
 
 def read_paths(source: Source) -> Taxonomy:
-    """A taxonomy from lines like `animals/birds/owls`. Empty lines and those that begin with # do not count."""
+    """Read a taxonomy from lines like `animals/birds/owls`. Empty lines and lines that begin with # are ignored."""
     paths: list[str] = []
     for number, line in enumerate(text_of(source).decode().split("\n"), 1):
         if line.startswith("#") or not line.strip():
             continue
         if "\0" in line or not line.strip(" \t\r/"):
             raise FileError(
-                source.label, f"{shortened(line)} is no path", "expected categories, the widest first", number
+                source.label, f"{shortened(line)} is not a path", "expected categories, the widest first", number
             )
         paths.append("/".join(part.strip() for part in line.split("/")))
     if not any("/" in path for path in paths):
@@ -204,18 +208,18 @@ def _scores(source: Source, rows: pl.DataFrame, form: Format) -> Scores:
 
 
 def draws_beside(path: Path) -> Path:
-    """Where the possible worlds of a file of scores lie: scores.parquet, scores.draws.parquet."""
+    """Return the file of the possible worlds of a file of scores: scores.draws.parquet for scores.parquet."""
     return path.with_name(f"{path.name.removesuffix('.parquet')}.draws.parquet")
 
 
 def _draws(source: Source, lines: str) -> Draws:
-    """The worlds, from the file beside; without it the scores are not what they were."""
+    """Read the possible worlds from the file beside the scores; it is an error if that file is missing."""
     beside = draws_beside(source.path)
     try:
         rows = pl.read_parquet(beside)
     except FAULTS as error:
         raise FileError(
-            source.label, f"its possible worlds, {beside.name}, cannot be read ({first_line(error)})",
+            source.label, f"the possible worlds in {beside.name} cannot be read ({first_line(error)})",
             "keep both files together, or measure again",
         ) from None  # fmt: skip
     names = [rows[axis].unique(maintain_order=True).to_list() for axis in ("measure", "system", "query")]
@@ -229,14 +233,14 @@ def _draws(source: Source, lines: str) -> Draws:
 
 
 def _filled(rows: pl.DataFrame, schema: dict[str, Any], table: str) -> pl.DataFrame:
-    """All columns of the table, in order and of their types."""
+    """Return all columns of the table, in order and with their types."""
     absent = [pl.lit(None, dtype).alias(name) for name, dtype in schema.items() if name not in rows.columns]
     frame = cast(rows.with_columns(absent).select(list(schema)), schema, table)
     return frame.with_columns(pl.col(name).fill_null(float("nan")) for name in NOT_MISSING[table])
 
 
 def _policy(source: Source, written: str | None) -> Policy:
-    """The policy that a table of scores was made under, from its own words: `ties=trec missing=empty …`."""
+    """Parse the policy of a table of scores: `ties=trec missing=empty …`."""
     chosen: dict[str, Any] = {}
     kinds = {field.name: type(field.default) for field in fields(Policy)}
     try:
@@ -249,25 +253,25 @@ def _policy(source: Source, written: str | None) -> Policy:
 
 
 def metadata(source: Source, form: Format) -> dict[str, str]:
-    """What the Parquet file says about itself in our name."""
+    """Return our metadata of a Parquet file."""
     if form != "parquet":
         return {}
     found = pl.read_parquet_metadata(source.path)
     return {key.removeprefix(METADATA): value for key, value in found.items() if key.startswith(METADATA)}
 
 
-# ---- rows, as they stand in the file ------------------------------------------------------------------
+# ---- rows of a file -----------------------------------------------------------------------------------
 
 
 def rows_of(source: Source, form: Format, *, lenient: bool = False) -> tuple[pl.DataFrame, Skipped]:
-    """The rows of a file as they stand. A broken line is an error, or skipped."""
+    """Return the rows of a file, unconverted. A line that cannot be read is an error, or skipped."""
     if form == "parquet":
         try:
             return pl.read_parquet(source.path, glob=False), Skipped(source.label)
         except FAULTS as error:
             raise damaged(source, "Parquet", error) from None
     data = text_of(source)
-    content = source.packed or data  # unpacking by lines drops the CR inside quotes; Polars unpacks exactly
+    content = source.packed or data  # unpacking by lines drops CR inside quotes; Polars keeps it
     try:
         if form == "jsonl":
             rows = pl.read_ndjson(content, infer_schema_length=None)
@@ -283,16 +287,16 @@ def rows_of(source: Source, form: Format, *, lenient: bool = False) -> tuple[pl.
 
 
 def _refuse_twins(source: Source, data: bytes, separator: str) -> None:
-    """Polars would give the second column of a name another name."""
+    """Refuse two columns with the same name; Polars would rename the second."""
     line = data[: data.find(b"\n") if b"\n" in data else len(data)].decode()
     names = next(csv.reader([line], delimiter=separator), [])
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise FileError(source.label, f"two columns are called {shortened(twice)}", "rename one", 1)
+        raise FileError(source.label, f"two columns are named {shortened(twice)}", "rename one", 1)
 
 
 def text_of(source: Source) -> bytes:
-    """The whole text; refused with its line if it is not UTF-8."""
+    """Return the whole text; refuse it with the line if it is not UTF-8."""
     with raw(source) as stream:
         data = b"".join(iter(lambda: stream.read(1 << 26), b"")).removeprefix(BOM)
     try:
@@ -301,14 +305,14 @@ def text_of(source: Source) -> bytes:
         raise FileError(
             source.label,
             f"byte {data[error.start]:#04x} is not UTF-8",
-            "convert it: iconv -t UTF-8",
+            "convert the file: iconv -t UTF-8",
             data.count(b"\n", 0, error.start) + 1,
         ) from None
     return data
 
 
 def _line_by_line(source: Source, data: bytes, form: Format, lenient: bool) -> tuple[pl.DataFrame, Skipped]:
-    """What Polars refused, once more, to say where it is wrong."""
+    """Parse again, line by line, what Polars refused, to find the line that is wrong."""
     rows: list[dict[str, Any]] = []
     skipped = Skipped(source.label)
     for _, row in lines_of(source, data, form):
@@ -319,7 +323,7 @@ def _line_by_line(source: Source, data: bytes, form: Format, lenient: bool) -> t
         else:
             raise row
     if not rows:
-        raise FileError(source.label, "holds no rows", "expected column names and one row per line")
+        raise FileError(source.label, "the file has no rows", "expected column names and one row per line")
     names = list(dict.fromkeys(name for row in rows for name in row))
     columns = {name: [_plain(row.get(name)) for row in rows] for name in names}
     return pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String)), skipped
@@ -330,7 +334,7 @@ def _plain(value: Any) -> str | None:
 
 
 def lines_of(source: Source, data: bytes, form: Format) -> Iterator[tuple[int, dict[str, Any] | FileError]]:
-    """Every row with its line: what it holds, or what is wrong with it."""
+    """Yield every row with its line: the row itself, or the error in it."""
     return _json_lines(source, data) if form == "jsonl" else _csv_lines(source, data, SEPARATORS[form])
 
 
@@ -356,7 +360,9 @@ def _csv_lines(source: Source, data: bytes, separator: str) -> Iterator[tuple[in
         try:
             row = next(reader, None)
         except csv.Error as error:
-            raise FileError(source.label, f"not a table ({error})", "is it text?", reader.line_num) from None
+            raise FileError(
+                source.label, f"the text is not a table ({error})", "check that it is a text file", reader.line_num
+            ) from None
         if row is None:
             return
         if not any(row):
@@ -375,7 +381,7 @@ def _csv_lines(source: Source, data: bytes, separator: str) -> Iterator[tuple[in
 
 
 def _usable(source: Source, rows: pl.DataFrame, kind: Kind) -> tuple[pl.DataFrame, Skipped]:
-    """The rows that a run or a table of judgments can take, and a record of the others."""
+    """Return the rows that a run or a table of judgments accepts, and a record of the others."""
     number = "score" if kind == "run" else "grade"
     require(rows, ("query", "item", number), "run" if kind == "run" else "table of judgments")
     key = [name for name in ("system", "source", "query", "item") if name in rows.columns]
@@ -397,7 +403,7 @@ def _usable(source: Source, rows: pl.DataFrame, kind: Kind) -> tuple[pl.DataFram
 
 
 def _placed(source: Source, rows: pl.DataFrame, form: Format, error: TableError) -> FileError:
-    """A FileError with the line of the row that the table does not take."""
+    """Return a FileError with the line of the row that the table refused."""
     what, _, remedy = str(error).partition("; ")
     row: int | None = None
     if found := re.match(r"row (\d+) of the [^:]+: ", what):
@@ -415,17 +421,17 @@ def _placed(source: Source, rows: pl.DataFrame, form: Format, error: TableError)
     if row is None or form == "parquet":
         return FileError(source.label, what, remedy)
     number, line = next(islice(lines_of(source, text_of(source), form), row, None), (None, None))
-    if isinstance(line, FileError):  # a row too short
+    if isinstance(line, FileError):  # the row has too few columns
         return line
     return FileError(source.label, what[found.end() :] if found else what, remedy, number)
 
 
-QUOTED = r"'(?:[^'\\]|\\.)*'" + "|" + r'"(?:[^"\\]|\\.)*"'  # a name, as errors show it
+QUOTED = r"'(?:[^'\\]|\\.)*'" + "|" + r'"(?:[^"\\]|\\.)*"'  # a name, as error messages show it
 NUMBERED = re.compile(r"(?:^| has )(p|weight|grade|relevance) (?:of .* is )?(\S+?)(?: twice)?$")
 
 
 def _row_named(rows: pl.DataFrame, what: str) -> int | None:
-    """The row that a message is about, by the names and the number in it; None where they do not tell."""
+    """Return the row that an error message describes, by the names and the number in it; None if it is not clear."""
     named = {column: ast.literal_eval(name) for column, name in re.findall(rf"\b(query|reading|item) ({QUOTED})", what)}
     number = NUMBERED.search(what)
     if "item" not in named or not ("query" in named or number):
@@ -442,4 +448,4 @@ def _row_named(rows: pl.DataFrame, what: str) -> int | None:
     places = hits.arg_true()
     if not len(places):
         return None
-    return int(places[-1] if " twice" in what or " sum to " in what else places[0])  # the one too many
+    return int(places[-1] if " twice" in what or " sum to " in what else places[0])  # the superfluous row

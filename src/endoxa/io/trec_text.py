@@ -1,14 +1,14 @@
-"""TREC's text files: runs, judgments, sampled judgments.
+"""Parses TREC's text files: runs, judgments, sampled judgments.
 
-    run      query Q0 item rank score tag           the tag may hold blanks; rank and Q0 are not used
-    qrels    query iteration item grade             the iteration may be the assessor
+    run      query Q0 item rank score tag           the tag may contain blanks; rank and Q0 are ignored
+    qrels    query iteration item grade             the iteration may name the assessor
     sampled  query item grade method probability    as ir_datasets' TrecPrel
 
-Columns stand apart by any run of blanks and tabs; blanks at either end, CRLF and empty lines do not matter;
-a line that begins with `#` is a comment. Text is UTF-8; a mark at the start is dropped.
+Columns are separated by any number of blanks and tabs. Blanks at either end, CRLF and empty lines are ignored, and a
+line that begins with `#` is a comment. The text is UTF-8; a byte order mark at the start is dropped.
 
-`exact` reads line by line and is what the format means. `regular` and `ragged` are faster ways to the same
-table; each gives None rather than a table that could differ.
+`exact` reads line by line and defines the format. `regular` and `ragged` are faster; each returns None rather than a
+table that could differ from the exact one.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ KEPT = 5
 
 @dataclass(frozen=True)
 class Form:
-    """The columns of a text, in the order they stand; `_` marks one that is not kept.
+    """The columns of a text, in order; a name that begins with `_` marks a column that is not kept.
 
-    Behind the last column of an `open` form may stand anything: it is passed over.
+    In an `open` form, anything may follow the last column; it is ignored.
     """
 
     name: str
@@ -55,14 +55,14 @@ class Form:
 
     @property
     def pattern(self) -> str:
-        """A regular expression with one group per column that is kept."""
+        """Regular expression with one group per column that is kept."""
         groups = ["[^ \t\r]+" if name.startswith("_") else "([^ \t\r]+)" for name in self.columns]
         end = "" if self.open else "[ \t\r]*$"
         return "^[ \t\r]*" + "[ \t\r]+".join(groups) + end
 
     @property
     def words(self) -> str:
-        """The columns as an error names them."""
+        """The columns as error messages name them."""
         return " ".join(WORDS.get(name, name) for name in self.columns)
 
 
@@ -81,7 +81,7 @@ SAMPLED = Form("sampled qrels", ("query", "item", "grade", "selected_by", "prope
 
 @dataclass(frozen=True)
 class Skipped:
-    """Lines of one file that a lenient reader left out: how many, and what was wrong with the first few."""
+    """Lines of one file that a lenient reader skipped: their number, and what is wrong with the first few."""
 
     path: str
     count: int = 0
@@ -96,14 +96,14 @@ class Skipped:
 
 
 class SkippedLinesWarning(UserWarning):
-    """Given when a lenient reader left out lines and nobody asked for the record."""
+    """Warns that a lenient reader skipped lines, if the caller did not ask for the record."""
 
 
 Report = Callable[[Skipped], None]
 
 
 def tell(skipped: Skipped, report: Report | None) -> None:
-    """Hand the record to whoever asked for it, or warn. Silence only if nothing was skipped."""
+    """Pass the record to `report`, or warn if there is no `report`. Do nothing if no line was skipped."""
     if skipped.count and report is None:
         warn(str(skipped), SkippedLinesWarning, stacklevel=3)
     elif skipped.count and report is not None:
@@ -111,7 +111,7 @@ def tell(skipped: Skipped, report: Report | None) -> None:
 
 
 def shortened(text: str) -> str:
-    """A text as an error shows it: quoted, at most 60 characters."""
+    """Return a text as error messages show it: quoted, at most 60 characters."""
     quoted = repr(text)
     return quoted if len(quoted) <= SHOWN else quoted[: SHOWN - 1] + "…"
 
@@ -120,7 +120,7 @@ def shortened(text: str) -> str:
 
 
 def exact(piece: Piece, form: Form, label: str, *, lenient: bool = False) -> tuple[pl.DataFrame, list[int], Skipped]:
-    """The table, the line of each row, and what was skipped. Slow; says exactly what is wrong and where."""
+    """Return the table, the line of each row, and the skipped lines. This is slow, but its errors are exact."""
     rows: list[tuple[str | float, ...]] = []
     lines: list[int] = []
     skipped = Skipped(label)
@@ -140,15 +140,15 @@ def exact(piece: Piece, form: Form, label: str, *, lenient: bool = False) -> tup
 
 
 def parsed(line: bytes, form: Form, label: str, number: int) -> tuple[str | float, ...]:
-    """The columns of one line that are kept, or a FileError."""
+    """Return the columns of one line that are kept, or raise a FileError."""
     if b"\0" in line:
-        raise FileError(label, "binary data", f"expected text: {form.words}; is it UTF-8?", number)
+        raise FileError(label, "the file contains binary data", f"expected UTF-8 text: {form.words}", number)
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
         shown = shortened(line.decode("utf-8", "replace"))
         raise FileError(
-            label, f"byte {error.start + 1} of {shown} is not UTF-8", "convert it: iconv -t UTF-8", number
+            label, f"byte {error.start + 1} of {shown} is not UTF-8", "convert the file: iconv -t UTF-8", number
         ) from None
     width = len(form.columns)
     words = re.split("[ \t\r]+", text.strip(" \t\r"))
@@ -171,9 +171,7 @@ def _number(word: str, name: str, form: Form, label: str, line: int) -> float:
     if not NUMBER.fullmatch(word):
         missing = word.lower().lstrip("+-") == "nan"
         remedy = (
-            f"remove the line: an item without a {what} cannot be used"
-            if missing
-            else f"a {form.name} line is: {form.words}"
+            f"remove the line, because an item needs a {what}" if missing else f"a {form.name} line is: {form.words}"
         )
         raise FileError(label, f"{what} {shortened(word)} is not a number", remedy, line)
     value = float(word)
@@ -186,14 +184,14 @@ def _number(word: str, name: str, form: Form, label: str, line: int) -> float:
     return value
 
 
-# ---- the same, faster ---------------------------------------------------------------------------------
+# ---- faster parsers ------------------------------------------------------------------------------------
 
 
 def regular(data: bytes, form: Form) -> pl.DataFrame | None:
-    """One blank (or one tab) between columns, and nothing else: Polars reads it as it is. Otherwise None.
+    """Parse a text with exactly one blank (or one tab) between columns by Polars; return None for any other text.
 
-    Columns that are not kept are not parsed. That they are there, not empty, and that none follows the last,
-    is known from the separators: as many as the rows need, and never two in a row.
+    Columns that are not kept are not parsed. The separators show that these columns exist, are not empty, and that no
+    column follows the last: there are as many separators as the rows need, and never two in a row.
     """
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
@@ -204,19 +202,19 @@ def regular(data: bytes, form: Form) -> pl.DataFrame | None:
         return None
     scan = pl.scan_csv(data, separator=separator.decode(), has_header=False, quote_char=None, schema=form.schema)
     try:
-        # Polars checks the UTF-8 of what it keeps only
+        # Polars checks the UTF-8 only of the columns that it keeps
         frame = (scan.select(form.kept) if data.isascii() else scan).collect()
     except (pl.exceptions.PolarsError, OSError):  # OSError: the first bytes look like a compressed file
         return None
     count, doubled = _separators(data, separator[0])
     if doubled or count != (len(form.columns) - 1) * frame.height:
         return None
-    # one chunk: what follows gathers rows, which takes three times as long from the five that Polars made
+    # in one chunk: later steps gather rows, which takes three times as long from the five chunks that Polars made
     return _plausible(frame.select(form.kept).rechunk(), form, comments=b"#" in data)
 
 
 def _separators(data: bytes, separator: int) -> tuple[int, bool]:
-    """How many there are, and whether two stand side by side. By windows that stay in the cache."""
+    """Return the number of separators, and whether two are adjacent, by windows that stay in the cache."""
     text, count, before = np.frombuffer(data, np.uint8), 0, False
     for start in range(0, len(text), WINDOW):
         found = text[start : start + WINDOW] == separator
@@ -228,11 +226,11 @@ def _separators(data: bytes, separator: int) -> tuple[int, bool]:
 
 
 def ragged(data: bytes, form: Form) -> pl.DataFrame | None:
-    """Any blanks, comments, CRLF: line by line through a regular expression. None if any line does not fit."""
+    """Parse any blanks, comments and CRLF by a regular expression; return None if any line does not match."""
     if b"\0" in data:
         return None
     try:
-        # an empty line in front, lest Polars take `x^` for the start of a compressed file
+        # an empty line in front, because Polars takes `x^` for the start of a compressed file
         lines = pl.read_lines(b"\n" + data if data.startswith(b"x") else data)
     except (pl.exceptions.PolarsError, OSError):
         return None
@@ -251,7 +249,7 @@ def ragged(data: bytes, form: Form) -> pl.DataFrame | None:
 
 
 def _plausible(frame: pl.DataFrame, form: Form, *, comments: bool) -> pl.DataFrame | None:
-    """The frame, unless something in it needs the exact reader's word."""
+    """Return the frame, or None if it has a value that only the exact reader can judge."""
     if any(column.null_count() for column in frame):
         return None
     if comments and frame["query"].str.starts_with("#").any():
@@ -271,16 +269,16 @@ def _plausible(frame: pl.DataFrame, form: Form, *, comments: bool) -> pl.DataFra
 
 @dataclass(frozen=True)
 class Part:
-    """What a piece of a file held: the rows, what was skipped, and the piece itself."""
+    """The content of a piece of a file: the rows, the skipped lines, and the piece itself."""
 
     frame: pl.DataFrame
     skipped: Skipped
     piece: Piece
-    regular: bool  # whether the fast route took it
+    regular: bool  # whether `regular` could parse it
 
 
 def part_of(piece: Piece, form: Form, label: str, *, lenient: bool, hopeful: bool = True) -> Part:
-    """What a piece holds, by the fastest route that reads it right; `hopeful` tries the fastest one too."""
+    """Parse a piece by the fastest correct method; `hopeful` says whether `regular` is tried."""
     frame = regular(piece.data, form) if hopeful else None
     if frame is not None:
         return Part(frame, Skipped(label), piece, regular=True)
@@ -291,11 +289,11 @@ def part_of(piece: Piece, form: Form, label: str, *, lenient: bool, hopeful: boo
     return Part(frame, left_out, piece, regular=False)
 
 
-PATIENCE = 3  # pieces that the fast route may refuse before it is not asked again: a comment spoils one only
+PATIENCE = 3  # after this many pieces that `regular` refuses, it is not tried again; a comment costs only one piece
 
 
 def parts(source: Source, form: Form, *, lenient: bool = False, size: int = PIECE) -> Iterator[Part]:
-    """The table of a text, piece by piece; pieces end where a query ends, if the file is grouped by query."""
+    """Yield the table of a text piece by piece; a piece ends with a query if the file is grouped by query."""
     rows, refusals, skipped = 0, 0, 0
     for piece in pieces(source, size):
         part = part_of(piece, form, source.label, lenient=lenient, hopeful=refusals < PATIENCE)
@@ -306,14 +304,14 @@ def parts(source: Source, form: Form, *, lenient: bool = False, size: int = PIEC
 
 
 def refuse_empty(source: Source, form: Form, rows: int, skipped: int) -> None:
-    """A file without a single line is an error, not an empty table."""
+    """Refuse a file without any usable line; it is an error, not an empty table."""
     if not rows:
         remedy = f"expected lines of {form.words}"
-        raise FileError(source.label, "no line can be read" if skipped else "holds no lines", remedy)
+        raise FileError(source.label, "no line can be read" if skipped else "the file has no lines", remedy)
 
 
 def line_of_repeat(source: Source, form: Form, key: dict[str, str]) -> int | None:
-    """The line on which these values stand for the second time."""
+    """Return the line on which these values occur for the second time."""
     seen = False
     for piece in pieces(source):
         if not all(value.encode() in piece.data for value in key.values()):
@@ -328,7 +326,7 @@ def line_of_repeat(source: Source, form: Form, key: dict[str, str]) -> int | Non
 
 
 def first_columns(head: bytes) -> list[str] | None:
-    """The words of the first line that is not a comment; None if there is no such line."""
+    """Return the words of the first line that is not a comment, or None if there is no such line."""
     for line in head.split(b"\n"):
         if not line.startswith(b"#") and line.strip(BLANK):
             return re.split("[ \t\r]+", line.decode("utf-8", "replace").strip(" \t\r"))
@@ -336,7 +334,7 @@ def first_columns(head: bytes) -> list[str] | None:
 
 
 def is_number(word: str) -> bool:
-    """Whether the word can stand where a score or a grade is wanted (NaN, which readers refuse, included)."""
+    """Whether the word is a number. NaN counts, although readers refuse it."""
     return NUMBER.fullmatch(word) is not None or isnan_word(word)
 
 

@@ -1,4 +1,4 @@
-"""The front door for what goes out. The suffix chooses the format; a file is written whole or not at all."""
+"""Writes tables to files. The suffix decides the format; a file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ FORMATS: dict[str, Format] = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
-ELSEWHERE = {".md", ".tex", ".html", ".htm", ".json", ".xlsx"}  # suffixes that promise something else
+ELSEWHERE = {".md", ".tex", ".html", ".htm", ".json", ".xlsx"}  # suffixes of formats that a table is not written in
 Compression = Literal["uncompressed", "gzip", "zstd"]
 COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd"}
-WORD = r"^[^ \t\r\n\x00]+$"  # what can stand in a column of TREC's text
+WORD = r"^[^ \t\r\n\x00]+$"  # a value that a column of TREC's text can hold
 
 
 def write(
@@ -42,11 +42,11 @@ def write(
     form: Format | None = None,
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Write a table. `.csv`, `.tsv`, `.jsonl`, `.parquet`, any text with `.gz` or `.zst`; else TREC's text.
+    """Write a table as `.csv`, `.tsv`, `.jsonl`, `.parquet`, or else TREC's text; texts also with `.gz` or `.zst`.
 
-    All but TREC's text hold the whole table and read back as it is; TREC's text of judgments holds query, item
-    and grade, and either who judged (column 2) or how the pair was sampled (five columns). A belief is whole in
-    Parquet only: as text it loses the resamples of people, its model and notes, and what `unmentioned` says.
+    All formats but TREC's text keep the whole table, and `read` gives it back unchanged. TREC's text of judgments keeps
+    query, item and grade, and either the assessor (column 2) or the sampling of the pair (five columns). Only Parquet
+    keeps the whole of a belief: text loses the resamples of people, `model`, `notes` and `unmentioned`.
     """
     target = Path(path)
     suffixes = [suffix.lower() for suffix in target.suffixes[-2:]]
@@ -84,7 +84,7 @@ def write(
 
 
 def _worlds(draws: Draws) -> pl.DataFrame:
-    """Possible worlds as arrays: a row per measure, system and query."""
+    """Return the possible worlds as arrays, with one row per measure, system and query."""
     names = pl.DataFrame(
         list(product(draws.measures, draws.systems, draws.queries)), schema=["measure", "system", "query"], orient="row"
     )
@@ -113,9 +113,9 @@ def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """A file beside the target that takes its place once it is complete, and is removed if it never is."""
+    """Yield a temporary file that replaces the target once it is complete, and is removed after an error."""
     if not target.name or target.is_dir():
-        raise FileError(str(target), "cannot be written: it is a folder", "name a file")
+        raise FileError(str(target), "cannot be written: the path is a folder", "give the name of a file")
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         yield part
@@ -128,20 +128,24 @@ def replacing(target: Path) -> Iterator[Path]:
 
 
 def unwritten(target: Path, error: Exception) -> FileError:
-    """What to say where a file or folder cannot be written."""
+    """Return the error for a file or folder that cannot be written."""
     why = getattr(error, "strerror", None) or str(error)
-    return FileError(str(target), f"cannot be written: {why}", "check the directory, its rights and its room")
+    return FileError(
+        str(target), f"cannot be written: {why}", "check that the folder exists, is writable and has free space"
+    )
 
 
 def _trec(table: AnyTable, label: str) -> pl.DataFrame:
-    """The columns of TREC's text."""
+    """Return the columns of TREC's text."""
     if isinstance(table, Run):
         frame = table.frame.select("query", pl.lit("Q0").alias("Q0"), "item", "rank", "score", "system")
         _refuse_blanks(frame, ("query", "item", "system"), WORD)
         return frame
     if isinstance(table, Opinions):
         return _qrels(table)
-    raise FileError(label, f"{type(table).__name__} has no TREC text", "use the suffix .csv, .tsv, .jsonl or .parquet")
+    raise FileError(
+        label, f"{type(table).__name__} cannot be written as TREC text", "use the suffix .csv, .tsv, .jsonl or .parquet"
+    )
 
 
 def _qrels(table: Opinions) -> pl.DataFrame:
@@ -151,25 +155,25 @@ def _qrels(table: Opinions) -> pl.DataFrame:
         raise TableError(f"item {frame.filter(pl.col('grade').is_null())['item'][0]!r} has no grade{elsewhere}")
     grade = pl.col("grade").map_batches(_shortest, return_dtype=pl.String)
     if frame["propensity"].null_count() == frame.height:
-        alone = table.sources == ["qrels"]
-        who = pl.lit("0").alias("source") if alone else pl.col("source")
-        frame = frame.select("query", who, "item", grade)
+        unnamed = table.sources == ["qrels"]
+        assessor = pl.lit("0").alias("source") if unnamed else pl.col("source")
+        frame = frame.select("query", assessor, "item", grade)
         _refuse_blanks(frame, ("query", "source", "item"), WORD)
         return frame
     if frame["propensity"].null_count() or len(table.sources) > 1:
-        raise TableError(f"sampled qrels hold one source, and a probability for every pair{elsewhere}")
+        raise TableError(f"sampled qrels need one source and a probability for every pair{elsewhere}")
     frame = frame.select("query", "item", grade, pl.col("selected_by").fill_null(NO_METHOD), "propensity")
     _refuse_blanks(frame, ("query", "item", "selected_by"), WORD)
     return frame
 
 
 def _shortest(grades: pl.Series) -> pl.Series:
-    """Grades as people write them: 2, not 2.0; a fraction in full."""
+    """Format grades as people write them: 2 instead of 2.0, and fractions in full."""
     return pl.Series([repr(value).removesuffix(".0") for value in grades], dtype=pl.String)
 
 
 def _refuse_blanks(frame: pl.DataFrame, names: tuple[str, ...], pattern: str) -> None:
-    """A name with a blank cannot stand in a text of columns; one with `#` in front would be a comment."""
+    """Refuse names with blanks, which TREC's text cannot hold, and queries that would begin a comment."""
     for name in names:
         unfit = ~pl.col(name).str.contains(pattern)
         if name == "query":
@@ -177,13 +181,13 @@ def _refuse_blanks(frame: pl.DataFrame, names: tuple[str, ...], pattern: str) ->
         found = frame.filter(unfit)
         if found.height:
             raise TableError(
-                f"{name} {found[name][0]!r} cannot stand in a TREC text (blank, line break, or # in front); "
+                f"{name} {found[name][0]!r} cannot be written as TREC text (blank, line break, or # at its start); "
                 "use .csv, .jsonl or .parquet"
             )
 
 
 def _for_json(table: AnyTable) -> pl.DataFrame:
-    """JSON has no NaN and no infinity: NaN becomes null where null is never meant, other columns become text."""
+    """Prepare a frame for JSON, which has no NaN: NaN becomes null in columns without nulls, or else text."""
     frame = _as_text(table)
     kind = {Scores: "scores", Comparison: "comparison"}.get(type(table), "")
     frame = frame.with_columns(pl.col(name).fill_nan(None) for name in NOT_MISSING.get(kind, ()))
@@ -194,7 +198,7 @@ def _for_json(table: AnyTable) -> pl.DataFrame:
 
 
 def _as_text(table: AnyTable) -> pl.DataFrame:
-    """What a text holds. Scores carry the choices they were made under in a column; arrays of people are left out."""
+    """Return the frame that a text keeps. Scores get a column with their policy; arrays of people are left out."""
     if isinstance(table, Belief):
         return table.frame.drop(PEOPLE, strict=False)
     if not isinstance(table, Scores):
@@ -203,19 +207,19 @@ def _as_text(table: AnyTable) -> pl.DataFrame:
 
 
 def policy_words(policy: Policy) -> str:
-    """`ties=trec missing=empty …`, with every setting that was changed."""
+    """Return `ties=trec missing=empty …`, with every setting that differs from its default."""
     words = str(policy).split()
-    told = {word.partition("=")[0] for word in words}
+    named = {word.partition("=")[0] for word in words}
     words += [
         f"{field.name}={getattr(policy, field.name)}"
         for field in fields(policy)
-        if field.name not in told and getattr(policy, field.name) != field.default
+        if field.name not in named and getattr(policy, field.name) != field.default
     ]
     return " ".join(words)
 
 
 def _metadata(table: AnyTable, more: Mapping[str, str]) -> dict[str, str]:
-    """What a Parquet file says about itself."""
+    """Return the metadata of a Parquet file."""
     words: dict[str, Any] = {"kind": type(table).__name__, **more}
     if isinstance(table, Scores) and table.draws is not None:
         words["draws"] = json.dumps(list(table.draws.lines))

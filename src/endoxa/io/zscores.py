@@ -1,4 +1,4 @@
-"""trec_eval's file of z-scores: query, measure, mean, standard deviation."""
+"""Reads trec_eval's file of z-scores: query, measure, mean, standard deviation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from endoxa.errors import FileError
 
 
 def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
-    """{(query, label): (mean, standard deviation)} of a reference set of runs."""
+    """Return {(query, label): (mean, standard deviation)} of a reference set of runs."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

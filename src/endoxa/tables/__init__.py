@@ -1,7 +1,7 @@
-"""The tables that every verb takes and gives.
+"""The tables that every verb takes and returns.
 
-Each is a frozen value around one Polars frame with fixed column names. `of(frame)` checks once, on entry;
-after it nobody checks again.
+Each is a frozen value around one Polars frame with fixed column names. `of(frame)` checks the frame once, on entry;
+nothing checks it again.
 """
 
 from endoxa.tables.answers import Answers

@@ -1,4 +1,4 @@
-"""Each subject's own ranked answer."""
+"""Ranked answers of subjects."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from endoxa.tables.checks import Table, cast, refuse_null, rename_known, require
 class Answers(Table):
     """Each subject's own ranked answer: source, query, item, rank, relevance.
 
-    `relevance` lies in [0, 1] and falls with rank, evenly from 1 where it is not given. Rows of one answer stand
-    together, in rank order, and ranks count 1, 2, 3 …: they are made from relevance (falling) where the frame
-    has no `rank`, and closed up where it leaves gaps.
+    `relevance` is between 0 and 1 and decreases with rank; if it is not given, it decreases evenly from 1. The rows of
+    an answer are adjacent and in rank order, and ranks are 1, 2, 3 …. If the frame has no `rank`, decreasing relevance
+    gives the ranks; gaps between ranks are closed.
     """
 
     frame: pl.DataFrame
 
     @classmethod
     def of(cls, frame: pl.DataFrame, *, source: str = "subject") -> Answers:
-        """Check and rank the rows; an item stands once, and items at one rank have one relevance."""
+        """Check and rank the rows. An answer lists an item once, and items at the same rank have the same relevance."""
         frame = rename_known(frame, ("source", "query", "item"))
         if "relevance" not in frame.columns and "grade" in frame.columns:
             frame = frame.rename({"grade": "relevance"})
         require(frame, ("query", "item"), "table of answers")
         if "rank" not in frame.columns and "relevance" not in frame.columns:
             raise TableError(
-                "an answer needs a column 'rank' or 'relevance' (or both): in which order do the items stand?"
+                "an answer needs a column 'rank' or 'relevance', or both; add one that gives the order of the items"
             )
         given = [pl.lit(source).alias("source")] if "source" not in frame.columns else []
         frame = frame.with_columns(given)
@@ -51,23 +51,23 @@ class Answers(Table):
         refuse_null(frame, tuple(types), "table of answers")
         if (bad := frame.filter(~pl.col("relevance").is_between(0, 1))).height:
             raise TableError(
-                f"relevance of item {bad['item'][0]!r} is {bad['relevance'][0]:g}; it lies between 0 and 1 "
-                "(five levels from -2 to 2 are rescaled by (g + 2)/4)"
+                f"relevance of item {bad['item'][0]!r} is {bad['relevance'][0]:g}; it must be between 0 and 1 "
+                "(five grades from -2 to 2 are rescaled by (g + 2)/4)"
             )
         who = ["source", "query"]
         if (twice := frame.filter(frame.select(*who, "item").is_duplicated())).height:
             row = twice.row(0, named=True)
             raise TableError(
                 f"{row['source']!r} lists item {row['item']!r} of query {row['query']!r} twice; "
-                "an answer ranks an item once"
+                "an answer ranks an item once: remove one of the two"
             )
         frame = frame.sort(*who, "rank", maintain_order=True)
         rises = frame.filter(pl.col("relevance") > pl.col("relevance").shift(1).over(who))
         if rises.height:
             row = rises.row(0, named=True)
             raise TableError(
-                f"{row['source']!r}, query {row['query']!r}: item {row['item']!r} has more relevance than the "
-                "one ranked above it; relevance falls with rank"
+                f"{row['source']!r}, query {row['query']!r}: item {row['item']!r} has a higher relevance than the "
+                "item ranked above it; relevance must decrease with rank"
             )
         torn = frame.filter(
             (pl.col("rank") == pl.col("rank").shift(1).over(who))
@@ -77,7 +77,7 @@ class Answers(Table):
             row = torn.row(0, named=True)
             raise TableError(
                 f"{row['source']!r}, query {row['query']!r}: two items at rank {row['rank']:g} have different "
-                "relevance; give equals the same, or ranks of their own"
+                "relevance; give them the same relevance, or different ranks"
             )
         return cls(frame.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(who).alias("rank")))
 

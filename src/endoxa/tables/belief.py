@@ -1,4 +1,4 @@
-"""What is held to be relevant, and how surely."""
+"""Beliefs: probabilities of relevance."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ Unmentioned = Literal["irrelevant", "unknown"] | float
 
 @dataclass(frozen=True, eq=False)
 class Belief(Table):
-    """What is held to be relevant, and how surely: query, reading, weight, item, grade, p.
+    """Probabilities of the grades of items: query, reading, weight, item, grade, p.
 
-    A query has weighted readings; within a reading items are independent and each has a distribution over
-    grades, whose missing mass is grade 0. `weight` belongs to (query, reading) and is the reading's share:
-    shares of a query sum to 1. `unmentioned` says what an item without a row is: irrelevant, a probability of
-    grade 1, or unknown (which gives bounds). `people` and `people_weight`, where present, are arrays of p and
-    of weight as they would be had other people of the same kind been asked, one entry per resample.
-    `model` and `notes` say how the belief came about and are printed with every result; `files` says what it was
-    made of, each with size and SHA-256.
+    A query has weighted readings. Within a reading items are independent, and each has a distribution over grades; the
+    rest of its probability belongs to grade 0. `weight` is the share of a reading in its query; the shares of a query
+    sum to 1. `unmentioned` is the rule for items without a row: irrelevant, a probability of grade 1, or unknown (which
+    gives bounds). `people` and `people_weight` are optional arrays of p and of weight for resamples of the people
+    asked, one entry per resample. `model` and `notes` describe how the belief was made and are printed with every
+    result; `files` lists the files it was made from, each with size and SHA-256.
     """
 
     frame: pl.DataFrame
@@ -45,11 +44,11 @@ class Belief(Table):
         notes: Iterable[str] = (),
         files: Iterable[str] = (),
     ) -> Belief:
-        """Check and sort the rows. Without `reading` a query has one; without `grade` it is 1."""
+        """Check and sort the rows. Without `reading` a query has one reading; without `grade` the grade is 1."""
         if isinstance(unmentioned, str) and unmentioned not in {"irrelevant", "unknown"}:
-            raise TableError(f"unmentioned is irrelevant, unknown, or a probability, not {unmentioned!r}")
+            raise TableError(f"unmentioned must be irrelevant, unknown or a probability, not {unmentioned!r}")
         if not isinstance(unmentioned, str) and not 0 <= unmentioned <= 1:
-            raise TableError(f"unmentioned is a probability between 0 and 1, not {unmentioned}")
+            raise TableError(f"unmentioned must be a probability between 0 and 1, not {unmentioned}")
         frame = rename_known(frame, ("query", "item", "grade"))
         require(frame, ("query", "item", "p"), "belief")
         defaults = {"reading": pl.lit(""), "weight": pl.lit(1.0), "grade": pl.lit(1.0)}
@@ -75,7 +74,7 @@ class Belief(Table):
             query, reading, item, p = mass.row(0)
             raise TableError(
                 f"query {query!r}, reading {reading!r}: the probabilities of the grades of item {item!r} sum to {p:g}; "
-                "they may sum to 1 at the most"
+                "they must sum to at most 1"
             )
         return cls(_with_shares(frame), unmentioned, model, tuple(notes), tuple(files))
 
@@ -86,20 +85,20 @@ class Belief(Table):
 
     @cached_property
     def certain(self) -> bool:
-        """Whether it holds one reading per query and no p strictly between 0 and 1."""
+        """Whether every query has one reading and no p is strictly between 0 and 1."""
         p = self.frame["p"]
         one = self.frame.select(pl.struct("query", "reading").n_unique() == pl.col("query").n_unique()).item()
         return bool(one and ((p == 0) | (p == 1)).all() and isinstance(self.unmentioned, str))
 
     def expected(self) -> Opinions:
-        """Expected grades, taken as grades: what plugin=True scores against. The mean over readings too."""
+        """Return the expected grades, averaged over readings, as judgments; plugin=True scores against them."""
         frame = self.frame.group_by("query", "item", maintain_order=True).agg(
             (pl.col("weight") * pl.col("p") * pl.col("grade")).sum().alias("grade")
         )
         return Opinions.of(frame, source=self.model, kind="judge")
 
     def lines(self) -> list[str]:
-        """What a result prints about it."""
+        """Return the lines that a result prints about the belief."""
         readings = self.frame.select(pl.struct("query", "reading").n_unique()).item() if len(self) else 0
         queries = len(self.queries)
         several = f", {readings / max(queries, 1):.3g} readings each" if readings > queries else ""
@@ -107,34 +106,40 @@ class Belief(Table):
         rule = (
             self.unmentioned if isinstance(self.unmentioned, str) else f"relevant with probability {self.unmentioned:g}"
         )
-        told = f"{queries:,} {'query' if queries == 1 else 'queries'}{several}, {items:,} pairs of query and item"
+        size = f"{queries:,} {'query' if queries == 1 else 'queries'}{several}, {items:,} pairs of query and item"
         return [
-            f"belief={self.model}: {told}; what it does not mention is {rule}",
+            f"belief={self.model}: {size}; an item that it does not mention is {rule}",
             *self.notes,
         ]
 
 
 def _refuse_improper(frame: pl.DataFrame) -> None:
-    """p between 0 and 1, weights not negative, one weight per reading, weights that sum to something."""
-    for name, wrong, said in (
-        ("p", ~pl.col("p").is_between(0, 1), "a probability lies between 0 and 1"),
-        ("weight", ~((pl.col("weight") >= 0) & pl.col("weight").is_finite()), "a weight is a number, 0 or greater"),
-        ("grade", ~pl.col("grade").is_finite(), "a grade is a number"),
+    """Refuse a p outside 0 to 1, a negative weight, two weights of one reading, and weights that sum to 0."""
+    for name, wrong, rule in (
+        ("p", ~pl.col("p").is_between(0, 1), "a probability must be between 0 and 1"),
+        (
+            "weight",
+            ~((pl.col("weight") >= 0) & pl.col("weight").is_finite()),
+            "a weight must be a number of at least 0",
+        ),
+        ("grade", ~pl.col("grade").is_finite(), "a grade must be a finite number"),
     ):
         if (bad := frame.filter(wrong)).height:
             raise TableError(
-                f"{name} of item {bad['item'][0]!r} in query {bad['query'][0]!r} is {bad[name][0]:g}; {said}"
+                f"{name} of item {bad['item'][0]!r} in query {bad['query'][0]!r} is {bad[name][0]:g}; {rule}"
             )
     readings = frame.select("query", "reading", "weight").unique()
     if (torn := readings.filter(readings.select("query", "reading").is_duplicated())).height:
-        raise TableError(f"reading {torn['reading'][0]!r} of query {torn['query'][0]!r} has two weights; it has one")
+        raise TableError(f"reading {torn['reading'][0]!r} of query {torn['query'][0]!r} has two weights; give it one")
     sums = readings.group_by("query").agg(pl.col("weight").sum()).filter(pl.col("weight") <= 0)
     if sums.height:
-        raise TableError(f"the weights of query {sums['query'][0]!r} sum to 0; some reading must have a share")
+        raise TableError(
+            f"the weights of query {sums['query'][0]!r} sum to 0; at least one reading must have a positive weight"
+        )
 
 
 def _with_shares(frame: pl.DataFrame) -> pl.DataFrame:
-    """Weights as shares of their query."""
+    """Scale the weights of each query to sum to 1."""
     sums = (
         frame.select("query", "reading", "weight").unique().group_by("query").agg(pl.col("weight").sum().alias("sum"))
     )

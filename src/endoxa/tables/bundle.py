@@ -1,4 +1,4 @@
-"""A benchmark: items, queries, what people said of them, and how to read it."""
+"""Bundles: benchmarks with items, queries and judgments."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ PARTS = ("opinions", "labels", "answers", "taxonomy", "calibration", "draws", "r
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
-    """A benchmark: items, queries, what people said of them, and how to read it.
+    """A benchmark: items, queries, judgments of people, and the settings needed to use them.
 
-    threshold    a rating above it is relevant; `scale` is the least and the greatest rating that could be given
-    items        item, text, file, sha256; `queries` the same with query in front. A file is named as in the
-                 collection; its bytes may lie in the zip or be had elsewhere, the hash tells that they are the same
-    calibration  source, a, b and whatever else: the rating x of a source is worth a·x + b
-    draws        how pairs were drawn, as the study kept it
-    runs         the systems at collection time
-    made         the day, or the moment, as ISO writes it
+    threshold    a rating above it is relevant; `scale` has the least and the greatest possible rating
+    items        item, text, file, sha256; `queries` has the same columns with query instead of item. A file is named as
+                 in the collection. The zip may contain it; otherwise its hash shows whether a copy is the same
+    calibration  source, a, b and any other columns: the rating x of a source is mapped to a·x + b
+    draws        how pairs were drawn, as recorded by the study
+    runs         runs of the systems that existed when the judgments were collected
+    made         date, or date and time, in ISO format
 
-    Names of sources are kept as they are given: make them pseudonyms before.
+    Names of sources are kept unchanged: replace them by pseudonyms first.
     """
 
     name: str
@@ -63,29 +63,31 @@ class Bundle:
         for field in TEXTS:
             value = getattr(self, field)
             if not isinstance(value, str) or (not value.strip() and field in {"name", "made"}):
-                raise TableError(f"{field} of a bundle is a text, not {value!r}")
+                raise TableError(f"{field} of a bundle must be a text, not {value!r}")
         if self.task not in get_args(Task):
             hint = did_you_mean(self.task, get_args(Task))
-            raise TableError(f"task of a bundle is search or classification, not {self.task!r}{hint}")
+            raise TableError(f"task of a bundle must be search or classification, not {self.task!r}{hint}")
         lo, hi = self.scale
         if not (math.isfinite(lo) and math.isfinite(hi) and lo < hi):
-            raise TableError(f"the scale goes from the least to the greatest rating, not from {lo} to {hi}")
+            raise TableError(f"the scale must go from the least to the greatest rating, not from {lo} to {hi}")
         if not lo <= self.threshold <= hi:
-            raise TableError(f"the threshold {self.threshold} lies outside the scale from {lo:g} to {hi:g}")
+            raise TableError(f"the threshold {self.threshold} is outside the scale from {lo:g} to {hi:g}")
         try:
             datetime.fromisoformat(self.made)
         except ValueError:
-            raise TableError(f"made is a date like 2026-03-01, not {self.made!r}") from None
+            raise TableError(f"made must be a date like 2026-03-01, not {self.made!r}") from None
         object.__setattr__(self, "items", _listed(self.items, "item"))
         object.__setattr__(self, "queries", _listed(self.queries, "query"))
         if self.calibration is not None:
             object.__setattr__(self, "calibration", _calibration(self.calibration))
         if self.opinions is None and self.labels is None and self.answers is None:
-            raise TableError("a bundle holds opinions, labels or answers, and this has none: nothing could be scored")
+            raise TableError(
+                "the bundle has no opinions, labels or answers; add one of them, so that runs can be scored"
+            )
         self._refuse_strangers()
 
     def _refuse_strangers(self) -> None:
-        """What people spoke of is listed."""
+        """Refuse opinions, labels and answers about items or queries that are not listed."""
         for name in ("opinions", "labels", "answers"):
             table = getattr(self, name)
             for column, kind, known in (("item", "items", self.items), ("query", "queries", self.queries)):
@@ -98,13 +100,13 @@ class Bundle:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Rows of each table."""
+        """Number of rows of each table."""
         frames = {"items": self.items, "queries": self.queries, **self.tables}
         return {name: frame.height for name, frame in frames.items()}
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """The frames that it has beside items and queries, by name."""
+        """Frames other than items and queries, by name."""
         found = {name: getattr(self, name) for name in PARTS}
         return {
             name: table if isinstance(table, pl.DataFrame) else table.frame
@@ -114,7 +116,7 @@ class Bundle:
 
 
 def _listed(frame: pl.DataFrame, key: str) -> pl.DataFrame:
-    """item (or query), text, file, sha256: each name once, each file within the collection."""
+    """Check item (or query), text, file, sha256: each name occurs once, and each file is in the collection."""
     table = f"table of {'items' if key == 'item' else 'queries'}"
     require(frame, (key,), table)
     frame = frame.with_columns(
@@ -123,14 +125,16 @@ def _listed(frame: pl.DataFrame, key: str) -> pl.DataFrame:
     frame = cast(frame.select(key, *LISTED), {key: pl.String, **LISTED}, table)
     refuse_null(frame, (key,), table)
     if (twice := frame.filter(frame[key].is_duplicated())).height:
-        raise TableError(f"{key} {twice[key][0]!r} stands in the {table} twice; list it once")
+        raise TableError(f"{key} {twice[key][0]!r} occurs twice in the {table}; list it once")
     for digest in frame["sha256"].drop_nulls().unique(maintain_order=True):
         if not SHA256.fullmatch(digest):
-            raise TableError(f"sha256 in the {table} is 64 digits from 0 to f, not {digest!r}")
+            raise TableError(f"sha256 in the {table} must be 64 hexadecimal digits, not {digest!r}")
     for file in frame["file"].drop_nulls().unique(maintain_order=True):
         outside = file.startswith(("/", "\\")) or PureWindowsPath(file).drive or ".." in re.split(r"[/\\]", file)
         if outside or not file.strip() or "\0" in file:
-            raise TableError(f"file {file!r} in the {table} does not lie in the collection; name it from there")
+            raise TableError(
+                f"file {file!r} in the {table} is outside the collection; give its path within the collection"
+            )
     return frame
 
 
@@ -139,11 +143,13 @@ def _calibration(frame: pl.DataFrame) -> pl.DataFrame:
     frame = cast(frame, {"source": pl.String, "a": pl.Float64, "b": pl.Float64}, "table of calibrations")
     refuse_null(frame, ("source", "a", "b"), "table of calibrations")
     if frame["source"].is_duplicated().any():
-        raise TableError(f"source {frame.filter(frame['source'].is_duplicated())['source'][0]!r} is calibrated twice")
+        raise TableError(
+            f"source {frame.filter(frame['source'].is_duplicated())['source'][0]!r} is calibrated twice; keep one row"
+        )
     wrong = frame.filter(~(pl.col("a").is_finite() & pl.col("b").is_finite() & (pl.col("a") > 0)))
     if wrong.height:
         raise TableError(
             f"calibration of {wrong['source'][0]!r}: a = {wrong['a'][0]}, b = {wrong['b'][0]}; "
-            "expected numbers, and a above 0: a map that turns the order around is no calibration"
+            "expected numbers, with a above 0, because a calibration must keep the order of the ratings"
         )
     return frame

@@ -1,4 +1,4 @@
-"""What every table shares: conversion, the names of columns, and the checks on entry."""
+"""Shared parts of the tables: conversion, column names, and the checks on entry."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SHOWN = 10  # rows that a notebook shows
 
 
 class Table:
-    """A frame that converts to what other tools take."""
+    """A frame with conversions for other tools."""
 
     frame: pl.DataFrame
 
@@ -40,29 +40,29 @@ class Table:
         return self.frame.height
 
     def to_polars(self) -> pl.DataFrame:
-        """The frame itself; Polars frames do not change."""
+        """Return the frame itself; Polars frames are immutable."""
         return self.frame
 
     def to_pandas(self) -> Any:
-        """A pandas frame with the same columns (needs pandas)."""
+        """Return a pandas frame with the same columns (needs pandas)."""
         return pandas_of(self.frame)
 
     def to_arrow(self) -> Any:
-        """An Arrow table with the same columns (needs pyarrow)."""
+        """Return an Arrow table with the same columns (needs pyarrow)."""
         try:
             return self.frame.to_arrow()
         except ModuleNotFoundError as error:
             raise InstallError("pyarrow is not installed; pip install 'endoxa[arrow]'") from error
 
     def _repr_html_(self) -> str:
-        """For notebooks: what it is, how many rows it has, and the first of them."""
+        """Return HTML for notebooks: the kind of table, its number of rows, and the first of them."""
         rows = "1 row" if len(self) == 1 else f"{len(self):,} rows"
         with pl.Config(tbl_hide_dataframe_shape=True):
             return f"<p><b>{type(self).__name__}</b>, {rows}</p>{self.frame.head(SHOWN)._repr_html_()}"
 
 
 def pandas_of(frame: pl.DataFrame) -> Any:
-    """A pandas frame with the same columns (needs pandas)."""
+    """Return a pandas frame with the same columns (needs pandas)."""
     try:
         import pandas as pd
     except ImportError as error:
@@ -71,7 +71,7 @@ def pandas_of(frame: pl.DataFrame) -> Any:
 
 
 def finite(value: Any) -> Any:
-    """The value as JSON can hold it: NaN and infinity become None, sequences lists, anything unknown a text."""
+    """Convert a value for JSON: NaN and infinity become None, sequences become lists, unknown types become text."""
     if isinstance(value, Mapping):
         return {str(key): finite(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
@@ -82,7 +82,7 @@ def finite(value: Any) -> Any:
 
 
 def rename_known(frame: pl.DataFrame, wanted: tuple[str, ...]) -> pl.DataFrame:
-    """Give columns that go by another tool's name (doc_id, docno, relevance, …) the name used here."""
+    """Rename columns with another tool's name (doc_id, docno, relevance, …) to the name that Endoxa uses."""
     renames: dict[str, str] = {}
     for name in wanted:
         if name not in frame.columns:
@@ -93,7 +93,7 @@ def rename_known(frame: pl.DataFrame, wanted: tuple[str, ...]) -> pl.DataFrame:
 
 
 def require(frame: pl.DataFrame, columns: tuple[str, ...], table: str) -> None:
-    """Raise a TableError that names the first column that is missing, and what was there instead."""
+    """Raise a TableError that names the first missing column and the columns that exist."""
     for name in columns:
         if name not in frame.columns:
             hint = did_you_mean(name, frame.columns)
@@ -103,7 +103,7 @@ def require(frame: pl.DataFrame, columns: tuple[str, ...], table: str) -> None:
 
 
 def cast(frame: pl.DataFrame, types: dict[str, Any], table: str) -> pl.DataFrame:
-    """Cast the columns; the first value that does not fit is named with its row."""
+    """Cast the columns; the error names the first value that cannot be converted, with its row."""
     for name, dtype in types.items():
         before = frame[name]
         if before.dtype == dtype:
@@ -122,7 +122,7 @@ def cast(frame: pl.DataFrame, types: dict[str, Any], table: str) -> pl.DataFrame
 
 
 def _moments(column: pl.Series) -> pl.Series:
-    """Dates and times, or texts that say them, in UTC."""
+    """Convert dates and times, or texts of them, to UTC."""
     if column.dtype == pl.String:
         return column.str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
     return column.cast(pl.Datetime("us", "UTC"), strict=False)

@@ -1,4 +1,4 @@
-"""What a system's work cost."""
+"""Costs of the systems: time and size."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from endoxa.tables.checks import Table, cast, refuse_null, require
 
 @dataclass(frozen=True, eq=False)
 class Costs(Table):
-    """What a system's work cost: system, phase, items, seconds, bytes, median, p95.
+    """Costs of the systems: system, phase, items, seconds, bytes, median, p95.
 
-    Phases: `describe` (the pictures, where that was done now), `build` (the index), `query`. `seconds` is the whole
-    of a phase by the clock, `median` and `p95` are seconds per item of it: per picture, per query. `bytes` is what
-    the phase left: the size of its result.
+    The phases are `describe` (of the pictures, unless they were described before), `build` (of the index) and `query`.
+    `seconds` is the wall-clock time of the phase; `median` and `p95` are seconds per item, that is per picture or per
+    query. `bytes` is the size of the result of the phase.
     """
 
     frame: pl.DataFrame
@@ -33,7 +33,7 @@ class Costs(Table):
 
     @classmethod
     def of(cls, frame: pl.DataFrame) -> Costs:
-        """Check the columns; a median may be missing, the rest not."""
+        """Check the columns. Only system, phase and seconds must not be missing."""
         require(frame, tuple(cls.SCHEMA), "table of costs")
         frame = cast(frame.select(*cls.SCHEMA), cls.SCHEMA, "table of costs")
         refuse_null(frame, ("system", "phase", "seconds"), "table of costs")

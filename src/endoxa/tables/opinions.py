@@ -1,4 +1,4 @@
-"""Who judged what, and how."""
+"""Opinions: judgments by people, systems and automatic judges."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ ASIDE = (
     "practice",
     "gold",
     "attention",
-)  # roles that try the judge, not the item: no measure and no belief counts them
+)  # roles that test the judge rather than rate the item; excluded from all measures
 COUNTED = ~pl.col("role").is_in(ASIDE).fill_null(False)
 
 
 @dataclass(frozen=True, eq=False)
 class Opinions(Table):
-    """Who said what: source, kind, query, item, grade, scale, confidence, selected_by, propensity, role, at.
+    """Opinions: source, kind, query, item, grade, scale, confidence, selected_by, propensity, role, at.
 
-    `grade` is kept as the number that was given (a float stays a float); null means undecided. A negative
-    grade means pooled but not judged, as in TREC files. `propensity` is the probability with which the pair
-    was chosen for judging. `confidence` is how sure the source is of the grade it gave. A pair without a row was
-    not asked; but a system answers no to what it does not name. Rows of the roles practice, gold and attention try the
-    judge, and count neither as judgments nor in a belief.
+    `grade` is the number that was given (a float stays a float); null means undecided. A negative grade means pooled
+    but not judged, as in TREC files. `propensity` is the probability that the pair was chosen for judging. `confidence`
+    is the source's own confidence in its grade. A pair without a row was not asked; a system, however, votes no on
+    every item that it does not list. Rows with the roles practice, gold and attention test the judge rather than rate
+    the item, and count neither as judgments nor in a belief.
     """
 
     frame: pl.DataFrame
 
     @classmethod
     def of(cls, frame: pl.DataFrame, *, source: str = "qrels", kind: str = "person") -> Opinions:
-        """Check the rows. Columns beside query, item and grade may be left out."""
+        """Check the rows. All columns except query, item and grade are optional."""
         frame = rename_known(frame, ("query", "item", "grade", "source", "propensity"))
         require(frame, ("query", "item", "grade"), "table of judgments")
         defaults: dict[str, tuple[Any, Any]] = {
@@ -61,17 +61,17 @@ class Opinions(Table):
         kinds = [kind for kind in frame["kind"].drop_nulls().unique() if kind not in KINDS]
         if kinds:
             hint = did_you_mean(kinds[0], KINDS)
-            raise TableError(f"an opinion is of a person, a system or a judge, not of kind {kinds[0]!r}{hint}")
+            raise TableError(f"kind of an opinion must be person, system or judge, not {kinds[0]!r}{hint}")
         wrong = (frame["grade"].is_nan() | frame["grade"].is_infinite()).arg_true()
         if len(wrong):
             row = int(wrong[0])
-            said = "NaN; leave it empty for undecided" if frame["grade"].is_nan()[row] else "infinite; give a number"
-            raise TableError(f"row {row + 1} of the table of judgments: grade is {said}")
+            fault = "NaN; leave it empty for undecided" if frame["grade"].is_nan()[row] else "infinite; give a number"
+            raise TableError(f"row {row + 1} of the table of judgments: grade is {fault}")
         outside = frame.filter((pl.col("propensity") <= 0) | (pl.col("propensity") > 1))
         if outside.height:
             raise TableError(
                 f"inclusion probability {outside['propensity'][0]} of item {outside['item'][0]!r} "
-                "is not in (0, 1]; a pair that could not be chosen has no weight"
+                "is not in (0, 1]; give the probability with which the pair was chosen"
             )
         twice = frame.filter(frame.select("source", "query", "item").is_duplicated())
         if twice.height:
@@ -80,13 +80,13 @@ class Opinions(Table):
 
     @property
     def sources(self) -> list[str]:
-        """Who gave opinions, in order of name."""
+        """The sources of the opinions, in order of name."""
         return self.frame["source"].unique().sort().to_list()
 
     def to_dict(self) -> dict[str, dict[str, float | None]]:
-        """{query: {item: grade}}; only where one source speaks."""
+        """Return {query: {item: grade}}; this needs a single source."""
         if len(self.sources) > 1:
-            raise TableError("several assessors: a dict holds one grade per item; use to_polars()")
+            raise TableError("there are several assessors, and a dict has one grade per item; use to_polars()")
         result: dict[str, dict[str, float | None]] = {}
         for query, item, grade in self.frame.select("query", "item", "grade").iter_rows():
             result.setdefault(query, {})[item] = grade
@@ -94,7 +94,7 @@ class Opinions(Table):
 
 
 class DuplicateJudgmentError(TableError):
-    """A pair judged twice by one source. Readers turn it into a FileError with the line."""
+    """A pair that one source judges twice. Readers turn it into a FileError with the line."""
 
     def __init__(self, source: str, query: str, item: str) -> None:
         self.source, self.query, self.item = source, query, item

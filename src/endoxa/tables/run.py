@@ -1,4 +1,4 @@
-"""What the systems returned. Ranks are decided here and nowhere else."""
+"""Runs: ranked lists of the systems. Ranks are computed here and nowhere else."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from endoxa.tables.checks import Bools, Counts, Floats, Ints, Table, cast, refus
 
 @dataclass(frozen=True, eq=False)
 class Run(Table):
-    """What the systems returned: system, query, item, rank, block, score.
+    """Ranked lists of the systems: system, query, item, rank, block, score.
 
-    Rows of one list stand together, in rank order. `rank` counts from 1: score descending, then item id
-    descending by bytes (as trec_eval), or the order read under `ties="input"`. `block` is the first rank of
-    the run of equal scores that the item stands in.
+    The rows of a list are adjacent and in rank order. `rank` starts at 1 and follows descending score, then descending
+    item id by bytes (as in trec_eval), or the order of the input under `ties="input"`. `block` is the first rank of the
+    group of equal scores that the item belongs to.
     """
 
     frame: pl.DataFrame
@@ -26,7 +26,7 @@ class Run(Table):
 
     @classmethod
     def of(cls, frame: pl.DataFrame, *, system: str | None = None, ties: Ties = "trec") -> Run:
-        """Check, group and rank the rows. `system` names them where the frame has no such column."""
+        """Check, group and rank the rows. `system` is the name of the system if the frame has no such column."""
         if ties not in CHOICES["ties"]:
             hint = did_you_mean(ties, CHOICES["ties"])
             raise TextError(f"ties must be one of {', '.join(CHOICES['ties'])}, not {ties!r}{hint}")
@@ -42,12 +42,14 @@ class Run(Table):
         refuse_null(frame, ("system", "query", "item", "score"), "run")
         if frame["score"].is_nan().any():
             row = int(frame["score"].is_nan().arg_true()[0])
-            raise TableError(f"row {row + 1} of the run: score is NaN; an item without a score has no rank")
+            raise TableError(
+                f"row {row + 1} of the run: score is NaN; remove the row, because an item without a score has no rank"
+            )
         frame, first = _grouped(frame)
         _refuse_duplicates(frame, first)
         order, rank, block = _ranked(first, frame["score"].to_numpy(), frame["item"], ties)
         items, scores = frame["item"], frame["score"]
-        if order is not None:  # a list keeps its rows, so only these two columns move
+        if order is not None:  # rows move only within a list, so only these two columns change
             items, scores = items[order], scores[order]
         columns = [frame["system"], frame["query"], items, pl.Series("rank", rank), pl.Series("block", block), scores]
         return cls(pl.DataFrame(columns), ties)
@@ -58,7 +60,7 @@ class Run(Table):
         return self.frame["system"].unique(maintain_order=True).to_list()
 
     def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
-        """{system: {query: {item: score}}}."""
+        """Return {system: {query: {item: score}}}."""
         result: dict[str, dict[str, dict[str, float]]] = {}
         for (system, query), rows in self.frame.group_by("system", "query", maintain_order=True):
             lists = result.setdefault(str(system), {})
@@ -67,7 +69,7 @@ class Run(Table):
 
 
 def _grouped(frame: pl.DataFrame) -> tuple[pl.DataFrame, Bools]:
-    """Rows of one (system, query) side by side, and which of them begin a list."""
+    """Return the rows with those of each (system, query) adjacent, and which of them begin a list."""
     first = _changes(frame)
     heads = first.arg_true()
     pairs = list(zip(frame["system"][heads], frame["query"][heads], strict=True))
@@ -80,7 +82,7 @@ def _grouped(frame: pl.DataFrame) -> tuple[pl.DataFrame, Bools]:
 
 
 def _changes(frame: pl.DataFrame) -> pl.Series:
-    """True where the system or the query is another than in the row before, and in the first row."""
+    """Mark the first row, and the rows whose system or query differs from the row before."""
     query, system = frame["query"], frame["system"]
     changes = query.ne_missing(query.shift(1))
     if frame.height and not (system == system[0]).all():
@@ -89,7 +91,7 @@ def _changes(frame: pl.DataFrame) -> pl.Series:
 
 
 def _refuse_duplicates(frame: pl.DataFrame, first: Bools) -> None:
-    """An item may stand in a list once. Hashes first; names are compared only where hashes collide."""
+    """Refuse an item that is listed twice. Hashes are compared first; names only where hashes are equal."""
     starts, sizes = _lists(first)
     lists = np.arange(len(starts), dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     keys = frame["item"].hash().to_numpy() ^ np.repeat(lists, sizes)
@@ -103,13 +105,13 @@ def _refuse_duplicates(frame: pl.DataFrame, first: Bools) -> None:
 
 
 def _lists(first: Bools) -> tuple[Ints, Ints]:
-    """Where each list begins, and how many rows it has."""
+    """Return the first row of each list, and its number of rows."""
     starts = np.flatnonzero(first)
     return starts, np.diff(np.append(starts, len(first)))
 
 
 class DuplicateItemError(TableError):
-    """An item that stands twice in one list. Readers turn it into a FileError with the line."""
+    """An item that occurs twice in one list. Readers turn it into a FileError with the line."""
 
     def __init__(self, system: str, query: str, item: str) -> None:
         self.system, self.query, self.item = system, query, item
@@ -119,10 +121,10 @@ class DuplicateItemError(TableError):
 
 
 def _ranked(first: Bools, score: Floats, item: pl.Series, ties: Ties) -> tuple[Ints | None, Counts, Counts]:
-    """Order of the rows (None: as they stand), rank and block of each row in that order.
+    """Return the order of the rows (None if it does not change), and the rank and block of each row in that order.
 
-    `first` marks the rows that begin a list. Most files come in score order, so rank is position; only runs
-    of equal scores are sorted by id.
+    `first` marks the rows that begin a list. Most files are in score order, so that the rank is the position; only
+    items with equal scores are sorted by id.
     """
     starts, sizes = _lists(first)
     order: Ints | None = None
@@ -130,18 +132,18 @@ def _ranked(first: Bools, score: Floats, item: pl.Series, ties: Ties) -> tuple[I
         order = np.lexsort((-score, np.repeat(np.arange(len(starts)), sizes)))
         score = score[order]
     rank = np.arange(1, len(score) + 1, dtype=np.uint32) - np.repeat(starts.astype(np.uint32), sizes)
-    equal = np.zeros(len(score), dtype=bool)  # as the row before
+    equal = np.zeros(len(score), dtype=bool)  # whether the score equals that of the row before
     equal[1:] = (score[1:] == score[:-1]) & ~first[1:]
     if not equal.any():
         return order, rank, rank
     tied = equal.copy()
     tied[:-1] |= equal[1:]
     rows = np.flatnonzero(tied)
-    run = np.cumsum(~equal[rows]) - 1
+    group = np.cumsum(~equal[rows]) - 1
     block = rank.copy()
-    block[rows] = rank[rows[~equal[rows]]][run]
+    block[rows] = rank[rows[~equal[rows]]][group]
     if ties != "input":
         order = np.arange(len(score)) if order is None else order
-        names = pl.DataFrame({"run": run, "item": item[order[rows]], "row": order[rows]})
-        order[rows] = names.sort("run", "item", descending=[False, True])["row"].to_numpy()
+        names = pl.DataFrame({"group": group, "item": item[order[rows]], "row": order[rows]})
+        order[rows] = names.sort("group", "item", descending=[False, True])["row"].to_numpy()
     return order, rank, block

@@ -1,4 +1,4 @@
-"""Values of measures, their draws in possible worlds, and comparisons of systems."""
+"""Scores: values of measures, their draws in possible worlds, and comparisons of systems."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from endoxa.tables.run import Run
 class Draws:
     """Values in possible worlds. World number d is the same for every system.
 
-    truth   [measure, system, query, world]  worlds drawn from the belief as it is; NaN where undefined
-    people  the same, each *pair* of neighbouring worlds (2b, 2b+1) drawn from the belief of one resample of the
-            people asked; None where nobody can be resampled
+    truth   [measure, system, query, world]  worlds that are drawn from the belief itself; NaN where undefined
+    people  the same axes; each *pair* of neighbouring worlds (2b, 2b+1) is drawn from the belief of one resample of the
+            people asked; None if nobody can be resampled
     origin  the runs and the belief that were measured, for results that need no draws; not written to files
     """
 
@@ -34,7 +34,7 @@ class Draws:
     origin: tuple[Run, Belief] | None = None
 
     def frame(self) -> pl.DataFrame:
-        """One row per system, query, measure, doubt and draw; NaN where undefined."""
+        """Return one row per system, query, measure, doubt and draw; NaN where undefined."""
         parts = []
         for doubt, values in (("truth", self.truth), ("people", self.people)):
             if values is None:
@@ -53,13 +53,13 @@ class Draws:
 
 @dataclass(frozen=True, eq=False)
 class Scores(Table):
-    """One row per system, query and measure: value, sd, lo, hi, undefined; and the policy they were made under.
+    """One row per system, query and measure: value, sd, lo, hi, undefined; with the policy that was applied.
 
-    `sd`, `lo` and `hi` are null where the value is certain. `undefined` is 1 where the measure is 0/0.
-    `coverage` has one row per system: queries, missing, unknown, items, judged, tied. `texts` holds
-    trec_eval's relstring, which is not a number; `absent` the (system, query) pairs that a run lacks.
-    Where the truth is in doubt, `value` is the expectation given that the measure is defined, `undefined` the
-    probability that it is not, and `draws` holds its values in possible worlds.
+    `sd`, `lo` and `hi` are null if the value is certain. `undefined` is 1 where the measure is 0/0. `coverage` has one
+    row per system: queries, missing, unknown, items, judged, tied. `texts` has trec_eval's relstring, which is not a
+    number, and `absent` the (system, query) pairs that a run lacks. If the reference is a belief, `value` is the
+    expectation given that the measure is defined, `undefined` is the probability that it is not, and `draws` has the
+    values in possible worlds.
     """
 
     frame: pl.DataFrame
@@ -80,7 +80,7 @@ class Scores(Table):
 
     @property
     def measures(self) -> list[str]:
-        """Names of the measures, in the order asked for."""
+        """Names of the measures, in the order requested."""
         return self.frame["measure"].unique(maintain_order=True).to_list()
 
     @property
@@ -89,7 +89,7 @@ class Scores(Table):
         return self.frame["query"].unique().sort().to_list()
 
     def matrix(self, measure: str) -> tuple[list[str], list[str], Floats]:
-        """(systems, queries, values [system, query]); NaN where a pair was not scored or is undefined."""
+        """Return (systems, queries, values [system, query]); NaN where a pair was not scored or is undefined."""
         if measure not in self.measures:
             have, hint = ", ".join(self.measures), did_you_mean(measure, self.measures)
             raise EndoxaError(f"no score is called {measure!r}{hint} (there are: {have})")
@@ -104,7 +104,7 @@ class Scores(Table):
         return systems, queries, values
 
     def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
-        """{system: {query: {measure: value}}}, as pytrec_eval with the system in front."""
+        """Return {system: {query: {measure: value}}}, as pytrec_eval does for one system."""
         result: dict[str, dict[str, dict[str, float]]] = {}
         for system, query, measure, value in self.frame.select("system", "query", "measure", "value").iter_rows():
             result.setdefault(system, {}).setdefault(query, {})[measure] = value
@@ -113,11 +113,11 @@ class Scores(Table):
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Table):
-    """One row per measure and pair of systems, with intervals and tests, and how they were made.
+    """One row per measure and pair of systems, with intervals and tests, and notes on the methods.
 
     Columns: measure, system, baseline, doubt, difference, lo, hi, p_better, p_tie, superiority, sd, p_value,
-    p_adjusted, effect, test, queries. `difference` is system minus baseline; `doubt` says of what the interval
-    and the probabilities are: truth, people, queries or all of them.
+    p_adjusted, effect, test, queries. `difference` is system minus baseline. `doubt` names the doubt that the interval
+    and the probabilities include: truth, people, queries or all.
     """
 
     frame: pl.DataFrame
@@ -143,5 +143,5 @@ class Comparison(Table):
     }
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """One dict per row."""
+        """Return one dict per row."""
         return self.frame.to_dicts()

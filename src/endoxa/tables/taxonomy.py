@@ -1,4 +1,4 @@
-"""Categories, and who filed which item where."""
+"""Taxonomies of categories, and labels of items."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from endoxa.tables.checks import Table, cast, refuse_null, rename_known, require
 class Taxonomy(Table):
     """A tree or acyclic graph of categories: category, parent. A root has a null parent.
 
-    A category with several parents has several rows. Several roots stand under one that is added, `(all)`.
+    A category with several parents has several rows. If there are several roots, a root `(all)` is added above them.
     """
 
     frame: pl.DataFrame
@@ -26,7 +26,7 @@ class Taxonomy(Table):
 
     @classmethod
     def of(cls, frame: pl.DataFrame) -> Taxonomy:
-        """Check the edges: parents are categories too (a parent without a row becomes a root); no cycle."""
+        """Check the edges. A parent without a row becomes a root, and a cycle is refused."""
         require(frame, ("category", "parent"), "taxonomy")
         frame = cast(frame.select("category", "parent"), {"category": pl.String, "parent": pl.String}, "taxonomy")
         refuse_null(frame, ("category",), "taxonomy")
@@ -40,7 +40,9 @@ class Taxonomy(Table):
             raise TableError(f"the taxonomy has no root: {_cycle(inner)}")
         if len(roots) > 1:
             if cls.ROOT in known:
-                raise TableError(f"several categories have no parent, and {cls.ROOT!r} is one of the names; rename it")
+                raise TableError(
+                    f"several categories have no parent, and {cls.ROOT!r} is the name of a category; rename it"
+                )
             top = pl.DataFrame({"category": roots, "parent": [cls.ROOT] * len(roots)})
             inner, root = pl.concat([inner, top]), cls.ROOT
         else:
@@ -51,7 +53,7 @@ class Taxonomy(Table):
 
     @classmethod
     def of_paths(cls, paths: Iterable[str]) -> Taxonomy:
-        """The tree in paths like `animals/birds/owls`; a category is called by its whole path."""
+        """Return the tree of paths like `animals/birds/owls`; the name of a category is its whole path."""
         rows: dict[tuple[str, str | None], None] = {}
         for path in paths:
             parts = [part for part in path.split("/") if part]
@@ -61,7 +63,7 @@ class Taxonomy(Table):
 
     @property
     def root(self) -> str:
-        """The category that holds all others."""
+        """The category above all others."""
         return str(self.frame["category"][0])
 
     @property
@@ -71,7 +73,7 @@ class Taxonomy(Table):
 
     @cached_property
     def ancestors(self) -> dict[str, frozenset[str]]:
-        """Each category with all that it lies under, itself among them."""
+        """The ancestors of each category, including itself."""
         parents: dict[str, list[str]] = {}
         for category, parent in self.frame.iter_rows():
             parents.setdefault(category, [])
@@ -91,24 +93,24 @@ class Taxonomy(Table):
 
 
 def _cycle(edges: pl.DataFrame) -> str:
-    """A cycle among the edges, as text."""
+    """Describe a cycle among the edges."""
     parent: dict[str, str] = dict(edges.select("category", "parent").iter_rows())
     name, path = next(iter(parent)), list[str]()
     while name not in path:
         path.append(name)
         name = parent[name]
-    return " lies under ".join([*path[path.index(name) :], name]) + "; remove one of these edges"
+    return " is under ".join([*path[path.index(name) :], name]) + "; remove one of these edges"
 
 
 @dataclass(frozen=True, eq=False)
 class Labels(Table):
-    """Who filed which item where: source, item, category. A person may file an item in several categories."""
+    """Categories that sources gave to items: source, item, category. A source may give an item several categories."""
 
     frame: pl.DataFrame
 
     @classmethod
     def of(cls, frame: pl.DataFrame, *, source: str = "labels") -> Labels:
-        """Check the rows; a frame without `source` is one labelling. An empty category is no answer and is left out."""
+        """Check the rows. A frame without `source` has one source; a row with an empty category is ignored."""
         frame = rename_known(frame, ("source", "item"))
         require(frame, ("item", "category"), "table of labels")
         if "source" not in frame.columns:
@@ -121,10 +123,10 @@ class Labels(Table):
         refuse_null(frame, ("source", "item"), "table of labels")
         frame = frame.filter(pl.col("category").is_not_null() & (pl.col("category") != ""))
         if not frame.height:
-            raise TableError("there is no label; expected rows of item and category, and who filed it")
+            raise TableError("there are no labels; expected rows of item and category, and optionally source")
         return cls(frame.unique(maintain_order=True))
 
     @property
     def sources(self) -> list[str]:
-        """Who filed, in the order read."""
+        """The sources of the labels, in the order read."""
         return self.frame["source"].unique(maintain_order=True).to_list()
