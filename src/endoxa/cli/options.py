@@ -217,7 +217,8 @@ def told_apart(
     runs: list[str] | None = None,
 ) -> Inputs:  # fmt: skip
     """Files are told apart by content; anything that is not a file must parse as a measure."""
-    from endoxa.verbs.inputs import Files, kind_of
+    from endoxa.io.read import kind_of
+    from endoxa.verbs.inputs import Files
 
     kinds = {} if qrels is None else {qrels: kind_of(qrels)}
     found_runs, named = list(runs or []), list(measures or [])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from endoxa.errors import TableError, TextError
-from endoxa.measures.gather import NOT_COVERED, Block, gather
-from endoxa.measures.grammar import Measure, parse_all
+from endoxa.measures.gather import NOT_COVERED, Block
+from endoxa.measures.grammar import Measure
 from endoxa.measures.lists import Lists
 from endoxa.measures.pairs import PREFERENCES, Group, Ranking
 from endoxa.policies import Policy
@@ -21,7 +21,6 @@ from endoxa.tables import (
     Ints,
     Opinions,
     Run,
-    Scores,
     Table,
     cast,
     refuse_null,
@@ -219,22 +218,6 @@ def _refuse_changes_of_mind(frame: pl.DataFrame) -> None:
 
 
 # ---- runs scored against preferences ------------------------------------------------------------------
-
-
-def measure_preferences(
-    run: Run,
-    preferences: Preferences,
-    names: str | Measure | Iterable[str | Measure],
-    policy: Policy | None = None,
-) -> Scores:
-    """Score every list of the run against the preferences.
-
-    Formula: one value per system, query and measure; averages are made by `summarise`.
-    """
-    policy = applied(policy or Policy(ties=run.ties if run.ties == "input" else "trec"))
-    wanted = parse_all(names)
-    block = score_preferences(run, preferences, wanted, policy)
-    return gather({"": preferences}, [[block]], wanted, policy, systems=run.systems, empty=score_empty)
 
 
 def applied(policy: Policy) -> Policy:

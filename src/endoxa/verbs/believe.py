@@ -10,8 +10,9 @@ from endoxa.beliefs.votes import pinned
 from endoxa.errors import CallError
 from endoxa.evaluations import ratings
 from endoxa.io.provenance import provenance
+from endoxa.io.read import kind_of
 from endoxa.tables import Belief, Labels, Opinions, Run, Taxonomy
-from endoxa.verbs.inputs import kind_of, opinions_of, paths_of, reference_of, run_of, settings_of
+from endoxa.verbs.inputs import opinions_of, paths_of, reference_of, run_of, settings_of
 from endoxa.verbs.read import read
 
 
