@@ -21,7 +21,7 @@ from evaluation_samples import (
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.sentences import advice, answer, remark, sentences, under_doubt, verdict, warnings_of
 from endoxa.tables import Comparison
-from endoxa.verbs import measure
+from endoxa.verbs.measure import measure
 
 SIX = sample_in_doubt(system_names(6))
 MOST = "Most of the doubt ({} % of the variance, on average) comes from {}"

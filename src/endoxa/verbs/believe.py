@@ -51,7 +51,7 @@ def believe(
     if known is not None and chosen == "dawid-skene":
         settings["gold"] = known  # what is known also shows who errs
     if threshold is not None:
-        belief = _rated(table, known, threshold, model=model, calibrated=calibrated, seed=seed, **settings)
+        belief = _rated(table, known, threshold, model=model, calibrated=calibrated, seed=seed, settings=settings)
     elif not calibrated:
         raise CallError("calibrated=False goes with a threshold: votes are not calibrated")
     else:
@@ -83,10 +83,13 @@ def _files(source: Any) -> tuple[str, ...]:
     return tuple(f"{one.name} {one.size:,} bytes sha256 {one.sha256}" for one in files)
 
 
-def _rated(table: Any, known: Opinions | None, threshold: float, **how: Any) -> Belief:
+def _rated(
+    table: Any, known: Opinions | None, threshold: float, *, model: str | None, calibrated: bool, seed: int,
+    settings: dict[str, Any],
+) -> Belief:  # fmt: skip
     """The belief that ratings make through a threshold; labels are then a yes or a no."""
     if not isinstance(table, Opinions):
         raise CallError(f"a threshold is for ratings (query, item, grade), and this is {type(table).__name__}")
     if known is not None and not known.frame["grade"].drop_nulls().is_in([0.0, 1.0]).all():
         raise CallError("with a threshold a pair is relevant or not: labels have grades 0 and 1")
-    return ratings.believe(table, threshold=threshold, **how)
+    return ratings.believe(table, threshold=threshold, model=model, calibrated=calibrated, seed=seed, settings=settings)

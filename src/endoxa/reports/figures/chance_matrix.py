@@ -28,6 +28,7 @@ def better(evaluation: Evaluation, measure: str, *, width: float = 7.0) -> Figur
     with style.styled():
         narrow = width < style.NARROW
         standings, note = shown(evaluation, measure)
+        standings = [one for one in standings if one.system != evaluation.virtual]  # it takes no part in pairs
         order = [one.system for one in standings]
         place = {system: at for at, system in enumerate(order)}
         cells = {
