@@ -277,7 +277,7 @@ def mixture(distributions: Sequence[Distribution], weights: Floats, as_printed: 
 
 
 def mixture_weights(count: int, weights: Floats, *, any_sum: bool = False) -> Floats:
-    """The weights of `count` readings, checked: as many, none negative, with sum 1."""
+    """The weights of `count` readings, once checked: as many, none negative, with sum 1."""
     share = np.asarray(weights, dtype=np.float64)
     if count == 0 or share.shape != (count,):
         raise TableError(f"a mixture needs a weight for each reading; {count} readings, {share.size} weights")

@@ -57,9 +57,7 @@ def run(run: Run, path: str, opinions: Opinions | None) -> list[Finding]:
         if tied:
             state: Literal["warning", "fine"] = "warning" if tied > 0.05 * frame.height else "fine"
             share = f"{tied / frame.height:.1%} of the items have tied scores"
-            found.append(
-                Finding(state, f"{path}: {share}; --ties average or range shows how much depends on their order")
-            )
+            found.append(Finding(state, f"{path}: {share}; --ties average or range shows what depends on it"))
         infinite = frame.filter(pl.col("score").is_infinite()).height
         if infinite:
             found.append(Finding("warning", f"{path}: {infinite:,} scores are infinite"))
