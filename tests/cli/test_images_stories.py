@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from endoxa.cli import app, demo
 from endoxa.errors import EndoxaError
-from endoxa.io.read import run_of
+from endoxa.verbs.inputs import run_of
 
 FAST = ["-e", "keywords", "-e", "histograms", "-e", "random"]
 
@@ -135,9 +135,7 @@ def test_what_is_typed_wrongly_is_told(scenes: Path, tmp_path: Path) -> None:
 def test_places_that_cannot_be_written_are_told(scenes: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert "cannot be written" in fails("images", "run", scenes, "--sample", 2, "--to", tmp_path / "file" / "runs")
-    assert "the path is a folder" in fails(
-        "images", "contest", scenes, *FAST, "--sample", 4, "--worlds", 5, "--to", tmp_path
-    )
+    assert "is a folder" in fails("images", "contest", scenes, *FAST, "--sample", 4, "--worlds", 5, "--to", tmp_path)
     assert "cannot be written" in fails("images", "index", scenes, *FAST, "--home", tmp_path / "file")
 
 

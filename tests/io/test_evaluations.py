@@ -53,7 +53,7 @@ def test_a_damaged_evaluation_is_named(tmp_path: Path) -> None:
         text.replace('"version": 1', '"version": 9'),
     ):
         path.write_text(broken)
-        with pytest.raises(FileError, match=r"evaluation\.json: is "):
+        with pytest.raises(FileError, match=r"evaluation\.json: "):
             endoxa.read(path)
 
 

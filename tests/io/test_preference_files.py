@@ -180,7 +180,7 @@ def test_eval_says_what_does_not_fit(tmp_path) -> None:
     prefs, run = written(tmp_path, TEXT), written(tmp_path, RUN, "sys.run")
     for words, says in (
         (["-R", "prefs", "-m", "map", prefs, run], "map needs grades"),
-        (["-R", "preferences", prefs, run], "-R is one of qrels, qrels_jg, prefs, qrels_prefs"),
+        (["-R", "preferences", prefs, run], "did you mean prefs?"),
         (["-R", "prefs", "--ties", "range", prefs, run], "ties=range is not known"),
     ):
         done = CliRunner().invoke(app, ["eval", *map(str, words)])

@@ -215,7 +215,7 @@ def test_the_reader_may_say_what_it_is(tmp_path: Path) -> None:
         text = columns + "\nq,a" + ",1" * (columns.count(",") - 1) + "\n"
         found = read(saved(tmp_path / "h.csv", text), kind="answers")
         assert found.frame.rows() == [("subject", "q", "a", 1, 1.0)]
-    with pytest.raises(FileError, match="not belief but opinions"):
+    with pytest.raises(FileError, match="expected belief, found opinions"):
         read(saved(tmp_path / "i.csv", "query,item,grade\nq,d,1\n"), kind="belief")
     with pytest.raises(FileError, match="a run needs a column 'score'"):
         read(saved(tmp_path / "j.csv", "query,item,rank\nq,d,1\n"), kind="run")
@@ -267,7 +267,7 @@ def test_bad_frames() -> None:
         read(pl.DataFrame({"query": ["q"], "item": ["d"], "p": [0.5], "people": [5]}))
     with pytest.raises(TableError, match="a belief needs a column 'p'"):
         read(pl.DataFrame({"query": ["q"], "item": ["d"]}), kind="belief")
-    with pytest.raises(TableError, match="no score, grade or p"):
+    with pytest.raises(TableError, match="there is no score, grade, p"):
         read(pl.DataFrame({"query": ["q"], "item": ["d"]}))
 
 
@@ -303,7 +303,10 @@ def test_paths_are_read_as_they_are_made(paths: list[str]) -> None:
         ("a/b\n //\n", ":2: ' //' is not a path; expected categories"),
         ("a/b\nc/\0\n", ":2: 'c/\\x00' is not a path"),
         (b"a/b\nc/\xff\n", ":2: byte 0xff is not UTF-8"),
-        ("", ": is empty; expected a table with the columns category, parent, or lines like animals/birds/owls"),
+        (
+            "",
+            ": the file is empty; expected a table with the columns category, parent, or lines like animals/birds/owls",
+        ),
         ("# a/b\n", ": the file contains only comments; expected a table with the columns category, parent"),
         ("q1 Q0 d1 1 2.5 t\n", ": no line is a path; expected lines like animals/birds/owls"),
         ("(all)/a\nb\n", ": several categories have no parent, and '(all)' is the name of a category; rename it"),
@@ -324,10 +327,10 @@ def test_bad_paths(tmp_path: Path, text: str | bytes, said: str) -> None:
     [
         ("belief", "query,item,p\nq,a,1\nq,b,x\n", 3, "p 'x' is not a number"),
         ("belief", "query,item,p\nq,a,1\n\nq,b,\n", 4, "p is missing"),
-        ("belief", "query,item,p\nq,a,1\nq,b,1.5\n", 3, "p of item 'b' in query 'q' is 1.5; a probability lies"),
-        ("belief", "query,item,p\nq,a,1\nr,a,-1\n", 3, "p of item 'a' in query 'r' is -1; a probability lies"),
+        ("belief", "query,item,p\nq,a,1\nq,b,1.5\n", 3, "p of item 'b' in query 'q' is 1.5; a probability must"),
+        ("belief", "query,item,p\nq,a,1\nr,a,-1\n", 3, "p of item 'a' in query 'r' is -1; a probability must"),
         ("belief", "query,item,grade,p\nq,a,1,0\nq,a,2,NaN\n", 3, "p of item 'a' in query 'q' is nan; a probability"),
-        ("belief", "qid,docno,weight,p\nq,a,-2,1\n", 2, "weight of item 'a' in query 'q' is -2; a weight is"),
+        ("belief", "qid,docno,weight,p\nq,a,-2,1\n", 2, "weight of item 'a' in query 'q' is -2; a weight must"),
         ("belief", "query,item,rel,p\nq,a,1,1\nq,b,inf,0\n", 3, "grade of item 'b' in query 'q' is inf; a grade"),
         ("belief", "query,item,p\nq,a,1\nq,b,1\nq,a,0\n", 4, "query 'q', reading '': item 'a' has grade 1 twice"),
         (
@@ -340,7 +343,7 @@ def test_bad_paths(tmp_path: Path, text: str | bytes, said: str) -> None:
             "belief",
             "query,item,grade,p\nq,a,1,.5\nq,a,2,.6\nq,b,2,.6\n",
             3,
-            "query 'q', reading '': the probabilities of the grades of item 'a' sum to 1.1; they may",
+            "query 'q', reading '': the probabilities of the grades of item 'a' sum to 1.1; they must",
         ),
         (
             "belief",
@@ -350,12 +353,12 @@ def test_bad_paths(tmp_path: Path, text: str | bytes, said: str) -> None:
         ),
         ("belief", 'query,item,p\nq,"it\'s ""b""",2\n', 2, """p of item 'it\\'s "b"' in query 'q' is 2; a prob"""),
         ("labels", "source,item,category\nann,a,x\n,b,x\n", 3, "source is missing"),
-        ("labels", "item,category\na,\n", None, "there is no label; expected rows of item and category"),
+        ("labels", "item,category\na,\n", None, "there are no labels; expected rows of item and category"),
         ("taxonomy", "category,parent\na,\n,a\n", 3, "category is missing"),
         ("taxonomy", "category,parent\na,b\nb,a\n", None, "the taxonomy has no root: "),
         ("taxonomy", "category,parent\nr,\na,r\na,b\nb,a\n", None, "the taxonomy is not acyclic: "),
         ("answers", "query,item,rank,relevance\nq,a,1,1\nq,b,second,1\n", 3, "rank 'second' is not a number"),
-        ("answers", "query,item,rank,relevance\nq,a,1,1\nr,a,1,2\n", 3, "relevance of item 'a' is 2; it lies"),
+        ("answers", "query,item,rank,relevance\nq,a,1,1\nr,a,1,2\n", 3, "relevance of item 'a' is 2; it must"),
         ("answers", "query,item,rank,relevance\nq,a,1,1\nq,b,2,1\nq,a,3,1\n", 4, "'subject' lists item 'a' of query"),
         (
             "answers",
@@ -367,7 +370,7 @@ def test_bad_paths(tmp_path: Path, text: str | bytes, said: str) -> None:
             "answers",
             "source,query,item,rank,relevance\nann,q,b,1,1\nann,q,a,1,.5\n",
             None,
-            "'ann', query 'q': two items at rank 1 have different relevance; give equals the same",
+            "'ann', query 'q': two items at rank 1 have different relevance; give them the same",
         ),
     ],
 )
@@ -407,7 +410,7 @@ def test_metadata_that_nobody_understands(tmp_path: Path, key: str, words: str) 
 
 @pytest.mark.parametrize("kind", ["belief", "labels", "answers"])
 def test_these_have_no_plain_text(tmp_path: Path, kind: str) -> None:
-    with pytest.raises(FileError, match=f"begins with 'q1 0 d1 1'; expected a table of {kind} with a header"):
+    with pytest.raises(FileError, match=f"the first line is 'q1 0 d1 1'; expected a table of {kind} with a header"):
         read(saved(tmp_path / "f", "q1 0 d1 1\n"), kind=kind)  # type: ignore[arg-type]
     with pytest.raises(FileError, match="is empty; expected a table with the columns "):
         read(saved(tmp_path / "f", ""), kind=kind)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from io_samples import any_text, comparisons, opinions, plain_judgments, runs, tables_of_scores
 
@@ -60,6 +60,7 @@ def test_judgments_as_qrels(table: Opinions) -> None:
 
 @given(plain_judgments(several=True))
 def test_assessors_stand_in_column_two(table: Opinions) -> None:
+    assume(table.sources != ["0"])  # a column of zeros is TREC's iteration, not an assessor
     same(there_and_back(table, ".qrels", assessors=True).frame, table.frame)
 
 

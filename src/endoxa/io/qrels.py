@@ -41,8 +41,8 @@ def read_qrels(
 def _arranged(frame: pl.DataFrame, assessors: bool, sampled: bool) -> pl.DataFrame:
     if sampled:
         return frame.with_columns(pl.col("selected_by").replace(NO_METHOD, None))
-    alone = frame["source"].n_unique() == 1 and frame["source"][0] == "0"  # TREC's iteration, not a person
-    return frame if assessors and not alone else frame.drop("source")
+    unnamed = frame["source"].n_unique() == 1 and frame["source"][0] == "0"  # TREC's iteration, not a person
+    return frame if assessors and not unnamed else frame.drop("source")
 
 
 def _with_line(source: Source, error: DuplicateJudgmentError, assessors: bool, sampled: bool) -> FileError:

@@ -126,12 +126,17 @@ def _table_of(
         return Comparison(_filled(rows, Comparison.SCHEMA, "comparison"), tuple(notes))
     if kind == "belief":
         rows = rows if form == "parquet" else rows.drop(PEOPLE, strict=False)
-        return belief_of(rows, **_belief_metadata(source, form))
+        return Belief.of(_belief_rows(rows), **_belief_metadata(source, form))
     return OF[kind](rows)
 
 
-def belief_of(rows: pl.DataFrame, **settings: Any) -> Belief:
-    """Return a Belief. An empty reading is a reading without a name, and people are arrays of numbers."""
+def belief_of(rows: pl.DataFrame) -> Belief:
+    """Return a Belief of these rows."""
+    return Belief.of(_belief_rows(rows))
+
+
+def _belief_rows(rows: pl.DataFrame) -> pl.DataFrame:
+    """Give an empty reading the empty name, and refuse people that are not arrays of numbers."""
     if "reading" in rows.columns:
         rows = rows.with_columns(pl.col("reading").fill_null(""))
     for name in PEOPLE:
@@ -139,7 +144,7 @@ def belief_of(rows: pl.DataFrame, **settings: Any) -> Belief:
             raise TableError(
                 f"column {name!r} of the belief holds {rows[name].dtype}, expected an array of numbers; remove it"
             )
-    return Belief.of(rows, **settings)
+    return rows
 
 
 OF: dict[Kind, Callable[[pl.DataFrame], AnyTable]] = {

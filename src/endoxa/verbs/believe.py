@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -67,7 +68,7 @@ def _source(source: Any, taxonomy: Any) -> tuple[Run | Opinions | Labels | Belie
     if isinstance(source, Run) or (paths and all(kind == "run" for kind in kinds.values())):
         return run_of(source), None
     if not paths and not isinstance(source, Opinions | Labels | Belief):
-        table = read(source)
+        table = read(source, kind="auto" if _is_deep(source) else "qrels")
         if isinstance(table, Run):
             return table, None
         source = table
@@ -75,6 +76,12 @@ def _source(source: Any, taxonomy: Any) -> tuple[Run | Opinions | Labels | Belie
     if not isinstance(reference.table, Opinions | Labels | Belief):
         raise CallError(f"a belief is made of runs, opinions or labels, not of {reference.kind}")
     return reference.table, reference.taxonomy
+
+
+def _is_deep(source: Any) -> bool:
+    """Whether it is not {query: {item: grade}}: a frame, or {system: {query: {item: score}}}."""
+    inner = next(iter(source.values()), None) if isinstance(source, Mapping) else None
+    return not isinstance(inner, Mapping) or any(isinstance(value, Mapping) for value in inner.values())
 
 
 def _files(source: Any) -> tuple[str, ...]:
