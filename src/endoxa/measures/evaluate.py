@@ -51,7 +51,7 @@ def measure(
     policy = policy or Policy(ties=run.ties)
     if (policy.ties == "input") != (run.ties == "input"):
         raise TableError(
-            f"the run was ranked with ties={run.ties} and is to be measured with ties={policy.ties}; "
+            f"the run was ranked with ties={run.ties}, but the policy says ties={policy.ties}; "
             f"read it with ties={policy.ties!r}"
         )
     wanted = parse_all(measures)
@@ -94,10 +94,10 @@ def score_block(run: Run, judgments: Judgments, measures: Sequence[Measure], pol
         for row, wanted in enumerate(m for m in measures if m.definition.text):
             for place, text in zip(chosen, wanted(plain), strict=True):
                 texts[row][place] = text
-        values[:, chosen], some = score(lists, numeric, policy, places[chosen])
-        if some is not None:
+        values[:, chosen], ends = score(lists, numeric, policy, places[chosen])
+        if ends is not None:
             is_open = True
-            spread[:, :, chosen] = some
+            spread[:, :, chosen] = ends
     return Block(
         found.systems,
         places,
@@ -181,7 +181,6 @@ def _batches(found: _Found, judgments: Judgments) -> Iterator[tuple[Ints, Lists]
     order = np.argsort(width, kind="stable")
     begin = 0
     while begin < count:
-        end = begin + 1
         reach = np.searchsorted(np.arange(1, count - begin + 1) * width[order[begin:]], CELLS, side="right")
         end = begin + max(int(reach), 1)
         chosen = np.sort(order[begin:end])
