@@ -17,8 +17,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from scipy import sparse
-from scipy.cluster import hierarchy
-from scipy.spatial.distance import squareform
 
 from endoxa.errors import JoinError, TableError, TextError, did_you_mean
 from endoxa.statistics.bootstrap import BLOCK, blocks
@@ -196,8 +194,11 @@ def overlap(yes: Any) -> Floats:
 
 def clusters(alike: Floats, threshold: float = ALIKE) -> Ints:
     """Complete-link clusters of systems all of which overlap by more than the threshold; a number per system."""
-    if len(alike) < 2:
-        return np.zeros(len(alike), dtype=np.int64)
+    if np.count_nonzero(alike >= threshold + 1e-12) == len(alike):  # each is near itself alone
+        return np.arange(len(alike))
+    from scipy.cluster import hierarchy
+    from scipy.spatial.distance import squareform
+
     tree = hierarchy.linkage(squareform(1 - alike, checks=False), "complete")
     return np.asarray(hierarchy.fcluster(tree, 1 - threshold - 1e-12, "distance"), dtype=np.int64)
 
