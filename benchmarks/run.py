@@ -122,7 +122,8 @@ def growth(times: int) -> None:
 def main() -> None:
     """Everything, or the collections named."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("shapes", nargs="*", help=f"of {', '.join(SHAPES)}, doubt, no-judgments, pictures; all by default")
+    parts = ", ".join((*SHAPES, "doubt", "no-judgments", "pictures"))
+    parser.add_argument("shapes", nargs="*", help=f"of {parts}; all by default")
     parser.add_argument("--times", type=int, default=5)
     asked = parser.parse_args()
     for name in asked.shapes or [*SHAPES, "doubt", "no-judgments", "pictures"]:

@@ -421,7 +421,7 @@ def test_a_rater_who_always_says_the_same_breaks_nothing(prior: str, variant: st
     matrix = np.array([[0, 1, 1, 0, 1, 0], [0, 1, 1, 0, 1, 1], [1, 1, 0, 0, 1, 0], [1, 1, 1, 1, 1, 1]], dtype=float)
     found = fit(votes_of(matrix), prior=prior, variant=variant)
     assert np.isfinite(found.posterior).all()
-    assert "1 of 4 raters always gave the same answer (r3), which tells nothing of an item" in found.warnings
+    assert "1 of 4 raters always gave the same answer (r3), which says nothing about an item" in found.warnings
     if variant == "full":
         alone = fit(votes_of(matrix[:3]), prior="flat")
         if prior == "flat":  # nothing is learnt from such a rater
@@ -437,7 +437,7 @@ def test_warnings_of_too_few_raters_no_convergence_and_one_class() -> None:
     for variant in ("full", "one-coin", "ordinal"):
         one = fit(votes_of(np.zeros((3, 4))), variant=variant)
         assert one.posterior == pytest.approx(np.ones((4, 1)))
-        assert one.warnings == ("every vote names the same class; nothing can be told of the raters",)
+        assert one.warnings == ("every vote names the same class; the raters cannot be told apart",)
 
 
 def test_gold_turns_raters_around() -> None:

@@ -301,7 +301,7 @@ def test_recalibration_keeps_the_shares_of_the_grades() -> None:
     made = recalibrated(Belief.of(frame), labels)  # both become 1/2
     found = {(item, grade): p for item, grade, p in made.frame.select("item", "grade", "p").iter_rows()}
     assert found == pytest.approx({("a", 0.5): 0.3, ("a", 1.0): 0.1, ("a", 2.0): 0.4, ("b", 1.0): 0.5})
-    assert any("other people" in note for note in made.notes)
+    assert any("resamples of the people" in note for note in made.notes)
 
 
 def test_recalibration_mixes_readings() -> None:

@@ -50,7 +50,7 @@ def test_resampled_people_scatter_as_a_binomial() -> None:
     assert several.mean() == pytest.approx(0.3, abs=0.01)
     assert several.std() == pytest.approx(np.sqrt(0.3 * 0.7 / 39), abs=0.002)  # the standard error of a share
     assert "people" not in votes(said(("a", "q", "x", 1)), people=10).frame.columns
-    assert "cannot be known" in votes(said(("a", "q", "x", 1)), people=10).notes[-1]
+    assert "who was asked is unknown" in votes(said(("a", "q", "x", 1)), people=10).notes[-1]
 
 
 def test_not_judged_is_no_vote() -> None:
@@ -104,7 +104,7 @@ def test_judged_pairs_become_certain() -> None:
     )
     certain = held.frame.filter(pl.col("item").is_in(["x", "new"])).select("query", "item", "grade", "p").rows()
     assert certain == [("q", "new", 2.0, 1.0), ("q", "x", 0.0, 1.0)]  # query r is none of the belief's
-    assert "2 judged pairs are certain (pinned); 1 are of queries that it does not hold" in held.notes[-1]
+    assert "2 judged pairs are certain (pinned); 1 belong to queries that it does not mention" in held.notes[-1]
     assert (held.frame.filter(pl.col("item") == "x")["people"].to_numpy() == 1).all()
     assert held.frame.filter(pl.col("item") == "y").height == 2
     assert held.model == "votes, pinned"

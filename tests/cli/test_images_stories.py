@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from endoxa.cli import app, demo
 from endoxa.errors import EndoxaError
-from endoxa.io.read import run_of
+from endoxa.verbs.inputs import run_of
 
 FAST = ["-e", "keywords", "-e", "histograms", "-e", "random"]
 

@@ -198,7 +198,7 @@ BAD = {
     "NaN score": (b"q01 Q0 d001 1 nan x\n", "bad.run:1"),
     "text for a score": (b"q01 Q0 d001 1 abc x\n", "bad.run:1"),
     "duplicate": (b"q01 Q0 d001 1 2 x\nq01 Q0 d002 2 1 x\nq01 Q0 d001 3 0 x\n", "bad.run:3"),
-    "no judged topic": (b"zzz Q0 d001 1 2 x\n", "no topic with judgments"),
+    "no judged topic": (b"zzz Q0 d001 1 2 x\n", "shares no query with the set of judgments"),
     "empty file": (b"", "empty"),
     "binary junk": (bytes(range(256)) * 8, "bad.run"),
     "truncated gzip": (gzip.compress(b"q01 Q0 d001 1 2.5 x\n" * 500)[:-20], "bad.run"),

@@ -160,7 +160,7 @@ def test_vectors_of_two_networks_do_not_compare():
 def test_what_is_not_finite_is_named(bad):
     rows = np.eye(3)
     rows[1, 2] = bad
-    with pytest.raises(TableError, match="vector of item 'item1' holds NaN or infinity"):
+    with pytest.raises(TableError, match="vector of item 'item1' contains NaN or infinity"):
         Embeddings().build(material(rows))
     engine = Embeddings(metric="l1")
     with pytest.raises(TableError, match="vector of item 'q1'"):

@@ -165,7 +165,7 @@ def test_names_and_kinds():
     descriptor = Mixture(count=5, segmenter="slic").descriptor
     assert (descriptor.count, descriptor.groups) == (5, "base,rgs,texture")
     index = Mixture(words=False, components=3, restarts=1, iterations=2).build(LEARNT)
-    with pytest.raises(TextError, match="romm learnt no words"):
+    with pytest.raises(TextError, match="romm has not learnt words"):
         index.engine.score_words(index, [("sky",)])
     with pytest.raises(TextError, match="no words to predict"):
         predict_words(index, LEARNT)

@@ -190,7 +190,7 @@ def test_without_numba_the_rest_is_there(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_the_front_door_needs_no_numba() -> None:
     import subprocess
 
-    code = "import sys; sys.modules['numba'] = None; import endoxa.ratings, endoxa.reports.pages.ratings"
+    code = "import sys; sys.modules['numba'] = None; import endoxa.verbs.rate, endoxa.reports.pages.ratings"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
@@ -272,7 +272,7 @@ def test_calibration_moves_a_rater_over_the_threshold() -> None:
 
 def test_a_belief_by_a_rater_model() -> None:
     people, _ = study()
-    belief = ratings.believe(people, threshold=3, model="dawid-skene", people=0)
+    belief = ratings.believe(people, threshold=3, model="dawid-skene", settings={"people": 0})
     assert belief.model == "dawid-skene"
     assert "calibrated" in belief.notes[0]
     assert belief.frame["grade"].unique().to_list() == [1.0]

@@ -21,9 +21,10 @@ from evaluation_samples import (
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.sentences import advice, answer, remark, sentences, under_doubt, verdict, warnings_of
 from endoxa.tables import Comparison
-from endoxa.verbs import measure
+from endoxa.verbs.measure import measure
 
 SIX = sample_in_doubt(system_names(6))
+MOST = "Most of the doubt ({} % of the variance, on average) comes from {}"
 
 
 def two(measure: str = "AP", **pair: float | None) -> Evaluation:
@@ -192,9 +193,9 @@ def with_shares(made: Evaluation, truth: float, people: float, queries: float) -
 @pytest.mark.parametrize(
     ("parts", "said"),
     [
-        ((0.7, 0.2, 0.1), "Most of the doubt (70.0 % of the variance, on average) comes from the uncertain relevance of items: judged"),
-        ((0.1, 0.8, 0.1), "Most of the doubt (80.0 % of the variance, on average) comes from the choice of voters: more voters"),
-        ((0.1, 0.2, 0.7), "Most of the doubt (70.0 % of the variance, on average) comes from the choice of queries: more q"),
+        ((0.7, 0.2, 0.1), MOST.format("70.0", "the uncertain relevance of items: judged")),
+        ((0.1, 0.8, 0.1), MOST.format("80.0", "the choice of voters: more voters")),
+        ((0.1, 0.2, 0.7), MOST.format("70.0", "the choice of queries: more q")),
         ((0.3, 0.3, 0.4), "The largest part of the doubt (40.0 % of"),
         ((0.0, 0.0, 0.0), "None of the known doubts changes a mean."),
     ],

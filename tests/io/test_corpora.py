@@ -83,7 +83,7 @@ def test_masks_go_with_their_pictures(tmp_path):
     corpus = read_corpus(tmp_path)
     assert corpus.frame["path"].to_list() == ["a/b.jpg", "a/masks/venice.png", "c.png"]
     assert corpus.frame["mask"].to_list() == ["masks/a/b.png", None, None]
-    assert skipped(corpus) == {"masks/lost.png": "is the mask of no picture"}
+    assert skipped(corpus) == {"masks/lost.png": "is a mask without a picture"}
 
 
 def test_names_to_be_left_out_and_pictures_that_nothing_decodes(tmp_path):
@@ -91,8 +91,8 @@ def test_names_to_be_left_out_and_pictures_that_nothing_decodes(tmp_path):
     corpus = read_corpus(tmp_path, leave_out=("*_mirror*", "*_flip*"))
     assert corpus.items == ["a", "mirror"]
     assert skipped(corpus) == {
-        "a_mirror.png": "its name says that it is to be left out",
-        "a_mirror_flip.png": "its name says that it is to be left out",
+        "a_mirror.png": "its name matches a pattern to leave out",
+        "a_mirror_flip.png": "its name matches a pattern to leave out",
         "phone.HEIC": "HEIC is not read here; save it as JPEG",
     }
     assert len(read_corpus(tmp_path)) == 4
@@ -110,7 +110,7 @@ def test_links(tmp_path):
         assert corpus.items == ["a/one", "two"]
         assert skipped(corpus) == {
             "again.png": "is a link to a/one.png, which is in the corpus",
-            "lost.png": "is a link to nothing that can be read",
+            "lost.png": "is a link that cannot be followed to a file",
         }
 
 
@@ -136,10 +136,10 @@ def test_a_folder_that_cannot_be_listed(tmp_path):
 
 
 def test_folders_without_pictures(tmp_path):
-    with pytest.raises(FileError, match=r"there is no picture below it; expected \.jpg"):
+    with pytest.raises(FileError, match=r"there is no picture in it; expected \.jpg"):
         read_corpus(tmp_path)
     tree(tmp_path, {"a.heic": "", "b.txt": ""})
-    with pytest.raises(FileError, match=r"no picture below it \(1 left out, a\.heic: HEIC is not read here"):
+    with pytest.raises(FileError, match=r"no picture in it \(1 left out, a\.heic: HEIC is not read here"):
         read_corpus(tmp_path)
 
 
@@ -155,7 +155,7 @@ def test_places_that_are_no_corpus(tmp_path):
     tree(tmp_path, {"a.png": "", "b.pdf": ""})
     with pytest.raises(FileError, match=r"a\.png: is a picture, not a corpus; name a folder"):
         read_corpus(tmp_path / "a.png")
-    with pytest.raises(FileError, match=r"b\.pdf: is no manifest that is known here"):
+    with pytest.raises(FileError, match=r"b\.pdf: is not a manifest"):
         read_corpus(tmp_path / "b.pdf")
     with pytest.raises(FileError, match=r"none: no such file"):
         read_corpus(tmp_path / "none")
@@ -260,19 +260,20 @@ def test_paths_that_lead_out_are_refused(tmp_path, path, column):
 
 def test_a_missing_mask(tmp_path):
     rows = [{"path": "b.jpg", "mask": "no.png"}, {"path": "in/a.png", "mask": "in/m.png"}]
-    assert skipped(read_corpus(manifest(tmp_path, "csv", rows))) == {"b.jpg": "line 2: its mask no.png is not there"}
+    assert skipped(read_corpus(manifest(tmp_path, "csv", rows))) == {"b.jpg": "line 2: its mask no.png does not exist"}
 
 
 def test_all_missing(tmp_path):
-    with pytest.raises(FileError, match=r"none of its 2 pictures is there, x\.png to begin with; paths are relative"):
+    with pytest.raises(FileError, match=r"none of its 2 pictures exists, x\.png to begin with; paths are relative"):
         read_corpus(manifest(tmp_path, "csv", [{"path": "x.png", "item": 1}, {"path": "in", "item": 2}]))
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "holds no rows"), ("path,words\n", "holds no rows"), ("file\nb.jpg\n", r"csv:2: has the columns file"),
-        ("path,words\nb.jpg\n", r"csv:2: 1 columns"), ("path,words\n,x\n", r"csv:2: a row without a path"),
+        ("", "contains no rows"), ("path,words\n", "contains no rows"),
+        ("file\nb.jpg\n", r"csv:2: has the columns file"),
+        ("path,words\nb.jpg\n", r"csv:2: 1 columns"), ("path,words\n,x\n", r"csv:2: a row has no path"),
         ("path,item\nb.jpg,x\n\nin/a.png,x\n", r"csv:4: b\.jpg and in/a\.png are both called 'x'"),
         ("path,item\nb.jpg,\nb.jpg,\n", r"csv:3: b\.jpg and b\.jpg are both called"),
     ],

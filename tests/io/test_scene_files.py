@@ -112,15 +112,15 @@ def test_other_settings_are_refused(tmp_path: Path, stamps: Corpus) -> None:
     folder = tmp_path / "a"
     write_scenes(folder, 2, seed=1, size=SIZE)
     before = content(folder)
-    with pytest.raises(FileError, match=r"made with seed 1, not 2"):
+    with pytest.raises(FileError, match=r"scenes here have seed 1, not 2"):
         write_scenes(folder, 3, seed=2, size=SIZE)
-    with pytest.raises(FileError, match=r"made with size \[48, 64\], not \[50, 64\]"):
+    with pytest.raises(FileError, match=r"scenes here have size \[48, 64\], not \[50, 64\]"):
         write_scenes(folder, 3, seed=1, size=(50, 64))
-    with pytest.raises(FileError, match=r'made with form "jpg", not "png"'):
+    with pytest.raises(FileError, match=r'scenes here have form "jpg", not "png"'):
         write_scenes(folder, 3, seed=1, size=SIZE, form="png")
-    with pytest.raises(FileError, match=r'made with kind "drawn", not "composed"'):
+    with pytest.raises(FileError, match=r'scenes here have kind "drawn", not "composed"'):
         write_scenes(folder, 3, seed=1, size=SIZE, cutouts=stamps)
-    with pytest.raises(FileError, match=r"lists 2 scenes, more than the 1 asked for"):
+    with pytest.raises(FileError, match=r"lists 2 scenes, more than the requested 1"):
         write_scenes(folder, 1, seed=1, size=SIZE)
     assert content(folder) == before
     with pytest.raises(TextError, match="0 or more"):
@@ -129,7 +129,7 @@ def test_other_settings_are_refused(tmp_path: Path, stamps: Corpus) -> None:
 
 def test_folders_that_hold_something_else_are_refused(tmp_path: Path) -> None:
     (tmp_path / "holiday.jpg").write_bytes(b"x")
-    with pytest.raises(FileError, match=r"holds 'holiday.jpg' but no scenes.json"):
+    with pytest.raises(FileError, match=r"contains 'holiday.jpg' but no scenes.json"):
         write_scenes(tmp_path, 1)
     with pytest.raises(FileError, match="cannot be written"):
         write_scenes(tmp_path / "holiday.jpg", 1)
@@ -165,7 +165,7 @@ def test_composed_scenes(tmp_path: Path, stamps: Corpus) -> None:
     manifest.write_bytes(b"".join(manifest.read_bytes().splitlines(keepends=True)[:5]))
     write_scenes(folder, 12, seed=3, size=SIZE, form="png", cutouts=stamps)
     assert content(folder) == whole
-    with pytest.raises(FileError, match="made with cutouts"):
+    with pytest.raises(FileError, match="scenes here have cutouts"):
         write_scenes(folder, 12, seed=3, size=SIZE, form="png", cutouts=stamps.take([0, 1]))
 
 
@@ -213,7 +213,7 @@ def test_what_is_no_mask_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.png").write_bytes(b"no picture")
     cv2.imwrite(str(tmp_path / "colours.png"), np.zeros((4, 4, 3), np.uint8))
     for name in ("empty", "text", "colours"):
-        with pytest.raises(FileError, match="is no map of labels"):
+        with pytest.raises(FileError, match="is not a label map"):
             truth(tmp_path / f"{name}.png")
     with pytest.raises(FileError, match="cannot be read"):
         truth(tmp_path / "absent.png")

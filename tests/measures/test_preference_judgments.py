@@ -17,10 +17,11 @@ import endoxa
 from endoxa import measure, summarise
 from endoxa.errors import JoinError, TableError, TextError
 from endoxa.measures import pairs
+from endoxa.measures.evaluate import measure as measure_preferences
 from endoxa.measures.explain import PARTS, explain, parts
 from endoxa.measures.grammar import parse, parse_all
 from endoxa.measures.pairs import PREFERENCES
-from endoxa.measures.preference_judgments import Preferences, measure_preferences
+from endoxa.measures.preference_judgments import Preferences
 from endoxa.measures.trec_names import FAMILIES, NICKNAMES, place
 from endoxa.policies import Policy
 from endoxa.reports.trec_lines import lines

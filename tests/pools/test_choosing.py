@@ -176,7 +176,7 @@ def test_refusals() -> None:
     with pytest.raises(TextError, match="at least 1 pair"):
         choose(RUN, BELIEF, 0, rng=rng())
     for mixing in (0, 1.5):
-        with pytest.raises(TextError, match="mixing lies between"):
+        with pytest.raises(TextError, match="mixing must be above 0"):
             choose(RUN, BELIEF, 1, mixing=mixing, rng=rng())
     with pytest.raises(TextError, match="depth"):
         choose(RUN, BELIEF, 1, depth=0, rng=rng())

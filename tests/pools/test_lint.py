@@ -22,7 +22,7 @@ def test_judgments() -> None:
 def test_a_run_of_another_collection_is_an_error() -> None:
     qrels = read({"q": {"a": 1}}, kind="qrels")
     other_ids = states(lint.run(read({"q": {"x": 1.0}}, kind="run"), "f", qrels))
-    assert other_ids["error"] == ["f: no item id occurs in the judgments; are the ids of another collection?"]
+    assert other_ids["error"] == ["f: no item id occurs in the judgments; do the ids belong to another collection?"]
     other_topics = states(lint.run(read({"z": {"a": 1.0}}, kind="run"), "f", qrels))
     assert other_topics["error"] == ["f: no topic is judged; do run and judgments belong together?"]
 

@@ -15,9 +15,9 @@ from PIL import Image
 from endoxa.engines.registry import ENGINES
 from endoxa.errors import FileError, JoinError, TextError
 from endoxa.io.opening import open_corpus
-from endoxa.io.read import run_of
 from endoxa.io.vectors import write_vectors
 from endoxa.verbs.index import index
+from endoxa.verbs.inputs import run_of
 from endoxa.verbs.run import run
 from endoxa.verbs.search import search
 

@@ -202,7 +202,7 @@ def test_nobody_takes_over_another_judges_work_by_their_nickname(sample: Sample,
     refused = sample.browser().post(sample.link(name), data={"nickname": second})
     assert owner.get("me").status_code == 200
     assert refused.status_code == 422
-    assert "already" in refused.text
+    assert "is taken" in refused.text
 
 
 def test_after_a_refused_nickname_another_can_be_written(sample: Sample, other: str) -> None:

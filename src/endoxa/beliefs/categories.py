@@ -171,8 +171,8 @@ def believe(
                             query in several categories has a reading for each, with one person's weight in all.
 
     `queries` are items; all that were filed if left out. The query itself is in no reading. Items are mentioned with
-    p = 0 too, so that one may set what is not mentioned to another value; under `subject` a reading mentions what
-    the person filed, and a note tells how much she did not.
+    p = 0 too, so that unmentioned items can be given another value; under `subject` a reading mentions what
+    the person filed, and a note says how much the person did not file.
     `smoothing` is alpha of `smoothed`, and makes p its mean; weights stay shares of those who filed.
     `people` is the number of resamples of the people (with replacement, one draw for all items) in the columns
     `people` and `people_weight`; what a resample leaves without a label keeps its value. Needs `rng`.
@@ -209,7 +209,7 @@ def believe(
 
 
 def levels(labels: Labels, taxonomy: Taxonomy, *, queries: Iterable[str] | None = None) -> Belief:
-    """One labelling, and doubt only about how general the query was meant.
+    """One labelling, where only the generality of the query is in doubt.
 
     One reading per category that holds the query, but the root; all weigh the same. In a reading an item is relevant
     if it lies in that category: the doubt is between readings, not within them.
@@ -223,19 +223,19 @@ def levels(labels: Labels, taxonomy: Taxonomy, *, queries: Iterable[str] | None 
     torn = by_item.filter(pl.col("rows") != pl.col("source"))
     if torn.height:
         item = torn["item"][0]
-        said = frame.filter(pl.col("item") == item)["category"].unique(maintain_order=True).to_list()
+        given = frame.filter(pl.col("item") == item)["category"].unique(maintain_order=True).to_list()
         raise TableError(
-            f"item {item!r} was filed differently by several people ({', '.join(said[:3])}); levels is for one "
+            f"item {item!r} was filed differently by several people ({', '.join(given[:3])}); levels is for one "
             "labelling: use the model taxonomy, which takes their shares"
         )
     filed = _Filed(labels, taxonomy)
     wanted = _wanted(filed, queries)
-    held = filed.counts.copy()
-    held.data = np.ones(len(held.data))  # several people who agree are one labelling
-    query, category, _, more = _chosen(filed, held, wanted, without_root=True, explicit=queries is not None)
+    labelling = filed.counts.copy()
+    labelling.data = np.ones(len(labelling.data))  # several people who agree are one labelling
+    query, category, _, more = _chosen(filed, labelling, wanted, without_root=True, explicit=queries is not None)
     weight = 1 / np.bincount(query, minlength=len(filed.items))[query]
     used, of_reading = np.unique(category, return_inverse=True)
-    p = held[:, used].toarray().T
+    p = labelling[:, used].toarray().T
     notes = [
         "levels: one reading per category that holds the query, but the root; all weigh the same",
         f"{len(filed.items):,} items in one labelling"
@@ -313,8 +313,8 @@ def _above(taxonomy: Taxonomy, categories: list[str]) -> Any:
     """[category, category]: 1 where the second is the first or holds it."""
     number = {name: place for place, name in enumerate(categories)}
     ancestors = [[number[name] for name in taxonomy.ancestors[category]] for category in categories]
-    row = np.repeat(np.arange(len(categories)), [len(some) for some in ancestors])
-    column = np.concatenate([np.array(some, dtype=np.int64) for some in ancestors])
+    row = np.repeat(np.arange(len(categories)), [len(one) for one in ancestors])
+    column = np.concatenate([np.array(one, dtype=np.int64) for one in ancestors])
     return sparse.csr_array((np.ones(len(row)), (row, column)), shape=(len(categories), len(categories)))
 
 
@@ -374,10 +374,10 @@ def _chosen(
     filed: _Filed, weights: Any, wanted: Ints, *, without_root: bool, explicit: bool
 ) -> tuple[Ints, Ints, Floats, list[str]]:
     """Readings of the queries: item and category of each, its weight, and a note on queries that have none."""
-    some = weights[wanted].tocoo()
-    at, category = (np.asarray(part, dtype=np.int64) for part in some.coords)
-    kept = (some.data > 0) & ((category > 0) | (not without_root))
-    at, category, weight = at[kept], category[kept], some.data[kept]
+    chosen = weights[wanted].tocoo()
+    at, category = (np.asarray(part, dtype=np.int64) for part in chosen.coords)
+    kept = (chosen.data > 0) & ((category > 0) | (not without_root))
+    at, category, weight = at[kept], category[kept], chosen.data[kept]
     order = np.lexsort((_byte_order(filed.categories)[category], at))
     at, category, weight = at[order], category[order], weight[order]
     empty = np.setdiff1d(np.arange(len(wanted)), at)
@@ -407,8 +407,8 @@ def _by_category(
     columns = filed.reach[:, used].tocsc()
     for number in range(len(used)):
         inside = columns.indices[columns.indptr[number] : columns.indptr[number + 1]]
-        held = _by_items(filed, inside) @ drawn
-        shares = (held + prior[number]) / np.where(asked > 0, asked + total, 1.0)
+        found = _by_items(filed, inside) @ drawn
+        shares = (found + prior[number]) / np.where(asked > 0, asked + total, 1.0)
         p_people[number] = np.where(asked > 0, np.minimum(shares, 1.0), p[number][:, None])
     of_people = _people_weights(
         filed, query, category, weight, drawn, filed.shares if mix == "assigned" else filed.reach
@@ -491,8 +491,8 @@ def _by_subject(filed: _Filed, wanted: Ints, drawn: Floats | None, *, explicit: 
 def _own_readings(filed: _Filed, wanted: Ints, filings: Ints, *, explicit: bool) -> tuple[_Own, list[str]]:
     """One for each person who filed the query and something else, and for each category she filed it in."""
     mine = np.flatnonzero(np.isin(filed.item_of, wanted))
-    some = filed.shares[mine].tocoo()
-    filing, category, share = mine[some.coords[0]], np.asarray(some.coords[1], dtype=np.int64), some.data
+    own = filed.shares[mine].tocoo()
+    filing, category, share = mine[own.coords[0]], np.asarray(own.coords[1], dtype=np.int64), own.data
     query, subject = filed.item_of[filing], filed.subject_of[filing]
     notes = []
     alone = filings[subject] < 2

@@ -1,8 +1,9 @@
-"""Belief from what the systems themselves returned: each is a voter, and two that do not exist vote too.
+"""Belief from what the systems themselves returned: each system is a voter, and two virtual systems vote too.
 
 The virtual systems ⊤ (returns everything) and ⊥ (returns nothing) are the pseudo-counts of a Beta(1, 1) prior.
-Consensus rewards likeness to the crowd: it orders a field tolerably and its best systems badly, and clones outvote
-a lone better system. Weights lessen that and do not cure it. Source: Lamiroy and Sun 2011; METHODS B.
+A consensus rewards similarity to the majority: it ranks a whole field tolerably and its best systems badly, and
+near-duplicates outvote a single better system. Weights reduce that effect and do not remove it.
+Source: Lamiroy and Sun 2011; METHODS B.
 """
 
 from __future__ import annotations
@@ -16,8 +17,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from scipy import sparse
-from scipy.cluster import hierarchy
-from scipy.spatial.distance import squareform
 
 from endoxa.errors import JoinError, TableError, TextError, did_you_mean
 from endoxa.statistics.bootstrap import BLOCK, blocks
@@ -52,10 +51,10 @@ def votes(run: Run, depth: int = DEPTH) -> Opinions:
 
 
 def spelt_out(opinions: Opinions) -> Opinions:
-    """The same with a row of grade 0 for every no that a system said by silence.
+    """The same opinions with a row of grade 0 for every item that a system could have listed and did not.
 
-    Absence means not asked for people and judges, and no for a system inside the universe: what any row names for a
-    query that the system answers. Models of raters count rows, so the noes must be there.
+    For people and judges an absent row means that they were not asked. For a system it means no, if any row names the
+    item for a query that the system answers. Models of raters count rows, so these rows must be written out.
     """
     frame = opinions.frame
     systems = frame.filter(pl.col("kind") == "system")
@@ -122,7 +121,7 @@ class Tally:
         if (whole <= 0).any():
             row = int(np.flatnonzero(whole <= 0)[0])
             raise TableError(
-                f"nobody answered for item {self.rows['item'][row]!r} of query {self.rows['query'][row]!r}, and the "
+                f"no system answered for item {self.rows['item'][row]!r} of query {self.rows['query'][row]!r}, and the "
                 "prior is (0, 0); give a prior, such as (1, 1)"
             )
         return np.clip((a + np.maximum(yes, 0.0)) / whole, 0.0, 1.0)
@@ -144,19 +143,21 @@ class Tally:
             if self.silent.nnz:
                 whole -= self.silent[block] @ drawn
             yes = self.yes[block] @ drawn + a
-            some = whole > 0
+            any_vote = whole > 0
             resampled[block] = (
-                yes / whole if some.all() else np.where(some, yes / np.where(some, whole, 1.0), p[block, None])
+                yes / whole
+                if any_vote.all()
+                else np.where(any_vote, yes / np.where(any_vote, whole, 1.0), p[block, None])
             )
         return resampled
 
     @cached_property
     def unique(self) -> Floats:
         """Per system, the share of its yes-votes that no other system shares: nothing here can confirm them."""
-        held = (self.yes > 0).astype(np.int64)
-        alone = np.asarray(held.sum(1)).ravel() == 1
-        mine = np.asarray(held.sum(0)).ravel()
-        return np.where(mine > 0, np.asarray(held[alone].sum(0)).ravel() / np.maximum(mine, 1), np.nan)
+        votes = (self.yes > 0).astype(np.int64)
+        alone = np.asarray(votes.sum(1)).ravel() == 1
+        mine = np.asarray(votes.sum(0)).ravel()
+        return np.where(mine > 0, np.asarray(votes[alone].sum(0)).ravel() / np.maximum(mine, 1), np.nan)
 
     def families(self, named: Mapping[str, str] | None = None) -> list[list[int]]:
         """For each system the numbers of those of its family, itself among them: by name, else by clustering."""
@@ -173,11 +174,17 @@ class Tally:
 
 def overlap(yes: Any) -> Floats:
     """Jaccard's index of every pair of systems' yes-votes; a system without votes overlaps with itself alone."""
-    held = (yes > 0).astype(np.float32)  # counts within a block are exact
-    both = np.zeros((yes.shape[1], yes.shape[1]))
-    for block in blocks(yes.shape[0], BLOCK // max(yes.shape[1], 1)):  # dense products of blocks beat a sparse one
-        some = held[block].toarray()
-        both += some.T @ some
+    rows, systems = yes.shape
+    columns = (yes > 0).tocsc()
+    bits = np.zeros((systems, -(-rows // 64)), dtype=np.uint64)
+    for system in range(systems):
+        votes = np.zeros(64 * bits.shape[1], dtype=bool)
+        votes[columns.indices[columns.indptr[system] : columns.indptr[system + 1]]] = True
+        bits[system] = np.packbits(votes).view(np.uint64)
+    both = np.zeros((systems, systems))
+    for system in range(systems):  # a machine word holds 64 votes, and no thread of a matrix product waits
+        both[system, system:] = np.bitwise_count(bits[system] & bits[system:]).sum(1)
+    both = np.maximum(both, both.T)
     size = np.diag(both)
     union = size[:, None] + size - both
     shared: Floats = np.divide(both, union, out=np.zeros(both.shape), where=union > 0)
@@ -187,13 +194,16 @@ def overlap(yes: Any) -> Floats:
 
 def clusters(alike: Floats, threshold: float = ALIKE) -> Ints:
     """Complete-link clusters of systems all of which overlap by more than the threshold; a number per system."""
-    if len(alike) < 2:
-        return np.zeros(len(alike), dtype=np.int64)
+    if np.count_nonzero(alike >= threshold + 1e-12) == len(alike):  # each is near itself alone
+        return np.arange(len(alike))
+    from scipy.cluster import hierarchy
+    from scipy.spatial.distance import squareform
+
     tree = hierarchy.linkage(squareform(1 - alike, checks=False), "complete")
     return np.asarray(hierarchy.fcluster(tree, 1 - threshold - 1e-12, "distance"), dtype=np.int64)
 
 
-def weigh(yes: Any, systems: Sequence[str], how: Weights | Mapping[str, float]) -> Floats:
+def weigh(yes: Any, systems: Sequence[str], method: Weights | Mapping[str, float]) -> Floats:
     """A weight per system.
 
     equal             1
@@ -202,27 +212,27 @@ def weigh(yes: Any, systems: Sequence[str], how: Weights | Mapping[str, float]) 
     minimum-variance  ∝ K⁻¹1, K the Jaccard matrix, negative ones set to 0, scaled to redundancy's sum
     or a number per name; those not named have 1.
     """
-    if isinstance(how, Mapping):
-        for name, weight in how.items():
+    if isinstance(method, Mapping):
+        for name, weight in method.items():
             if name not in systems:
                 raise TextError(f"no system is called {name!r}{did_you_mean(name, systems)}")
             if not (np.isfinite(weight) and weight >= 0):
                 raise TextError(f"the weight of {name!r} is {weight}; a weight is a number, 0 or greater")
-        given = np.array([float(how.get(system, 1.0)) for system in systems])
+        given = np.array([float(method.get(system, 1.0)) for system in systems])
         if not given.sum() > 0:
-            raise TextError("the weights of the systems sum to 0; some system must have a vote")
+            raise TextError("the weights of the systems sum to 0; at least one system must have a vote")
         return given
-    if how == "equal":
+    if method == "equal":
         return np.ones(len(systems))
-    if how not in get_args(Weights):
+    if method not in get_args(Weights):
         raise TextError(
-            f"weights are {', '.join(get_args(Weights))}, not {how!r}{did_you_mean(how, get_args(Weights))}"
+            f"weights are {', '.join(get_args(Weights))}, not {method!r}{did_you_mean(method, get_args(Weights))}"
         )
     alike = overlap(yes)
-    if how == "cluster":
+    if method == "cluster":
         return 1 / np.bincount(clusters(alike))[clusters(alike)]
     redundancy: Floats = 1 / alike.sum(1)
-    if how == "redundancy":
+    if method == "redundancy":
         return redundancy
     raw = np.maximum(np.linalg.lstsq(alike, np.ones(len(alike)), rcond=None)[0], 0.0)
     return np.asarray(raw * redundancy.sum() / raw.sum())
@@ -234,7 +244,7 @@ def tally(
     prior: tuple[float, float] = (1.0, 1.0),
     weights: Weights | Mapping[str, float] = WEIGHTS,
 ) -> Tally:
-    """Count the systems' votes. The universe is every pair that any row names, be it with 'no' or 'unknown'."""
+    """Count the systems' votes. The universe is every pair that any row names, also with 'no' or 'unknown'."""
     _refuse_prior(prior)
     frame = opinions.frame
     systems = opinions.sources
@@ -384,8 +394,8 @@ def believe(
     """The consensus of systems: P(item) = (a + Σ w c v) / (a + b + Σ w c).
 
     v is a vote (1, 0, or a calibrated confidence), c whether the system answered, w its weight. A Run votes yes for
-    its first `depth` items. `people` resamples of the voters tell how far the belief hangs on who voted.
-    Misleads: correlated systems confirm each other's errors; only orders may be read from it, not levels.
+    its first `depth` items. `people` is the number of resamples of the voters, which show how much the belief depends
+    on who voted. Misleads: correlated systems confirm each other's errors; read rankings from it, not absolute scores.
     Source: Lamiroy and Sun 2011, eq 10; METHODS B.1–B.5.
     """
     ranked = isinstance(opinions, Run)
@@ -401,7 +411,7 @@ def belief_of(
     depth: int | None = None,
     weights: Weights | Mapping[str, float] = WEIGHTS,
 ) -> Belief:
-    """The belief that the counted votes amount to."""
+    """The belief that follows from the counted votes."""
     frame = counted.rows.select(
         "query", pl.lit("").alias("reading"), pl.lit(1.0).alias("weight"), "item", pl.lit(1.0).alias("grade")
     ).with_columns(pl.Series("p", counted.p()))
@@ -413,19 +423,19 @@ def belief_of(
 
 
 def notes_of(counted: Tally, depth: int | None, weights: Weights | Mapping[str, float]) -> list[str]:
-    """How the consensus came about, in words."""
+    """How the consensus was made, in words."""
     a, b = counted.prior
     effective = float(counted.weights.sum())
     kind = "given" if isinstance(weights, Mapping) else weights
     notes = [
         f"votes: {len(counted.systems)} systems"
-        + (f", yes for rank ≤ {depth} (--depth); the universe is the union of these" if depth is not None else "")
+        + (f", yes for rank ≤ {depth} (--depth); the universe is the union of these items" if depth is not None else "")
         + f"; prior ({a:g}, {b:g}); weights {kind}"
         + (f", {effective:.3g} votes in all" if effective < len(counted.systems) else "")
     ]
     lonely = int((counted.voting.sum(1) == 1).sum())
     if lonely:
         notes.append(
-            f"! {lonely} of {len(counted.queries)} queries are answered by one system only: there it agrees with itself"
+            f"! {lonely} of {len(counted.queries)} queries are answered by one system only, which agrees with itself"
         )
     return notes

@@ -39,7 +39,7 @@ SMALLEST = 1e-300  # under logarithms that no vote ever reads
 
 @dataclass(frozen=True)
 class Prior:
-    """What is held before any vote, told in votes and items as they are with two classes.
+    """The prior before any vote, stated in votes and items as they are with two classes.
 
     With K classes, row t of θ_r has Dirichlet parameters 1 + 2·right/K at t and 1 + 2·wrong/K at every other class,
     π has 1 + classes throughout. So the right class always has right/wrong times the votes of each wrong one, and
@@ -61,7 +61,7 @@ PRIORS = {"informed": Prior(3, 1, 1), "flat": Prior(0, 0, 0)}
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """Who said what of which item, in numbers: vote n is `rater[n]` calling `item[n]` the class `label[n]`.
+    """Who gave which item which class, in numbers: vote n is `rater[n]` calling `item[n]` the class `label[n]`.
 
     `weight` is how much of a vote it is (None: 1 each): a rater who is sure to 0.8 casts 0.8 for one class and 0.2
     for the other. `pinned` holds the class of the items whose truth is known, -1 elsewhere. `classes` are
@@ -105,8 +105,8 @@ class Votes:
     def of(cls, frame: pl.DataFrame, *, truth: pl.DataFrame | None = None) -> Votes:
         """Number the columns item, rater, label and, where there is one, weight; a null label is no vote.
 
-        Labels may be numbers (grades) or names. `truth` has columns item and label: what is known of some items.
-        A rater speaks once of an item; with weights a vote may be split over several labels.
+        Labels may be numbers (grades) or names. `truth` has columns item and label: the items whose class is known.
+        A rater votes once on an item; with weights a vote can be split over several labels.
         """
         columns = ["item", "rater", "label"] + (["weight"] if "weight" in frame.columns else [])
         frame = _coded(frame, tuple(columns), "table of votes")
@@ -212,16 +212,16 @@ def _model(votes: Votes, prior: Prior, variant: Variant) -> _Model:
 
     K, R = len(votes.classes), len(votes.raters)
     weight = np.ones(len(votes)) if votes.weight is None else votes.weight
-    said = weight > 0
-    at = (votes.item[said], (votes.rater * K + votes.label)[said])
-    matrix = sparse.csr_array((weight[said], at), shape=(len(votes.items), R * K))
+    counts = weight > 0
+    at = (votes.item[counts], (votes.rater * K + votes.label)[counts])
+    matrix = sparse.csr_array((weight[counts], at), shape=(len(votes.items), R * K))
     pseudo = 2 / K * np.where(np.eye(K, dtype=bool), prior.right, prior.wrong)
     if variant != "full":
         pseudo /= K  # one number per rater, not K rows: one row's worth of votes
     used = None
     if prior.flat:
         used = np.zeros((R, K, 1), dtype=bool)
-        used[votes.rater[said], votes.label[said]] = True
+        used[votes.rater[counts], votes.label[counts]] = True
         used |= ~used.any(axis=1, keepdims=True)
     pinned = np.flatnonzero(votes.pinned >= 0)
     distance = _distance(votes, variant)
@@ -345,15 +345,15 @@ def fit(
 
     prior `informed`: Prior(3, 1, 1). With two classes Beta(4, 2) on either coin and Beta(2, 2) on π; with K, 6/K of a
     vote for the right class and 2/K for each wrong one in each row of θ, and one item in each class (c = 1). A prior
-    without a lean to the right (Beta(2, 2) on all) is a trap: it may end where every item has the same posterior.
+    that does not favour right answers (Beta(2, 2) on all) is a trap: it can end with the same posterior for every item.
     prior `flat`: maximum likelihood, as Dawid and Skene. Like crowd-kit, whose posteriors it gives, it counts no less
     than 1e-10 of a vote on every label that the rater used, so that no logarithm is infinite.
 
     variant `full`: θ_r is any matrix. `one-coin`: right with probability a_r, errors spread evenly. `ordinal`:
     θ_r[t, l] ∝ exp(-λ_r |t - l|), for grades; of all errors of a given mean size those that assume least. These two
     have one number per rater, the prior counts as one row of votes, and π is held uniform: fitted, it swallows the
-    class that raters name too seldom (crowd-kit's one coin does), since no rater may lean to one side. With two
-    classes they are the same. Raters who do lean break both all the same; a warning tells.
+    class that raters name too seldom (crowd-kit's one coin does), since no rater can prefer one class. With two
+    classes they are the same. Raters who do prefer one class break both; a warning says so.
 
     It starts at the vote shares (with one vote more for each class, unless the prior is flat) and stops when no
     posterior moves by `tolerance`, or after `iterations`. EM climbs to the next summit, not the highest; under the
@@ -371,8 +371,8 @@ def fit(
         logs = _logs(table)
         before = q
         q, likelihood = _expect(model, logs, classes)
-        held = (model.pseudo * logs.reshape(table.shape)).sum() + model.spread * np.log(classes).sum()
-        objective.append(likelihood + float(held))
+        prior_part = (model.pseudo * logs.reshape(table.shape)).sum() + model.spread * np.log(classes).sum()
+        objective.append(likelihood + float(prior_part))
         before -= q
         change = float(max(before.max(), -before.min()))
     warnings = _warnings(votes, table, q)
@@ -416,24 +416,26 @@ def _warnings(votes: Votes, table: Floats, q: Floats) -> list[str]:
     found = []
     K, R = table.shape[1], len(votes.raters)
     if K == 1:
-        return ["every vote names the same class; nothing can be told of the raters"]
+        return ["every vote names the same class; the raters cannot be told apart"]
     if R < 3:
         found.append(f"{R} rater{'s' * (R != 1)}: with fewer than 3 the votes cannot tell who errs")
     cast_votes = np.bincount(votes.rater * K + votes.label, weights=votes.weight, minlength=R * K).reshape(R, K)
     same = np.flatnonzero(((cast_votes > 0).sum(axis=1) == 1) & (cast_votes.sum(axis=1) >= 3))
     if len(same):
         names = ", ".join(votes.raters[at] for at in same[:3]) + (", …" if len(same) > 3 else "")
-        found.append(f"{len(same)} of {R} raters always gave the same answer ({names}), which tells nothing of an item")
+        found.append(
+            f"{len(same)} of {R} raters always gave the same answer ({names}), which says nothing about an item"
+        )
     diagonal = float(np.einsum("rkk->rk", table).mean())
     if diagonal * K <= 1 + 1e-6:  # two classes: Σ(α + β - 1) ≤ 0
         found.append(
             f"raters are right with probability {diagonal:.2g} by this fit, no more than by chance among {K} classes: "
             "the classes may have changed places; add gold, or take the informed prior"
         )
-    said, believed = cast_votes.sum(axis=0) / cast_votes.sum(), q.mean(axis=0)
-    for at in np.flatnonzero((said >= 0.05) & (believed < said / 4)):
+    voted, believed = cast_votes.sum(axis=0) / cast_votes.sum(), q.mean(axis=0)
+    for at in np.flatnonzero((voted >= 0.05) & (believed < voted / 4)):
         found.append(
-            f"class {votes.classes[at]} has {said[at]:.0%} of the votes but {believed[at]:.1%} of the items: "
+            f"class {votes.classes[at]} has {voted[at]:.0%} of the votes but {believed[at]:.1%} of the items: "
             "another may have swallowed it; add gold, or compare another variant"
         )
     return found
@@ -443,7 +445,7 @@ def cavity(votes: Votes, fit: Fit, raters: str | Iterable[str]) -> Floats:
     """Posterior [item, class] with the votes of these raters taken out, and the same confusion matrices.
 
     Their log likelihood is left out of the E step; nothing is fitted again. It is what a system must be scored
-    against: its own vote, and those of its family, would speak for it. An item that nobody else voted on falls
+    against: its own vote, and those of its family, would count in its favour. An item that nobody else voted on falls
     back to π. Pinned items stay pinned.
     Misleads a little: π and the other raters' matrices were fitted with these votes in.
     """
@@ -494,8 +496,8 @@ def held_out(
         if not out.any():
             continue
         found = fit(votes.where(~out), prior=prior, variant=variant, iterations=iterations, tolerance=tolerance)
-        told = found.confusion[votes.rater[out], :, votes.label[out]]
-        p = (found.posterior[votes.item[out]] * told).sum(axis=1)
+        likely = found.confusion[votes.rater[out], :, votes.label[out]]
+        p = (found.posterior[votes.item[out]] * likely).sum(axis=1)
         result[out] = np.log(np.maximum(p, FLOOR))
     return result
 
@@ -513,7 +515,7 @@ def believe(
     unmentioned: Unmentioned = "irrelevant",
     rng: np.random.Generator | None = None,
 ) -> Belief:
-    """Belief in the grades of every (query, item) pair, from who said what: people, systems and judges alike.
+    """Grades of every (query, item) pair from a model of how often each rater (person, system, judge) errs.
 
     Classes are the grades that occur. A null grade is undecided: no vote, but the pair stays, at π if nobody decided.
     Answers with the role `practice` are left out. With two grades, a confidence c casts c for the grade that was
@@ -529,7 +531,7 @@ def believe(
     by little, and on edges (10 items a class) flat leads. The log loss of the truth is 0.32 / 1.02, 1.48 / 2.66,
     0.55 / 2.22, but 0.50 / 0.29 on edges. Informed does not find more right labels: 0.928 / 0.928, 0.841 / 0.843,
     0.815 / 0.824, 0.969 / 0.988. So: informed for probabilities, flat as good or better for labels alone, and either
-    too sure where raters err together. For grades see also `ordinal`, which found 0.867 on web.
+    overconfident where raters make the same errors. For grades see also `ordinal`, which found 0.867 on web.
     """
     votes, pairs, kinds, notes = _asked(opinions, gold)
     if people and rng is None:
@@ -556,7 +558,7 @@ def believe(
 
 
 def _asked(opinions: Opinions, gold: Opinions | None) -> tuple[Votes, pl.DataFrame, list[str], list[str]]:
-    """Votes, the (query, item) pairs in their order, the kind of each rater, and what to say of it."""
+    """Votes, the (query, item) pairs in their order, the kind of each rater, and notes."""
     frame = opinions.frame.filter(pl.col("role").ne_missing("practice"))
     is_truth = (pl.col("source") == "truth") & pl.col("role").eq_missing("gold")
     known = [frame.filter(is_truth)] + ([] if gold is None else [gold.frame])

@@ -16,11 +16,11 @@ STEPS = 100  # Newton converges in ten; what has not by then is separated data
 
 @dataclass(frozen=True)
 class Calibration:
-    """How far a belief can be taken at its word.
+    """How well the probabilities of a belief agree with labels.
 
     brier               mean of (z - p)²
     z, p_value          Spiegelhalter's test that z ~ Bernoulli(p); two-sided
-    slope, intercept    of logit Pr(z = 1) on logit p: (1, 0) if calibrated; a slope below 1 is a belief too sure
+    slope, intercept    of logit Pr(z = 1) on logit p: (1, 0) if calibrated; below 1 the belief is overconfident
     slope_lo, slope_hi  its interval, clustered by query
     reliability         lowest, highest (ends of the bin), stated, observed, lo, hi (Wilson), count
     systems             system, gap, se, lo, hi, judged, queries; None without a run
@@ -82,9 +82,9 @@ def spiegelhalter(p: Floats, z: Floats) -> tuple[float, float]:
     """Spiegelhalter's z and its two-sided p: is the Brier score what it would be if every z were Bernoulli(p)?
 
     z = Σ (z - p)(1 - 2p) / √(Σ (1 - 2p)² p (1 - p)), standard normal if the belief is calibrated. Unweighted also
-    where labels were chosen with unequal chances that hang on p alone: given p the null holds for any choice.
-    NaN where every p is 0, 1/2 or 1: then nothing is tested. Errors in opposite directions may cancel, and labels of
-    one query that hang together make the test too eager.
+    where labels were chosen with unequal probabilities that depend on p alone: given p the null holds for any choice.
+    NaN where every p is 0, 1/2 or 1: then nothing is tested. Errors in opposite directions can cancel, and correlated
+    labels of one query make the test reject too often.
     Source: Spiegelhalter, Statistics in Medicine 5 (1986); METHODS F.6.
     """
     p, z = np.asarray(p, dtype=float), np.asarray(z, dtype=float)
@@ -113,12 +113,12 @@ def calibrate(
 
     gap of a system: mean of z - p over the judged items among the first `depth` of its lists (all without). The
     system's precision under the belief is unbiased only if its gap is 0; a belief right on average may flatter one
-    system and wrong another. The interval is clustered by query: residuals Σ_q w (z - p - gap) / Σ w, t with
+    system and underrate another. The interval is clustered by query: residuals Σ_q w (z - p - gap) / Σ w, t with
     (queries - 1) degrees of freedom; NaN with fewer than two queries.
     slope and intercept: one weighted logistic regression of z on logit p, over pairs with 0 < p < 1; NaN where
     a threshold of p separates the labels or there is one p only.
-    Misleads: labels that made the belief cannot test it (it looks perfect), and labels chosen by hand tell of the
-    chosen only.
+    Misleads: labels that the belief was made from cannot test it (it looks perfect), and labels chosen by hand say
+    something about the chosen pairs only.
     Source: METHODS F.6; Cox 1958 for slope and intercept; Wilson 1927 for the bins, with Kish's effective count.
     """
     refuse_confidence(confidence)
@@ -162,7 +162,7 @@ def recalibrated(belief: Belief, labels: Opinions, *, rel: float = 1) -> Belief:
     between the p of labels and constant beyond them. Pr(grade >= rel) becomes g of it; grades at least rel keep their
     shares of it, those below their shares of the rest.
     Readings are mixed into one, and what the belief knew of other people is dropped; a note says so.
-    Misleads: with few labels the ends of g are 0 and 1, more certain than anyone may be; a belief that errs on one
+    Misleads: with few labels the ends of g are 0 and 1, more certain than justified; a belief that errs on one
     system only stays wrong there (see the gaps of calibrate).
     Source: Zadrozny and Elkan 2002; METHODS F.6.
     """
@@ -202,7 +202,7 @@ def recalibrated(belief: Belief, labels: Opinions, *, rel: float = 1) -> Belief:
     if belief.frame.select(pl.struct("query", "reading").n_unique() > pl.col("query").n_unique()).item():
         notes.append("recalibrated: readings are mixed into one")
     if "people" in belief.frame.columns:
-        notes.append("recalibrated: what other people would have said is not carried over")
+        notes.append("recalibrated: resamples of the people are dropped")
     unmentioned = belief.unmentioned
     if not isinstance(unmentioned, str) and rel <= 1:
         unmentioned = float(g(np.array([unmentioned]))[0])
@@ -257,7 +257,7 @@ def _logistic(p: Floats, z: Floats, w: Floats, query: Ints) -> tuple[float, floa
     x = np.stack([np.ones_like(p), np.log(p) - np.log1p(-p)])
     w = w / w.mean()
 
-    def worth(at: Floats) -> float:
+    def likelihood(at: Floats) -> float:
         eta = at @ x
         return float((w * (z * eta - np.logaddexp(0, eta))).sum())
 
@@ -268,7 +268,7 @@ def _logistic(p: Floats, z: Floats, w: Floats, query: Ints) -> tuple[float, floa
         if np.linalg.matrix_rank(bend) < 2:
             return lost
         step = np.linalg.solve(bend, x @ (w * (z - share)))
-        while worth(at + step) < worth(at) and np.abs(step).max() > 1e-12:
+        while likelihood(at + step) < likelihood(at) and np.abs(step).max() > 1e-12:
             step = step / 2
         at = at + step
         if np.abs(step).max() < 1e-10:

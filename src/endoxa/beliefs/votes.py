@@ -1,4 +1,4 @@
-"""Belief from what people or automatic judges said, taken as it was said: shares, one reading each, or a grade."""
+"""Belief from opinions of people or automatic judges without a model of their errors: shares, readings, or grades."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ PEOPLE = 200  # resamples of the people
 
 
 def crisp(opinions: Opinions) -> Belief:
-    """Judgments taken at their word: one reading, every probability 0 or 1. An undecided answer is no judgment."""
+    """Judgments as certain: one reading, every probability 0 or 1. Undecided answers are left out."""
     rows = _decided(opinions, negative=True)
     _refuse_repeats(rows, "votes (shares) or subjects (one reading each)")
     frame = rows.select("query", "item", "grade", pl.lit(1.0).alias("p"))
-    return Belief.of(frame, model="crisp", notes=["judgments are taken at their word"])
+    return Belief.of(frame, model="crisp", notes=["judgments are taken as certain"])
 
 
 def graded(opinions: Opinions) -> Belief:
@@ -39,7 +39,7 @@ def judge(opinions: Opinions) -> Belief:
     """Soft grades of automatic judges.
 
     Formula: a grade between two levels is shared between them (1.3 is grade 1 with .7 and 2 with .3); with a
-    `confidence` c the grade said has c and the other grades share 1 - c. Several judges: the mean of their beliefs.
+    `confidence` c the grade given has c and the other grades share 1 - c. Several judges: the mean of their beliefs.
     Misleads: a judge is one more opinion, never the truth, and favours systems of its own family: calibrate it
     against labels (F.6) and leave its family out.
     """
@@ -52,8 +52,8 @@ def judge(opinions: Opinions) -> Belief:
     mass = np.zeros((len(grade), len(levels)))
     np.add.at(mass, (np.arange(len(grade)), low), 1 - (grade - np.floor(grade)))
     np.add.at(mass, (np.arange(len(grade)), high), grade - np.floor(grade))
-    said = ~np.isnan(sure)
-    share = np.where(said, sure, 1.0)[:, None]
+    stated = ~np.isnan(sure)
+    share = np.where(stated, sure, 1.0)[:, None]
     mass = share * mass + (1 - share) * (1 - mass) / max(len(levels) - 1, 1)
     return _shares(
         rows, levels, mass, 0.0, model="judge", notes=[f"{len(opinions.sources)} automatic judges"], people=0, rng=None
@@ -65,16 +65,16 @@ def votes(
 ) -> Belief:
     """Shares of the votes: p(grade) = (votes for it + s · its share of all votes) / (votes + s). Undecided are dropped.
 
-    `smoothing` s is a number of pseudo-votes, spread as the grades are over all items: few votes lean to what is usual,
-    one or two pseudo-votes where there are fewer than ten. Shares take every person at the same worth; Dawid–Skene
-    weighs them.
+    `smoothing` s is a number of pseudo-votes, distributed as the grades of all items are: it pulls shares of few votes
+    towards the usual grades. Use one or two where there are fewer than ten votes. Shares give every person the same
+    weight; Dawid–Skene weighs them.
     """
     if not (smoothing >= 0 and np.isfinite(smoothing)):
         raise TextError(f"smoothing is a number, 0 or greater, not {smoothing}")
     rows = _decided(opinions)
     dropped = len(opinions) - rows.height
     levels, place = np.unique(rows["grade"].to_numpy(), return_inverse=True)
-    if len(levels) == 1 and levels[0] > 0:  # nobody said no: 'no' is still a grade
+    if len(levels) == 1 and levels[0] > 0:  # without any no, 'no' is still a grade
         levels, place = np.array([0.0, levels[0]]), place + 1
     mass = np.zeros((rows.height, len(levels)))
     mass[np.arange(rows.height), place] = 1.0
@@ -100,7 +100,7 @@ def _shares(
     usual = smoothing * shares.sum(0) / max(float(count.sum()), 1.0)
     p = (shares + usual) / (count + smoothing)[:, None]
     kept = levels != 0
-    if not kept.any():  # all said grade 0
+    if not kept.any():  # all gave grade 0
         levels, p, kept = np.append(levels, 1.0), np.column_stack([p, np.zeros(len(p))]), np.append(kept, True)
     frame = pl.DataFrame(
         {
@@ -118,16 +118,16 @@ def _shares(
         drawn = rng.multinomial(len(sources) - 1, np.full(len(sources), 1 / len(sources)), size=people)  # see subjects
         several = np.empty((frame.height, people), dtype=np.float32)
         for number, weights in enumerate(drawn):
-            some, total = _counted(at, mass, weights[who].astype(float), pairs.height)
+            shared, total = _counted(at, mass, weights[who].astype(float), pairs.height)
             whole = total + smoothing
             own = np.where(
-                whole[:, None] > 0, (some + usual) / np.where(whole > 0, whole, 1.0)[:, None], p[:, : mass.shape[1]]
+                whole[:, None] > 0, (shared + usual) / np.where(whole > 0, whole, 1.0)[:, None], p[:, : mass.shape[1]]
             )
             own = np.column_stack([own, np.zeros(len(own))]) if own.shape[1] < len(kept) else own
             several[:, number] = np.clip(own[:, kept], 0, 1).ravel()
         frame = frame.with_columns(pl.Series("people", several, dtype=pl.Array(pl.Float32, people)))
     elif people:
-        notes = [*notes, "one source: how much the answer depends on whom one asks cannot be known"]
+        notes = [*notes, "one source: how much the result depends on who was asked is unknown"]
     return Belief.of(frame, model=model, notes=notes)
 
 
@@ -198,13 +198,13 @@ def pinned(belief: Belief, labels: Opinions) -> Belief:
     columns = belief.frame.columns
     frame = pl.concat([rest.select(columns), known.select(columns)])
     lost = sure.join(readings, on="query", how="anti").height
-    strangers = f"; {lost:,} are of queries that it does not hold, and are left out" if lost else ""
+    strangers = f"; {lost:,} belong to queries that it does not mention, and are left out" if lost else ""
     notes = (*belief.notes, f"{rows.height - lost:,} judged pairs are certain (pinned){strangers}")
     return Belief.of(frame, unmentioned=belief.unmentioned, model=f"{belief.model}, pinned", notes=notes)
 
 
 def _with_ones(frame: pl.DataFrame, name: str, dtype: Any) -> pl.DataFrame:
-    """A column of arrays of ones: whoever had been asked, what is judged is certain."""
+    """A column of arrays of ones: what is judged is certain under every resample of the people."""
     return frame.with_columns(pl.Series(name, np.ones((frame.height, dtype.shape[0]), dtype=np.float32), dtype=dtype))
 
 
@@ -214,7 +214,7 @@ def _decided(opinions: Opinions, *, negative: bool = False) -> pl.DataFrame:
     if not negative:
         rows = rows.filter(pl.col("grade") >= 0)
     if not rows.height:
-        raise JoinError("there is no decided opinion to believe: every grade is empty, or negative (not judged)")
+        raise JoinError("there is no decided opinion: every grade is empty, or negative (not judged)")
     return rows
 
 

@@ -1,8 +1,8 @@
-"""Possible worlds: a reading for each query, then a grade for each item. The same for every system.
+"""Possible worlds: a reading is drawn for each query, then a grade for each item. All systems share the worlds.
 
-The worlds of a query depend on the seed and on the query's name alone, so that they do not change with what else
-is evaluated. Within a query one uniform number decides an item's grade in a world: where a belief is varied (a vote
-taken out, other people asked), the worlds change only as far as the belief does.
+The worlds of a query depend only on the seed and on the name of the query, so that they do not change with what else
+is evaluated. Within a query, one uniform random number decides the grade of an item in a world. If a belief is varied
+(a vote is left out, or other people are asked), the worlds change only as far as the belief does.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import polars as pl
 
 from endoxa.tables import Belief, Floats, Ints, Run
 
-READING, ITEMS = 0, 1  # numbers of the streams of chance
+READING, ITEMS = 0, 1  # numbers of the random streams
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,11 @@ class Readings:
     """The belief about one query, as arrays.
 
     items    the items that any reading mentions, in byte order
-    weights  [reading] shares, summing to 1
-    grades   [level] the grades that occur, falling; grade 0 is what is left over
-    mass     [reading, item, level] probability of that level or one before it
-    people, people_weights  the same under each resample of the people, in front: [resample, …]; None if nobody
-             can be resampled
+    weights  [reading] shares that sum to 1
+    grades   [grade] the grades that occur, in descending order; the remaining probability belongs to grade 0
+    mass     [reading, item, grade] probability of that grade or a higher one
+    people, people_weights  mass and weights under each resample of the people: [resample, …]; None if there are no
+             people to resample
     """
 
     query: str
@@ -43,7 +43,7 @@ class Readings:
 
     def reaches(self, rel: float) -> Floats:
         """P(grade ≥ rel) of each item in each reading: [reading, item]."""
-        if rel <= 0:  # the mass left over is grade 0
+        if rel <= 0:  # the remaining mass is grade 0
             below = int((self.grades >= 0).sum())
             negative = self.mass[..., -1] - (self.mass[..., below - 1] if below else 0.0)
             return np.asarray(1 - negative)
@@ -113,7 +113,7 @@ def _starts(names: pl.Series) -> Ints:
 
 
 def draw(readings: Readings, worlds: int, seed: int) -> Floats:
-    """The grade of every item in so many worlds: [world, item]."""
+    """The grade of every item in this many worlds: [world, item]."""
     which, chance = _chance(readings, worlds, seed)
     which = _choose(readings.weights[None], which[None])[0]
     return graded(readings, readings.mass, which, chance)
@@ -122,7 +122,7 @@ def draw(readings: Readings, worlds: int, seed: int) -> Floats:
 def draw_people(readings: Readings, seed: int) -> Floats:
     """Two worlds under each resample of the people, side by side: [2 · resamples, item].
 
-    Their chance is that of the first worlds of `draw`: they differ from those only as far as the belief does.
+    They use the random numbers of the first worlds of `draw`, and differ from those only as far as the belief does.
     """
     assert readings.people is not None
     assert readings.people_weights is not None
@@ -135,7 +135,7 @@ def draw_people(readings: Readings, seed: int) -> Floats:
 
 
 def graded(readings: Readings, mass: Floats, which: Ints, chance: Any) -> Floats:
-    """Grades from chance: of each world its reading and a uniform number per item."""
+    """Grades from random numbers: for each world its reading, and a uniform number per item."""
     if len(mass) == 1:
         return _levels(readings, mass, chance)
     worth = np.empty(chance.shape)
@@ -146,7 +146,7 @@ def graded(readings: Readings, mass: Floats, which: Ints, chance: Any) -> Floats
 
 
 def _levels(readings: Readings, mass: Floats, chance: Any) -> Floats:
-    """The first level whose mass the number does not reach, else 0. `mass` has levels behind `chance`'s axes."""
+    """The first grade whose mass exceeds the number, else 0. The last axis of `mass` is the grade."""
     worth = np.append(readings.grades, 0.0)
     if len(readings.grades) == 1:
         return np.where(chance < mass[..., 0], worth[0], 0.0)
@@ -163,7 +163,7 @@ def _choose(weights: Floats, chance: Floats) -> Ints:
 
 
 def _chance(readings: Readings, worlds: int, seed: int) -> tuple[Any, Any]:
-    """Of each world a number that decides its reading, and one for every item. More worlds begin with the same ones."""
+    """For each world, a number that decides its reading and one for every item; more worlds begin with the same."""
     which = _stream(seed, readings.query, READING).random(worlds)
     return which, _stream(seed, readings.query, ITEMS).random((worlds, len(readings.items)), dtype=np.float32)
 
@@ -178,7 +178,7 @@ def _stream(seed: int, query: str, which: int) -> np.random.Generator:
 
 
 def extended(belief: Belief, run: Run) -> Belief:
-    """Where what is not mentioned has a probability: the same with every retrieved item mentioned."""
+    """The belief with every retrieved item mentioned, if it gives unmentioned items a probability; else unchanged."""
     if isinstance(belief.unmentioned, str):
         return belief
     readings = belief.frame.select("query", "reading", "weight").unique(maintain_order=True)

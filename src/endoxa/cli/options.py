@@ -93,7 +93,6 @@ def takes_settings(*, scoring_only: bool = False) -> Callable[[Callable[..., Non
                 given["missing"] = "empty"
             if values.pop("judged_only", None):
                 given["unjudged"] = "condensed"
-            at_call(lambda: Settings.of(given, scoring_only=scoring_only))
             command(**values, settings=given)
 
         called.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
@@ -218,7 +217,8 @@ def told_apart(
     runs: list[str] | None = None,
 ) -> Inputs:  # fmt: skip
     """Files are told apart by content; anything that is not a file must parse as a measure."""
-    from endoxa.verbs.inputs import Files, kind_of
+    from endoxa.io.read import kind_of
+    from endoxa.verbs.inputs import Files
 
     kinds = {} if qrels is None else {qrels: kind_of(qrels)}
     found_runs, named = list(runs or []), list(measures or [])

@@ -6,7 +6,7 @@ Recall has the same random denominator for both, so that its order is the order 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -24,31 +24,6 @@ from endoxa.statistics.poisson_binomial import convolve, pmf
 from endoxa.tables import Belief, Comparison, Floats, Ints, Run, Scores
 
 MOST = 1_000  # pairs that are settled exactly; beyond, the worlds must do
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """The lists of all queries, placed in the belief, and what each system has in its first k."""
-
-    placement: Placement
-    _tops: dict[tuple[int, float], tuple[Floats, list[Ints]]] = field(default_factory=dict)
-
-    def tops(self, k: int, rel: float) -> tuple[Floats, list[Ints]]:
-        """The chances of all items of the queries with one reading, and which of them each system has in its first k.
-
-        The items of all queries are numbered in one sequence.
-        """
-        if (k, rel) not in self._tops:
-            systems = len(self.placement.systems)
-            chances, tops, begin = [np.zeros(0)], [[np.zeros(0, dtype=np.int64)] for _ in range(systems)], 0
-            for one, placed in zip(self.placement.readings, self.placement.lists, strict=True):
-                if len(one.weights) == 1:
-                    chances.append(one.reaches(rel)[0])
-                    for system, top in enumerate(tops):
-                        top.append(begin + np.sort(placed.at[system][placed.rank[system] <= k]))
-                    begin += len(one.items)
-            self._tops[k, rel] = np.concatenate(chances), [np.concatenate(top) for top in tops]
-        return self._tops[k, rel]
 
 
 def compare_two(
@@ -74,7 +49,7 @@ def compare_two(
             raise TextError(f"{m} is compared exactly on one query; name it, or compare in possible worlds")
         if not _counts(m):
             raise _inexact(m)
-        return superiority.order(_mean_difference(_Seen(seen), 0, 1, m), confidence=confidence)
+        return superiority.order(_mean_difference(Tops.of(seen, m), 0, 1, m), confidence=confidence)
     if query not in seen.queries:
         raise TextError(f"the belief has no query {query!r}{did_you_mean(query, seen.queries)}")
     number = seen.queries.index(query)
@@ -109,7 +84,7 @@ def _apart(chances: Floats, placed: Placed, a: int, b: int, k: int | None) -> tu
     """The chances of what both lists have in their first k, only one, only the other."""
     within = BEYOND - 1 if k is None else k
     one, two = (set(placed.at[s][placed.rank[s] <= within].tolist()) for s in (a, b))
-    both, left, right = (np.array(sorted(some), dtype=np.int64) for some in (one & two, one - two, two - one))
+    both, left, right = (np.array(sorted(ids), dtype=np.int64) for ids in (one & two, one - two, two - one))
     return chances[both], chances[left], chances[right]
 
 
@@ -118,26 +93,54 @@ def _filled(chances: Floats, size: int) -> Floats:
     return np.concatenate([chances, np.zeros(max(0, size - len(chances)))])
 
 
-def _mean_difference(seen: _Seen, a: int, b: int, m: Measure) -> Distribution:
+def _mean_difference(tops: Tops, a: int, b: int, m: Measure) -> Distribution:
     """The distribution of one system's mean over all queries minus that of the other, for a measure that counts."""
-    form, rel = m.sum_form, m.rel
-    assert form is not None
-    assert form.divisor is not None
-    assert form.k is not None
-    assert rel is not None
-    chances, tops = seen.tops(form.k, rel)
-    left, right = (chances[np.setdiff1d(tops[s], tops[t], assume_unique=True)] for s, t in ((a, b), (b, a)))
-    mass, below = _difference(left, right), len(right)  # counts of several queries with one reading are one count
-    for one, placed in zip(seen.placement.readings, seen.placement.lists, strict=True):
-        if len(one.weights) == 1:
-            continue
-        parts = [_apart(own, placed, a, b, form.k) for own in one.reaches(rel)]
+    assert m.sum_form is not None
+    assert m.sum_form.divisor is not None
+    left, right = (
+        tops.chances[np.setdiff1d(tops.items[s], tops.items[t], assume_unique=True)] for s, t in ((a, b), (b, a))
+    )
+    mass, below = _difference(left, right), len(right)
+    for one, placed in tops.mixed:
+        parts = [_apart(chances, placed, a, b, m.sum_form.k) for chances in one.reaches(m.rel or 0)]
         longest = max(len(side) for part in parts for side in part[1:])
-        mixed = np.zeros(2 * longest + 1)
+        own = np.zeros(2 * longest + 1)
         for weight, (_, first, second) in zip(one.weights, parts, strict=True):
-            mixed += weight * _difference(_filled(first, longest), _filled(second, longest))
-        mass, below = convolve(mass, mixed), below + longest
-    return Distribution((np.arange(len(mass)) - below) / (form.divisor * len(seen.placement.lists)), mass)
+            own += weight * _difference(_filled(first, longest), _filled(second, longest))
+        mass, below = convolve(mass, own), below + longest
+    return Distribution((np.arange(len(mass)) - below) / (m.sum_form.divisor * tops.queries), mass)
+
+
+@dataclass(frozen=True, eq=False)
+class Tops:
+    """What decides a measure that counts items, numbered once for all pairs of systems.
+
+    chances  of every item of the queries with one reading, one query after the other: their counts are one count
+    items    of each system, the numbers of these items that it has in its first k
+    mixed    the queries with several readings
+    """
+
+    chances: Floats
+    items: list[Ints]
+    mixed: list[tuple[Readings, Placed]]
+    queries: int
+
+    @classmethod
+    def of(cls, placement: Placement, m: Measure) -> Tops:
+        """Number the items of all queries."""
+        assert m.sum_form is not None
+        within = BEYOND - 1 if m.sum_form.k is None else m.sum_form.k
+        queries = list(zip(placement.readings, placement.lists, strict=True))
+        chances, begin = [np.zeros(0)], 0
+        items = [[np.zeros(0, dtype=np.int64)] for _ in placement.systems]
+        for one, placed in queries:
+            if len(one.weights) == 1:
+                chances.append(one.reaches(m.rel or 0)[0])
+                for system, numbers in enumerate(items):
+                    numbers.append(begin + np.sort(placed.at[system][placed.rank[system] <= within]))
+                begin += len(one.items)
+        mixed = [query for query in queries if len(query[0].weights) > 1]
+        return cls(np.concatenate(chances), [np.concatenate(numbers) for numbers in items], mixed, len(queries))
 
 
 def _difference(left: Floats, right: Floats) -> Floats:
@@ -162,10 +165,11 @@ def settled(compared: Comparison, scores: Scores, *, confidence: float = 0.95) -
     if not 0 < own.height <= MOST * len(wanted) or scores.queries != belief.queries:
         return compared
     systems = sorted({*own["system"], *own["baseline"]})
-    seen = _Seen(place(run, belief).some(systems))
+    seen = place(run, belief).some(systems)
+    tops = {name: Tops.of(seen, m) for name, m in wanted.items()}
     rows = []
     for name, system, baseline in own.select("measure", "system", "baseline").iter_rows():
-        difference = _mean_difference(seen, systems.index(system), systems.index(baseline), wanted[name])
+        difference = _mean_difference(tops[name], systems.index(system), systems.index(baseline), wanted[name])
         found = superiority.order(difference, confidence=confidence)
         numbers = (found.p_better, found.p_tie, found.index, found.sd, found.lo, found.hi)
         rows.append((name, system, baseline, "truth", *numbers))

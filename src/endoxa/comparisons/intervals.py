@@ -67,7 +67,7 @@ def summarise(
         rows.append(np.pad(values, ((0, 0), (0, queries - values.shape[1])), constant_values=np.nan))
     stacked = np.stack(rows) if rows else np.empty((0, len(scores.systems), queries))
     drawn = enough(queries) if resamples is None else resamples
-    made = mean_intervals(stacked, method=method, confidence=confidence, resamples=drawn, rng=rng)  # [measure, system]
+    found = mean_intervals(stacked, method=method, confidence=confidence, resamples=drawn, rng=rng)  # [measure, system]
     undefined = {
         (system, measure): count
         for system, measure, count in scores.frame.group_by("system", "measure")
@@ -77,8 +77,8 @@ def summarise(
     summary = []
     for s, system in enumerate(scores.systems):
         for m, measure in enumerate(scores.measures):
-            n, holes = int(made.n[m, s]), undefined.get((system, measure), 0)
-            ends = tuple(float(part[m, s]) for part in (made.mean, made.lo, made.hi, made.se))
+            n, holes = int(found.n[m, s]), undefined.get((system, measure), 0)
+            ends = tuple(float(part[m, s]) for part in (found.mean, found.lo, found.hi, found.se))
             within = (limits or {}).get(measure)
             if within is not None and ways.get(measure, "mean") == "mean" and n > 0:
                 ends = (ends[0], *_kept(ends, within, n, confidence), ends[3])

@@ -79,7 +79,7 @@ def compare(
     _refuse_unknown("test", test, get_args(Test))
     _refuse_unknown("correction", correction, get_args(Correction))
     pairs = _pairs(scores.systems, baseline)
-    how = _Settings(
+    settings = _Settings(
         test,
         interval,
         confidence,
@@ -88,14 +88,14 @@ def compare(
         _draws(len(pairs), 1 - confidence) if resamples is None else resamples,
         int(rng.integers(1 << 62)),
     )
-    frames = [_compared(scores, measure, pairs, how) for measure in measures or scores.measures]
+    frames = [_compared(scores, measure, pairs, settings) for measure in measures or scores.measures]
     frame = pl.concat(frames) if frames else pl.DataFrame(schema=Comparison.SCHEMA)
     if not (frame["queries"] >= 2).any():
         raise JoinError(
             f"no two of the {len(scores.systems)} systems share two queries with a value; "
             "check that the runs answer the same queries, or measure on more of them"
         )
-    return Comparison(frame, _notes(frame, len(scores.systems), how))
+    return Comparison(frame, _notes(frame, len(scores.systems), settings))
 
 
 def _draws(pairs: int, alpha: float) -> int:
@@ -118,31 +118,31 @@ def _pairs(systems: list[str], baseline: str | None) -> list[tuple[int, int]]:
     return [(place, base) for place in range(len(systems)) if place != base]
 
 
-def _compared(scores: Scores, measure: str, pairs: list[tuple[int, int]], how: _Settings) -> pl.DataFrame:
+def _compared(scores: Scores, measure: str, pairs: list[tuple[int, int]], settings: _Settings) -> pl.DataFrame:
     """The rows of one measure."""
     systems, _, values = scores.matrix(measure)
-    if how.test == "tukey":
+    if settings.test == "tukey":
         values = values[:, ~np.isnan(values).any(axis=0)]
     left, right = np.array(pairs).T
     parts: list[tuple[Floats | Ints, ...]] = []
     for block in blocks(len(pairs), BLOCK // max(1, values.shape[1])):
         d = _differences(values[left[block]], values[right[block]])
-        made = mean_intervals(
+        found = mean_intervals(
             d,
-            method=how.interval,
-            confidence=how.confidence,
-            resamples=how.resamples,
-            rng=np.random.default_rng(how.seed),
+            method=settings.interval,
+            confidence=settings.confidence,
+            resamples=settings.resamples,
+            rng=np.random.default_rng(settings.seed),
         )
-        p: Floats = TESTS[how.test](d, how) if how.test in TESTS else np.full(len(d), np.nan)
-        sd = made.se * np.sqrt(made.n)
-        effect: Floats = np.divide(made.mean, sd, out=np.full(len(d), np.nan), where=sd > 0)
-        parts.append((made.mean, made.lo, made.hi, p, effect, made.n))
+        p: Floats = TESTS[settings.test](d, settings) if settings.test in TESTS else np.full(len(d), np.nan)
+        sd = found.se * np.sqrt(found.n)
+        effect: Floats = np.divide(found.mean, sd, out=np.full(len(d), np.nan), where=sd > 0)
+        parts.append((found.mean, found.lo, found.hi, p, effect, found.n))
     difference, lo, hi, p, effect, queries = (np.concatenate(part) for part in zip(*parts, strict=True))
-    if how.test == "tukey" and values.shape[1] > 1:
-        p = tukey(values, resamples=min(how.draws, RESAMPLES), rng=_stream(how))[left, right]
+    if settings.test == "tukey" and values.shape[1] > 1:
+        p = tukey(values, resamples=min(settings.draws, RESAMPLES), rng=_stream(settings))[left, right]
     p = np.where(queries < 2, np.nan, p)
-    correct = uncorrected if how.test == "tukey" else CORRECTIONS[how.correction]
+    correct = uncorrected if settings.test == "tukey" else CORRECTIONS[settings.correction]
     return pl.DataFrame(
         {
             "measure": [measure] * len(pairs),
@@ -159,7 +159,7 @@ def _compared(scores: Scores, measure: str, pairs: list[tuple[int, int]], how: _
             "p_value": p,
             "p_adjusted": correct(p),
             "effect": effect,
-            "test": [how.test] * len(pairs),
+            "test": [settings.test] * len(pairs),
             "queries": queries,
         },
         schema=Comparison.SCHEMA,
@@ -173,16 +173,16 @@ def _differences(system: Floats, baseline: Floats) -> Floats:
     return d
 
 
-def _stream(how: _Settings) -> np.random.Generator:
+def _stream(settings: _Settings) -> np.random.Generator:
     """Chance for the test, apart from that of the interval."""
-    return np.random.default_rng((how.seed, 1))
+    return np.random.default_rng((settings.seed, 1))
 
 
-def _randomisation(d: Floats, how: _Settings) -> Floats:
-    return sign_flip(d, resamples=how.draws, rng=_stream(how))
+def _randomisation(d: Floats, settings: _Settings) -> Floats:
+    return sign_flip(d, resamples=settings.draws, rng=_stream(settings))
 
 
-def _t(d: Floats, how: _Settings) -> Floats:
+def _t(d: Floats, settings: _Settings) -> Floats:
     """Paired t: mean·√n/sd against Student's t with n-1 degrees of freedom; all d = 0: p = 1."""
     from scipy import stats
 
@@ -192,15 +192,15 @@ def _t(d: Floats, how: _Settings) -> Floats:
     return np.where((sd == 0) & (mean == 0), 1.0, p)
 
 
-def _wilcoxon(d: Floats, how: _Settings) -> Floats:
+def _wilcoxon(d: Floats, settings: _Settings) -> Floats:
     """Signed-rank p of each row, zeros left out; all d = 0: p = 1. Sizes equal to 10 digits are ties."""
     from scipy import stats
 
     p = np.ones(len(d))
     for place, row in enumerate(d):
-        told = row[~np.isnan(row) & (row != 0)]
-        if len(told):
-            p[place] = stats.wilcoxon(np.round(told / np.abs(told).max(), 10)).pvalue
+        nonzero = row[~np.isnan(row) & (row != 0)]
+        if len(nonzero):
+            p[place] = stats.wilcoxon(np.round(nonzero / np.abs(nonzero).max(), 10)).pvalue
     return p
 
 
@@ -211,26 +211,35 @@ TESTS: dict[str, Callable[[Floats, _Settings], Floats]] = {
 }
 
 
-def _notes(frame: pl.DataFrame, systems: int, how: _Settings) -> tuple[str, ...]:
+def _notes(frame: pl.DataFrame, systems: int, settings: _Settings) -> tuple[str, ...]:
     """How the rows were made, one sentence each."""
     tested = dict(frame.group_by("measure", maintain_order=True).agg(pl.col("p_value").is_not_nan().sum()).iter_rows())
     counts = sorted(set(tested.values()))
-    if how.test == "tukey":
+    permutations = min(settings.draws, RESAMPLES)
+    test = MEANING[settings.test].format(draws=settings.draws, permutations=permutations, systems=systems)
+    if settings.test == "tukey":
         corrected = "none added: Tukey's p-values already hold for all pairs of a measure at once"
-    elif how.correction == "none":
+    elif settings.correction == "none":
         corrected = f"none, over {_spread(counts)} comparisons per measure"
     else:
-        corrected = f"{MEANING[how.correction]} over {_spread(counts)} comparisons per measure, not across measures"
+        corrected = (
+            f"{MEANING[settings.correction]} over {_spread(counts)} comparisons per measure, not across measures"
+        )
     notes = [
-        f"test: {MEANING[how.test].format(draws=how.draws, permutations=min(how.draws, RESAMPLES), systems=systems)}",
-        f"interval: {100 * how.confidence:g} % {how.interval}, {how.resamples:,} resamples of the queries",
+        f"test: {test}",
+        f"interval: {100 * settings.confidence:g} % {settings.interval}, {settings.resamples:,} resamples "
+        "of the queries",
         f"correction: {corrected}",
     ]
-    if how.test == "tukey":
+    if settings.test == "tukey":
         notes.append("the intervals are each pair's own, not simultaneous: Tukey's p holds for all pairs at once")
-    if how.test == "randomisation" and how.correction != "none" and counts[-1] / (how.draws + 1) > 1 - how.confidence:
+    if (
+        settings.test == "randomisation"
+        and settings.correction != "none"
+        and counts[-1] / (settings.draws + 1) > 1 - settings.confidence
+    ):
         notes.append(
-            f"p-values end at 1/{how.draws + 1:,}: with so many pairs none can be significant after correction; "
+            f"p-values end at 1/{settings.draws + 1:,}: with this many pairs none can be significant after correction; "
             "take more resamples, a baseline, or Tukey's test"
         )
     if frame["lo"].is_infinite().any() or frame["hi"].is_infinite().any():

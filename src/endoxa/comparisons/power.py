@@ -166,7 +166,7 @@ def of_scores(scores: Scores, seed: int = 0) -> pl.DataFrame | None:
         spread = float(np.median(np.nanstd(values[i] - values[j], axis=1, ddof=1)))
         needed = queries_needed(0.05, spread) if spread > 0 else None
         rows.append((name, swaps["rate"][0], half, found.share, found.needed, needed))
-    names = ["measure", "swap rate", "at queries", "pairs told apart", "by a difference of", "queries to see 0.05"]
+    names = ["measure", "swap rate", "at queries", "pairs that differ", "by a difference of", "queries to see 0.05"]
     return pl.DataFrame(rows, schema=names, orient="row") if rows else None
 
 

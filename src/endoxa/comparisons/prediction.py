@@ -1,11 +1,11 @@
-"""Prediction-powered estimates: a belief about every pair, put right by labels of a few that were drawn by chance.
+"""Prediction-powered estimates: a belief about every pair, corrected by labels of a few randomly drawn pairs.
 
 The belief gives f for every item, labels give y for items drawn with known probabilities π. The sum of y over all
 items is estimated by
 
     Σ w (λ f) + Σ over labelled w (y - λ f) / π
 
-which is unbiased for any f, however wrong: a good belief only makes the interval shorter. λ = 0 forgets the belief
+which is unbiased for any f, even a wrong one: a good belief only makes the interval shorter. λ = 0 ignores the belief
 (Horvitz and Thompson), λ = 1 takes it whole, and the λ in between with the least variance is found from the labels.
 Only sums over items, and ratios of such sums, can be estimated so; of P@k, DCG@k and SetP the mean over queries, of
 recall and F the ratio of sums over all queries.
@@ -32,7 +32,7 @@ from endoxa.statistics.bootstrap import BLOCK, blocks
 from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Run, require
 
 LABELS, QUERIES = 100, 10  # fewer have no normal interval
-BEARING = 10  # labels that must bear on a row before its spread is told from them
+BEARING = 10  # labels that must bear on a row before its spread is estimated from them
 FEW = 30  # below it a note warns
 EVEN = 0.6  # Kish's effective share of the labels, below which propensities are too uneven
 
@@ -41,7 +41,7 @@ DRAWN = r"^next@(\d+)$"  # how labels of `endoxa next` say from which depth they
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean with its standard error, interval, and the λ it was made with."""
+    """A mean with its standard error, its interval, and the λ behind it."""
 
     estimate: float
     se: float
@@ -52,7 +52,7 @@ class Mean:
 
 @dataclass(frozen=True)
 class Estimates:
-    """What labels and belief together say of every system and pair.
+    """What labels and belief together say about every system and pair.
 
     frame   system, measure, estimate, se, lo, hi (these queries as they are), se_queries, lo_queries, hi_queries
             (queries of this kind), lam, labels (that bear on the row), outside (share of its items out of reach)
@@ -66,7 +66,8 @@ class Estimates:
 
 def is_estimable(measure: str) -> bool:
     """Whether a sample of labels gives a valid interval for the measure."""
-    return parse(measure).sum_form is not None
+    m = parse(measure)
+    return m.sum_form is not None and m.rel == 1
 
 
 def rounds_of(rounds: Sequence[Opinions]) -> Opinions:
@@ -167,7 +168,7 @@ def estimate(
     lam: float | None = None,
     universe: pl.DataFrame | None = None,
 ) -> Estimates:
-    """Measures of every system and pair of systems, with intervals that hold however wrong the belief is.
+    """Measures of every system and pair of systems, with intervals that stay valid even if the belief is wrong.
 
     Needs labels whose pairs were drawn independently (Poisson sampling, pools.choosing) with the `propensity` each
     carries; pairs with propensity 1 are known. f is Pr(grade >= 1) under the belief (DCG: the expected grade), y
@@ -208,15 +209,15 @@ def estimate(
     S = len(systems)
     alone = [(place, S) for place in range(S)]  # number S is a system that retrieves nothing
     rows = np.array(alone + list(combinations(range(S), 2)), dtype=np.int64).T
-    made: dict[str, list[Floats | Ints]] = {}
+    rows_of: dict[str, list[Floats | Ints]] = {}
     outside = []
     for form in wanted.values():
         sums = _sums(problem, form)
         outside.append(sums.outside)
         for name, values in _solve(problem, sums, rows, lam, confidence).items():
-            made.setdefault(name, []).append(values)
-    one = {name: np.concatenate([part[:S] for part in parts]) for name, parts in made.items()}
-    two = {name: np.concatenate([part[S:] for part in parts]) for name, parts in made.items()}
+            rows_of.setdefault(name, []).append(values)
+    one = {name: np.concatenate([part[:S] for part in parts]) for name, parts in rows_of.items()}
+    two = {name: np.concatenate([part[S:] for part in parts]) for name, parts in rows_of.items()}
     frame = pl.DataFrame(
         {
             "system": systems * len(wanted),
@@ -464,7 +465,7 @@ def _solve(
     y, f, pi = problem.y[sums.graded][has], problem.f[sums.graded][has], problem.pi[has]
     query, noise = problem.query[has], (1 - pi) / pi**2
     columns = ("estimate", "se", "se_queries", "lam", "labels", "bearing", "degrees", "effective")
-    made = {name: np.full(total, np.nan) for name in columns}
+    found = {name: np.full(total, np.nan) for name in columns}
     for block in blocks(total, BLOCK // max(1, len(has), problem.queries)):
         left, right = rows[:, block]
         at = np.full(len(left), 0.0 if lam is None else lam)
@@ -478,33 +479,33 @@ def _solve(
         theta, u, residual, degrees = _linear(sums, left, right, at, query)
         parts = u**2 * noise * (y - at[:, None] * f) ** 2
         variance, squares = parts.sum(1), (parts**2).sum(1)
-        made["effective"][block] = np.divide(variance**2, squares, out=np.ones(len(at)), where=squares > 0)
-        made["estimate"][block] = theta
-        made["lam"][block] = np.where(np.isnan(theta), np.nan, at)
-        made["se"][block] = np.sqrt(variance)
+        found["effective"][block] = np.divide(variance**2, squares, out=np.ones(len(at)), where=squares > 0)
+        found["estimate"][block] = theta
+        found["lam"][block] = np.where(np.isnan(theta), np.nan, at)
+        found["se"][block] = np.sqrt(variance)
         spread = (residual**2).sum(1) / np.maximum(degrees * (degrees + 1), 1)
-        made["se_queries"][block] = np.where(degrees > 0, np.sqrt(spread), np.nan)
-        made["labels"][block] = (u != 0).sum(1)
-        made["bearing"][block] = ((u != 0) & (pi < 1)).sum(1)
-        made["degrees"][block] = degrees
-    unbounded = (made["bearing"] < BEARING) | (made["se"] == 0)
-    for row in np.flatnonzero(made["bearing"] == 0):  # all known, or nothing drawn?
+        found["se_queries"][block] = np.where(degrees > 0, np.sqrt(spread), np.nan)
+        found["labels"][block] = (u != 0).sum(1)
+        found["bearing"][block] = ((u != 0) & (pi < 1)).sum(1)
+        found["degrees"][block] = degrees
+    unbounded = (found["bearing"] < BEARING) | (found["se"] == 0)
+    for row in np.flatnonzero(found["bearing"] == 0):  # all known, or nothing drawn?
         unbounded[row] = _open(problem, sums, *rows[:, row])
     for name in ("se", "se_queries"):
-        made[name][unbounded] = np.nan
-    reach = stats.t.ppf((1 + confidence) / 2, np.maximum(made["effective"], 1)) * made["se"]
-    wide = stats.t.ppf((1 + confidence) / 2, np.maximum(made["degrees"], 1)) * made["se_queries"]
-    theta = made["estimate"]
+        found[name][unbounded] = np.nan
+    reach = stats.t.ppf((1 + confidence) / 2, np.maximum(found["effective"], 1)) * found["se"]
+    wide = stats.t.ppf((1 + confidence) / 2, np.maximum(found["degrees"], 1)) * found["se_queries"]
+    theta = found["estimate"]
     return {
         "estimate": theta,
-        "se": made["se"],
+        "se": found["se"],
         "lo": theta - reach,
         "hi": theta + reach,
-        "se_queries": made["se_queries"],
+        "se_queries": found["se_queries"],
         "lo_queries": theta - wide,
         "hi_queries": theta + wide,
-        "lam": made["lam"],
-        "labels": made["labels"].astype(np.int64),
+        "lam": found["lam"],
+        "labels": found["labels"].astype(np.int64),
     }
 
 
@@ -567,10 +568,10 @@ def _notes(
     confidence: float,
 ) -> tuple[str, ...]:
     """How the rows were made, one sentence each."""
-    how = "λ of each row is that of least variance" if lam is None else f"λ = {lam:g} for all rows"
+    tuning = "λ of each row is that of least variance" if lam is None else f"λ = {lam:g} for all rows"
     notes = [
         *problem.notes,
-        how + (": labels alone (Horvitz–Thompson)" if lam == 0 else ""),
+        tuning + (": labels alone (Horvitz–Thompson)" if lam == 0 else ""),
         f"se, lo, hi: {100 * confidence:g} % for these queries as they are, the draw of labels being the only chance; "
         "lo_queries, hi_queries: for queries of this kind (t over queries)",
     ]

@@ -1,7 +1,7 @@
 """Which of two systems is better where relevance is a probability: exact statements, never a p-value.
 
 The distribution of each system is known, not sampled. A test between two known distributions would depend on a
-sample size that nobody has; the questions that can be answered are how probably one is better, and by how much.
+sample size that does not exist; the questions that can be answered are how probably one is better, and by how much.
 That is doubt about the truth of these queries. What other queries or other people would say is sampling, and has
 its own methods: the bootstrap, `compare`, and `subject_error`.
 """

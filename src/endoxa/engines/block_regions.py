@@ -1,4 +1,4 @@
-"""Regions of a picture as SIMPLIcity finds them: clusters of 4 × 4 blocks, alike in colour and texture."""
+"""Regions of a picture as in SIMPLIcity: clusters of 4 × 4 blocks that are similar in colour and texture."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ BLOCK = 4
 ZONES = 4  # along a side: 16 in all
 TEXTURED = 0.32
 ROUNDS = 30  # Lloyd's steps for each number of clusters
-# The normalised inertia of a disk, of order 1, 2, 3: 2 / ((γ + 2) π^(γ/2)), the least there is.
+# The normalised inertia of a disk, of order 1, 2, 3: 2 / ((γ + 2) π^(γ/2)), the minimum.
 DISK = tuple(2 / ((order + 2) * math.pi ** (order / 2)) for order in (1, 2, 3))
 
 
 @dataclass(frozen=True)
 class BlockRegions:
-    """The regions of a picture: one row each, the greatest first.
+    """The regions of a picture: one row each, the largest first.
 
     features  nine numbers: mean L, u, v; mean energies of the bands HL, LH, HH; inertia of order 1, 2, 3 over a disk's
     area      share of the picture's blocks; sums to 1
-    textured  whether the whole picture is one texture rather than things in places; the same in all its rows
+    textured  whether the whole picture is one texture rather than a scene of objects; the same in all its rows
 
     From the paper: the blocks, the six features, k-means with k growing from 2 until the distortion is small, or its
     decrease is small beside the mean decrease at k = 2 and 3, or k is 16; inertia; χ² over 16 zones below .32.
-    The paper gives no figures for the first two rules and says that they do not matter much; ours are `distortion` (a
-    block's mean squared distance from its region, in units of Luv) and `decrease`. It allows Haar or Daubechies-4
-    wavelets: Haar here, whose coefficients stay within the block. Ours too: k-means begins each k from the centres of
-    k - 1, the worst cluster cut in two across its widest feature, so that nothing is drawn; pictures are brought down
-    to `side` pixels, the size of the authors' own (384 × 256); a rest of fewer than four pixels at the right and at
-    the bottom is cut off; zones expect their share of the blocks, 1/16 where the sides divide by 16;
-    `background="opaque"` leaves out blocks that are more than half transparent (all are used where that is all).
-    Left out: the paper's second classifier, graphs against photographs. The paper itself was not at hand when this was
+    The paper gives no figures for the first two rules and says that they matter little; ours are `distortion` (the
+    mean squared distance of a block from its region, in units of Luv) and `decrease`. The paper allows Haar or
+    Daubechies-4 wavelets; here it is Haar, whose coefficients stay within the block. Also ours: k-means starts each k
+    from the centres of k - 1, with the worst cluster split across its widest feature, so that nothing is random;
+    pictures are reduced to `side` pixels, the size of the authors' pictures (384 × 256); a remainder of fewer than
+    four pixels at the right and the bottom is cut off; zones expect their share of the blocks, 1/16 if the sides are
+    divisible by 16; `background="opaque"` leaves out blocks that are more than half transparent (unless all are).
+    Left out: the paper's second classifier, graphs versus photographs. The paper was not available when this was
     written: check .32, 16 and the rules against it before citing them.
     Source: Wang, Li and Wiederhold, SIMPLIcity, IEEE PAMI 23 (2001) 947-963, sections 3 and 4.
     """
@@ -77,7 +77,7 @@ class BlockRegions:
         observations = np.ascontiguousarray(blocks[shown])
         found = clusters(observations, self.most, self.distortion, self.decrease)
         areas = np.bincount(found)
-        # The greatest first; which cluster came first decides ties.
+        # The largest first; ties go to the earlier cluster.
         order = np.argsort(-areas, kind="stable")
         labels = np.argsort(order)[found]
         areas = areas[order]
@@ -112,7 +112,7 @@ def block_features(picture: Picture) -> Floats:
 
 
 def shown_blocks(picture: Picture, background: str) -> Mask:
-    """Which blocks are described: those at least half seen, or all if there is none."""
+    """The blocks that are described: those at least half visible, or all if there is none."""
     rows, columns = picture.shape[0] // BLOCK, picture.shape[1] // BLOCK
     opaque = seen(picture, background)[: rows * BLOCK, : columns * BLOCK]
     shown: Mask = opaque.reshape(rows, BLOCK, columns, BLOCK).mean(axis=(1, 3)) >= 0.5
@@ -120,10 +120,10 @@ def shown_blocks(picture: Picture, background: str) -> Mask:
 
 
 def clusters(observations: Floats, most: int, distortion: float, decrease: float) -> Ints:
-    """The cluster of each observation, by k-means with k growing until a rule of the paper says stop.
+    """The cluster of each observation, by k-means with growing k until a rule of the paper stops it.
 
     D(k) = Σ |x - its centre|². Stop at k where D(k) / n ≤ `distortion`; where D(k - 1) - D(k) is below `decrease` times
-    the mean of D(1) - D(2) and D(2) - D(3); or at `most`. One cluster where all are alike from the start.
+    the mean of D(1) - D(2) and D(2) - D(3); or at `most`. One cluster if all observations are equal.
     """
     count = len(observations)
     centres = observations.mean(0, keepdims=True)
@@ -146,7 +146,7 @@ def clusters(observations: Floats, most: int, distortion: float, decrease: float
 
 
 def cut(observations: Floats, labels: Ints, centres: Floats) -> tuple[int, tuple[Floats, Floats]] | None:
-    """The cluster of the greatest distortion, and the means of its sides across its widest feature; None if flat."""
+    """The cluster of greatest distortion, and the means of its halves along its widest feature; None if constant."""
     squares = (observations - centres[labels]) ** 2
     worst = int(np.bincount(labels, weights=squares.sum(1), minlength=len(centres)).argmax())
     members = observations[labels == worst]
@@ -154,7 +154,7 @@ def cut(observations: Floats, labels: Ints, centres: Floats) -> tuple[int, tuple
         return None
     feature = int(members.var(axis=0).argmax())
     above = members[:, feature] > members[:, feature].mean()
-    # Members that differ only by rounding may all lie on one side.
+    # Members that differ by rounding only may all lie on one side.
     if not above.any() or above.all():
         return None
     return worst, (members[~above].mean(0), members[above].mean(0))
@@ -184,7 +184,7 @@ def lloyd(observations: Floats, centres: Floats, rounds: int) -> tuple[Ints, Flo
             if labels[i] != nearest:
                 labels[i] = nearest
                 moved += 1
-        # Labels that do not change leave centres that do not change: done, and total is theirs.
+        # If no label changes, the centres do not change either: it has converged.
         if moved == 0:
             break
         sums, sizes = np.zeros((k, width)), np.zeros(k)
@@ -199,23 +199,23 @@ def lloyd(observations: Floats, centres: Floats, rounds: int) -> tuple[Ints, Flo
 
 
 def scatter(labels: Ints, zones: Ints) -> float:
-    """The mean over regions of χ² = Σ (p - q)² / q: small where every region lies in all zones alike.
+    """The mean over regions of χ² = Σ (p - q)² / q; small if every region is spread evenly over the zones.
 
     p is the share of the region's blocks in a zone, q the share of all blocks there; zones without blocks are left out.
     """
     counts = np.zeros((int(labels.max()) + 1, ZONES * ZONES))
     np.add.at(counts, (labels, zones), 1)
     expected = counts.sum(0) / counts.sum()
-    held = expected > 0
-    p, q = (counts / counts.sum(1, keepdims=True))[:, held], expected[held]
+    used = expected > 0
+    p, q = (counts / counts.sum(1, keepdims=True))[:, used], expected[used]
     return float(((p - q) ** 2 / q).sum(1).mean())
 
 
 def inertia(labels: Ints, rows: Ints, columns: Ints) -> Floats:
     """Σ |x - centroid|^γ / V^(1 + γ/2) over the pixels of each region, γ = 1, 2, 3, divided by that of a disk.
 
-    V is the number of pixels. 1 for a disk (1.02, 1.05, 1.09 for a square), greater the further a region is spread;
-    the same at every size but for the grid, and at every turn.
+    V is the number of pixels. It is 1 for a disk (1.02, 1.05, 1.09 for a square), and greater for regions that are
+    more spread out. It does not depend on size, up to the grid, or on rotation.
     """
     step = np.arange(BLOCK)
     y = (rows[:, None, None] * BLOCK + step[:, None] + 0 * step).reshape(-1).astype(np.float64)

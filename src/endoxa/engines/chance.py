@@ -1,4 +1,4 @@
-"""A system that knows nothing: what any other must beat."""
+"""A random system: the baseline that any other system must beat."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Hashes = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Chance:
-    """The engine: a number from 0 to 1 that hangs on the seed and the names of query and item only.
+    """The engine: a number from 0 to 1 that depends on the seed and the names of query and item only.
 
-    score = mix(hash(seed, query) xor hash(item)) / 2^53, the 53 upper bits of a hash: the same pair has the same
-    score in every corpus, so that a larger corpus shuffles new items among the old.
+    score = mix(hash(seed, query) xor hash(item)) / 2^53, the 53 upper bits of a hash. A pair has the same score in
+    every corpus, so that a larger corpus inserts new items among the old ones.
     """
 
     name: ClassVar[str] = "random"
@@ -49,13 +49,13 @@ class Chance:
 
 
 def _hashed(keys: Iterable[tuple[bytes, ...]]) -> Hashes:
-    """64 bits for each key; its parts are set apart by a byte that no text in UTF-8 holds."""
+    """64 bits for each key; its parts are separated by a byte that does not occur in UTF-8."""
     numbers = [int.from_bytes(blake2b(b"\xff".join(parts), digest_size=8).digest(), "little") for parts in keys]
     return np.array(numbers, dtype=np.uint64)
 
 
 def _mixed(numbers: Hashes) -> Hashes:
-    """The finaliser of SplitMix64: every bit of a number touches all of the result. Source: Steele et al. 2014."""
+    """The finaliser of SplitMix64: every input bit affects all output bits. Source: Steele et al. 2014."""
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return numbers ^ (numbers >> np.uint64(31))

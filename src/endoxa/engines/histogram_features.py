@@ -1,4 +1,4 @@
-"""Colours and textures of a picture, of the whole and of its blocks, as the GNU Image-Finding Tool computes them."""
+"""Colours and textures of a picture and of its blocks, as the GNU Image-Finding Tool (GIFT) computes them."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ FILTERS = len(KERNELS) * ORIENTATIONS
 EDGES = (2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0)
 BANDS = len(EDGES) + 1
 WHOLE = 255  # a share of 1, stored in a byte
-NOTHING = 255  # the code of a block that no opaque pixel falls into
+NOTHING = 255  # the code of a block without an opaque pixel
 BACKGROUNDS = ("white", "opaque")
 
 
 @dataclass(frozen=True)
 class HistogramFeatures:
-    """The four groups of features of GIFT, a byte each; the picture is brought to 256 × 256 first, whatever its shape.
+    """The four groups of features of GIFT, in bytes. The picture is resized to 256 × 256 first, whatever its shape.
 
     colour_histogram   166 colours: share of the pixels, in 255ths
     colour_blocks      340 blocks of 16, 32, 64, 128 pixels, rows first: the commonest of the 166 colours
@@ -44,9 +44,9 @@ class HistogramFeatures:
 
     From its sources: the size, the colours, the blocks, the filters, the bands, the rounding to 255ths. Ours: how the
     picture is resized (means of areas, not ImageMagick's filter), and `background="opaque"`, for GIFT knows no
-    transparency: only opaque pixels are counted, and a block without any has the code 255, which is no feature.
-    Gabor filters see the picture on white in both cases, so that the outline of a cut-out object is texture.
-    Where nothing at all is opaque, all of the picture is used.
+    transparency: only opaque pixels are counted, and a block without any has the code 255, which is not a feature.
+    Gabor filters see the picture on white in both cases, so that the outline of a cut-out object is texture. If
+    nothing is opaque, the whole picture is used.
     Source: gnu_gift 0.1.15, FeatureExtraction/; Squire, Müller, Müller and Pun, Pattern Recognition Letters 21 (2000).
     """
 
@@ -78,13 +78,13 @@ def check_background(background: str) -> None:
     """A TextError unless the setting is `white` or `opaque`."""
     if background not in BACKGROUNDS:
         raise TextError(
-            f"no background is called {background!r}; expected white (what is transparent is laid on white) or opaque "
-            f"(what is transparent is left out){did_you_mean(background, BACKGROUNDS)}"
+            f"no background is called {background!r}; expected white (transparent parts become white) or opaque "
+            f"(transparent parts are left out){did_you_mean(background, BACKGROUNDS)}"
         )
 
 
 def seen(picture: Picture, background: str) -> Mask:
-    """Which pixels are counted: all, or (opaque) those of the mask; all again where the mask is empty."""
+    """The pixels that are counted: all, or (opaque) those of the mask; all if the mask is empty."""
     if background == "opaque" and picture.mask is not None and picture.mask.any():
         return picture.mask
     return np.ones(picture.shape, np.bool_)
@@ -95,8 +95,8 @@ def quantised(pixels: Pixels) -> Codes:
     """The 166 colours: 18 hues × 3 saturations × 3 values, hue fastest, then 4 greys.
 
     Hue, saturation and value are rounded to bytes first, as GIFT does, so that a colour is a grey when both its hue
-    and its saturation round to 0; a faint blue is no grey but the hue it has. A loop, for a table of all colours
-    would be 16 megabytes and NumPy would make ten passes.
+    and its saturation round to 0; a faint blue is not a grey. It is a loop, because a table of all colours would need
+    16 megabytes, and NumPy would need ten passes.
     """
     height, width = pixels.shape[:2]
     codes = np.empty((height, width), np.uint8)
@@ -128,7 +128,7 @@ def quantised(pixels: Pixels) -> Codes:
 
 
 def block_counts(colours: Codes, opaque: Mask) -> Ints:
-    """How many opaque pixels of each colour each of the 340 blocks holds: small blocks first, each scale row by row."""
+    """The number of opaque pixels of each colour in each of the 340 blocks: small blocks first, row by row."""
     rows, columns = np.nonzero(opaque)
     side = SCALES[0]
     block = rows // BLOCK * side + columns // BLOCK
@@ -143,7 +143,7 @@ def block_counts(colours: Codes, opaque: Mask) -> Ints:
 
 
 def modes(counts: Ints) -> Codes:
-    """The commonest colour of each block, the lowest number of those that tie; 255 where nothing is counted."""
+    """The most frequent colour of each block, the lowest number in ties; 255 if nothing is counted."""
     return np.where(counts.any(-1), counts.argmax(-1), NOTHING).astype(np.uint8)
 
 
@@ -175,9 +175,9 @@ def kernels() -> tuple[tuple[Floats, Floats, Floats, Floats, Floats], ...]:
 def block_energies(values: Codes) -> Floats:
     """The root mean square of each Gabor filter in each block: 12 filters × 256 blocks.
 
-    The even part only, cos(ux + vy) under a Gaussian, at 0°, 45°, 90°, 135°, over the values 0 to 255; beyond its
-    border the picture is black, as in GIFT, so that bright pictures show an edge there. Both diagonals are the sum and
-    the difference of the same two separable filters.
+    Only the even part is used, cos(ux + vy) under a Gaussian, at 0°, 45°, 90°, 135°, on values from 0 to 255. Beyond
+    its border the picture is black, as in GIFT, so that bright pictures have an edge there. The two diagonals are the
+    sum and the difference of the same two separable filters.
     """
     plane = values.astype(np.float32)
     energies = np.empty((FILTERS, SCALES[0] ** 2))
@@ -196,7 +196,7 @@ def _filtered(plane: npt.NDArray[np.float32], along: Floats, down: Floats) -> np
 
 
 def banded(energies: Floats) -> Codes:
-    """The band of each energy: 0 below 2, then one for each unit, 9 from 10 on; an edge belongs to the band above."""
+    """The band of each energy: 0 below 2, then one per unit, 9 from 10; a limit belongs to the band above it."""
     return np.searchsorted(EDGES, energies, side="right").astype(np.uint8)
 
 

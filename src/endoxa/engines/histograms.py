@@ -1,4 +1,4 @@
-"""Colour and texture histograms of the whole and of blocks, scored as the GNU Image-Finding Tool (GIFT, Viper) does."""
+"""Colour and texture of the whole picture and of blocks, scored as in the GNU Image-Finding Tool (GIFT, Viper)."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ TOGETHER = 64  # queries
 
 @dataclass(frozen=True)
 class Histograms:
-    """The engine: four groups of features, each scored and normalised for itself, then averaged with equal weights.
+    """The engine: four groups of features, each scored and normalised separately, then averaged with equal weights.
 
     A block feature is "this block has this colour" (or this band of this filter). A picture that shares it with the
-    query gains log(df)², df being the share of the collection's pictures that have it; a histogram feature gains the
-    smaller of the two shares, without a weight. Each group's sum is divided by what the query would score against
-    itself, so that every group lies in [0, 1]. A picture scores 1 against itself, or less where a group says nothing
-    of it (no texture, a collection of one), for such a group counts 0.
+    query gains log(df)², where df is the share of the collection's pictures that have it; a histogram feature gains
+    the smaller of the two shares, unweighted. Each group's sum is divided by the query's score against itself, so that
+    every group lies in [0, 1]. A picture scores 1 against itself, or less if a group has no information about it (no
+    texture, a collection of one picture): such a group counts 0.
 
     From GIFT's sources: "classical IDF" (CWFClassicalIDF.cc: the logarithm is squared, and only for blocks),
     intersection (CWeightingFunction.cc), the division by the query's own score (CQInvertedFile.cc), the mean of
     separately normalised groups (CQMultiple.cc), texture blocks of the lowest band are no features (Makefile.am:
     NO_FLAT_FEATURES), a feature that the collection lacks weighs 0 (CAcIFFileSystem.cc). Ours: all features are
-    looked at, where GIFT by default stops after the weightiest 70 %; the collection is scanned instead of inverted
-    lists; a group in which the query has no feature of any weight (a flat picture's texture blocks) counts 0, where
-    GIFT may divide 0 by 0.
+    used, where GIFT by default stops after the 70 % with most weight; the collection is scanned instead of inverted
+    lists; a group in which the query has no feature with a weight (texture blocks of a uniform picture) counts 0,
+    where GIFT may divide 0 by 0.
     `features` is all, colour (GIFT-color) or texture (GIFT-texture).
-    Misleads: document frequencies are of the collection, so that scores of different collections do not compare.
+    Misleads: document frequencies depend on the collection, so that scores of different collections are not comparable.
     Source: Squire, Müller, Müller and Pun, Pattern Recognition Letters 21 (2000) 1193-1198; gnu_gift 0.1.15.
     """
 
@@ -73,11 +73,11 @@ class Histograms:
 
     @property
     def descriptor(self) -> HistogramFeatures:
-        """Its features, with the same background."""
+        """The features, with the same background."""
         return HistogramFeatures(self.background)
 
     def build(self, material: Material, *, train: Material | None = None, seed: int = 0) -> Index:
-        """Weigh every block feature by the collection it is to be found in, or by `train`; nothing is drawn."""
+        """Weight every block feature by its frequency in the collection, or in `train`; nothing is random."""
         _require(material, self.name)
         learnt = material if train is None else train
         _require(learnt, self.name)
@@ -85,7 +85,7 @@ class Histograms:
         for group in GROUPS[self.features]:
             if group in KINDS:
                 arrays[group] = inverse_frequencies(learnt.columns[group], KINDS[group])
-        # A block without texture is no feature, however rare.
+        # A block without texture is not a feature, even if it is rare.
         if "texture_blocks" in arrays:
             arrays["texture_blocks"][:, 0] = 0
         return Index(self, material, arrays)
@@ -95,21 +95,21 @@ class Histograms:
         _require(queries, self.name)
         groups = GROUPS[self.features]
         total = np.zeros((len(queries), len(index.material)))
-        # Some queries at a time: what their features are worth takes much more room than the features.
+        # Blocks of queries: the weights of their features need much more memory than the features.
         for first in range(0, len(queries), TOGETHER):
-            some = slice(first, first + TOGETHER)
+            block = slice(first, first + TOGETHER)
             for group in groups:
-                items, asked = index.material.columns[group], queries.columns[group][some]
+                items, asked = index.material.columns[group], queries.columns[group][block]
                 if group in KINDS:
                     worth = worths(index.arrays[group], asked)
                     found, own = matched(items, asked, worth), worth.sum(-1)
                 else:
                     found, own = intersected(items, asked), asked.sum(-1, dtype=np.float64)
-                total[some] += np.divide(found, own[:, None], out=np.zeros_like(found), where=own[:, None] > 0)
+                total[block] += np.divide(found, own[:, None], out=np.zeros_like(found), where=own[:, None] > 0)
         return total / len(groups)
 
     def score_words(self, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:
-        """Refused: there are no words in a histogram."""
+        """Refused: a histogram has no words."""
         raise TextError(f"{self.name} takes no words; give pictures, or ask an engine that takes text")
 
 
@@ -124,7 +124,7 @@ def _require(material: Material, engine: str) -> None:
 def inverse_frequencies(codes: Codes, kinds: int) -> Floats:
     """log(df)² for each block and each code it can have: blocks × kinds; 0 where no picture has it.
 
-    df is the share of the pictures whose block has that code. Codes of `kinds` and above are no features.
+    df is the share of the pictures whose block has that code. Codes of `kinds` and above are not features.
     """
     counts = occurrences(codes, kinds)
     pictures = len(codes)
@@ -133,14 +133,14 @@ def inverse_frequencies(codes: Codes, kinds: int) -> Floats:
 
 
 def worths(weights: Floats, codes: Codes) -> Floats:
-    """The weight of each picture's own code in each block: pictures × blocks; 0 for codes that are no features."""
+    """The weight of each picture's own code in each block, pictures × blocks; 0 for codes that are not features."""
     known = codes < weights.shape[1]
     return np.where(known, weights[np.arange(len(weights)), np.where(known, codes, 0)], 0.0)
 
 
 @numba.njit(cache=True)
 def occurrences(codes: Codes, kinds: int) -> Floats:
-    """How many pictures have each code in each block: blocks × kinds. A loop, to copy nothing of a large collection."""
+    """The number of pictures with each code in each block, blocks × kinds. A loop avoids copying the collection."""
     counts = np.zeros((codes.shape[1], kinds))
     for picture in range(codes.shape[0]):
         for block in range(codes.shape[1]):
@@ -151,7 +151,7 @@ def occurrences(codes: Codes, kinds: int) -> Floats:
 
 @numba.njit(cache=True, fastmath=True)
 def matched(items: Codes, queries: Codes, worth: Floats) -> Floats:
-    """Σ over blocks of the query's worth where item and query have the same code: queries × items."""
+    """Σ over blocks of the query's weight where item and query have the same code: queries × items."""
     scores = np.zeros((queries.shape[0], items.shape[0]))
     blocks = items.shape[1]
     for first in range(0, items.shape[0], CHUNK):
@@ -166,7 +166,7 @@ def matched(items: Codes, queries: Codes, worth: Floats) -> Floats:
 
 @numba.njit(cache=True)
 def intersected(items: npt.NDArray[np.uint8], queries: npt.NDArray[np.uint8]) -> Floats:
-    """Σ over bins of the smaller share, in 255ths: queries × items. Whole numbers, so that it is exact."""
+    """Σ over bins of the smaller share, in 255ths: queries × items. Integers, so that it is exact."""
     scores = np.zeros((queries.shape[0], items.shape[0]))
     for query in range(queries.shape[0]):
         for item in range(items.shape[0]):

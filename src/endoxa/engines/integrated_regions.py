@@ -1,4 +1,4 @@
-"""Integrated region matching, the measure of SIMPLIcity: all regions of one picture against all of the other."""
+"""Integrated region matching, the measure of SIMPLIcity: all regions of one picture against all of another."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ COLUMNS = ("features", "area", "textured")
 class IntegratedRegions:
     """The engine: score = -d, d = Σ s(i, j) d(i, j) over pairs of a region of the query and a region of the item.
 
-    s is the amount that a pair is matched by; rows and columns of s sum to the significance of their region. "The most
-    similar has the highest priority": pairs are taken in the order of their distance, each for as much as both its
-    regions have left. d(i, j) = Σ (f - f')² over the six features of colour and texture; if neither picture is
-    textured, times g of the distance of their shapes: .5 below .2, .85 below .5, else 1.
+    s is the amount of matching of a pair; rows and columns of s sum to the significance of their region. "The most
+    similar has the highest priority": pairs are taken in the order of their distance, each with as much significance
+    as both regions have left. d(i, j) = Σ (f - f')² over the six features of colour and texture; if neither picture is
+    textured, it is multiplied by g of the distance of their shapes: .5 below .2, .85 below .5, else 1.
 
-    From the papers: all of that, and significance by area (`significance="uniform"`: every region alike, which they
-    mention too). Ours: every weight in these sums of squares is 1, the scale that k-means has cut the regions by.
-    SIMPLIcity looks for textured pictures among textured ones only; that is `apart`: NaN across, such pictures are not
-    found at all. Without it every pair has a score, and shapes are left out where either picture is textured.
-    The papers themselves were not at hand: check the steps of g against them before citing.
-    Misleads: a greedy matching is not the cheapest one (compare the earth mover's distance), and no metric: it may
-    break the triangle inequality. Where distances tie, the pair that comes first by query region, then item region,
-    goes first, so that only without ties d(a, b) = d(b, a).
+    From the papers: all of that, and significance by area (they also mention `significance="uniform"`: equal for all
+    regions). Ours: every weight in these sums of squares is 1, the scale by which k-means formed the regions.
+    SIMPLIcity compares textured pictures with textured ones only. This is `apart`: scores across the two classes are
+    NaN. Without it every pair has a score, and shapes are ignored if either picture is textured.
+    The papers were not available when this was written: check the steps of g against them before citing.
+    Misleads: a greedy matching is not the cheapest one (compare the earth mover's distance), and it is not a metric:
+    the triangle inequality may fail. Ties in distance go by query region, then item region, so that d(a, b) = d(b, a)
+    holds only without ties.
     Source: Li, Wang and Wiederhold, IRM, ACM Multimedia 2000, 147-156; Wang, Li and Wiederhold, PAMI 23 (2001).
     """
 
@@ -53,16 +53,16 @@ class IntegratedRegions:
 
     @property
     def descriptor(self) -> BlockRegions:
-        """Its regions, with the same background."""
+        """The regions, with the same background."""
         return BlockRegions(background=self.background)
 
     def build(self, material: Material, *, train: Material | None = None, seed: int = 0) -> Index:
-        """The material as it is: nothing is learnt and nothing drawn."""
+        """The material as it is; nothing is learnt or random."""
         _require(material, self.name)
         return Index(self, material)
 
     def score(self, index: Index, queries: Material) -> Floats:
-        """The distance of each query from each item, negative: 0 is the same."""
+        """The negative distance of each query from each item; 0 for identical pictures."""
         _require(queries, self.name)
         sides = []
         for material in (queries, index.material):
@@ -71,7 +71,7 @@ class IntegratedRegions:
         scores = -distances(*sides[0], *sides[1])
         if self.apart:
             scores[sides[0][2][:, None] != sides[1][2]] = np.nan
-        # Not -0.0: it would print as such.
+        # Avoid -0.0, which would be printed as such.
         return scores + 0.0
 
     def _significances(self, material: Material) -> Floats:
@@ -93,8 +93,8 @@ def _require(material: Material, engine: str) -> None:
     if len(material) and material.counts.min() < 1:
         item = material.items[int(material.counts.argmin())]
         raise TableError(f"item {item!r} has no region; every picture has at least one, describe it again")
-    if not (fine := np.isfinite(material.columns["features"]).all(axis=1)).all():
-        item = material.items[int(np.searchsorted(material.offsets, np.argmin(fine), side="right")) - 1]
+    if not (finite := np.isfinite(material.columns["features"]).all(axis=1)).all():
+        item = material.items[int(np.searchsorted(material.offsets, np.argmin(finite), side="right")) - 1]
         raise TableError(f"a region of item {item!r} has a feature that is not finite; describe it again")
 
 
@@ -130,7 +130,7 @@ def distances(
 
 @numba.njit(cache=True)
 def region_distances(ones: Floats, others: Floats, shaped: bool) -> Floats:
-    """d(i, j): squared distance in colour and texture, less where the shapes are alike too."""
+    """d(i, j): squared distance in colour and texture, reduced if the shapes are similar too."""
     pairs = np.empty((len(ones), len(others)))
     for i in range(len(ones)):
         for j in range(len(others)):

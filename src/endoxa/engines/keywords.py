@@ -1,4 +1,4 @@
-"""Pictures are alike when their words are."""
+"""Similarity of pictures by the words that they share."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ BLOCK = 512  # queries scored together
 
 @dataclass(frozen=True)
 class Keywords:
-    """The engine: how much the words of a query, W_Q, and those of an item, W_R, have in common.
+    """The engine: the overlap of the words of a query, W_Q, and of an item, W_R.
 
     With I = |W_Q ∩ W_R|: jaccard I / |W_Q ∪ W_R|, dice 2I / (|W_Q| + |W_R|), overlap I / min(|W_Q|, |W_R|),
-    cosine I / √(|W_Q| |W_R|), coverage I / |W_Q|, precision I / |W_R|. Words no item has count in |W_Q| all the same.
-    0/0 is NaN, so that two pictures without words are neither alike nor unlike.
-    The formula of the source is lost: its legend, sets of words and their sizes, fits all of these. Dice = 2J/(1 + J)
-    rises with jaccard J, so these two rank alike and stay alike under any monotone mapping.
+    cosine I / √(|W_Q| |W_R|), coverage I / |W_Q|, precision I / |W_R|. Words that no item has count in |W_Q|.
+    0/0 is NaN: the similarity of two pictures without words is undefined.
+    The formula of the source is lost; its legend, sets of words and their sizes, fits all of these. Dice = 2J/(1 + J)
+    is a monotone function of jaccard J, so that both give the same ranking.
     Source: Barnard et al. 2.2 ("Keywords"); METHODS D.5.
     """
 
@@ -44,7 +44,7 @@ class Keywords:
         return "keywords" if self.match == "jaccard" else f"keywords-{self.match}"
 
     def build(self, material: Material, *, train: Material | None = None, seed: int = 0) -> Index:
-        """Lay the words out as a sparse matrix, words × items; nothing is learnt and nothing drawn."""
+        """Arrange the words as a sparse matrix, words × items; nothing is learnt or random."""
         vocabulary = sorted({word for words in material.words for word in words})
         number = {word: at for at, word in enumerate(vocabulary)}
         _, at, offsets = _numbered(material.words, number)
@@ -56,11 +56,11 @@ class Keywords:
         return Index(self, material, arrays)
 
     def score(self, index: Index, queries: Material) -> Floats:
-        """The match of each query's words with those of each item; what shares no word with it is no answer (-inf)."""
+        """The match of each query's words with those of each item; an item without a common word is not returned."""
         return self.score_words(index, queries.words)
 
     def score_words(self, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:
-        """The match of each text with the words of each item; what shares no word with it is no answer (-inf)."""
+        """The match of each text with the words of each item; an item without a common word is not returned."""
         found = self._matched(index, texts)
         found[found == 0] = -np.inf
         return found
@@ -71,12 +71,12 @@ class Keywords:
         lengths, at, offsets = _numbered(texts, number)
         items = _incidence(arrays["words"], arrays["offsets"], len(number)).T.tocsr()
         queries = _incidence(at, offsets, len(number))
-        held = np.diff(arrays["offsets"]).astype(np.float64)
+        sizes = np.diff(arrays["offsets"]).astype(np.float64)
         found = np.empty((len(texts), len(index.items)))
         for first in range(0, len(texts), BLOCK):
             block = slice(first, first + BLOCK)
             shared = (queries[block] @ items).toarray()
-            found[block] = self._ratio(shared, lengths[block, None].astype(np.float64), held)
+            found[block] = self._ratio(shared, lengths[block, None].astype(np.float64), sizes)
         return found
 
     def _ratio(self, shared: Floats, query: Floats, item: Floats) -> Floats:
@@ -98,7 +98,7 @@ class Keywords:
 
 
 def _numbered(texts: Iterable[Sequence[str]], number: dict[str, int]) -> tuple[Ints, Ints, Ints]:
-    """How many distinct words each text has, the numbers of those known, and where each text's numbers begin."""
+    """The number of distinct words of each text, the numbers of known words, and the offset of each text."""
     sets = [set(text) for text in texts]
     known = [sorted(number[word] for word in words if word in number) for words in sets]
     lengths = np.array([len(words) for words in sets], dtype=np.int64)

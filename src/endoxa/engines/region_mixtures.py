@@ -1,4 +1,4 @@
-"""Region mixture models: pictures are alike when the concepts of one can bring forth the regions of the other."""
+"""Region mixture models: an item is similar to a query if its concepts can generate the regions of the query."""
 
 from __future__ import annotations
 
@@ -25,19 +25,20 @@ class Mixture:
     """The engine: ROMM learns from regions only, RWMM (words=True) from regions and words.
 
     score(d|q) = mean_{b in q} log Σ_l p(b|l) p(l|d), p(l|d) = (1 - lam) mean_{b in d} p(l|b) + lam p(l): how well the
-    concepts of item d explain the regions of the query. Words have a part in learning only; a query of words is
-    answered by the mean of log p(w|d), p(w|d) = mean_b Σ_l p(w|l) p(l|b).
-    Trained on the items themselves this is the ALL of the source, trained on others (`train`) its TEST; give either a
-    `label` to tell their runs apart (rwmm-test).
+    concepts of item d explain the regions of the query. Words are used in learning only; a query of words is answered
+    by the mean of log p(w|d), p(w|d) = mean_b Σ_l p(w|l) p(l|b).
+    Trained on the items themselves this is the ALL of the source, trained on others (`train`) its TEST; a `label`
+    distinguishes their runs (rwmm-test).
 
-    components  500 in the source, for some 40,000 regions; never more than one for ten regions to learn from
-    groups      groups of region features, joined by commas; `whiten` decorrelates them (PCA), for the model takes them
-                to be independent, which channels of colour are not: on drawn scenes it finds more words, and more alike
-    least_count a word is learnt if so many pictures have it. 0: one picture in a hundred, at least 2 and at most the
-                20 of the source, so that small corpora have a vocabulary too
+    components  500 in the source, for about 40,000 regions; never more than one per ten training regions
+    groups      groups of region features, joined by commas; `whiten` decorrelates them (PCA), because the model
+                assumes independence, which does not hold for colour channels; on drawn scenes it improves both the
+                predicted words and the ranking
+    least_count a word is learnt if at least this many pictures have it. 0: one picture in a hundred, at least 2 and
+                at most the 20 of the source, so that small corpora have a vocabulary too
     The rest are settings of `endoxa.statistics.mixtures.Rules` and of `endoxa.images.regions.Regions`.
-    Misleads: scores are log densities, comparable between items for one query, not between queries; they hang on the
-    starting points too, as each seed gives another model.
+    Misleads: scores are log densities, comparable between items for one query, not between queries. They also depend
+    on the starting points: each seed gives another model.
     Source: Barnard et al. 2.2, Tables 5 and 6 (features); METHODS D.9, D.10.
     """
 
@@ -61,7 +62,7 @@ class Mixture:
     label: str = ""
 
     def __post_init__(self) -> None:
-        _ = self.rules, self.descriptor  # they refuse what they cannot take
+        _ = self.rules, self.descriptor  # they check their settings
         if not 0 < self.lam <= 1:
             raise TextError(f"lam is {self.lam}; expected a share above 0, 1 at most")
         for name, least in (("components", 1), ("restarts", 1), ("least_count", 0)):
@@ -80,7 +81,7 @@ class Mixture:
 
     @property
     def takes_text(self) -> bool:
-        """Whether words were learnt."""
+        """Whether the model has learnt words."""
         return self.words
 
     @property
@@ -100,7 +101,9 @@ class Mixture:
         """Learn the mixture, and find the concepts of the items."""
         learnt = material if train is None else train
         if not len(learnt):
-            raise TableError(f"{self.name} has no picture to learn from; give some, or build it from the items")
+            raise TableError(
+                f"{self.name} has no picture to learn from; give training pictures, or learn from the items"
+            )
         raw = self._raw(learnt)
         centre, turn = _projection(raw, whiten=self.whiten)
         vocabulary = self._vocabulary(learnt)
@@ -143,12 +146,12 @@ class Mixture:
             fits = np.exp(logs - greatest) @ across
             fits = np.log(np.maximum(fits, np.finfo(np.float64).tiny)) + greatest
             found[first : first + step] = np.add.reduceat(fits, at[:-1] - at[0], axis=0) / np.diff(at)[:, None]
-        return np.round(found, 8)  # further digits hang on how many are multiplied at once, and would part equals
+        return np.round(found, 8)  # further digits depend on the block size, and would separate equal scores
 
     def score_words(self, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:
-        """Mean of log p(w|d) over the words of the text that are known; NaN where none is."""
+        """Mean of log p(w|d) over the known words of the text; NaN if none is known."""
         if not self.words:
-            raise TextError(f"{self.name} learnt no words; give pictures, or ask rwmm")
+            raise TextError(f"{self.name} has not learnt words; give pictures, or use rwmm")
         number = {str(word): at for at, word in enumerate(index.arrays["vocabulary"])}
         found = np.full((len(texts), len(index.items)), np.nan)
         known = [[number[word] for word in dict.fromkeys(text) if word in number] for text in texts]
@@ -173,8 +176,8 @@ class Mixture:
             raise TableError(f"item {item!r} has no region; every picture has at least one, describe it again")
         columns = (np.asarray(material.columns[group], dtype=np.float64) for group in self.groups.split(","))
         raw = np.concatenate([column[:, None] if column.ndim == 1 else column for column in columns], axis=1)
-        if not (fine := np.isfinite(raw).all(axis=1)).all():
-            item = material.items[int(np.searchsorted(material.offsets, np.argmin(fine), side="right")) - 1]
+        if not (finite := np.isfinite(raw).all(axis=1)).all():
+            item = material.items[int(np.searchsorted(material.offsets, np.argmin(finite), side="right")) - 1]
             raise TableError(f"a region of item {item!r} has a feature that is not finite; describe it again")
         return raw
 
@@ -187,7 +190,7 @@ class Mixture:
 
 
 def model_of(index: Index) -> MixtureModel:
-    """The mixture that an index was built with, in standardised features."""
+    """The mixture of an index, in standardised features."""
     arrays = index.arrays
     return MixtureModel(
         arrays["p_l"],
@@ -210,7 +213,7 @@ def predict_words(index: Index, material: Material) -> tuple[tuple[str, ...], Fl
 
 
 def _projection(raw: Floats, *, whiten: bool) -> tuple[Floats, Floats]:
-    """Centre and matrix that make features of variance 1, and uncorrelated if asked; what never varies becomes 0."""
+    """Centre and matrix that give features variance 1, uncorrelated if asked; constant features become 0."""
     centre, spread = raw.mean(axis=0), raw.std(axis=0)
     varies = spread > 1e-9 * np.maximum(np.abs(centre), 1e-9)
     turn = np.diag(np.where(varies, 1 / np.where(varies, spread, 1.0), 0.0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,12 +16,11 @@ from endoxa.errors import EndoxaError, TextError, did_you_mean
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import Kind, Settings
 from endoxa.measures.grammar import Measure, parse
+from endoxa.measures.placing import Placement
 from endoxa.measures.registry import Definition
-from endoxa.measures.uncertain import expectations, measure_belief
+from endoxa.measures.uncertain import Mapper, Progress, expectations, measure_belief
 from endoxa.tables import Belief, Comparison, Opinions, Run, Scores
 
-Progress = Callable[[str, int, int], None]
-Mapper = Callable[..., Iterable[Any]]
 EVERYTHING = "⊤"  # Lamiroy and Sun's virtual system that returns the whole universe; never a contender
 FEW = 10  # queries below which resampling them says too little
 REMEDIES = {
@@ -71,7 +70,7 @@ def with_systems(
     for system in run.systems:
         own = Run(run.frame.filter(pl.col("system") == system), run.ties)
         others = models.believe(opinions, model, seed=settings.seed, without=[system], people=0)
-        means = expectations(own, others, measures, settings.policy)[:, 0]
+        means = expectations(own, others, measures, settings.policy, mapper=mapper)[:, 0]
         rows += [(system, str(m), mean) for m, mean in zip(measures, means, strict=True)]
     alone = pl.DataFrame(rows, schema=["system", "measure", "without_own_vote"], orient="row")
     summary = evaluation.summary.join(alone, on=["system", "measure"], how="left", maintain_order="left")
@@ -91,12 +90,15 @@ def score(
     *,
     progress: Progress | None = None,
     mapper: Mapper = map,
+    placement: Placement | None = None,
 ) -> Scores:
-    """Score every list in possible worlds: the only place where runs are measured under a belief from settings."""
-    del mapper  # measure_belief has threads of its own as yet
+    """Score every list in possible worlds: the only place where runs are measured under a belief from settings.
+
+    `placement` is the run placed in this belief, if the caller has placed it already.
+    """
     return measure_belief(
         run, belief, measures, settings.policy, worlds=settings.worlds, level=settings.confidence,
-        plugin=settings.plugin, progress=progress,
+        plugin=settings.plugin, progress=progress, mapper=mapper, placement=placement,
     )  # fmt: skip
 
 

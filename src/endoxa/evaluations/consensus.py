@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -16,21 +15,20 @@ from endoxa.beliefs.votes import pinned
 from endoxa.beliefs.worlds import Readings
 from endoxa.comparisons import orders
 from endoxa.evaluations import believed
-from endoxa.evaluations.believed import EVERYTHING, Mapper, Progress, listed
+from endoxa.evaluations.believed import EVERYTHING, listed
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS
 from endoxa.evaluations.settings import Settings
 from endoxa.measures.grammar import Measure
 from endoxa.measures.lists import BEYOND
 from endoxa.measures.own_votes import left_out
-from endoxa.measures.placing import Placed
-from endoxa.measures.uncertain import expectations, expected_or_drawn
+from endoxa.measures.placing import Placed, Placement, place
+from endoxa.measures.uncertain import Mapper, Progress, expectations
 from endoxa.tables import Belief, Bools, Floats, Opinions, Run
 
 DEPTHS = (10, 30, 100, 1000)
 LONELY = 0.5  # share of unique items from which a warning is due
 UNSTABLE = 0.8  # Kendall's tau below which the ranking is said to depend on the vote depth
-WORLDS = 64  # for the order at other depths, where the measure has no closed form
 
 
 def evaluate(
@@ -61,18 +59,20 @@ def evaluate(
     held = _belief_of(counted, settings, settings.depth if ballots else None)
     held = held if labels is None else pinned(held, labels)
     whole = with_everything(run, counted, settings.seed)
-    scores = believed.score(whole, held, measures, settings, progress=progress, mapper=mapper)
+    placement = None if settings.plugin or held.certain else place(whole, held, settings.policy)
+    scores = believed.score(whole, held, measures, settings, progress=progress, mapper=mapper, placement=placement)
     evaluation = believed.of_scores(scores, held, settings, kind="consensus" if ballots else "votes")
     summary = evaluation.summary
     if labels is None and not settings.plugin:
-        alone = left_out(run, counted, measures, settings.policy, families=settings.families)
-        alone = alone.rename({"value": "without_own_vote"})
+        alone = left_out(
+            run, counted, measures, settings.policy, families=settings.families, mapper=mapper, placement=placement
+        ).rename({"value": "without_own_vote"})
         summary = summary.join(alone, on=["system", "measure"], how="left", maintain_order="left")
     unique = pl.DataFrame({"system": counted.systems, "unique": counted.unique})
     summary = summary.join(unique, on="system", how="left", maintain_order="left")
     table = None
     if ballots is not None:
-        table = _by_depth(run, ballots, measures[0], settings, depths, labels, progress)
+        table = _by_depth(run, ballots, measures[0], settings, depths, labels, progress, mapper)
     return replace(
         evaluation,
         summary=summary,
@@ -113,7 +113,7 @@ def with_everything(run: Run, counted: Tally, seed: int) -> Run:
 
 def _by_depth(
     run: Run, ballots: Ballots, first: Measure, settings: Settings, depths: Sequence[int], labels: Opinions | None,
-    progress: Progress | None,
+    progress: Progress | None, mapper: Mapper,
 ) -> pl.DataFrame | None:  # fmt: skip
     """depth, tau, leader: the ranking on the first measure where votes are taken at other depths."""
     deepest = int(ballots.rank.max(initial=0))
@@ -124,12 +124,13 @@ def _by_depth(
     means: dict[int, Floats] = {}
     for number, depth in enumerate(sorted(asked)):
         counted = ballots.tally(depth, prior=settings.prior, weights=settings.weights)
+        belief = consensus.belief_of(counted)
+        placement = None
         if labels is None:
-            mean = _expected(ballots, counted, ballots.universe(depth), first, settings)
-            means[depth] = mean[[ballots.systems.index(system) for system in run.systems]]
+            placement = _placed(ballots, counted, ballots.universe(depth), settings.cut).some(run.systems)
         else:
-            held = pinned(consensus.belief_of(counted), labels)
-            means[depth] = expectations(run, held, first, settings.policy)[0]
+            belief = pinned(belief, labels)
+        means[depth] = expectations(run, belief, first, settings.policy, mapper=mapper, placement=placement)[0]
         if progress is not None:
             progress("depths", number + 1, len(asked))
     sign = -1 if first.definition.lower else 1
@@ -140,26 +141,11 @@ def _by_depth(
     return pl.DataFrame(rows, schema={"depth": pl.Int64, "tau": pl.Float64, "leader": pl.String}, orient="row")
 
 
-def _expected(ballots: Ballots, counted: Tally, universe: Bools, first: Measure, settings: Settings) -> Floats:
-    """Mean over queries of the measure's expectation under the counted votes: [system]."""
-    p, policy = counted.p(), settings.policy
-    bounds = np.searchsorted(counted.place, np.arange(len(counted.queries) + 1))
-    total, number = np.zeros(len(ballots.systems)), np.zeros(len(ballots.systems), dtype=np.int64)
-    for query, placed in enumerate(_placed(ballots, universe, bounds, settings.cut)):
-        rows = slice(int(bounds[query]), int(bounds[query + 1]))
-        one = Readings(
-            counted.queries[query], counted.rows["item"][rows], np.ones(1), np.ones(1), p[rows][None, :, None]
-        )
-        value = expected_or_drawn([first], policy, WORLDS, 1.0, (one, placed))[0]
-        known = ~np.isnan(value) & (placed.present | (policy.missing != "skip"))
-        total[known] += value[known]
-        number += known
-    return np.where(number > 0, total / np.maximum(number, 1), np.nan)
-
-
-def _placed(ballots: Ballots, universe: Bools, bounds: Any, cut: int | None) -> Iterator[Placed]:
-    """The lists of each query, seen through the pairs of the universe; as `place`, without comparing any names."""
-    shape = (len(bounds) - 1, len(ballots.systems))
+def _placed(ballots: Ballots, counted: Tally, universe: Bools, cut: int | None) -> Placement:
+    """The lists placed in the consensus of the counted votes, as `place` does, without comparing any names."""
+    queries, p = counted.queries, counted.p()
+    bounds = np.searchsorted(counted.place, np.arange(len(queries) + 1))
+    shape = (len(queries), len(ballots.systems))
     within = ballots.rank <= (BEYOND - 1 if cut is None else cut)
     retrieved = np.zeros(shape, dtype=np.int64)
     np.maximum.at(retrieved, (ballots.query[within], ballots.voter[within]), ballots.rank[within])
@@ -167,14 +153,18 @@ def _placed(ballots: Ballots, universe: Bools, bounds: Any, cut: int | None) -> 
     query, voter, rank = ballots.query[kept], ballots.voter[kept], ballots.rank[kept]
     at = (np.cumsum(universe) - 1)[ballots.pair[kept]] - bounds[query]
     begins = np.searchsorted(query, np.arange(shape[0] + 1))
-    for number in range(shape[0]):
+    readings, lists = [], []
+    for number, name in enumerate(queries):
+        items = slice(int(bounds[number]), int(bounds[number + 1]))
+        readings.append(Readings(name, counted.rows["item"][items], np.ones(1), np.ones(1), p[items][None, :, None]))
         rows = slice(begins[number], begins[number + 1])
         hits = np.bincount(voter[rows], minlength=shape[1])
         column = np.arange(hits.sum()) - np.repeat(np.cumsum(hits) - hits, hits)
         ranks = np.full((shape[1], int(hits.max(initial=0))), BEYOND, dtype=np.int64)
         places = np.zeros(ranks.shape, dtype=np.int64)
         ranks[voter[rows], column], places[voter[rows], column] = rank[rows], at[rows]
-        yield Placed(ranks, places, retrieved[number])
+        lists.append(Placed(ranks, places, retrieved[number]))
+    return Placement(ballots.systems, readings, lists, pl.DataFrame({"system": ballots.systems}))
 
 
 def _of_consensus(summary: pl.DataFrame, counted: Tally, depths: pl.DataFrame | None, first: Measure) -> list[str]:

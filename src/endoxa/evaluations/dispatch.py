@@ -11,9 +11,9 @@ import polars as pl
 from endoxa.errors import CallError, JoinError
 from endoxa.evaluations import judged
 from endoxa.evaluations.evaluation import Evaluation
-from endoxa.evaluations.judged import Blocks
 from endoxa.evaluations.references import Reference, voters
 from endoxa.evaluations.settings import DOUBTED, JUDGED, Settings
+from endoxa.measures.evaluate import Blocks
 from endoxa.measures.grammar import Measure
 from endoxa.progress import Progress
 from endoxa.tables import Answers, Belief, Bundle, Comparison, Labels, Opinions, Run, Scores
@@ -31,6 +31,7 @@ def evaluate(
     labels: Opinions | None = None,
     curves: bool = False,
     power: bool = False,
+    orders: bool = False,
     progress: Progress | None = None,
     mapper: Mapper = map,
 ) -> Evaluation:
@@ -41,7 +42,9 @@ def evaluate(
         raise CallError(NO_RUN)
     if reference.kind in JUDGED:
         assert run is not None
-        return judged.evaluate(run, reference, measures or (), settings, with_curves=curves, with_power=power)
+        return judged.evaluate(
+            run, reference, measures or (), settings, with_curves=curves, with_power=power, with_orders=orders
+        )
     if power:
         raise CallError("power does not apply here; it is about tests against judgments")
     whole = None if run is None else _whole(run)

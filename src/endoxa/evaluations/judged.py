@@ -2,79 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
 
 from endoxa.comparisons import intervals, orders, paired, power
-from endoxa.errors import TableError, TextError
+from endoxa.errors import TextError
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.references import Reference
 from endoxa.evaluations.sentences import warnings_of
 from endoxa.evaluations.settings import Settings
-from endoxa.measures import evaluate as kernels
-from endoxa.measures import preference_judgments
 from endoxa.measures.curves import curve_measures, curves
-from endoxa.measures.gather import Block, gather
+from endoxa.measures.evaluate import Blocks, measure
 from endoxa.measures.grammar import Measure, parse
-from endoxa.measures.preference_judgments import Preferences, applied
+from endoxa.measures.preference_judgments import Preferences
 from endoxa.tables import Comparison, Opinions, Run, Scores
 
-T = TypeVar("T")
 COMPARED = ("AP", "nDCG@10")  # what `compare` compares by, where nothing is named
-
-
-class Blocks(Protocol):
-    """A run that is read in blocks of whole queries: a file, several files, later a cluster."""
-
-    def map(self, kernel: Callable[[Run], T]) -> Iterable[tuple[list[str], dict[str, str], Sequence[T]]]:
-        """For each part the names of its systems, new names for them, and the kernel's results."""
-
-    def whole(self) -> Run:
-        """All of it as one table."""
 
 
 def score(run: Run | Blocks, reference: Reference, measures: Sequence[Measure], settings: Settings) -> Scores:
     """One value per system, query and measure."""
-    table = reference.table
-    policy = settings.policy
-    panel: dict[str, Any]
-    kernel: Callable[..., Block] = kernels.score_block
-    empty: Callable[..., Block] = kernels.score_empty
-    if isinstance(table, Preferences):
-        policy, panel = applied(policy), {"": table}
-        kernel, empty = preference_judgments.score_preferences, preference_judgments.score_empty
-    else:
-        assert isinstance(table, Opinions)
-        panel = kernels.prepare(table, policy)
-
-    def scored(block: Run) -> dict[str, Block]:
-        return {source: kernel(block, judgments, measures, policy) for source, judgments in panel.items()}
-
-    gathered: dict[str, list[Block]] = {source: [] for source in panel}
-    systems: list[str] = []
-    if isinstance(run, Run):
-        _refuse_other_order(run, settings)
-        parts: Iterable[Any] = [(run.systems, {name: name for name in run.systems}, [scored(run)])]
-    else:
-        parts = run.map(scored)
-    for names, renamed, results in parts:
-        systems += [renamed[name] for name in names]
-        for result in results:
-            for source, block in result.items():
-                gathered[source].append(block.renamed(renamed))
-    return gather(panel, list(gathered.values()), measures, policy, systems=systems, empty=empty)
-
-
-def _refuse_other_order(run: Run, settings: Settings) -> None:
-    if (settings.ties == "input") != (run.ties == "input"):
-        raise TableError(
-            f"the run was ranked with ties={run.ties} and is to be measured with ties={settings.ties}; "
-            f"read it with ties={settings.ties!r}"
-        )
+    assert isinstance(reference.table, Opinions | Preferences)
+    return measure(run, reference.table, measures, settings.policy)
 
 
 def evaluate(
@@ -85,6 +37,7 @@ def evaluate(
     *,
     with_curves: bool = False,
     with_power: bool = False,
+    with_orders: bool = False,
 ) -> Evaluation:
     """Scores with intervals over queries; pairs are compared when they are first asked for."""
     drawn = [_with_rel(m, settings) for m in curve_measures()] if with_curves else []
@@ -102,7 +55,7 @@ def evaluate(
         )  # fmt: skip
     if (reach := ranges(scores)) is not None:
         tables["ranges"] = reach
-    if (agreement := orders.between_measures(scores)) is not None:
+    if with_orders and (agreement := orders.between_measures(scores)) is not None:
         tables["orders"] = agreement
     if with_power and (found := power.of_scores(scores, settings.seed)) is not None:
         tables["power"] = found

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from endoxa.evaluations import rating_sentences
+from endoxa.evaluations.settings import VOTED
 from endoxa.evaluations.standings import (
     DOUBTS,
     Pair,
@@ -195,7 +196,8 @@ def warnings_of(scores: Scores, curves: pl.DataFrame | None = None) -> list[str]
 
 def consensual(evaluation: Evaluation) -> bool:
     """Whether the belief is made of the systems' own votes."""
-    return evaluation.belief is not None and evaluation.belief.model.startswith("consensus")
+    voted = evaluation.belief is not None and evaluation.belief.model.startswith("consensus")
+    return voted or evaluation.kind in VOTED
 
 
 def within(evaluation: Evaluation) -> str:

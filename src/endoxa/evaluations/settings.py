@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
-from endoxa.errors import CallError, did_you_mean
+from endoxa.errors import CallError, TextError, did_you_mean
 from endoxa.policies import CHOICES, WORLDS, Assessors, Compat, Missing, Policy, Ties, Undefined, Unjudged
 
 Kind = Literal[
@@ -242,7 +242,10 @@ class Settings:
                 raise CallError(f"{name} must lie between {known.least:g} and {known.most:g}, not {value:g}")
             if value < known.least:
                 raise CallError(f"{name} must be at least {known.least:g}, not {value:g}")
-        self.policy  # noqa: B018  refuses what does not go together
+        try:
+            self.policy  # noqa: B018  refuses what does not go together
+        except TextError as error:
+            raise CallError(str(error)) from None
 
     @cached_property
     def policy(self) -> Policy:

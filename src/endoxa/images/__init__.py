@@ -1,6 +1,6 @@
-"""Pictures as arrays: cut into regions, described by numbers, composed where the truth must be known.
+"""Pictures as arrays: segmentation, descriptions by numbers, and composed scenes whose truth is known.
 
-Nothing here opens a file; `endoxa.io.decoding` decodes, `endoxa.io.corpora` finds.
+Nothing here opens a file: `endoxa.io.decoding` decodes pictures, `endoxa.io.corpora` finds them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A decoded picture: height × width × 3 bytes of sRGB, and which of them are opaque (None: all are).
+    """A decoded picture: height × width × 3 bytes of sRGB, and a mask of the opaque pixels (None: all are opaque).
 
-    Where it was transparent it is laid on white, so that whoever ignores the mask sees what a page shows.
+    Transparent parts are white, so that code that ignores the mask sees the picture as a web page shows it.
     """
 
     pixels: Pixels
@@ -32,7 +32,7 @@ class Picture:
         return self.pixels.shape[0], self.pixels.shape[1]
 
     def fitted(self, side: int) -> Picture:
-        """The same picture with its long side brought down to `side` pixels; never made larger."""
+        """The picture with its long side reduced to `side` pixels; it is never enlarged."""
         height, width = self.shape
         if max(height, width) <= side:
             return self
@@ -40,13 +40,13 @@ class Picture:
         return self.resized(max(1, round(height * scale)), max(1, round(width * scale)))
 
     def resized(self, height: int, width: int) -> Picture:
-        """The same picture at another size: means of areas where it shrinks, linear where it grows."""
+        """The picture at another size: area means where it shrinks, linear interpolation where it grows."""
         mask = None if self.mask is None else _resized(self.mask.astype(np.float32), height, width) >= 0.5
         return Picture(_resized(self.pixels, height, width).astype(np.uint8, copy=False), mask)
 
 
 def _resized(plane: npt.NDArray[Any], height: int, width: int) -> npt.NDArray[Any]:
-    """First the sides that shrink, by means of areas; then those that grow. OpenCV would take one way for both."""
+    """Shrink first, then enlarge: OpenCV would use one interpolation for both sides."""
     import cv2
 
     smaller = min(height, plane.shape[0]), min(width, plane.shape[1])

@@ -1,7 +1,7 @@
-"""Blobworld: pixels in a space of colour, texture and place, grouped by a mixture of Gaussians.
+"""Blobworld: pixels are grouped by a mixture of Gaussians over colour, texture and position.
 
-`blobworld` cuts; `features` makes the space, `texture` its half that needs a scale, `fit` one mixture, `choose` the
-number of groups by minimum description length.
+`blobworld` segments; `features` computes the feature space, `texture` its scale-dependent part, `fit` fits one
+mixture, and `choose` selects the number of groups by minimum description length.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ from endoxa.tables import Floats
 
 Plane = npt.NDArray[np.float32]
 
-# The paper's scales σ = k/2 for k = 0 … 7; a scale is taken where polarity changes by less than 2 % from the last one,
-# and there is no texture where the contrast is below .1.
+# The paper's scales σ = k/2 for k = 0 … 7. A scale is selected where polarity changes by less than 2 % from the last
+# one; there is no texture where the contrast is below .1.
 SIGMAS = tuple(k / 2 for k in range(8))
 STEADY, UNIFORM = 0.02, 0.1
 # Directions between which Σ G |∇L · n| is interpolated; its error is below 1 % of the gradients that lie along n.
 DIRECTIONS = 12
-# Four starts for each number of groups, as in the paper; deviations are kept above 2 units of L*a*b* (features are
-# divided by 100), which is what the eye just sees.
+# Four starts for each number of groups, as in the paper. Standard deviations stay above 2 units of L*a*b* (features
+# are divided by 100), a just noticeable difference.
 STARTS, FLOOR = 4, 0.02
-# Products of matrices are done in blocks of so many multiplications: above, OpenBLAS calls in threads that cost more
-# than they save, twentyfold on a machine that has other work.
+# Matrix products are computed in blocks of this many multiplications. Above it OpenBLAS starts threads, which cost
+# more than they save: twenty times the time on a busy machine.
 _BLOCK = 1 << 18
 
 
 def blobworld(
     picture: Picture, *, least: int = 2, most: int = 5, pixels: int = 2000, iterations: int = 100, seed: int = 0
 ) -> LabelMap:
-    """Group pixels by colour, texture and place: the most probable of K Gaussians, K by minimum description length.
+    """Group pixels by colour, texture and position: the most probable of K Gaussians, K by description length.
 
     Eight features (`features`); mixtures of K = least … most groups with full covariances by EM from four starts
     each; the K with the largest log L - (m_K / 2) log n (`choose`); the most probable group of each pixel; the
     commonest group in its 3 x 3 window, as the paper does before it takes connected parts.
-    Mixtures are fitted to `pixels` of them, evenly spread, then all are labelled: neighbours share their smoothing
-    windows, some 7 pixels wide, and do not count as independent; with all of them K would always be the largest.
+    Mixtures are fitted to `pixels` evenly spread pixels, then all pixels are labelled. Neighbouring pixels share their
+    smoothing windows of about 7 pixels and are not independent; with all of them K would always be the largest.
     Labels are 0 … K-1 and need not be connected; -1 outside the mask.
-    Misleads: there are never fewer than `least` groups, also in an even picture, where place alone divides them; a
-    border between even colours may become a group of its own.
-    Departures: the later steps of the system (colour at region borders, regions below 2 % left out) are not here.
+    Misleads: there are never fewer than `least` groups, even in a uniform picture, which is then divided by position
+    alone; a border between uniform colours may become a group of its own.
+    Departures: the later steps of the system (colour at region borders, removal of regions below 2 %) are left out.
     Source: Belongie, Carson, Greenspan and Malik, ICCV 1998; Carson et al., PAMI 24 (2002).
     """
     low = int(checked("least", least, 1, 50, whole=True))
@@ -60,7 +60,7 @@ def blobworld(
     if not inside.any():
         return labels
     points = features(picture)[inside]
-    # An uneven step (49.1… in a picture of 384 columns) visits all columns alike.
+    # A fractional step (49.1… in a picture of 384 columns) visits all columns equally.
     sample = points[np.unique(np.linspace(0, len(points) - 1, min(count, len(points))).astype(np.int64))]
     mixture = choose(sample.astype(np.float64), least=low, most=high, iterations=rounds, seed=start)
     labels[inside] = mixture.labels(points)
@@ -69,9 +69,9 @@ def blobworld(
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """A mixture of Gaussians that was fitted.
+    """A fitted mixture of Gaussians.
 
-    history   log-likelihood of the points before each round (rows) from each start (columns); it never falls
+    history   log-likelihood of the points before each round (rows) for each start (columns); it never decreases
     """
 
     weights: Floats
@@ -85,7 +85,7 @@ class Mixture:
         return _coefficients(self.weights, self.means, self.covariances) @ _monomials(points)
 
     def labels(self, points: Floats | Plane) -> LabelMap:
-        """The most probable group of each point; the first of equals."""
+        """The most probable group of each point; ties go to the first."""
         k, d = self.means.shape
         block = _block(k, d)
         slices = (points[at : at + block].astype(np.float64) for at in range(0, len(points), block))
@@ -99,14 +99,14 @@ class Mixture:
 
 
 def choose(points: Floats, *, least: int = 2, most: int = 5, iterations: int = 100, seed: int = 0) -> Mixture:
-    """The mixture of least … most groups with the shortest description; of equals the one with fewer groups.
+    """The mixture of least … most groups with the shortest description; ties go to fewer groups.
 
-    No more groups are tried than there are points. Starts come from the last two columns, the places (`starts`).
+    The number of groups is at most that of the points. Starts come from the last two columns, the positions (`starts`).
     """
     if not len(points) or least > most:
         raise TableError(
-            f"{len(points)} points in {least} to {most} groups cannot be; expected a row of features for each point, "
-            "at least one, and no less than the least number of groups"
+            f"{len(points)} points cannot form {least} to {most} groups; expected at least one point, as a row of "
+            "features, and a largest number of groups that is not below the least"
         )
     rng = np.random.default_rng(seed)
     counts = range(min(least, len(points)), min(most, len(points)) + 1)
@@ -115,10 +115,10 @@ def choose(points: Floats, *, least: int = 2, most: int = 5, iterations: int = 1
 
 
 def starts(points: Floats, k: int, rng: np.random.Generator) -> Floats:
-    """Four sets of k means: of k windows side by side, one above the other, at centre and corners, these with noise.
+    """Four sets of k means: of k windows side by side; one above the other; at centre and corners; these with noise.
 
-    A window is a k-th of the width (height), or a third of the picture each way; noise has a third of the deviation
-    of each feature. A window without a point has the mean of all.
+    A window has 1/k of the width (height), or a third of both. The noise has a third of the standard deviation of each
+    feature. A window without a point has the mean of all points.
     """
     place = points[:, -2:]
     low, high = place.min(axis=0), place.max(axis=0)
@@ -130,7 +130,7 @@ def starts(points: Floats, k: int, rng: np.random.Generator) -> Floats:
     mean = points.mean(axis=0)
     sets = [[points[m].mean(axis=0) if m.any() else mean for m in windows] for windows in members]
     means = np.array([*sets, sets[-1]])
-    # The first two stand as they are; windows 6 and on repeat places, so that noise must tell them apart.
+    # The first two sets have no noise. From the sixth, windows repeat positions, so that noise must separate them.
     noise = rng.normal(size=means.shape) * points.std(axis=0) / 3
     means[3:] += noise[3:]
     if k > 5:
@@ -141,12 +141,12 @@ def starts(points: Floats, k: int, rng: np.random.Generator) -> Floats:
 def fit(
     points: Floats, means: Floats, *, floor: float = FLOOR, iterations: int = 100, tolerance: float = 1e-3
 ) -> Mixture:
-    """EM for a mixture of Gaussians with full covariances, from several starts at once; the likeliest is kept.
+    """EM for a mixture of Gaussians with full covariances, from several starts at once; the most likely is kept.
 
     means: starts x groups x features; all start with the covariance of the points and equal weights. Variances in any
-    direction stay ≥ floor²: eigenvalues below are raised to it, which maximises the likelihood under that bound, so
-    that log L never falls. Ends when no start gains more than `tolerance` for each point in a round.
-    A group that has lost all its points keeps its place with weight 0.
+    direction stay ≥ floor²: smaller eigenvalues are raised to it, which maximises the likelihood under that bound, so
+    that log L never decreases. It ends when no start gains more than `tolerance` per point in a round.
+    A group that has lost all its points keeps its mean, with weight 0.
     """
     if points.ndim != 2 or not points.size or means.ndim != 3 or means.shape[2] != points.shape[1]:
         raise TableError(
@@ -155,7 +155,7 @@ def fit(
         )
     tries, k, d = means.shape
     n, centre = len(points), points.mean(axis=0)
-    # About their mean the sums of squares lose no digits.
+    # Centred points keep the precision of sums of squares.
     terms = _blocks(_monomials(points - centre), _block(tries * k, d))
     whole = np.cov(points.T, bias=True).reshape(d, d)
     mean = (means - centre).reshape(-1, d)
@@ -192,7 +192,7 @@ def _floored(matrices: Floats, floor: float) -> Floats:
 
 
 def _monomials(points: Floats) -> Floats:
-    """1, x_i, x_i x_j (i ≤ j) of each point, in columns: log densities are linear in them, and what EM must sum."""
+    """1, x_i, x_i x_j (i ≤ j) of each point, in columns. Log densities are linear in them, and EM sums them."""
     columns = np.ascontiguousarray(points.T)
     one, other = np.triu_indices(len(columns))
     return np.concatenate([np.ones((1, len(points))), columns, columns[one] * columns[other]])
@@ -203,7 +203,7 @@ def _block(rows: int, d: int) -> int:
 
 
 def _blocks(terms: Floats, block: int) -> Floats:
-    """blocks x monomials x points of a block; the last is filled up with zeros, which add nothing to any moment."""
+    """blocks x monomials x points of a block; the last block is padded with zeros, which add nothing to moments."""
     count = -(-terms.shape[1] // block)
     filled = np.pad(terms, ((0, 0), (0, count * block - terms.shape[1])))
     return np.ascontiguousarray(filled.reshape(len(terms), count, block).transpose(1, 0, 2))
@@ -233,8 +233,8 @@ def _coefficients(weights: Floats, means: Floats, covariances: Floats) -> Floats
 def features(picture: Picture) -> Plane:
     """height x width x 8: L*, a*, b* (over 100), anisotropy x contrast, polarity x contrast, contrast, x, y.
 
-    Colour and texture at the scale that `texture` selects for the pixel; places from 0 to 1 along the longer side.
-    Outside the mask nothing is meant by the values.
+    Colour and texture have the scale that `texture` selects for the pixel; positions run from 0 to 1 along the longer
+    side. Outside the mask the values are undefined.
     """
     inside = np.ones(picture.shape, np.bool_) if picture.mask is None else picture.mask
     colour, textured = texture(lab(picture) / np.float32(100), inside)
@@ -277,7 +277,7 @@ def texture(colour: Plane, inside: Mask) -> tuple[Plane, Plane]:
 
 
 def slope_of(plane: Plane, inside: Mask) -> tuple[Plane, Plane]:
-    """∇ along x and y: half the difference of the two neighbours; one that is outside counts as the pixel itself."""
+    """∇ along x and y: half the difference of the two neighbours; a neighbour outside counts as the pixel itself."""
     slopes = []
     for axis in (1, 0):
         values, known = np.moveaxis(plane, axis, 0), np.moveaxis(inside, axis, 0)
@@ -314,20 +314,20 @@ def moments_of(slopes: tuple[Plane, Plane], sigma: float) -> tuple[Plane, Plane,
 
 
 def blurred(plane: Plane, sigma: float) -> Plane:
-    """Under a Gaussian window that reaches 3σ; beyond the picture stands 0."""
+    """The plane smoothed by a Gaussian window of 3σ; the value beyond the picture is 0."""
     side = 2 * math.ceil(3 * sigma) + 1
     smooth = cv2.GaussianBlur(plane, (side, side), sigma, borderType=cv2.BORDER_CONSTANT)
     return np.asarray(smooth, dtype=np.float32)
 
 
 def _ratio(above: Plane, below: Plane) -> Plane:
-    # Below 1e-12 stands nothing but the rounding of an even colour.
+    # Below 1e-12 there is only the rounding error of a uniform colour.
     known = below > 1e-12
     return np.where(known, above / np.where(known, below, 1), 0).astype(np.float32)
 
 
 def voted(labels: LabelMap) -> LabelMap:
-    """The commonest label in each 3 x 3 window, the pixel's own where it is among the commonest; -1 stays."""
+    """The most frequent label in each 3 x 3 window; ties go to the pixel's own label; -1 stays."""
     votes = np.stack(
         [
             cv2.boxFilter((labels == k).astype(np.float32), -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT)

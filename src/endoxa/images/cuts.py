@@ -1,6 +1,6 @@
-"""Normalised cuts after Shi and Malik: superpixels between contours (`preseg`), and their graph cut in two and again.
+"""Normalised cuts after Shi and Malik: superpixels between contours (`preseg`), and recursive cuts of their graph.
 
-`preseg` and `ncuts` are the first and the last stage of one procedure, as in the program that Barnard et al. had.
+`preseg` and `ncuts` are the first and the last stage of one procedure, as in the program that Barnard et al. used.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from endoxa.tables import Bools, Floats, Ints
 
 Maps = npt.NDArray[np.float32]
 ANGLES = 6
-MOST = 1000  # superpixels in the graph: its tables are of their square
-STEPS = 16  # points looked at on the line between two superpixels
-REACH = 2.0  # times the width of distances, where the affinity has fallen to e^-4: no edge beyond
-HUES, ENERGIES = 30.0, 12.0  # ranges of colours and of energies below which a picture counts as even
+MOST = 1000  # superpixels in the graph; memory grows with the square
+STEPS = 16  # points on the line between two superpixels
+REACH = 2.0  # no edges beyond this multiple of the width of distances, where the affinity is e^-4
+HUES, ENERGIES = 30.0, 12.0  # ranges of colours and of energies below which a picture counts as uniform
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """What is known of each superpixel: pixels, centre (y, x in parts of the diagonal), mean L*a*b*, texture."""
+    """Features of each superpixel: pixels, centre (y, x as shares of the diagonal), mean L*a*b*, texture."""
 
     areas: Ints
     centres: Floats
@@ -43,10 +43,10 @@ def preseg(picture: Picture, *, cells: int = 200, scale: float = 1.5) -> LabelMa
     """Superpixels: the basins of the contour map, flooded from the lowest point of each of at most `cells` squares.
 
     Contours are oriented energies of L*, a* and b* (see `contours`) at `scale` pixels. Watersheds put borders on
-    their ridges, so that cells follow contours and are large only as far as the squares allow.
-    Misleads: weak contours are followed as willingly as strong ones; borders in even areas mean nothing.
-    Source: the over-segmentation with which Malik, Belongie, Leung and Shi, IJCV 43 (2001), begin; watershed in
-    place of their k-means of eigenvectors, which takes minutes, as in Arbeláez et al., PAMI 33 (2011).
+    their ridges, so that cells follow contours; the squares limit their size.
+    Misleads: weak contours count as much as strong ones; borders in uniform areas carry no information.
+    Source: the over-segmentation of Malik, Belongie, Leung and Shi, IJCV 43 (2001); a watershed replaces their
+    k-means of eigenvectors, which takes minutes, as in Arbeláez et al., PAMI 33 (2011).
     """
     edges, _ = contours(picture, scale)
     return _flooded(picture, edges, cells)
@@ -64,17 +64,17 @@ def ncuts(
     texture: float = 0.3,
     distance: float = 0.3,
 ) -> LabelMap:
-    """Cut the graph of superpixels in two where the normalised cut is least; the parts again, while below `threshold`.
+    """Cut the graph of superpixels where the normalised cut is least, recursively, while it is below `threshold`.
 
     Ncut(A, B) = cut(A, B) / assoc(A, V) + cut(A, B) / assoc(B, V). Superpixels i and j have the affinity |i| |j|
     exp(-Σ (difference / width)²): the sum over their pairs of pixels, if all pixels of a superpixel were alike. The
     differences are those of mean L*a*b*, the strongest contour on the line between the centres, those of mean
     oriented energies, and the distance of the centres; the widths are given as shares of the greatest difference in
     the picture (Shi and Malik advise 10 to 20 percent, with fewer cues), that of distance as a share of the diagonal.
-    A greater threshold gives more regions, `regions` at most before parts that do not touch count apart; thumbnails
-    have some 5 to 35. Time grows with the cube of `cells`.
-    Misleads: cuts balance associations, so that an even sky may be halved before a bird in it is found; textures
-    that differ in grain alone, not in mean energy, stay together.
+    A greater threshold gives more regions, at most `regions` before disconnected parts are separated; thumbnails have
+    about 5 to 35. Time grows with the cube of `cells`.
+    Misleads: cuts balance associations, so that a uniform sky may be halved before a bird in it is found; textures
+    that differ only in grain, not in mean energy, are not separated.
     Source: Shi and Malik, PAMI 22 (2000); intervening contours: Leung and Malik, ECCV 1998.
     """
     limit = checked("threshold", threshold, 0, 2)
@@ -88,7 +88,7 @@ def ncuts(
     labels = normalised(_flooded(picture, edges, count), picture, smallest=0.001)
     found = described(picture, labels, energies)
     known = len(found.areas)
-    joined = min(known, count)  # a mask in shreds has islands without end: the smallest of them stay what they are
+    joined = min(known, count)  # a fragmented mask has many islands; the smallest ones are not joined
     if joined < 2:
         return labels
     head = Cells(found.areas[:joined], found.centres[:joined], found.colours[:joined], found.textures[:joined])
@@ -98,10 +98,10 @@ def ncuts(
 
 
 def contours(picture: Picture, scale: float) -> tuple[Maps, Maps]:
-    """How strong a contour runs through each pixel (height x width), and the oriented energies of L* (… x 6).
+    """The strength of the contour at each pixel (height x width), and the oriented energies of L* (… x 6).
 
     Energy at angle θ = √((σ f_θ)² + (σ² f_θθ)²), f smoothed with a Gaussian of σ = `scale`: the first derivative
-    answers to steps, the second to lines, together they answer to both whatever their phase. A step of height h gives
+    responds to steps, the second to lines, and together they respond to both in any phase. A step of height h gives
     about 0.4 h. The contour is the strongest angle of L* with the gradients of a* and b*: √(max² + σ² |∇a|² + σ²
     |∇b|²).
     Source: Perona and Malik, ICCV 1990 (quadrature pairs); Freeman and Adelson, PAMI 13 (1991) (steering).
@@ -122,7 +122,7 @@ def contours(picture: Picture, scale: float) -> tuple[Maps, Maps]:
 
 
 def _slopes(values: Maps) -> tuple[Maps, Maps]:
-    """Half the difference of the neighbours, down and across; at the rim the rim is its own neighbour."""
+    """Half the difference of the neighbours, down and across; the edge of the picture is repeated."""
     pad = [(1, 1), (1, 1)] + [(0, 0)] * (values.ndim - 2)
     wide = np.pad(values, pad, mode="edge")
     half = np.float32(0.5)
@@ -130,7 +130,7 @@ def _slopes(values: Maps) -> tuple[Maps, Maps]:
 
 
 def _squares(height: int, width: int, side: float) -> Ints:
-    """In which square of this side each pixel lies."""
+    """The square of this side that each pixel lies in."""
     row, column = (np.arange(height) / side).astype(np.int64), (np.arange(width) / side).astype(np.int64)
     return np.asarray(row[:, None] * (column[-1] + 1) + column[None])
 
@@ -145,7 +145,7 @@ def _flooded(picture: Picture, edges: Maps, cells: int) -> LabelMap:
     places = np.flatnonzero(inside)
     side = max(1.0, (len(places) / n) ** 0.5)
     square = _squares(height, width, side)[inside]
-    while np.count_nonzero(np.bincount(square)) > n:  # squares cut by the rim or the mask are more than their share
+    while np.count_nonzero(np.bincount(square)) > n:  # squares that the edge or the mask cuts make the number larger
         side *= 1.05
         square = _squares(height, width, side)[inside]
     order = np.lexsort((places, edges[inside], square))
@@ -170,7 +170,7 @@ def described(picture: Picture, labels: LabelMap, energies: Maps) -> Cells:
 
 
 def affinities(cells: Cells, edges: Maps, colour: float, contour: float, texture: float, distance: float) -> Floats:
-    """How firmly each two superpixels hold together: symmetric, 0 beyond twice the width of distances."""
+    """The affinity of each two superpixels: symmetric, 0 beyond twice the width of distances."""
     gap = _apart(cells.centres)
     i, j = np.nonzero(np.triu(gap <= REACH * distance, 1))
     exponent = (gap[i, j] / distance) ** 2
@@ -202,7 +202,7 @@ def _strongest(centres: Floats, edges: Maps) -> Floats:
 
 
 def normalised_cut(affinity: Floats, side: Bools) -> float:
-    """cut(A, B) / assoc(A, V) + cut(A, B) / assoc(B, V); A is where `side` is true. NaN where a side has none."""
+    """cut(A, B) / assoc(A, V) + cut(A, B) / assoc(B, V); A is where `side` is true. NaN if a side is empty."""
     degree = affinity.sum(axis=1)
     crossing = affinity[np.ix_(side, ~side)].sum()
     a, b = degree[side].sum(), degree[~side].sum()
@@ -212,16 +212,16 @@ def normalised_cut(affinity: Floats, side: Bools) -> float:
 def two_way_cut(affinity: Floats) -> tuple[Bools, float]:
     """The side of each node in the best cut along the second eigenvector, and its normalised cut.
 
-    (D - W) y = λ D y is the relaxed problem; the nodes are sorted by y of the second smallest λ and all n - 1 places
-    to divide them are tried, in place of the authors' few. A graph in pieces is cut between them: Ncut 0.
-    Misleads: not always the least normalised cut, which is NP-hard to find, but seldom far from it.
+    (D - W) y = λ D y is the relaxed problem. The nodes are sorted by y of the second smallest λ, and all n - 1 splits
+    are tried, where the authors try a few. A disconnected graph is cut between its pieces: Ncut 0.
+    Misleads: it is not always the least normalised cut, which is NP-hard to find, but usually near it.
     Source: Shi and Malik, PAMI 22 (2000), section 2.1 and 3.
     """
     n = len(affinity)
     if affinity.shape != (n, n) or n < 2:
         raise TableError(f"a graph to cut has a square table of affinities of 2 nodes or more, not {affinity.shape}")
     if not np.isfinite(affinity).all() or (affinity < 0).any() or not np.allclose(affinity, affinity.T):
-        raise TableError("affinities are finite, not negative, and the same in both directions")
+        raise TableError("expected affinities that are finite, not negative and symmetric")
     pieces, piece = connected_components(affinity > 0, directed=False)
     if pieces > 1:
         return np.asarray(piece == 0), 0.0
@@ -229,7 +229,7 @@ def two_way_cut(affinity: Floats) -> tuple[Bools, float]:
     root = np.sqrt(degree)
     similar = affinity / root[:, None] / root[None, :]
     _, vectors = eigh(similar, subset_by_index=[n - 2, n - 1])
-    # where parts barely hold together both eigenvalues are 1 and either vector may be the one that tells them apart
+    # for weakly connected parts both eigenvalues are near 1, and either vector may separate them
     sides, values = zip(*(_divided(affinity, degree, vector / root) for vector in vectors.T), strict=True)
     best = int(np.argmin(values))
     return sides[best], values[best]
@@ -238,12 +238,12 @@ def two_way_cut(affinity: Floats) -> tuple[Bools, float]:
 def _divided(affinity: Floats, degree: Floats, y: Floats) -> tuple[Bools, float]:
     """The best of all divisions into the lowest k and the rest along y."""
     y = np.round(y / np.abs(y).max(), 10)
-    if y[np.flatnonzero(y)[0]] < 0:  # the sign of an eigenvector is anyone's; ours begins positive
+    if y[np.flatnonzero(y)[0]] < 0:  # the sign of an eigenvector is arbitrary; the first entry is made positive
         y = -y
     order = np.argsort(y, kind="stable")
     arranged = affinity[np.ix_(order, order)]
     ahead = np.cumsum(degree[order])
-    # cut after the first k: what they hold in all, less what they hold among themselves
+    # the cut after the first k nodes: their degrees, less the affinities among themselves
     within = np.cumsum(np.diag(arranged) + 2 * np.tril(arranged, -1).sum(axis=1))
     crossing = np.maximum(ahead - within, 0)[:-1]
     values = crossing / ahead[:-1] + crossing / np.cumsum(degree[order][::-1])[::-1][1:]
@@ -254,12 +254,12 @@ def _divided(affinity: Floats, degree: Floats, y: Floats) -> tuple[Bools, float]
 
 
 def recursive_cut(affinity: Floats, threshold: float, most: int = MOST) -> Ints:
-    """The group of each node, when parts are cut in two as long as their best cut is below the threshold.
+    """The group of each node, after parts have been cut in two while their best cut is below the threshold.
 
-    The cheapest cut is made first, and no more than give `most` groups: noise would else be peeled node by node.
+    The cheapest cut is made first, up to `most` groups: otherwise noise would be separated node by node.
     """
     done: list[Ints] = []
-    waiting: list[tuple[float, int, Ints, Bools]] = []  # the number tells equals apart, in the order they arose
+    waiting: list[tuple[float, int, Ints, Bools]] = []  # the number breaks ties, in the order of creation
 
     def consider(nodes: Ints) -> None:
         side, value = two_way_cut(affinity[np.ix_(nodes, nodes)]) if len(nodes) > 1 else (np.zeros(1, np.bool_), 2.0)

@@ -1,8 +1,8 @@
-"""What a region of a picture looks like, in numbers: size and place, colour, texture, outline, surroundings.
+"""Features of regions: size and position, colour, texture, outline, surroundings.
 
-The groups are those of Barnard et al., section 3.4, by which they ask what each adds to the prediction of words.
-A region is all pixels of one label; its outline is the outer boundary of its largest connected piece (pixels that
-touch at a corner are connected), so that crumbs and holes do not matter there.
+The groups are those of Barnard et al., section 3.4, who measure what each group adds to the prediction of words. A
+region is all pixels of one label. Its outline is the outer boundary of its largest 8-connected piece, so that small
+fragments and holes do not affect it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from endoxa.tables import Floats, Ints
 
 PROFILE = 16
 WEDGES = ("top", "right", "bottom", "left")
-# BAR: a wedge speaks for the surroundings if it holds more pixels than this.
+# Barnard et al. use a wedge of the surroundings if it holds more pixels than this.
 ENOUGH = 100
 
 NAMES: dict[str, tuple[str, ...]] = {
@@ -47,9 +47,8 @@ GROUPS = tuple(NAMES)
 class Outline:
     """The outer boundary of a region's largest piece: clockwise, through the centres of its boundary pixels.
 
-    `points` are (x, y), each one step from the next and the last from the first, which is the piece's first pixel in
-    reading order. `area` counts the piece's pixels, `sums` are those of their x and y: the centre of mass is
-    sums / area.
+    `points` are (x, y), each one step from the next; the first is the piece's first pixel in reading order. `area` is
+    the number of pixels, `sums` are the sums of their x and y, so that the centre of mass is sums / area.
     """
 
     points: Ints
@@ -63,35 +62,35 @@ class Outline:
 
     @property
     def distances(self) -> Floats:
-        """How far each point is from the centre of mass, in pixels."""
+        """Distance of each point from the centre of mass, in pixels."""
         x, y = (self.points - self.centre).T
         return np.asarray(np.hypot(x, y))
 
     @property
     def steps(self) -> Floats:
-        """Length of the way from each point to the next."""
+        """Distance from each point to the next."""
         x, y = (np.roll(self.points, -1, axis=0) - self.points).T
         return np.asarray(np.hypot(x, y))
 
     @property
     def length(self) -> float:
-        """Length of the boundary: the way through the pixels' centres, plus 4 for their outer halves.
+        """Length of the boundary: the path through the pixels' centres, plus 4 for their outer halves.
 
-        Exact for rectangles, 2 (width + height), a single pixel among them; a disc comes out 5 % too long.
+        It is exact for rectangles, including a single pixel: 2 (width + height). For a disc it is 5 % too long.
         """
         return float(self.steps.sum()) + 4.0
 
     def profile(self, samples: int = PROFILE) -> Floats:
         """Distance from the centre of mass at equal steps along the boundary, over the length of the boundary.
 
-        It begins at the highest boundary point straight above or below the centre of mass and runs clockwise. Size
-        cancels, turning does not: the same shape on its side has the same profile, begun elsewhere. A disc: 1/2π.
+        It starts at the highest boundary point on the vertical through the centre of mass and runs clockwise. Size
+        cancels, rotation does not: a rotated shape has the same profile with another start. For a disc it is 1/2π.
         """
         walked = np.concatenate([np.zeros(1), np.cumsum(self.steps)])
         if walked[-1] == 0:
             return np.zeros(samples)
         at = (_start(self, walked) + np.arange(samples) / samples * walked[-1]) % walked[-1]
-        # The distance is taken at the point itself, not between the distances of its neighbours.
+        # The distance is computed at the point itself, not interpolated between the distances of its neighbours.
         round_trip = np.concatenate([self.points, self.points[:1]])
         x = np.interp(at, walked, round_trip[:, 0]) - self.centre[0]
         y = np.interp(at, walked, round_trip[:, 1]) - self.centre[1]
@@ -105,7 +104,7 @@ def describe_regions(
 
     base     size: pixels of the region / pixels of the frame; x, y: centre of mass / width and height, from 0 to 1;
              first_moment: mean distance of the pixels from the centre of mass / √pixels (a disc: .376);
-             compactness: area / length² of the outline (a disc: 1/4π less some 10 % for the grid; a square: 1/16)
+             compactness: area / length² of the outline (a disc: 1/4π less about 10 % on the grid; a square: 1/16)
     rgb      mean and variance of sRGB bytes / 255
     lab      mean and variance of CIE L* (0 to 100), a*, b*, white D65
     rgs      mean and variance of r = R/S, g = G/S and S = R + G + B (0 to 3); black has r = g = 1/3
@@ -114,8 +113,8 @@ def describe_regions(
     shape    16 distances from the centre of mass along the outline (`Outline.profile`)
     context  mean RGB / 255 of the pixels around it: above, right, below, left (`surroundings`)
 
-    Variances divide by the number of pixels. Misleads: filters look beyond the region's edge, all the more in small
-    ones; pixels that are transparent count as white there, as on a page, and are left out of context.
+    Variances divide by the number of pixels. Misleads: filters reach beyond the region's edge, which matters most in
+    small regions. Transparent pixels count as white there; they are left out of context.
     Source: Barnard et al. 3.4; METHODS D.11.
     """
     for group in groups:
@@ -144,7 +143,7 @@ def describe_regions(
 
 @dataclass(frozen=True, eq=False)
 class _Regions:
-    """Where the regions' pixels are: flat positions of all that have a label, and that label."""
+    """The flat positions of all labelled pixels, and their labels."""
 
     shape: tuple[int, int]
     at: npt.NDArray[np.intp]
@@ -177,13 +176,13 @@ class _Regions:
             values = plane.ravel()[self.at].astype(np.float64)
             mean = self.sums(values) / self.counts
             means.append(mean)
-            # About the mean, not E[x²] - E[x]², which can come out below 0.
+            # Around the mean, not E[x²] - E[x]², which can be negative after rounding.
             variances.append(self.sums((values - mean[self.label]) ** 2) / self.counts)
         return np.stack(means + variances, axis=1)
 
 
 def _checked(picture: Picture, labels: LabelMap) -> tuple[LabelMap, int]:
-    """The label map and its number of regions, if the two fit and no number between is left out."""
+    """The label map and its number of regions, if the map fits the picture and is numbered without gaps."""
     height, width = picture.shape
     if not height * width:
         raise TableError(f"a picture of {height} × {width} pixels cannot be described; leave it out")
@@ -206,17 +205,17 @@ def _checked(picture: Picture, labels: LabelMap) -> tuple[LabelMap, int]:
 
 
 def outline_of(labels: LabelMap, label: int, box: tuple[slice, slice]) -> Outline:
-    """The outline of a region that lies within a box; of pieces of one size the first in reading order."""
+    """The outline of a region within a box; of pieces of equal size, that of the first in reading order."""
     piece = (labels[box] == label).astype(np.uint8)
     count, parts, statistics, _ = cv2.connectedComponentsWithStats(piece, connectivity=8)
     if count > 2:
         areas = statistics[:, cv2.CC_STAT_AREA] * (np.arange(count) > 0)
-        # OpenCV numbers the pieces by blocks of pixels; the first in reading order is looked for.
+        # OpenCV numbers pieces by blocks of pixels; we need the first in reading order.
         first = int(np.argmax((areas == areas.max())[parts]))
         piece = (parts == parts.flat[first]).astype(np.uint8)
     contours, _ = cv2.findContours(piece, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
     top, left = box[0].start, box[1].start
-    # OpenCV goes round counterclockwise as one sees it; the first pixel in reading order stays the first.
+    # OpenCV runs counterclockwise; the first pixel in reading order stays first.
     points = np.roll(contours[0][::-1, 0].astype(np.int64), 1, axis=0) + np.array([left, top])
     area = int(np.count_nonzero(piece))
     across, down = piece.sum(axis=0, dtype=np.int64), piece.sum(axis=1, dtype=np.int64)
@@ -226,20 +225,20 @@ def outline_of(labels: LabelMap, label: int, box: tuple[slice, slice]) -> Outlin
 
 
 def _start(outline: Outline, walked: Floats) -> float:
-    """How far along the outline its highest crossing of the vertical through the centre of mass lies.
+    """The position along the outline of its highest crossing of the vertical through the centre of mass.
 
-    There is one: the piece is connected and has pixels on both sides of its mean, or on it.
+    There always is one: the piece is connected and has pixels on both sides of its mean, or on it.
     """
     x, y = outline.points.T
     next_x, next_y = np.roll(x, -1), np.roll(y, -1)
-    # Whole numbers tell on which side a point lies without rounding.
+    # Integers avoid rounding in deciding on which side a point lies.
     side = np.sign(x * outline.area - outline.sums[0])
     crosses = side * np.roll(side, -1) <= 0
     run = next_x - x
     share = np.where(run == 0, 0.0, (outline.centre[0] - x) / np.where(run == 0, 1, run)).clip(0, 1)
     height = np.where(crosses, np.round(y + share * (next_y - y), 9), np.inf)
-    # Where the piece is one pixel thick the outline comes by twice at one height; its upper side runs to the right.
-    # Of what is equal even so, the first on the way.
+    # Where the piece is one pixel thick the outline passes twice at one height; its upper side runs to the right.
+    # Remaining ties go to the first point along the outline.
     first = int(np.lexsort((-run, height))[0])
     return float(walked[first] + share[first] * (walked[first + 1] - walked[first]))
 
@@ -278,7 +277,7 @@ def rgb(pixels: npt.NDArray[np.uint8]) -> list[npt.NDArray[np.floating]]:
 def lab(pixels: npt.NDArray[np.uint8]) -> list[npt.NDArray[np.floating]]:
     """Planes of CIE L* (0 to 100), a* and b*, white D65.
 
-    Bytes are made linear by a table first: OpenCV's own way from sRGB interpolates and is off by up to .4.
+    Bytes are linearised by a table first: OpenCV's own conversion from sRGB interpolates, with errors up to .4.
     """
     planes = cv2.cvtColor(cv2.LUT(np.ascontiguousarray(pixels), _LINEAR), cv2.COLOR_LRGB2Lab)
     return list(np.moveaxis(np.asarray(planes, dtype=np.float32), -1, 0))
@@ -301,10 +300,10 @@ _COLOURS = {"rgb": rgb, "lab": lab, "rgs": rgs}
 def surroundings(picture: Picture, labels: LabelMap, label: int, outline: Outline, own: Floats) -> Floats:
     """Mean RGB (0 to 1) above, right of, below and left of a region: 12 numbers.
 
-    Taken over the pixels within twice the mean distance of the outline from the centre of mass, in four wedges cut by
-    the diagonals through that centre, without those of the region itself (and without transparent ones). A wedge of
-    100 such pixels or fewer gives the region's `own` colour. A pixel on a diagonal belongs to the wedge that
-    follows clockwise; the centre itself to none.
+    The means are over pixels within twice the mean distance of the outline from the centre of mass, in four wedges
+    between the diagonals through that centre, without pixels of the region itself and transparent ones. A wedge of
+    100 such pixels or fewer has the region's `own` colour. A pixel on a diagonal belongs to the next wedge clockwise;
+    the centre belongs to none.
     Source: Barnard et al. 3.4; METHODS D.11.
     """
     height, width = labels.shape
@@ -320,7 +319,7 @@ def surroundings(picture: Picture, labels: LabelMap, label: int, outline: Outlin
     counts = (labels[box] != label) & ((x - cx) ** 2 + (y - cy) ** 2 <= radius**2)
     if picture.mask is not None:
         counts &= picture.mask[box]
-    # Sides of the two diagonals in whole numbers, so that what lies on one is seen to.
+    # Integers decide exactly which pixels lie on a diagonal.
     x_side, y_side = x * outline.area - outline.sums[0], y * outline.area - outline.sums[1]
     rising, falling = x_side + y_side, x_side - y_side
     wedges = (

@@ -1,8 +1,8 @@
 """Two banks of filters for texture: 12 oriented energies and 4 differences of Gaussians.
 
-Barnard et al. speak of the "energy response to 12 filters with different orientations" and of "the difference of 4
-different combinations of 2 Gaussian filters" and print no constants. Turned by half a circle a filter gives the same
-energy, so that 12 steps of 30 degrees are 6 orientations; they stand here at two scales. All constants are below.
+Barnard et al. describe the "energy response to 12 filters with different orientations" and "the difference of 4
+different combinations of 2 Gaussian filters" without constants. A filter rotated by 180 degrees gives the same energy,
+so that 12 steps of 30 degrees are 6 orientations; they are used at two scales. All constants are below.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ Planes = npt.NDArray[np.float32]
 
 ORIENTATIONS = (0, 30, 60, 90, 120, 150)
 SCALES = (1.0, 2.0)
-# Neighbours in a ladder of Gaussians: at the ratio 1.6 a difference comes nearest to the Laplacian (Marr and Hildreth).
+# Successive Gaussians: at the ratio 1.6 their difference is nearest to the Laplacian (Marr and Hildreth).
 GAUSSIANS = (1.0, 1.6, 2.56, 4.096, 6.5536)
 ENERGY_NAMES = tuple(f"energy_{scale:g}_{angle}" for scale in SCALES for angle in ORIENTATIONS)
 DIFFERENCE_NAMES = tuple(f"difference_{inner:.2g}_{outer:.2g}" for inner, outer in pairwise(GAUSSIANS))
 
 # Third-order polynomial whose product with a Gaussian is nearly the Hilbert transform of the second derivative.
 _HILBERT = 2.254
-# The picture goes on as in a mirror beyond its edge, the edge itself twice: no false edge, and any size will do.
+# Beyond its edge the picture is reflected, the edge itself repeated: no false edges, and any size is allowed.
 _BORDER = cv2.BORDER_REFLECT
 _PIECE = 8192
 
 
 def grey_of(pixels: npt.NDArray[np.uint8]) -> Plane:
-    """Brightness from 0 to 1 of sRGB bytes: .299 R + .587 G + .114 B, not linearised, as texture is seen."""
+    """Brightness from 0 to 1 of sRGB bytes, not linearised: .299 R + .587 G + .114 B."""
     grey = cv2.cvtColor(np.ascontiguousarray(pixels), cv2.COLOR_RGB2GRAY)
     return np.asarray(grey, dtype=np.float32) / np.float32(255)
 
 
 def oriented_energies(grey: Plane) -> Planes:
-    """Energy of the picture about each pixel in 6 orientations at 2 scales: 12 × height × width.
+    """Energy of the picture around each pixel in 6 orientations at 2 scales: 12 × height × width.
 
     energy = (picture ∗ G)² + (picture ∗ H)², G the second derivative of a Gaussian across the orientation and H its
-    Hilbert transform (a quadrature pair, so that stripes give the same energy wherever they begin). Planes 0 to 5 are
-    of the fine scale (σ = 1 pixel), 6 to 11 of the coarse one (σ = 2); within a scale the angles are 0, 30, … 150
-    degrees from the axis to the right towards the axis downwards, and an angle is that along which brightness changes:
-    at 0 stand upright stripes, at 90 level ones. Stripes of 4.4 σ pixels and amplitude a give a² at their angle.
-    Misleads: an edge between two regions gives energy to both; it goes with the square of contrast.
+    Hilbert transform (a quadrature pair, so that the energy of stripes does not depend on their phase). Planes 0 to 5
+    have the fine scale (σ = 1 pixel), planes 6 to 11 the coarse one (σ = 2). Within a scale the angles are 0, 30, …
+    150 degrees, clockwise from the axis to the right. An angle is the direction in which brightness changes: 0 for
+    vertical stripes, 90 for horizontal ones. Stripes of 4.4 σ pixels and amplitude a give a² at their angle.
+    Misleads: an edge between two regions gives energy to both; energy grows with the square of contrast.
     Source: Freeman and Adelson, The design and use of steerable filters, 1991, tables III and V; BAR 3.4.
     """
     plane = _checked(grey)
@@ -59,7 +59,7 @@ def oriented_energies(grey: Plane) -> Planes:
         for filtered, pairs in zip((even, odd), _quadrature(scale), strict=True):
             for into, (along, down) in zip(filtered, pairs, strict=True):
                 cv2.sepFilter2D(plane, cv2.CV_32F, along, down, dst=into, borderType=_BORDER)
-        # By pieces that stay in the processor's cache: half the time of the whole picture at once.
+        # Pieces that fit into the cache take half the time of the whole picture at once.
         for begin in range(0, plane.size, _PIECE):
             piece = slice(begin, begin + _PIECE)
             g, h = even_turns @ even.reshape(3, -1)[:, piece], odd_turns @ odd.reshape(4, -1)[:, piece]
@@ -68,10 +68,10 @@ def oriented_energies(grey: Plane) -> Planes:
 
 
 def differences_of_gaussians(grey: Plane) -> Planes:
-    """Picture smoothed a little minus picture smoothed more, for 4 pairs of widths: 4 × height × width, signed.
+    """Slightly smoothed picture minus more smoothed picture, for 4 pairs of widths: 4 × height × width, signed.
 
-    difference = picture ∗ N(σ) - picture ∗ N(1.6 σ), σ = 1, 1.6, 2.56 and 4.1 pixels. Positive on bright spots of
-    about that size, negative on dark ones, 0 where brightness is even or rises evenly.
+    difference = picture ∗ N(σ) - picture ∗ N(1.6 σ), σ = 1, 1.6, 2.56 and 4.1 pixels. It is positive on
+    bright spots of about that size, negative on dark ones, and 0 where brightness is constant or changes linearly.
     Source: Marr and Hildreth, Theory of edge detection, 1980 (the ratio); BAR 3.4 (that there are four).
     """
     plane = _checked(grey)
@@ -89,18 +89,18 @@ def _checked(grey: Plane) -> Plane:
 
 @lru_cache(maxsize=8)
 def _quadrature(scale: float) -> tuple[tuple[tuple[Plane, Plane], ...], tuple[tuple[Plane, Plane], ...]]:
-    """The separable filters, each as (along rows, along columns), of which any turned G (3) and H (4) is a sum.
+    """Separable filters (along rows, along columns) whose sums give G (3 filters) and H (4) at any angle.
 
     With x in units of σ√2 and g = exp(-x²): G = (2x² - 1) g at angle 0, H = (x³ - 2.254 x) g.
     """
     pixels = np.arange(-int(np.ceil(4 * scale)), int(np.ceil(4 * scale)) + 1)
     x = pixels / (scale * np.sqrt(2))
     g = np.exp(-(x**2))
-    # Cut off and sampled, the second derivative no longer sums to 0; a constant picture shall have no energy.
+    # Truncated and sampled, the second derivative does not sum to 0; a constant picture must have no energy.
     second = (2 * x**2 - 1) * g
     second -= second.sum() / g.sum() * g
     third, square, line = (x**3 - _HILBERT * x) * g, (x**2 - _HILBERT / 3) * g, x * g
-    # At its best frequency √2/σ each filter of the pair lets a wave pass as strong as it is.
+    # At its best frequency √2/σ each filter of the pair has gain 1.
     wave = np.sqrt(2) / scale * pixels
     even = 1 / abs((second * np.cos(wave)).sum() * g.sum())
     odd = 1 / abs((third * np.sin(wave)).sum() * g.sum())
@@ -111,13 +111,13 @@ def _quadrature(scale: float) -> tuple[tuple[tuple[Plane, Plane], ...], tuple[tu
 
 
 def _single(along: Floats, down: Floats) -> tuple[Plane, Plane]:
-    """A separable filter in the precision of the pictures."""
+    """A separable filter in single precision."""
     return along.astype(np.float32), down.astype(np.float32)
 
 
 @lru_cache(maxsize=1)
 def _turns() -> tuple[Planes, Planes]:
-    """How much of each separable filter makes G and H at each orientation: (6 × 3, 6 × 4)."""
+    """The weight of each separable filter in G and H at each orientation: (6 × 3, 6 × 4)."""
     angle = np.deg2rad(np.array(ORIENTATIONS))
     c, s = np.cos(angle), np.sin(angle)
     even = np.stack([c**2, c * s, s**2], axis=1)

@@ -1,6 +1,7 @@
-"""JSEG: colours become a few classes, and regions grow where the classes are evenly mixed.
+"""JSEG: colours are quantised into a few classes, and regions grow where the classes are evenly mixed.
 
-`jseg` cuts; `quantised` makes the map of classes, `separation` is J of a whole map, `separations` J around each pixel.
+`jseg` segments; `quantised` computes the map of classes, `separation` J of a whole map, `separations` J around each
+pixel.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from endoxa.tables import Floats, Ints
 Plane = npt.NDArray[np.float32]
 
 # The paper's table of scales, 1 to 4: windows of 9, 17, 33, 65 pixels sampled every 1, 2, 4, 8; pictures of 64, 128,
-# 256, 512 pixels square begin there; a valley is a seed if it has so many pixels.
+# 256, 512 pixels square start there; a valley is a seed if it has at least this many pixels.
 SCALES = 4
 SMALLEST_PICTURE = 64
 SMALLEST_VALLEY = {1: 32, 2: 128, 3: 512, 4: 2048}
-# Valleys lie below mean + a · deviation of J; the a that finds most of them wins, the lowest of equals.
+# Valleys lie below mean + a · deviation of J; the a that finds most valleys is used, the lowest in ties.
 STEPS = (-0.6, -0.4, -0.2, 0.0, 0.2, 0.4)
-# The basic window: 9 pixels across, round so that it does not favour upright borders.
+# The basic window has 9 pixels across; it is round so that it does not favour vertical and horizontal borders.
 _REACH = np.arange(-4, 5, dtype=np.float32)
 _DISC = (np.hypot(_REACH[:, None], _REACH) <= 4.5).astype(np.float32)
 _OFFSETS = tuple(itertools.product((-1, 0, 1), repeat=2))
@@ -37,18 +38,18 @@ _BAND = 1 << 15
 def jseg(
     picture: Picture, *, scales: int = SCALES, merge: float = 0.4, distance: float = 15.0, classes: int = 20
 ) -> LabelMap:
-    """Segment by local evenness of colour classes, from coarse windows to fine, then join what has the same colours.
+    """Segment by local homogeneity of colour classes, from coarse to fine windows, then join similar regions.
 
     1 colours are quantised (`quantised`: at most `classes`, at least `distance` apart in L*u*v*); 2 from the scale
     that fits the size of the picture downwards, at most `scales` of them, every region is cut anew: seeds are valleys
-    of the J-image, J < mean + a · deviation; they take in what lies below the mean of the rest and touches only one
-    of them, at this and each finer scale; the last pixels join in the order of J at the finest; 3 neighbours whose
-    histograms of classes are less than `merge` apart (Euclidean, nearest first) become one.
-    Labels are 4-connected, from 0, in no special order; -1 outside the mask.
-    Misleads: it splits a smooth change of colour where the quantiser does, and sees nothing below some 32 pixels; an
-    interior of 9 pixels' texture period or more is a border at the finest scale (take fewer scales).
-    Departures: J-images are of the whole picture, their windows not cut at borders found before; at scale s they are
-    computed at every 2^(s-1)-th pixel and interpolated.
+    of the J-image, J < mean + a · deviation; they absorb parts below the mean of the rest that touch only one of
+    them, at this and each finer scale; the last pixels join in the order of J at the finest scale; 3 neighbours whose
+    histograms of classes are less than `merge` apart (Euclidean, nearest first) are joined.
+    Labels are 4-connected, from 0, in no particular order; -1 outside the mask.
+    Misleads: a gradual change of colour is split where the quantiser splits it; regions below about 32 pixels are not
+    found; a texture with a period of 9 pixels or more has borders inside at the finest scale (use fewer scales).
+    Departures: J-images are computed for the whole picture, with windows that cross borders found before; at scale s
+    they are computed at every 2^(s-1)-th pixel and interpolated.
     Source: Deng and Manjunath, PAMI 23 (2001).
     """
     count = int(checked("scales", scales, 1, SCALES, whole=True))
@@ -59,7 +60,7 @@ def jseg(
         return colours
     first = min(max(int(math.log2(math.sqrt(int(inside.sum())) / SMALLEST_PICTURE)) + 1, 1), SCALES)
     planes = {scale: separations(colours, scale) for scale in range(1, first + 1)}
-    # Parts of the mask that do not touch are regions from the start, so that growth reaches every pixel.
+    # Separate parts of the mask are regions from the start, so that growth reaches every pixel.
     labels = np.asarray(_components(inside) - 1, dtype=np.int32)
     for scale in range(first, max(first - count, 0), -1):
         labels = refined(labels, planes, scale)
@@ -69,8 +70,8 @@ def jseg(
 def separation(classes: LabelMap) -> float:
     """J of a map of classes: (S_T - S_W) / S_W, negative labels left out.
 
-    S_T = Σ |z - m|² over the places z of all pixels, m their mean; S_W the same about the mean of each class. 0 where
-    all classes share one centre, large where each keeps to itself. NaN where S_W = 0: every class at one point.
+    S_T = Σ |z - m|² over the places z of all pixels, m their mean; S_W the same about the mean of each class. 0 if
+    all classes share one centre, large if they are separated. NaN if S_W = 0: every class is one point.
     Source: Deng and Manjunath, equations 2 to 5.
     """
     places = np.argwhere(classes >= 0).astype(np.float64)
@@ -85,11 +86,11 @@ def separation(classes: LabelMap) -> float:
 
 
 def separations(classes: LabelMap, scale: int) -> Plane:
-    """The J-image: J of the round window about each pixel, 2^(scale+2) + 1 across and sampled every 2^(scale-1).
+    """The J-image: J of the round window around each pixel, 2^(scale+2) + 1 across and sampled every 2^(scale-1).
 
     Windows end at the picture and the mask (negative labels). With offsets u from the centre, n pixels of class c and
     t = Σ u over them, S_T - S_W = Σ_c |t_c|²/n_c - |t|²/n and S_T = Σ|u|² - |t|²/n: three filters for each class.
-    0 where S_W = 0: a window of as many pixels as classes shows no border that a region could have.
+    0 where S_W = 0: a window with as many pixels as classes shows no border of a region.
     """
     step = 2 ** (scale - 1)
     sampled = classes[::step, ::step]
@@ -105,7 +106,7 @@ def separations(classes: LabelMap, scale: int) -> Plane:
     centre = (x * x + y * y) / np.maximum(n, 1)
     spread = _filtered((sampled >= 0).astype(np.float32), _DISC * (_REACH**2 + _REACH[:, None] ** 2))
     within = spread - between
-    # All moments are whole numbers below 2^24, so that a true within is far above the error of the divisions.
+    # All moments are integers below 2^24, so that a true value is far above the rounding errors of the divisions.
     known = within > 1e-3
     plane = np.where(known, np.maximum(between - centre, 0) / np.where(known, within, 1), 0).astype(np.float32)
     if step == 1:
@@ -122,7 +123,7 @@ def _filtered(plane: Plane, kernel: Plane) -> Plane:
 
 
 def refined(labels: LabelMap, planes: dict[int, Plane], scale: int) -> LabelMap:
-    """Every region cut at one scale, where it has two seeds or more; else it stays."""
+    """Split every region that has two seeds or more at this scale."""
     result = labels.copy()
     ahead = int(labels.max()) + 1
     for label, window in _windows(labels, 2 * SMALLEST_VALLEY[scale]):
@@ -140,20 +141,20 @@ def refined(labels: LabelMap, planes: dict[int, Plane], scale: int) -> LabelMap:
             valleys = _absorbed(valleys, rest & (plane < plane[rest].mean()))
         if (region & (valleys == 0)).any():
             valleys = _flooded(planes[1][window], valleys, region)
-        # The first valley keeps the number of the region, so that numbers stay without gaps.
+        # The first valley keeps the number of the region, so that there are no gaps.
         result[window] = np.where(region & (valleys > 1), valleys + (ahead - 2), result[window])
         ahead += found - 1
     return result
 
 
 def _flooded(plane: Plane, valleys: LabelMap, region: Mask) -> LabelMap:
-    """The rest of the region, pixel after pixel in the order of J, each to the valley that has reached it."""
+    """Assign the rest of the region, pixel by pixel in the order of J, to the valley that has reached it."""
     whole: LabelMap = watershed(plane, valleys, mask=region)  # type: ignore[no-untyped-call]
     return whole.astype(np.int32, copy=False)
 
 
 def _windows(labels: LabelMap, least: int) -> list[tuple[int, tuple[slice, slice]]]:
-    """Regions of at least so many pixels, each with the rectangle that holds it."""
+    """Regions of at least this many pixels, each with its bounding box."""
     from scipy.ndimage import find_objects
 
     sizes = np.bincount(labels[labels >= 0])
@@ -162,7 +163,7 @@ def _windows(labels: LabelMap, least: int) -> list[tuple[int, tuple[slice, slice
 
 
 def seeds(plane: Plane, region: Mask, least: int) -> LabelMap:
-    """The valleys of J within a region, numbered from 1; 0 elsewhere. The threshold is the one that gives most."""
+    """The valleys of J within a region, numbered from 1; 0 elsewhere. The threshold that gives most is used."""
     values = plane[region].astype(np.float64)
     mean, deviation = float(values.mean()), float(values.std())
     best, most = np.zeros(region.shape, np.int32), 0
@@ -181,7 +182,7 @@ def _components(mask: Mask) -> LabelMap:
 
 
 def _absorbed(valleys: LabelMap, candidates: Mask) -> LabelMap:
-    """Each connected part of the candidates joins the valley it touches, if it touches one only."""
+    """Each connected part of the candidates joins the valley that it touches, if it touches only one."""
     parts = _components(candidates)
     pairs = [
         (parts[:, :-1], valleys[:, 1:]),
@@ -201,7 +202,7 @@ def _absorbed(valleys: LabelMap, candidates: Mask) -> LabelMap:
 
 
 def merged(labels: LabelMap, classes: LabelMap, threshold: float) -> LabelMap:
-    """Join neighbours, nearest histograms of classes first, until none are less than the threshold apart."""
+    """Join adjacent regions, nearest histograms of classes first, while they are less than the threshold apart."""
     inside = labels >= 0
     if not inside.any():
         return labels
@@ -225,7 +226,7 @@ def merged(labels: LabelMap, classes: LabelMap, threshold: float) -> LabelMap:
         gap, a, b, age_a, age_b = heapq.heappop(queue)
         if gap >= threshold:
             break
-        # A pair whose histogram has changed since it was entered stands elsewhere in the queue with its new distance.
+        # A pair whose histogram has changed since is elsewhere in the queue, with its new distance.
         if (age_a, age_b) != (age[a], age[b]):
             continue
         parent[parent == b] = a
@@ -241,13 +242,13 @@ def merged(labels: LabelMap, classes: LabelMap, threshold: float) -> LabelMap:
 
 
 def quantised(picture: Picture, *, distance: float = 15.0, classes: int = 20) -> LabelMap:
-    """A class of colour for each pixel, from 0; -1 outside the mask.
+    """The colour class of each pixel, from 0; -1 outside the mask.
 
-    Peer-group filtering first (`peers`); then Lloyd's algorithm in L*u*v* on the colours weighted by exp(-T), T the
-    spread of the peers, for the eye forgives more in busy places: from one class the one with the largest distortion
-    is split along its longest axis until there are `classes`, or none that is wider than distance / 2; last, the
+    Colours are smoothed by peer groups (`peers`). Lloyd's algorithm in L*u*v* weights them by exp(-T), T the spread of
+    the peers, because the eye tolerates more in busy areas: starting from one class, the class with the largest
+    distortion is split along its longest axis until there are `classes`, or none is wider than distance / 2. Then the
     two nearest classes are joined while they are closer than `distance`.
-    Misleads: weights end at .01, where the paper's go to 0: a picture of noise still has its colours.
+    Departure: weights are at least .01, where the paper's go to 0, so that a picture of noise keeps its colours.
     Source: Deng, Kenney, Moore and Manjunath, ISCAS 1999.
     """
     closest = checked("distance", distance, 0, 500)
@@ -259,7 +260,7 @@ def quantised(picture: Picture, *, distance: float = 15.0, classes: int = 20) ->
     luv = np.asarray(cv2.cvtColor(picture.pixels.astype(np.float32) / 255, cv2.COLOR_RGB2LUV), dtype=np.float32)
     smooth, spread = peers(luv, inside)
     weights = np.maximum(np.exp(-spread[inside].astype(np.float64)), 0.01)
-    # Colours in cells of two units, which the eye does not tell apart: some thousands in place of all the pixels.
+    # Colours are binned in cells of two units, which look equal: thousands of cells instead of all pixels.
     cells = np.rint(smooth[inside] / 2).astype(np.int64) + 512
     _, cell = np.unique((cells[:, 0] << 40) | (cells[:, 1] << 20) | cells[:, 2], return_inverse=True)
     mass: Floats = np.bincount(cell, weights=weights).astype(np.float64)
@@ -270,15 +271,15 @@ def quantised(picture: Picture, *, distance: float = 15.0, classes: int = 20) ->
 
 
 def peers(luv: Plane, inside: Mask) -> tuple[Plane, Plane]:
-    """Each pixel as the mean of those of its 3 x 3 window that are like it, and how far the farthest of them lies.
+    """Each pixel as the mean of its peers in the 3 x 3 window, and the distance of the farthest peer.
 
-    Distances to the centre are sorted and cut in two where Fisher's (a1 - a2)² / (s1² + s2²) is largest; the nearer
-    part are the peers. Edges stay sharp and stray pixels inside an even colour hardly count.
+    Distances to the centre are sorted and split where Fisher's (a1 - a2)² / (s1² + s2²) is largest; the nearer part
+    are the peers. Edges stay sharp, and stray pixels inside a uniform colour have little weight.
     """
     height, width = inside.shape
     padded = np.pad(luv, ((1, 1), (1, 1), (0, 0)), mode="edge")
     known = np.pad(inside, 1)
-    # In bands, for the nine neighbours take nine times the room of the picture.
+    # In bands, because the nine neighbours need nine times the memory of the picture.
     band = max(1, _BAND // width)
     ends = [(top, min(top + band, height) + 2) for top in range(0, height, band)]
     parts = [_peers(padded[top:end], known[top:end]) for top, end in ends]
@@ -291,7 +292,7 @@ def _peers(padded: Plane, known: Mask) -> tuple[Plane, Plane]:
     around = np.empty((9, height, width, 3), np.float32)
     for k, (dy, dx) in enumerate(_OFFSETS):
         window = (slice(1 + dy, 1 + dy + height), slice(1 + dx, 1 + dx + width))
-        # What lies outside counts as the pixel itself.
+        # A neighbour outside counts as the pixel itself.
         around[k] = np.where(known[window][..., None], padded[window], luv)
     apart = np.sqrt(((around - luv) ** 2).sum(-1))
     ranked = np.sort(apart, axis=0)
@@ -311,7 +312,7 @@ def _nearest(colours: Floats, centres: Floats) -> Ints:
 
 
 def _split(colours: Floats, mass: Floats, most: int, narrow: float) -> tuple[Floats, Floats]:
-    """Centres and masses of classes, by splitting the one of largest distortion and Lloyd's rounds after each split."""
+    """Centres and masses of classes: split the class of largest distortion, then iterate Lloyd's algorithm."""
     centres: Floats = (mass @ colours / mass.sum())[None]
     weight: Floats = mass.sum()[None]
     while True:
@@ -329,7 +330,7 @@ def _split(colours: Floats, mass: Floats, most: int, narrow: float) -> tuple[Flo
             return centres, weight
         own = (colours[at == worst] - centres[worst]) * np.sqrt(mass[at == worst])[:, None]
         spread, axes = np.linalg.eigh(own.T @ own / weight[worst])
-        # Signs of eigenvectors are a matter of the library; the largest entry is made positive.
+        # The sign of an eigenvector depends on the library; the largest entry is made positive.
         axis = axes[:, -1] * np.sign(axes[np.abs(axes[:, -1]).argmax(), -1])
         shift = math.sqrt(max(float(spread[-1]), 0)) * axis
         centres = np.vstack([centres, centres[worst] + shift])
@@ -337,7 +338,7 @@ def _split(colours: Floats, mass: Floats, most: int, narrow: float) -> tuple[Flo
 
 
 def _joined(centres: Floats, weight: Floats, closest: float) -> Floats:
-    """Nearest centres become their weighted mean while they are less than `closest` apart."""
+    """Replace the two nearest centres by their weighted mean while they are less than `closest` apart."""
     while len(centres) > 1:
         apart = np.linalg.norm(centres[:, None] - centres, axis=-1)
         np.fill_diagonal(apart, np.inf)

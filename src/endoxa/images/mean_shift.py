@@ -1,8 +1,8 @@
-"""Segmentation by mean shift in the space of colours: find the modes, call them the palette, repaint the picture.
+"""Segmentation by mean shift in colour space: find the modes, use them as a palette, assign every pixel.
 
 The three options of Comaniciu and Meer's program (over-segmentation, under-segmentation, quantisation) are three sets
-of numbers for one procedure, that of their paper of 1997. Their later EDISON (2002) shifts in colour and place jointly
-and has no such options.
+of parameters of one procedure, that of their paper of 1997. Their later EDISON (2002) shifts in colour and position
+jointly and has no such options.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from endoxa.images.segment import checked, normalised
 from endoxa.tables import Floats, Ints
 
 Luv = npt.NDArray[np.float32]
-THUMBNAIL = 384 * 256  # pixels of the pictures for which the counts of the paper are meant here
-CLOSE = 0.1  # a shift shorter than this is none
-SHIFTS = 100  # mean shift needs ten or twenty; a bound for what creeps
-FLAT = 1.0  # a difference of one unit of L*u*v* is not seen; no window is narrower
+THUMBNAIL = 384 * 256  # pixels of the pictures that the counts of the paper refer to
+CLOSE = 0.1  # a shorter shift ends the search
+SHIFTS = 100  # mean shift needs ten or twenty steps; this bounds slow cases
+FLAT = 1.0  # a difference of one unit of L*u*v* is invisible; no window is narrower
 
 
 def mean_shift(
@@ -35,26 +35,26 @@ def mean_shift(
     candidates: int = 25,
     seed: int = 0,
 ) -> LabelMap:
-    """Label each pixel with the colour of the palette that it is given, and prune small parts.
+    """Label each pixel by its colour in the palette, and remove small parts.
 
     Window radius r = radius · σ, σ² the trace of the covariance of the colours in L*u*v*; N = significant pixels for a
     picture of 384 x 256, in proportion for others.
-    1. Of `candidates` pixels drawn at random, take the mean of 3 x 3 around each; begin at the densest window.
-    2. Move the window to the mean of what it holds until it moves by less than 0.1; that is a mode.
+    1. Of `candidates` pixels drawn at random, take the 3 x 3 mean around each; start at the densest window.
+    2. Move the window to the mean of its content until it moves by less than 0.1; that is a mode.
     3. Remove the pixels in it, and in the picture their 8 neighbours, whose colours are mixed; repeat from 1 until a
        window holds fewer than N.
     4. The palette: the modes whose pixels (the neighbours removed with them too) form a connected part of at least N.
-    5. Pixels within r of a mode of the palette get it (the nearest); windows grow to double volume, r · 2^(1/3), and
-       take what touches a pixel of their colour; the mean of each is its final colour; what is left goes to the
-       nearest final colour.
-    6. Connected parts of fewer than `contiguous` pixels join a neighbour: that nearest in colour (`normalised`), in
-       the paper the majority of 3 x 3.
+    5. Pixels within r of a mode of the palette get the nearest one; windows grow to double volume, r · 2^(1/3), and
+       take pixels that touch a pixel of their colour; the mean of each is its final colour; the remaining pixels get
+       the nearest final colour.
+    6. Connected parts of fewer than `contiguous` pixels join the neighbour nearest in colour (`normalised`); in the
+       paper, the majority of 3 x 3.
 
     under  radius 0.4, significant 400, contiguous 10     over  0.3, 100, 10     quantised  0.2, 50, 0: none pruned
 
-    Deterministic for a seed. A palette without colours (everything different) gives one label.
-    Misleads: the radius follows the spread of the picture: a dull picture is cut along differences nobody sees, a
-    gaudy one is cut too little. Texture is noise to it. Gradual shading breaks in bands.
+    Deterministic for a seed. An empty palette (all colours differ) gives one label.
+    Misleads: the radius is relative to the spread of colours: a dull picture is split along invisible differences, a
+    colourful one is split too little. Texture counts as noise. Gradual shading is split into bands.
     Source: Comaniciu and Meer, Robust analysis of feature spaces: color image segmentation, CVPR 1997, table 1.
     """
     share = checked("radius", radius, 1e-3, 100)
@@ -91,7 +91,7 @@ def palette(
     draws: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """The modes of the colours that are significant, in feature space and in the picture: modes x 3."""
+    """The modes that are significant in feature space and in the picture: modes x 3."""
     left = inside.copy()
     modes: list[Floats] = []
     square = np.ones((3, 3), np.uint8)
@@ -99,10 +99,10 @@ def palette(
         places = np.flatnonzero(left.ravel())
         if len(places) < least:
             break
-        held = colours.reshape(-1, 3)[places]
+        points = colours.reshape(-1, 3)[places]
         starts = around.reshape(-1, 3)[rng.choice(places, size=draws)].astype(np.float64)
-        mode, holds = seek(held, starts, width)
-        within = ((held - mode) ** 2).sum(axis=1) <= width * width
+        mode, holds = seek(points, starts, width)
+        within = ((points - mode) ** 2).sum(axis=1) <= width * width
         if holds < least or not within.any():
             break
         found = np.zeros(left.size, np.uint8)
@@ -116,7 +116,7 @@ def palette(
 
 
 def allocated(colours: Luv, inside: Mask, modes: Floats, width: float) -> LabelMap:
-    """Give every pixel a colour of the palette: within the window, then the doubled window by contact, then nearest."""
+    """Assign every pixel to a mode: within the window, then in the doubled window by contact, then the nearest."""
     nearest, distance = _nearest(colours, modes)
     labels = np.where(inside & (distance <= width), nearest, -1).astype(np.int32)
     wide = inside & (labels < 0) & (distance <= width * 2 ** (1 / 3))
@@ -147,42 +147,42 @@ def _means(colours: Luv, inside: Mask) -> Luv:
     return np.asarray(sums / np.maximum(total, 1)[..., None], dtype=np.float32)
 
 
-def seek(held: Luv, starts: Floats, width: float) -> tuple[Floats, int]:
-    """From the densest of the windows at `starts` to the mode above it: mean shift with a flat ball of radius `width`.
+def seek(points: Luv, starts: Floats, width: float) -> tuple[Floats, int]:
+    """The mode that mean shift reaches from the densest window of `starts`, with a flat ball of radius `width`.
 
-    m ← mean of the colours within `width` of m, until it moves by less than 0.1. Returns m and how many it holds.
+    m ← mean of the colours within `width` of m, until it moves by less than 0.1. Returns m and its number of pixels.
     """
-    counts = _dense(held, starts, width)
+    counts = _dense(points, starts, width)
     best = int(np.argmax(counts))
-    if not counts[best]:  # the mean of a mixed neighbourhood may lie where there is no colour at all
+    if not counts[best]:  # the mean of a mixed neighbourhood may be far from every colour
         return starts[best], 0
-    mode, holds = _shifted(held, starts[best], width, CLOSE, SHIFTS)
+    mode, holds = _shifted(points, starts[best], width, CLOSE, SHIFTS)
     return mode, int(holds)
 
 
 @njit(cache=True)
-def _dense(held: Luv, starts: Floats, width: float) -> Ints:
+def _dense(points: Luv, starts: Floats, width: float) -> Ints:
     counts = np.zeros(len(starts), np.int64)
     limit = np.float32(width * width)
     for k in range(len(starts)):
         a, b, c = np.float32(starts[k, 0]), np.float32(starts[k, 1]), np.float32(starts[k, 2])
         count = 0
-        for i in range(len(held)):
-            x, y, z = held[i, 0] - a, held[i, 1] - b, held[i, 2] - c
+        for i in range(len(points)):
+            x, y, z = points[i, 0] - a, points[i, 1] - b, points[i, 2] - c
             count += x * x + y * y + z * z <= limit
         counts[k] = count
     return counts
 
 
 @njit(cache=True)
-def _shifted(held: Luv, start: Floats, width: float, close: float, shifts: int) -> tuple[Floats, int]:
+def _shifted(points: Luv, start: Floats, width: float, close: float, shifts: int) -> tuple[Floats, int]:
     mode = start.copy()
     limit = width * width
     count = 0
     for _ in range(shifts):
         count, a, b, c = 0, 0.0, 0.0, 0.0
-        for i in range(len(held)):
-            x, y, z = held[i, 0] - mode[0], held[i, 1] - mode[1], held[i, 2] - mode[2]
+        for i in range(len(points)):
+            x, y, z = points[i, 0] - mode[0], points[i, 1] - mode[1], points[i, 2] - mode[2]
             if x * x + y * y + z * z <= limit:
                 count += 1
                 a += x

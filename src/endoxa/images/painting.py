@@ -1,4 +1,4 @@
-"""How scenes are painted: a stack of layers, far to near, each with its colours and what it covers."""
+"""Painting of scenes: a stack of layers, far to near, each with its colours and its coverage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FINE = 4  # bits below the pixel in which outlines are drawn
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """One region before occlusion: where its patch lies, how much of each pixel it covers (0–255), its colours.
+    """One region before occlusion: the position of its patch, its coverage of each pixel (0–255), its colours.
 
     Colours are three planes, red, green and blue, each of the patch's shape: arithmetic on planes is the quicker.
     """
@@ -37,7 +37,7 @@ class Layer:
 
 
 def noise(rng: Chance, height: int, width: int, cells: tuple[float, float], octaves: int = 3) -> Field:
-    """A smooth random field of mean 0 and deviation near 1, with `cells` bumps down and across, and finer ones."""
+    """A smooth random field of mean 0 and standard deviation near 1, with `cells` bumps each way, and finer ones."""
     total = np.zeros((height, width), np.float32)
     for octave in range(octaves):
         rows, columns = (
@@ -49,12 +49,12 @@ def noise(rng: Chance, height: int, width: int, cells: tuple[float, float], octa
 
 
 def bytes_of(field: Field) -> Pixels:
-    """Colours as they are kept, cut off at black and white."""
+    """Colours as bytes, clipped at black and white."""
     return np.asarray(np.clip(field, 0, 255).astype(np.uint8))
 
 
 def stacked(category: str, size: tuple[int, int], rng: Chance, *, things: bool = True) -> list[Layer]:
-    """The layers of a scene of this kind, far to near, in the light of an hour by chance."""
+    """The layers of a scene of this kind, far to near, in the light of a random hour."""
     bands = KINDS[category]
     hour = NIGHT if bands[0].ground == "night" else (DAY, EVENING, DULL)[int(rng.choice(3, p=(0.6, 0.2, 0.2)))]
     sky, gain = HOURS[hour]
@@ -64,7 +64,7 @@ def stacked(category: str, size: tuple[int, int], rng: Chance, *, things: bool =
     lines = [_skyline(GROUNDS[one.ground].edge, at, size, rng) for one, at in zip(bands, edges, strict=False)]
     layers: list[Layer] = []
     for place, one in enumerate(bands):
-        # No farther down than the next ground leaves to be seen.
+        # No farther down than where the next ground begins.
         bottom = max(1, min(height, int(lines[place + 1].max()) + 2)) if place + 1 < len(bands) else height
         own = place == 0 and one.ground in {"sky", "night"}
         layers.append(_ground(one.ground, lines[place], bottom, size, gains, rng, sky if own else None))
@@ -72,7 +72,7 @@ def stacked(category: str, size: tuple[int, int], rng: Chance, *, things: bool =
         for word, (fewest, most) in one.things.items() if things else ():
             for _ in range(int(rng.integers(fewest, most + 1))):
                 standing.append(_placed(word, place == 0, edges[place], edges[place + 1], size, rng))
-        # The lower foot is the nearer thing; nothing is behind the sun.
+        # The thing with the lower foot is nearer; nothing is behind the sun.
         standing.sort(key=lambda placed: (placed[0] not in {"sun", "moon"}, placed[2]))
         for word, x, foot, tall in standing:
             layers += _thing(
@@ -84,7 +84,7 @@ def stacked(category: str, size: tuple[int, int], rng: Chance, *, things: bool =
 def _placed(
     word: str, aloft: bool, top: int, bottom: int, size: tuple[int, int], rng: Chance
 ) -> tuple[str, float, float, float]:
-    """Where a thing stands between two edges: word, x, y of the foot, and height; what is farther is smaller."""
+    """The position of a thing between two edges: word, x, y of the foot, and height; farther things are smaller."""
     thing, (height, width) = THINGS[word], size
     tall, x = height * rng.uniform(*thing.height), width * rng.uniform(0.06, 0.94)
     if aloft:
@@ -96,7 +96,7 @@ def _placed(
 
 
 def _skyline(shape: str, at: float, size: tuple[int, int], rng: Chance) -> Field:
-    """The upper edge of a ground: for each column the y where it begins; above the scene where that is 0."""
+    """The upper edge of a ground: for each column the y where it begins; above the scene if it is 0."""
     height, width = size
     if not at:
         return np.full(width, -1, np.float32)
@@ -136,9 +136,9 @@ def _ground(
     rng: Chance,
     sky: tuple[Colour, Colour] | None,
 ) -> Layer:
-    """A ground from its edge down: shaded from far to near, textured in perspective, with what marks it."""
+    """A ground from its edge down: shaded from far to near, textured in perspective, with its marks."""
     look, (_, width) = GROUNDS[word], size
-    if sky:  # the light of the hour is in its colours already
+    if sky:  # its colours include the light of the hour already
         gains = np.ones(3, np.float32)
     top = max(0, min(bottom - 1, int(edge.min())))
     height = bottom - top
@@ -149,7 +149,7 @@ def _ground(
     down = np.linspace(0, 1, height, dtype=np.float32)[:, None]
     scale = height / size[0]
     texture = noise(rng, height, width, (look.cells[0] * scale, look.cells[1]))
-    if top and look.edge not in {"ridge", "crown", "cliff"}:  # flat grounds: what is far lies closer together
+    if top and look.edge not in {"ridge", "crown", "cliff"}:  # flat grounds: distant texture is denser
         texture = texture[(np.sqrt(down[:, 0]) * (height - 1)).astype(np.int64)]
     bright = 1 + look.rough * texture
     if look.grain:
@@ -187,7 +187,7 @@ def _ground(
 
 
 def _coat(kind: str, height: int, width: int, rng: Chance) -> Field:
-    """How much of a coat's second colour each pixel bears."""
+    """The share of the second colour of a coat in each pixel."""
     x = np.linspace(0, 1, width, dtype=np.float32) * width / height
     if kind == "patches":
         return np.asarray(np.clip((noise(rng, height, width, (3, 3 * width / height), 2) - 0.35) * 6, 0, 1))
@@ -199,7 +199,7 @@ def _coat(kind: str, height: int, width: int, rng: Chance) -> Field:
 def _thing(
     word: str, x: float, foot: float, tall: float, size: tuple[int, int], gains: Field, rng: Chance, *, shadow: bool
 ) -> list[Layer]:
-    """A thing of this height with its foot at x, foot; no layer where all of it lies outside the scene."""
+    """A thing of this height with its foot at x, foot; None if it is completely outside the scene."""
     thing = THINGS[word]
     parts = thing.parts(rng)
     turn = -1.0 if rng.random() < 0.5 else 1.0
@@ -212,7 +212,7 @@ def _thing(
         return []
     cover, coat = np.zeros((height, width), np.uint8), np.zeros((height, width), np.uint8)
     colours = np.empty((height, width, 3), np.uint8)
-    shift = np.array([left, top]) + 0.5  # OpenCV counts from the middle of the pixel
+    shift = np.array([left, top]) + 0.5  # OpenCV measures from the centre of the pixel
     for number, (part, points) in enumerate(zip(parts, outlines, strict=True)):
         colour = np.array(part.colour)
         lit = np.clip(colour if part.mark == "glow" else colour * gains, 0, 255).tolist()
@@ -238,7 +238,7 @@ def _thing(
 
 
 def shaded(canvas: Field, layer: Layer) -> None:
-    """Darken what lies about the foot of a thing; the truth is not changed by a shadow."""
+    """Darken the surroundings of the foot of a thing; a shadow does not change the truth."""
     rows, columns = layer.window
     across, up = 0.6 * (columns.stop - columns.start), 2 + 0.07 * (rows.stop - rows.start)
     x, y = (columns.start + columns.stop) / 2, rows.stop - 0.5 * up

@@ -1,4 +1,4 @@
-"""What scenes are made of: grounds, things with their outlines and colours, and the kinds of scenes that they make."""
+"""The parts of scenes: grounds, things with their outlines and colours, and the kinds of scenes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Colour = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Ground:
-    """How a ground looks: colours above and below (one pair by chance), texture, and the shape of its upper edge."""
+    """The look of a ground: colours above and below (a random pair), texture, and the shape of its upper edge."""
 
     colours: tuple[tuple[Colour, Colour], ...]
     cells: tuple[float, float] = (6, 6)
@@ -36,7 +36,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Thing:
-    """How a thing is drawn, its height as a share of the scene's, its texture, its coat, and how near it stands."""
+    """How a thing is drawn: its height as a share of the scene's, its texture, its coat, and its distance."""
 
     parts: Callable[[Chance], list[Part]]
     height: tuple[float, float]
@@ -47,7 +47,7 @@ class Thing:
 
 @dataclass(frozen=True)
 class Band:
-    """A ground, where its upper edge lies (share of the height), and how many of which things stand on it."""
+    """A ground, the position of its upper edge (share of the height), and the things on it with their numbers."""
 
     ground: str
     edge: tuple[float, float]
@@ -55,11 +55,11 @@ class Band:
 
 
 def band(ground: str, low: float = 0.0, high: float = 0.0, **things: tuple[int, int]) -> Band:
-    """A band of a scene, as the table of kinds writes it."""
+    """A band of a scene, from an entry of the table of kinds."""
     return Band(ground, (low, high), things)
 
 
-# Light of the hour: the sky above and below, and what it does to the colours of everything under it.
+# Light of the hour: the sky above and below, and its effect on the colours of everything under it.
 DAY, EVENING, DULL, NIGHT = "day", "evening", "dull", "night"
 HOURS: dict[str, tuple[tuple[Colour, Colour], Colour]] = {
     DAY: (((84, 142, 214), (196, 222, 240)), (1.0, 1.0, 1.0)),
@@ -100,7 +100,7 @@ GROUNDS = {
 
 # fmt: off
 def disc(x: float, y: float, across: float, up: float, turn: float = 0.0, sides: int = 28) -> npt.NDArray[np.float64]:
-    """The outline of an ellipse about x, y with these half-axes, turned by radians."""
+    """The outline of an ellipse around x, y with these half-axes, rotated by an angle in radians."""
     angle = np.linspace(0, 2 * np.pi, sides, endpoint=False)
     ring = across * np.cos(angle) + 1j * up * np.sin(angle)
     ring = ring * np.exp(1j * turn) + complex(x, y)
@@ -113,12 +113,12 @@ def box(left: float, low: float, right: float, high: float) -> npt.NDArray[np.fl
 
 
 def outline(*numbers: float) -> npt.NDArray[np.float64]:
-    """A polygon from its x and y in turn."""
+    """A polygon from alternating x and y."""
     return np.array(numbers, np.float64).reshape(-1, 2)
 
 
 def _of(rng: Chance, *colours: Colour) -> Colour:
-    """One of the colours, a little changed."""
+    """One of the colours, slightly varied."""
     r, g, b = np.clip(np.array(colours[int(rng.integers(len(colours)))]) + rng.normal(0, 8) + rng.normal(0, 4, 3), 0,
                       255)
     return float(r), float(g), float(b)
@@ -336,7 +336,7 @@ def _beast(
     *coats: Colour, long: float = 0.55, girth: float = 0.21, head: float = 0.13, rise: float = 0.2, leg: float = 0.09,
     face: Colour | None = None, ears: float = 0.06, trunk: bool = False, mane: bool = False,
 ) -> Callable[[Chance], list[Part]]:
-    """A four-footed animal that looks to the left: body, legs, neck, head, and what makes it this one."""
+    """A four-footed animal that looks to the left: body, legs, neck, head, and its own features."""
 
     def parts(rng: Chance) -> list[Part]:
         coat = _of(rng, *coats)

@@ -1,11 +1,11 @@
-"""Captioned scenes in which the truth is known: every region's outline and word, the caption, the category.
+"""Captioned scenes whose truth is known: the outline and word of every region, the caption, the category.
 
 A scene is a stack of layers, far to near: grounds (sky, sea, grass) with a skyline each, and things (a boat, a tiger)
-that stand on them. The same stack gives the picture and the truth, so the outlines are exact under any occlusion: a
-pixel belongs to the nearest layer that covers at least half of it. Words and looks are tied, but noisily: light,
-colours, sizes and textures vary, seas may look like skies, and a zebra is striped as a tiger is.
-Misleads: drawn scenes are far easier than photographs; a system that fails here is broken, one that does well here
-has still to be tried on real pictures. Kinds of scenes come equally often here, which they do nowhere else.
+that stand on them. The same stack gives the picture and the truth, so that outlines are exact under any occlusion: a
+pixel belongs to the nearest layer that covers at least half of it. Words and appearance are correlated with noise:
+light, colours, sizes and textures vary, seas may look like skies, and a zebra is striped like a tiger.
+Misleads: drawn scenes are far easier than photographs. A system that fails here is broken; one that does well here
+must still be tested on real pictures. All kinds of scenes are equally frequent here, unlike elsewhere.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from endoxa.images import LabelMap, Picture, Pixels
 from endoxa.images.painting import Layer, bytes_of, shaded, stacked
 from endoxa.images.scenery import KINDS, Chance, Field
 
-SERIES = 1  # goes up when any scene changes, so that nobody mixes old with new
+SERIES = 1  # raised when any scene changes, so that old and new scenes are not mixed
 SIZE = (256, 384)
-LEAST = 0.001  # share of the picture that a thing must show; what shows less is left out of picture and caption
+LEAST = 0.001  # things of which less than this share of the picture is visible are left out
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +32,8 @@ class Scene:
     """A picture with its truth.
 
     `labels` gives each pixel its region, 0 … n - 1, the grounds first; `names` is the word of each region (two boats
-    are two regions of one name). `words` are the distinct names, as the caption says them. A region may fall into
-    several pieces where something stands before it.
+    are two regions of one name). `words` are the distinct names, in the order of the caption. A region may have
+    several pieces if another one occludes it.
     """
 
     picture: Picture
@@ -46,7 +46,7 @@ class Scene:
 
 @dataclass(frozen=True, eq=False)
 class Cutout:
-    """A thing cut out of a picture (its mask; None: all of it), the word for it, and where it stands in the tree."""
+    """A thing cut out of a picture by its mask (None: all of it), the word for it, and its category."""
 
     picture: Picture
     word: str
@@ -54,10 +54,10 @@ class Cutout:
 
 
 def draw(number: int, seed: int, *, size: tuple[int, int] = SIZE) -> Scene:
-    """Scene `number` of the endless series `seed`, made alone: it depends on these two and the size, on nothing else.
+    """Scene `number` of the infinite series `seed`; it depends on these two and the size only.
 
-    The kinds of scenes (`KINDS`) come equally often; the kind is the category. The same bytes come back on the same
-    release of OpenCV and NumPy; other releases may round differently.
+    All kinds of scenes (`KINDS`) are equally frequent; the kind is the category. The same releases of OpenCV and NumPy
+    give the same bytes; other releases may round differently.
     """
     rng = _chance(number, seed, size)
     category = str(rng.choice(sorted(KINDS)))
@@ -74,16 +74,16 @@ def compose(
     ground: str = "background",
     least: float = LEAST,
 ) -> Scene:
-    """Cut-outs pasted on a picture (of the one word `ground`), or on the drawn grounds of a scene where there is none.
+    """Cut-outs pasted on a picture (with the word `ground`), or on the drawn grounds of a scene if there is none.
 
-    Each is scaled (height or width 25–60 % of the scene's), mirrored, moved and made brighter or darker by chance, but
-    always whole within the scene; the later lie before the earlier. How one is placed depends on seed, number and its
-    position in the sequence alone, not on the others. Those that show less than `least` of the scene are left out.
-    The category is the one whose cut-outs show most together; `ground` (or the drawn kind) where none shows.
+    Each is scaled (height or width 25–60 % of the scene's), mirrored, moved and made brighter or darker at random, but
+    is always completely within the scene; later ones occlude earlier ones. The placement of a cut-out depends on the
+    seed, the number and its position in the sequence only. Those that show less than `least` of the scene are left out.
+    The category is the one with the largest visible area; `ground` (or the drawn kind) if no cut-out is visible.
     """
     rng = _chance(number, seed, size)
     if not 0 <= least < 1:
-        raise TextError(f"the least visible share lies in [0, 1), not {least}; {LEAST} is usual")
+        raise TextError(f"the least visible share must lie in [0, 1), not {least}; the default is {LEAST}")
     if background is None:
         category = str(rng.choice(sorted(KINDS)))
         layers, light = stacked(category, size, rng, things=False), _light(size, rng)
@@ -98,10 +98,10 @@ def compose(
 
 
 def resolve(layers: Sequence[Layer], size: tuple[int, int], least: float = LEAST) -> tuple[list[int], LabelMap]:
-    """Which layers are seen, and the label of every pixel: the place in that list of the nearest that covers it.
+    """The visible layers, and the label of every pixel: the position in that list of the nearest layer that covers it.
 
-    Things that show too little go one by one, the least first, for what leaves may uncover another. Grounds, which
-    together cover everything, stay while a pixel of them is seen. Grounds are numbered before things.
+    Things that show too little are removed one by one, the least visible first, because a removal may uncover another
+    thing. Grounds, which together cover everything, stay while one pixel is visible. Grounds are numbered first.
     """
     kept = list(range(len(layers)))
     enough = max(1.0, least * size[0] * size[1])
@@ -129,7 +129,7 @@ def _scene(
     least: float = LEAST,
     grain: float = 2.5,
 ) -> Scene:
-    """Paint the layers that are seen, far to near, light them, and say what is there."""
+    """Paint the visible layers, far to near, apply light, and write the caption."""
     kept, labels = resolve(layers, size, least)
     canvas = np.zeros((3, *size), np.float32)
     shown = set(kept)
@@ -150,17 +150,17 @@ def _scene(
     for index, area in zip(kept, np.bincount(labels.ravel(), minlength=len(kept)), strict=True):
         if layers[index].category:
             areas[layers[index].category] += int(area)
-    words, caption = _told(names[grounds:], names[:grounds])
+    words, caption = _captioned(names[grounds:], names[:grounds])
     return Scene(Picture(pixels), labels, names, words, areas.most_common(1)[0][0] if areas else category, caption)
 
 
-def _told(things: Sequence[str], grounds: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """The distinct words and a caption that says them: near things first, then the grounds."""
+def _captioned(things: Sequence[str], grounds: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """The distinct words and a caption of them: near things first, then the grounds."""
     near = tuple(dict.fromkeys(reversed(things)))
     far = tuple(word for word in dict.fromkeys(reversed(grounds)) if word not in near)
     articles = [f"{'the' if word in {'sun', 'moon'} else 'an' if word[:1] in 'aeiou' else 'a'} {word}" for word in near]
-    told = ", with ".join(_listed(part) for part in (articles, far) if part)
-    return near + far, told[:1].upper() + told[1:] + "."
+    text = ", with ".join(_listed(part) for part in (articles, far) if part)
+    return near + far, text[:1].upper() + text[1:] + "."
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -177,14 +177,16 @@ def _light(size: tuple[int, int], rng: Chance) -> Field:
 
 def _chance(number: int, seed: int, size: tuple[int, int]) -> Chance:
     if number < 0 or seed < 0:
-        raise TextError(f"scenes and seeds are numbered from 0 on; number {number} of seed {seed} does not exist")
+        raise TextError(f"scenes and seeds are numbered from 0; number {number} of seed {seed} does not exist")
     if min(size) < 16:
-        raise TextError(f"a scene is at least 16 pixels high and wide, not {size[0]} × {size[1]}; 256 × 384 is usual")
+        raise TextError(
+            f"a scene is at least 16 pixels high and wide, not {size[0]} × {size[1]}; the default is 256 × 384"
+        )
     return np.random.default_rng([seed, number, 0])
 
 
 def _covering(background: Picture, size: tuple[int, int], rng: Chance) -> Pixels:
-    """The largest part of a picture that has the shape of the scene, somewhere in it, mirrored by chance."""
+    """The largest part of a picture with the shape of the scene, at a random position, mirrored at random."""
     height, width = background.shape
     if not height or not width:
         raise TableError("the background has no pixel; expected a picture of at least 1 × 1")
@@ -196,9 +198,9 @@ def _covering(background: Picture, size: tuple[int, int], rng: Chance) -> Pixels
 
 
 def _pasted(cutout: Cutout, size: tuple[int, int], rng: Chance) -> Layer | None:
-    """A cut-out at its place by chance, or None where its mask is empty.
+    """A cut-out at a random position, or None if its mask is empty.
 
-    Colours are averaged over the opaque pixels only, so that the white on which the picture lies leaves no rim.
+    Colours are averaged over opaque pixels only, so that the white background leaves no rim.
     """
     mask = cutout.picture.mask
     if mask is None:
@@ -216,15 +218,15 @@ def _pasted(cutout: Cutout, size: tuple[int, int], rng: Chance) -> Layer | None:
     height, width = (max(1, round(side * scale)) for side in share.shape)
     share, colours = _sized(share, height, width), _sized(colours, height, width)
     colours *= (gain / np.maximum(share, np.float32(1e-3))[..., None]).astype(np.float32)
-    top = int(np.sqrt(rng.random()) * (size[0] - height + 1))  # rather low, where the ground is
+    top = int(np.sqrt(rng.random()) * (size[0] - height + 1))  # low positions are more probable: the ground is there
     left = int(rng.integers(0, size[1] - width + 1))
     cover = np.rint(share * 255).astype(np.uint8)
     return Layer(cutout.word, False, top, left, cover, _planes(bytes_of(colours)), cutout.category)
 
 
 def _sized(field: Field, height: int, width: int) -> Field:
-    how = cv2.INTER_AREA if height <= field.shape[0] and width <= field.shape[1] else cv2.INTER_LINEAR
-    return cv2.resize(np.ascontiguousarray(field), (width, height), interpolation=how).astype(np.float32, copy=False)
+    method = cv2.INTER_AREA if height <= field.shape[0] and width <= field.shape[1] else cv2.INTER_LINEAR
+    return cv2.resize(np.ascontiguousarray(field), (width, height), interpolation=method).astype(np.float32, copy=False)
 
 
 def _planes(pixels: Pixels) -> Pixels:

@@ -94,13 +94,13 @@ def refuse_unknown(name: str) -> None:
 
 
 def segment(picture: Picture, method: str = "slic", **settings: Any) -> LabelMap:
-    """Cut a picture into regions by a method of `SEGMENTERS`; its settings are those of the function it names.
+    """Segment a picture by a method of `SEGMENTERS`; the settings are those of its function.
 
-    `smallest`, which every method takes, is the share of the opaque pixels below which a region joins a neighbour.
-    The same picture, method and settings give the same labels. A picture without an opaque pixel gives -1 throughout.
-    Misleads: the number of regions hangs on the method far more than on the picture; compare methods at the same
+    Every method takes `smallest`: regions of less than this share of the opaque pixels join a neighbour. The same
+    picture, method and settings give the same labels. A picture without an opaque pixel gives -1 everywhere.
+    Misleads: the number of regions depends on the method far more than on the picture; compare methods at the same
     number of largest regions (`largest`).
-    Source: METHODS D.11; Barnard, Shirahatti and Yanai, section 3.3, for the six that they compare.
+    Source: METHODS D.11; Barnard, Shirahatti and Yanai, section 3.3, for the six methods that they compare.
     """
     refuse_unknown(method)
     segmenter = SEGMENTERS[method]
@@ -118,7 +118,7 @@ def segment(picture: Picture, method: str = "slic", **settings: Any) -> LabelMap
 
 
 def largest(labels: LabelMap, n: int) -> LabelMap:
-    """Keep the n largest regions of a map of labels numbered by size; the rest becomes -1."""
+    """Keep the n largest regions of a label map that is numbered by size; the other regions become -1."""
     if n < 0:
         raise TextError(f"the number of regions to keep is at least 0, not {n}")
     return np.where(labels < n, labels, np.int32(-1))
@@ -127,10 +127,10 @@ def largest(labels: LabelMap, n: int) -> LabelMap:
 def slic(picture: Picture, *, regions: int = 48, compactness: float = 10.0, iterations: int = 4) -> LabelMap:
     """Simple linear iterative clustering: k-means of (L*, a*, b*, x, y) from a grid of seeds.
 
-    Distance² = colour² + (compactness / seed spacing)² · place²; 10 suits L*a*b*, more gives squarer regions. Four
-    iterations in place of the authors' ten, for speed; what falls apart is mended by `normalised`. 48 seeds in
-    384 x 256 are 45 pixels apart.
-    Misleads: regions are of one size by construction, so that `largest` says nothing of the picture.
+    Distance² = colour² + (compactness / seed spacing)² · place²; 10 suits L*a*b*, larger values give squarer regions.
+    There are four iterations instead of the authors' ten, for speed; `normalised` repairs disconnected regions. 48
+    seeds in 384 x 256 pixels are 45 pixels apart.
+    Misleads: regions have similar sizes by construction, so that `largest` is not informative.
     Source: Achanta et al., PAMI 34 (2012); scikit-image.
     """
     n = int(checked("regions", regions, 1, 1e6, whole=True))
@@ -138,7 +138,7 @@ def slic(picture: Picture, *, regions: int = 48, compactness: float = 10.0, iter
     weight = checked("compactness", compactness, 1e-6, 1e6)
     height, width = picture.shape
     colours = lab(picture)
-    reach = float(np.ptp(colours)) or 1.0  # scikit-image brings the whole range to [0, 1] before it weighs
+    reach = float(np.ptp(colours)) or 1.0  # scikit-image scales the whole range to [0, 1] before it weights
     raw = skimage_slic(
         colours,
         n_segments=min(n, height * width),
@@ -153,12 +153,12 @@ def slic(picture: Picture, *, regions: int = 48, compactness: float = 10.0, iter
 
 
 def felzenszwalb(picture: Picture, *, scale: float = 200.0, sigma: float = 0.8) -> LabelMap:
-    """Graph-based segmentation: two parts join where the contrast between them is below that within either.
+    """Graph-based segmentation: two parts join if the contrast between them is below the contrast within either.
 
     Join if the lightest edge between A and B ≤ min(I(A) + scale/|A|, I(B) + scale/|B|), I the heaviest edge of the
     part's minimum spanning tree; colours in [0, 1] times 255, smoothed with sigma 0.8, the authors' value. Scale 200
-    leaves some 10 to 60 regions of a thumbnail.
-    Misleads: one leak in a border joins what lies on both sides (gradients, haze).
+    gives about 10 to 60 regions in a thumbnail.
+    Misleads: one gap in a border (gradients, haze) joins the regions on both sides.
     Source: Felzenszwalb and Huttenlocher, IJCV 59 (2004); scikit-image.
     """
     raw = skimage_felzenszwalb(
@@ -172,7 +172,7 @@ def felzenszwalb(picture: Picture, *, scale: float = 200.0, sigma: float = 0.8) 
 
 
 def grid(picture: Picture, *, rows: int = 3, columns: int = 4) -> LabelMap:
-    """Equal rectangles: pixel (y, x) lies in row ⌊y · rows / height⌋, column ⌊x · columns / width⌋. A floor to beat."""
+    """Equal rectangles: pixel (y, x) lies in row ⌊y · rows / height⌋, column ⌊x · columns / width⌋. A baseline."""
     down = int(checked("rows", rows, 1, 1e5, whole=True))
     across = int(checked("columns", columns, 1, 1e5, whole=True))
     height, width = picture.shape
@@ -187,12 +187,12 @@ def lab(picture: Picture) -> Lab:
 
 
 def normalised(labels: npt.NDArray[Any], picture: Picture, *, smallest: float = 0.0) -> LabelMap:
-    """Any labelling in the form that `segment` promises. What is labelled -1 within the mask is a region too.
+    """Convert any labels to the form that `segment` returns. The label -1 within the mask counts as a region.
 
-    Outside the mask -1; each 4-connected component of a label becomes a region; regions of less than
-    smallest · (opaque pixels) join the neighbour whose mean L*a*b* is nearest (of equals the one with the longest
-    common border, then the earlier), the smallest first and until none is left that has a neighbour; numbers by size.
-    Islands of the mask have no neighbour and stay, however small.
+    Pixels outside the mask become -1, and each 4-connected component of a label becomes a region. Regions of less than
+    smallest · (opaque pixels) join the neighbour with the nearest mean L*a*b* (then the longest common border, then the
+    lowest number), smallest regions first, until every such region has joined. Regions are numbered by size. Islands
+    of the mask have no neighbour and stay, even if they are small.
     """
     if labels.shape != picture.shape:
         raise TableError(f"labels of shape {labels.shape} do not fit a picture of {picture.shape}; one for each pixel")
@@ -214,7 +214,7 @@ def normalised(labels: npt.NDArray[Any], picture: Picture, *, smallest: float = 
 
 
 def borders(parts: npt.NDArray[Any]) -> tuple[Ints, Ints, Ints]:
-    """Which regions share sides: a, b (a < b) and how many pixel sides long the border is. Negative is no region."""
+    """Adjacent regions a < b, and the length of their border in pixel sides. Negative labels are not regions."""
     a, b = [], []
     for first, second in ((parts[:, :-1], parts[:, 1:]), (parts[:-1], parts[1:])):
         differ = first != second
@@ -235,11 +235,11 @@ def _counted(a: Ints, b: Ints, length: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def merged(areas: Ints, sums: Floats, a: Ints, b: Ints, length: Ints, *, least: float) -> Ints:
-    """For each region the one it ends up in, when all below `least` pixels join their neighbour nearest in colour.
+    """The region that each region ends up in, after all below `least` pixels joined the neighbour nearest in colour.
 
-    In rounds: a small region acts if no small neighbour is smaller (equals by a fixed shuffle, for in reading order a
-    picture of noise would need a round for every pixel). Two that act are no neighbours, so that no chains arise and
-    the colours compared are always those of whole regions.
+    In each round a small region joins if no small neighbour is smaller. Ties are broken by a fixed shuffle, because in
+    reading order a picture of noise would need one round per pixel. Regions that join in one round are not adjacent,
+    so that there are no chains, and colours are always those of whole regions.
     """
     n = len(areas)
     target = np.arange(n)
@@ -276,7 +276,7 @@ def merged(areas: Ints, sums: Floats, a: Ints, b: Ints, length: Ints, *, least: 
 
 
 def by_size(parts: npt.NDArray[Any]) -> LabelMap:
-    """Renumber regions from the largest to the smallest, equals by their first pixel; negative stays -1."""
+    """Renumber regions from the largest to the smallest, ties by first pixel; negative labels become -1."""
     flat = parts.ravel()
     counts = np.bincount(np.maximum(flat, -1) + 1)
     counts[0] = 0
@@ -289,7 +289,7 @@ def by_size(parts: npt.NDArray[Any]) -> LabelMap:
 
 
 def checked(name: str, value: Any, low: float, high: float, *, whole: bool = False) -> float:
-    """A setting as a number within its limits, or a TextError that says what they are."""
+    """A setting as a number within its limits; otherwise a TextError that states the limits."""
     kind = "a whole number" if whole else "a number"
     fits = isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)
     if not fits or not low <= value <= high or (whole and value != int(value)):
@@ -298,7 +298,7 @@ def checked(name: str, value: Any, low: float, high: float, *, whole: bool = Fal
 
 
 def refuse_picture(picture: Picture) -> None:
-    """A picture has at least one pixel of three bytes, and a mask of its own shape."""
+    """Refuse anything but a picture with at least one pixel of three bytes and a mask of the same shape."""
     if not isinstance(picture, Picture):
         raise TableError(
             f"expected a Picture, not {type(picture).__name__}; Picture(array) holds height x width x 3 bytes, "

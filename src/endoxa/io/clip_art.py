@@ -1,4 +1,4 @@
-"""Open Clip Art: drawings as PNG, and the words for them in the RDF of the SVG that each was drawn from."""
+"""Open Clip Art: drawings as PNG, with words from the RDF of the corresponding SVG files."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from endoxa.errors import FileError
 from endoxa.images.corpus import Corpus, Progress, Skipped, words_of
 from endoxa.io.corpora import pictures_below
 
-DRAWING = 1 << 25  # bytes of an SVG that are looked at
-# Left by the library's scripts, not by people: a printed reference, HASH(0x8a2f), in whole or in parts; a folder.
+DRAWING = 1 << 25  # bytes of an SVG that are read
+# Artefacts of the library's scripts: a printed reference, HASH(0x8a2f), or parts of it; the name of a folder.
 _NOT_WORDS = re.compile(r"(?:hash)?\W*(?:0x[0-9a-f]+)?\W*|unsorted", re.IGNORECASE)
 _RDF = re.compile(rb"<rdf:RDF[\s>].*?</rdf:RDF\s*>", re.DOTALL)
 _FORBIDDEN = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
@@ -24,20 +24,20 @@ _FORBIDDEN = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Notes:
-    """What an SVG says of itself."""
+    """The metadata of an SVG."""
 
     title: str = ""
     keywords: tuple[str, ...] = ()
 
 
 def notes_of(svg: bytes) -> Notes:
-    """Title and keywords in the RDF of an SVG; empty where there is none that can be read.
+    """Title and keywords in the RDF of an SVG; empty if there is none that can be parsed.
 
-    Only the RDF is cut out and parsed, so that the entities a file declares before it are never expanded, and nothing
-    outside it is read. A keyword that is the name of the one who drew it says nothing of the drawing.
+    Only the RDF is extracted and parsed, so that entities declared before it are never expanded. A keyword that is the
+    name of the creator carries no information about the drawing.
     """
     found = Notes()
-    for match in _RDF.finditer(svg):  # some have an empty one before the one that counts
+    for match in _RDF.finditer(svg):  # some files have an empty RDF before the relevant one
         text = match.group().decode("utf-8", "replace").encode()
         if _FORBIDDEN.search(text):
             continue
@@ -56,26 +56,26 @@ def notes_of(svg: bytes) -> Notes:
 
 @dataclass
 class _Listener:
-    """Collects the title, the keywords and the creator while expat walks through the RDF."""
+    """Collects the title, the keywords and the creator while expat parses the RDF."""
 
     texts: dict[str, str] = field(default_factory=dict)
     keywords: list[str] = field(default_factory=list)
     path: list[str] = field(default_factory=list)
-    heard: list[str] = field(default_factory=list)
+    collected: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.parser = expat.ParserCreate()
         self.parser.StartElementHandler = self._begin
         self.parser.EndElementHandler = self._end
-        self.parser.CharacterDataHandler = self.heard.append
+        self.parser.CharacterDataHandler = self.collected.append
 
     def _begin(self, name: str, _attributes: dict[str, str]) -> None:
         self.path.append(name.rpartition(":")[2])
-        self.heard.clear()
+        self.collected.clear()
 
     def _end(self, _name: str) -> None:
-        text = " ".join("".join(self.heard).split())
-        self.heard.clear()
+        text = " ".join("".join(self.collected).split())
+        self.collected.clear()
         match self.path[1:]:  # below RDF
             case ["Work", "title"]:
                 self.texts["title"] = text
@@ -87,13 +87,13 @@ class _Listener:
 
 
 def read_clip_art(pictures: Path, drawings: Path, *, progress: Progress | None = None) -> Corpus:
-    """The PNGs of Open Clip Art with the title and the keywords of the SVGs of the same names; folders are categories.
+    """The PNGs of Open Clip Art with title and keywords of the SVGs of the same names; folders are categories.
 
-    Links, which put a drawing into a second folder, are left out.
+    Links, which place a drawing in a second folder, are left out.
     """
     paths, skipped = pictures_below(pictures)
     if not paths:
-        raise FileError(str(pictures), "there is no picture below it", "fetch the clip art again")
+        raise FileError(str(pictures), "there is no picture in it", "fetch the clip art again")
     rows = []
     for at, path in enumerate(paths, start=1):
         notes = _notes(drawings, f"{posixpath.splitext(path)[0]}.svg", skipped)

@@ -1,11 +1,11 @@
-"""Finding pictures and what goes with them: a folder tree with captions, or a manifest that lists them.
+"""Reading a corpus: a folder tree of pictures with captions, or a manifest that lists them.
 
-Nothing is decoded here: a file that is there and looks like a picture is in the corpus; whether it decodes shows
-when it is described. What is left out is named in `Corpus.skipped`, with the reason.
+Nothing is decoded here: a file with the suffix of a picture is in the corpus; whether it can be decoded is found when
+it is described. Files that are left out are listed in `Corpus.skipped`, with the reason.
 
     animals/birds/rosella.jpg    the item animals/birds/rosella of the category animals/birds
-    animals/birds/rosella.txt    its caption in the first line; `de.utf8=…` below it says the same in German
-    masks/animals/birds/…        what belongs to it, white on black, under the name of the picture
+    animals/birds/rosella.txt    its caption in the first line; a line `de.utf8=…` has the caption in German
+    masks/animals/birds/…        masks of the true regions, with the names of the pictures
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from endoxa.io.table_files import lines_of, rows_of, text_of
 Fingerprints = MutableMapping[str, tuple[int, int, str]]  # path: size, mtime_ns, SHA-256
 
 MASKS = "masks"
-ABROAD = {".heic": "HEIC", ".heif": "HEIF", ".avif": "AVIF", ".jxl": "JPEG XL"}  # pictures that nothing here decodes
+ABROAD = {".heic": "HEIC", ".heif": "HEIF", ".avif": "AVIF", ".jxl": "JPEG XL"}  # pictures that cannot be decoded here
 CAPTION = 1 << 18  # bytes of a caption file that are read
 MANIFESTS: dict[str, Format] = {
     ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet"
@@ -47,17 +47,17 @@ COLUMNS: dict[str, Any] = {
 def read_corpus(
     place: Path, *, language: str = "", leave_out: Sequence[str] = (), progress: Progress | None = None
 ) -> Corpus:
-    """The pictures below a folder, or those that a manifest (CSV, TSV, JSONL, Parquet) lists, relative to itself.
+    """The pictures below a folder, or those that a manifest (CSV, TSV, JSONL, Parquet) lists.
 
-    Folder: what its manifest (manifest.csv, .jsonl, …) lists, if it holds one. Else every picture, sorted; its folder
-    is its category, the first line of NAME.txt its caption, or the line of `language` where Tux Paint's captions have
-    one. Hidden files, what matches `leave_out` (`*_mirror*`, of the file name) and links to pictures of the same tree
-    are not in it; nor is the folder `masks` at the top, whose pictures are the masks of those of the same name.
+    Folder: if it contains a manifest (manifest.csv, .jsonl, …), the manifest is read. Otherwise every picture is an
+    item, sorted by path; its folder is its category, and the first line of NAME.txt is its caption, or the line of
+    `language` in captions of Tux Paint. Hidden files, files whose name matches `leave_out` (`*_mirror*`) and links to
+    pictures of the same tree are left out. The top-level folder `masks` contains the masks of pictures by name.
 
-    Manifest: the column `path`, and any of item, words, category, mask, caption. Words are a list, each entry a word
-    as it stands; or a text, split as captions are: at `;`, `,`, other signs and blanks alike, so that only a list can
-    hold `polar bear` as one word. A picture that is missing is left out and named with its line; a path that leads
-    out of the manifest's folder is refused, for a manifest from elsewhere must not show what else is on this machine.
+    Manifest: the column `path`, relative to the manifest, and any of item, words, category, mask, caption. Words are
+    a list of words, or a text that is split like a caption, at punctuation and white space, so that only a list can
+    contain `polar bear` as one word. A missing picture is left out and reported with its line. A path out of the
+    manifest's folder is refused: a manifest from elsewhere must not reveal other files on this machine.
     """
     if place.is_dir():
         listed = [place / f"manifest{suffix}" for suffix in MANIFESTS]
@@ -67,16 +67,16 @@ def read_corpus(
         place = found
     form = MANIFESTS.get(place.with_suffix("").suffix if place.suffix in {".gz", ".zst"} else place.suffix.lower())
     if form is None and place.exists():
-        what = "is a picture, not a corpus" if is_picture(place) else "is no manifest that is known here"
+        what = "is a picture, not a corpus" if is_picture(place) else "is not a manifest"
         raise FileError(str(place), what, "name a folder of pictures, or a .csv, .tsv, .jsonl or .parquet")
     with opened(place) as source:
         return _in_manifest(source, form or "csv", place, progress)
 
 
 def fingerprint(path: Path, cache: Fingerprints | None = None) -> str:
-    """SHA-256 of the bytes of a file. With a cache it is read again only if its size or its time has changed.
+    """SHA-256 of the bytes of a file. With a cache it is read again only if its size or time has changed.
 
-    Misleads where a file is written over within the clock tick of its time, with as many bytes.
+    Misleads if a file is overwritten with the same number of bytes within one tick of the clock.
     """
     try:
         status = path.stat()
@@ -96,7 +96,7 @@ def fingerprint(path: Path, cache: Fingerprints | None = None) -> str:
 
 
 def pictures_below(folder: Path, leave_out: Sequence[str] = ()) -> tuple[list[str], list[Skipped]]:
-    """The pictures of a tree by their paths in it, sorted, and what was left out."""
+    """The sorted paths of the pictures of a tree, and the files that are left out."""
     skipped: list[Skipped] = []
     found: list[str] = []
     links: list[tuple[str, str]] = []
@@ -108,7 +108,7 @@ def pictures_below(folder: Path, leave_out: Sequence[str] = ()) -> tuple[list[st
         elif not is_picture(Path(name)):
             continue
         elif any(fnmatchcase(name, pattern) for pattern in leave_out):
-            skipped.append(Skipped(path, "its name says that it is to be left out"))
+            skipped.append(Skipped(path, "its name matches a pattern to leave out"))
         elif (folder / path).is_symlink():
             links.append((path, os.path.realpath(folder / path)))
         elif not (folder / path).is_file():
@@ -122,14 +122,14 @@ def pictures_below(folder: Path, leave_out: Sequence[str] = ()) -> tuple[list[st
         if inside in own:
             skipped.append(Skipped(path, f"is a link to {inside}, which is in the corpus"))
         elif not Path(target).is_file():
-            skipped.append(Skipped(path, "is a link to nothing that can be read"))
+            skipped.append(Skipped(path, "is a link that cannot be followed to a file"))
         else:
             found.append(path)
     return sorted(found), sorted(skipped, key=lambda one: one.name)
 
 
 def _files(folder: Path, skipped: list[Skipped]) -> Iterator[str]:
-    """Paths below a folder that are not hidden and can be written down."""
+    """Paths below a folder that are not hidden and are valid UTF-8."""
 
     def unlisted(error: OSError) -> None:
         where = os.path.relpath(error.filename, folder)
@@ -148,7 +148,7 @@ def _files(folder: Path, skipped: list[Skipped]) -> Iterator[str]:
 
 
 def _shown(path: str) -> str:
-    """A text that can be written down: what is not UTF-8 becomes question marks."""
+    """A text in valid UTF-8: other bytes become question marks."""
     return path.encode("utf-8", "replace").decode()
 
 
@@ -158,7 +158,7 @@ def _in_folder(folder: Path, language: str, leave_out: Sequence[str], progress: 
     paths = [path for path in paths if not path.startswith(f"{MASKS}/")]
     if not paths:
         others = f" ({len(skipped)} left out, {skipped[0].name}: {skipped[0].why})" if skipped else ""
-        raise FileError(str(folder), f"there is no picture below it{others}", "expected .jpg, .png, … at any depth")
+        raise FileError(str(folder), f"there is no picture in it{others}", "expected .jpg, .png, … at any depth")
     rows = []
     for at, path in enumerate(paths, start=1):
         bare = posixpath.splitext(path)[0]
@@ -167,16 +167,17 @@ def _in_folder(folder: Path, language: str, leave_out: Sequence[str], progress: 
         rows.append({"path": path, "category": posixpath.dirname(path) or None, "mask": mask, "caption": caption})
         if progress is not None:
             progress(folder.name, at, len(paths))
-    skipped += [Skipped(mask, "is the mask of no picture") for mask in masks.values()]
-    return _made(rows, str(folder), Source(folder, str(folder)), folder.name, skipped)
+    skipped += [Skipped(mask, "is a mask without a picture") for mask in masks.values()]
+    return _corpus(rows, str(folder), Source(folder, str(folder)), folder.name, skipped)
 
 
 def caption_of(folder: Path, path: str, language: str, skipped: list[Skipped]) -> str | None:
-    """The first line of a text, or what it says in another language; None if there is none."""
+    """The caption in a text file: its first line, or the line of a language; None if there is none."""
     try:
         with (folder / path).open("rb") as file:
             raw = file.read(CAPTION)
-        text = getincrementaldecoder("utf-8-sig")().decode(raw, len(raw) < CAPTION)  # a cut may leave half a letter
+        # The last character of a truncated text may be incomplete.
+        text = getincrementaldecoder("utf-8-sig")().decode(raw, len(raw) < CAPTION)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -201,7 +202,7 @@ def _in_manifest(source: Source, form: Format, place: Path, progress: Progress |
         where = f"row {line}" if form == "parquet" else f"line {line}"
         if "path" not in row:
             raise FileError(source.label, f"has the columns {', '.join(row)}", "expected path, a picture per row", line)
-        made: dict[str, Any] = {
+        entry: dict[str, Any] = {
             "line": line,
             "item": _text(row.get("item")),
             "path": _inside(source, _text(row["path"]), line),
@@ -211,21 +212,21 @@ def _in_manifest(source: Source, form: Format, place: Path, progress: Progress |
             "words": _words(source, row.get("words"), line),
         }
         missing = next(
-            (name for name in (made["path"], made["mask"]) if name and not _is_file(place.parent / name)), ""
+            (name for name in (entry["path"], entry["mask"]) if name and not _is_file(place.parent / name)), ""
         )
         if missing:
-            what = "no such file" if missing == made["path"] else f"its mask {missing} is not there"
-            skipped.append(Skipped(made["path"], f"{where}: {what}"))
+            what = "no such file" if missing == entry["path"] else f"its mask {missing} does not exist"
+            skipped.append(Skipped(entry["path"], f"{where}: {what}"))
         else:
-            rows.append(made)
+            rows.append(entry)
         if progress is not None:
             progress(place.name, at, len(numbered))
     if not rows:
         first = f", {skipped[0].name} to begin with" if skipped else ""
         raise FileError(
-            source.label, f"none of its {len(skipped)} pictures is there{first}", "paths are relative to the manifest"
+            source.label, f"none of its {len(skipped)} pictures exists{first}", "paths are relative to the manifest"
         )
-    return _made(rows, str(place.parent), source, place.stem, skipped)
+    return _corpus(rows, str(place.parent), source, place.stem, skipped)
 
 
 def _numbered(source: Source, form: Format) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -240,18 +241,18 @@ def _numbered(source: Source, form: Format) -> Iterator[tuple[int, dict[str, Any
         empty = False
         yield line, row
     if empty:
-        raise FileError(source.label, "holds no rows", "expected column names and one picture per line")
+        raise FileError(source.label, "contains no rows", "expected column names and one picture per line")
 
 
 def _text(value: Any) -> str | None:
-    """A cell as text without blanks around it; None if there is nothing in it."""
+    """A cell as stripped text; None if it is empty."""
     return None if value is None else _shown(str(value)).strip() or None
 
 
 def _inside(source: Source, path: str | None, line: int) -> str:
-    """A path in normal form that stays in the folder of the manifest."""
+    """A normalised path within the folder of the manifest."""
     if path is None:
-        raise FileError(source.label, "a row without a path", "name the picture, or take the row out", line)
+        raise FileError(source.label, "a row has no path", "name the picture, or remove the row", line)
     normal = posixpath.normpath(path)
     strange = "\0" in path or bool(PureWindowsPath(path).drive) or path.startswith(("/", "\\", "~"))
     if strange or normal == ".." or normal.startswith("../"):
@@ -264,7 +265,7 @@ def _inside(source: Source, path: str | None, line: int) -> str:
 def _is_file(path: Path) -> bool:
     try:
         return stat.S_ISREG(path.stat().st_mode)
-    except OSError:  # not there, or its name is too long to be
+    except OSError:  # missing, or its name is too long
         return False
 
 
@@ -279,12 +280,12 @@ def _words(source: Source, value: Any, line: int) -> list[str] | None:
     raise FileError(source.label, f"words are {value!r:.60}", "expected a text, or a list of texts", line)
 
 
-def _made(rows: list[dict[str, Any]], root: str, source: Source, name: str, skipped: list[Skipped]) -> Corpus:
-    """The corpus of these rows; a name that two pictures would share is told with its place."""
+def _corpus(rows: list[dict[str, Any]], root: str, source: Source, name: str, skipped: list[Skipped]) -> Corpus:
+    """The corpus of these rows; two pictures with the same name are an error with its place."""
     named = items_of(pl.Series("path", [row["path"] for row in rows], dtype=pl.String))
     first: dict[str, dict[str, Any]] = {}
     for row, own in zip(rows, named, strict=True):
-        row["item"] = "_".join((row.get("item") or own).split())  # as items_of: runs are split at blanks
+        row["item"] = "_".join((row.get("item") or own).split())  # as in items_of: runs are split at white space
         other = first.setdefault(row["item"], row)
         if other is not row:
             what = f"{other['path']} and {row['path']} are both called {row['item']!r}"

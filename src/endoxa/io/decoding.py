@@ -1,7 +1,7 @@
-"""Decoding: the one place where a file that anybody may have made becomes pixels.
+"""Decoding: the only module that turns a file from an unknown source into pixels.
 
-What a file claims is checked before anything is decoded. Whatever is broken, cut short, too large or something else
-than it says is refused by a FileError that names it. Only raster formats that are known here are tried.
+The header of a file is checked before anything is decoded. A file that is damaged, truncated, too large or of another
+type than its name says is refused by a FileError that names it. Only the raster formats listed here are tried.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "BMP", "TIFF", "PPM")
 SUFFIXES = frozenset(".jpg .jpeg .png .gif .webp .bmp .tif .tiff .ppm .pgm .pbm .pnm".split())
-PIXELS = 100_000_000  # a file that claims more is a bomb, or not for a page
-BYTES = 1 << 28  # of a file; what holds 100 million pixels is rarely larger
-BAND = 1 << 20  # pixels that are converted at once, so that conversions never hold a second copy of a large picture
-OPAQUE = 128  # alpha from here on belongs to the picture
+PIXELS = 100_000_000  # a file that claims more is a decompression bomb, or too large for a page
+BYTES = 1 << 28  # of a file; files of 100 million pixels are rarely larger
+BAND = 1 << 20  # pixels that are converted at once, so that there is never a second copy of a large picture
+OPAQUE = 128  # pixels with at least this alpha are opaque
 QUALITY = 85
 REMEDY = "replace it or leave it out"
 
-# What files begin with that are taken for pictures, and what they are.
+# First bytes of files that are not pictures of these formats, and what they are.
 OTHERS = (
     (b"<svg", "it is an SVG drawing, not pixels"), (b"<!doctype svg", "it is an SVG drawing, not pixels"),
     (b"<!doctype html", "it is a web page"), (b"<html", "it is a web page"), (b"%pdf", "it is a PDF"),
@@ -45,7 +45,7 @@ OTHERS = (
     (b"8bps", "it is a Photoshop file"), (b"\0\0\0\x0cjp  ", "it is JPEG 2000"),
 )  # fmt: skip
 
-# What Pillow's decoders raise on hostile files, as fuzzing shows: their parsers trust what they read.
+# What Pillow's decoders raise on hostile files, as found by fuzzing.
 FAULTS = (
     OSError, ValueError, SyntaxError, LookupError, TypeError, AttributeError, ArithmeticError, EOFError, MemoryError,
     RuntimeError, AssertionError, struct.error, zlib.error,
@@ -53,19 +53,19 @@ FAULTS = (
 
 
 def is_picture(path: Path) -> bool:
-    """Whether the name says that it is a picture."""
+    """Whether the file has the suffix of a picture."""
     return path.suffix.lower() in SUFFIXES
 
 
 def decode(source: Path | bytes, *, side: int | None = 1024, name: str = "") -> Picture:
-    """The picture in a file or in its bytes, upright, its long side at most `side` pixels (None: as it is).
+    """The picture in a file or in its bytes, upright, its long side at most `side` pixels (None: the original size).
 
-    Transparent parts (alpha, a transparent colour of a palette) are laid on white; the mask holds what is opaque by
-    half or more, None where all is. Greys of 16 bits are scaled to 8; greys without a known range (32 bits, floating)
-    are spread from black to white. Of an animation the first frame. Colour profiles are not applied: CMYK becomes
-    (1 - C)(1 - K), …, which prints differently. JPEGs that are much too large are decoded at a half, quarter or
-    eighth of their size, which is several times as fast and differs by a grey level or two from the mean of areas.
-    `name` is what errors call the bytes.
+    Transparent parts (alpha, a transparent colour of a palette) become white; the mask marks pixels that are at least
+    half opaque, and is None if all are. Greys of 16 bits are scaled to 8; greys without a known range (32 bits, floats)
+    are stretched from black to white. Of an animation, the first frame is used. Colour profiles are not applied: CMYK
+    becomes (1 - C)(1 - K), …, which differs from print. JPEGs that are much larger than needed are decoded at a half,
+    quarter or eighth of their size, which is several times faster and differs from the area mean by one or two grey
+    values. `name` is the name of the bytes in errors.
     """
     label = name or (str(source) if isinstance(source, Path) else "picture")
     raw = source if isinstance(source, bytes) else read(source, label)
@@ -75,7 +75,7 @@ def decode(source: Path | bytes, *, side: int | None = 1024, name: str = "") -> 
 
 
 def thumbnail(source: Picture | Path | bytes, side: int, *, form: Literal["JPEG", "WEBP"] = "JPEG") -> bytes:
-    """A small copy for a gallery, on white, with nothing else that the file may have carried."""
+    """A small copy for a gallery, on white, without metadata."""
     picture = source if isinstance(source, Picture) else decode(source, side=side)
     pillow = _pillow()
     small = pillow.fromarray(np.ascontiguousarray(picture.pixels))
@@ -92,7 +92,7 @@ def data_address(source: Picture | Path | bytes, side: int) -> str:
 
 
 def read(path: Path, label: str = "") -> bytes:
-    """The bytes of a file, if it is one and not too large. A pipe or a device would not end."""
+    """The bytes of a file that is not too large; a pipe or a device, which may not end, is refused."""
     label = label or str(path)
     try:
         status = path.stat()
@@ -117,7 +117,7 @@ def flattened(raw: bytes, label: str, *, side: int | None = None) -> tuple[Image
         with _quiet(), pillow.open(io.BytesIO(raw), formats=FORMATS) as opened:
             _refuse_vast(opened, label)
             size = _fitted(opened.size, side)
-            shrunk = opened.draft(None, size)  # a JPEG may come at a half, a quarter or an eighth; None: it does not
+            shrunk = opened.draft(None, size)  # None unless a JPEG is decoded at a half, a quarter or an eighth
             opened.load()
             turn = _turn(opened)
             flat, alpha = _on_white(opened, size, extent=shrunk[1][2:] if shrunk else opened.size)
@@ -130,7 +130,7 @@ def flattened(raw: bytes, label: str, *, side: int | None = None) -> tuple[Image
     return flat.transpose(turn), alpha.transpose(turn) if alpha is not None else None
 
 
-# ---- what is refused ------------------------------------------------------------------------------------------
+# ---- refusals --------------------------------------------------------------------------------------------------
 
 
 _FEWER = f"make it smaller, {PIXELS // 1_000_000} million pixels at most"
@@ -145,28 +145,28 @@ def _refuse_vast(opened: Image.Image, label: str) -> None:
     width, height = opened.size
     if width * height > PIXELS:
         raise FileError(label, f"has {width} × {height} pixels", _FEWER)
-    tags = getattr(opened, "tag_v2", {})  # TIFF: a small picture may claim tiles that are not
+    tags = getattr(opened, "tag_v2", {})  # TIFF: a small picture may claim large tiles
     tile = tags.get(322, 0), tags.get(323, 0)
     if tile[0] * tile[1] > PIXELS:
         raise FileError(label, f"has tiles of {tile[0]} × {tile[1]} pixels", _FEWER)
 
 
 def _reason(raw: bytes, error: BaseException) -> str:
-    """Why it does not decode, for people."""
+    """The reason why it cannot be decoded, in readable form."""
     head = raw[:512].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     for mark, what in OTHERS:
         if head.startswith(mark) or (head.startswith((b"<?xml", b"<!--")) and mark in head):
             return what
     if head[4:8] == b"ftyp":
         return "it is HEIC, AVIF or a film; save it as JPEG"
-    said = " ".join(str(error).split())
-    if "truncated" in said.lower() or isinstance(error, EOFError):
-        return "it stops in the middle"
+    message = " ".join(str(error).split())
+    if "truncated" in message.lower() or isinstance(error, EOFError):
+        return "it is truncated"
     if isinstance(error, MemoryError):
-        return "there is not enough memory for what it claims"
+        return "there is not enough memory for the size it claims"
     if type(error).__name__ == "UnidentifiedImageError":
         return f"it is none of {', '.join(FORMATS)}"
-    return f"it is damaged: {said[:80] or type(error).__name__}"
+    return f"it is damaged: {message[:80] or type(error).__name__}"
 
 
 def _pillow() -> ModuleType:
@@ -178,7 +178,7 @@ def _pillow() -> ModuleType:
 
 
 class _Depth:
-    """How many threads are decoding. Python keeps one list of warning filters, so only the last may restore it."""
+    """The number of threads that decode. Python has one list of warning filters, which only the last may restore."""
 
     def __init__(self) -> None:
         self.lock, self.count, self.filters = threading.Lock(), 0, warnings.catch_warnings()
@@ -189,7 +189,7 @@ _DEPTH = _Depth()
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without Pillow's warnings (large pictures, odd EXIF): what is too large or broken is refused here."""
+    """Suppress Pillow's warnings (large pictures, odd EXIF): this module itself refuses faulty files."""
     with _DEPTH.lock:
         if not _DEPTH.count:
             _DEPTH.filters = warnings.catch_warnings()
@@ -216,7 +216,7 @@ def _fitted(size: tuple[int, int], side: int | None) -> tuple[int, int]:
 
 
 def _turn(opened: Image.Image) -> Any:
-    """The transposition that EXIF asks for; None if it asks for none, or cannot be read."""
+    """The transposition that EXIF asks for; None if there is none, or if EXIF cannot be read."""
     from PIL.Image import Transpose
 
     turns = {
@@ -225,7 +225,7 @@ def _turn(opened: Image.Image) -> Any:
     }  # fmt: skip
     try:
         asked = opened.getexif().get(0x0112)
-    except FAULTS:  # a picture with broken notes is still a picture
+    except FAULTS:  # a picture with damaged metadata is still a picture
         return None
     return turns.get(asked) if isinstance(asked, int) else None
 
@@ -233,9 +233,9 @@ def _turn(opened: Image.Image) -> Any:
 def _on_white(
     opened: Image.Image, size: tuple[int, int], extent: tuple[float, float]
 ) -> tuple[Image.Image, Image.Image | None]:
-    """RGB on white, and alpha, at this size. Band by band down by a whole factor, then by means of areas.
+    """RGB on white, and alpha, at this size: reduced in bands by an integer factor, then by area means.
 
-    `extent` is how far the picture reaches: less than its size where its last column or row stands for a part of one.
+    `extent` is the extent of the picture: less than its size if the last column or row represents a fraction of one.
     """
     from PIL import Image
 
@@ -261,7 +261,7 @@ def _on_white(
 
 
 def _bounds(opened: Image.Image) -> tuple[float, float] | None:
-    """What is black and what is white in a deep grey picture; None if it is not one."""
+    """The values of black and white in a deep grey picture; None for other pictures."""
     if opened.mode.startswith("I;16") or (opened.mode == "I" and opened.format == "PPM"):
         return 0.0, 65535.0
     if opened.mode not in {"I", "F"}:

@@ -1,11 +1,11 @@
-"""What descriptors found in pictures, kept beside the corpus: computed once, in parallel, resumed after a stop.
+"""Results of descriptors, stored beside the corpus: computed once, in parallel, and resumed after an interruption.
 
     HOME/descriptions/regions-1a2b3c4d/   one folder per descriptor and settings
-        settings.json                     which they are
+        settings.json                     the settings
         part-00000-PID.parquet …          a row per picture: item, size, changed, digest, why, seconds, rows, columns
 
-A part is written whole or not at all, every few seconds, so that a stop loses no more than that. A picture is
-described anew only where its bytes changed; settings that changed have a folder of their own.
+A part is written completely or not at all, every few seconds, so that an interruption loses little. A picture is
+described again only if its bytes have changed; other settings have a folder of their own.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from endoxa.io.write import replacing, unwritten
 from endoxa.tables import Floats
 
 FORMAT = 1
-PART = 256  # pictures a file
-SECONDS = 5.0  # after which a file is written, even if it holds fewer
-CHUNK = 8  # pictures a worker takes at a time
-FEW = 24  # pictures for which other processes are not worth starting
+PART = 256  # pictures per file
+SECONDS = 5.0  # after which a file is written, even if it has fewer pictures
+CHUNK = 8  # pictures that a worker takes at a time
+FEW = 24  # for fewer pictures no other processes are started
 
 
 @dataclass(frozen=True, eq=False)
 class Described:
-    """What a descriptor found: `material` of the pictures that decode, those left out, seconds per picture.
+    """The results of a descriptor: `material` of the pictures, those left out, and seconds per picture.
 
-    `computed` counts the pictures described now; the others were known.
+    `computed` is the number of pictures that were described now; the others were known.
     """
 
     material: Material
@@ -62,11 +62,11 @@ def describe(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> list[Described]:
-    """Describe every picture by every descriptor, each picture decoded once; what is known already is kept."""
+    """Describe every picture by every descriptor, decoding each picture once; known results are kept."""
     shelves = [Shelf(home, descriptor) for descriptor in descriptors]
     stamps = stamps_of(corpus)
     known = [shelf.known(stamps) for shelf in shelves]
-    missing = [[item not in held for held in known] for item in corpus.items]
+    missing = [[item not in items for items in known] for item in corpus.items]
     todo = [at for at, lacks in enumerate(missing) if any(lacks)]
     tasks = [
         _Task(stamps[at], tuple(d for d, lacks in zip(descriptors, missing[at], strict=True) if lacks)) for at in todo
@@ -74,15 +74,15 @@ def describe(
     computed = [sum(lacks[which] for lacks in missing) for which in range(len(shelves))]
     done = 0
     try:
-        for made in _work(tasks, workers or os.cpu_count() or 1):
-            for row in made:
+        for rows in _work(tasks, workers or os.cpu_count() or 1):
+            for row in rows:
                 done += 1
                 lacking = [which for which, lacks in enumerate(missing[todo[row.number]]) if lacks]
                 for which, result in zip(lacking, row.results, strict=True):
                     shelves[which].add(row.stamp, row.digest, row.why, result)
             if progress is not None:
                 progress("describing pictures", done, len(todo))
-    finally:  # a stop keeps what was done
+    finally:  # an interruption keeps what was done
         for shelf in shelves:
             shelf.close()
     return [shelf.load(corpus, count) for shelf, count in zip(shelves, computed, strict=True)]
@@ -90,7 +90,7 @@ def describe(
 
 @dataclass(frozen=True)
 class Stamp:
-    """A picture's file: enough to tell that it did not change without reading it."""
+    """Size and time of a picture's file, to find without reading it that it has not changed."""
 
     item: str
     path: str
@@ -99,13 +99,13 @@ class Stamp:
 
 
 def stamps_of(corpus: Corpus) -> list[Stamp]:
-    """Size and time of each picture's file; a picture that is gone has size -1."""
+    """Size and time of each picture's file; a missing picture has size -1."""
     root = Path(corpus.root)
     stamps = []
     for item, path in corpus.frame.select("item", "path").iter_rows():
         try:
             found = (root / path).stat()
-            size, changed = found.st_size, f"{found.st_mtime_ns}-{found.st_ctime_ns}"  # a swap of names changes ctime
+            size, changed = found.st_size, f"{found.st_mtime_ns}-{found.st_ctime_ns}"  # swapping names changes ctime
         except OSError:
             size, changed = -1, ""
         stamps.append(Stamp(item, str(root / path), size, changed))
@@ -120,7 +120,7 @@ class _Task:
 
 @dataclass(frozen=True)
 class _Result:
-    """One descriptor's arrays of one picture, and how long it took."""
+    """The arrays of one descriptor for one picture, and the seconds that it took."""
 
     arrays: dict[str, Any]
     seconds: float
@@ -136,7 +136,7 @@ class _Row:
 
 
 def _describe_one(number: int, task: _Task) -> _Row:
-    """Decode a picture and describe it; a file at fault gives the reason instead."""
+    """Decode a picture and describe it; for a faulty file, give the reason instead."""
     from endoxa.io.decoding import decode
 
     nothing: list[_Result | None] = [None] * len(task.descriptors)
@@ -164,7 +164,7 @@ def _describe_chunk(chunk: list[tuple[int, _Task]]) -> list[_Row]:
 
 
 def _one_thread() -> None:
-    """In a worker: pictures are the parallel axis, so each is worked on by one thread."""
+    """In a worker: pictures are processed in parallel, so that each needs only one thread."""
     import cv2
 
     cv2.setNumThreads(1)
@@ -172,7 +172,7 @@ def _one_thread() -> None:
 
 @contextmanager
 def _single_threaded() -> Iterator[None]:
-    """For processes started within: one thread each, which libraries read as they load; many on busy cores crawl."""
+    """One thread for each process started within; libraries read this when they are loaded."""
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
     before = {name: os.environ.get(name) for name in names}
     os.environ.update(dict.fromkeys(names, "1"))
@@ -187,7 +187,7 @@ def _single_threaded() -> Iterator[None]:
 
 
 def _work(tasks: list[_Task], workers: int) -> Iterator[list[_Row]]:
-    """The rows of all tasks, chunk by chunk, as they come; few chunks are under way at a time."""
+    """The rows of all tasks, chunk by chunk, as they finish; few chunks are submitted at a time."""
     numbered = list(enumerate(tasks))
     chunks = [numbered[at : at + CHUNK] for at in range(0, len(numbered), CHUNK)]
     if workers == 1 or len(tasks) <= FEW:
@@ -215,14 +215,14 @@ def _finished(under_way: dict[Future[list[_Row]], list[tuple[int, _Task]]]) -> I
         except BrokenProcessPool:
             names = ", ".join(task.stamp.item for _, task in chunk)
             raise EndoxaError(
-                f"a process that described pictures was killed, at one of: {names}; what was done is kept: start "
-                "again, with fewer workers if memory ran out. A script of yours must begin its work under "
-                '`if __name__ == "__main__":`, for each process reads it anew'
+                f"a process that described pictures was killed at one of: {names}; finished work is kept. Start "
+                "again, with fewer workers if memory ran out. A script must do its work below "
+                '`if __name__ == "__main__":`, because each process imports it again'
             ) from None
 
 
 class Shelf:
-    """The parts of one descriptor with one choice of settings."""
+    """The stored results of one descriptor with one choice of settings."""
 
     def __init__(self, home: Path, descriptor: Descriptor) -> None:
         self.settings = {
@@ -239,21 +239,21 @@ class Shelf:
         return sorted(self.folder.glob("part-*.parquet"))
 
     def known(self, stamps: Sequence[Stamp]) -> set[str]:
-        """The items whose picture was described and did not change since."""
-        held = self._held(["item", "size", "changed", "digest"])
-        if held is None:
+        """The items whose picture has been described and has not changed since."""
+        stored = self._stored(["item", "size", "changed", "digest"])
+        if stored is None:
             return set()
-        at = {item: rest for item, *rest in held.iter_rows()}
+        at = {item: rest for item, *rest in stored.iter_rows()}
         known = set()
         for stamp in stamps:
             size, changed, digest = at.get(stamp.item, (None, None, None))
             same = (size, changed) == (stamp.size, stamp.changed)
-            # What could not be read has no digest, and is tried again.
+            # A picture that could not be read has no digest, and is tried again.
             if digest and (same or (size == stamp.size and digest == _digest(stamp))):
                 known.add(stamp.item)
         return known
 
-    def _held(self, columns: list[str] | None = None) -> pl.DataFrame | None:
+    def _stored(self, columns: list[str] | None = None) -> pl.DataFrame | None:
         """The newest row of each item."""
         parts = self.parts()
         if not parts:
@@ -267,7 +267,7 @@ class Shelf:
         return pl.concat(frames, how="diagonal").unique("item", keep="last", maintain_order=True)
 
     def add(self, stamp: Stamp, digest: str, why: str | None, result: _Result | None) -> None:
-        """Take a row; a full part is written."""
+        """Add a row, and write a part if it is full."""
         row: dict[str, Any] = {
             "item": stamp.item, "size": stamp.size, "changed": stamp.changed, "digest": digest, "why": why,
             "seconds": None if result is None else result.seconds, "rows": 0,
@@ -276,7 +276,7 @@ class Shelf:
             shapes = {len(array) for array in result.arrays.values()}
             row["rows"] = shapes.pop()
             if shapes or not row["rows"]:
-                raise EndoxaError(f"{self.folder.name} gave columns of different length, or none, for {stamp.item}")
+                raise EndoxaError(f"{self.folder.name} gave columns of different lengths, or no rows, for {stamp.item}")
             for name, array in result.arrays.items():
                 row[f"column {name}"] = array.ravel()
                 row[f"width {name}"] = array.shape[1] if array.ndim > 1 else 0
@@ -285,7 +285,7 @@ class Shelf:
             self.close()
 
     def close(self) -> None:
-        """Write what was taken."""
+        """Write the rows that have been added."""
         if not self.rows:
             return
         try:
@@ -297,18 +297,18 @@ class Shelf:
         names = list(dict.fromkeys(name for row in self.rows for name in row))
         frame = pl.DataFrame([_series(name, [row.get(name) for row in self.rows]) for name in names])
         taken = [int(path.stem.split("-")[1]) for path in self.parts()]
-        name = f"part-{max(taken, default=-1) + 1:05d}-{os.getpid()}.parquet"  # another process may take the number too
+        name = f"part-{max(taken, default=-1) + 1:05d}-{os.getpid()}.parquet"  # another process may use the same number
         with replacing(self.folder / name) as part:
             frame.write_parquet(part)
         self.rows, self.written = [], time.monotonic()
 
     def load(self, corpus: Corpus, computed: int) -> Described:
         """The material of the corpus, in its order."""
-        held = self._held()
-        assert held is not None or not len(corpus)
+        stored = self._stored()
+        assert stored is not None or not len(corpus)
         order = pl.DataFrame({"item": corpus.items, "at": np.arange(len(corpus))}, schema_overrides={"item": pl.String})
-        frame = order.join(held, on="item", how="left", maintain_order="left") if held is not None else order
-        fine = frame.filter(pl.col("rows") > 0) if held is not None else frame
+        frame = order.join(stored, on="item", how="left", maintain_order="left") if stored is not None else order
+        fine = frame.filter(pl.col("rows") > 0) if stored is not None else frame
         skipped = tuple(
             Skipped(item, why) for item, why in frame.filter(pl.col("why").is_not_null()).select("item", "why").rows()
         )
@@ -325,7 +325,7 @@ class Shelf:
 
 
 def _series(name: str, values: list[Any]) -> pl.Series:
-    """A column of a part; arrays keep their kind of number."""
+    """A column of a part; arrays keep their type."""
     if not name.startswith("column "):
         kinds = {"seconds": pl.Float64} | dict.fromkeys(("item", "digest", "why", "changed"), pl.String)
         return pl.Series(name, values, dtype=kinds.get(name, pl.Int64))
@@ -335,19 +335,19 @@ def _series(name: str, values: list[Any]) -> pl.Series:
 
 
 def digests_of(corpus: Corpus, home: Path) -> dict[str, str]:
-    """The SHA-256 of each picture's bytes; read only where size or time changed since the last look."""
+    """The SHA-256 of each picture's bytes; files are read only if size or time has changed."""
     cache = home / "digests.parquet"
     stamps = stamps_of(corpus)
     try:
-        held = {path: rest for path, *rest in pl.read_parquet(cache).iter_rows()}
+        cached = {path: rest for path, *rest in pl.read_parquet(cache).iter_rows()}
     except (OSError, pl.exceptions.PolarsError, ValueError):
-        held = {}
+        cached = {}
     rows = []
     for stamp in stamps:
-        size, changed, digest = held.get(stamp.path, (None, None, ""))
+        size, changed, digest = cached.get(stamp.path, (None, None, ""))
         same = (size, changed) == (stamp.size, stamp.changed)
         rows.append((stamp.path, stamp.size, stamp.changed, digest if same else _digest(stamp)))
-    if [row for row in rows if tuple(held.get(row[0], ())) != row[1:]]:
+    if [row for row in rows if tuple(cached.get(row[0], ())) != row[1:]]:
         schema = {"path": pl.String, "size": pl.Int64, "changed": pl.String, "digest": pl.String}
         with suppress(OSError, FileError):  # it only saves time, and the home may be read-only
             home.mkdir(parents=True, exist_ok=True)

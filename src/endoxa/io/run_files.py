@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Literal, TypeVar
+from warnings import warn
 
 import polars as pl
 
@@ -84,6 +88,58 @@ def map_blocks(
         except _NotGroupedError:
             whole = read_run(source, name=system, ties=ties, lenient=lenient, report=report)
             return _mapped_whole(whole, kernel, source, progress)
+
+
+@dataclass(frozen=True)
+class RunFiles:
+    """Run files that are read and scored in blocks of whole queries, so that memory stays bounded."""
+
+    paths: tuple[str, ...]
+    name_from: Literal["tag", "file"] = "tag"
+    ties: Ties = "trec"
+    lenient: bool = False
+    progress: Callable[[str, int, int], None] | None = None
+    report: Report | None = None
+
+    def map(self, kernel: Callable[[Run], T]) -> Iterator[tuple[list[str], dict[str, str], list[T]]]:
+        """For each file the names of its systems, distinct names for them, and the results of the kernel."""
+        taken: list[str] = []
+        for path in self.paths:
+            results = map_blocks(
+                path,
+                lambda block: (block.systems, kernel(block)),
+                name_from=self.name_from,
+                ties=self.ties,
+                lenient=self.lenient,
+                progress=None if self.progress is None else partial(self.progress, path),
+                report=self.report,
+            )
+            names = list(dict.fromkeys(name for systems, _ in results for name in systems))
+            renamed = _distinct(names, taken, path)
+            taken += renamed.values()
+            yield names, renamed, [result for _, result in results]
+
+    def whole(self) -> Run:
+        """All systems as one table."""
+        from endoxa.io.read import read_runs
+
+        names = [Source(Path(path), path).stem for path in self.paths] if self.name_from == "file" else None
+        return read_runs(list(self.paths), self.ties, self.lenient, self.report, names)
+
+
+def _distinct(names: list[str], taken: list[str], path: str) -> dict[str, str]:
+    """A name for each system that no other file uses: the tag, else the file's name, else its whole path."""
+    stem = Source(Path(path), path).stem
+    renamed = {}
+    for name in names:
+        candidates = [name, stem if len(names) == 1 else f"{stem}:{name}", f"{path}:{name}"]
+        free = [candidate for candidate in candidates if candidate not in taken]
+        if not free:
+            raise FileError(path, "the same file is given twice", "name each run file once")
+        renamed[name] = free[0]
+        if free[0] != name:
+            warn(f"another run has the tag {name!r}; that of {path} is called {free[0]!r}", stacklevel=5)
+    return renamed
 
 
 def _mapped(

@@ -1,12 +1,12 @@
-"""Scenes in a folder: a corpus with known truth that needs no download.
+"""Scenes in a folder: a corpus with known truth and without a download.
 
     folder/scenes.json           the settings; another seed, size or kind is refused
     folder/manifest.jsonl        one line per scene: path, words, category, mask, caption, regions
     folder/sea/boats/000007.jpg  a scene, below its category
     folder/masks/000007.png      the label of each pixel; `regions` says the word of each label
 
-A scene is listed once its files stand, and every file appears whole or not at all, so that a folder half written is
-continued where it stopped and ends with the same bytes as one that was written in one go.
+A scene is listed after its files have been written, and every file appears completely or not at all, so that an
+interrupted folder is continued and ends with the same bytes as one that was written without interruption.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 SETTINGS, MANIFEST, MASKS = "scenes.json", "manifest.jsonl", "masks"
 QUALITY = 92
 MOST = 4  # cut-outs in a scene
-SIDE = 256  # cut-outs are decoded at this size: a scene shows them no larger
+SIDE = 256  # cut-outs are decoded at this size; scenes do not show them larger
 AMOUNTS = frozenset("bunch kind pair piece set slice".split())
-HELD = 256  # cut-outs kept decoded; 67 MB at most
+CACHED = 256  # decoded cut-outs in memory; 67 MB at most
 
 
 def write_scenes(
@@ -46,11 +46,11 @@ def write_scenes(
     cutouts: Corpus | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Path:
-    """Write the first `count` scenes of series `seed`, drawn or composed of cut-outs; where the manifest stands.
+    """Write the first `count` scenes of series `seed`, drawn or composed of cut-outs; the path of the manifest.
 
-    Continues a folder that holds fewer, makes anew what is missing in it, and leaves alone what is there. Memory does
-    not grow with `count`. A cut-out is what is opaque in a picture of the corpus, called as its caption says. Two
-    processes must not write into one folder. `progress` hears (scenes done, count).
+    A folder with fewer scenes is continued; missing files are written again, and existing ones are kept. Memory does
+    not grow with `count`. A cut-out is the opaque part of a picture of the corpus, named after its caption. Two
+    processes must not write into one folder. `progress` is called with the scenes done and `count`.
     """
     if count < 0:
         raise TextError(f"the number of scenes is 0 or more, not {count}")
@@ -63,7 +63,7 @@ def write_scenes(
         if listed > count:
             raise FileError(
                 str(manifest),
-                f"lists {listed:,} scenes, more than the {count:,} asked for",
+                f"lists {listed:,} scenes, more than the requested {count:,}",
                 f"ask for {listed:,} or more, or name another folder",
             )
         if listed:
@@ -97,14 +97,14 @@ def truth(path: Path) -> LabelMap:
     except cv2.error:  # more pixels than OpenCV takes
         labels = None
     if labels is None or labels.ndim != 2 or labels.dtype not in {np.dtype(np.uint8), np.dtype(np.uint16)}:
-        raise FileError(str(path), "is no map of labels", "expected a grey PNG of 8 or 16 bits")
+        raise FileError(str(path), "is not a label map", "expected a grey PNG of 8 or 16 bits")
     return labels.astype(np.int32)
 
 
 def named(caption: str) -> str | None:
-    """The word for what a caption is of: the last of its first run of words that no stop word or sign breaks.
+    """The word for the thing in a caption: the last word before the first stop word or punctuation mark.
 
-    Misleads where a verb or a name comes first ("Covered in snow"); a pair, a bunch, … of a thing is that thing.
+    Misleads if a verb or a name comes first ("Covered in snow"). A pair, a bunch, … of a thing is that thing.
 
     >>> named("An Adelaide Rosella, on a branch."), named("A cup of coffee.")
     ('rosella', 'cup')
@@ -130,13 +130,13 @@ def _settings(seed: int, size: tuple[int, int], form: str, cutouts: Corpus | Non
 
 
 def _settle(folder: Path, settings: dict[str, Any]) -> None:
-    """Record the settings of a new folder; refuse one that was made with others, or for something else."""
+    """Record the settings of a new folder; refuse a folder with other settings or other content."""
     path = folder / SETTINGS
     if not path.exists():
         stranger = next((one.name for one in folder.iterdir() if not one.name.endswith(".part")), None)
         if stranger is not None:
             raise FileError(
-                str(folder), f"holds {stranger!r} but no {SETTINGS}", "name a folder that is new, empty or of scenes"
+                str(folder), f"contains {stranger!r} but no {SETTINGS}", "name a folder that is new, empty or of scenes"
             )
         _whole(path, (json.dumps(settings, indent=1) + "\n").encode())
         return
@@ -145,19 +145,19 @@ def _settle(folder: Path, settings: dict[str, Any]) -> None:
     except ValueError:
         raise FileError(str(path), "is not JSON", "remove the folder, or name another") from None
     if not isinstance(known, dict):
-        raise FileError(str(path), "does not hold settings", "remove the folder, or name another")
+        raise FileError(str(path), "does not contain settings", "remove the folder, or name another")
     for name in settings | known:
         was, now = known.get(name), settings.get(name)
         if was != now:
             raise FileError(
                 str(path),
-                f"the scenes here were made with {name} {json.dumps(was)}, not {json.dumps(now)}",
-                "ask for the same again, or name another folder",
+                f"the scenes here have {name} {json.dumps(was)}, not {json.dumps(now)}",
+                "use the same settings, or name another folder",
             )
 
 
 def _mend(manifest: Path) -> int:
-    """How many scenes are listed; what a sudden end left of a last line is cut off."""
+    """The number of listed scenes; an incomplete last line is removed."""
     if not manifest.exists():
         return 0
     listed = whole = 0
@@ -170,7 +170,7 @@ def _mend(manifest: Path) -> int:
 
 
 def _restore(folder: Path, line: str, number: int, form: str, make: Callable[[int], Scene]) -> None:
-    """Make a listed scene anew if one of its files is gone."""
+    """Write a listed scene again if one of its files is missing."""
     try:
         row = json.loads(line)
         path, mask = str(row["path"]), str(row["mask"])
@@ -214,7 +214,7 @@ def _encoded(form: str, pixels: Any, settings: list[int]) -> bytes:
 
 
 def _whole(path: Path, content: bytes) -> None:
-    """Write a file that is there whole or not at all."""
+    """Write a file completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     part.write_bytes(content)
@@ -222,7 +222,7 @@ def _whole(path: Path, content: bytes) -> None:
 
 
 def _maker(seed: int, size: tuple[int, int], cutouts: Corpus | None) -> Callable[[int], Scene]:
-    """What makes scene `number`, whatever was made before it."""
+    """A function that makes scene `number`, independently of other scenes."""
     from endoxa.images.scenes import compose, draw
 
     if cutouts is None:
@@ -232,7 +232,7 @@ def _maker(seed: int, size: tuple[int, int], cutouts: Corpus | None) -> Callable
         raise TableError("no cut-out of the corpus has a word; give each a caption, words or a category")
     root = Path(cutouts.root)
 
-    @lru_cache(maxsize=HELD)
+    @lru_cache(maxsize=CACHED)
     def cutout(place: int) -> Cutout:
         return _cutout(root, rows[place])
 
@@ -245,13 +245,13 @@ def _maker(seed: int, size: tuple[int, int], cutouts: Corpus | None) -> Callable
 
 
 def _word(row: dict[str, Any]) -> str | None:
-    """What a cut-out is called: as its caption says, or the last of its words, or the leaf of its category."""
+    """The name of a cut-out: from its caption, or the last of its words, or the leaf of its category."""
     leaf = (row["category"] or "").rsplit("/", 1)[-1]
     return named(row["caption"] or "") or (row["words"][-1] if row["words"] else leaf) or None
 
 
 def _cutout(root: Path, row: dict[str, Any]) -> Cutout:
-    """What is opaque in a picture; all of it where it has no alpha."""
+    """The opaque part of a picture; all of it if it has no alpha."""
     from endoxa.images.scenes import Cutout
     from endoxa.io.decoding import decode
 

@@ -1,10 +1,10 @@
-"""Vectors of pictures that others made: a name and the same number of numbers each.
+"""Vectors of your own for pictures: a name and a vector each, all of the same length.
 
     .parquet  a column `item` and a column of lists (`vector`); or `item` and a column for every number
     .npz      two arrays, `items` (texts) and `vectors` (rows × numbers)
-    .npy      the rows; their names stand beside it, a line each: `clip.npy` and `clip.items.txt`
+    .npy      the rows; their names are in a file beside it, a line each: `clip.npy` and `clip.items.txt`
 
-Nothing in a file is run: arrays of Python objects are refused.
+Nothing in a file is executed: arrays of Python objects are refused.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TEXTS = "names as texts: np.array(names, dtype=str)"
 
 
 def read_vectors(path: str | Path) -> Named:
-    """The names of the items and their vectors, a row each. At least one; every number finite, every name once."""
+    """The names of the items and their vectors, a row each: at least one, all finite, all names distinct."""
     place = Path(path)
     suffix = _suffix(place)
     try:
@@ -51,7 +51,7 @@ def read_vectors(path: str | Path) -> Named:
         raise FileError(
             str(path),
             f"cannot be read as {suffix[1:]} ({str(error).splitlines()[0] if str(error) else type(error).__name__})",
-            f"write it anew; {TEXTS}",
+            f"write it again; {TEXTS}",
         ) from None
     try:
         return checked(items, vectors)
@@ -60,7 +60,7 @@ def read_vectors(path: str | Path) -> Named:
 
 
 def write_vectors(path: str | Path, items: Sequence[str], vectors: npt.ArrayLike) -> None:
-    """Write names and vectors in the format that the suffix says, whole or not at all."""
+    """Write names and vectors in the format of the suffix, completely or not at all."""
     place = Path(path)
     suffix = _suffix(place)
     names, rows = checked(items, np.asarray(vectors))
@@ -74,7 +74,7 @@ def write_vectors(path: str | Path, items: Sequence[str], vectors: npt.ArrayLike
         if suffix == ".parquet":
             pl.DataFrame({"item": names, "vector": rows}).write_parquet(part)
         else:
-            with part.open("wb") as stream:  # a name would be given another suffix
+            with part.open("wb") as stream:  # NumPy would append a suffix to a name
                 if suffix == ".npz":
                     np.savez(stream, items=np.array(names, dtype=np.str_), vectors=rows)
                 else:
@@ -82,14 +82,14 @@ def write_vectors(path: str | Path, items: Sequence[str], vectors: npt.ArrayLike
 
 
 def checked(items: Sequence[Any], vectors: npt.NDArray[Any]) -> Named:
-    """Names and rows that go together. A TableError names the first row that does not."""
+    """Names and rows that fit together. A TableError names the first row that does not."""
     if vectors.dtype.kind not in "fiu":
         raise TableError(f"the vectors are of type {vectors.dtype}, expected real numbers; save them as float32")
     if vectors.ndim != 2:
         shape = " × ".join(map(str, vectors.shape)) or "a single number"
         raise TableError(f"the vectors have the shape {shape}, expected rows × numbers; a row for each item")
     if not vectors.size:
-        raise TableError("there are no vectors, expected a row of numbers for each item; write it anew")
+        raise TableError("there are no vectors, expected a row of numbers for each item; write it again")
     if len(items) != len(vectors):
         raise TableError(
             f"there are {len(items):,} items and {len(vectors):,} vectors, expected as many; write both together"
@@ -108,7 +108,7 @@ def checked(items: Sequence[Any], vectors: npt.NDArray[Any]) -> Named:
         row, column = (int(at) for at in wrong[0])
         raise TableError(
             f"row {row + 1} (item {names[row]!r}): number {column + 1} is {vectors[row, column]}, expected a finite "
-            "float32; make the vector anew or leave the item out"
+            "float32; compute the vector again or leave the item out"
         )
     return names, rows
 
@@ -146,14 +146,14 @@ def _names_of(path: Path) -> Path:
 
 
 def _beside(path: Path) -> list[str]:
-    """The names that stand beside an .npy, a line each."""
+    """The names in the file beside an .npy, a line each."""
     place = _names_of(path)
     try:
         lines = place.read_text(encoding="utf-8-sig").split("\n")
     except FileNotFoundError:
         raise FileError(str(place), f"is missing; it holds the items of {path.name}, a line each", "write it") from None
     except UnicodeDecodeError:
-        raise FileError(str(place), "is not UTF-8", "write it anew in UTF-8") from None
+        raise FileError(str(place), "is not UTF-8", "write it again in UTF-8") from None
     names = [line.removesuffix("\r") for line in lines]
     while names and not names[-1]:
         names.pop()
@@ -194,15 +194,15 @@ def _from_lists(label: str, column: pl.Series) -> npt.NDArray[Any]:
         what = "is missing" if sizes[row] is None else f"has {sizes[row]:,} numbers"
         raise FileError(
             label,
-            f"row {row + 1}: the vector {what}, expected {expected:,} as most have",
-            "make it anew or leave it out",
+            f"row {row + 1}: the vector {what}, expected {expected:,} like most",
+            "compute it again or leave it out",
         )
     if not expected:
         return np.zeros((len(column), 0))
     numbers = column.explode()
     if numbers.null_count():
         row = int(numbers.is_null().arg_true()[0]) // expected
-        raise FileError(label, f"row {row + 1}: a number is missing", "make the vector anew or leave it out")
+        raise FileError(label, f"row {row + 1}: a number is missing", "compute the vector again or leave it out")
     return numbers.to_numpy().reshape(len(column), -1)
 
 

@@ -311,7 +311,7 @@ def _ratios(lists: Chances, k: int | None, c: Floats, numerator: Numerator) -> M
     speed = np.asarray(lists.pool.sum(-1) + c)
     fall = np.ceil(np.log2(np.maximum(1.0, speed / FALL)) / 2)
     shared: dict[float, Floats] = {}
-    for group in alike((p > 0).sum(1)):
+    for group in alike((p > 0).sum(1), 3):
         for steep in np.unique(fall[group]).tolist():
             slowest = float(speed[fall == steep].min())
             t, log_t, weight = _nodes(slowest)

@@ -22,17 +22,17 @@ from endoxa.tables import Floats, Ints
 Mode = Literal["pmf", "as_printed"]
 Size = Literal["random", "expected"]
 
-TINY = 1e-12  # values nearer than this are one value, told apart by rounding; so are chances
+TINY = 1e-12  # values that differ by less are the same value, apart from rounding; so are probabilities
 ENUMERATED = 20  # items in doubt whose every outcome is listed
 DIRECT = 1 << 27  # products that are added up one by one; beyond, Fourier transforms
 
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """What a measure may turn out to be, and with what probability.
+    """The possible values of a measure, and their probabilities.
 
     values     ascending
-    mass       Pr(M = value); the masses sum to 1 - undefined (only those made `as_printed` have another sum)
+    mass       Pr(M = value); the masses sum to 1 - undefined (except with `as_printed`)
     undefined  probability that the measure has no value, e.g. recall where nothing is relevant
     """
 
@@ -84,7 +84,7 @@ class Distribution:
 
         Formula: the greatest value lo with Pr(M < lo) ≤ (1 - level)/2 and the least hi with Pr(M > hi) no
         greater. The measure moves in steps, so [lo, hi] holds at least `level`, often more.
-        Misleads: it is about which items are relevant, not about other queries or other judges.
+        Misleads: it covers doubt about which items are relevant, not about other queries or other judges.
         """
         if not 0 < level < 1:
             raise TextError(f"level must lie between 0 and 1, not {level}; 0.95 is usual")
@@ -277,7 +277,7 @@ def mixture(distributions: Sequence[Distribution], weights: Floats, as_printed: 
 
 
 def mixture_weights(count: int, weights: Floats, *, any_sum: bool = False) -> Floats:
-    """The weights of `count` readings, once it is known that there are so many, none negative, of sum 1."""
+    """The weights of `count` readings, once checked: as many, none negative, with sum 1."""
     share = np.asarray(weights, dtype=np.float64)
     if count == 0 or share.shape != (count,):
         raise TableError(f"a mixture needs a weight for each reading; {count} readings, {share.size} weights")

@@ -6,21 +6,26 @@ Blocks are independent, so a file reader, a process pool or a cluster can feed t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
 
 from endoxa.errors import TableError, TextError
+from endoxa.measures import preference_judgments
 from endoxa.measures.gather import NOT_COVERED, Block, coverage_of, gather, tied_items
-from endoxa.measures.grammar import Measure, parse_all
+from endoxa.measures.grammar import Measure, Wanted, parse_all
 from endoxa.measures.judgments import Judgments
 from endoxa.measures.lists import BEYOND, CELLS, Lists
 from endoxa.measures.pairs import PREFERENCES
+from endoxa.measures.preference_judgments import Preferences
 from endoxa.measures.ties import score
 from endoxa.policies import Policy
 from endoxa.tables import Bools, DuplicateJudgmentError, Floats, Ints, Opinions, Run, Scores
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -38,26 +43,55 @@ class _Found:
     length: Ints | None  # size of its run of equal scores
 
 
+class Blocks(Protocol):
+    """A run that is read in blocks of whole queries: a file, several files, later a cluster."""
+
+    def map(self, kernel: Callable[[Run], T]) -> Iterable[tuple[list[str], dict[str, str], Sequence[T]]]:
+        """For each part the names of its systems, new names for them, and the results of the kernel."""
+        ...
+
+    def whole(self) -> Run:
+        """All of it as one table."""
+        ...
+
+
 def measure(
-    run: Run,
-    opinions: Opinions,
-    measures: str | Measure | Iterable[str | Measure],
-    policy: Policy | None = None,
+    run: Run | Blocks, judgments: Opinions | Preferences, measures: Wanted, policy: Policy | None = None
 ) -> Scores:
-    """Score every list of the run against the judgments.
+    """Score every list of the run against judgments or preferences.
 
     Formula: one value per system, query and measure; averages are made by `summarise`.
     """
-    policy = policy or Policy(ties=run.ties)
-    if (policy.ties == "input") != (run.ties == "input"):
+    policy = policy or Policy(ties=run.ties if isinstance(run, Run) else "trec")
+    if isinstance(run, Run) and (policy.ties == "input") != (run.ties == "input"):
         raise TableError(
             f"the run was ranked with ties={run.ties} and is to be measured with ties={policy.ties}; "
             f"read it with ties={policy.ties!r}"
         )
     wanted = parse_all(measures)
-    panel = prepare(opinions, policy)
-    blocks = [[score_block(run, judgments, wanted, policy)] for judgments in panel.values()]
-    return gather(panel, blocks, wanted, policy, systems=run.systems, empty=score_empty)
+    panel: dict[str, Any]
+    kernel: Callable[..., Block] = score_block
+    empty: Callable[..., Block] = score_empty
+    if isinstance(judgments, Preferences):
+        policy, panel = preference_judgments.applied(policy), {"": judgments}
+        kernel, empty = preference_judgments.score_preferences, preference_judgments.score_empty
+    else:
+        panel = prepare(judgments, policy)
+
+    def scored(block: Run) -> dict[str, Block]:
+        return {source: kernel(block, known, wanted, policy) for source, known in panel.items()}
+
+    blocks: dict[str, list[Block]] = {source: [] for source in panel}
+    systems: list[str] = []
+    whole: list[Any] = (
+        [(run.systems, {name: name for name in run.systems}, [scored(run)])] if isinstance(run, Run) else []
+    )
+    for names, renamed, results in whole or run.map(scored):  # type: ignore[union-attr]
+        systems += [renamed[name] for name in names]
+        for result in results:
+            for source, block in result.items():
+                blocks[source].append(block.renamed(renamed))
+    return gather(panel, list(blocks.values()), wanted, policy, systems=systems, empty=empty)
 
 
 def prepare(opinions: Opinions, policy: Policy) -> dict[str, Judgments]:
@@ -94,10 +128,10 @@ def score_block(run: Run, judgments: Judgments, measures: Sequence[Measure], pol
         for row, wanted in enumerate(m for m in measures if m.definition.text):
             for place, text in zip(chosen, wanted(plain), strict=True):
                 texts[row][place] = text
-        values[:, chosen], some = score(lists, numeric, policy, places[chosen])
-        if some is not None:
+        values[:, chosen], ends = score(lists, numeric, policy, places[chosen])
+        if ends is not None:
             is_open = True
-            spread[:, :, chosen] = some
+            spread[:, :, chosen] = ends
     return Block(
         found.systems,
         places,
@@ -181,7 +215,6 @@ def _batches(found: _Found, judgments: Judgments) -> Iterator[tuple[Ints, Lists]
     order = np.argsort(width, kind="stable")
     begin = 0
     while begin < count:
-        end = begin + 1
         reach = np.searchsorted(np.arange(1, count - begin + 1) * width[order[begin:]], CELLS, side="right")
         end = begin + max(int(reach), 1)
         chosen = np.sort(order[begin:end])

@@ -37,15 +37,17 @@ def explain(text: str) -> str:
         return f"{text}: a set of measures of trec_eval\n  Holds      {names}"
     name = ALIASES.get(text, text)
     definition = KNOWN[name] if name in KNOWN else parse_all(text)[0].definition
-    said = parts(definition)
-    lines = [f"{definition.name}: {said['Meaning']}"]
-    lines += [f"  {name:10} {said[name]}" for name in PARTS if name in said]
+    text_of = parts(definition)
+    lines = [f"{definition.name}: {text_of['Meaning']}"]
+    lines += [f"  {name:10} {text_of[name]}" for name in PARTS if name in text_of]
     for setting, default in definition.settings.items():
-        how = "must be given" if default is REQUIRED else f"default {default!r}"
-        where = ", behind the @" if setting == definition.cutoff else ""
-        lines.append(f"  Setting    {setting} ({how}{where})")
+        value = "required" if default is REQUIRED else f"default {default!r}"
+        where = ", after the @" if setting == definition.cutoff else ""
+        lines.append(f"  Setting    {setting} ({value}{where})")
     if others := _others(definition):
         lines.append(f"  Also       {', '.join(others)}")
+    if definition.exact:
+        lines.append(f"  Exact      under a belief: {'; '.join(definition.exact)}")
     if definition.aggregate != "mean":
         lines.append(f"  Over queries: {definition.aggregate}")
     return "\n".join(lines)
@@ -66,8 +68,8 @@ def _place(definition: Definition) -> tuple[str, int]:
 
 def definition_line(text: str) -> str:
     """Meaning and formula of a measure in one line, for glossaries."""
-    said = parts(parse_all(text)[0].definition)
-    return f"{said['Meaning']} {said['Formula']}"
+    text_of = parts(parse_all(text)[0].definition)
+    return f"{text_of['Meaning']} {text_of['Formula']}"
 
 
 def reference() -> str:
@@ -75,14 +77,15 @@ def reference() -> str:
     lines = [
         "# Measures",
         "",
-        "Made from the registry by `python -m endoxa.measures.explain`; a test keeps it true. `endoxa explain NAME`",
-        "prints the same. A measure reads `Name(setting=value)@k`; trec_eval's names are understood everywhere.",
+        "This page is generated from the registry by `python -m endoxa.measures.explain`, and a test checks that it is",
+        "current. `endoxa explain NAME` prints the same text. A measure is written `Name(setting=value)@k`; the names",
+        "of trec_eval are accepted everywhere.",
         "",
     ]
     for definition in sorted(KNOWN.values(), key=_place):
-        said = parts(definition)
-        lines += [f"## {definition.name}", "", said["Meaning"], ""]
-        lines += [f"- **{name}**: {said[name]}" for name in PARTS]
+        text_of = parts(definition)
+        lines += [f"## {definition.name}", "", text_of["Meaning"], ""]
+        lines += [f"- **{name}**: {text_of[name]}" for name in PARTS]
         settings = [
             f"`{setting}`" + ("" if default is REQUIRED else f" = `{default!r}`")
             for setting, default in definition.settings.items()
@@ -91,6 +94,8 @@ def reference() -> str:
             lines.append(f"- **Settings**: {', '.join(settings)}")
         if others := _others(definition):
             lines.append(f"- **Also**: {', '.join(f'`{name}`' for name in others)}")
+        if definition.exact:
+            lines.append(f"- **Exact under a belief**: {'; '.join(definition.exact)}")
         lines.append("")
     return "\n".join(lines)
 

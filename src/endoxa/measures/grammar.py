@@ -11,6 +11,7 @@ import re
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, TypeVar
 
 from endoxa.errors import TextError, did_you_mean
@@ -203,6 +204,7 @@ def _checked(definition: Definition, setting: str, value: Any, text: str) -> Any
     return value
 
 
+@cache
 def _parse_own(text: str) -> Measure:
     try:
         node = ast.parse(text, mode="eval").body

@@ -46,14 +46,6 @@ class Drawn:
         """[world, list, h]: which grades are at least `rel`."""
         return (self.table >= rel)[self.at].transpose(2, 1, 0)
 
-    def running(self, rel: float) -> tuple[Any, Any]:
-        """[world, list, h]: 1 for grades of at least `rel`, else 0; and how many there are up to each item."""
-        relevant = (self.table >= rel).astype(np.int16 if len(self.at) < 1 << 15 else np.int64)[self.at]
-        counts = relevant.copy()
-        for row in range(1, len(counts)):  # five times as fast as a cumulative sum across the rows
-            counts[row] += counts[row - 1]
-        return relevant.transpose(2, 1, 0), counts.transpose(2, 1, 0)
-
 
 @dataclass(frozen=True)
 class Lists:
@@ -104,16 +96,18 @@ class Lists:
 
     def running(self, rel: float) -> Ints:
         """How many items are relevant up to each item, itself included."""
-        if isinstance(self.grades, Drawn):
-            return np.asarray(self.grades.running(rel)[1])
-        return np.asarray(np.cumsum(self.relevant(rel), -1))
+        relevant = self.relevant(rel)
+        if not isinstance(self.grades, Drawn):
+            return np.asarray(np.cumsum(relevant, -1))
+        counts: Any = relevant.transpose(2, 1, 0).astype(np.int16 if relevant.shape[-1] < 1 << 15 else np.int64)
+        for row in range(1, len(counts)):  # five times as fast as a cumulative sum across the rows
+            counts[row] += counts[row - 1]
+        return np.asarray(counts.transpose(2, 1, 0))
 
     def hits_at_relevant(self, rel: float) -> Ints:
         """How many items are relevant up to each relevant item; 0 at the others."""
-        if isinstance(self.grades, Drawn):
-            relevant, counts = self.grades.running(rel)
-            return np.asarray(np.multiply(relevant, counts, out=counts))
-        return np.asarray(self.relevant(rel) * self.running(rel))
+        counts = self.running(rel)
+        return np.multiply(counts, self.relevant(rel), out=counts)
 
     def over_rank(self, counts: Ints) -> Floats:
         """Σ counts / rank over the items of each list."""
@@ -184,12 +178,12 @@ class Lists:
         )
 
 
-def alike(lengths: Ints) -> Iterator[Ints]:
+def alike(lengths: Ints, spread: float = 1.5) -> Iterator[Ints]:
     """Numbers of lists of about the same length: one long list must not widen the arrays of all."""
     order = np.argsort(lengths, kind="stable")
     begin = 0
     while begin < len(order):
-        end = int(np.searchsorted(lengths[order], 1.5 * lengths[order[begin]] + 16, side="right"))
+        end = int(np.searchsorted(lengths[order], spread * lengths[order[begin]] + 16, side="right"))
         yield order[begin:end]
         begin = end
 

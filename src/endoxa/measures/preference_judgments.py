@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 from endoxa.errors import TableError, TextError
-from endoxa.measures.gather import NOT_COVERED, Block, gather
-from endoxa.measures.grammar import Measure, parse_all
+from endoxa.measures.gather import NOT_COVERED, Block
+from endoxa.measures.grammar import Measure
+from endoxa.measures.lists import Lists
 from endoxa.measures.pairs import PREFERENCES, Group, Ranking
 from endoxa.policies import Policy
 from endoxa.tables import (
@@ -20,7 +21,6 @@ from endoxa.tables import (
     Ints,
     Opinions,
     Run,
-    Scores,
     Table,
     cast,
     refuse_null,
@@ -29,7 +29,6 @@ from endoxa.tables import (
 )
 
 COLUMNS = ("query", "group", "subgroup", "item", "level")
-BESIDE = {"runid", "NumQ"}  # measures that need no judgments
 
 
 class PreferenceError(TableError):
@@ -221,22 +220,6 @@ def _refuse_changes_of_mind(frame: pl.DataFrame) -> None:
 # ---- runs scored against preferences ------------------------------------------------------------------
 
 
-def measure_preferences(
-    run: Run,
-    preferences: Preferences,
-    names: str | Measure | Iterable[str | Measure],
-    policy: Policy | None = None,
-) -> Scores:
-    """Score every list of the run against the preferences.
-
-    Formula: one value per system, query and measure; averages are made by `summarise`.
-    """
-    policy = applied(policy or Policy(ties=run.ties if run.ties == "input" else "trec"))
-    wanted = parse_all(names)
-    block = score_preferences(run, preferences, wanted, policy)
-    return gather({"": preferences}, [[block]], wanted, policy, systems=run.systems, empty=score_empty)
-
-
 def applied(policy: Policy) -> Policy:
     """The policy as far as it applies: an item that nobody compared is as good as not there."""
     if policy.ties in {"average", "range"}:
@@ -248,7 +231,7 @@ def applied(policy: Policy) -> Policy:
 
 def score_preferences(run: Run, preferences: Preferences, measures: Sequence[Measure], policy: Policy) -> Block:
     """Score one block of whole queries. Pure; the same for every feeder."""
-    graded = next((m for m in measures if m.name not in PREFERENCES and m.name not in BESIDE), None)
+    graded = next((m for m in measures if m.name not in PREFERENCES and m.definition.judged), None)
     if graded is not None:
         raise TextError(
             f"{graded.label or graded} needs grades, and these are preferences; "
@@ -275,7 +258,7 @@ def score_empty(preferences: Preferences, places: Ints, measures: Sequence[Measu
     nothing = np.zeros(0, dtype=np.int64)
     values = [_values(preferences.topics[place].ranking(nothing), measures, policy) for place in places]
     if policy.compat == "trec_eval-9":
-        values = [[float(m.name == "NumQ") for m in _numeric(measures)] for _ in places]
+        values = [[0.0 if m.definition.judged else _unjudged(m) for m in _numeric(measures)] for _ in places]
     texts = [[""] * len(places) for m in measures if m.definition.text]
     return Block([""] * len(places), places, _by_measure(values, measures), None, texts, NOT_COVERED)
 
@@ -286,9 +269,15 @@ def _numeric(measures: Sequence[Measure]) -> list[Measure]:
 
 def _values(ranking: Ranking, measures: Sequence[Measure], policy: Policy) -> list[float]:
     return [
-        1.0 if m.name == "NumQ" else float(m.definition.kernel(ranking, **m.keywords(compat=policy.compat)))
+        float(m.definition.kernel(ranking, **m.keywords(compat=policy.compat))) if m.definition.judged else _unjudged(m)
         for m in _numeric(measures)
     ]
+
+
+def _unjudged(m: Measure) -> float:
+    """The value of a measure that needs no judgments, for any one list."""
+    nothing = np.zeros((1, 0))
+    return float(m(Lists(nothing.astype(np.int64), nothing, np.zeros(1, dtype=np.int64), nothing))[0])
 
 
 def _by_measure(values: list[list[float]], measures: Sequence[Measure]) -> Floats:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from endoxa.measures.registry import REGISTRY
+
 # ranx's name: ours with a cut-off, ours without one, fixed settings
 NAMES: dict[str, tuple[str, str | None, dict[str, Any]]] = {
     "precision": ("P", "SetP", {}),
@@ -44,7 +46,7 @@ def expand(text: str) -> tuple[str, dict[str, Any]] | None:
         settings["k"] = int(form["k"])
     if form["level"]:
         level = int(form["level"])
-        if name in {"DCG", "nDCG"}:  # no level of their own: grades below it gain nothing
+        if "rel" not in REGISTRY[name].settings:  # no least relevant grade: grades below it gain nothing
             settings |= {"gains": dict.fromkeys(range(1, level), 0)} if level > 1 else {}
         else:
             settings["rel"] = level

@@ -29,6 +29,7 @@ class Definition:
     by_gain    among equal scores the best order is by gain; else `ties="range"` gives no range
     lower      smaller is better
     text       the value is a text, not a number (relstring)
+    judged     the value depends on judgments
 
     Closed forms apply where relevance is a probability. They take the settings of the measure except `rel`, which the
     probabilities already respect, and return None for settings that have no such form:
@@ -49,6 +50,7 @@ class Definition:
     by_gain: bool = True
     lower: bool = False
     text: bool = False
+    judged: bool = True
     moments: Callable[..., Moments | None] | None = None
     law: Callable[..., Distribution | None] | None = None
     difference: Callable[..., Difference | None] | None = None

@@ -175,7 +175,7 @@ def Utility(
 COUNT = {"aggregate": "sum", "high": np.inf}
 
 
-@register("NumQ", **COUNT)
+@register("NumQ", **COUNT, judged=False)
 def NumQ(lists: Lists) -> Floats:
     """Number of queries.
 

@@ -79,8 +79,7 @@ def measure_belief(
         noun="belief",
         lines=tuple(belief.lines()),
     )
-    draws = scores.draws
-    return scores if draws is None else replace(scores, draws=replace(draws, origin=(run, belief)))
+    return scores if scores.draws is None else replace(scores, draws=replace(scores.draws, origin=(run, belief)))
 
 
 def score_belief(

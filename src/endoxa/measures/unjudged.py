@@ -125,7 +125,7 @@ def Unjudged(lists: Lists, *, k: int) -> Floats:
     return unjudged_within(lists, k) / k
 
 
-@register("runid", text=True)
+@register("runid", text=True, judged=False)
 def runid(lists: Lists) -> npt.NDArray[np.object_]:
     """The name of the run; printed once, for all queries.
 

@@ -24,7 +24,7 @@ def choose(
 
     Poisson sampling: every pair of propensities() is drawn by itself with its own propensity, so that the number drawn
     has mean `count` and a standard deviation of at most √count. Keep the propensity with the label:
-    comparisons.prediction makes valid intervals from it, whatever the belief is worth. `order` is random, so that who
+    comparisons.prediction computes valid intervals from it, even if the belief is wrong. `order` is random: a judge who
     stops after a share s of the list has a sample with propensities s times as large.
     Further rounds: hand over what is `judged`. A later estimate then holds, given the earlier rounds, with propensity
     1 for pairs judged in them and the propensity of the last round for its own, even if earlier labels made the
@@ -56,14 +56,14 @@ def propensities(
         systems      how many have it within depth
         propensity   min(1, c √(p (1 - p)) influence + mixing · count / pairs), c such that they sum to `count`
     Where the scores of too few pairs are above 0 to spend the count on, what is left goes evenly to the others.
-    A mixing near 0 gambles on the belief: a pair it holds for certain is hardly ever drawn, and where it was wrong
-    that one label has a great weight. Mostly even mixing has been found best (arXiv:2604.18569).
+    A mixing near 0 relies on the belief: a pair that the belief calls certain is hardly ever drawn, and if the belief
+    is wrong there, that one label has a large weight. Mostly even mixing has been found best (arXiv:2604.18569).
     """
     if count < 1:
         raise TextError(f"at least 1 pair is chosen, not {count}")
     if not 0 < mixing <= 1:
         raise TextError(
-            f"mixing lies between 0 (not itself) and 1, not {mixing}; at 0 some pairs could never be drawn, and no "
+            f"mixing must be above 0 and at most 1, not {mixing}; at 0 some pairs could never be drawn, and no "
             "estimate would be valid"
         )
     if depth < 1:

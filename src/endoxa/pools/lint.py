@@ -1,4 +1,4 @@
-"""What spoils an evaluation without being an error: ties, gaps, ids that no one knows."""
+"""Problems that spoil an evaluation without being errors: ties, missing topics, unknown ids."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def run(run: Run, path: str, opinions: Opinions | None) -> list[Finding]:
         if tied:
             state: Literal["warning", "fine"] = "warning" if tied > 0.05 * frame.height else "fine"
             share = f"{tied / frame.height:.1%} of the items have tied scores"
-            found.append(Finding(state, f"{path}: {share}; --ties average or range shows what hangs on their order"))
+            found.append(Finding(state, f"{path}: {share}; --ties average or range shows what depends on it"))
         infinite = frame.filter(pl.col("score").is_infinite()).height
         if infinite:
             found.append(Finding("warning", f"{path}: {infinite:,} scores are infinite"))
@@ -92,6 +92,6 @@ def _fit(frame: pl.DataFrame, path: str, opinions: Opinions) -> list[Finding]:
     known = set(opinions.frame["item"].unique().to_list())
     if known.isdisjoint(frame["item"].unique().to_list()):
         found.append(
-            Finding("error", f"{path}: no item id occurs in the judgments; are the ids of another collection?")
+            Finding("error", f"{path}: no item id occurs in the judgments; do the ids belong to another collection?")
         )
     return found

@@ -93,7 +93,7 @@ def summary_table(
 ) -> str:
     """Systems by measures, `value [lo, hi]` in each cell, the best of each measure bold.
 
-    Systems and measures stand in the order of the summary. `lower` names measures of which small values are
+    Systems and measures are in the order of the summary. `lower` names measures of which small values are
     better. Counts are whole numbers and have no best. A cell without a value is a dash; a note says how many
     queries are undefined. JSON lines give one object per system with full precision.
     """
@@ -262,7 +262,7 @@ def _latex_table(
         body = [*opening, *body, r"\end{table}"]
     needs = [r"% needs \usepackage{booktabs}"]
     if not LATIN.fullmatch("\n".join(body)):
-        needs.append("% holds letters beyond Latin: compile with LuaLaTeX or XeLaTeX and a font that has them")
+        needs.append("% contains letters beyond Latin: compile with LuaLaTeX or XeLaTeX and a font that has them")
     return "\n".join([*needs, *body]) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Confidence sequences: intervals for a mean that hold at every moment at once, so that one may look and stop.
+"""Confidence sequences: intervals for a mean that are valid at all times, so that one can stop early.
 
 Whoever doubts that the mean is m bets against it. If m is right, no bet has an expected gain, and the chance that
 the capital ever grows 1/alpha-fold is at most alpha (Ville); every m that has lost the bet is left out.

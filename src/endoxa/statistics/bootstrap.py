@@ -48,7 +48,7 @@ def mean_intervals(
     """Interval for the mean of every row.
 
     percentile: the middle `confidence` of the resampled means m*. Short by about √((n-1)/n) and blind to skew:
-    with 50 queries a 95 % interval covers some 94 %, and less the fewer values are not zero.
+    with 50 queries a 95 % interval covers about 94 %, and less the fewer values are not zero.
 
     bootstrap-t: t* = (m* - m) / se*, se* the resample's own standard error.
         symmetric   m ± c·se, c the `confidence` quantile of |t*|
@@ -84,7 +84,7 @@ def mean_intervals(
 
 
 def enough(n: int) -> int:
-    """How many resamples of n values are worth their time: 10,000, and fewer (at least 1,000) beyond 1,000 values.
+    """The number of resamples of n values that pays off: 10,000, and fewer (at least 1,000) beyond 1,000 values.
 
     With many values the quantiles of t* are all but normal, and their own noise is small beside 1/√n.
     """

@@ -1,4 +1,4 @@
-"""A mixture of concepts over rows and words, and what it says of new rows."""
+"""A mixture of concepts over rows and words, and its predictions for new rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from endoxa.errors import TableError
 from endoxa.tables import Floats, Ints
 
-ENTRIES = 2**19  # rows × components of a block: 2 MB of float32, so that the passes over it stay in the cache
+ENTRIES = 2**19  # rows × components of a block: 2 MB of float32, which fit into the cache
 LEAST = 1e-300
 
 Matrix = npt.NDArray[Any]
@@ -41,7 +41,7 @@ class MixtureModel:
 
 
 def ends_of(counts: Ints) -> Ints:
-    """Where runs of these lengths begin, and the end of the last."""
+    """The offsets of groups of these lengths, and the end of the last."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
 
 
@@ -66,8 +66,8 @@ def coefficients_of(model: MixtureModel, dtype: type[np.floating[Any]], *, prior
 def exponentials(logs: Matrix) -> tuple[Floats, Matrix, Floats]:
     """The greatest of each row, exp(row - greatest) in place, and the sums of that.
 
-    What is smaller than e^-80 of the greatest is taken for that (e^-600 in double): numbers below the normal range
-    would make the matrix products a hundred times slower.
+    Values below e^-80 of the greatest (e^-600 in double precision) are raised to it: subnormal numbers would make the
+    matrix products a hundred times slower.
     """
     greatest = logs.max(axis=1)
     np.subtract(logs, greatest[:, None], out=logs)
@@ -77,7 +77,7 @@ def exponentials(logs: Matrix) -> tuple[Floats, Matrix, Floats]:
 
 
 def blocks_of(offsets: Ints, components: int) -> Iterator[tuple[int, int]]:
-    """Runs of whole images, each with some ENTRIES rows × components (or one image if that has more)."""
+    """Blocks of whole images, each with about ENTRIES rows × components, or a single larger image."""
     size, first = max(1, ENTRIES // components), 0
     while first < len(offsets) - 1:
         end = int(np.searchsorted(offsets, offsets[first] + size, side="right")) - 1
@@ -93,7 +93,7 @@ def log_components(
     rows = np.asarray(rows)
     if rows.ndim != 2 or rows.shape[1] != model.means.shape[1]:
         raise TableError(f"rows have the shape {rows.shape}; the mixture expects {model.means.shape[1]} features")
-    # Centred and scaled by the whole mixture: far from 0 the squares would cancel to nothing.
+    # Centred and scaled by the whole mixture: far from 0 the squares would lose all digits.
     centre = model.p_l @ model.means
     scale = np.sqrt(model.p_l @ (model.variances + (model.means - centre) ** 2))
     inside = replace(model, means=(model.means - centre) / scale, variances=model.variances / scale**2)

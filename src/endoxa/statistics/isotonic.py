@@ -77,7 +77,7 @@ def checked(x: Floats, y: Floats, weights: Floats | None = None) -> tuple[Floats
             "give one value of each per pair"
         )
     if not len(x):
-        raise TableError("there is no point to fit; expected at least one x with its y")
+        raise TableError("there are no points to fit; expected at least one x with its y")
     for name, values in (("x", x), ("y", y), ("weight", w)):
         if not np.isfinite(values).all():
             place = int(np.flatnonzero(~np.isfinite(values))[0])

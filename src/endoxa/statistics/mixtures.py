@@ -36,15 +36,15 @@ from endoxa.tables import Floats, Ints
 
 Correspondence = Literal["pair", "average", "max"]
 
-RESEEDINGS = 5  # rounds per start; an outlier may starve its component again and again, and then no end is in sight
-SAMPLED = 20  # rows per component among which starting points are drawn
-SINGLE = 1e-4  # least floor for single precision
-MONOTONE = 1e-6  # fall of L, as a share of it, from which single precision is not enough
+RESEEDINGS = 5  # rounds per start; an outlier may starve its component again and again, without end
+SAMPLED = 20  # rows per component from which starting points are drawn
+SINGLE = 1e-4  # smallest floor for single precision
+MONOTONE = 1e-6  # relative decrease of L above which double precision is needed
 
 
 @dataclass(frozen=True)
 class Rules:
-    """How a mixture is fitted.
+    """Settings of the fit of a mixture.
 
     correspondence  which row a word belongs to. pair: all rows of its image, by p(w,b), the exact EM of L.
                     average: the word is drawn from the mean of p(l|b), so that rows do not compete by their density.
@@ -81,13 +81,13 @@ class Rules:
 
     @property
     def dtype(self) -> type[np.floating[Any]]:
-        """The type of the large matrices. Under a floor this low single would not even hold the rows apart."""
+        """The type of the large matrices. With a very low floor, single precision cannot distinguish rows."""
         return np.float32 if self.precision == "single" and self.floor >= SINGLE else np.float64
 
 
 @dataclass(frozen=True, eq=False)
 class Images:
-    """Which rows make an image, and its words as numbers from 0 to vocabulary - 1, one image after the other."""
+    """The rows of each image, and its words as numbers from 0 to vocabulary - 1, image by image."""
 
     counts: Ints
     words: Ints
@@ -118,9 +118,9 @@ def fit(
 ) -> MixtureModel:
     """The best of several EM runs from k-means++ starts, by L.
 
-    A component with less than one row (or a tenth of its even share, if that is less) is put at the row explained
-    worst. Time is O(rows · L · (F + words per image)) per iteration; memory is some copies of the rows (with their
-    squares) and a block of whole images × components, never rows × components.
+    A component with less than one row (or a tenth of an equal share, if that is less) is moved to the row with the
+    lowest density. Time is O(rows · L · (F + words per image)) per iteration; memory is a few copies of the rows
+    (with their squares) and a block of whole images × components, never rows × components.
     Misleads: more components always raise L; it does not tell how many there are.
     """
     rules = rules or Rules()
@@ -157,13 +157,13 @@ def refine(
 
 @dataclass(frozen=True, eq=False)
 class _Data:
-    """Rows laid out for the matrix products: standardised, beside their squares and a column of ones."""
+    """Rows arranged for the matrix products: squares, standardised values and a column of ones."""
 
     table: Matrix  # rows × (F squares, F values, 1)
     weights: Floats
     centre: Floats
     scale: Floats
-    offsets: Ints  # where the rows of images begin, and the end
+    offsets: Ints  # the first row of each image, and the end
     words: Ints
     word_offsets: Ints
     vocabulary: int
@@ -180,7 +180,7 @@ class _Data:
         return replace(model, means=(model.means - self.centre) / self.scale, variances=model.variances / self.scale**2)
 
     def original(self, model: MixtureModel) -> MixtureModel:
-        """The same model in the units of the rows given; densities, and so L, change with them."""
+        """The model in the units of the given rows; densities, and therefore L, change accordingly."""
         densities = self.rules.kappa * self.weights.sum()
         densities += len(self.words) if self.rules.correspondence != "average" else 0
         shift = densities * np.log(self.scale).sum()
@@ -209,8 +209,7 @@ def _laid_out(rows: Matrix, images: Images | None, weights: Floats | None, rules
     counts, words, word_counts = images.counts, images.words, images.word_counts
     if counts.sum() != len(x) or len(counts) != len(word_counts) or word_counts.sum() != len(words):
         raise TableError(f"images with {counts.sum()} rows and {len(words)} words do not fit {len(x)} rows")
-    # Rows without weight (or next to none, which float32 cannot hold) are as if absent; what an image without rows
-    # says has nowhere to go.
+    # Rows without weight (or too little for float32) are ignored, and so are the words of images without rows.
     keep = w > 1e-12 * w.max()
     left = np.bincount(np.repeat(np.arange(len(counts)), counts)[keep], minlength=len(counts)).astype(np.int64)
     words = words[np.repeat(left > 0, word_counts)]
@@ -218,7 +217,7 @@ def _laid_out(rows: Matrix, images: Images | None, weights: Floats | None, rules
     x, w = x[keep], w[keep]
     centre = np.average(x, axis=0, weights=w).astype(np.float64)
     scale = np.sqrt(np.average((x - centre) ** 2, axis=0, weights=w))
-    # A feature that never varies tells nothing; a scale of 1 gives it a variance above 0 in every component alike.
+    # A constant feature has no information; a scale of 1 gives it the same positive variance in every component.
     scale = np.where(scale > 1e-9 * np.maximum(np.abs(centre), 1e-9), scale, 1.0)
     table = table_of(x, centre, scale, rules.dtype)
     return _Data(table, w, centre, scale, ends_of(counts), words, ends_of(word_counts), images.vocabulary, rules)
@@ -226,7 +225,7 @@ def _laid_out(rows: Matrix, images: Images | None, weights: Floats | None, rules
 
 @dataclass(frozen=True, eq=False)
 class _Expected:
-    """What the E-step hands over: L, sums over rows (L × (2F + 1)) and words (V × L), and log p(b)."""
+    """The result of the E-step: L, sums over rows (L × (2F + 1)) and words (V × L), and log p(b)."""
 
     objective: float
     sums: Floats
@@ -273,7 +272,7 @@ def _expect(model: MixtureModel, data: _Data) -> _Expected:
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """A block of images inside the E-step: exp(log joint - greatest), and the words."""
+    """A block of images in the E-step: exp(log joint - greatest), and the words."""
 
     shares: Matrix
     greatest: Floats
@@ -299,7 +298,7 @@ def _spread(block: _Block, table: Matrix, sums: Floats, correspondence: Correspo
     if correspondence == "average":
         logs, reach = logs - np.log(block.totals), np.zeros(images)
     else:
-        if correspondence == "max":  # a row of greater weight is no better
+        if correspondence == "max":  # the weight of a row must not matter here
             logs = logs - np.log(block.weights)
         logs = logs + block.greatest
         reach = np.maximum.reduceat(logs, block.offsets[:-1])
@@ -322,7 +321,7 @@ def _spread(block: _Block, table: Matrix, sums: Floats, correspondence: Correspo
 
 
 def _best(block: _Block, table: Matrix, scale: Matrix, unit: Ints) -> Ints:
-    """The row with the greatest p(w,b) for each word, the first of equals."""
+    """The row with the greatest p(w,b) for each word; the first in ties."""
     lengths = np.diff(block.offsets)[unit]
     ends = ends_of(lengths)
     row = np.arange(ends[-1]) + np.repeat(block.offsets[unit] - ends[:-1], lengths)
@@ -336,7 +335,7 @@ def _best(block: _Block, table: Matrix, scale: Matrix, unit: Ints) -> Ints:
 
 
 def _maximise(model: MixtureModel, expected: _Expected, rules: Rules) -> tuple[MixtureModel, Floats]:
-    """The M-step, and the rows that each component has. The floor is the best variance among those allowed."""
+    """The M-step, and the number of rows of each component. The floor is the best of the allowed variances."""
     features = model.means.shape[1]
     mass = expected.sums[:, -1]
     held = np.maximum(mass, LEAST)[:, None]
@@ -349,7 +348,7 @@ def _maximise(model: MixtureModel, expected: _Expected, rules: Rules) -> tuple[M
 
 
 def _run(model: MixtureModel, data: _Data, rules: Rules) -> MixtureModel:
-    """EM in standardised units; in double from the best met where single lets L fall."""
+    """EM in standardised units; continued in double precision if L decreases in single precision."""
     found = _climb(model, data, rules)
     if rules.dtype == np.float64 or rules.correspondence == "average" or _fall(found) <= MONOTONE:
         return found
@@ -358,14 +357,14 @@ def _run(model: MixtureModel, data: _Data, rules: Rules) -> MixtureModel:
 
 
 def _fall(model: MixtureModel) -> float:
-    """The greatest fall of L between two iterations, as a share of it; where a component was put elsewhere it may."""
+    """The greatest relative decrease of L between iterations, apart from those in which a component was moved."""
     steps = np.delete(np.arange(1, len(model.history)), model.reseeded - 1)
     before, after = model.history[steps - 1], model.history[steps]
     return float(np.max((before - after) / np.maximum(np.abs(after), LEAST), initial=0.0))
 
 
 def _climb(model: MixtureModel, data: _Data, rules: Rules) -> MixtureModel:
-    """The best parameters met, with the whole history."""
+    """The best parameters of all iterations, with the whole history."""
     history: list[float] = []
     reseeded: list[int] = []
     best, converged = replace(model, objective=-math.inf), False
@@ -390,7 +389,7 @@ def _climb(model: MixtureModel, data: _Data, rules: Rules) -> MixtureModel:
 
 
 def _reseeded(model: MixtureModel, starved: Ints, data: _Data, explained: Floats) -> MixtureModel:
-    """Put starved components at the rows explained worst, as wide as everything, with an even share of words."""
+    """Move starved components to the rows of lowest density, with the variance of all rows and uniform words."""
     features = model.means.shape[1]
     p_l, means, variances, words = (part.copy() for part in (model.p_l, model.means, model.variances, model.words))
     worst = np.argsort(explained, kind="stable")[: len(starved)]
@@ -403,10 +402,10 @@ def _reseeded(model: MixtureModel, starved: Ints, data: _Data, explained: Floats
 
 
 def _start(data: _Data, components: int, rules: Rules, rng: np.random.Generator) -> MixtureModel:
-    """k-means++ points, every row to the nearest, and the moments of the rows so gathered.
+    """k-means++ centres, every row assigned to the nearest, and the moments of the groups.
 
-    Points are drawn among SAMPLED rows per component, by weight. One row more, of the spread of everything, keeps
-    the variance of small groups from the floor, where they would stay. A word starts evenly on the rows of its image.
+    Centres are drawn from SAMPLED rows per component, by weight. One extra row with the variance of all rows keeps the
+    variance of small groups above the floor, where they would stay. Words start uniformly on the rows of their image.
     """
     features = len(data.centre)
     x = data.table[:, features:-1]
@@ -443,7 +442,7 @@ def _start(data: _Data, components: int, rules: Rules, rng: np.random.Generator)
     means = np.where(mass > 0, means, points)
     inner = np.maximum(sums[:, :features] - mass * means**2, 0)
     variances = np.maximum((inner + 1) / (mass + 1), rules.floor)
-    # Every word stays possible everywhere: EM never leaves a 0.
+    # Every word keeps a positive probability everywhere: EM never leaves 0.
     prior = (words.sum(1) + 1) / (words.sum() + len(words)) if len(words) else np.zeros(0)
     share = words.T + prior + rules.eta
     table = share / share.sum(1, keepdims=True) if len(words) else np.zeros((components, 0))

@@ -33,7 +33,7 @@ def compiled(function: F) -> F:
 
 @dataclass(frozen=True)
 class Prior:
-    """What is held of the curve before any data.
+    """The prior on the curve before any data.
 
     lam, kmax   number of change points: Poisson(lam) cut off at kmax (and at the number of gaps); given k every set
                 of k gaps is as likely as any other. Levels in order have prior chance 1/(k+1)!, so that the prior of
@@ -117,8 +117,8 @@ def fit(
     offered gaps near by, and noise and levels redrawn one by one within the order: the target stays, and in a
     trial on 800 pairs the curve's effective draws grew 13 to 50 times.
     Equal x are pooled (count, sum and sum of squares), so that thousands of tied scores cost little.
-    Misleads: noise is taken as normal with one variance, and pairs as independent; ratings of one query hang
-    together, so that the band is too narrow for new queries. The curve is pulled towards few steps: see sensitivity.
+    Misleads: noise is taken as normal with one variance, and pairs as independent; ratings of one query are
+    correlated, so that the band is too narrow for new queries. The curve is pulled towards few steps: see sensitivity.
     Source: after Holmes and Heard, Statistics in Medicine 22 (2003); METHODS D.6 (c).
     """
     x, y, _ = checked(x, y)
@@ -178,7 +178,7 @@ def sensitivity(
 ) -> dict[str, Monotone]:
     """The fit under the prior `given`, with levels spread wider (`v0 x 4`), and with more steps (`lam x 3`).
 
-    Where the three curves differ by more than matters, the prior speaks and not the data.
+    Where the three curves differ by more than matters, the prior decides and not the data.
     Source: METHODS D.6 (c).
     """
     priors = {"given": prior, "v0 x 4": replace(prior, v0=4 * prior.v0), "lam x 3": replace(prior, lam=3 * prior.lam)}
@@ -221,7 +221,7 @@ def split_rhat(traces: Floats) -> float:
 
 
 def effective(traces: Floats) -> float:
-    """How many independent draws the chains [chain, draw] are worth; NaN where they never move.
+    """Effective sample size of the chains [chain, draw]; NaN where they never move.
 
     m n / (1 + 2 Σ ρ_t), autocorrelations ρ from within and between the halves of the chains, summed in pairs as long
     as a pair is positive and held from rising. At most m n log10(m n): chains that alternate can beat chance.
@@ -267,7 +267,7 @@ def _pooled(x: Floats, y: Floats, m0: float) -> tuple[Floats, Floats, Floats, Fl
 def _evidence(
     ends: Ints, k: int, count: Floats, total: Floats, square: Floats, v0: float, a0: float, b0: float
 ) -> tuple[float, float]:
-    """The part of log p(y|t) that hangs on the k change points ends[:k] (ends[k] closes the last), and b_n."""
+    """The part of log p(y|t) that depends on the k change points ends[:k] (ends[k] closes the last), and b_n."""
     b, logs, start = b0, 0.0, 0
     for j in range(k + 1):
         end = ends[j]

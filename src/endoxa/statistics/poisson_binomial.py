@@ -24,12 +24,12 @@ def pmf(p: Floats, *, approximate: bool = False) -> Floats:
 
     Formula: Pr(K = k) is the coefficient of t^k in the product over items of (1 - p + p t).
     Items are multiplied in one after the other; every term is positive, so that small masses are right to their
-    last digits too, and what is certain (p = 0 or 1, NaN) has masses of exactly 0 and 1. Beyond some 4,000 items
+    last digits too, and what is certain (p = 0 or 1, NaN) has masses of exactly 0 and 1. Beyond about 4,000 items
     halves are joined by Fourier transforms: masses below 1e-16 are then noise, clipped at 0 and renormalised;
     those outside the support stay exactly 0.
     approximate=True takes the refined normal approximation (`Pr(K ≤ k)` ≈ Φ(x) + γ(1 - x²)φ(x)/6 with
     x = (k + ½ - mean)/sd, γ the skewness) at a cost that grows with n only; for more than 100,000 items. The
-    cumulated error is some 1e-3 at 100 items, 1e-4 at 1,000; it grows as the variance falls.
+    cumulated error is about 1e-3 at 100 items, 1e-4 at 1,000; it grows as the variance falls.
     Misleads where events are not independent: the mean stays right, the spread does not.
     Source: Hong, Computational Statistics & Data Analysis 59 (2013); Volkova 1996 for the approximation.
     """
@@ -140,8 +140,8 @@ def _transformed(left: Floats, right: Floats, size: int) -> Floats:
 
 def _support(mass: Floats) -> tuple[Ints, Ints]:
     """First and last place of each row that has mass."""
-    some = mass > 0
-    return np.asarray(some.argmax(1)), np.asarray(mass.shape[1] - 1 - some[:, ::-1].argmax(1))
+    possible = mass > 0
+    return np.asarray(possible.argmax(1)), np.asarray(mass.shape[1] - 1 - possible[:, ::-1].argmax(1))
 
 
 def _refined_normal(rows: Floats) -> Floats:

@@ -20,7 +20,7 @@ LEAST = 30  # effective sample size below which no interval is given
 
 @dataclass(frozen=True)
 class Weighted:
-    """A weighted estimate: value, standard error, interval, and how much the sample is worth.
+    """A weighted estimate: value, standard error, interval, and effective sample size.
 
     effective   (Σw)²/Σw²: as many equally weighted pairs would say as much
     share       the largest weight's share of all weight
@@ -159,7 +159,7 @@ def _with_interval(value: float, parts: Floats, w: Floats, confidence: float) ->
     if size < LEAST:
         refused = f"no interval: the effective sample size is {size:.1f}, below {LEAST}; ask about more pairs"
     elif Q < 2:
-        refused = "no interval: one query tells nothing of how queries differ; ask about more queries"
+        refused = "no interval: one query does not show how queries differ; ask about more queries"
     reach = math.nan
     if not refused:
         from scipy import stats

@@ -12,7 +12,7 @@ import numpy as np
 from endoxa.statistics.bootstrap import BLOCK, RESAMPLES, TINY, blocks
 from endoxa.tables import Floats
 
-EXACT = 16  # up to so many differences that are not zero, every sign assignment is tried
+EXACT = 16  # up to this many nonzero differences every sign assignment is tried
 
 
 def sign_flip(

@@ -11,14 +11,14 @@ from endoxa.store import schema as s
 BEFORE = ("practice", "common", "gold", "attention")  # roles of tasks that every judge gets
 
 
-def _parameter(name: str, *, several: bool = False) -> sa.BindParameter[Any]:
+def _bind(name: str, *, several: bool = False) -> sa.BindParameter[Any]:
     """A parameter of the statement."""
     return sa.bindparam(name, expanding=several)
 
 
 _a, _t, _c = s.assignments.c, s.tasks.c, s.answers.c
-_rater, _study, _task, _key = _parameter("rater"), _parameter("study"), _parameter("task"), _parameter("key")
-_start, _tasks = _parameter("start"), _parameter("tasks", several=True)
+_rater, _study, _task, _key = _bind("rater"), _bind("study"), _bind("task"), _bind("key")
+_start, _tasks = _bind("start"), _bind("tasks", several=True)
 _mine = sa.select(_a.task_id).where(_a.rater_id == _rater)
 
 # The judge
@@ -32,8 +32,8 @@ VISITOR = (
     .join(s.invitations, s.invitations.c.id == s.sessions.c.invitation_id)
     .outerjoin(s.raters, s.raters.c.invitation_id == s.invitations.c.id)
     .where(
-        s.sessions.c.digest == _parameter("digest"), s.sessions.c.ended_at.is_(None),
-        s.sessions.c.expires_at > _parameter("now"), s.invitations.c.withdrawn_at.is_(None),
+        s.sessions.c.digest == _bind("digest"), s.sessions.c.ended_at.is_(None),
+        s.sessions.c.expires_at > _bind("now"), s.invitations.c.withdrawn_at.is_(None),
     )
 )  # fmt: skip
 SEED = sa.select(s.raters.c.seed).where(s.raters.c.id == _rater, s.raters.c.study_id == _study).with_for_update()
@@ -44,7 +44,7 @@ OPEN = (
     sa.select(s.assignments)
     .where(_a.rater_id == _rater, _a.state == "open")
     .order_by(_a.position)
-    .limit(_parameter("count"))
+    .limit(_bind("count"))
 )  # fmt: skip
 GIVEN = sa.select(
     sa.func.count(sa.case((_a.role != "practice", _a.position))), sa.func.max(_a.position)
@@ -55,7 +55,7 @@ ACT = sa.select(_c.kind, _c.task_id).where(_c.rater_id == _rater, _c.key == _key
 
 # The study
 
-STUDY = sa.select(s.studies).where(s.studies.c.name == _parameter("name"))
+STUDY = sa.select(s.studies).where(s.studies.c.name == _bind("name"))
 ROLES = sa.select(_t.role, sa.func.count().label("n")).where(_t.study_id == _study).group_by(_t.role)
 LACKED = (
     sa.select(_t.id, _t.role)
@@ -73,14 +73,12 @@ _free = (
     .limit(1)
     .with_for_update(skip_locked=True)
 )
-NEXT_FREE = (
-    _free.where(_a.shuffle >= _start),
-    _free.where(_a.shuffle < _start),
-)  # after a random place, then from the start
+# the next after a random place, otherwise the first of all
+NEXT_FREE = (_free.where(_a.shuffle >= _start), _free.where(_a.shuffle < _start))
 STALE = (
     sa.select(_a.id, _a.task_id)
     .where(
-        _a.study_id == _study, _a.state == "open", _a.role == "main", _a.claimed_at < _parameter("before"),
+        _a.study_id == _study, _a.state == "open", _a.role == "main", _a.claimed_at < _bind("before"),
         _a.task_id.not_in(_mine),
     )
     .order_by(_a.shuffle)
@@ -119,17 +117,7 @@ FEEDBACK = (
 ANSWER = sa.insert(s.answers).returning(_c.id)
 TAKE = (
     sa.update(s.assignments)
-    .where(_a.id == _parameter("slot"))
-    .values(
-        rater_id=_rater,
-        state="open",
-        position=_parameter("at"),
-        shown=_parameter("order"),
-        claimed_at=_parameter("now"),
-    )
+    .where(_a.id == _bind("slot"))
+    .values(rater_id=_rater, state="open", position=_bind("at"), shown=_bind("order"), claimed_at=_bind("now"))
 )
-CLOSE = (
-    sa.update(s.assignments)
-    .where(_a.id == _parameter("slot"))
-    .values(state=_parameter("as_state"), answer_id=_parameter("last"))
-)
+CLOSE = sa.update(s.assignments).where(_a.id == _bind("slot")).values(state=_bind("as_state"), answer_id=_bind("last"))

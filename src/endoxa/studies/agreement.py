@@ -391,9 +391,9 @@ def _interval(
         found[block] = _alphas(unit, x, level, drawn.astype(np.float64))
     defined = found[~np.isnan(found)]
     lost = resamples - len(defined)
-    said = [f"in {lost:,} of {resamples:,} resamples all grades were equal; they are left out"] if lost else []
+    notes = [f"in {lost:,} of {resamples:,} resamples all grades were equal; they are left out"] if lost else []
     lo, hi = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2]) if len(defined) else (math.nan,) * 2
-    return float(lo), float(hi), said
+    return float(lo), float(hi), notes
 
 
 def _why_undefined(given: Ratings, x: Floats, level: Level) -> list[str]:

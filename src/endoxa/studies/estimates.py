@@ -213,13 +213,13 @@ def ratings(
     rows = []
     for name in run.systems:
         mine = met.filter(pl.col("system") == name)
-        made = propensity.mean(
+        estimate = propensity.mean(
             mine["rating"].to_numpy(),
             mine["weight"].to_numpy(),
             mine["query"].rank("dense").to_numpy() if mine.height else [],
             confidence=confidence,
         )
-        rows.append({"system": name, **asdict(made)})
+        rows.append({"system": name, **asdict(estimate)})
     names = {"value": "rating", "n": "sampled", "clusters": "queries"}
     return pl.DataFrame(rows).rename(names)
 
@@ -260,22 +260,22 @@ def _cutoffs(cutoffs: Sequence[int] | None, lists: pl.DataFrame) -> Ints:
     deepest = int(lists["rank"].to_numpy().max(initial=1))
     if cutoffs is None:
         return np.array([k for k in CUTOFFS if k < deepest] + [deepest])
-    made = np.unique(np.asarray(cutoffs, dtype=np.int64))
-    if not len(made) or made[0] < 1:
+    ranks = np.unique(np.asarray(cutoffs, dtype=np.int64))
+    if not len(ranks) or ranks[0] < 1:
         raise TextError(f"cut-offs are ranks of at least 1, and there is at least one; not {list(cutoffs)}")
-    return made
+    return ranks
 
 
 def _ratios(draws: Floats, N: Floats, Y: Floats, X: Floats, everything: Floats, slots: Ints) -> dict[str, Floats]:
     """The four ratios of each resample and cut-off, NaN where undefined. `draws` is [resample, query]."""
     n, y, x, whole = draws @ N, draws @ Y, draws @ X, (draws @ everything)[:, None]
-    some = n > 0
-    below, all_of_it = np.where(some, n, 1), np.where(whole > 0, whole, 1)
+    defined = n > 0
+    below, all_of_it = np.where(defined, n, 1), np.where(whole > 0, whole, 1)
     return {
-        "precision": np.where(some, y / below, np.nan),
-        "horvitz_thompson": np.where(some, y / slots, np.nan),
-        "recall": np.where(some & (whole > 0), y / all_of_it, np.nan),
-        "rating": np.where(some, x / below, np.nan),
+        "precision": np.where(defined, y / below, np.nan),
+        "horvitz_thompson": np.where(defined, y / slots, np.nan),
+        "recall": np.where(defined & (whole > 0), y / all_of_it, np.nan),
+        "rating": np.where(defined, x / below, np.nan),
     }
 
 

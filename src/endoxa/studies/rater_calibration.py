@@ -127,7 +127,7 @@ def benefit(opinions: Opinions, *, shrinkage: float = 5.0, folds: int = 5, rng: 
     given, notes = _common(opinions)
     units, place = np.unique(given.unit, return_inverse=True)
     used = min(folds, len(units))
-    held = np.full(len(given.grade), math.nan)
+    predicted = np.full(len(given.grade), math.nan)
     if used < 2:
         notes.append(f"{len(units)} common items are too few to hold any out")
     else:
@@ -137,12 +137,12 @@ def benefit(opinions: Opinions, *, shrinkage: float = 5.0, folds: int = 5, rng: 
         for number in range(used):
             out = fold[place] == number
             a, b = _map(_fit(_where(given, ~out), shrinkage))
-            held[out] = a[given.rater[out]] * given.grade[out] + b[given.rater[out]]
+            predicted[out] = a[given.rater[out]] * given.grade[out] + b[given.rater[out]]
     a, b = _map(_fit(given, shrinkage))
     inside = a[given.rater] * given.grade + b[given.rater]
     rows = [
         (stage, _between(place, x), math.nan if np.isnan(x).any() else long_alpha(place, x))
-        for stage, x in (("before", given.grade), ("in sample", inside), ("held out", held))
+        for stage, x in (("before", given.grade), ("in sample", inside), ("held out", predicted))
     ]
     schema = {"stage": pl.String, "variance": pl.Float64, "alpha": pl.Float64}
     notes.append("a map that shrinks all grades together lowers the variance too; alpha does not depend on the scale")
@@ -198,8 +198,8 @@ def _fit(given: Ratings, shrinkage: float) -> pl.DataFrame:
             "correlation": correlation,
         }
     )
-    said = [pl.when(pl.Series(at)).then(pl.lit(flag)) for flag, at in flags.items()]
-    return frame.with_columns(pl.concat_str(said, separator=", ", ignore_nulls=True).alias("flags"))
+    words = [pl.when(pl.Series(at)).then(pl.lit(flag)) for flag, at in flags.items()]
+    return frame.with_columns(pl.concat_str(words, separator=", ", ignore_nulls=True).alias("flags"))
 
 
 def _map(frame: pl.DataFrame) -> tuple[Floats, Floats]:

@@ -270,8 +270,8 @@ def _fitted(
     notes: tuple[str, ...] = ()
     moved = math.nan
     if method == "isotonic":
-        made = isotonic.fit(x, y)
-        mean, r = made.predict(grid), made.r
+        fitted_map = isotonic.fit(x, y)
+        mean, r = fitted_map.predict(grid), fitted_map.r
         se, lo, hi, notes = _resampled(x, y, query, fold, grid, resamples, confidence, rng)
     elif method == "bayes":
         runs = _monotone().sensitivity(x, y, confidence=confidence, rng=rng)

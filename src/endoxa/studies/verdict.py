@@ -172,10 +172,10 @@ def _study(
     pairs = draws.group_by("query", "item").agg(pl.col("task").first(), pl.col("task").n_unique().alias("several"))
     if (torn := pairs.filter(pl.col("several") > 1)).height:
         raise TableError(f"item {torn['item'][0]!r} of query {torn['query'][0]!r} is in several tasks; ask it in one")
-    said = grades.select("query", "item", pl.col("grade").cast(pl.Float64), pl.lit(True).alias("said"))
-    pairs = pairs.sort("task", "query", "item").join(said, on=["query", "item"], how="left", maintain_order="left")
-    answered_tasks = pairs.group_by("task").agg(pl.col("said").fill_null(False).all())
-    done = set(answered_tasks.filter("said")["task"])
+    first = grades.select("query", "item", pl.col("grade").cast(pl.Float64), pl.lit(True).alias("is_answered"))
+    pairs = pairs.sort("task", "query", "item").join(first, on=["query", "item"], how="left", maintain_order="left")
+    answered_tasks = pairs.group_by("task").agg(pl.col("is_answered").fill_null(False).all())
+    done = set(answered_tasks.filter("is_answered")["task"])
     known = set(answered_tasks["task"])
     given = list(order)
     if len(set(given)) < len(given) or not set(given) <= known:
@@ -194,10 +194,10 @@ def _study(
             f"{len(given) - len(finished):,} tasks were given out but are not completely answered; they do not count "
             "yet, as if they were a random part"
         )
-    undecided = pairs.filter(pl.col("said") & pl.col("grade").is_null()).height
+    undecided = pairs.filter(pl.col("is_answered") & pl.col("grade").is_null()).height
     if undecided:
         notes.append(f"{undecided:,} undecided pairs are left out as if they had not been drawn")
-        pairs = pairs.filter(pl.col("said").is_null() | pl.col("grade").is_not_null())
+        pairs = pairs.filter(pl.col("is_answered").is_null() | pl.col("grade").is_not_null())
     drawn = draws.join(pairs.with_row_index("pair").select("query", "item", "pair"), on=["query", "item"], how="inner")
     cell = drawn["system"].replace_strict(systems, list(range(len(systems))), return_dtype=pl.Int64).to_numpy()
     cell = cell * pairs.height + drawn["pair"].to_numpy().astype(np.int64)
@@ -234,8 +234,8 @@ def _course(study: _Study, coef: Floats, alpha: float) -> tuple[Ints, Floats, Fl
     names, at = np.unique(study.task[coef != 0], return_inverse=True)
     if not len(names):  # two systems that drew the same pairs equally often
         return nowhere, np.zeros(1), np.zeros(1)
-    some = coef != 0
-    c, unit = coef[some], study.unit[some]
+    counted = coef != 0
+    c, unit = coef[counted], study.unit[counted]
     n = len(names)
     least = np.bincount(at, weights=np.minimum(c, 0), minlength=n)  # the minimum of a task, for any ratings
     most = np.bincount(at, weights=np.maximum(c, 0), minlength=n)
@@ -246,8 +246,8 @@ def _course(study: _Study, coef: Floats, alpha: float) -> tuple[Ints, Floats, Fl
         return nowhere, np.array([least.sum()]), np.array([most.sum()])
     seen = np.searchsorted(names, study.order[place])
     x = np.clip((z[seen] - L) / (U - L), 0, 1)
-    made = confidence_sequence(x, alpha=alpha, pool=n, grid=GRID)
-    lo, hi = n * (L + (U - L) * made.lo), n * (L + (U - L) * made.hi)
+    sequence = confidence_sequence(x, alpha=alpha, pool=n, grid=GRID)
+    lo, hi = n * (L + (U - L) * sequence.lo), n * (L + (U - L) * sequence.hi)
     # tasks differ in their possible contribution: the rest is bounded by its own coefficients
     so_far = np.cumsum(z[seen])
     low = so_far + least.sum() - np.cumsum(least[seen])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +11,9 @@ from endoxa.beliefs.votes import pinned
 from endoxa.errors import CallError
 from endoxa.evaluations import ratings
 from endoxa.io.provenance import provenance
+from endoxa.io.read import kind_of
 from endoxa.tables import Belief, Labels, Opinions, Run, Taxonomy
-from endoxa.verbs.inputs import kind_of, opinions_of, paths_of, reference_of, run_of, settings_of
+from endoxa.verbs.inputs import opinions_of, paths_of, reference_of, run_of, settings_of
 from endoxa.verbs.read import read
 
 
@@ -50,7 +52,7 @@ def believe(
     if known is not None and chosen == "dawid-skene":
         settings["gold"] = known  # what is known also shows who errs
     if threshold is not None:
-        belief = _rated(table, known, threshold, model=model, calibrated=calibrated, seed=seed, **settings)
+        belief = _rated(table, known, threshold, model=model, calibrated=calibrated, seed=seed, settings=settings)
     elif not calibrated:
         raise CallError("calibrated=False goes with a threshold: votes are not calibrated")
     else:
@@ -66,7 +68,7 @@ def _source(source: Any, taxonomy: Any) -> tuple[Run | Opinions | Labels | Belie
     if isinstance(source, Run) or (paths and all(kind == "run" for kind in kinds.values())):
         return run_of(source), None
     if not paths and not isinstance(source, Opinions | Labels | Belief):
-        table = read(source)
+        table = read(source, kind="auto" if _is_deep(source) else "qrels")
         if isinstance(table, Run):
             return table, None
         source = table
@@ -76,16 +78,25 @@ def _source(source: Any, taxonomy: Any) -> tuple[Run | Opinions | Labels | Belie
     return reference.table, reference.taxonomy
 
 
+def _is_deep(source: Any) -> bool:
+    """Whether it is not {query: {item: grade}}: a frame, or {system: {query: {item: score}}}."""
+    inner = next(iter(source.values()), None) if isinstance(source, Mapping) else None
+    return not isinstance(inner, Mapping) or any(isinstance(value, Mapping) for value in inner.values())
+
+
 def _files(source: Any) -> tuple[str, ...]:
     """Name, size and SHA-256 of each file that the belief is made of."""
     files = [provenance(path) for path in paths_of(source) if path != "-"]
     return tuple(f"{one.name} {one.size:,} bytes sha256 {one.sha256}" for one in files)
 
 
-def _rated(table: Any, known: Opinions | None, threshold: float, **how: Any) -> Belief:
+def _rated(
+    table: Any, known: Opinions | None, threshold: float, *, model: str | None, calibrated: bool, seed: int,
+    settings: dict[str, Any],
+) -> Belief:  # fmt: skip
     """The belief that ratings make through a threshold; labels are then a yes or a no."""
     if not isinstance(table, Opinions):
         raise CallError(f"a threshold is for ratings (query, item, grade), and this is {type(table).__name__}")
     if known is not None and not known.frame["grade"].drop_nulls().is_in([0.0, 1.0]).all():
         raise CallError("with a threshold a pair is relevant or not: labels have grades 0 and 1")
-    return ratings.believe(table, threshold=threshold, **how)
+    return ratings.believe(table, threshold=threshold, model=model, calibrated=calibrated, seed=seed, settings=settings)

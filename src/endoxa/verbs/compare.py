@@ -68,8 +68,8 @@ def compared(
     if between is not None:
         return _between(run, reference, measures or COMPARED, between, settings)
     return evaluate(
-        run, reference, measures or COMPARED, labels=labels, taxonomy=taxonomy, power=power, progress=progress,
-        report=report, **settings,
+        run, reference, measures or COMPARED, labels=labels, taxonomy=taxonomy, power=power, orders=True,
+        progress=progress, report=report, **settings,
     )  # fmt: skip
 
 

@@ -9,7 +9,6 @@ from endoxa.comparisons import prediction
 from endoxa.errors import CallError
 from endoxa.evaluations.dispatch import belief_of
 from endoxa.measures.grammar import Wanted, parse_all
-from endoxa.measures.judgments import refuse_all_relevant
 from endoxa.verbs.inputs import reference_of, rounds_of, run_of, settings_of
 
 
@@ -29,7 +28,6 @@ def estimate(
     given = rounds_of(labels)
     if given is None:
         raise CallError("no labels were given; an estimate needs judged pairs")
-    refuse_all_relevant(given, [1.0])
 
     names = [str(m) for m in parse_all(measures)]
     return prediction.estimate(table, belief, given, names, confidence=confidence, lam=lam, universe=universe)

@@ -18,7 +18,6 @@ from endoxa.scale.local import mapped
 from endoxa.tables import Scores
 from endoxa.verbs.inputs import (
     Report,
-    files_of,
     foreign,
     reference_of,
     rounds_of,
@@ -40,6 +39,7 @@ def evaluate(
     tokens: str | None = None,
     curves: bool = False,
     power: bool = False,
+    orders: bool = False,
     title: str = "",
     command: str = "",
     progress: Progress | None = None,
@@ -52,7 +52,8 @@ def evaluate(
     preferences, a belief, opinions or labels that `model` turns into a belief, votes of systems, subjects' answers, a
     bundle; or nothing: then the consensus of the systems is believed. Both may be tables, files, frames or dicts.
     `labels` are a few judged pairs beside a consensus or a belief (several rounds: the last one last). With `tokens`
-    (bag or align) the files are texts that systems extracted, whose words are their votes.
+    (bag or align) the files are texts that systems extracted, whose words are their votes. `curves`, `power` and
+    `orders` add tables: precision-recall curves, the power of the queries, whether measures order systems alike.
 
     >>> result = evaluate({"q1": {"a": 2.0, "b": 1.0}}, {"q1": {"b": 1}}, ["RR"])
     >>> result.summary["value"].to_list()
@@ -72,6 +73,7 @@ def evaluate(
         labels=rounds_of(labels),
         curves=curves,
         power=power,
+        orders=orders,
         progress=progress,
         mapper=mapped,
     )
@@ -79,7 +81,6 @@ def evaluate(
         evaluation,
         title=title or _title(evaluation),
         provenance={"Endoxa": __version__, "Command": command, "Seed": str(chosen.seed)},
-        files=files_of(run, reference),
     )
 
 

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeVar
-from warnings import warn
 
 import polars as pl
 
-from endoxa.errors import CallError, EndoxaError, FileError, TableError, TextError, did_you_mean
+from endoxa.errors import CallError, FileError, TableError, TextError, did_you_mean
 from endoxa.evaluations.evaluation import File
 from endoxa.evaluations.references import Reference, Referred
 from endoxa.evaluations.settings import REGISTRY, Kind, Settings
-from endoxa.io.formats import sniff
 from endoxa.io.provenance import provenance
-from endoxa.io.read import joined, read
-from endoxa.io.run_files import map_blocks
-from endoxa.io.sources import Source
+from endoxa.io.read import kind_of, read
+from endoxa.io.run_files import RunFiles
 from endoxa.measures.preference_judgments import Preferences
 from endoxa.policies import Ties
 from endoxa.progress import Progress
@@ -68,68 +64,14 @@ def settings_of(given: Mapping[str, Any], run: Any = None, *, scoring_only: bool
 # ---- runs ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class RunFiles:
-    """Run files that are read and scored in blocks of whole queries, so that memory stays bounded."""
-
-    paths: tuple[str, ...]
-    settings: Settings
-    progress: Progress | None = None
-    report: Report | None = None
-
-    def map(self, kernel: Callable[[Run], T]) -> Iterable[tuple[list[str], dict[str, str], Sequence[T]]]:
-        """For each file the names of its systems, distinct names for them, and the kernel's results."""
-        taken: list[str] = []
-        for path in self.paths:
-            names: dict[str, None] = {}
-
-            def named(block: Run, names: dict[str, None] = names) -> tuple[list[str], T]:
-                return block.systems, kernel(block)
-
-            results = map_blocks(
-                path,
-                named,
-                name_from="file" if self.settings.name_from == "file" else "tag",
-                ties=order_of(self.settings),
-                lenient=self.settings.lenient,
-                progress=None if self.progress is None else partial(self.progress, path),
-                report=self.report,
-            )
-            for systems, _ in results:
-                names |= dict.fromkeys(systems)
-            renamed = _distinct(list(names), taken, path)
-            taken += renamed.values()
-            yield list(names), renamed, [result for _, result in results]
-
-    def whole(self) -> Run:
-        """All systems as one table."""
-        how: dict[str, Any] = {"kind": "run", "ties": order_of(self.settings), "lenient": self.settings.lenient}
-        how["report"] = self.report
-        if self.settings.name_from == "tag":
-            whole: Run = read(list(self.paths), **how)
-            return whole
-        parts = [read(path, name=Source(Path(path), path).stem, **how) for path in self.paths]
-        return joined(parts, list(self.paths))
+def _reading(settings: Settings) -> dict[str, Any]:
+    """How runs are read."""
+    return {"name_from": settings.name_from, "ties": order_of(settings), "lenient": settings.lenient}
 
 
 def order_of(settings: Settings) -> Ties:
     """The rule by which a run is ranked when it is read."""
     return "input" if settings.ties == "input" else "trec"
-
-
-def _distinct(names: list[str], taken: list[str], path: str) -> dict[str, str]:
-    """A name for each system that no other file uses: the tag, else the file's name, else its whole path."""
-    stem = Source(Path(path), path).stem
-    renamed = {}
-    for name in names:
-        candidates = [name, stem if len(names) == 1 else f"{stem}:{name}", f"{path}:{name}"]
-        free = [candidate for candidate in candidates if candidate not in taken]
-        if not free:
-            raise FileError(path, "the same file is given twice", "name each run file once")
-        renamed[name] = free[0]
-        if free[0] != name:
-            warn(f"another run has the tag {name!r}; that of {path} is called {free[0]!r}", stacklevel=5)
-    return renamed
 
 
 def runs_of(
@@ -140,7 +82,7 @@ def runs_of(
         return None
     paths = paths_of(source)
     if paths:
-        return RunFiles(tuple(paths), settings, progress, report)
+        return RunFiles(tuple(paths), **_reading(settings), progress=progress, report=report)
     return run_of(source, settings)
 
 
@@ -150,7 +92,7 @@ def run_of(source: Any, settings: Settings | None = None) -> Run:
         return source
     settings = settings or Settings()
     if paths := paths_of(source):
-        return RunFiles(tuple(paths), settings).whole()
+        return RunFiles(tuple(paths), **_reading(settings)).whole()
     if isinstance(source, TABLES):
         raise TableError(f"expected a run, got {type(source).__name__}; runs come before what they are scored against")
     table = read(source, kind="run", ties=order_of(settings))
@@ -220,18 +162,6 @@ def _files(kinds: dict[str, str], settings: Settings, report: Report | None) -> 
             return kind.of(pl.concat([table.frame for table in tables])), tree  # type: ignore[union-attr]
     named = " and ".join(f"{path} ({kinds[path]})" for path in rest[:2])
     raise TextError(f"{named} cannot be joined; {NOT_ONE}")
-
-
-def kind_of(path: str, *, strict: bool = False) -> str:
-    """What a file holds; a pipe, or what cannot be told, is taken for judgments: their reader gives the line."""
-    if path == "-" or not Path(path).exists():
-        return "qrels"
-    try:
-        return sniff(path)
-    except EndoxaError:
-        if strict:
-            raise
-        return "qrels"
 
 
 def _file(path: str, kind: str, settings: Settings, report: Report | None) -> Referred:

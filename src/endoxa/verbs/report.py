@@ -11,7 +11,7 @@ from endoxa.measures.grammar import Wanted
 from endoxa.progress import Progress
 from endoxa.tables import Costs
 from endoxa.verbs.evaluate import evaluate
-from endoxa.verbs.inputs import Report, takes_settings
+from endoxa.verbs.inputs import Report, files_of, takes_settings
 
 
 @takes_settings()
@@ -42,7 +42,7 @@ def report(
         raise CallError(
             f"a page is made of runs, with judgments, a belief, or alone, not of {evaluation.kind}; use evaluate"
         )
-    return replace(evaluation, costs=costs_of(costs))
+    return replace(evaluation, costs=costs_of(costs), files=files_of(run, reference))
 
 
 def costs_of(source: Any) -> Costs | None:

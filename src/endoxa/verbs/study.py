@@ -60,23 +60,12 @@ class Exported:
 
 
 def new(
-    name: PathLike,
-    *,
-    screen: str | None = None,
-    items: PathLike | None = None,
-    queries: PathLike | None = None,
-    runs: Sequence[PathLike] = (),
-    pairs: PathLike | None = None,
-    taxonomy: PathLike | None = None,
-    practice: PathLike | None = None,
-    gold: PathLike | None = None,
-    attention: PathLike | None = None,
-    settings: Mapping[str, Any] | None = None,
-    home: PathLike = FOLDER,
-    db: str | None = None,
-    now: float | None = None,
-    progress: Progress | None = None,
-) -> Planned:
+    name: PathLike, *, screen: str | None = None, items: PathLike | None = None, queries: PathLike | None = None,
+    runs: Sequence[PathLike] = (), pairs: PathLike | None = None, taxonomy: PathLike | None = None,
+    practice: PathLike | None = None, gold: PathLike | None = None, attention: PathLike | None = None,
+    settings: Mapping[str, Any] | None = None, home: PathLike = FOLDER, db: str | None = None,
+    now: float | None = None, progress: Progress | None = None,
+) -> Planned:  # fmt: skip
     """Set up a study, from a name and its parts or from a study file (`.toml`) that contains everything.
 
     `settings` are the other keys of a study file, such as title, overlap and gamma; an unknown one is refused.
@@ -113,21 +102,11 @@ def screens() -> list[str]:
 
 
 def add(
-    name: str,
-    *,
-    answers: Sequence[PathLike] = (),
-    items: PathLike | None = None,
-    queries: PathLike | None = None,
-    pairs: PathLike | None = None,
-    practice: PathLike | None = None,
-    gold: PathLike | None = None,
-    attention: PathLike | None = None,
-    further_round: bool = False,
-    home: PathLike = FOLDER,
-    db: str | None = None,
-    now: float | None = None,
-    progress: Progress | None = None,
-) -> list[str]:
+    name: str, *, answers: Sequence[PathLike] = (), items: PathLike | None = None, queries: PathLike | None = None,
+    pairs: PathLike | None = None, practice: PathLike | None = None, gold: PathLike | None = None,
+    attention: PathLike | None = None, further_round: bool = False, home: PathLike = FOLDER, db: str | None = None,
+    now: float | None = None, progress: Progress | None = None,
+) -> list[str]:  # fmt: skip
     """Add items, queries, pairs, known answers, earlier answers or a further round to a study; sentences about each."""
     parts = {
         "items": items, "queries": queries, "pairs": pairs, "practice": practice, "gold": gold, "attention": attention,
@@ -155,18 +134,10 @@ def add(
 
 
 def invite(
-    name: str,
-    nicknames: Sequence[str] = (),
-    *,
-    count: int = 0,
-    role: str = "judge",
-    days: float = 30,
-    withdraw: Sequence[str] = (),
-    url: str | None = None,
-    home: PathLike = FOLDER,
-    db: str | None = None,
+    name: str, nicknames: Sequence[str] = (), *, count: int = 0, role: str = "judge", days: float = 30,
+    withdraw: Sequence[str] = (), url: str | None = None, home: PathLike = FOLDER, db: str | None = None,
     now: float | None = None,
-) -> Invited:
+) -> Invited:  # fmt: skip
     """Make a link for each nickname and `count` links whose owners choose one; withdraw links by nickname or number."""
     if not nicknames and not count and not withdraw:
         raise TextError("name the people to invite: nicknames, or --count 20; or --withdraw NUMBER")
@@ -192,14 +163,9 @@ def invite(
 
 
 def serve(
-    *,
-    host: str = "127.0.0.1",
-    port: int = PORT,
-    url: str | None = None,
-    home: PathLike = FOLDER,
-    db: str | None = None,
-    started: Callable[[str, str], None],
-) -> None:
+    *, host: str = "127.0.0.1", port: int = PORT, url: str | None = None, home: PathLike = FOLDER,
+    db: str | None = None, started: Callable[[str, str], None],
+) -> None:  # fmt: skip
     """Serve all studies until stopped. `started` gets the address and the organiser's link, which works once."""
     with _opened(home, db) as opened:
         from endoxa.web.studies.hosting import serve as host_studies
@@ -238,15 +204,9 @@ def export(
 
 
 def bundle(
-    name: str,
-    to: PathLike,
-    *,
-    files: bool = False,
-    runs: bool = False,
-    home: PathLike = FOLDER,
-    db: str | None = None,
-    now: float | None = None,
-) -> Bundle:
+    name: str, to: PathLike, *, files: bool = False, runs: bool = False, home: PathLike = FOLDER,
+    db: str | None = None, now: float | None = None,
+) -> Bundle:  # fmt: skip
     """Write a benchmark (`.zip`) with which others can score a new system."""
     if Path(to).suffix != ".zip":
         raise TextError(f"a bundle is a zip file; --to ends in .zip, not in {Path(to).suffix or 'nothing'!r}")

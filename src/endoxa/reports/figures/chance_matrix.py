@@ -7,25 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from endoxa.evaluations.standings import Chances, chances
 from endoxa.formatting import chance, clean, signed
+from endoxa.reports.figures import style
 from endoxa.reports.figures.hills import shown, titled
-from endoxa.reports.figures.style import (
-    BLUE,
-    GREY,
-    INK,
-    MUTE,
-    MUTED,
-    NARROW,
-    ORANGE,
-    PAPER,
-    add_cell,
-    as_matrix,
-    canvas,
-    fitted,
-    footer,
-    inches_of,
-    styled,
-    wrapped,
-)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,9 +25,10 @@ def better(evaluation: Evaluation, measure: str, *, width: float = 7.0) -> Figur
     and not in the number. The cells show numbers up to fifteen systems and a virtual one (eight on a phone); beyond
     that colour, a dot where the two can be told apart, and a text on hovering.
     """
-    with styled():
-        narrow = width < NARROW
+    with style.styled():
+        narrow = width < style.NARROW
         standings, note = shown(evaluation, measure)
+        standings = [one for one in standings if one.system != evaluation.virtual]  # it takes no part in pairs
         order = [one.system for one in standings]
         place = {system: at for at, system in enumerate(order)}
         cells = {
@@ -55,38 +39,42 @@ def better(evaluation: Evaluation, measure: str, *, width: float = 7.0) -> Figur
         }
         texts = len(order) <= (NUMBERED_NARROW if narrow else NUMBERED)
         letters = (9 if narrow else 10) if texts else 8
-        short = fitted([titled(evaluation, system) for system in order], 14 if narrow else 28, 0.34 * width)
+        short = style.fitted([titled(evaluation, system) for system in order], 14 if narrow else 28, 0.34 * width)
         names = [f"{at + 1}  {name}" for at, name in enumerate(short)]
-        left = inches_of(names, letters) + 0.25
+        left = style.inches_of(names, letters) + 0.25
         least = 0.36 if texts else 0.14 if narrow else 0.17
         cell = min(max((width - left - 0.1) / max(len(order), 1), least), 0.7)
         row = min(cell, 0.4) if texts else cell
         wide = max(left + cell * len(order) + 0.1, width if narrow else 4.5)
         mark = "Bold" if texts else "Dot"
         key = f"P(row better than column), {clean(measure)}. {mark}: the two can be told apart."
-        legend = wrapped([key, note], wide)
+        legend = style.wrapped([key, note], wide)
         top, bottom = 0.32, 0.5 + 0.18 * len(legend)
         margin = wide - left - cell * len(order)
-        figure, axes = canvas(wide, top + bottom + row * len(order), left=left, bottom=bottom, right=margin, top=top)
+        figure, axes = style.canvas(
+            wide, top + bottom + row * len(order), left=left, bottom=bottom, right=margin, top=top
+        )
         each = 1 if cell > 0.16 else 5  # so that numbers of two digits do not touch
         heads = ["" if (at + 1) % each else str(at + 1) for at in range(len(order))]
-        as_matrix(axes, names, heads, left=left, letters=letters)
+        style.as_matrix(axes, names, heads, left=left, letters=letters)
         if evaluation.virtual in place:
             for labels in (axes.get_yticklabels(), axes.get_xticklabels()):
-                labels[place[str(evaluation.virtual)]].set_color(MUTED)
+                labels[place[str(evaluation.virtual)]].set_color(style.MUTED)
         for (i, j), one in cells.items():
-            add_cell(axes, i, j, _shade(one.superiority), _compared(one), line=1.5 if texts else 0.8)
+            style.add_cell(axes, i, j, _shade(one.superiority), _compared(one), line=1.5 if texts else 0.8)
             if texts:
                 text = chance(one.better).replace(" ", "")
                 axes.text(
                     j, i, text.replace("0.", ".") if narrow else text, ha="center", va="center",
-                    fontsize=8 if narrow else 9, fontweight="bold" if one.differs else "normal", gid=MUTE,
+                    fontsize=8 if narrow else 9, fontweight="bold" if one.differs else "normal", gid=style.MUTE,
                 )  # fmt: skip
         if not texts:
             marked = [at for at, one in cells.items() if one.differs]
-            axes.plot([j for _, j in marked], [i for i, _ in marked], "o", color=INK, markersize=2.4, gid=MUTE)
+            axes.plot(
+                [j for _, j in marked], [i for i, _ in marked], "o", color=style.INK, markersize=2.4, gid=style.MUTE
+            )
         _add_scale(figure, bottom - 0.14, wide)
-        footer(figure, legend)
+        style.footer(figure, legend)
         return figure
 
 
@@ -100,8 +88,8 @@ def _compared(one: Chances) -> str:
 def _shade(superiority: float) -> tuple[str, float]:
     """Blue above a half, orange below, the paler the nearer to it; grey where it is unknown."""
     if math.isnan(superiority):
-        return GREY, 0.15
-    return (ORANGE if superiority < 0.5 else BLUE), 0.04 + 0.6 * abs(2 * superiority - 1)
+        return style.GREY, 0.15
+    return (style.ORANGE if superiority < 0.5 else style.BLUE), 0.04 + 0.6 * abs(2 * superiority - 1)
 
 
 def _add_scale(figure: Figure, y: float, width: float) -> None:
@@ -112,6 +100,6 @@ def _add_scale(figure: Figure, y: float, width: float) -> None:
     for place, p in enumerate((0.0, 0.25, 0.5, 0.75, 1.0)):
         x = 0.15 + place * box
         corner = (x / width, (y - 0.2) / tall)
-        look: dict[str, Any] = {"facecolor": _shade(p), "edgecolor": PAPER, "linewidth": 1}
+        look: dict[str, Any] = {"facecolor": _shade(p), "edgecolor": style.PAPER, "linewidth": 1}
         figure.add_artist(Rectangle(corner, box / width, 0.2 / tall, transform=figure.transFigure, **look))
         figure.text((x + box / 2) / width, (y - 0.105) / tall, f"{p:g}", ha="center", va="center", fontsize=8)

@@ -9,21 +9,7 @@ import polars as pl
 
 from endoxa.evaluations.standings import Standing, counts, ranking
 from endoxa.formatting import clean, number
-from endoxa.reports.figures.style import (
-    BLUE,
-    FAINT,
-    INK,
-    MUTED,
-    NARROW,
-    PAPER,
-    SLATE,
-    canvas,
-    fitted,
-    hover,
-    inches_of,
-    limits_of,
-    styled,
-)
+from endoxa.reports.figures import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,25 +22,27 @@ def intervals(summary: pl.DataFrame, measure: str, *, width: float = 7.0, lower:
     The intervals are each system's own. Two systems with overlapping intervals can still differ significantly, because
     systems are compared query by query: see `pairs`.
     """
-    with styled():
+    with style.styled():
         standings = ranking(summary, measure, lower=lower)
-        narrow = width < NARROW
-        names = fitted([one.system for one in standings], 30, room_of_names(width))
+        narrow = width < style.NARROW
+        names = style.fitted([one.system for one in standings], 30, room_of_names(width))
         row = 0.44 if narrow else 0.3
-        left = 0.15 if narrow else 1.08 * inches_of(names) + 0.25  # the best is bold, which is wider
+        left = 0.15 if narrow else 1.08 * style.inches_of(names) + 0.25  # the best is bold, which is wider
         right = 0.15 if narrow else 1.75
         bottom, top = 0.52, 0.1
-        figure, axes = canvas(width, len(names) * row + bottom + top, left=left, bottom=bottom, right=right, top=top)
+        figure, axes = style.canvas(
+            width, len(names) * row + bottom + top, left=left, bottom=bottom, right=right, top=top
+        )
         prepare_rows(axes, len(names), [bound for one in standings for bound in (one.value, one.lo, one.hi)], narrow)
         axes.set_xlabel(clean(measure))
         decimals = 0 if measure in counts(summary) else 4
         for place, (one, name) in enumerate(zip(standings, names, strict=True)):
-            text = hover(f"{one.system}: {number(one.value, decimals)}{interval_of(one, decimals)}")
+            text = style.hover(f"{one.system}: {number(one.value, decimals)}{interval_of(one, decimals)}")
             best = place == 0 and len(names) > 1
             y = place + (0.16 if narrow else 0.0)  # on a phone the text is above the line that it belongs to
             if not narrow:
-                axes.axhline(y, color=FAINT, linewidth=0.6, zorder=0.5)
-            add_dot(axes, one, y, BLUE if best else SLATE, text, diamond=best)
+                axes.axhline(y, color=style.FAINT, linewidth=0.6, zorder=0.5)
+            add_dot(axes, one, y, style.BLUE if best else style.SLATE, text, diamond=best)
             above = place - 0.2 if narrow else y
             add_texts(axes, one, name, above, text, narrow=narrow, best=best, decimals=decimals)
         return figure
@@ -62,7 +50,7 @@ def intervals(summary: pl.DataFrame, measure: str, *, width: float = 7.0, lower:
 
 def room_of_names(width: float) -> float:
     """Inches that names may take."""
-    return width - 1.1 if width < NARROW else 0.35 * width
+    return width - 1.1 if width < style.NARROW else 0.35 * width
 
 
 def prepare_rows(axes: Axes, count: int, values: list[float], narrow: bool) -> None:
@@ -71,7 +59,7 @@ def prepare_rows(axes: Axes, count: int, values: list[float], narrow: bool) -> N
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     axes.grid(axis="x")
-    axes.set_xlim(*limits_of(values))
+    axes.set_xlim(*style.limits_of(values))
     axes.locator_params(axis="x", nbins=4 if narrow else 6)
 
 
@@ -89,7 +77,7 @@ def add_dot(axes: Axes, one: Standing, y: float, color: str, text: str, *, diamo
         ends = [max(one.lo, low), min(one.hi, high)]
         axes.plot(ends, [y, y], color=color, linewidth=2.2, solid_capstyle="butt", gid=text)
     axes.plot(
-        [one.value], [y], color=color, marker="D" if diamond else "o", markersize=7, markeredgecolor=PAPER,
+        [one.value], [y], color=color, marker="D" if diamond else "o", markersize=7, markeredgecolor=style.PAPER,
         markeredgewidth=1, gid=text, clip_on=False,
     )  # fmt: skip
 
@@ -103,15 +91,16 @@ def add_texts(
     if not math.isnan(one.value):
         value = number(one.value, decimals) + ("" if narrow else interval_of(one, decimals))
     edge = axes.get_yaxis_transform()
-    bare = {"facecolor": PAPER, "edgecolor": "none", "pad": 1} if narrow else None  # grid lines stop at the text
+    bare = {"facecolor": style.PAPER, "edgecolor": "none", "pad": 1} if narrow else None  # grid lines stop at the text
     weight = "bold" if best else "normal"
     axes.annotate(
         name, (0, y), xycoords=edge, xytext=(0, 0) if narrow else (-0.12 * 72, 0), textcoords="offset points",
-        ha="left" if narrow else "right", va="center", fontweight=weight, color=MUTED if virtual else INK, gid=text,
-        annotation_clip=False, bbox=bare,
+        ha="left" if narrow else "right", va="center", fontweight=weight, color=style.MUTED if virtual else style.INK,
+        gid=text, annotation_clip=False, bbox=bare,
     )  # fmt: skip
     axes.annotate(
         value, (1, y), xycoords=edge, xytext=(0, 0) if narrow else (0.1 * 72, 0), textcoords="offset points",
         ha="right" if narrow else "left", va="center", fontsize=10 if narrow else 9,
-        fontweight=weight if narrow else "normal", color=INK if best else MUTED, annotation_clip=False, bbox=bare,
+        fontweight=weight if narrow else "normal", color=style.INK if best else style.MUTED,
+        annotation_clip=False, bbox=bare,
     )  # fmt: skip

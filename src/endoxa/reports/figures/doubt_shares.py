@@ -8,32 +8,16 @@ from typing import TYPE_CHECKING, Any
 from endoxa.evaluations.sentences import doubt_name
 from endoxa.evaluations.standings import DOUBTS, variances
 from endoxa.formatting import DASH, number, share
+from endoxa.reports.figures import style
 from endoxa.reports.figures.dots import room_of_names
 from endoxa.reports.figures.hills import shown, titled
-from endoxa.reports.figures.style import (
-    BLUE,
-    GREEN,
-    INK,
-    MUTE,
-    MUTED,
-    NARROW,
-    ORANGE,
-    PAPER,
-    canvas,
-    fitted,
-    footer,
-    hover,
-    inches_of,
-    styled,
-    wrapped,
-)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from endoxa.evaluations.evaluation import Evaluation
 
-COLOURS = {"truth": BLUE, "people": ORANGE, "queries": GREEN}
+COLOURS = {"truth": style.BLUE, "people": style.ORANGE, "queries": style.GREEN}
 
 
 def shares(evaluation: Evaluation, *, width: float = 7.0) -> Figure:
@@ -42,21 +26,21 @@ def shares(evaluation: Evaluation, *, width: float = 7.0) -> Figure:
     What is relevant, who was asked, which queries: always in this order, so that position separates them as well as
     colour. An unknown doubt has no part. The number beside a bar is the standard deviation of the mean.
     """
-    with styled():
+    with style.styled():
         from matplotlib.patches import Patch, Rectangle
 
         measure = evaluation.measures[0]
         standings, note = shown(evaluation, measure)
-        narrow = width < NARROW
-        names = fitted([titled(evaluation, one.system) for one in standings], 30, room_of_names(width))
+        narrow = width < style.NARROW
+        names = style.fitted([titled(evaluation, one.system) for one in standings], 30, room_of_names(width))
         row = 0.46 if narrow else 0.32
-        left = 0.15 if narrow else inches_of(names) + 0.25
+        left = 0.15 if narrow else style.inches_of(names) + 0.25
         right = 0.15 if narrow else 1.0
-        lines = wrapped([note], width)
+        lines = style.wrapped([note], width)
         keys = [doubt_name(evaluation, doubt) for doubt in DOUBTS]
-        legend = 0.3 if not narrow or inches_of(keys, 9) * 3 < width - 0.9 else 0.72
+        legend = 0.3 if not narrow or style.inches_of(keys, 9) * 3 < width - 0.9 else 0.72
         bottom = 0.3 + 0.18 * len(lines)
-        figure, axes = canvas(
+        figure, axes = style.canvas(
             width, len(names) * row + bottom + legend, left=left, bottom=bottom, right=right, top=legend
         )
         axes.set_ylim(len(names) - 0.5, -0.5)
@@ -83,37 +67,39 @@ def shares(evaluation: Evaluation, *, width: float = 7.0) -> Figure:
                 if not total > 0 or not value > 0:
                     continue
                 part = value / total
-                text = hover(f"{one.system}, {doubt_name(evaluation, doubt)}: {share(value, total)} of the variance")
+                text = style.hover(
+                    f"{one.system}, {doubt_name(evaluation, doubt)}: {share(value, total)} of the variance"
+                )
                 look: dict[str, Any] = {
                     "facecolor": (COLOURS[doubt], 0.45 if virtual else 1.0),
-                    "edgecolor": PAPER,
+                    "edgecolor": style.PAPER,
                     "linewidth": 0.8,
                 }
                 axes.add_artist(Rectangle((start, y - thick / 2), part, thick, gid=text, clip_on=False, **look))
                 if part * inches > 0.45:
                     axes.text(
                         start + part / 2, y, f"{100 * part:.0f} %", ha="center", va="center", fontsize=9,
-                        color=INK if virtual else PAPER, fontweight="bold", gid=MUTE,
+                        color=style.INK if virtual else style.PAPER, fontweight="bold", gid=style.MUTE,
                     )  # fmt: skip
                 start += part
             if not total > 0:
-                axes.text(0, y, " no known doubt changes it", ha="left", va="center", fontsize=9, color=MUTED)
+                axes.text(0, y, " no known doubt changes it", ha="left", va="center", fontsize=9, color=style.MUTED)
             deviation = f"± {number(math.sqrt(total), 3)}" if total > 0 else DASH
             above = place - 0.26
             axes.annotate(
                 name, (0, above if narrow else y), xycoords=edge, xytext=(0, 0) if narrow else (-0.12 * 72, 0),
                 textcoords="offset points", ha="left" if narrow else "right", va="center",
-                color=MUTED if virtual else INK, annotation_clip=False,
+                color=style.MUTED if virtual else style.INK, annotation_clip=False,
             )  # fmt: skip
             axes.annotate(
                 deviation, (1, above if narrow else y), xycoords=edge, xytext=(0, 0) if narrow else (0.12 * 72, 0),
-                textcoords="offset points", ha="right" if narrow else "left", va="center", fontsize=9, color=MUTED,
-                annotation_clip=False,
+                textcoords="offset points", ha="right" if narrow else "left", va="center", fontsize=9,
+                color=style.MUTED, annotation_clip=False,
             )  # fmt: skip
         figure.legend(
             [Patch(color=COLOURS[doubt]) for doubt in DOUBTS], keys, loc="upper left",
             bbox_to_anchor=(left / width, 1 - 0.04 / figure.get_figheight()), ncols=3 if legend < 0.5 else 1,
             borderaxespad=0, borderpad=0, handlelength=1, handleheight=0.9, columnspacing=1.4, fontsize=9,
         )  # fmt: skip
-        footer(figure, lines)
+        style.footer(figure, lines)
         return figure

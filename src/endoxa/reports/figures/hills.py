@@ -12,22 +12,8 @@ from endoxa.evaluations import believed
 from endoxa.evaluations.sentences import within
 from endoxa.evaluations.standings import Standing, order_of, p_best
 from endoxa.formatting import chance, clean, number
+from endoxa.reports.figures import style
 from endoxa.reports.figures.dots import add_dot, add_texts, interval_of, prepare_rows, room_of_names
-from endoxa.reports.figures.style import (
-    BLUE,
-    FAINT,
-    GREY,
-    NARROW,
-    SLATE,
-    canvas,
-    fitted,
-    footer,
-    hover,
-    inches_of,
-    limits_of,
-    styled,
-    wrapped,
-)
 from endoxa.tables import Floats
 
 if TYPE_CHECKING:
@@ -48,7 +34,7 @@ def ridges(evaluation: Evaluation, measure: str, *, width: float = 7.0) -> Figur
     forty systems only the best are drawn. Systems whose hills overlap can still differ, because systems share worlds
     and queries: see `better`.
     """
-    with styled():
+    with style.styled():
         standings, note = shown(evaluation, measure)
         scores = evaluation.scores
         spread = None
@@ -61,14 +47,16 @@ def ridges(evaluation: Evaluation, measure: str, *, width: float = 7.0) -> Figur
             worlds = spread.people[..., ::2] if spread.people is not None else spread.truth
             fewest = spread.resamples if worlds is None else min(spread.resamples, worlds.shape[-1])
             draws = dict(zip(spread.systems, drawn, strict=True))
-        narrow = width < NARROW
-        names = fitted([titled(evaluation, one.system) for one in standings], 30, room_of_names(width))
+        narrow = width < style.NARROW
+        names = style.fitted([titled(evaluation, one.system) for one in standings], 30, room_of_names(width))
         row = 0.64 if narrow else 0.46 if len(names) <= 12 else 0.36
-        left = 0.15 if narrow else 1.08 * inches_of(names) + 0.25  # the best is bold, which is wider
+        left = 0.15 if narrow else 1.08 * style.inches_of(names) + 0.25  # the best is bold, which is wider
         right = 0.15 if narrow else 1.75
-        lines = wrapped([note], width)
+        lines = style.wrapped([note], width)
         bottom, top = 0.52 + 0.18 * len(lines), 0.1
-        figure, axes = canvas(width, len(names) * row + bottom + top, left=left, bottom=bottom, right=right, top=top)
+        figure, axes = style.canvas(
+            width, len(names) * row + bottom + top, left=left, bottom=bottom, right=right, top=top
+        )
         prepare_rows(axes, len(names), [0.0], narrow)
         axes.set_xlim(*_reach(standings, draws))
         axes.set_xlabel(f"{clean(measure)} {within(evaluation)}")
@@ -76,18 +64,18 @@ def ridges(evaluation: Evaluation, measure: str, *, width: float = 7.0) -> Figur
         won = p_best(evaluation, measure)
         for place, (one, name) in enumerate(zip(standings, names, strict=True)):
             first, virtual = one.system == best and len(names) > 1, one.system == evaluation.virtual
-            color = BLUE if first else GREY if virtual else SLATE
+            color = style.BLUE if first else style.GREY if virtual else style.SLATE
             y = place + (0.38 if narrow else 0.3)
             sure = f", best with probability {chance(won[one.system])}" if one.system in won else ""
-            text = hover(f"{one.system}: {number(one.value)}{interval_of(one)}{sure}")
-            axes.axhline(y, color=FAINT, linewidth=0.6, zorder=0.5)
+            text = style.hover(f"{one.system}: {number(one.value)}{interval_of(one)}{sure}")
+            axes.axhline(y, color=style.FAINT, linewidth=0.6, zorder=0.5)
             if one.system in draws and not math.isnan(one.value):
                 hill = _hill(draws[one.system], axes.get_xlim(), fewest)
                 _add_hill(axes, one, hill, y, 0.5 if narrow else 0.78, color, text, dashed=virtual)
             add_dot(axes, one, y, color, text, diamond=first)
             above = place - 0.33 if narrow else y - 0.13
             add_texts(axes, one, name, above, text, narrow=narrow, best=first, virtual=virtual)
-        footer(figure, lines)
+        style.footer(figure, lines)
         return figure
 
 
@@ -171,7 +159,7 @@ def _reach(standings: Sequence[Standing], draws: dict[str, Floats]) -> tuple[flo
         drawn = np.array(rows)
         room = np.array([[-0.3], [0.3]]) * drawn.std(1)  # a hill is wider than its draws
         wide += [float(end) for end in (np.quantile(drawn, [0.002, 0.998], axis=1) + room).ravel()]
-    low, high = limits_of(wide)
+    low, high = style.limits_of(wide)
     return (max(low, 0.0) if min(ends, default=0.0) >= 0 else low), (
         min(high, 1.0) if max(ends, default=1.0) <= 1 and high > 1 else high
     )

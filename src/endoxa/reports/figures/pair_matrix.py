@@ -7,21 +7,7 @@ from typing import TYPE_CHECKING
 
 from endoxa.evaluations.standings import Pair, pairs_of
 from endoxa.formatting import clean, number, probability, shortened, signed
-from endoxa.reports.figures.style import (
-    BLUE,
-    INK,
-    MUTE,
-    NARROW,
-    ORANGE,
-    add_cell,
-    as_matrix,
-    canvas,
-    fitted,
-    footer,
-    inches_of,
-    styled,
-    wrapped,
-)
+from endoxa.reports.figures import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,45 +26,53 @@ def pairs(
     column. Up to twelve systems the cells show numbers; beyond that colour and mark only, and a text on hovering. The
     figure grows with the number of systems, beyond `width` if necessary.
     """
-    with styled():
-        narrow = width < NARROW
+    with style.styled():
+        narrow = width < style.NARROW
         order, columns, cells = pair_matrix(comparison, measure, lower=lower)
         texts = len(columns) <= CELLS_WITH_TEXT
         small = 8 if narrow or not texts else 9
         letters = 8 if not texts else 9 if narrow else 10
-        names = [f"{place + 1}  {name}" for place, name in enumerate(fitted(order, 12 if narrow else 28, 0.32 * width))]
+        names = [
+            f"{place + 1}  {name}" for place, name in enumerate(style.fitted(order, 12 if narrow else 28, 0.32 * width))
+        ]
         heads = (
             shortened(columns, 14 if narrow else 20)
             if len(columns) == 1
             else [str(order.index(name) + 1) for name in columns]
         )
-        left = inches_of(names, letters) + 0.2
+        left = style.inches_of(names, letters) + 0.2
         least = (0.45 if narrow else 0.6) if texts else 0.17
         cell = min(max((width - left - 0.1) / max(len(columns), 1), least), 0.85)
         if len(columns) == 1:
-            cell = max(1.2, inches_of(heads, letters) + 0.1)
+            cell = max(1.2, style.inches_of(heads, letters) + 0.1)
         row = min(cell, 0.4) if texts else cell
         wide = max(left + cell * len(columns) + 0.1, width if narrow else 4.5)
         adjusted = any(one.adjusted for one in cells.values())
         key = f"Row minus column, {clean(measure)}. {'*' if texts else 'Dot'}: p < {alpha:.2g}"
-        legend = wrapped([f"{key}{', adjusted for the number of comparisons' if adjusted else ''}."], wide)
+        legend = style.wrapped([f"{key}{', adjusted for the number of comparisons' if adjusted else ''}."], wide)
         top, bottom = 0.32, 0.14 + 0.18 * len(legend)
         margin = wide - left - cell * len(columns)
-        figure, axes = canvas(wide, top + bottom + row * len(order), left=left, bottom=bottom, right=margin, top=top)
-        as_matrix(axes, names, heads, left=left, letters=letters)
+        figure, axes = style.canvas(
+            wide, top + bottom + row * len(order), left=left, bottom=bottom, right=margin, top=top
+        )
+        style.as_matrix(axes, names, heads, left=left, letters=letters)
         reach = max((abs(one.difference) for one in cells.values() if not math.isnan(one.difference)), default=0) or 1
         for (i, j), one in cells.items():
             strength = 0 if math.isnan(one.difference) else abs(one.difference) / reach
-            face = (ORANGE if one.difference < 0 else BLUE, 0.06 + 0.5 * strength)
-            add_cell(axes, i, j, face, _described(one), line=1.5 if texts else 0.8)
+            face = (style.ORANGE if one.difference < 0 else style.BLUE, 0.06 + 0.5 * strength)
+            style.add_cell(axes, i, j, face, _described(one), line=1.5 if texts else 0.8)
             if texts:
                 text = signed(one.difference, 3).replace("0.", "." if narrow else "0.", 1)
                 star, weight = ("*", "normal" if narrow else "bold") if one.differs(alpha) else ("", "normal")
-                axes.text(j, i, text + star, ha="center", va="center", fontsize=small, fontweight=weight, gid=MUTE)
+                axes.text(
+                    j, i, text + star, ha="center", va="center", fontsize=small, fontweight=weight, gid=style.MUTE
+                )
         if not texts:
             marked = [place for place, one in cells.items() if one.differs(alpha)]
-            axes.plot([j for _, j in marked], [i for i, _ in marked], "o", color=INK, markersize=2.6, gid=MUTE)
-        footer(figure, legend)
+            axes.plot(
+                [j for _, j in marked], [i for i, _ in marked], "o", color=style.INK, markersize=2.6, gid=style.MUTE
+            )
+        style.footer(figure, legend)
         return figure
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from endoxa.errors import EndoxaError, did_you_mean
 from endoxa.formatting import shortened, signed
-from endoxa.reports.figures.style import BLUE, INK, NARROW, ORANGE, canvas, fitted, hover, inches_of, styled
+from endoxa.reports.figures import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,22 +22,22 @@ SINGLE_BARS = 400  # more queries than this are drawn as one shape: bars would b
 
 def differences(scores: Scores, system: str, baseline: str, measure: str, *, width: float = 7.0) -> Figure:
     """What each query says: `system` minus `baseline`, sorted. Queries undefined for either are left out."""
-    with styled():
+    with style.styled():
         from matplotlib.patches import Patch, Rectangle
 
         rows = query_differences(scores, system, baseline, measure)
-        narrow = width < NARROW
+        narrow = width < style.NARROW
         values = rows["difference"].to_numpy()
         queries = rows["query"].to_list()
         count = len(values)
-        short = fitted([system, baseline], 44, width - 2.3)
+        short = style.fitted([system, baseline], 44, width - 2.3)
         wins, losses = int((values > 0).sum()), int((values < 0).sum())
         ticks = 0 < count <= (width - 0.9) / 0.2
         names = shortened(queries, 14) if ticks else []
         left, right, legend = 0.82, 0.15, 0.7
-        bottom = 0.35 + (inches_of(names, 9) + 0.1 if ticks else 0.05)
+        bottom = 0.35 + (style.inches_of(names, 9) + 0.1 if ticks else 0.05)
         tall = 2.1 if narrow else 2.8
-        figure, axes = canvas(width, tall + bottom + legend, left=left, bottom=bottom, right=right, top=legend)
+        figure, axes = style.canvas(width, tall + bottom + legend, left=left, bottom=bottom, right=right, top=legend)
         axes.grid(axis="y")
         axes.spines["bottom"].set_visible(False)
         axes.set_xlim(-0.7, max(count, 1) - 0.3)
@@ -46,32 +46,24 @@ def differences(scores: Scores, system: str, baseline: str, measure: str, *, wid
         axes.set_ylim(low - 0.06 * reach, high + 0.06 * reach)
         if count > SINGLE_BARS:
             at = np.arange(count)
-            for color, part in ((BLUE, np.maximum(values, 0)), (ORANGE, np.minimum(values, 0))):
+            for color, part in ((style.BLUE, np.maximum(values, 0)), (style.ORANGE, np.minimum(values, 0))):
                 axes.fill_between(at, part, 0, step="mid", color=color, linewidth=0)
         else:
             thick = 0.8 if count < 150 else 1.0
             for place, (query, value) in enumerate(zip(queries, values, strict=True)):
-                axes.add_patch(
-                    Rectangle(
-                        (place - thick / 2, 0),
-                        thick,
-                        value,
-                        facecolor=BLUE if value > 0 else ORANGE,
-                        linewidth=0,
-                        gid=hover(f"query {query}: {signed(float(value), 3)}"),
-                        clip_on=False,
-                    )
-                )
-        axes.axhline(0, color=INK, linewidth=0.9)
+                text = style.hover(f"query {query}: {signed(float(value), 3)}")
+                look: dict[str, Any] = {"facecolor": style.BLUE if value > 0 else style.ORANGE, "linewidth": 0}
+                axes.add_patch(Rectangle((place - thick / 2, 0), thick, value, gid=text, clip_on=False, **look))
+        axes.axhline(0, color=style.INK, linewidth=0.9)
         if count:
             mean = float(values.mean())
             text = f"mean {signed(mean)}"
-            axes.axhline(mean, color=INK, linewidth=1, linestyle=(0, (4, 3)), gid=hover(text))
+            axes.axhline(mean, color=style.INK, linewidth=1, linestyle=(0, (4, 3)), gid=style.hover(text))
             # The bars fall from left to right, so that the upper right and the lower left are free.
             x, shift, ha, va = (1, (-2, 3), "right", "bottom") if mean >= 0 else (0, (4, -3), "left", "top")
             axes.annotate(
                 text, (x, mean), xycoords=axes.get_yaxis_transform(), xytext=shift, textcoords="offset points",
-                ha=ha, va=va, fontsize=9, color=INK,
+                ha=ha, va=va, fontsize=9, color=style.INK,
             )  # fmt: skip
         axes.locator_params(axis="y", nbins=6)
         axes.yaxis.set_major_formatter(lambda value, _: signed(value, _places(reach)))
@@ -84,15 +76,11 @@ def differences(scores: Scores, system: str, baseline: str, measure: str, *, wid
         tail = f", {equal} equal" if equal else ""
         axes.set_xlabel(f"{count} quer{'y' if count == 1 else 'ies'}, sorted{tail}")
         figure.legend(
-            [Patch(color=BLUE), Patch(color=ORANGE)],
+            [Patch(color=style.BLUE), Patch(color=style.ORANGE)],
             [f"{short[0]} higher: {wins}", f"{short[1]} higher: {losses}"],
-            loc="upper left",
-            bbox_to_anchor=(left / width, 1 - 0.1 / figure.get_figheight()),
-            borderaxespad=0,
-            borderpad=0,
-            handlelength=1,
-            handleheight=0.9,
-        )
+            loc="upper left", bbox_to_anchor=(left / width, 1 - 0.1 / figure.get_figheight()), borderaxespad=0,
+            borderpad=0, handlelength=1, handleheight=0.9,
+        )  # fmt: skip
         return figure
 
 

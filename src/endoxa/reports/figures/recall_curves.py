@@ -9,19 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from endoxa.reports.figures.style import (
-    INK,
-    MUTED,
-    NARROW,
-    OTHER,
-    PAPER,
-    SERIES,
-    canvas,
-    fitted,
-    hover,
-    inches_of,
-    styled,
-)
+from endoxa.reports.figures import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,24 +22,24 @@ def curves(curves: pl.DataFrame, *, width: float = 7.0, highlight: Sequence[str]
     mean precision. The others are drawn in grey behind them. Where generality differs by more than a factor
     of two between queries or collections, a note under the figure says so (`generality_note`).
     """
-    with styled():
+    with style.styled():
         from matplotlib.lines import Line2D
 
-        narrow = width < NARROW
+        narrow = width < style.NARROW
         order = curves_order(curves)
-        chosen = [name for name in dict.fromkeys([*highlight, *order]) if name in order][: len(SERIES)]
+        chosen = [name for name in dict.fromkeys([*highlight, *order]) if name in order][: len(style.SERIES)]
         chosen.sort(key=order.index)
-        names = fitted(chosen, 34 if narrow else 26, width - 1.0 if narrow else 0.3 * width)
+        names = style.fitted(chosen, 34 if narrow else 26, width - 1.0 if narrow else 0.3 * width)
         note = wrap(generality_note(curves) or "", int((width - 0.3) / 0.075), break_on_hyphens=False)
         level, low, high = generality(curves)
         entries = len(chosen) + (len(order) > len(chosen)) + (not math.isnan(level))
         legend = entries * 0.21 + 0.1
         footer = len(note) * 0.17 + 0.1 if note else 0.0
         left, top, below = 0.6, 0.12, 0.52
-        right = 0.15 if narrow else inches_of([*names, "random ranking: 0.0001"]) + 0.8
+        right = 0.15 if narrow else style.inches_of([*names, "random ranking: 0.0001"]) + 0.8
         tall = 2.7 if narrow else max(3.6, legend)
         bottom = below + footer + (legend if narrow else 0.0)
-        figure, axes = canvas(width, tall + bottom + top, left=left, bottom=bottom, right=right, top=top)
+        figure, axes = style.canvas(width, tall + bottom + top, left=left, bottom=bottom, right=right, top=top)
         axes.grid(visible=True)
         axes.set_xlim(0, 1)
         precision = curves["precision"].drop_nulls().drop_nans()
@@ -62,67 +50,45 @@ def curves(curves: pl.DataFrame, *, width: float = 7.0, highlight: Sequence[str]
         axes.set_ylabel("precision")
         lines: dict[str, Any] = {}
         for (system,), rows in curves.sort("recall").group_by("system", maintain_order=True):
-            hint = hover(f"{system}")
+            text = style.hover(f"{system}")
             x, y = rows["recall"].to_numpy(), rows["precision"].to_numpy()
             if system not in chosen:
-                axes.plot(x, y, color=OTHER, linewidth=0.9, zorder=1.5, gid=hint)
+                axes.plot(x, y, color=style.OTHER, linewidth=0.9, zorder=1.5, gid=text)
                 continue
             place = chosen.index(str(system))
-            color, marker, dashes = SERIES[place]
+            color, marker, dashes = style.SERIES[place]
             # The first is drawn last, on top; markers are staggered so that close lines show whose they are.
             lines[str(system)] = axes.plot(
-                x,
-                y,
-                color=color,
-                linestyle=dashes,
-                linewidth=1.8,
-                marker=marker,
-                markersize=5.5,
-                markeredgecolor=PAPER,
-                markeredgewidth=0.8,
+                x, y, color=color, linestyle=dashes, linewidth=1.8, marker=marker, markersize=5.5,
+                markeredgecolor=style.PAPER, markeredgewidth=0.8, zorder=4 - place / 10, gid=text, clip_on=False,
                 markevery=(place * len(x) // 60 % max(len(x), 1), max(len(x) // 10, 1)),
-                zorder=4 - place / 10,
-                gid=hint,
-                clip_on=False,
-            )[0]
+            )[0]  # fmt: skip
         handles = [lines[name] for name in chosen]
         texts = list(names)
         if len(order) > len(chosen):
-            handles.append(Line2D([], [], color=OTHER, linewidth=0.9))
+            handles.append(Line2D([], [], color=style.OTHER, linewidth=0.9))
             texts.append(f"{len(order) - len(chosen)} other systems")
         if not math.isnan(level):
             if high > low:
-                axes.axhspan(low, high, color=MUTED, alpha=0.1, linewidth=0, zorder=1)
+                axes.axhspan(low, high, color=style.MUTED, alpha=0.1, linewidth=0, zorder=1)
             text = f"random ranking: {_significant(level)}"
             handles.append(
-                axes.axhline(level, color=MUTED, linestyle=(0, (4, 3)), linewidth=1.3, zorder=3, gid=hover(text))
+                axes.axhline(
+                    level, color=style.MUTED, linestyle=(0, (4, 3)), linewidth=1.3, zorder=3, gid=style.hover(text)
+                )
             )
             texts.append(text)
+        tall_inches = figure.get_figheight()
+        corner = (1 - (right - 0.2) / width, 1 - (top - 0.05) / tall_inches)
         figure.legend(
-            handles,
-            texts,
-            loc="upper left",
-            bbox_to_anchor=(
-                (0.3 / width, (footer + legend) / figure.get_figheight())
-                if narrow
-                else (1 - (right - 0.2) / width, 1 - (top - 0.05) / figure.get_figheight())
-            ),
-            borderaxespad=0,
-            borderpad=0,
-            handlelength=2.6,
-            labelspacing=0.5,
-            fontsize=10,
-        )
-        for place, text in enumerate(note):
+            handles, texts, loc="upper left", borderaxespad=0, borderpad=0, handlelength=2.6, labelspacing=0.5,
+            fontsize=10, bbox_to_anchor=(0.3 / width, (footer + legend) / tall_inches) if narrow else corner,
+        )  # fmt: skip
+        for place, line in enumerate(note):
             figure.text(
-                0.15 / width,
-                (footer - 0.05 - place * 0.17) / figure.get_figheight(),
-                text,
-                fontsize=9,
-                color=INK,
-                va="top",
+                0.15 / width, (footer - 0.05 - place * 0.17) / tall_inches, line, fontsize=9, color=style.INK, va="top",
                 fontstyle="italic",
-            )
+            )  # fmt: skip
         return figure
 
 

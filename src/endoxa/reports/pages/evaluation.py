@@ -449,7 +449,7 @@ def _ridge(evaluation: Evaluation, measure: str, ids: count[int]) -> Chart:
 
 
 def _better(evaluation: Evaluation, ids: count[int]) -> Section | None:
-    many = len(evaluation.systems) + (evaluation.virtual is not None) > NUMBERED
+    many = len(evaluation.systems) > NUMBERED
     charts = []
     for measure in evaluation.measures[: 1 if many else FOLDED]:
         found = chances(evaluation, measure)
@@ -458,8 +458,7 @@ def _better(evaluation: Evaluation, ids: count[int]) -> Section | None:
         places = {one.system: at for at, one in enumerate(order_of(evaluation, measure))}
         found = [one if places[one.system] < places[one.against] else one.turned() for one in found]
         found.sort(key=lambda one: (places[one.system], places[one.against]))
-        real = [one for one in found if evaluation.virtual not in (one.system, one.against)] or found
-        apart = sum(one.differs for one in real)
+        apart = sum(one.differs for one in found)
         rows = [
             [
                 _system(evaluation, one.system),
@@ -472,15 +471,15 @@ def _better(evaluation: Evaluation, ids: count[int]) -> Section | None:
             for one in found
         ]
         heads = ("system", "against", "P(better)", "P(equal)", "P(worse)", "difference", "low", "high")
-        who = "The two" if len(real) == 1 else f"{apart} of {len(real)} pairs of systems"
-        can = "can" if apart or len(real) > 1 else "cannot"
+        who = "The two" if len(found) == 1 else f"{apart} of {len(found)} pairs of systems"
+        can = "can" if apart or len(found) > 1 else "cannot"
         where = within(evaluation)
         charts.append(
             chart(
                 lambda width, measure=measure: better(evaluation, measure, width=width),  # type: ignore[misc]
                 ids,
                 heading=measure,
-                label=f"Probability that one system is better than another on {measure} {where}, for {len(real)} "
+                label=f"Probability that one system is better than another on {measure} {where}, for {len(found)} "
                 f"pairs; {apart} can be told apart",
                 caption=f"{who} {can} be told apart: the middle {100 * evaluation.confidence:g} % of the difference "
                 f"{'excludes' if can == 'can' else 'includes'} 0. Systems are numbered, best first.",
