@@ -103,7 +103,7 @@ def test_a_new_system_meets_a_judged_pool(folder: Path) -> None:
 def test_a_new_system_meets_a_sample(folder: Path) -> None:
     done = endoxa("eval", folder / "drawn.zip", folder / "hybrid.run")
     assert done.returncode == 0, done.stderr
-    assert "in all a sample drawn with known chances, worth" in done.stdout
+    assert "the judged pairs are a random sample with known probabilities, effective sample size" in done.stdout
     assert "Estimated from the pairs that were drawn" in done.stdout
     assert re.search(r"P@10 +0\.\d{4}", done.stdout)
     assert re.search(r"rating@100 +\d\.\d{4} \[\d\.\d{3}, \d\.\d{3}\]", done.stdout)
@@ -159,11 +159,14 @@ def test_systems_can_be_called_after_their_files(folder: Path, here: Here, tmp_p
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["pets.zip", "drawn.zip", "hybrid.run"], "two bundles: pets.zip and drawn.zip; give one"),
-        (["pets.zip", "qrels.txt", "hybrid.run"], "a bundle and judgments beside it: pets.zip and qrels.txt"),
-        (["qrels.txt", "pets.zip", "hybrid.run"], "a bundle and judgments beside it: qrels.txt and pets.zip"),
-        (["--qrels", "qrels.txt", "pets.zip", "hybrid.run"], "a bundle and judgments beside it"),
-        (["--qrels", "pets.zip", "qrels.txt", "hybrid.run"], "a bundle and judgments beside it"),
+        (
+            ["pets.zip", "drawn.zip", "hybrid.run"],
+            "pets.zip (bundle) and drawn.zip (bundle) cannot be joined; give one reference",
+        ),
+        (["pets.zip", "qrels.txt", "hybrid.run"], "pets.zip (bundle) and qrels.txt (qrels) cannot be joined"),
+        (["qrels.txt", "pets.zip", "hybrid.run"], "qrels.txt (qrels) and pets.zip (bundle) cannot be joined"),
+        (["--qrels", "qrels.txt", "pets.zip", "hybrid.run"], "cannot be joined"),
+        (["--qrels", "pets.zip", "qrels.txt", "hybrid.run"], "cannot be joined"),
         (["drawn.zip", "hybrid.run", "nDCG@10"], "nDCG@10 cannot be estimated from a sample of pairs"),
         (["--run", "pets.zip", "qrels.txt"], "is a bundle of several tables"),
         (["other.run", "pets.zip"], "share no query: the run has 301"),
@@ -189,11 +192,13 @@ def test_what_does_not_go_together(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["-o", "trec"], "-o trec: not for a bundle"),
-        (["-q", "--model", "votes", "-c"], "-q, -c, --model: not for a bundle"),
-        (["--ties", "average"], "with a bundle --ties is trec or input"),
+        (["-o", "trec"], "trec_eval's lines are for judgments"),
+        (["-q"], "-q: an evaluation against bundle has no values per query"),
+        (["--model", "votes"], "model does not apply to a benchmark bundle"),
+        (["-c"], "missing does not apply to a benchmark bundle"),
+        (["--ties", "average"], "ties must be trec or input for a benchmark bundle"),
         (["--to", "x.tsv"], "--to needs a form"),
-        (["--confidence", "2"], "--confidence lies between 0 and 1"),
+        (["--confidence", "2"], "confidence must lie between 0 and 1"),
         (["pest.zip"], "'pest.zip' is neither a file nor a measure: no such file"),
     ],
 )
@@ -209,11 +214,17 @@ def test_a_bundle_without_a_run(folder: Path, here: Here) -> None:
     assert "no run was given" in done.stderr
 
 
-@pytest.mark.parametrize("verb", ["compare", "pool", "check", "report"])
+@pytest.mark.parametrize("verb", ["compare", "pool", "report"])
 def test_other_verbs_say_where_bundles_go(folder: Path, here: Here, verb: str) -> None:
     done = here(verb, folder / "pets.zip", folder / "hybrid.run", folder / "dense.run")
-    assert done.returncode == 1
-    assert "is a bundle; runs are scored against it by endoxa eval" in done.stderr
+    assert done.returncode == 2
+    assert "bundle" in done.stderr
+
+
+def test_check_names_a_bundle(folder: Path, here: Here) -> None:
+    done = here("check", folder / "pets.zip", folder / "hybrid.run")
+    assert done.returncode == 0
+    assert "pets.zip: Bundle" in done.stdout
 
 
 def test_filed_items_and_answers(here: Here, tmp_path: Path) -> None:

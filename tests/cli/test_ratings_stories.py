@@ -88,7 +88,7 @@ def test_an_analyst_holds_systems_against_people_and_gets_a_page(folder: Path, t
 
 
 def test_a_program_reads_every_figure(folder: Path) -> None:
-    told = done("ratings", folder / "answers.csv", folder / "good.run", *FEW, "-o", "jsonl", "--level", "ordinal")
+    told = done("ratings", folder / "answers.csv", folder / "good.run", *FEW, "-o", "jsonl", "--metric", "ordinal")
     rows = [json.loads(line) for line in told.splitlines()]
     figures = {(row["part"], row["of"], row["figure"]): row["value"] for row in rows}
     assert figures["answers", "all", "raters"] == 3
@@ -134,19 +134,19 @@ def test_without_a_threshold_a_belief_is_as_before(folder: Path) -> None:
     ("words", "code", "said"),
     [
         (("ratings", "answers.csv", "-o", "xml"), 2, "-o is one of table, tsv"),
-        (("ratings", "answers.csv", "--level", "odd"), 2, "--level is one of nominal"),
+        (("ratings", "answers.csv", "--metric", "odd"), 2, "--metric is one of nominal"),
         (("ratings", "answers.csv", "--method", "pava"), 2, "--method is one of isotonic"),
         (("ratings", "nothere.csv"), 2, "no such file"),
         (("ratings", "good.run"), 2, "no ratings were given"),
         (("ratings", "answers.csv", "--to", "x.html", "-o", "tsv"), 2, "a page has one form"),
         (("ratings", "answers.csv", "--to", "x.txt"), 2, "--to needs a form"),
         (("ratings", "answers.csv", "--confidence", "7"), 2, "between 0 and 1"),
-        (("ratings", "tree.csv"), 1, "holds taxonomy; expected ratings"),
+        (("ratings", "tree.csv"), 1, "a taxonomy alone holds no opinion"),
         (("ratings", "answers.csv", "other.run"), 1, "do they belong"),
         (("ratings", "answers.csv", "votes.qrels"), 1, "twice"),
         (("believe", "answers.csv", "--no-calibrate"), 2, "goes with --threshold"),
         (("believe", "good.run", "--threshold", "3"), 1, "is for ratings"),
-        (("believe", "answers.csv", "--threshold", "3", "--labels", "graded.txt"), 1, "hold grades 0 and 1"),
+        (("believe", "answers.csv", "--threshold", "3", "--labels", "graded.txt"), 1, "labels have grades 0 and 1"),
     ],
 )
 def test_a_wrong_call_is_told_what_to_mend(folder: Path, words: tuple[str, ...], code: int, said: str) -> None:

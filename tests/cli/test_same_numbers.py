@@ -53,10 +53,10 @@ class Here:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Eight queries, four systems, judgments of one and of three people, and a few labels."""
+    """Twelve queries, four systems, judgments of one and of three people, and a few labels."""
     folder = tmp_path_factory.mktemp("same")
     run, opinions = collection(rng=np.random.default_rng(5))
-    queries = run.frame["query"].unique().sort()[:8]
+    queries = run.frame["query"].unique().sort()[:12]
     systems = run.systems[:4]
     (folder / "runs").mkdir()
     for system in systems:
@@ -67,7 +67,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     one = kept.filter(pl.col("source") == "ada").with_columns(pl.lit("qrels").alias("source"))
     endoxa.write(Opinions(one), folder / "qrels.txt")
     paths = sorted(map(str, (folder / "runs").glob("*.run")))
-    pairs = endoxa.choose(paths, None, 150, measures=["P@10"], seed=1)
+    pairs = endoxa.choose(paths, None, 200, measures=["P@10"], seed=1)
     grades = {(q, d): float(g > 0) for q, d, g in one.select("query", "item", "grade").iter_rows()}
     labelled = pairs.with_columns(
         pl.Series("grade", [grades.get(pair, 0.0) for pair in pairs.select("query", "item").iter_rows()])
@@ -337,7 +337,7 @@ def _study(here: Here, tmp_path: Path) -> None:
     from endoxa.verbs import study
 
     home = str(tmp_path / "studies")
-    items = pl.DataFrame({"item": endoxa.read(here.runs[0]).frame["item"].unique().sort()})
+    items = pl.DataFrame({"item": endoxa.read(here.runs).frame["item"].unique().sort()})
     endoxa.write(items.with_columns(pl.col("item").alias("text")), tmp_path / "items.csv")
     given = ("--screen", "yes-no", "--items", tmp_path / "items.csv", "--home", home)
     here("study", "new", "one", *here.runs, *given, "--set", "seed=3")

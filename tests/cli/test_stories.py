@@ -34,6 +34,10 @@ COMMANDS = [
     "study",
     "images",
     "demo",
+    "estimate",
+    "measure",
+    "read",
+    "write",
 ]
 
 
@@ -303,7 +307,7 @@ def test_bounds_are_told_apart_from_intervals(files) -> None:
     done = endoxa("eval", qrels, runs[0], "P@20", "AP", "--unjudged", "bounds", "-o", "tsv")
     head = done.stdout.splitlines()[0].split("\t")
     assert head[-2:] == ["least", "most"]
-    assert "No least and greatest value is known for AP" in done.stderr
+    assert "AP: no least and greatest value is known" in done.stderr
     refused = endoxa("compare", qrels, *runs[:2], "P@20", "--unjudged", "bounds")
     assert refused.returncode == 1
     assert "no one value to compare" in refused.stderr

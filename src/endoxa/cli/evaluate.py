@@ -74,6 +74,7 @@ def evaluate(
         inputs = o.told_apart(words, measures, qrels, runs)
     wanted: Any = inputs.measures or None
     if form == "trec":
+        output.need_judgments(inputs.reference, settings)
         wanted = wanted or TREC_MEASURES.get(settings.get("format", ""), "official")
     with output.progress_bar(max(len(inputs.runs), 2)) as progress:
         evaluation = verb(

@@ -42,6 +42,16 @@ def need_form(form: str, to: str | None, forms: Iterable[str]) -> None:
         raise typer.BadParameter("-o parquet needs --to FILE")
 
 
+def need_judgments(reference: Any, settings: dict[str, Any]) -> None:
+    """trec_eval's lines are for judgments and preferences only."""
+    import typer
+
+    kinds = set() if reference is None else set(reference.kinds.values())
+    judged = kinds and kinds <= {"qrels", "sampled", "opinions", "preferences"} and "model" not in settings
+    if not judged or "systems_vote" in settings:
+        raise typer.BadParameter("trec_eval's lines are for judgments; without them use -o tsv or jsonl")
+
+
 def skipped(record: Any) -> None:
     """What a lenient reader passed over."""
     note(f"endoxa: {record}")
@@ -144,9 +154,13 @@ def show(parts: Iterable[Any], *, narrow: bool = False) -> None:
 
 def evaluation(result: Any, form: str, to: str | None, *, per_query: bool = False, summary: bool = True) -> None:
     """Print or write an evaluation in the form asked for; beside a file the remarks go to stderr."""
+    import typer
+
     from endoxa.reports import terminal
     from endoxa.verbs.write import write
 
+    if per_query and result.scores is None:
+        raise typer.BadParameter(f"-q: an evaluation against {result.kind} has no values per query")
     if form == "table":
         show(terminal.parts(result, width=console().width, per_query=per_query, summary=summary))
         return
@@ -169,8 +183,6 @@ def trec_lines(result: Any, form: str, to: str | None, *, per_query: bool, summa
 
     if form != "trec":
         raise typer.BadParameter("z-scores are printed in trec_eval's form: add -o trec")
-    if result.kind not in {"judgments", "preferences"}:
-        raise typer.BadParameter("trec_eval's lines are for judgments; without them use -o tsv or jsonl")
     reference = None if zscores is None else read_zscores(zscores)
     emit("\n".join(lines(result.scores, result.wanted, per_query=per_query, summary=summary, zscores=reference)), to)
 

@@ -9,6 +9,7 @@ import typer
 
 from endoxa.cli import options as o
 from endoxa.cli import output
+from endoxa.evaluations.settings import Settings
 
 FORMS = ("table", "tsv", "jsonl", "markdown", "latex")
 METRICS = ("nominal", "ordinal", "interval", "ratio")
@@ -83,6 +84,7 @@ def rate(
 
     for option, value, known in (("--metric", metric, METRICS), *(("--method", one, METHODS) for one in methods or [])):
         o.one_of(option, value, known)
+    o.at_call(lambda: Settings(confidence=confidence))
     page = to is not None and Path(to).suffix.lower() in {".html", ".htm"}
     if page and form != "table":
         raise typer.BadParameter("a page has one form; remove -o, or name another file")

@@ -85,7 +85,9 @@ def _summary(frame: pl.DataFrame) -> pl.DataFrame:
         )
         for measure, column in MEASURES.items()
     ]
-    joined = pl.concat(parts, how="diagonal").with_columns(pl.lit(None, pl.Float64).alias("se"))
+    joined = pl.concat(parts, how="diagonal").with_columns(
+        pl.lit(float("nan")).alias("se"), pl.col("lo", "hi").fill_null(float("nan"))
+    )  # null would mean a count, which has no error
     place = pl.col("system").replace_strict(frame["system"], pl.Series(range(frame.height)), return_dtype=pl.Int64)
     return joined.sort(place, maintain_order=True).select(list(SUMMARY)).cast(SUMMARY)  # type: ignore[arg-type]
 

@@ -15,7 +15,7 @@ import polars as pl
 
 from endoxa.beliefs import models
 from endoxa.comparisons.intervals import SUMMARY
-from endoxa.errors import JoinError, TableError, TextError
+from endoxa.errors import CallError, JoinError, TableError, TextError
 from endoxa.evaluations import answered, believed
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import Settings
@@ -80,6 +80,8 @@ def evaluate(
     a pool were judged its values are too low for that reason; a sample has no such bias, as far as it could reach.
     Source: METHODS D.3, D.4, E.3.
     """
+    if settings.ties not in {"trec", "input"}:
+        raise CallError(f"ties must be trec or input for a benchmark bundle, not {settings.ties!r}")
     one = _Scoring(bundle, run, list(measures) if measures else None, calibrated, settings)
     ways: list[tuple[Any, Callable[[], _Part]]] = [
         (bundle.opinions, one.by_opinions),

@@ -148,6 +148,8 @@ def kinds_of(names: Iterable[str]) -> list[Kind]:
     found = {kind for kind, columns in COLUMNS.items() if set(columns) <= names}
     if "run" in found:
         found -= {"belief", "answers"}  # a `p` or `relevance` beside a score was joined to a run
+    if "opinions" in found and "propensity" in names:
+        found.discard("belief")  # labels of sampled pairs may carry what was believed about them
     if found & {"belief", "answers"}:
         found.discard("opinions")  # a belief may have grades, and `relevance` is another name for the grade
     for common in ("labels", "taxonomy"):  # any table may have a column for the category of an item

@@ -24,7 +24,7 @@ def check(runs: Sequence[str | Path], judgments: Any = None, *, assessors: str =
                 opinions = table
                 findings += lint.judgments(table, ", ".join(paths_of(judgments)) or "judgments")
             else:
-                findings.append(Finding("fine", f"{judgments}: a {type(table).__name__}, {len(table or ())} rows"))  # type: ignore[arg-type]
+                findings.append(Finding("fine", f"{', '.join(paths_of(judgments))}: {type(table).__name__}"))
         except EndoxaError as error:
             findings.append(Finding("error", str(error)))
     for path in runs:
