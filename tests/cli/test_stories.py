@@ -291,6 +291,13 @@ def test_every_act_of_a_study_has_help_with_examples_and_a_row(verb) -> None:
     assert f"| `{verb}" in (ROOT / "docs" / "cli.md").read_text()
 
 
+def test_the_help_of_eval_fits_two_screens() -> None:
+    result = CliRunner().invoke(app, ["eval", "--help"], env={"COLUMNS": "100"})
+    assert len(result.output.splitlines()) <= 2 * 48
+    for panel in ("How values are computed", "Runs without judgments", "Opinions and beliefs"):
+        assert panel in result.output
+
+
 def test_no_verb_is_forgotten() -> None:
     assert sorted(typer.main.get_command(app).commands) == sorted(COMMANDS)  # type: ignore[attr-defined]
 

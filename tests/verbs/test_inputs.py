@@ -19,7 +19,7 @@ from endoxa.io.bundles import write_bundle
 from endoxa.measures.preference_judgments import Preferences
 from endoxa.tables import Answers, Belief, Bundle, Labels, Opinions, Run, Taxonomy
 
-QUERIES = [f"q{n}" for n in range(6)]
+QUERIES = [f"q{n:02}" for n in range(12)]
 ITEMS = [f"d{n:02}" for n in range(12)]
 SYSTEMS = ("bm25", "dense", "hybrid", "random")
 FEW: dict[str, Any] = {"worlds": 16}
@@ -172,7 +172,7 @@ VERBS: dict[str, Verb] = {
     "estimate": lambda run, ref, _: [endoxa.estimate(run, ref, _labelled(run), ["P@4"]).frame],
     "choose": lambda run, ref, _: [endoxa.choose(run, ref, 10, first=4)],
     "distribution": lambda run, ref, _: [
-        pl.DataFrame({"mass": endoxa.distribution(run, ref, "P@4", "bm25", "q1").mass})
+        pl.DataFrame({"mass": endoxa.distribution(run, ref, "P@4", "bm25", "q01").mass})
     ],
     "leave_out_uniques": lambda run, ref, _: [endoxa.leave_out_uniques(run, ref, "AP", depth=5).frame],
     "rate": lambda _, ref, __: [endoxa.rate(ref).tables["figures"]],
@@ -216,19 +216,32 @@ def _takes_worlds(kind: str) -> bool:
 
 
 SCORED = {"measure", "evaluate", "compare", "report"}
+BELIEVED = SCORED | {"estimate", "choose", "distribution", "believe"}
+PEOPLE = {"leave_out_uniques", "rate", "believe"}
 GIVES = {
-    "nothing": SCORED | {"estimate", "choose", "distribution"},
-    "judgments": SCORED | {"distribution", "leave_out_uniques", "rate", "believe"},
-    "each assessor apart": SCORED | {"leave_out_uniques", "rate", "believe", "distribution"},
-    "several assessors": {"leave_out_uniques", "rate", "believe", "distribution"},
-    "several assessors by a model": SCORED | {"leave_out_uniques", "rate", "believe", "distribution"},
-    "belief": SCORED | {"estimate", "choose", "distribution", "believe"},
-    "belief as text": SCORED | {"estimate", "choose", "distribution", "believe"},
-    "votes": SCORED - {"report"} | {"estimate", "choose", "distribution", "believe"},
+    "nothing": BELIEVED - {"believe"},
+    "judgments": SCORED | PEOPLE | {"distribution", "estimate"},  # as a belief that holds them for certain
+    "several assessors": PEOPLE,  # the others ask what to make of them
+    "each assessor apart": SCORED | PEOPLE,
+    "several assessors by a model": SCORED | PEOPLE,
+    "belief": BELIEVED,
+    "belief as text": BELIEVED,
+    "votes": BELIEVED - {"report"},
     "preferences": SCORED,
     "answers": {"evaluate"},
+    "labels": SCORED | {"believe"},  # the others take no taxonomy beside the labels
+    "labels and tree": BELIEVED - {"choose"},  # nothing is in doubt among the first items
     "bundle": {"evaluate"},
 }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("verb", VERBS)
+def test_which_verbs_take_which_references(verb: str, kind: str, cases: dict[str, Case], run: Run) -> None:
+    case = cases[kind]
+    case = Case(case.forms, case.settings | (FEW if _takes_worlds(kind) else {}), case.more)
+    found = outcome(VERBS[verb], run, next(iter(case.forms.values())), case)
+    assert (found != "refused") == (verb in GIVES[kind])
 
 
 def test_the_same_numbers_whatever_holds_the_run(run: Run, tmp_path: Path) -> None:

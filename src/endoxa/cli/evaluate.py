@@ -9,6 +9,7 @@ import typer
 
 from endoxa.cli import options as o
 from endoxa.cli import output
+from endoxa.evaluations.settings import PAIRS
 
 FORMS = ("table", "trec", "tsv", "jsonl", "parquet", "latex", "markdown")
 TREC_MEASURES = {"qrels_jg": "qrels_jg", "prefs": "prefs", "qrels_prefs": "prefs"}  # else: official
@@ -19,7 +20,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("eval")(evaluate)
 
 
-@o.takes_settings()
+@o.takes_settings(quiet=(PAIRS,))
 def evaluate(
     words: o.Words = None,
     measures: o.Measures = None,

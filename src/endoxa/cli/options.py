@@ -70,17 +70,19 @@ def form_option(*forms: str) -> Any:
 # ---- settings -----------------------------------------------------------------------------------------
 
 
-def takes_settings(*, scoring_only: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def takes_settings(
+    *, scoring_only: bool = False, quiet: tuple[str, ...] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the options of `Settings`, grouped by what they concern.
 
-    The command gets those that were given, by name, as the keyword `settings`; what is wrong with them is the call's
-    fault.
+    The command gets those that were given, by name, as the keyword `settings`. The panels in `quiet` are not listed by
+    the help of this command.
     """
 
     def wrap(command: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(command, eval_str=True)
         own = [one for one in signature.parameters.values() if one.name != "settings"]
-        more = list(_parameters(scoring_only))
+        more = list(_parameters(scoring_only, quiet))
 
         @wraps(command)
         def called(**values: Any) -> None:
@@ -102,11 +104,12 @@ def takes_settings(*, scoring_only: bool = False) -> Callable[[Callable[..., Non
     return wrap
 
 
-def _parameters(scoring_only: bool) -> Iterable[inspect.Parameter]:
+def _parameters(scoring_only: bool, quiet: tuple[str, ...]) -> Iterable[inspect.Parameter]:
     for one in fields(Settings):
         known = REGISTRY[one.name]
         if known.scoring or not scoring_only:
-            yield _parameter(one.name, _option(one.name, one.default, known), _type(one.name, one.type))
+            option = _option(one.name, one.default, known, hidden=known.hidden or known.panel in quiet)
+            yield _parameter(one.name, option, _type(one.name, one.type))
     short = {
         "complete": ("-c", "Average over all judged topics (--missing empty).", "missing"),
         "judged_only": ("-J", "Remove unjudged items from the lists (--unjudged condensed).", "unjudged"),
@@ -120,16 +123,16 @@ def _parameter(name: str, option: Any, kind: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
-def _option(name: str, default: Any, known: Setting) -> Any:
+def _option(name: str, default: Any, known: Setting, *, hidden: bool) -> Any:
     flags = known.flags or (f"--{name.replace('_', '-')}",)
     usual = ",".join(f"{number:g}" for number in default) if isinstance(default, tuple) else str(default)
     return typer.Option(
         *flags,
-        help=known.help,
+        help=known.help + (f" [dim]({usual})[/dim]" if default not in {None, False} else ""),
         rich_help_panel=known.panel,
-        hidden=known.hidden,
+        hidden=hidden,
         metavar="|".join(known.choices) or known.metavar or None,
-        show_default=usual if default not in {None, False} else False,
+        show_default=False,
     )
 
 

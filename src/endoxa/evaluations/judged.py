@@ -20,8 +20,6 @@ from endoxa.measures.grammar import Measure, parse
 from endoxa.measures.preference_judgments import Preferences
 from endoxa.tables import Comparison, Opinions, Run, Scores
 
-COMPARED = ("AP", "nDCG@10")  # what `compare` compares by, where nothing is named
-
 
 def score(run: Run | Blocks, reference: Reference, measures: Sequence[Measure], settings: Settings) -> Scores:
     """One value per system, query and measure."""
@@ -40,6 +38,7 @@ def evaluate(
     with_orders: bool = False,
 ) -> Evaluation:
     """Scores with intervals over queries; pairs are compared when they are first asked for."""
+    with_curves = with_curves and isinstance(reference.table, Opinions)
     drawn = [_with_rel(m, settings) for m in curve_measures()] if with_curves else []
     scores = score(run, reference, [*measures, *drawn], settings)
     tables: dict[str, pl.DataFrame] = {}

@@ -23,6 +23,7 @@ DEFAULT_MEASURES: dict[Kind, tuple[str, ...]] = {
     "consensus": ("AP", "nDCG@10", "P@10", "RR"),
     "votes": ("SetP", "SetR", "SetF"),
 }
+COMPARED = ("AP", "nDCG@10")  # what `compare` compares by, where nothing is named
 PLUGIN_MEASURES = ("GradedP", "GradedR", "GradedF")  # of votes, where expected grades are taken as grades
 
 
@@ -54,11 +55,12 @@ class Reference:
             _refuse_several(table, settings)
         return cls(kind, table, taxonomy)
 
-    def measures(self, wanted: Wanted | None, settings: Settings) -> list[Measure]:
-        """The measures asked for, or the default ones of this kind of reference, parsed."""
+    def measures(self, wanted: Wanted | None, settings: Settings, *, compared: bool = False) -> list[Measure]:
+        """The measures asked for, or the default ones of this kind of reference (fewer for comparisons), parsed."""
         named: Wanted = [] if wanted is None else wanted if isinstance(wanted, str | Measure) else list(wanted)
         if not named:
             named = PLUGIN_MEASURES if self.kind == "votes" and settings.plugin else DEFAULT_MEASURES[self.kind]
+            named = [name for name in named if not compared or "AP" not in named or name in COMPARED]
         measures = parse_all(named, level=settings.rel)
         if isinstance(self.table, Opinions) and self.kind in {"judgments", "opinions"}:
             refuse_all_relevant(self.table, _least_grades(measures))

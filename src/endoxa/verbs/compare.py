@@ -7,7 +7,6 @@ from typing import Any
 from endoxa.errors import CallError
 from endoxa.evaluations import dispatch
 from endoxa.evaluations.evaluation import Evaluation
-from endoxa.evaluations.judged import COMPARED
 from endoxa.evaluations.settings import REGISTRY
 from endoxa.measures.grammar import Measure, Wanted
 from endoxa.progress import Progress
@@ -66,9 +65,9 @@ def compared(
 ) -> Evaluation:
     """The evaluation behind a comparison: its tables also say whether measures agree, and the power of the queries."""
     if between is not None:
-        return _between(run, reference, measures or COMPARED, between, settings)
+        return _between(run, reference, measures, between, settings)
     return evaluate(
-        run, reference, measures or COMPARED, labels=labels, taxonomy=taxonomy, power=power, orders=True,
+        run, reference, measures, labels=labels, taxonomy=taxonomy, power=power, orders=True,
         progress=progress, report=report, **settings,
     )  # fmt: skip
 
@@ -83,13 +82,17 @@ def _scores(scores: Scores, measures: Wanted | None, given: dict[str, Any]) -> C
     return dispatch.compare(scores, settings, None if names is None else [str(name) for name in names])
 
 
-def _between(run: Any, reference: Any, measures: Wanted, pair: tuple[str, str], given: dict[str, Any]) -> Evaluation:
+def _between(
+    run: Any, reference: Any, measures: Wanted | None, pair: tuple[str, str], given: dict[str, Any]
+) -> Evaluation:
     settings = settings_of(given, run)
     against = reference_of(reference, settings)
     if against.kind != "consensus":
         raise CallError("between leaves votes out, and with a reference nobody votes; remove it")
     foreign(settings, given, against)
-    scores = dispatch.between(run_of(run, settings), *pair, against.measures(measures, settings), settings)
+    scores = dispatch.between(
+        run_of(run, settings), *pair, against.measures(measures, settings, compared=True), settings
+    )
     return Evaluation(
         "consensus", scores, dispatch.summarise(scores, settings), settings, compared=dispatch.compare(scores, settings)
     )

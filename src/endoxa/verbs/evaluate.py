@@ -64,7 +64,9 @@ def evaluate(
     chosen = settings_of(settings, run)
     against = reference_of(reference, chosen, taxonomy=taxonomy, report=report)
     foreign(chosen, settings, against)
-    wanted = against.measures(measures, chosen) if against.kind not in {"answers", "bundle"} or measures else None
+    wanted = None
+    if against.kind not in {"answers", "bundle"} or measures:
+        wanted = against.measures(measures, chosen, compared=orders)
     evaluation = evaluated(
         runs_of(run, chosen, progress=progress, report=report),
         against,
