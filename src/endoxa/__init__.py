@@ -17,88 +17,59 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "read": "endoxa.verbs.read",
-    "write": "endoxa.verbs.write",
-    "believe": "endoxa.verbs.believe",
-    "measure": "endoxa.verbs.measure",
-    "distribution": "endoxa.verbs.measure",
-    "evaluate": "endoxa.verbs.evaluate",
-    "summarise": "endoxa.verbs.evaluate",
-    "compare": "endoxa.verbs.compare",
-    "estimate": "endoxa.verbs.estimate",
-    "choose": "endoxa.verbs.choose",
-    "rate": "endoxa.verbs.rate",
-    "report": "endoxa.verbs.report",
-    "explain": "endoxa.verbs.explain",
-    "pool": "endoxa.verbs.pool",
-    "leave_out_uniques": "endoxa.verbs.pool",
-    "check": "endoxa.verbs.check",
-    "parse": "endoxa.measures.grammar",
-    "Measure": "endoxa.measures.grammar",
-    "Preferences": "endoxa.measures.preference_judgments",
-    "Run": "endoxa.tables",
-    "Opinions": "endoxa.tables",
-    "Belief": "endoxa.tables",
-    "Labels": "endoxa.tables",
-    "Taxonomy": "endoxa.tables",
-    "Answers": "endoxa.tables",
-    "Scores": "endoxa.tables",
-    "Comparison": "endoxa.tables",
-    "Evaluation": "endoxa.evaluations.evaluation",
-    "EndoxaError": "endoxa.errors",
+_NAMES = {
+    "endoxa.verbs.read": "read",
+    "endoxa.verbs.write": "write",
+    "endoxa.verbs.believe": "believe",
+    "endoxa.verbs.measure": "measure distribution",
+    "endoxa.verbs.evaluate": "evaluate summarise",
+    "endoxa.verbs.compare": "compare",
+    "endoxa.verbs.estimate": "estimate",
+    "endoxa.verbs.choose": "choose",
+    "endoxa.verbs.rate": "rate",
+    "endoxa.verbs.report": "report",
+    "endoxa.verbs.explain": "explain",
+    "endoxa.verbs.pool": "pool leave_out_uniques",
+    "endoxa.verbs.check": "check",
+    "endoxa.measures.grammar": "parse Measure",
+    "endoxa.measures.preference_judgments": "Preferences",
+    "endoxa.tables": "Run Opinions Belief Labels Taxonomy Answers Scores Comparison",
+    "endoxa.evaluations.evaluation": "Evaluation",
+    "endoxa.errors": "EndoxaError",
 }
-__all__ = [
-    "Answers",
-    "Belief",
-    "Comparison",
-    "EndoxaError",
-    "Evaluation",
-    "Labels",
-    "Measure",
-    "Opinions",
-    "Preferences",
-    "Run",
-    "Scores",
-    "Taxonomy",
-    "believe",
-    "check",
-    "choose",
-    "compare",
-    "distribution",
-    "estimate",
-    "evaluate",
-    "explain",
-    "leave_out_uniques",
-    "measure",
-    "parse",
-    "pool",
-    "rate",
-    "read",
-    "report",
-    "summarise",
-    "write",
-]
+_HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
+__all__ = list(_HOME)
 
 if TYPE_CHECKING:
-    from endoxa.errors import EndoxaError
-    from endoxa.evaluations.evaluation import Evaluation
-    from endoxa.measures.grammar import Measure, parse
-    from endoxa.measures.preference_judgments import Preferences
-    from endoxa.tables import Answers, Belief, Comparison, Labels, Opinions, Run, Scores, Taxonomy
-    from endoxa.verbs.believe import believe
-    from endoxa.verbs.check import check
-    from endoxa.verbs.choose import choose
-    from endoxa.verbs.compare import compare
-    from endoxa.verbs.estimate import estimate
-    from endoxa.verbs.evaluate import evaluate, summarise
-    from endoxa.verbs.explain import explain
-    from endoxa.verbs.measure import distribution, measure
-    from endoxa.verbs.pool import leave_out_uniques, pool
-    from endoxa.verbs.rate import rate
-    from endoxa.verbs.read import read
-    from endoxa.verbs.report import report
-    from endoxa.verbs.write import write
+    from endoxa.errors import EndoxaError as EndoxaError
+    from endoxa.evaluations.evaluation import Evaluation as Evaluation
+    from endoxa.measures.grammar import Measure as Measure
+    from endoxa.measures.grammar import parse as parse
+    from endoxa.measures.preference_judgments import Preferences as Preferences
+    from endoxa.tables import Answers as Answers
+    from endoxa.tables import Belief as Belief
+    from endoxa.tables import Comparison as Comparison
+    from endoxa.tables import Labels as Labels
+    from endoxa.tables import Opinions as Opinions
+    from endoxa.tables import Run as Run
+    from endoxa.tables import Scores as Scores
+    from endoxa.tables import Taxonomy as Taxonomy
+    from endoxa.verbs.believe import believe as believe
+    from endoxa.verbs.check import check as check
+    from endoxa.verbs.choose import choose as choose
+    from endoxa.verbs.compare import compare as compare
+    from endoxa.verbs.estimate import estimate as estimate
+    from endoxa.verbs.evaluate import evaluate as evaluate
+    from endoxa.verbs.evaluate import summarise as summarise
+    from endoxa.verbs.explain import explain as explain
+    from endoxa.verbs.measure import distribution as distribution
+    from endoxa.verbs.measure import measure as measure
+    from endoxa.verbs.pool import leave_out_uniques as leave_out_uniques
+    from endoxa.verbs.pool import pool as pool
+    from endoxa.verbs.rate import rate as rate
+    from endoxa.verbs.read import read as read
+    from endoxa.verbs.report import report as report
+    from endoxa.verbs.write import write as write
 
 
 def __getattr__(name: str) -> Any:

@@ -74,21 +74,16 @@ def _choice(name: str) -> dict[str, Any]:
 class Settings:
     """How an evaluation is made. Every field is a keyword of the library and an option of the command line."""
 
+    # fmt: off
     rel: float | None = setting(
-        None,
-        "Least grade that counts as relevant, for measures that do not name one.",
-        POLICY,
-        SCORED,
-        flags=("-l", "--rel"),
+        None, "Least grade that counts as relevant, for measures that do not name one.", POLICY, SCORED,
+        flags=("-l", "--rel")
     )
     ties: Ties = setting("trec", "Order of items with equal scores.", POLICY, **_choice("ties"))
     missing: Missing = setting("empty", "Judged topics that a run lacks.", POLICY, SCORED, **_choice("missing"))
     unjudged: Unjudged = setting(
-        "nonrelevant",
-        "Items without a judgment.",
-        POLICY,
-        ("judgments", "opinions", "belief", "consensus"),
-        **_choice("unjudged"),
+        "nonrelevant", "Items without a judgment.", POLICY, ("judgments", "opinions", "belief", "consensus"),
+        **_choice("unjudged")
     )
     undefined: Undefined = setting("nan", "Queries on which a measure is 0/0.", POLICY, SCORED, **_choice("undefined"))
     cut: int | None = setting(
@@ -98,77 +93,43 @@ class Settings:
         "none", "Reproduce the digits of a trec_eval release.", POLICY, SCORED, **_choice("compat")
     )
     assessors: Assessors = setting(
-        "one",
-        "mean: score each assessor (column 2 of the judgments) separately, then average.",
-        POLICY,
-        JUDGED,
-        **_choice("assessors"),
+        "one", "mean: score each assessor (column 2 of the judgments) separately, then average.", POLICY, JUDGED,
+        **_choice("assessors")
     )
     shuffles: int = setting(
-        200,
-        "Random orders of equal scores, for ties=average without a closed form.",
-        POLICY,
-        ("judgments",),
-        metavar="N",
-        least=2,
-        hidden=True,
+        200, "Random orders of equal scores, for ties=average without a closed form.", POLICY, ("judgments",),
+        metavar="N", least=2, hidden=True
     )
     collection: int | None = setting(
-        None,
-        "Number of items in the collection.",
-        POLICY,
-        ("judgments", "answers", "bundle"),
-        flags=("-N",),
-        metavar="N",
-        least=1,
-        scoring=False,
-        hidden=True,
+        None, "Number of items in the collection.", POLICY, ("judgments", "answers", "bundle"), flags=("-N",),
+        metavar="N", least=1, scoring=False, hidden=True
     )
 
     depth: int = setting(
         DEPTH, "A run votes for its first N items.", VOTES, ("consensus", "opinions"), metavar="N", least=1
     )
     weights: Any = setting(
-        WEIGHTS,
-        "Weights of the systems' votes: a method, or a number per system.",
-        VOTES,
-        VOTED,
-        metavar="equal|cluster|redundancy|minimum-variance|NAME=W,…",
+        WEIGHTS, "Weights of the systems' votes: a method, or a number per system.", VOTES, VOTED,
+        metavar="equal|cluster|redundancy|minimum-variance|NAME=W,…"
     )
     prior: tuple[float, float] = setting(
-        (1.0, 1.0),
-        "Votes for yes and for no that are added to every pair.",
-        VOTES,
-        VOTED,
-        metavar="A,B",
+        (1.0, 1.0), "Votes for yes and for no that are added to every pair.", VOTES, VOTED, metavar="A,B"
     )
     families: Any = setting(
-        False,
-        "Systems whose votes are left out together (auto finds near-duplicates).",
-        VOTES,
-        VOTED,
-        flags=("--group",),
-        metavar="SYSTEM=TEAM|auto",
-        hidden=True,
+        False, "Systems whose votes are left out together (auto finds near-duplicates).", VOTES, VOTED,
+        flags=("--group",), metavar="SYSTEM=TEAM|auto", hidden=True
     )
 
     model: str | None = setting(
-        None,
-        "How opinions become a belief: votes, dawid-skene, subjects, graded, judge, taxonomy, levels …",
-        BELIEF,
-        ("opinions",),
-        metavar="NAME",
+        None, "How opinions become a belief: votes, dawid-skene, subjects, graded, judge, taxonomy, levels …", BELIEF,
+        ("opinions",), metavar="NAME"
     )
     systems_vote: bool = setting(
         False, "The runs vote beside the people (Dawid–Skene).", BELIEF, ("opinions",), hidden=True
     )
     people: int | None = setting(
-        None,
-        "Resamples of the people asked, or of the systems that vote.",
-        BELIEF,
-        ("opinions", "consensus", "votes"),
-        metavar="N",
-        least=0,
+        None, "Resamples of the people asked, or of the systems that vote.", BELIEF, ("opinions", "consensus", "votes"),
+        metavar="N", least=0
     )
     worlds: int = setting(
         WORLDS, "Possible worlds that are drawn from the belief.", BELIEF, (*DOUBTED, "bundle"), metavar="N", least=2
@@ -178,29 +139,16 @@ class Settings:
     )
 
     baseline: str | None = setting(
-        None,
-        "Compare all systems with this one.",
-        PAIRS,
-        SCORED,
-        flags=("-b", "--baseline"),
-        metavar="SYSTEM",
-        scoring=False,
+        None, "Compare all systems with this one.", PAIRS, SCORED, flags=("-b", "--baseline"), metavar="SYSTEM",
+        scoring=False
     )
     test: str = setting(
-        "randomisation",
-        "Significance test.",
-        PAIRS,
-        JUDGED,
-        choices=("randomisation", "t", "wilcoxon", "tukey"),
-        scoring=False,
+        "randomisation", "Significance test.", PAIRS, JUDGED, choices=("randomisation", "t", "wilcoxon", "tukey"),
+        scoring=False
     )
     interval: str = setting(
-        "bootstrap-t",
-        "Kind of interval of a difference.",
-        PAIRS,
-        JUDGED,
-        choices=("bootstrap-t", "percentile"),
-        scoring=False,
+        "bootstrap-t", "Kind of interval of a difference.", PAIRS, JUDGED, choices=("bootstrap-t", "percentile"),
+        scoring=False
     )
     correction: str = setting(
         "holm", "Correction for many comparisons.", PAIRS, JUDGED, choices=("holm", "bh", "none"), scoring=False
@@ -215,18 +163,14 @@ class Settings:
     seed: int = setting(0, "Seed of the random number generator.", INTERVALS, metavar="N", least=0)
 
     format: str = setting(
-        "auto",
-        "trec_eval's name for the format of the judgments.",
-        READING,
-        JUDGED,
-        flags=("-R",),
-        choices=("auto", "qrels", "qrels_jg", "prefs", "qrels_prefs"),
-        hidden=True,
+        "auto", "trec_eval's name for the format of the judgments.", READING, JUDGED, flags=("-R",),
+        choices=("auto", "qrels", "qrels_jg", "prefs", "qrels_prefs"), hidden=True
     )
     lenient: bool = setting(False, "Report lines that cannot be read, and go on without them.", READING)
     name_from: str = setting(
         "tag", "Where the name of a system comes from.", READING, choices=("tag", "file"), hidden=True
     )
+    # fmt: on
 
     def __post_init__(self) -> None:
         for name, known in REGISTRY.items():
