@@ -99,12 +99,7 @@ def swap_rates(
 
 
 def discriminative_power(
-    scores: Scores,
-    measure: str,
-    *,
-    alpha: float = 0.05,
-    resamples: int = RESAMPLES,
-    rng: np.random.Generator,
+    scores: Scores, measure: str, *, alpha: float = 0.05, resamples: int = RESAMPLES, rng: np.random.Generator
 ) -> DiscriminativePower:
     """Share of the pairs of systems that the randomised Tukey test calls different at `alpha`.
 

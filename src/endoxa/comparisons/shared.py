@@ -341,7 +341,7 @@ class Doubts:
         notes = [
             f"P(better): over {worlds:,} possible worlds shared by all systems"
             + (f", {people:,} resamples of the voters" if people else "")
-            + f" and {self.resamples:,} resamples of the queries; interval: the middle {100 * confidence:g} %",
+            + f" and {self.resamples:,} resamples of the queries; interval: the middle {100 * confidence:g} %"
         ]
         if not people:
             notes.append(

@@ -52,11 +52,7 @@ register("keywords", Keywords)
 register(
     "histograms",
     Histograms,
-    {
-        "histograms": {},
-        "histograms-colour": {"features": "colour"},
-        "histograms-texture": {"features": "texture"},
-    },
+    {"histograms": {}, "histograms-colour": {"features": "colour"}, "histograms-texture": {"features": "texture"}},
 )
 register("integrated-regions", IntegratedRegions)
 register("mixture", Mixture, {"romm": {"words": False}, "rwmm": {"words": True}})

@@ -17,13 +17,7 @@ from scipy import ndimage
 
 from endoxa.errors import TableError, TextError, did_you_mean
 from endoxa.images import LabelMap, Picture
-from endoxa.images.filters import (
-    DIFFERENCE_NAMES,
-    ENERGY_NAMES,
-    differences_of_gaussians,
-    grey_of,
-    oriented_energies,
-)
+from endoxa.images.filters import DIFFERENCE_NAMES, ENERGY_NAMES, differences_of_gaussians, grey_of, oriented_energies
 from endoxa.tables import Floats, Ints
 
 PROFILE = 16

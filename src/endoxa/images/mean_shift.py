@@ -83,13 +83,7 @@ def luv(picture: Picture) -> Luv:
 
 
 def palette(
-    colours: Luv,
-    around: Luv,
-    inside: Mask,
-    width: float,
-    least: int,
-    draws: int,
-    rng: np.random.Generator,
+    colours: Luv, around: Luv, inside: Mask, width: float, least: int, draws: int, rng: np.random.Generator
 ) -> Floats:
     """The modes that are significant in feature space and in the picture: modes x 3."""
     left = inside.copy()

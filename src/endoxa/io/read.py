@@ -78,14 +78,7 @@ def kind_of(path: str, *, strict: bool = False) -> str:
 
 
 def _read_file(
-    where: Where,
-    *,
-    kind: Wanted,
-    name: str | None,
-    assessors: bool,
-    ties: Ties,
-    lenient: bool,
-    report: Report | None,
+    where: Where, *, kind: Wanted, name: str | None, assessors: bool, ties: Ties, lenient: bool, report: Report | None
 ) -> AnyTable | Evaluation:
     with opened(where) as source:
         found = look(source, kind)

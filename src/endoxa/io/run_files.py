@@ -76,14 +76,7 @@ def map_blocks(
             return _mapped_whole(whole, kernel, source, progress) if isinstance(whole, Run) else []
         try:
             return _mapped(
-                source,
-                kernel,
-                system=system,
-                ties=ties,
-                lenient=lenient,
-                progress=progress,
-                report=report,
-                size=size,
+                source, kernel, system=system, ties=ties, lenient=lenient, progress=progress, report=report, size=size
             )
         except _NotGroupedError:
             whole = read_run(source, name=system, ties=ties, lenient=lenient, report=report)
@@ -224,12 +217,7 @@ def _without_repeats(source: Source, frame: pl.DataFrame, lines: list[int]) -> t
 
 
 def read_run(
-    source: Source,
-    *,
-    name: str | None = None,
-    ties: Ties = "trec",
-    lenient: bool = False,
-    report: Report | None = None,
+    source: Source, *, name: str | None = None, ties: Ties = "trec", lenient: bool = False, report: Report | None = None
 ) -> Run:
     """Read a whole TREC run."""
     frames: list[pl.DataFrame] = []

@@ -132,14 +132,7 @@ def score_block(run: Run, judgments: Judgments, measures: Sequence[Measure], pol
         if ends is not None:
             is_open = True
             spread[:, :, chosen] = ends
-    return Block(
-        found.systems,
-        places,
-        values,
-        spread if is_open else None,
-        texts,
-        coverage,
-    )
+    return Block(found.systems, places, values, spread if is_open else None, texts, coverage)
 
 
 def score_empty(judgments: Judgments, places: Ints, measures: Sequence[Measure], policy: Policy) -> Block:

@@ -15,18 +15,7 @@ from endoxa.measures.grammar import Measure
 from endoxa.measures.lists import Lists
 from endoxa.measures.pairs import PREFERENCES, Group, Ranking
 from endoxa.policies import Policy
-from endoxa.tables import (
-    Bools,
-    Floats,
-    Ints,
-    Opinions,
-    Run,
-    Table,
-    cast,
-    refuse_null,
-    rename_known,
-    require,
-)
+from endoxa.tables import Bools, Floats, Ints, Opinions, Run, Table, cast, refuse_null, rename_known, require
 
 COLUMNS = ("query", "group", "subgroup", "item", "level")
 
@@ -116,8 +105,7 @@ class Preferences(Table):
         """Every judged item: query, place (of the query), item, number (of the item within the query)."""
         names = self.frame.select("query", "item").unique().sort("query", "item")
         return names.with_columns(
-            pl.col("query").rle_id().cast(pl.Int64).alias("place"),
-            pl.int_range(pl.len()).over("query").alias("number"),
+            pl.col("query").rle_id().cast(pl.Int64).alias("place"), pl.int_range(pl.len()).over("query").alias("number")
         )
 
     @cached_property

@@ -38,13 +38,7 @@ def choose(
 
 
 def propensities(
-    run: Run,
-    belief: Belief,
-    count: int,
-    *,
-    judged: Opinions | None = None,
-    mixing: float = 0.5,
-    depth: int = 100,
+    run: Run, belief: Belief, count: int, *, judged: Opinions | None = None, mixing: float = 0.5, depth: int = 100
 ) -> pl.DataFrame:
     """The pairs that may be drawn, with their chances: query, item, p, influence, systems, propensity.
 

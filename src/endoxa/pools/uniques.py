@@ -60,9 +60,7 @@ def leave_out_uniques(
         if name not in systems:
             raise TextError(f"no system is called {name!r}{did_you_mean(name, systems)}")
     contributors = pool(run, depth).select(
-        "query",
-        "item",
-        pl.col("by").list.eval(pl.element().replace_strict(team)).list.unique().alias("teams"),
+        "query", "item", pl.col("by").list.eval(pl.element().replace_strict(team)).list.unique().alias("teams")
     )
     alone = contributors.filter(pl.col("teams").list.len() == 1).select(
         "query", "item", pl.col("teams").list.first().alias("team")

@@ -57,12 +57,7 @@ LATIN = re.compile(r"[\x00-\u017f\u2010-\u2026−×±≤≥→∞⊤]*")
 
 
 def render(
-    frame: pl.DataFrame,
-    style: Style,
-    *,
-    caption: str | None = None,
-    label: str | None = None,
-    decimals: int = 4,
+    frame: pl.DataFrame, style: Style, *, caption: str | None = None, label: str | None = None, decimals: int = 4
 ) -> str:
     r"""Any frame as text, ending in a newline.
 

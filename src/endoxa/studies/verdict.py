@@ -95,9 +95,7 @@ def verdict(
     return Verdict(
         pl.DataFrame(rows, schema=systems, orient="row"),
         pl.DataFrame(
-            compared,
-            schema={"system": pl.String, "baseline": pl.String, **pairs, "decided": pl.Boolean},
-            orient="row",
+            compared, schema={"system": pl.String, "baseline": pl.String, **pairs, "decided": pl.Boolean}, orient="row"
         ),
         len(study.order),
         study.tasks,

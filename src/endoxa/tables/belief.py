@@ -107,10 +107,7 @@ class Belief(Table):
             self.unmentioned if isinstance(self.unmentioned, str) else f"relevant with probability {self.unmentioned:g}"
         )
         size = f"{queries:,} {'query' if queries == 1 else 'queries'}{several}, {items:,} pairs of query and item"
-        return [
-            f"belief={self.model}: {size}; an item that it does not mention is {rule}",
-            *self.notes,
-        ]
+        return [f"belief={self.model}: {size}; an item that it does not mention is {rule}", *self.notes]
 
 
 def _refuse_improper(frame: pl.DataFrame) -> None:

@@ -16,16 +16,7 @@ from endoxa.formatting import capitalised, chance, clean, html_of, number
 from endoxa.reports.figures.chance_matrix import better
 from endoxa.reports.pages.cost_table import cost_grid
 from endoxa.reports.pages.gallery import Gallery
-from endoxa.reports.pages.layout import (
-    Grid,
-    Section,
-    chance_cell,
-    chart,
-    name_cell,
-    number_cell,
-    render,
-    share_cell,
-)
+from endoxa.reports.pages.layout import Grid, Section, chance_cell, chart, name_cell, number_cell, render, share_cell
 from endoxa.tables import Costs
 
 SURE = 0.9  # probability from which a reference is said to prefer one system
