@@ -334,11 +334,6 @@ def _wanted(filed: _Filed, queries: Iterable[str] | None) -> Ints:
     return np.array(sorted(number[name] for name in names), dtype=np.int64)
 
 
-def _byte_order(names: list[str]) -> Ints:
-    """The place of each name among all, sorted."""
-    return pl.Series(names, dtype=pl.String).rank("dense").cast(pl.Int64).to_numpy()
-
-
 def _place(name: str, known: list[str], what: str) -> int:
     if name not in known:
         raise TableError(_unknown(name, known, what))
@@ -378,7 +373,8 @@ def _chosen(
     at, category = (np.asarray(part, dtype=np.int64) for part in chosen.coords)
     kept = (chosen.data > 0) & ((category > 0) | (not without_root))
     at, category, weight = at[kept], category[kept], chosen.data[kept]
-    order = np.lexsort((_byte_order(filed.categories)[category], at))
+    byte_order = pl.Series(filed.categories, dtype=pl.String).rank("dense").cast(pl.Int64).to_numpy()
+    order = np.lexsort((byte_order[category], at))
     at, category, weight = at[order], category[order], weight[order]
     empty = np.setdiff1d(np.arange(len(wanted)), at)
     if len(empty) and (explicit or len(empty) == len(wanted)):

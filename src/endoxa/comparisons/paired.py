@@ -178,10 +178,6 @@ def _stream(settings: _Settings) -> np.random.Generator:
     return np.random.default_rng((settings.seed, 1))
 
 
-def _randomisation(d: Floats, settings: _Settings) -> Floats:
-    return sign_flip(d, resamples=settings.draws, rng=_stream(settings))
-
-
 def _t(d: Floats, settings: _Settings) -> Floats:
     """Paired t: mean·√n/sd against Student's t with n-1 degrees of freedom; all d = 0: p = 1."""
     from scipy import stats
@@ -205,7 +201,7 @@ def _wilcoxon(d: Floats, settings: _Settings) -> Floats:
 
 
 TESTS: dict[str, Callable[[Floats, _Settings], Floats]] = {
-    "randomisation": _randomisation,
+    "randomisation": lambda d, settings: sign_flip(d, resamples=settings.draws, rng=_stream(settings)),
     "t": _t,
     "wilcoxon": _wilcoxon,
 }

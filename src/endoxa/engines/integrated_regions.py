@@ -67,7 +67,8 @@ class IntegratedRegions:
         sides = []
         for material in (queries, index.material):
             features = np.ascontiguousarray(material.columns["features"], dtype=np.float64)
-            sides.append((features, self._significances(material), _textured(material), material.offsets))
+            textured = np.asarray(material.columns["textured"], dtype=np.bool_)[material.offsets[:-1]]
+            sides.append((features, self._significances(material), textured, material.offsets))
         scores = -distances(*sides[0], *sides[1])
         if self.apart:
             scores[sides[0][2][:, None] != sides[1][2]] = np.nan
@@ -96,10 +97,6 @@ def _require(material: Material, engine: str) -> None:
     if not (finite := np.isfinite(material.columns["features"]).all(axis=1)).all():
         item = material.items[int(np.searchsorted(material.offsets, np.argmin(finite), side="right")) - 1]
         raise TableError(f"a region of item {item!r} has a feature that is not finite; describe it again")
-
-
-def _textured(material: Material) -> Bools:
-    return np.asarray(material.columns["textured"], dtype=np.bool_)[material.offsets[:-1]]
 
 
 @numba.njit(cache=True)

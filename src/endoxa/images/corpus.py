@@ -33,13 +33,9 @@ def words_of(text: str) -> tuple[str, ...]:
     ('adelaide', 'rosella', 'branch')
     """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    kept = "".join(sign if _in_words(sign) or sign in APOSTROPHES else " " for sign in folded)
+    kept = "".join(sign if unicodedata.category(sign)[0] in "LMN" or sign in APOSTROPHES else " " for sign in folded)
     words = (word.strip(APOSTROPHES) for word in kept.split())
     return tuple(dict.fromkeys(word for word in words if word and word not in STOP))
-
-
-def _in_words(sign: str) -> bool:
-    return unicodedata.category(sign)[0] in "LMN"
 
 
 @dataclass(frozen=True)

@@ -186,7 +186,11 @@ class _Joined:
         for block in blocks:
             columns.add(block, columns.numbers(block.systems))
             coverages.append(block.coverage)
-            texts += _texts(block, wanted, reference)
+            texts += [
+                (system, reference.queries[place], name, block.texts[row][at])
+                for row, name in enumerate(wanted)
+                for at, (system, place) in enumerate(zip(block.systems, block.places, strict=True))
+            ]
         coverage = _summed(coverages, systems)
         absent = columns.absent(reference, coverage, policy)
         if len(absent) and policy.missing == "empty":
@@ -300,11 +304,3 @@ def _summed(parts: list[pl.DataFrame], systems: Sequence[str]) -> pl.DataFrame:
         return order.with_columns(pl.lit(0).alias(name) for name in COVERED)
     summed = pl.concat(parts).group_by("system").sum()
     return order.join(summed, on="system", how="left", maintain_order="left").fill_null(0)
-
-
-def _texts(block: Block, wanted: Sequence[str], reference: Topics) -> list[tuple[str, str, str, str]]:
-    return [
-        (system, reference.queries[place], name, block.texts[row][at])
-        for row, name in enumerate(wanted)
-        for at, (system, place) in enumerate(zip(block.systems, block.places, strict=True))
-    ]

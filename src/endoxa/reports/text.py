@@ -69,7 +69,7 @@ def render(
         return _jsonl(frame.to_dicts())
     if style == "tsv":
         rows = [[_plain(value) for value in row] for row in frame.iter_rows()]
-        return _tsv(frame.columns, rows)
+        return _tsv_raw([[_plain(name) for name in frame.columns], *rows])
     right = [dtype.is_numeric() for dtype in frame.dtypes]
     escape = _escape(style)
     cells = [[_cell(value, decimals, escape) for value in row] for row in frame.iter_rows()]
@@ -259,10 +259,6 @@ def _latex_table(
     if not LATIN.fullmatch("\n".join(body)):
         needs.append("% contains letters beyond Latin: compile with LuaLaTeX or XeLaTeX and a font that has them")
     return "\n".join([*needs, *body]) + "\n"
-
-
-def _tsv(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return _tsv_raw([[_plain(name) for name in head], *rows])
 
 
 def _tsv_raw(rows: Sequence[Sequence[str]]) -> str:

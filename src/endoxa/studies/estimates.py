@@ -169,7 +169,12 @@ def curves(
         notes.append(f"recall has no bands: the relevant pairs have an effective sample size of {relevant_size:.1f}")
     if Q < FEW:
         notes.append(f"with only {Q} queries the bands are too narrow (simulated 95 % bands: 78 % with 4, 85 % with 8)")
-    returned = np.array([[(mine["rank"] <= k).sum() for k in ks] for mine in _lists_of(lists, names)])
+    returned = np.array(
+        [
+            [(ranks <= k).sum() for k in ks]
+            for ranks in (lists.filter(pl.col("system") == name)["rank"] for name in names)
+        ]
+    )
     thin = (sampled > 0) & (size >= LEAST) & (N.sum(axis=1) < 0.6 * returned)
     if thin.any():
         deep = int(ks[np.flatnonzero(thin.any(axis=0))[0]])
@@ -182,11 +187,6 @@ def curves(
     deepest = dict(lists.group_by("system").agg(pl.col("rank").max()).iter_rows())
     whole = [name for name in names if deepest.get(name, 0) <= ks[-1]]
     return Curves(points, _interpolated(points, whole), refused, threshold, confidence, tuple(notes))
-
-
-def _lists_of(lists: pl.DataFrame, names: list[str]) -> list[pl.DataFrame]:
-    """The rows of each system."""
-    return [lists.filter(pl.col("system") == name) for name in names]
 
 
 def ratings(
