@@ -49,36 +49,10 @@ _HOME = {
     "EndoxaError": "endoxa.errors",
 }
 __all__ = [
-    "Answers",
-    "Belief",
-    "Comparison",
-    "EndoxaError",
-    "Evaluation",
-    "Labels",
-    "Measure",
-    "Opinions",
-    "Preferences",
-    "Run",
-    "Scores",
-    "Taxonomy",
-    "believe",
-    "check",
-    "choose",
-    "compare",
-    "distribution",
-    "estimate",
-    "evaluate",
-    "explain",
-    "leave_out_uniques",
-    "measure",
-    "parse",
-    "pool",
-    "rate",
-    "read",
-    "report",
-    "summarise",
-    "write",
-]
+    "Answers", "Belief", "Comparison", "EndoxaError", "Evaluation", "Labels", "Measure", "Opinions", "Preferences",
+    "Run", "Scores", "Taxonomy", "believe", "check", "choose", "compare", "distribution", "estimate", "evaluate",
+    "explain", "leave_out_uniques", "measure", "parse", "pool", "rate", "read", "report", "summarise", "write",
+]  # fmt: skip
 
 if TYPE_CHECKING:
     from endoxa.errors import EndoxaError

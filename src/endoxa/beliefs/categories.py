@@ -151,15 +151,9 @@ def mixture_weights(rolled: RollUp, query: str, mix: Mix | Printed = "assigned")
 
 
 def believe(
-    labels: Labels,
-    taxonomy: Taxonomy,
-    *,
-    queries: Iterable[str] | None = None,
-    mix: Mix = "assigned",
-    smoothing: float = 0.0,
-    people: int = 0,
-    rng: np.random.Generator | None = None,
-) -> Belief:
+    labels: Labels, taxonomy: Taxonomy, *, queries: Iterable[str] | None = None, mix: Mix = "assigned",
+    smoothing: float = 0.0, people: int = 0, rng: np.random.Generator | None = None,
+) -> Belief:  # fmt: skip
     """One reading per category that the query (an item) may be meant as; within it p(w|i) of every other item.
 
         assigned            the categories it was filed in, weighted by p'(w|q): draw a person, take her reading
@@ -469,13 +463,9 @@ def _by_subject(filed: _Filed, wanted: Ints, drawn: Floats | None, *, explicit: 
     notes.append(f"{missing:.1%} of the labels are missing; an item that a person did not file is irrelevant to her")
     items = pl.Series(filed.items)
     table: dict[str, Any] = {
-        "query": items[own.query[reading]],
-        "reading": own.name[reading],
-        "weight": weight[reading],
-        "item": items[filed.item_of[other]],
-        "grade": np.ones(len(reading)),
-        "p": p,
-    }
+        "query": items[own.query[reading]], "reading": own.name[reading], "weight": weight[reading],
+        "item": items[filed.item_of[other]], "grade": np.ones(len(reading)), "p": p,
+    }  # fmt: skip
     if drawn is not None:
         _refuse_vast(len(reading), drawn.shape[1])
         of_people = _shared(own.share[:, None] * drawn[own.subject], own.query, weight)
@@ -525,15 +515,9 @@ def _contains(matrix: Any, row: Ints, column: Ints) -> Bools:
 
 
 def _table(
-    filed: _Filed,
-    query: Ints,
-    category: Ints,
-    weight: Floats,
-    of_reading: Ints,
-    p: Floats,
-    p_people: Floats32 | None = None,
-    of_people: Floats32 | None = None,
-) -> pl.DataFrame:
+    filed: _Filed, query: Ints, category: Ints, weight: Floats, of_reading: Ints, p: Floats,
+    p_people: Floats32 | None = None, of_people: Floats32 | None = None,
+) -> pl.DataFrame:  # fmt: skip
     """A row for each reading and each item but the query; p [category used, item] at `of_reading`."""
     reading, item = np.nonzero(np.arange(len(filed.items)) != query[:, None])
     items = pl.Series(filed.items)

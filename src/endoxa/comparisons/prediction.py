@@ -159,15 +159,9 @@ def active_mean(
 
 
 def estimate(
-    run: Run,
-    belief: Belief,
-    labels: Opinions,
-    measures: Sequence[str],
-    *,
-    confidence: float = 0.95,
-    lam: float | None = None,
-    universe: pl.DataFrame | None = None,
-) -> Estimates:
+    run: Run, belief: Belief, labels: Opinions, measures: Sequence[str], *, confidence: float = 0.95,
+    lam: float | None = None, universe: pl.DataFrame | None = None,
+) -> Estimates:  # fmt: skip
     """Measures of every system and pair of systems, with intervals that stay valid even if the belief is wrong.
 
     Needs labels whose pairs were drawn independently (Poisson sampling, pools.choosing) with the `propensity` each
@@ -248,11 +242,8 @@ _FRAME: dict[str, Any] = (
     {"system": pl.String, "measure": pl.String, "estimate": pl.Float64} | _NUMBERS | {"outside": pl.Float64}
 )
 _PAIRS: dict[str, Any] = {
-    "measure": pl.String,
-    "system": pl.String,
-    "baseline": pl.String,
-    "difference": pl.Float64,
-} | _NUMBERS
+    "measure": pl.String, "system": pl.String, "baseline": pl.String, "difference": pl.Float64,
+} | _NUMBERS  # fmt: skip
 
 
 def sum_of(name: str) -> tuple[str, SumForm]:
@@ -497,16 +488,10 @@ def _solve(
     wide = stats.t.ppf((1 + confidence) / 2, np.maximum(found["degrees"], 1)) * found["se_queries"]
     theta = found["estimate"]
     return {
-        "estimate": theta,
-        "se": found["se"],
-        "lo": theta - reach,
-        "hi": theta + reach,
-        "se_queries": found["se_queries"],
-        "lo_queries": theta - wide,
-        "hi_queries": theta + wide,
-        "lam": found["lam"],
+        "estimate": theta, "se": found["se"], "lo": theta - reach, "hi": theta + reach,
+        "se_queries": found["se_queries"], "lo_queries": theta - wide, "hi_queries": theta + wide, "lam": found["lam"],
         "labels": found["labels"].astype(np.int64),
-    }
+    }  # fmt: skip
 
 
 def _linear(sums: _Sums, left: Ints, right: Ints, lam: Floats, query: Ints) -> tuple[Floats, Floats, Floats, Floats]:
@@ -560,13 +545,9 @@ def _open(problem: _Problem, sums: _Sums, left: int, right: int) -> bool:
 
 
 def _notes(
-    problem: _Problem,
-    wanted: dict[str, SumForm],
-    frame: pl.DataFrame,
-    pairs: pl.DataFrame,
-    lam: float | None,
+    problem: _Problem, wanted: dict[str, SumForm], frame: pl.DataFrame, pairs: pl.DataFrame, lam: float | None,
     confidence: float,
-) -> tuple[str, ...]:
+) -> tuple[str, ...]:  # fmt: skip
     """How the rows were made, one sentence each."""
     tuning = "λ of each row is that of least variance" if lam is None else f"λ = {lam:g} for all rows"
     notes = [

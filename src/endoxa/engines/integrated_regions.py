@@ -101,15 +101,9 @@ def _require(material: Material, engine: str) -> None:
 
 @numba.njit(cache=True)
 def distances(
-    query_features: Floats,
-    query_significances: Floats,
-    query_textured: Bools,
-    query_offsets: Ints,
-    item_features: Floats,
-    item_significances: Floats,
-    item_textured: Bools,
-    item_offsets: Ints,
-) -> Floats:
+    query_features: Floats, query_significances: Floats, query_textured: Bools, query_offsets: Ints,
+    item_features: Floats, item_significances: Floats, item_textured: Bools, item_offsets: Ints,
+) -> Floats:  # fmt: skip
     """The integrated distance of every query from every item."""
     queries, items = len(query_offsets) - 1, len(item_offsets) - 1
     found = np.empty((queries, items))

@@ -72,11 +72,8 @@ class Corpus(Table):
         if "item" not in frame.columns:
             frame = frame.with_columns(items_of(frame["path"]))
         missing: dict[str, Any] = {
-            "words": pl.List(pl.String),
-            "category": pl.String,
-            "mask": pl.String,
-            "caption": pl.String,
-        }
+            "words": pl.List(pl.String), "category": pl.String, "mask": pl.String, "caption": pl.String,
+        }  # fmt: skip
         frame = frame.with_columns(
             pl.lit(None, dtype=dtype).alias(column) for column, dtype in missing.items() if column not in frame.columns
         )

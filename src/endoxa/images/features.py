@@ -246,14 +246,11 @@ def _base(regions: _Regions, outlines: Sequence[Outline]) -> Floats:
     compactness = np.array([outline.area / outline.length**2 for outline in outlines])
     return np.stack(
         [
-            regions.counts / (height * width),
-            (cx + 0.5) / width,
-            (cy + 0.5) / height,
-            away / np.sqrt(regions.counts),
+            regions.counts / (height * width), (cx + 0.5) / width, (cy + 0.5) / height, away / np.sqrt(regions.counts),
             compactness,
         ],
         axis=1,
-    )
+    )  # fmt: skip
 
 
 def _texture(regions: _Regions, picture: Picture) -> Floats:

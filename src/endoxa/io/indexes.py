@@ -61,14 +61,10 @@ def save(saved: Saved, folder: Path) -> int:
                 np.save(part / f"{prefix}-{name}.npy", array, allow_pickle=False)
         settings: Any = index.engine
         described = {
-            "format": FORMAT,
-            "engine": kind_of(index.engine),
-            "settings": asdict(settings),
-            "descriptor": _described_by(index.engine),
-            "columns": sorted(index.material.columns),
-            "arrays": sorted(index.arrays),
-            "facts": dict(saved.facts),
-        }
+            "format": FORMAT, "engine": kind_of(index.engine), "settings": asdict(settings),
+            "descriptor": _described_by(index.engine), "columns": sorted(index.material.columns),
+            "arrays": sorted(index.arrays), "facts": dict(saved.facts),
+        }  # fmt: skip
         (part / "index.json").write_text(json.dumps(described, indent=1, default=list) + "\n", encoding="utf-8")
         size = sum(file.stat().st_size for file in part.iterdir())
         older = folder.with_name(f".{folder.name}.{os.getpid()}.old")

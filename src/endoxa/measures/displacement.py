@@ -31,14 +31,9 @@ NUMBERS = ("displacement", "per_item", "quality", "score", "returned")
 
 
 def displacement(
-    relevance: Floats,
-    first: Ints,
-    *,
-    returned: Ints | int,
-    N: Ints | int,
-    length: Ints | int = 1,
+    relevance: Floats, first: Ints, *, returned: Ints | int, N: Ints | int, length: Ints | int = 1,
     rule: Rule = "uniform",
-) -> Floats:
+) -> Floats:  # fmt: skip
     """Weighted displacement w of the subject's items in the system's list; NaN where no item has relevance.
 
     relevance  [..., m]  s of the item at the subject's rank k; in [0, 1], falling; NaN is padding
@@ -150,15 +145,9 @@ def chance_corrected(w: Floats, chance: Floats) -> Floats:
 
 
 def compare_answers(
-    run: Run,
-    answers: Answers,
-    *,
-    N: int | None = None,
-    rule: Rule = "uniform",
-    g: Quality = "rational",
-    power: float = 1.0,
-    scale: Scale = "mean",
-) -> pl.DataFrame:
+    run: Run, answers: Answers, *, N: int | None = None, rule: Rule = "uniform", g: Quality = "rational",
+    power: float = 1.0, scale: Scale = "mean",
+) -> pl.DataFrame:  # fmt: skip
     """Every system's list against every subject's answer to the same query.
 
     Columns: system, source, query; displacement w; per_item = w/Σs, a mean number of ranks; quality = g(x), with x =

@@ -80,16 +80,9 @@ def tied_items(rank: Any, block: Any) -> Ints:
 
 
 def gather(
-    panel: Mapping[str, Topics],
-    blocks: Iterable[Iterable[Block]],
-    measures: Sequence[Measure],
-    policy: Policy,
-    *,
-    systems: Sequence[str],
-    empty: Empty,
-    noun: str = "set of judgments",
-    lines: tuple[str, ...] = (),
-) -> Scores:
+    panel: Mapping[str, Topics], blocks: Iterable[Iterable[Block]], measures: Sequence[Measure], policy: Policy, *,
+    systems: Sequence[str], empty: Empty, noun: str = "set of judgments", lines: tuple[str, ...] = (),
+) -> Scores:  # fmt: skip
     """Join the blocks of every assessor into one table.
 
     panel   what the lists were scored against, by assessor; a single entry unless assessors are scored apart
@@ -172,14 +165,9 @@ class _Joined:
 
     @classmethod
     def of(
-        cls,
-        reference: Topics,
-        blocks: Iterable[Block],
-        measures: Sequence[Measure],
-        policy: Policy,
-        empty: Empty,
+        cls, reference: Topics, blocks: Iterable[Block], measures: Sequence[Measure], policy: Policy, empty: Empty,
         columns: _Columns,
-    ) -> _Joined:
+    ) -> _Joined:  # fmt: skip
         systems = columns.systems
         coverages, texts = [], []
         wanted = [str(m) for m in measures if m.definition.text]

@@ -87,13 +87,10 @@ class Preferences(Table):
             rows = rows.filter(pl.col("grade") >= 0)
         return cls.of(
             rows.select(
-                "query",
-                pl.col("source").alias("group"),
-                pl.lit("0").alias("subgroup"),
-                "item",
+                "query", pl.col("source").alias("group"), pl.lit("0").alias("subgroup"), "item",
                 pl.col("grade").alias("level"),
             )
-        )
+        )  # fmt: skip
 
     @property
     def queries(self) -> list[str]:

@@ -38,15 +38,10 @@ class Uniques:
 
 
 def leave_out_uniques(
-    run: Run,
-    opinions: Opinions,
-    measure: str | Measure = "AP",
-    *,
-    depth: int = 100,
-    groups: Mapping[str, str] | None = None,
-    policy: Policy | None = None,
+    run: Run, opinions: Opinions, measure: str | Measure = "AP", *, depth: int = 100,
+    groups: Mapping[str, str] | None = None, policy: Policy | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Uniques:
+) -> Uniques:  # fmt: skip
     """Re-score all systems with judgments that lack what only one group put into the pool.
 
     `groups` names the team of each system; without it each stands alone. A system that falls far would have

@@ -78,14 +78,9 @@ def render(
 
 
 def summary_table(
-    summary: pl.DataFrame,
-    style: Style,
-    *,
-    caption: str | None = None,
-    label: str | None = None,
-    lower: Collection[str] = (),
-    intervals: bool = True,
-) -> str:
+    summary: pl.DataFrame, style: Style, *, caption: str | None = None, label: str | None = None,
+    lower: Collection[str] = (), intervals: bool = True,
+) -> str:  # fmt: skip
     """Systems by measures, `value [lo, hi]` in each cell, the best of each measure bold.
 
     Systems and measures are in the order of the summary. `lower` names measures of which small values are
@@ -196,15 +191,9 @@ def _bracket(lo: str, hi: str, style: Style) -> str:
 
 
 def _table(
-    style: Style,
-    head: Sequence[str],
-    cells: Sequence[Sequence[str]],
-    right: Sequence[bool],
-    *,
-    caption: str | None,
-    label: str | None,
-    note: str | None = None,
-) -> str:
+    style: Style, head: Sequence[str], cells: Sequence[Sequence[str]], right: Sequence[bool], *, caption: str | None,
+    label: str | None, note: str | None = None,
+) -> str:  # fmt: skip
     if style == "markdown":
         return _markdown_table(head, cells, right, caption=caption, note=note)
     return _latex_table(head, cells, right, caption=caption, label=label, note=note)
@@ -232,14 +221,9 @@ def _markdown_table(
 
 
 def _latex_table(
-    head: Sequence[str],
-    cells: Sequence[Sequence[str]],
-    right: Sequence[bool],
-    *,
-    caption: str | None,
-    label: str | None,
-    note: str | None,
-) -> str:
+    head: Sequence[str], cells: Sequence[Sequence[str]], right: Sequence[bool], *, caption: str | None,
+    label: str | None, note: str | None,
+) -> str:  # fmt: skip
     columns = "".join("r" if number_like else "l" for number_like in right)
     body = [
         rf"\begin{{tabular}}{{{columns}}}",

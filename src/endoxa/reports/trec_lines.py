@@ -87,12 +87,9 @@ def _labels(measures: Sequence[Measure], compat: str) -> list[tuple[str, Measure
 
 
 def _in_deviations(
-    values: Floats,
-    queries: list[str],
-    label: str,
-    zscores: Mapping[tuple[str, str], tuple[float, float]],
+    values: Floats, queries: list[str], label: str, zscores: Mapping[tuple[str, str], tuple[float, float]],
     unknown: float,
-) -> Floats:
+) -> Floats:  # fmt: skip
     shifted = []
     for value, query in zip(values, queries, strict=True):
         mean, deviation = zscores.get((query, label), (np.nan, 0.0))

@@ -92,17 +92,10 @@ def weights(opinions: Opinions, *, shares: Mapping[int, float] | None = None) ->
 
 
 def curves(
-    run: Run,
-    opinions: Opinions,
-    *,
-    threshold: float,
-    cutoffs: Sequence[int] | None = None,
-    queries: Iterable[str] | None = None,
-    resamples: int = 500,
-    confidence: float = 0.95,
-    shares: Mapping[int, float] | None = None,
-    rng: np.random.Generator,
-) -> Curves:
+    run: Run, opinions: Opinions, *, threshold: float, cutoffs: Sequence[int] | None = None,
+    queries: Iterable[str] | None = None, resamples: int = 500, confidence: float = 0.95,
+    shares: Mapping[int, float] | None = None, rng: np.random.Generator,
+) -> Curves:  # fmt: skip
     """Precision and recall of whole lists, estimated from the asked pairs.
 
     For system t and cut-off M, with w = 1/pi and relevant = mean rating above `threshold` (strictly):
@@ -190,14 +183,9 @@ def curves(
 
 
 def ratings(
-    run: Run,
-    opinions: Opinions,
-    k: int | None = None,
-    *,
-    queries: Iterable[str] | None = None,
-    confidence: float = 0.95,
-    shares: Mapping[int, float] | None = None,
-) -> pl.DataFrame:
+    run: Run, opinions: Opinions, k: int | None = None, *, queries: Iterable[str] | None = None,
+    confidence: float = 0.95, shares: Mapping[int, float] | None = None,
+) -> pl.DataFrame:  # fmt: skip
     """Mean rating of the first k results of every system (by default of all), weighted by propensity.
 
     Columns: system, rating, se, lo, hi, effective, share, sampled, queries, refused. A Hájek mean with a linearised

@@ -37,15 +37,9 @@ class Verdict:
 
 
 def verdict(
-    draws: pl.DataFrame,
-    order: Iterable[int],
-    grades: pl.DataFrame,
-    *,
-    scale: tuple[float, float],
-    tasks: int | None = None,
-    alpha: float = 0.05,
-    simultaneous: bool = True,
-) -> Verdict:
+    draws: pl.DataFrame, order: Iterable[int], grades: pl.DataFrame, *, scale: tuple[float, float],
+    tasks: int | None = None, alpha: float = 0.05, simultaneous: bool = True,
+) -> Verdict:  # fmt: skip
     """The mean rating of what each system shows, and the differences, with intervals that are valid at any time.
 
     theta_m = Σ over m's draws of the rating / number of m's draws: the mean rating of what m's proposal shows. Each
@@ -104,15 +98,9 @@ def verdict(
 
 
 def course(
-    draws: pl.DataFrame,
-    order: Iterable[int],
-    grades: pl.DataFrame,
-    *,
-    scale: tuple[float, float],
-    system: str,
-    baseline: str | None = None,
-    alpha: float = 0.05,
-) -> pl.DataFrame:
+    draws: pl.DataFrame, order: Iterable[int], grades: pl.DataFrame, *, scale: tuple[float, float], system: str,
+    baseline: str | None = None, alpha: float = 0.05,
+) -> pl.DataFrame:  # fmt: skip
     """The course of the interval of a system, or of its difference from a baseline: tasks, lo, hi.
 
     There is one row per answered task with a non-zero coefficient; `tasks` is its position among the answered ones.

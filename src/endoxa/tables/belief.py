@@ -36,14 +36,9 @@ class Belief(Table):
 
     @classmethod
     def of(
-        cls,
-        frame: pl.DataFrame,
-        *,
-        unmentioned: Unmentioned = "irrelevant",
-        model: str = "given",
-        notes: Iterable[str] = (),
-        files: Iterable[str] = (),
-    ) -> Belief:
+        cls, frame: pl.DataFrame, *, unmentioned: Unmentioned = "irrelevant", model: str = "given",
+        notes: Iterable[str] = (), files: Iterable[str] = (),
+    ) -> Belief:  # fmt: skip
         """Check and sort the rows. Without `reading` a query has one reading; without `grade` the grade is 1."""
         if isinstance(unmentioned, str) and unmentioned not in {"irrelevant", "unknown"}:
             raise TableError(f"unmentioned must be irrelevant, unknown or a probability, not {unmentioned!r}")
