@@ -44,13 +44,11 @@ def collection(*, rng: np.random.Generator) -> tuple[Run, Opinions]:
         frames.append(
             pl.DataFrame(
                 {
-                    "system": [system] * order.size,
-                    "query": np.repeat(queries, DEPTH),
-                    "item": names[order.ravel()],
+                    "system": [system] * order.size, "query": np.repeat(queries, DEPTH), "item": names[order.ravel()],
                     "score": np.take_along_axis(score, order, 1).ravel(),
                 }
             )
-        )
+        )  # fmt: skip
     run = Run.of(pl.concat(frames))
     pooled = run.frame.filter(pl.col("rank") <= POOL).select("query", "item").unique(maintain_order=True)
     place = {name: at for at, name in enumerate(queries)}, {name: at for at, name in enumerate(names)}

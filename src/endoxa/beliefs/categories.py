@@ -85,12 +85,9 @@ def roll_up(labels: Labels, taxonomy: Taxonomy) -> RollUp:
     """
     filed = _Filed(labels, taxonomy)
     return RollUp(
-        filed.categories,
-        filed.items,
-        np.ascontiguousarray(filed.direct.toarray().T) / filed.people_of,
-        np.ascontiguousarray(filed.counts.toarray().T) / filed.people_of,
-        filed.people_of,
-    )
+        filed.categories, filed.items, np.ascontiguousarray(filed.direct.toarray().T) / filed.people_of,
+        np.ascontiguousarray(filed.counts.toarray().T) / filed.people_of, filed.people_of,
+    )  # fmt: skip
 
 
 def smoothed(labels: Labels, taxonomy: Taxonomy, alpha: float) -> Smoothed:
@@ -522,13 +519,9 @@ def _table(
     reading, item = np.nonzero(np.arange(len(filed.items)) != query[:, None])
     items = pl.Series(filed.items)
     table: dict[str, Any] = {
-        "query": items[query[reading]],
-        "reading": pl.Series(filed.categories)[category[reading]],
-        "weight": weight[reading],
-        "item": items[item],
-        "grade": np.ones(len(item)),
-        "p": p[of_reading[reading], item],
-    }
+        "query": items[query[reading]], "reading": pl.Series(filed.categories)[category[reading]],
+        "weight": weight[reading], "item": items[item], "grade": np.ones(len(item)), "p": p[of_reading[reading], item],
+    }  # fmt: skip
     if p_people is not None and of_people is not None:
         table["people"] = _arrays(p_people[of_reading[reading], item])
         table["people_weight"] = _arrays(of_people[reading])

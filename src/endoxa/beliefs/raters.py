@@ -377,14 +377,10 @@ def fit(
             f"no convergence after {iterations:,} iterations: a posterior still moved by {change:.1g}; raise iterations"
         )
     return Fit(
-        posterior=q,
-        confusion=np.ascontiguousarray(table.transpose(0, 2, 1)),
-        prior=classes,
-        objective=np.array(objective),
-        iterations=len(objective),
-        converged=change < tolerance,
+        posterior=q, confusion=np.ascontiguousarray(table.transpose(0, 2, 1)), prior=classes,
+        objective=np.array(objective), iterations=len(objective), converged=change < tolerance,
         warnings=tuple(warnings),
-    )
+    )  # fmt: skip
 
 
 def _prior(prior: str | Prior) -> Prior:
@@ -636,11 +632,9 @@ def _rows(pairs: pl.DataFrame, grades: Floats, posterior: Floats, draws: npt.NDA
     keep[silent, best[silent]] = True
     at, grade = np.nonzero(keep)
     columns = {
-        "query": pairs["query"][at],
-        "item": pairs["item"][at],
-        "grade": pl.Series(grades[grade]),
+        "query": pairs["query"][at], "item": pairs["item"][at], "grade": pl.Series(grades[grade]),
         "p": pl.Series(np.minimum(posterior[at, grade], 1.0)),
-    }
+    }  # fmt: skip
     if len(draws):
         columns["people"] = pl.Series(np.ascontiguousarray(draws[:, at, grade].T))
     return pl.DataFrame(columns)

@@ -214,24 +214,19 @@ def estimate(
     two = {name: np.concatenate([part[S:] for part in parts]) for name, parts in rows_of.items()}
     frame = pl.DataFrame(
         {
-            "system": systems * len(wanted),
-            "measure": np.repeat(list(wanted), S),
-            **one,
+            "system": systems * len(wanted), "measure": np.repeat(list(wanted), S), **one,
             "outside": np.concatenate(outside),
         },
         schema=_FRAME,
-    )
+    )  # fmt: skip
     left, right = ([systems[place] for place in side] * len(wanted) for side in rows[:, S:].tolist())
     paired = pl.DataFrame(
         {
-            "measure": np.repeat(list(wanted), rows.shape[1] - S),
-            "system": left,
-            "baseline": right,
-            "difference": two.pop("estimate"),
-            **two,
+            "measure": np.repeat(list(wanted), rows.shape[1] - S), "system": left, "baseline": right,
+            "difference": two.pop("estimate"), **two,
         },
         schema=_PAIRS,
-    )
+    )  # fmt: skip
     return Estimates(frame, paired, _notes(problem, wanted, frame, paired, lam, confidence))
 
 

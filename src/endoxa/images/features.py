@@ -314,11 +314,9 @@ def surroundings(picture: Picture, labels: LabelMap, label: int, outline: Outlin
     x_side, y_side = x * outline.area - outline.sums[0], y * outline.area - outline.sums[1]
     rising, falling = x_side + y_side, x_side - y_side
     wedges = (
-        (rising < 0) & (falling >= 0),
-        (rising >= 0) & (falling > 0),
-        (rising > 0) & (falling <= 0),
+        (rising < 0) & (falling >= 0), (rising >= 0) & (falling > 0), (rising > 0) & (falling <= 0),
         (rising <= 0) & (falling < 0),
-    )
+    )  # fmt: skip
     pixels = picture.pixels[box]
     for row, wedge in zip(mean, wedges, strict=True):
         chosen = (wedge & counts).astype(np.uint8)

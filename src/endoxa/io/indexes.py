@@ -49,13 +49,11 @@ def save(saved: Saved, folder: Path) -> int:
         counts = index.material.counts if index.material.columns else np.zeros(len(index.material), np.int64)
         pl.DataFrame(
             {
-                "item": index.items,
-                "words": [list(words) for words in index.material.words],
-                "rows": counts,
+                "item": index.items, "words": [list(words) for words in index.material.words], "rows": counts,
                 "digest": [saved.digests.get(item, "") for item in index.items],
             },
             schema={"item": pl.String, "words": pl.List(pl.String), "rows": pl.Int64, "digest": pl.String},
-        ).write_parquet(part / "items.parquet")
+        ).write_parquet(part / "items.parquet")  # fmt: skip
         for prefix, arrays in (("column", index.material.columns), ("array", index.arrays)):
             for name, array in arrays.items():
                 np.save(part / f"{prefix}-{name}.npy", array, allow_pickle=False)

@@ -190,13 +190,9 @@ def compare_answers(
         relevance = np.where(inside, given["relevance"][cells], np.nan)
         n = of_pair["N"][at]
         w[at] = displacement(
-            relevance,
-            np.where(inside, given["first"][cells], 0),
-            length=np.where(inside, given["length"][cells], 1),
-            returned=of_pair["listed"][at],
-            N=n,
-            rule=rule,
-        )
+            relevance, np.where(inside, given["first"][cells], 0), length=np.where(inside, given["length"][cells], 1),
+            returned=of_pair["listed"][at], N=n, rule=rule,
+        )  # fmt: skip
         chance[at] = chance_displacement(relevance, n)
         worth[at] = np.nansum(relevance, -1)
     per_item = ratio(w, worth)
@@ -223,11 +219,9 @@ def average_answers(compared: pl.DataFrame) -> pl.DataFrame:
         *numbers, pl.col("score").is_nan().sum().cast(pl.Int64).alias("undefined"), pl.len().alias("pairs")
     )
     return by_query.group_by("system", maintain_order=True).agg(
-        *(pl.col(name).mean().fill_null(math.nan) for name in NUMBERS),
-        pl.col("undefined").sum(),
-        pl.len().cast(pl.Int64).alias("queries"),
-        pl.col("pairs").sum().cast(pl.Int64),
-    )
+        *(pl.col(name).mean().fill_null(math.nan) for name in NUMBERS), pl.col("undefined").sum(),
+        pl.len().cast(pl.Int64).alias("queries"), pl.col("pairs").sum().cast(pl.Int64),
+    )  # fmt: skip
 
 
 def answer_values(compared: pl.DataFrame, column: str = "score") -> tuple[list[str], list[str], list[str], Floats]:

@@ -229,13 +229,9 @@ def score_preferences(run: Run, preferences: Preferences, measures: Sequence[Mea
         for place, retrieved in zip(places, ranked, strict=True)
     ]
     return Block(
-        lists["system"].to_list(),
-        places,
-        _by_measure(values, measures),
-        None,
-        [[""] * lists.height for m in measures if m.definition.text],
-        coverage,
-    )
+        lists["system"].to_list(), places, _by_measure(values, measures), None,
+        [[""] * lists.height for m in measures if m.definition.text], coverage,
+    )  # fmt: skip
 
 
 def score_empty(preferences: Preferences, places: Ints, measures: Sequence[Measure], policy: Policy) -> Block:

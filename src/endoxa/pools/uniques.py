@@ -73,18 +73,12 @@ def leave_out_uniques(
         for system in (s for s in systems if team[s] == name):
             rows.append(
                 {
-                    "system": system,
-                    "group": name,
-                    "uniques": judged.height,
-                    "relevant_uniques": judged.filter(pl.col("grade") >= level).height,
-                    "value": before[system],
-                    "value_without": after[system],
-                    "drop": before[system] - after[system],
-                    "place": _place(before, system),
-                    "place_without": _place(after, system),
-                    "tau": agreement,
+                    "system": system, "group": name, "uniques": judged.height,
+                    "relevant_uniques": judged.filter(pl.col("grade") >= level).height, "value": before[system],
+                    "value_without": after[system], "drop": before[system] - after[system],
+                    "place": _place(before, system), "place_without": _place(after, system), "tau": agreement,
                 }
-            )
+            )  # fmt: skip
         if progress is not None:
             progress(number + 1, len(names))
     frame = pl.DataFrame(rows).sort("value", descending=True, maintain_order=True)

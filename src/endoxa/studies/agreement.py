@@ -399,14 +399,10 @@ def _per_rater(given: Ratings, whole: float, level: Level) -> pl.DataFrame:
             without[place] = long_alpha(given.unit[rest], given.grade[rest], level)
     correlation, shared = with_the_others(given)
     columns = {
-        "source": pl.Series(given.sources, dtype=pl.String),
-        "ratings": np.bincount(given.rater, minlength=many),
-        "undecided": given.undecided,
-        "shared": shared,
-        "without": without,
-        "change": without - whole,
+        "source": pl.Series(given.sources, dtype=pl.String), "ratings": np.bincount(given.rater, minlength=many),
+        "undecided": given.undecided, "shared": shared, "without": without, "change": without - whole,
         "correlation": correlation,
-    }
+    }  # fmt: skip
     return pl.DataFrame(columns)
 
 

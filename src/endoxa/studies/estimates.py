@@ -202,11 +202,9 @@ def ratings(
     for name in run.systems:
         mine = met.filter(pl.col("system") == name)
         estimate = propensity.mean(
-            mine["rating"].to_numpy(),
-            mine["weight"].to_numpy(),
-            mine["query"].rank("dense").to_numpy() if mine.height else [],
-            confidence=confidence,
-        )
+            mine["rating"].to_numpy(), mine["weight"].to_numpy(),
+            mine["query"].rank("dense").to_numpy() if mine.height else [], confidence=confidence,
+        )  # fmt: skip
         rows.append({"system": name, **asdict(estimate)})
     names = {"value": "rating", "n": "sampled", "clusters": "queries"}
     return pl.DataFrame(rows).rename(names)

@@ -128,12 +128,10 @@ def selection_bias(
     se, lo, hi = spread(draws, confidence)
     frame = pl.DataFrame(
         {
-            "system": np.repeat(systems, n),
-            "selected_by": np.tile(systems, n),
-            "r": table.ravel(),
+            "system": np.repeat(systems, n), "selected_by": np.tile(systems, n), "r": table.ravel(),
             "pairs": sums[:, :, 0].sum(axis=0).astype(np.int64),
         }
-    )
+    )  # fmt: skip
     return Selection(frame, advantage, se, lo, hi, confidence, tuple(notes))
 
 

@@ -191,16 +191,10 @@ def _study(
     counted = pairs.select(pl.col("task").is_in(finished).cast(pl.Float64))["task"].to_numpy()
     rating = np.where(counted > 0, pairs["grade"].fill_null(lo).to_numpy(), 0.0)
     return _Study(
-        systems,
-        pairs["task"].to_numpy(),
-        counts.astype(np.float64),
-        rating,
-        np.where(counted > 0, (rating - lo) / (hi - lo), 0.0),
-        counted,
-        np.asarray(finished, dtype=np.int64),
-        number,
+        systems, pairs["task"].to_numpy(), counts.astype(np.float64), rating,
+        np.where(counted > 0, (rating - lo) / (hi - lo), 0.0), counted, np.asarray(finished, dtype=np.int64), number,
         notes,
-    )
+    )  # fmt: skip
 
 
 def _share(counts: Floats) -> Floats:

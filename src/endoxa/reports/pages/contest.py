@@ -48,16 +48,11 @@ def page(contest: Contest) -> str:
     policies = [f"{way}: {meaning}" for way, meaning in contest.meanings.items()]
     first = next(iter(found.ways.values()))
     return render(
-        title=contest.title,
-        answer=html_of(lambda name: answer(found, name=name)),
-        facts=contest.facts,
+        title=contest.title, answer=html_of(lambda name: answer(found, name=name)), facts=contest.facts,
         warnings=[*contest.warnings, *contest.remarks],
-        sections=[section for section in sections if section is not None],
-        policies=[*policies, *first.policy.lines()],
-        notes=contest.notes,
-        provenance=contest.provenance,
-        gallery=contest.gallery,
-    )
+        sections=[section for section in sections if section is not None], policies=[*policies, *first.policy.lines()],
+        notes=contest.notes, provenance=contest.provenance, gallery=contest.gallery,
+    )  # fmt: skip
 
 
 def answer(found: Verdicts, *, name: Callable[[str], str] = str) -> str:

@@ -45,10 +45,8 @@ def page(evaluation: Evaluation) -> str:
         title=evaluation.title,
         answer=html_of(lambda name: answer(evaluation, name=name)),
         facts=[
-            counted(found.raters, "rater", "raters"),
-            counted(found.pairs, "rated pair", "rated pairs"),
-            counted(found.queries, "query", "queries"),
-            counted(found.answers, "answer", "answers"),
+            counted(found.raters, "rater", "raters"), counted(found.pairs, "rated pair", "rated pairs"),
+            counted(found.queries, "query", "queries"), counted(found.answers, "answer", "answers"),
             counted(found.undecided, "undecided", "undecided"),
         ],
         warnings=evaluation.warnings,
@@ -58,7 +56,7 @@ def page(evaluation: Evaluation) -> str:
         provenance=evaluation.provenance,
         files=evaluation.files,
         css=FLAGS,
-    )
+    )  # fmt: skip
 
 
 def _sections(found: Analysis, ids: count[int]) -> Iterator[Section | None]:
