@@ -15,13 +15,9 @@ QUERIES, ITEMS, DEPTH, POOL = 60, 400, 100, 20
 
 # For each system: the weight of the latent relevance in its scores, and their rounding step (0: not rounded).
 SYSTEMS = {
-    "hybrid": (1.35, 0.0),
-    "dense": (1.15, 0.0),
-    "dense-distilled": (1.1, 0.0),
-    "bm25": (0.85, 0.0),
-    "tf-idf": (0.7, 0.02),
-    "random": (0.0, 0.0),
-}
+    "hybrid": (1.35, 0.0), "dense": (1.15, 0.0), "dense-distilled": (1.1, 0.0), "bm25": (0.85, 0.0),
+    "tf-idf": (0.7, 0.02), "random": (0.0, 0.0),
+}  # fmt: skip
 
 # For each assessor: the thresholds for grades 1 to 3, and the noise of the judgments.
 ASSESSORS = {"ada": ((1.3, 1.9, 2.5), 0.35), "bob": ((1.0, 1.6, 2.4), 0.6), "cyd": ((1.6, 2.1, 2.6), 0.35)}
@@ -48,13 +44,11 @@ def collection(*, rng: np.random.Generator) -> tuple[Run, Opinions]:
         frames.append(
             pl.DataFrame(
                 {
-                    "system": [system] * order.size,
-                    "query": np.repeat(queries, DEPTH),
-                    "item": names[order.ravel()],
+                    "system": [system] * order.size, "query": np.repeat(queries, DEPTH), "item": names[order.ravel()],
                     "score": np.take_along_axis(score, order, 1).ravel(),
                 }
             )
-        )
+        )  # fmt: skip
     run = Run.of(pl.concat(frames))
     pooled = run.frame.filter(pl.col("rank") <= POOL).select("query", "item").unique(maintain_order=True)
     place = {name: at for at, name in enumerate(queries)}, {name: at for at, name in enumerate(names)}

@@ -15,13 +15,9 @@ Compat = Literal["none", "trec_eval-9", "trec_eval-10"]
 Assessors = Literal["one", "mean"]
 
 CHOICES: dict[str, tuple[str, ...]] = {
-    "ties": get_args(Ties),
-    "missing": get_args(Missing),
-    "unjudged": get_args(Unjudged),
-    "undefined": get_args(Undefined),
-    "compat": get_args(Compat),
-    "assessors": get_args(Assessors),
-}
+    "ties": get_args(Ties), "missing": get_args(Missing), "unjudged": get_args(Unjudged),
+    "undefined": get_args(Undefined), "compat": get_args(Compat), "assessors": get_args(Assessors),
+}  # fmt: skip
 
 MEANING: dict[str, dict[str, str]] = {
     "ties": {

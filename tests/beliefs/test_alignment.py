@@ -23,11 +23,7 @@ SMITH: Texts = {
     "S2": "John Smlth visited Paris France".split(),
     "S3": "John Smith visted Paris".split(),
 }
-ORDER: Texts = {
-    "S1": "Paris met John".split(),
-    "S2": "John met Paris".split(),
-    "S3": "Paris met John Paris".split(),
-}
+ORDER: Texts = {"S1": "Paris met John".split(), "S2": "John met Paris".split(), "S3": "Paris met John Paris".split()}
 
 
 def one_document(texts: Texts) -> dict[str, Texts]:

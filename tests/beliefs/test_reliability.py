@@ -165,11 +165,7 @@ def test_gap_of_a_system_by_hand() -> None:
     p, z = np.array([0.9, 0.5, 0.1, 0.8, 0.4, 0.2]), np.array([1.0, 0, 0, 0, 1, 0])
     pi = [0.5, 1.0, 0.25, 0.5, 1.0, 1.0]
     run = lists(
-        {
-            "S": {"a": ["d0000", "d0002"], "b": ["d0003", "x", "d0005"]},
-            "T": {"a": ["x"]},
-            "U": {"a": ["d0001"]},
-        }
+        {"S": {"a": ["d0000", "d0002"], "b": ["d0003", "x", "d0005"]}, "T": {"a": ["x"]}, "U": {"a": ["d0001"]}}
     )
     table = calibrate(belief_of(p, query), labels_of(z, query, pi), run, depth=2).systems
     assert table is not None

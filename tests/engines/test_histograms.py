@@ -193,9 +193,7 @@ def gift(collection: Material, queries: Material, groups: tuple[str, ...]) -> li
             documents = [features_of(collection, i, group) for i in range(len(collection))]
 
             def weight(
-                feature: tuple[int, int],
-                group: str = group,
-                documents: list[dict[tuple[int, int], float]] = documents,
+                feature: tuple[int, int], group: str = group, documents: list[dict[tuple[int, int], float]] = documents
             ) -> float:
                 if group.endswith("histogram"):
                     return 1.0

@@ -11,14 +11,7 @@ from endoxa.engines import Index, Material
 from endoxa.engines.keywords import MATCHES, Keywords
 from endoxa.errors import TextError
 
-GOLDEN = {
-    "jaccard": 0.666667,
-    "dice": 0.8,
-    "overlap": 1.0,
-    "cosine": 0.816497,
-    "coverage": 0.666667,
-    "precision": 1.0,
-}
+GOLDEN = {"jaccard": 0.666667, "dice": 0.8, "overlap": 1.0, "cosine": 0.816497, "coverage": 0.666667, "precision": 1.0}
 
 
 def of(*words):

@@ -93,8 +93,7 @@ def test_a_cut_into_nothing_has_no_value():
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [np.ones((1, 1)), np.ones((2, 3)), np.array([[1, 2.0], [3, 1]]), -np.ones((2, 2)), np.full((2, 2), np.nan)],
+    "wrong", [np.ones((1, 1)), np.ones((2, 3)), np.array([[1, 2.0], [3, 1]]), -np.ones((2, 2)), np.full((2, 2), np.nan)]
 )
 def test_what_is_no_graph_is_refused(wrong):
     with pytest.raises(TableError, match="affinities"):

@@ -174,8 +174,7 @@ def test_a_grid_is_arithmetic():
 
 
 @pytest.mark.parametrize(
-    ("method", "least"),
-    [("felzenszwalb", 0.9), ("ncuts", 0.9), ("mean-shift-over", 0.9), ("mean-shift-under", 0.9)],
+    ("method", "least"), [("felzenszwalb", 0.9), ("ncuts", 0.9), ("mean-shift-over", 0.9), ("mean-shift-under", 0.9)]
 )
 def test_what_was_drawn_is_found(method, least):
     pixels, truth = drawn()

@@ -45,15 +45,7 @@ def test_files_are_told_apart_by_content(tmp_path: Path, text: str, kind: str) -
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "query,item,score,grade\n1,d,1,2\n",
-        "a,b,c\n1,2,3\n",
-        "1 2 3\n",
-        '{"a": 1}\n',
-        "{broken\n",
-        "[1, 2]\n",
-    ],
+    "text", ["query,item,score,grade\n1,d,1,2\n", "a,b,c\n1,2,3\n", "1 2 3\n", '{"a": 1}\n', "{broken\n", "[1, 2]\n"]
 )
 def test_what_cannot_be_told_is_refused_with_a_remedy(tmp_path: Path, text: str) -> None:
     path = saved(tmp_path / "f", text)

@@ -393,8 +393,7 @@ def test_a_bad_row_in_json_and_parquet(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "words"),
-    [("unmentioned", "[1]"), ("unmentioned", "perhaps"), ("model", "{"), ("notes", '"one"')],
+    ("key", "words"), [("unmentioned", "[1]"), ("unmentioned", "perhaps"), ("model", "{"), ("notes", '"one"')]
 )
 def test_metadata_that_nobody_understands(tmp_path: Path, key: str, words: str) -> None:
     frame = pl.DataFrame({"query": ["q"], "item": ["a"], "p": [0.5]})

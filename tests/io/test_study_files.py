@@ -222,11 +222,7 @@ def test_pairs(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("category,parent\na,b\nb,c\nc,a\n", "a|b|c"),
-        ("category,parent\na,a\n", "a"),
-    ],
+    ("text", "message"), [("category,parent\na,b\nb,c\nc,a\n", "a|b|c"), ("category,parent\na,a\n", "a")]
 )
 def test_a_taxonomy_with_a_cycle(tmp_path, text, message):
     path = file(tmp_path, "tree.csv", text)

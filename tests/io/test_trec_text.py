@@ -17,11 +17,7 @@ from endoxa.io.sources import Piece, Source
 from endoxa.io.trec_text import QRELS, RUN, SAMPLED, Form, exact, parts, ragged, regular
 
 FORMS = [RUN, QRELS, SAMPLED]
-LINES = {
-    "run": b"1 Q0 d1 1 2.5 bm25\n",
-    "qrels": b"1 0 d1 2\n",
-    "sampled qrels": b"1 d1 2 s 0.5\n",
-}
+LINES = {"run": b"1 Q0 d1 1 2.5 bm25\n", "qrels": b"1 0 d1 2\n", "sampled qrels": b"1 d1 2 s 0.5\n"}
 
 # words that have tripped readers: quotes, hashes, a no-break space, what looks like a compressed file, a mark
 odd = st.sampled_from(

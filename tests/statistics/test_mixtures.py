@@ -65,10 +65,7 @@ def test_retrieval_scores_of_the_worked_example():
 def test_responsibilities_of_the_worked_entropy():
     """METHODS D.12: p(j|X) of the default variant."""
     model = MixtureModel(
-        np.array([0.5, 0.3, 0.2]),
-        np.array([[0.0], [3.0], [6.0]]),
-        np.array([[1.0], [1.0], [0.01]]),
-        np.zeros((3, 0)),
+        np.array([0.5, 0.3, 0.2]), np.array([[0.0], [3.0], [6.0]]), np.array([[1.0], [1.0], [0.01]]), np.zeros((3, 0))
     )
     share = np.array([0.2, 0.1, 0.9, 0.8])
     found = share @ concepts.responsibilities(model, np.array([[0.1], [-0.2], [5.9], [6.0]])) / share.sum()

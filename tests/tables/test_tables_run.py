@@ -99,8 +99,7 @@ def test_a_run_without_a_system_gets_a_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "names",
-    [("query_id", "doc_id", "score"), ("qid", "docno", "sim"), ("topic", "docid", "similarity")],
+    "names", [("query_id", "doc_id", "score"), ("qid", "docno", "sim"), ("topic", "docid", "similarity")]
 )
 def test_names_of_other_tools_are_understood(names: tuple[str, str, str]) -> None:
     run = Run.of(pl.DataFrame([("q", "x", 1.0)], schema=list(names), orient="row"))
@@ -125,10 +124,7 @@ Columns = dict[str, list[Any]]
 @pytest.mark.parametrize(
     ("columns", "says"),
     [
-        (
-            {"query": ["q"], "doc": ["x"], "score": [1]},
-            r"needs a column 'item'; the columns are query, doc, score$",
-        ),
+        ({"query": ["q"], "doc": ["x"], "score": [1]}, r"needs a column 'item'; the columns are query, doc, score$"),
         ({}, r"a run needs a column 'query'; the columns are \(none\)"),
         ({"query": ["q"], "item": ["x"], "scores": [1]}, r"needs a column 'score'; .*; did you mean scores\?"),
         (

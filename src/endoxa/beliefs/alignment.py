@@ -153,7 +153,10 @@ def _opinions(outputs: Outputs, yes: pl.DataFrame) -> Opinions:
 
 def _profile(texts: list[list[int]], near: Any | None) -> Ints:
     """All texts in one profile, in the order given. `near` is over the whole vocabulary."""
-    used, flat = np.unique(np.concatenate([np.empty(0, np.int64), *map(_ints, texts)]), return_inverse=True)
+    used, flat = np.unique(
+        np.concatenate([np.empty(0, np.int64), *(np.array(text, dtype=np.int64) for text in texts)]),
+        return_inverse=True,
+    )
     near = near[used][:, used] if near is not None else None
     ends = np.cumsum([len(text) for text in texts])
     profiles = {place: part[:, None] for place, part in enumerate(np.split(flat.astype(np.int64), ends[:-1]))}
@@ -172,10 +175,6 @@ def _profile(texts: list[list[int]], near: Any | None) -> Ints:
     ((place, profile),) = profiles.items()
     profile = np.where(profile == GAP, GAP, used[profile]) if len(used) else profile
     return profile[:, np.argsort(members[place])]
-
-
-def _ints(text: list[int]) -> Ints:
-    return np.array(text, dtype=np.int64)
 
 
 def _distance(first: Ints, second: Ints, near: Any | None) -> Fraction:

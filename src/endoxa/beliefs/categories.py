@@ -85,12 +85,9 @@ def roll_up(labels: Labels, taxonomy: Taxonomy) -> RollUp:
     """
     filed = _Filed(labels, taxonomy)
     return RollUp(
-        filed.categories,
-        filed.items,
-        np.ascontiguousarray(filed.direct.toarray().T) / filed.people_of,
-        np.ascontiguousarray(filed.counts.toarray().T) / filed.people_of,
-        filed.people_of,
-    )
+        filed.categories, filed.items, np.ascontiguousarray(filed.direct.toarray().T) / filed.people_of,
+        np.ascontiguousarray(filed.counts.toarray().T) / filed.people_of, filed.people_of,
+    )  # fmt: skip
 
 
 def smoothed(labels: Labels, taxonomy: Taxonomy, alpha: float) -> Smoothed:
@@ -151,15 +148,9 @@ def mixture_weights(rolled: RollUp, query: str, mix: Mix | Printed = "assigned")
 
 
 def believe(
-    labels: Labels,
-    taxonomy: Taxonomy,
-    *,
-    queries: Iterable[str] | None = None,
-    mix: Mix = "assigned",
-    smoothing: float = 0.0,
-    people: int = 0,
-    rng: np.random.Generator | None = None,
-) -> Belief:
+    labels: Labels, taxonomy: Taxonomy, *, queries: Iterable[str] | None = None, mix: Mix = "assigned",
+    smoothing: float = 0.0, people: int = 0, rng: np.random.Generator | None = None,
+) -> Belief:  # fmt: skip
     """One reading per category that the query (an item) may be meant as; within it p(w|i) of every other item.
 
         assigned            the categories it was filed in, weighted by p'(w|q): draw a person, take her reading
@@ -334,11 +325,6 @@ def _wanted(filed: _Filed, queries: Iterable[str] | None) -> Ints:
     return np.array(sorted(number[name] for name in names), dtype=np.int64)
 
 
-def _byte_order(names: list[str]) -> Ints:
-    """The place of each name among all, sorted."""
-    return pl.Series(names, dtype=pl.String).rank("dense").cast(pl.Int64).to_numpy()
-
-
 def _place(name: str, known: list[str], what: str) -> int:
     if name not in known:
         raise TableError(_unknown(name, known, what))
@@ -378,7 +364,8 @@ def _chosen(
     at, category = (np.asarray(part, dtype=np.int64) for part in chosen.coords)
     kept = (chosen.data > 0) & ((category > 0) | (not without_root))
     at, category, weight = at[kept], category[kept], chosen.data[kept]
-    order = np.lexsort((_byte_order(filed.categories)[category], at))
+    byte_order = pl.Series(filed.categories, dtype=pl.String).rank("dense").cast(pl.Int64).to_numpy()
+    order = np.lexsort((byte_order[category], at))
     at, category, weight = at[order], category[order], weight[order]
     empty = np.setdiff1d(np.arange(len(wanted)), at)
     if len(empty) and (explicit or len(empty) == len(wanted)):
@@ -473,13 +460,9 @@ def _by_subject(filed: _Filed, wanted: Ints, drawn: Floats | None, *, explicit: 
     notes.append(f"{missing:.1%} of the labels are missing; an item that a person did not file is irrelevant to her")
     items = pl.Series(filed.items)
     table: dict[str, Any] = {
-        "query": items[own.query[reading]],
-        "reading": own.name[reading],
-        "weight": weight[reading],
-        "item": items[filed.item_of[other]],
-        "grade": np.ones(len(reading)),
-        "p": p,
-    }
+        "query": items[own.query[reading]], "reading": own.name[reading], "weight": weight[reading],
+        "item": items[filed.item_of[other]], "grade": np.ones(len(reading)), "p": p,
+    }  # fmt: skip
     if drawn is not None:
         _refuse_vast(len(reading), drawn.shape[1])
         of_people = _shared(own.share[:, None] * drawn[own.subject], own.query, weight)
@@ -529,26 +512,16 @@ def _contains(matrix: Any, row: Ints, column: Ints) -> Bools:
 
 
 def _table(
-    filed: _Filed,
-    query: Ints,
-    category: Ints,
-    weight: Floats,
-    of_reading: Ints,
-    p: Floats,
-    p_people: Floats32 | None = None,
-    of_people: Floats32 | None = None,
-) -> pl.DataFrame:
+    filed: _Filed, query: Ints, category: Ints, weight: Floats, of_reading: Ints, p: Floats,
+    p_people: Floats32 | None = None, of_people: Floats32 | None = None,
+) -> pl.DataFrame:  # fmt: skip
     """A row for each reading and each item but the query; p [category used, item] at `of_reading`."""
     reading, item = np.nonzero(np.arange(len(filed.items)) != query[:, None])
     items = pl.Series(filed.items)
     table: dict[str, Any] = {
-        "query": items[query[reading]],
-        "reading": pl.Series(filed.categories)[category[reading]],
-        "weight": weight[reading],
-        "item": items[item],
-        "grade": np.ones(len(item)),
-        "p": p[of_reading[reading], item],
-    }
+        "query": items[query[reading]], "reading": pl.Series(filed.categories)[category[reading]],
+        "weight": weight[reading], "item": items[item], "grade": np.ones(len(item)), "p": p[of_reading[reading], item],
+    }  # fmt: skip
     if p_people is not None and of_people is not None:
         table["people"] = _arrays(p_people[of_reading[reading], item])
         table["people_weight"] = _arrays(of_people[reading])

@@ -54,14 +54,9 @@ MODELS: dict[str, Model] = {}
 
 
 def register(
-    name: str,
-    function: Callable[..., Belief],
-    *,
-    takes: tuple[type, ...] = (Opinions,),
-    resampled: int | None = None,
-    counts_rows: bool = False,
-    keeps_gold: bool = False,
-) -> None:
+    name: str, function: Callable[..., Belief], *, takes: tuple[type, ...] = (Opinions,), resampled: int | None = None,
+    counts_rows: bool = False, keeps_gold: bool = False,
+) -> None:  # fmt: skip
     """Add a model. `resampled` is its default number of resamples of the people, where there are several."""
     MODELS[name] = Model(name, function, takes, resampled, counts_rows, keeps_gold)
 

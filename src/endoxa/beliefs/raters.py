@@ -331,13 +331,9 @@ def _logs(table: Floats) -> Floats:
 
 
 def fit(
-    votes: Votes,
-    *,
-    prior: str | Prior = "informed",
-    variant: Variant = "full",
-    iterations: int = ITERATIONS,
+    votes: Votes, *, prior: str | Prior = "informed", variant: Variant = "full", iterations: int = ITERATIONS,
     tolerance: float = TOLERANCE,
-) -> Fit:
+) -> Fit:  # fmt: skip
     """Posterior of every item and confusion matrix of every rater, by MAP expectation-maximisation.
 
         E  q_i(t) ∝ π_t Π_votes (r, l) on i  θ_r[t, l]^weight      (in logarithms; known items stay as they are)
@@ -381,14 +377,10 @@ def fit(
             f"no convergence after {iterations:,} iterations: a posterior still moved by {change:.1g}; raise iterations"
         )
     return Fit(
-        posterior=q,
-        confusion=np.ascontiguousarray(table.transpose(0, 2, 1)),
-        prior=classes,
-        objective=np.array(objective),
-        iterations=len(objective),
-        converged=change < tolerance,
+        posterior=q, confusion=np.ascontiguousarray(table.transpose(0, 2, 1)), prior=classes,
+        objective=np.array(objective), iterations=len(objective), converged=change < tolerance,
         warnings=tuple(warnings),
-    )
+    )  # fmt: skip
 
 
 def _prior(prior: str | Prior) -> Prior:
@@ -471,15 +463,9 @@ def _weighted(logs: Floats, weight: Floats, classes: int) -> Floats:
 
 
 def held_out(
-    votes: Votes,
-    *,
-    prior: str | Prior = "informed",
-    variant: Variant = "full",
-    iterations: int = ITERATIONS,
-    tolerance: float = TOLERANCE,
-    folds: int = 5,
-    rng: np.random.Generator,
-) -> Floats:
+    votes: Votes, *, prior: str | Prior = "informed", variant: Variant = "full", iterations: int = ITERATIONS,
+    tolerance: float = TOLERANCE, folds: int = 5, rng: np.random.Generator,
+) -> Floats:  # fmt: skip
     """Log probability of every vote by a fit that did not see it: which prior and variant explain the data.
 
     log Σ_t q_i(t) θ_r[t, l], q and θ from the other folds, at least log 1e-10 (the flat prior holds impossible what it
@@ -503,18 +489,10 @@ def held_out(
 
 
 def believe(
-    opinions: Opinions,
-    *,
-    prior: str | Prior = "informed",
-    variant: Variant = "full",
-    gold: Opinions | None = None,
-    without: Iterable[str] = (),
-    people: int = 0,
-    iterations: int = ITERATIONS,
-    tolerance: float = TOLERANCE,
-    unmentioned: Unmentioned = "irrelevant",
-    rng: np.random.Generator | None = None,
-) -> Belief:
+    opinions: Opinions, *, prior: str | Prior = "informed", variant: Variant = "full", gold: Opinions | None = None,
+    without: Iterable[str] = (), people: int = 0, iterations: int = ITERATIONS, tolerance: float = TOLERANCE,
+    unmentioned: Unmentioned = "irrelevant", rng: np.random.Generator | None = None,
+) -> Belief:  # fmt: skip
     """Grades of every (query, item) pair from a model of how often each rater (person, system, judge) errs.
 
     Classes are the grades that occur. A null grade is undecided: no vote, but the pair stays, at π if nobody decided.
@@ -654,11 +632,9 @@ def _rows(pairs: pl.DataFrame, grades: Floats, posterior: Floats, draws: npt.NDA
     keep[silent, best[silent]] = True
     at, grade = np.nonzero(keep)
     columns = {
-        "query": pairs["query"][at],
-        "item": pairs["item"][at],
-        "grade": pl.Series(grades[grade]),
+        "query": pairs["query"][at], "item": pairs["item"][at], "grade": pl.Series(grades[grade]),
         "p": pl.Series(np.minimum(posterior[at, grade], 1.0)),
-    }
+    }  # fmt: skip
     if len(draws):
         columns["people"] = pl.Series(np.ascontiguousarray(draws[:, at, grade].T))
     return pl.DataFrame(columns)

@@ -96,15 +96,9 @@ def spiegelhalter(p: Floats, z: Floats) -> tuple[float, float]:
 
 
 def calibrate(
-    belief: Belief,
-    labels: Opinions,
-    run: Run | None = None,
-    *,
-    rel: float = 1,
-    confidence: float = 0.95,
-    depth: int | None = None,
-    bins: int = 10,
-) -> Calibration:
+    belief: Belief, labels: Opinions, run: Run | None = None, *, rel: float = 1, confidence: float = 0.95,
+    depth: int | None = None, bins: int = 10,
+) -> Calibration:  # fmt: skip
     """Compare a belief with labels: over all, by stated probability, and in the list of every system.
 
     z = 1 where the label is at least `rel`, p = Pr(grade >= rel) under the belief. A labelled pair that the belief

@@ -27,15 +27,9 @@ MOST = 1_000  # pairs that are settled exactly; beyond, the worlds must do
 
 
 def compare_two(
-    run: Run,
-    belief: Belief,
-    first: str,
-    second: str,
-    measure: str | Measure,
-    query: str | None = None,
-    *,
+    run: Run, belief: Belief, first: str, second: str, measure: str | Measure, query: str | None = None, *,
     confidence: float = 0.95,
-) -> Superiority:
+) -> Superiority:  # fmt: skip
     """How probably the first is better than the second, exactly: P@k on a query or in the mean over all; SetP, R@k
     and SetR on a query. Recall has an order only: its difference is NaN.
     """

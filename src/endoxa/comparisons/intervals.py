@@ -18,27 +18,16 @@ Aggregate = Literal["mean", "sum", "geometric"]
 FLOOR = 1e-5  # trec_eval's least score under a logarithm (gm_map): one failed query must not decide alone
 
 SUMMARY = {
-    "system": pl.String,
-    "measure": pl.String,
-    "value": pl.Float64,
-    "lo": pl.Float64,
-    "hi": pl.Float64,
-    "se": pl.Float64,
-    "queries": pl.Int64,
-    "undefined": pl.Int64,
-}
+    "system": pl.String, "measure": pl.String, "value": pl.Float64, "lo": pl.Float64, "hi": pl.Float64,
+    "se": pl.Float64, "queries": pl.Int64, "undefined": pl.Int64,
+}  # fmt: skip
 
 
 def summarise(
-    scores: Scores,
-    *,
-    aggregate: Mapping[str, str] | None = None,
-    limits: Mapping[str, tuple[float, float]] | None = None,
-    confidence: float = 0.95,
-    method: Method = "bootstrap-t",
-    resamples: int | None = None,
-    rng: np.random.Generator,
-) -> pl.DataFrame:
+    scores: Scores, *, aggregate: Mapping[str, str] | None = None,
+    limits: Mapping[str, tuple[float, float]] | None = None, confidence: float = 0.95, method: Method = "bootstrap-t",
+    resamples: int | None = None, rng: np.random.Generator,
+) -> pl.DataFrame:  # fmt: skip
     """Value of every system on every measure: system, measure, value, lo, hi, se, queries, undefined.
 
     `aggregate` says per measure how queries are joined; unnamed measures take the mean.

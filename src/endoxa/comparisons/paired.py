@@ -47,17 +47,10 @@ class _Settings:
 
 
 def compare(
-    scores: Scores,
-    *,
-    baseline: str | None = None,
-    measures: Sequence[str] | None = None,
-    test: Test = "randomisation",
-    interval: Method = "bootstrap-t",
-    confidence: float = 0.95,
-    correction: Correction = "holm",
-    resamples: int | None = None,
-    rng: np.random.Generator,
-) -> Comparison:
+    scores: Scores, *, baseline: str | None = None, measures: Sequence[str] | None = None, test: Test = "randomisation",
+    interval: Method = "bootstrap-t", confidence: float = 0.95, correction: Correction = "holm",
+    resamples: int | None = None, rng: np.random.Generator,
+) -> Comparison:  # fmt: skip
     """Every pair of systems, or every system against `baseline`, on every measure.
 
     Without a baseline, `system` is the one of the pair that was given first and `baseline` the one given
@@ -128,12 +121,9 @@ def _compared(scores: Scores, measure: str, pairs: list[tuple[int, int]], settin
     for block in blocks(len(pairs), BLOCK // max(1, values.shape[1])):
         d = _differences(values[left[block]], values[right[block]])
         found = mean_intervals(
-            d,
-            method=settings.interval,
-            confidence=settings.confidence,
-            resamples=settings.resamples,
+            d, method=settings.interval, confidence=settings.confidence, resamples=settings.resamples,
             rng=np.random.default_rng(settings.seed),
-        )
+        )  # fmt: skip
         p: Floats = TESTS[settings.test](d, settings) if settings.test in TESTS else np.full(len(d), np.nan)
         sd = found.se * np.sqrt(found.n)
         effect: Floats = np.divide(found.mean, sd, out=np.full(len(d), np.nan), where=sd > 0)
@@ -145,25 +135,14 @@ def _compared(scores: Scores, measure: str, pairs: list[tuple[int, int]], settin
     correct = uncorrected if settings.test == "tukey" else CORRECTIONS[settings.correction]
     return pl.DataFrame(
         {
-            "measure": [measure] * len(pairs),
-            "system": [systems[place] for place in left],
-            "baseline": [systems[place] for place in right],
-            "doubt": ["queries"] * len(pairs),
-            "difference": difference,
-            "lo": lo,
-            "hi": hi,
-            "p_better": [None] * len(pairs),
-            "p_tie": [None] * len(pairs),
-            "superiority": [None] * len(pairs),
-            "sd": [None] * len(pairs),
-            "p_value": p,
-            "p_adjusted": correct(p),
-            "effect": effect,
-            "test": [settings.test] * len(pairs),
-            "queries": queries,
+            "measure": [measure] * len(pairs), "system": [systems[place] for place in left],
+            "baseline": [systems[place] for place in right], "doubt": ["queries"] * len(pairs),
+            "difference": difference, "lo": lo, "hi": hi, "p_better": [None] * len(pairs), "p_tie": [None] * len(pairs),
+            "superiority": [None] * len(pairs), "sd": [None] * len(pairs), "p_value": p, "p_adjusted": correct(p),
+            "effect": effect, "test": [settings.test] * len(pairs), "queries": queries,
         },
         schema=Comparison.SCHEMA,
-    )
+    )  # fmt: skip
 
 
 def _differences(system: Floats, baseline: Floats) -> Floats:
@@ -176,10 +155,6 @@ def _differences(system: Floats, baseline: Floats) -> Floats:
 def _stream(settings: _Settings) -> np.random.Generator:
     """Chance for the test, apart from that of the interval."""
     return np.random.default_rng((settings.seed, 1))
-
-
-def _randomisation(d: Floats, settings: _Settings) -> Floats:
-    return sign_flip(d, resamples=settings.draws, rng=_stream(settings))
 
 
 def _t(d: Floats, settings: _Settings) -> Floats:
@@ -205,7 +180,7 @@ def _wilcoxon(d: Floats, settings: _Settings) -> Floats:
 
 
 TESTS: dict[str, Callable[[Floats, _Settings], Floats]] = {
-    "randomisation": _randomisation,
+    "randomisation": lambda d, settings: sign_flip(d, resamples=settings.draws, rng=_stream(settings)),
     "t": _t,
     "wilcoxon": _wilcoxon,
 }

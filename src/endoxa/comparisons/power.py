@@ -42,14 +42,9 @@ class DiscriminativePower:
 
 
 def swap_rates(
-    scores: Scores,
-    measure: str,
-    *,
-    sizes: Sequence[int],
-    splits: int = 1_000,
-    edges: Sequence[float] = EDGES,
+    scores: Scores, measure: str, *, sizes: Sequence[int], splits: int = 1_000, edges: Sequence[float] = EDGES,
     rng: np.random.Generator,
-) -> SwapRates:
+) -> SwapRates:  # fmt: skip
     """Draw `splits` pairs of disjoint query sets of each size; share of system pairs whose order differs.
 
     A tie in either half counts ½. Only queries that every system has take part. Sizes reach half of the
@@ -87,24 +82,16 @@ def swap_rates(
         pl.DataFrame(
             by_difference,
             schema={
-                "size": pl.Int64,
-                "at_least": pl.Float64,
-                "below": pl.Float64,
-                "rate": pl.Float64,
+                "size": pl.Int64, "at_least": pl.Float64, "below": pl.Float64, "rate": pl.Float64,
                 "comparisons": pl.Int64,
             },
             orient="row",
         ),
-    )
+    )  # fmt: skip
 
 
 def discriminative_power(
-    scores: Scores,
-    measure: str,
-    *,
-    alpha: float = 0.05,
-    resamples: int = RESAMPLES,
-    rng: np.random.Generator,
+    scores: Scores, measure: str, *, alpha: float = 0.05, resamples: int = RESAMPLES, rng: np.random.Generator
 ) -> DiscriminativePower:
     """Share of the pairs of systems that the randomised Tukey test calls different at `alpha`.
 

@@ -159,15 +159,9 @@ def active_mean(
 
 
 def estimate(
-    run: Run,
-    belief: Belief,
-    labels: Opinions,
-    measures: Sequence[str],
-    *,
-    confidence: float = 0.95,
-    lam: float | None = None,
-    universe: pl.DataFrame | None = None,
-) -> Estimates:
+    run: Run, belief: Belief, labels: Opinions, measures: Sequence[str], *, confidence: float = 0.95,
+    lam: float | None = None, universe: pl.DataFrame | None = None,
+) -> Estimates:  # fmt: skip
     """Measures of every system and pair of systems, with intervals that stay valid even if the belief is wrong.
 
     Needs labels whose pairs were drawn independently (Poisson sampling, pools.choosing) with the `propensity` each
@@ -220,24 +214,19 @@ def estimate(
     two = {name: np.concatenate([part[S:] for part in parts]) for name, parts in rows_of.items()}
     frame = pl.DataFrame(
         {
-            "system": systems * len(wanted),
-            "measure": np.repeat(list(wanted), S),
-            **one,
+            "system": systems * len(wanted), "measure": np.repeat(list(wanted), S), **one,
             "outside": np.concatenate(outside),
         },
         schema=_FRAME,
-    )
+    )  # fmt: skip
     left, right = ([systems[place] for place in side] * len(wanted) for side in rows[:, S:].tolist())
     paired = pl.DataFrame(
         {
-            "measure": np.repeat(list(wanted), rows.shape[1] - S),
-            "system": left,
-            "baseline": right,
-            "difference": two.pop("estimate"),
-            **two,
+            "measure": np.repeat(list(wanted), rows.shape[1] - S), "system": left, "baseline": right,
+            "difference": two.pop("estimate"), **two,
         },
         schema=_PAIRS,
-    )
+    )  # fmt: skip
     return Estimates(frame, paired, _notes(problem, wanted, frame, paired, lam, confidence))
 
 
@@ -248,11 +237,8 @@ _FRAME: dict[str, Any] = (
     {"system": pl.String, "measure": pl.String, "estimate": pl.Float64} | _NUMBERS | {"outside": pl.Float64}
 )
 _PAIRS: dict[str, Any] = {
-    "measure": pl.String,
-    "system": pl.String,
-    "baseline": pl.String,
-    "difference": pl.Float64,
-} | _NUMBERS
+    "measure": pl.String, "system": pl.String, "baseline": pl.String, "difference": pl.Float64,
+} | _NUMBERS  # fmt: skip
 
 
 def sum_of(name: str) -> tuple[str, SumForm]:
@@ -497,16 +483,10 @@ def _solve(
     wide = stats.t.ppf((1 + confidence) / 2, np.maximum(found["degrees"], 1)) * found["se_queries"]
     theta = found["estimate"]
     return {
-        "estimate": theta,
-        "se": found["se"],
-        "lo": theta - reach,
-        "hi": theta + reach,
-        "se_queries": found["se_queries"],
-        "lo_queries": theta - wide,
-        "hi_queries": theta + wide,
-        "lam": found["lam"],
+        "estimate": theta, "se": found["se"], "lo": theta - reach, "hi": theta + reach,
+        "se_queries": found["se_queries"], "lo_queries": theta - wide, "hi_queries": theta + wide, "lam": found["lam"],
         "labels": found["labels"].astype(np.int64),
-    }
+    }  # fmt: skip
 
 
 def _linear(sums: _Sums, left: Ints, right: Ints, lam: Floats, query: Ints) -> tuple[Floats, Floats, Floats, Floats]:
@@ -560,13 +540,9 @@ def _open(problem: _Problem, sums: _Sums, left: int, right: int) -> bool:
 
 
 def _notes(
-    problem: _Problem,
-    wanted: dict[str, SumForm],
-    frame: pl.DataFrame,
-    pairs: pl.DataFrame,
-    lam: float | None,
+    problem: _Problem, wanted: dict[str, SumForm], frame: pl.DataFrame, pairs: pl.DataFrame, lam: float | None,
     confidence: float,
-) -> tuple[str, ...]:
+) -> tuple[str, ...]:  # fmt: skip
     """How the rows were made, one sentence each."""
     tuning = "λ of each row is that of least variance" if lam is None else f"λ = {lam:g} for all rows"
     notes = [

@@ -240,13 +240,9 @@ class Doubts:
         return chances | dict(zip(names, shares.tolist(), strict=True))
 
     def summarise(
-        self,
-        *,
-        limits: Mapping[str, tuple[float, float]] | None = None,
-        aggregate: Mapping[str, str] | None = None,
-        doubt: Doubt = "all",
-        confidence: float = 0.95,
-    ) -> pl.DataFrame:
+        self, *, limits: Mapping[str, tuple[float, float]] | None = None, aggregate: Mapping[str, str] | None = None,
+        doubt: Doubt = "all", confidence: float = 0.95,
+    ) -> pl.DataFrame:  # fmt: skip
         """Mean of every system on every measure with an interval that holds the doubt; as `intervals.summarise`.
 
         `undefined` is the expected number of queries on which the measure is 0/0.
@@ -277,13 +273,9 @@ class Doubts:
         return frame.sort(pl.col("system").replace_strict(order, return_dtype=pl.Int64), maintain_order=True)
 
     def compare(
-        self,
-        *,
-        baseline: str | None = None,
-        measures: Sequence[str] | None = None,
-        lower: Sequence[str] = (),
+        self, *, baseline: str | None = None, measures: Sequence[str] | None = None, lower: Sequence[str] = (),
         confidence: float = 0.95,
-    ) -> Comparison:
+    ) -> Comparison:  # fmt: skip
         """Every pair of contenders, or every contender against `baseline`, on every measure: a row for each doubt.
 
         `p_better` is the probability that the system's mean is better than the baseline's; `p_tie` that they are equal;
@@ -341,7 +333,7 @@ class Doubts:
         notes = [
             f"P(better): over {worlds:,} possible worlds shared by all systems"
             + (f", {people:,} resamples of the voters" if people else "")
-            + f" and {self.resamples:,} resamples of the queries; interval: the middle {100 * confidence:g} %",
+            + f" and {self.resamples:,} resamples of the queries; interval: the middle {100 * confidence:g} %"
         ]
         if not people:
             notes.append(
@@ -351,16 +343,9 @@ class Doubts:
 
 
 def compare(
-    scores: Scores,
-    *,
-    baseline: str | None = None,
-    measures: Sequence[str] | None = None,
-    lower: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-    aside: Sequence[str] = (),
-) -> Comparison:
+    scores: Scores, *, baseline: str | None = None, measures: Sequence[str] | None = None, lower: Sequence[str] = (),
+    confidence: float = 0.95, resamples: int = RESAMPLES, seed: int = 0, aside: Sequence[str] = (),
+) -> Comparison:  # fmt: skip
     """Every pair of systems in the same possible worlds; see `Doubts.compare`."""
     doubts = Doubts(scores, resamples, seed, tuple(aside))
     return doubts.compare(baseline=baseline, measures=measures, lower=lower, confidence=confidence)

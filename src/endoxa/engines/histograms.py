@@ -11,13 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from endoxa.engines import Index, Material
-from endoxa.engines.histogram_features import (
-    BANDS,
-    COLOURS,
-    Codes,
-    HistogramFeatures,
-    check_background,
-)
+from endoxa.engines.histogram_features import BANDS, COLOURS, Codes, HistogramFeatures, check_background
 from endoxa.errors import TableError, TextError, did_you_mean
 from endoxa.tables import Floats
 

@@ -67,7 +67,8 @@ class IntegratedRegions:
         sides = []
         for material in (queries, index.material):
             features = np.ascontiguousarray(material.columns["features"], dtype=np.float64)
-            sides.append((features, self._significances(material), _textured(material), material.offsets))
+            textured = np.asarray(material.columns["textured"], dtype=np.bool_)[material.offsets[:-1]]
+            sides.append((features, self._significances(material), textured, material.offsets))
         scores = -distances(*sides[0], *sides[1])
         if self.apart:
             scores[sides[0][2][:, None] != sides[1][2]] = np.nan
@@ -98,21 +99,11 @@ def _require(material: Material, engine: str) -> None:
         raise TableError(f"a region of item {item!r} has a feature that is not finite; describe it again")
 
 
-def _textured(material: Material) -> Bools:
-    return np.asarray(material.columns["textured"], dtype=np.bool_)[material.offsets[:-1]]
-
-
 @numba.njit(cache=True)
 def distances(
-    query_features: Floats,
-    query_significances: Floats,
-    query_textured: Bools,
-    query_offsets: Ints,
-    item_features: Floats,
-    item_significances: Floats,
-    item_textured: Bools,
-    item_offsets: Ints,
-) -> Floats:
+    query_features: Floats, query_significances: Floats, query_textured: Bools, query_offsets: Ints,
+    item_features: Floats, item_significances: Floats, item_textured: Bools, item_offsets: Ints,
+) -> Floats:  # fmt: skip
     """The integrated distance of every query from every item."""
     queries, items = len(query_offsets) - 1, len(item_offsets) - 1
     found = np.empty((queries, items))

@@ -48,11 +48,7 @@ class Keywords:
         vocabulary = sorted({word for words in material.words for word in words})
         number = {word: at for at, word in enumerate(vocabulary)}
         _, at, offsets = _numbered(material.words, number)
-        arrays = {
-            "vocabulary": np.array(vocabulary, dtype=np.str_),
-            "words": at,
-            "offsets": offsets,
-        }
+        arrays = {"vocabulary": np.array(vocabulary, dtype=np.str_), "words": at, "offsets": offsets}
         return Index(self, material, arrays)
 
     def score(self, index: Index, queries: Material) -> Floats:

@@ -27,14 +27,9 @@ class Ranked:
 
 
 def rank(
-    index: Index,
-    queries: Material,
-    *,
-    depth: int = DEPTH,
-    itself: bool = False,
-    system: str | None = None,
+    index: Index, queries: Material, *, depth: int = DEPTH, itself: bool = False, system: str | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Ranked:
+) -> Ranked:  # fmt: skip
     """The first `depth` items for each query. A query never retrieves itself, unless itself=True.
 
     Equal scores are ordered by the rule of `Run`. If equal scores straddle the cut-off, the items that come first by
@@ -66,14 +61,9 @@ def rank_texts(
 
 
 def _ranked(
-    index: Index,
-    numbers: Iterable[int],
-    scored: Callable[[Sequence[int]], Floats],
-    names: Sequence[str],
-    depth: int,
-    system: str,
-    progress: Callable[[int, int], None] | None,
-) -> Ranked:
+    index: Index, numbers: Iterable[int], scored: Callable[[Sequence[int]], Floats], names: Sequence[str], depth: int,
+    system: str, progress: Callable[[int, int], None] | None,
+) -> Ranked:  # fmt: skip
     every = list(numbers)
     if depth < 1:
         raise TextError(f"depth is the number of items to return, 1 or more, not {depth}")

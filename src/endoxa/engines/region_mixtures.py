@@ -193,13 +193,9 @@ def model_of(index: Index) -> MixtureModel:
     """The mixture of an index, in standardised features."""
     arrays = index.arrays
     return MixtureModel(
-        arrays["p_l"],
-        arrays["means"],
-        arrays["variances"],
-        arrays["words"],
-        objective=float(np.max(arrays["history"])),
-        history=arrays["history"],
-    )
+        arrays["p_l"], arrays["means"], arrays["variances"], arrays["words"],
+        objective=float(np.max(arrays["history"])), history=arrays["history"],
+    )  # fmt: skip
 
 
 def predict_words(index: Index, material: Material) -> tuple[tuple[str, ...], Floats]:

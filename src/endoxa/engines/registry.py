@@ -27,12 +27,9 @@ EXPECTED: dict[type, str] = {int: "a whole number", float: "a number", str: "a t
 
 
 def register(
-    kind: str,
-    make: Callable[..., Engine],
-    presets: Mapping[str, Mapping[str, Any]] | None = None,
-    *,
+    kind: str, make: Callable[..., Engine], presets: Mapping[str, Mapping[str, Any]] | None = None, *,
     needs: Iterable[str] = (),
-) -> None:
+) -> None:  # fmt: skip
     """Enter a kind of engine: its name in saved indexes, its class, and the systems of this kind by name.
 
     `presets` maps the name of each system to its settings; without it there is one system, which has the name of the
@@ -52,11 +49,7 @@ register("keywords", Keywords)
 register(
     "histograms",
     Histograms,
-    {
-        "histograms": {},
-        "histograms-colour": {"features": "colour"},
-        "histograms-texture": {"features": "texture"},
-    },
+    {"histograms": {}, "histograms-colour": {"features": "colour"}, "histograms-texture": {"features": "texture"}},
 )
 register("integrated-regions", IntegratedRegions)
 register("mixture", Mixture, {"romm": {"words": False}, "rwmm": {"words": True}})

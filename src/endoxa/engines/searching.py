@@ -96,16 +96,10 @@ class Searcher:
         return self.loaded[system]
 
     def run(
-        self,
-        queries: Sequence[Query] | None = None,
-        systems: Iterable[str] | None = None,
-        *,
-        sample: int | None = None,
-        depth: int = DEPTH,
-        itself: bool = False,
-        seed: int = 0,
+        self, queries: Sequence[Query] | None = None, systems: Iterable[str] | None = None, *,
+        sample: int | None = None, depth: int = DEPTH, itself: bool = False, seed: int = 0,
         progress: Progress | None = None,
-    ) -> Ran:
+    ) -> Ran:  # fmt: skip
         """Run systems over queries, and measure how long they take.
 
         Without `queries`, every picture that all systems know is a query, or `sample` of them drawn with `seed`. A

@@ -33,13 +33,9 @@ def words_of(text: str) -> tuple[str, ...]:
     ('adelaide', 'rosella', 'branch')
     """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    kept = "".join(sign if _in_words(sign) or sign in APOSTROPHES else " " for sign in folded)
+    kept = "".join(sign if unicodedata.category(sign)[0] in "LMN" or sign in APOSTROPHES else " " for sign in folded)
     words = (word.strip(APOSTROPHES) for word in kept.split())
     return tuple(dict.fromkeys(word for word in words if word and word not in STOP))
-
-
-def _in_words(sign: str) -> bool:
-    return unicodedata.category(sign)[0] in "LMN"
 
 
 @dataclass(frozen=True)
@@ -76,11 +72,8 @@ class Corpus(Table):
         if "item" not in frame.columns:
             frame = frame.with_columns(items_of(frame["path"]))
         missing: dict[str, Any] = {
-            "words": pl.List(pl.String),
-            "category": pl.String,
-            "mask": pl.String,
-            "caption": pl.String,
-        }
+            "words": pl.List(pl.String), "category": pl.String, "mask": pl.String, "caption": pl.String,
+        }  # fmt: skip
         frame = frame.with_columns(
             pl.lit(None, dtype=dtype).alias(column) for column, dtype in missing.items() if column not in frame.columns
         )

@@ -53,17 +53,9 @@ def preseg(picture: Picture, *, cells: int = 200, scale: float = 1.5) -> LabelMa
 
 
 def ncuts(
-    picture: Picture,
-    *,
-    cells: int = 200,
-    scale: float = 1.5,
-    regions: int = 40,
-    threshold: float = 0.1,
-    colour: float = 0.15,
-    contour: float = 0.3,
-    texture: float = 0.3,
-    distance: float = 0.3,
-) -> LabelMap:
+    picture: Picture, *, cells: int = 200, scale: float = 1.5, regions: int = 40, threshold: float = 0.1,
+    colour: float = 0.15, contour: float = 0.3, texture: float = 0.3, distance: float = 0.3,
+) -> LabelMap:  # fmt: skip
     """Cut the graph of superpixels where the normalised cut is least, recursively, while it is below `threshold`.
 
     Ncut(A, B) = cut(A, B) / assoc(A, V) + cut(A, B) / assoc(B, V). Superpixels i and j have the affinity |i| |j|

@@ -17,13 +17,7 @@ from scipy import ndimage
 
 from endoxa.errors import TableError, TextError, did_you_mean
 from endoxa.images import LabelMap, Picture
-from endoxa.images.filters import (
-    DIFFERENCE_NAMES,
-    ENERGY_NAMES,
-    differences_of_gaussians,
-    grey_of,
-    oriented_energies,
-)
+from endoxa.images.filters import DIFFERENCE_NAMES, ENERGY_NAMES, differences_of_gaussians, grey_of, oriented_energies
 from endoxa.tables import Floats, Ints
 
 PROFILE = 16
@@ -252,14 +246,11 @@ def _base(regions: _Regions, outlines: Sequence[Outline]) -> Floats:
     compactness = np.array([outline.area / outline.length**2 for outline in outlines])
     return np.stack(
         [
-            regions.counts / (height * width),
-            (cx + 0.5) / width,
-            (cy + 0.5) / height,
-            away / np.sqrt(regions.counts),
+            regions.counts / (height * width), (cx + 0.5) / width, (cy + 0.5) / height, away / np.sqrt(regions.counts),
             compactness,
         ],
         axis=1,
-    )
+    )  # fmt: skip
 
 
 def _texture(regions: _Regions, picture: Picture) -> Floats:
@@ -323,11 +314,9 @@ def surroundings(picture: Picture, labels: LabelMap, label: int, outline: Outlin
     x_side, y_side = x * outline.area - outline.sums[0], y * outline.area - outline.sums[1]
     rising, falling = x_side + y_side, x_side - y_side
     wedges = (
-        (rising < 0) & (falling >= 0),
-        (rising >= 0) & (falling > 0),
-        (rising > 0) & (falling <= 0),
+        (rising < 0) & (falling >= 0), (rising >= 0) & (falling > 0), (rising > 0) & (falling <= 0),
         (rising <= 0) & (falling < 0),
-    )
+    )  # fmt: skip
     pixels = picture.pixels[box]
     for row, wedge in zip(mean, wedges, strict=True):
         chosen = (wedge & counts).astype(np.uint8)

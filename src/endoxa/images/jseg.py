@@ -185,11 +185,9 @@ def _absorbed(valleys: LabelMap, candidates: Mask) -> LabelMap:
     """Each connected part of the candidates joins the valley that it touches, if it touches only one."""
     parts = _components(candidates)
     pairs = [
-        (parts[:, :-1], valleys[:, 1:]),
-        (parts[:, 1:], valleys[:, :-1]),
-        (parts[:-1], valleys[1:]),
+        (parts[:, :-1], valleys[:, 1:]), (parts[:, 1:], valleys[:, :-1]), (parts[:-1], valleys[1:]),
         (parts[1:], valleys[:-1]),
-    ]
+    ]  # fmt: skip
     low = np.full(int(parts.max()) + 1, np.iinfo(np.int32).max, np.int32)
     high = np.zeros_like(low)
     for part, valley in pairs:

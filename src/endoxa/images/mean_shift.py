@@ -27,14 +27,9 @@ FLAT = 1.0  # a difference of one unit of L*u*v* is invisible; no window is narr
 
 
 def mean_shift(
-    picture: Picture,
-    *,
-    radius: float = 0.4,
-    significant: float = 400,
-    contiguous: int = 10,
-    candidates: int = 25,
+    picture: Picture, *, radius: float = 0.4, significant: float = 400, contiguous: int = 10, candidates: int = 25,
     seed: int = 0,
-) -> LabelMap:
+) -> LabelMap:  # fmt: skip
     """Label each pixel by its colour in the palette, and remove small parts.
 
     Window radius r = radius · σ, σ² the trace of the covariance of the colours in L*u*v*; N = significant pixels for a
@@ -83,13 +78,7 @@ def luv(picture: Picture) -> Luv:
 
 
 def palette(
-    colours: Luv,
-    around: Luv,
-    inside: Mask,
-    width: float,
-    least: int,
-    draws: int,
-    rng: np.random.Generator,
+    colours: Luv, around: Luv, inside: Mask, width: float, least: int, draws: int, rng: np.random.Generator
 ) -> Floats:
     """The modes that are significant in feature space and in the picture: modes x 3."""
     left = inside.copy()

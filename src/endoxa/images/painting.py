@@ -128,14 +128,9 @@ def _skyline(shape: str, at: float, size: tuple[int, int], rng: Chance) -> Field
 
 
 def _ground(
-    word: str,
-    edge: Field,
-    bottom: int,
-    size: tuple[int, int],
-    gains: Field,
-    rng: Chance,
+    word: str, edge: Field, bottom: int, size: tuple[int, int], gains: Field, rng: Chance,
     sky: tuple[Colour, Colour] | None,
-) -> Layer:
+) -> Layer:  # fmt: skip
     """A ground from its edge down: shaded from far to near, textured in perspective, with its marks."""
     look, (_, width) = GROUNDS[word], size
     if sky:  # its colours include the light of the hour already

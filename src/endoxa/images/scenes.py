@@ -65,15 +65,9 @@ def draw(number: int, seed: int, *, size: tuple[int, int] = SIZE) -> Scene:
 
 
 def compose(
-    cutouts: Sequence[Cutout],
-    background: Picture | None = None,
-    *,
-    number: int,
-    seed: int,
-    size: tuple[int, int] = SIZE,
-    ground: str = "background",
-    least: float = LEAST,
-) -> Scene:
+    cutouts: Sequence[Cutout], background: Picture | None = None, *, number: int, seed: int,
+    size: tuple[int, int] = SIZE, ground: str = "background", least: float = LEAST,
+) -> Scene:  # fmt: skip
     """Cut-outs pasted on a picture (with the word `ground`), or on the drawn grounds of a scene if there is none.
 
     Each is scaled (height or width 25–60 % of the scene's), mirrored, moved and made brighter or darker at random, but
@@ -121,14 +115,9 @@ def resolve(layers: Sequence[Layer], size: tuple[int, int], least: float = LEAST
 
 
 def _scene(
-    layers: Sequence[Layer],
-    size: tuple[int, int],
-    light: Field,
-    rng: Chance,
-    category: str,
-    least: float = LEAST,
+    layers: Sequence[Layer], size: tuple[int, int], light: Field, rng: Chance, category: str, least: float = LEAST,
     grain: float = 2.5,
-) -> Scene:
+) -> Scene:  # fmt: skip
     """Paint the visible layers, far to near, apply light, and write the caption."""
     kept, labels = resolve(layers, size, least)
     canvas = np.zeros((3, *size), np.float32)

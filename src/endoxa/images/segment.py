@@ -64,13 +64,9 @@ SEGMENTERS: dict[str, Segmenter] = {}
 
 
 def register(
-    name: str,
-    source: Callable[..., LabelMap] | str,
-    about: str,
-    preset: Mapping[str, Any] = NONE,
-    *,
+    name: str, source: Callable[..., LabelMap] | str, about: str, preset: Mapping[str, Any] = NONE, *,
     smallest: float = 0.005,
-) -> None:
+) -> None:  # fmt: skip
     """Enter a method of segmentation under a name.
 
     Processes that describe pictures import modules anew. A method that is registered at run time must therefore be
@@ -140,15 +136,9 @@ def slic(picture: Picture, *, regions: int = 48, compactness: float = 10.0, iter
     colours = lab(picture)
     reach = float(np.ptp(colours)) or 1.0  # scikit-image scales the whole range to [0, 1] before it weights
     raw = skimage_slic(
-        colours,
-        n_segments=min(n, height * width),
-        compactness=weight / reach,
-        max_num_iter=steps,
-        convert2lab=False,
-        enforce_connectivity=False,
-        start_label=0,
-        channel_axis=-1,
-    )
+        colours, n_segments=min(n, height * width), compactness=weight / reach, max_num_iter=steps, convert2lab=False,
+        enforce_connectivity=False, start_label=0, channel_axis=-1,
+    )  # fmt: skip
     return np.asarray(raw, dtype=np.int32)
 
 
@@ -162,12 +152,9 @@ def felzenszwalb(picture: Picture, *, scale: float = 200.0, sigma: float = 0.8) 
     Source: Felzenszwalb and Huttenlocher, IJCV 59 (2004); scikit-image.
     """
     raw = skimage_felzenszwalb(
-        picture.pixels,
-        scale=checked("scale", scale, 0, 1e9),
-        sigma=checked("sigma", sigma, 0, 100),
-        min_size=1,
+        picture.pixels, scale=checked("scale", scale, 0, 1e9), sigma=checked("sigma", sigma, 0, 100), min_size=1,
         channel_axis=-1,
-    )
+    )  # fmt: skip
     return np.asarray(raw, dtype=np.int32)
 
 

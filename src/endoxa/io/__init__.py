@@ -7,14 +7,4 @@ from endoxa.io.sources import opened
 from endoxa.io.trec_text import Skipped, SkippedLinesWarning
 from endoxa.io.write import write
 
-__all__ = [
-    "Skipped",
-    "SkippedLinesWarning",
-    "blocks",
-    "map_blocks",
-    "opened",
-    "read",
-    "sniff",
-    "system_names",
-    "write",
-]
+__all__ = ["Skipped", "SkippedLinesWarning", "blocks", "map_blocks", "opened", "read", "sniff", "system_names", "write"]

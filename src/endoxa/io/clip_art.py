@@ -102,11 +102,8 @@ def read_clip_art(pictures: Path, drawings: Path, *, progress: Progress | None =
         if progress is not None:
             progress("keywords", at, len(paths))
     schema: dict[str, Any] = {
-        "path": pl.String,
-        "words": pl.List(pl.String),
-        "category": pl.String,
-        "caption": pl.String,
-    }
+        "path": pl.String, "words": pl.List(pl.String), "category": pl.String, "caption": pl.String,
+    }  # fmt: skip
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     return Corpus.of(frame, str(pictures), name="clipart", skipped=skipped)
 

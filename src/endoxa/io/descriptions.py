@@ -55,13 +55,9 @@ class Described:
 
 
 def describe(
-    corpus: Corpus,
-    descriptors: Sequence[Descriptor],
-    home: Path,
-    *,
-    workers: int | None = None,
+    corpus: Corpus, descriptors: Sequence[Descriptor], home: Path, *, workers: int | None = None,
     progress: Progress | None = None,
-) -> list[Described]:
+) -> list[Described]:  # fmt: skip
     """Describe every picture by every descriptor, decoding each picture once; known results are kept."""
     shelves = [Shelf(home, descriptor) for descriptor in descriptors]
     stamps = stamps_of(corpus)

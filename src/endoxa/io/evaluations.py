@@ -65,11 +65,7 @@ def _as_json(evaluation: Evaluation) -> dict[str, Any]:
         "tables": {name: _columns(frame) for name, frame in evaluation.tables.items()},
         "scores": None
         if scores is None
-        else {
-            "policy": asdict(scores.policy),
-            "frame": _columns(scores.frame),
-            "coverage": _columns(scores.coverage),
-        },
+        else {"policy": asdict(scores.policy), "frame": _columns(scores.frame), "coverage": _columns(scores.coverage)},
     }
 
 

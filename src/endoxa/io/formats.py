@@ -23,20 +23,9 @@ from endoxa.io.trec_text import QRELS, RUN, SAMPLED, first_columns, is_number, s
 from endoxa.tables import OTHER_NAMES
 
 Kind = Literal[
-    "run",
-    "qrels",
-    "sampled",
-    "opinions",
-    "preferences",
-    "belief",
-    "labels",
-    "taxonomy",
-    "answers",
-    "scores",
-    "comparison",
-    "evaluation",
-    "bundle",
-]
+    "run", "qrels", "sampled", "opinions", "preferences", "belief", "labels", "taxonomy", "answers", "scores",
+    "comparison", "evaluation", "bundle",
+]  # fmt: skip
 Wanted = Literal["auto"] | Kind
 Format = Literal["trec", "csv", "tsv", "jsonl", "json", "parquet"]
 

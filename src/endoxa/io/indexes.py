@@ -49,26 +49,20 @@ def save(saved: Saved, folder: Path) -> int:
         counts = index.material.counts if index.material.columns else np.zeros(len(index.material), np.int64)
         pl.DataFrame(
             {
-                "item": index.items,
-                "words": [list(words) for words in index.material.words],
-                "rows": counts,
+                "item": index.items, "words": [list(words) for words in index.material.words], "rows": counts,
                 "digest": [saved.digests.get(item, "") for item in index.items],
             },
             schema={"item": pl.String, "words": pl.List(pl.String), "rows": pl.Int64, "digest": pl.String},
-        ).write_parquet(part / "items.parquet")
+        ).write_parquet(part / "items.parquet")  # fmt: skip
         for prefix, arrays in (("column", index.material.columns), ("array", index.arrays)):
             for name, array in arrays.items():
                 np.save(part / f"{prefix}-{name}.npy", array, allow_pickle=False)
         settings: Any = index.engine
         described = {
-            "format": FORMAT,
-            "engine": kind_of(index.engine),
-            "settings": asdict(settings),
-            "descriptor": _described_by(index.engine),
-            "columns": sorted(index.material.columns),
-            "arrays": sorted(index.arrays),
-            "facts": dict(saved.facts),
-        }
+            "format": FORMAT, "engine": kind_of(index.engine), "settings": asdict(settings),
+            "descriptor": _described_by(index.engine), "columns": sorted(index.material.columns),
+            "arrays": sorted(index.arrays), "facts": dict(saved.facts),
+        }  # fmt: skip
         (part / "index.json").write_text(json.dumps(described, indent=1, default=list) + "\n", encoding="utf-8")
         size = sum(file.stat().st_size for file in part.iterdir())
         older = folder.with_name(f".{folder.name}.{os.getpid()}.old")

@@ -18,13 +18,9 @@ HOME = ".endoxa"
 
 
 def open_corpus(
-    place: str | Path | Corpus,
-    *,
-    without: Sequence[str] | None = None,
-    language: str = "",
-    progress: Progress | None = None,
-    seconds: float | None = None,
-) -> Corpus:
+    place: str | Path | Corpus, *, without: Sequence[str] | None = None, language: str = "",
+    progress: Progress | None = None, seconds: float | None = None,
+) -> Corpus:  # fmt: skip
     """A corpus: a folder of pictures, a manifest (CSV, JSONL, Parquet), or `stamps` or `clipart`, fetched if missing.
 
     `without` leaves out categories whose path contains one of these parts. None leaves out what the collection itself

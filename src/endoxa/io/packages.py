@@ -55,13 +55,9 @@ COLLECTIONS = {
 
 
 def corpus_of(
-    name: str,
-    *,
-    without: Sequence[str] | None = None,
-    language: str = "",
-    progress: Progress | None = None,
+    name: str, *, without: Sequence[str] | None = None, language: str = "", progress: Progress | None = None,
     seconds: float | None = None,
-) -> Corpus:
+) -> Corpus:  # fmt: skip
     """The stamps of Tux Paint or Open Clip Art with their words and categories; fetched if they are not in the cache.
 
     `without` leaves out categories with these parts in their path. None stands for symbols, cartoon, seasonal, clothes
@@ -277,13 +273,9 @@ def _refuse_full(folder: Path, needed: int, name: str) -> None:
 
 
 def _run(
-    command: list[str],
-    errand: _Errand,
-    *,
-    folder: Path | None = None,
-    look: Callable[[], None] | None = None,
+    command: list[str], errand: _Errand, *, folder: Path | None = None, look: Callable[[], None] | None = None,
     must: bool = True,
-) -> str:
+) -> str:  # fmt: skip
     """Run a program until it ends, or end it and its child processes when time is over; its output.
 
     The output goes to a file, because a full pipe would block it. It is an InstallError if the program fails and `must`

@@ -13,13 +13,9 @@ NO_METHOD = "-"  # stands in the method column of sampled qrels if no method is 
 
 
 def read_qrels(
-    source: Source,
-    *,
-    assessors: bool = False,
-    sampled: bool = False,
-    lenient: bool = False,
+    source: Source, *, assessors: bool = False, sampled: bool = False, lenient: bool = False,
     report: Report | None = None,
-) -> Opinions:
+) -> Opinions:  # fmt: skip
     """Read judgments from qrels. With `assessors`, column 2 names the assessor; otherwise it is ignored."""
     form = SAMPLED if sampled else QRELS
     frames: list[pl.DataFrame] = []

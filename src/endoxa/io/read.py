@@ -25,15 +25,9 @@ from endoxa.tables import Belief, Opinions, Run, Scores, rename_known
 
 
 def read(
-    source: Any,
-    *,
-    kind: Wanted = "auto",
-    name: str | None = None,
-    assessors: bool = False,
-    ties: Ties = "trec",
-    lenient: bool = False,
-    report: Report | None = None,
-) -> Any:
+    source: Any, *, kind: Wanted = "auto", name: str | None = None, assessors: bool = False, ties: Ties = "trec",
+    lenient: bool = False, report: Report | None = None,
+) -> Any:  # fmt: skip
     """Return the table that `source` holds.
 
     A source is a path or `-` (standard input) of TREC text, CSV, TSV, JSONL or Parquet, also with gzip or zstd; a list
@@ -78,14 +72,7 @@ def kind_of(path: str, *, strict: bool = False) -> str:
 
 
 def _read_file(
-    where: Where,
-    *,
-    kind: Wanted,
-    name: str | None,
-    assessors: bool,
-    ties: Ties,
-    lenient: bool,
-    report: Report | None,
+    where: Where, *, kind: Wanted, name: str | None, assessors: bool, ties: Ties, lenient: bool, report: Report | None
 ) -> AnyTable | Evaluation:
     with opened(where) as source:
         found = look(source, kind)

@@ -48,17 +48,10 @@ class _NotGroupedError(Exception):
 
 
 def map_blocks(
-    where: Where,
-    kernel: Callable[[Run], T],
-    *,
-    name: str | None = None,
-    name_from: Literal["tag", "file"] = "tag",
-    ties: Ties = "trec",
-    lenient: bool = False,
-    progress: Progress | None = None,
-    report: Report | None = None,
+    where: Where, kernel: Callable[[Run], T], *, name: str | None = None, name_from: Literal["tag", "file"] = "tag",
+    ties: Ties = "trec", lenient: bool = False, progress: Progress | None = None, report: Report | None = None,
     size: int = PIECE,
-) -> list[T]:
+) -> list[T]:  # fmt: skip
     """Return kernel(block) for each block of whole queries of a run file, in the order of the file.
 
     The kernel is called from several threads and must not change shared state.
@@ -76,14 +69,7 @@ def map_blocks(
             return _mapped_whole(whole, kernel, source, progress) if isinstance(whole, Run) else []
         try:
             return _mapped(
-                source,
-                kernel,
-                system=system,
-                ties=ties,
-                lenient=lenient,
-                progress=progress,
-                report=report,
-                size=size,
+                source, kernel, system=system, ties=ties, lenient=lenient, progress=progress, report=report, size=size
             )
         except _NotGroupedError:
             whole = read_run(source, name=system, ties=ties, lenient=lenient, report=report)
@@ -143,16 +129,9 @@ def _distinct(names: list[str], taken: list[str], path: str) -> dict[str, str]:
 
 
 def _mapped(
-    source: Source,
-    kernel: Callable[[Run], T],
-    *,
-    system: str | None,
-    ties: Ties,
-    lenient: bool,
-    progress: Progress | None,
-    report: Report | None,
-    size: int,
-) -> list[T]:
+    source: Source, kernel: Callable[[Run], T], *, system: str | None, ties: Ties, lenient: bool,
+    progress: Progress | None, report: Report | None, size: int,
+) -> list[T]:  # fmt: skip
     results: list[T] = []
     finished: set[tuple[str, str]] = set()
     rows, refusals, skipped = 0, 0, Skipped(source.label)
@@ -224,12 +203,7 @@ def _without_repeats(source: Source, frame: pl.DataFrame, lines: list[int]) -> t
 
 
 def read_run(
-    source: Source,
-    *,
-    name: str | None = None,
-    ties: Ties = "trec",
-    lenient: bool = False,
-    report: Report | None = None,
+    source: Source, *, name: str | None = None, ties: Ties = "trec", lenient: bool = False, report: Report | None = None
 ) -> Run:
     """Read a whole TREC run."""
     frames: list[pl.DataFrame] = []

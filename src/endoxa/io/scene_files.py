@@ -37,15 +37,9 @@ CACHED = 256  # decoded cut-outs in memory; 67 MB at most
 
 
 def write_scenes(
-    folder: Path,
-    count: int,
-    *,
-    seed: int = 0,
-    size: tuple[int, int] = (256, 384),
-    form: Literal["jpg", "png"] = "jpg",
-    cutouts: Corpus | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Path:
+    folder: Path, count: int, *, seed: int = 0, size: tuple[int, int] = (256, 384), form: Literal["jpg", "png"] = "jpg",
+    cutouts: Corpus | None = None, progress: Callable[[int, int], None] | None = None,
+) -> Path:  # fmt: skip
     """Write the first `count` scenes of series `seed`, drawn or composed of cut-outs; the path of the manifest.
 
     A folder with fewer scenes is continued; missing files are written again, and existing ones are kept. Memory does
@@ -197,13 +191,9 @@ def _keep(folder: Path, scene: Scene, number: int, form: str) -> dict[str, Any]:
     narrow = len(scene.names) <= 256
     _whole(folder / mask, _encoded(".png", scene.labels.astype(np.uint8 if narrow else np.uint16), []))
     return {
-        "path": path,
-        "words": list(scene.words),
-        "category": scene.category,
-        "mask": mask,
-        "caption": scene.caption,
+        "path": path, "words": list(scene.words), "category": scene.category, "mask": mask, "caption": scene.caption,
         "regions": list(scene.names),
-    }
+    }  # fmt: skip
 
 
 def _encoded(form: str, pixels: Any, settings: list[int]) -> bytes:

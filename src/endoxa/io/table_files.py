@@ -57,15 +57,9 @@ NOT_MISSING = {"scores": ("value",), "comparison": ("difference", "lo", "hi", "p
 
 
 def read_table(
-    source: Source,
-    kind: Kind,
-    form: Format,
-    *,
-    name: str | None = None,
-    ties: Ties = "trec",
-    lenient: bool = False,
+    source: Source, kind: Kind, form: Format, *, name: str | None = None, ties: Ties = "trec", lenient: bool = False,
     report: Report | None = None,
-) -> AnyTable:
+) -> AnyTable:  # fmt: skip
     """Read the table in a file with named columns. A run without a column `system` is named after its file."""
     rows, skipped = rows_of(source, form, lenient=lenient)
     try:
@@ -148,13 +142,9 @@ def _belief_rows(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 OF: dict[Kind, Callable[[pl.DataFrame], AnyTable]] = {
-    "opinions": Opinions.of,
-    "preferences": Preferences.of,
-    "belief": belief_of,
-    "labels": Labels.of,
-    "taxonomy": Taxonomy.of,
-    "answers": Answers.of,
-}
+    "opinions": Opinions.of, "preferences": Preferences.of, "belief": belief_of, "labels": Labels.of,
+    "taxonomy": Taxonomy.of, "answers": Answers.of,
+}  # fmt: skip
 
 
 def _belief_metadata(source: Source, form: Format) -> dict[str, Any]:

@@ -67,13 +67,9 @@ class Form:
 
 
 WORDS = {
-    "_q0": "Q0",
-    "_rank": "rank",
-    "system": "tag",
-    "source": "iteration",
-    "selected_by": "method",
+    "_q0": "Q0", "_rank": "rank", "system": "tag", "source": "iteration", "selected_by": "method",
     "propensity": "probability",
-}
+}  # fmt: skip
 RUN = Form("run", ("query", "_q0", "item", "_rank", "score", "system"), ("score",), open=True)
 QRELS = Form("qrels", ("query", "source", "item", "grade"), ("grade",))
 SAMPLED = Form("sampled qrels", ("query", "item", "grade", "selected_by", "propensity"), ("grade", "propensity"))

@@ -22,13 +22,8 @@ from endoxa.policies import Policy
 from endoxa.tables import Belief, Comparison, Draws, Opinions, Run, Scores
 
 FORMATS: dict[str, Format] = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-}
+    ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet",
+}  # fmt: skip
 ELSEWHERE = {".md", ".tex", ".html", ".htm", ".json", ".xlsx"}  # suffixes of formats that a table is not written in
 Compression = Literal["uncompressed", "gzip", "zstd"]
 COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd"}
@@ -36,12 +31,9 @@ WORD = r"^[^ \t\r\n\x00]+$"  # a value that a column of TREC's text can hold
 
 
 def write(
-    table: AnyTable,
-    path: str | os.PathLike[str],
-    *,
-    form: Format | None = None,
+    table: AnyTable, path: str | os.PathLike[str], *, form: Format | None = None,
     metadata: Mapping[str, str] | None = None,
-) -> None:
+) -> None:  # fmt: skip
     """Write a table as `.csv`, `.tsv`, `.jsonl`, `.parquet`, or else TREC's text; texts also with `.gz` or `.zst`.
 
     All formats but TREC's text keep the whole table, and `read` gives it back unchanged. TREC's text of judgments keeps
@@ -74,13 +66,9 @@ def write(
         frame = _trec(table, str(path))
         with replacing(target) as part:
             frame.write_csv(
-                part,
-                separator=" ",
-                include_header=False,
-                quote_style="never",
-                compression=compression,
+                part, separator=" ", include_header=False, quote_style="never", compression=compression,
                 check_extension=False,
-            )
+            )  # fmt: skip
 
 
 def _worlds(draws: Draws) -> pl.DataFrame:

@@ -35,13 +35,9 @@ def curves(scores: Scores, opinions: Opinions, *, rel: float = 1, N: int | None 
     share = generality(opinions, rel=rel, N=N)
     low, high = (float(x) for x in np.quantile(share, [0.1, 0.9]))
     return means.select(
-        "system",
-        "recall",
-        "precision",
-        pl.lit(float(share.mean())).alias("generality"),
-        pl.lit(low).alias("generality_low"),
-        pl.lit(high).alias("generality_high"),
-    )
+        "system", "recall", "precision", pl.lit(float(share.mean())).alias("generality"),
+        pl.lit(low).alias("generality_low"), pl.lit(high).alias("generality_high"),
+    )  # fmt: skip
 
 
 def generality(opinions: Opinions, *, rel: float = 1, N: int | None = None) -> Floats:

@@ -31,14 +31,9 @@ NUMBERS = ("displacement", "per_item", "quality", "score", "returned")
 
 
 def displacement(
-    relevance: Floats,
-    first: Ints,
-    *,
-    returned: Ints | int,
-    N: Ints | int,
-    length: Ints | int = 1,
+    relevance: Floats, first: Ints, *, returned: Ints | int, N: Ints | int, length: Ints | int = 1,
     rule: Rule = "uniform",
-) -> Floats:
+) -> Floats:  # fmt: skip
     """Weighted displacement w of the subject's items in the system's list; NaN where no item has relevance.
 
     relevance  [..., m]  s of the item at the subject's rank k; in [0, 1], falling; NaN is padding
@@ -150,15 +145,9 @@ def chance_corrected(w: Floats, chance: Floats) -> Floats:
 
 
 def compare_answers(
-    run: Run,
-    answers: Answers,
-    *,
-    N: int | None = None,
-    rule: Rule = "uniform",
-    g: Quality = "rational",
-    power: float = 1.0,
-    scale: Scale = "mean",
-) -> pl.DataFrame:
+    run: Run, answers: Answers, *, N: int | None = None, rule: Rule = "uniform", g: Quality = "rational",
+    power: float = 1.0, scale: Scale = "mean",
+) -> pl.DataFrame:  # fmt: skip
     """Every system's list against every subject's answer to the same query.
 
     Columns: system, source, query; displacement w; per_item = w/Σs, a mean number of ranks; quality = g(x), with x =
@@ -201,13 +190,9 @@ def compare_answers(
         relevance = np.where(inside, given["relevance"][cells], np.nan)
         n = of_pair["N"][at]
         w[at] = displacement(
-            relevance,
-            np.where(inside, given["first"][cells], 0),
-            length=np.where(inside, given["length"][cells], 1),
-            returned=of_pair["listed"][at],
-            N=n,
-            rule=rule,
-        )
+            relevance, np.where(inside, given["first"][cells], 0), length=np.where(inside, given["length"][cells], 1),
+            returned=of_pair["listed"][at], N=n, rule=rule,
+        )  # fmt: skip
         chance[at] = chance_displacement(relevance, n)
         worth[at] = np.nansum(relevance, -1)
     per_item = ratio(w, worth)
@@ -234,11 +219,9 @@ def average_answers(compared: pl.DataFrame) -> pl.DataFrame:
         *numbers, pl.col("score").is_nan().sum().cast(pl.Int64).alias("undefined"), pl.len().alias("pairs")
     )
     return by_query.group_by("system", maintain_order=True).agg(
-        *(pl.col(name).mean().fill_null(math.nan) for name in NUMBERS),
-        pl.col("undefined").sum(),
-        pl.len().cast(pl.Int64).alias("queries"),
-        pl.col("pairs").sum().cast(pl.Int64),
-    )
+        *(pl.col(name).mean().fill_null(math.nan) for name in NUMBERS), pl.col("undefined").sum(),
+        pl.len().cast(pl.Int64).alias("queries"), pl.col("pairs").sum().cast(pl.Int64),
+    )  # fmt: skip
 
 
 def answer_values(compared: pl.DataFrame, column: str = "score") -> tuple[list[str], list[str], list[str], Floats]:

@@ -205,7 +205,8 @@ def sum_over_queries(ps: Sequence[Floats], k: int) -> Distribution:
     Formula: mean P@k = K/(Qk), K Poisson-binomial over the items of all Q queries together.
     Misleads: it says how sure the mean is for these queries; other queries are another doubt.
     """
-    _refuse_cutoff(k)
+    if k is not None and k < 1:
+        raise TextError(f"a cut-off counts from 1, not {k}")
     if not len(ps):
         return NOTHING
     items = np.concatenate([one_list(p)[:k] for p in ps])
@@ -358,8 +359,3 @@ def squared(beta: float) -> float:
 def _refuse_unknown(what: str, word: str, known: Sequence[str]) -> None:
     if word not in known:
         raise TextError(f"{what} is {' or '.join(known)}, not {word!r}{did_you_mean(word, known)}")
-
-
-def _refuse_cutoff(k: int | None) -> None:
-    if k is not None and k < 1:
-        raise TextError(f"a cut-off counts from 1, not {k}")

@@ -132,14 +132,7 @@ def score_block(run: Run, judgments: Judgments, measures: Sequence[Measure], pol
         if ends is not None:
             is_open = True
             spread[:, :, chosen] = ends
-    return Block(
-        found.systems,
-        places,
-        values,
-        spread if is_open else None,
-        texts,
-        coverage,
-    )
+    return Block(found.systems, places, values, spread if is_open else None, texts, coverage)
 
 
 def score_empty(judgments: Judgments, places: Ints, measures: Sequence[Measure], policy: Policy) -> Block:
@@ -148,15 +141,10 @@ def score_empty(judgments: Judgments, places: Ints, measures: Sequence[Measure],
     pool, pool_stratum = judgments.pools(places)
     sampled = judgments.sizes.shape[1] > 0
     lists = Lists(
-        rank=np.zeros((size, 0), dtype=np.int64),
-        grades=np.zeros((size, 0)),
-        retrieved=np.zeros(size, dtype=np.int64),
-        pool=pool,
-        top=judgments.top,
-        stratum=np.zeros((size, 0), dtype=np.int64) if sampled else None,
-        pool_stratum=pool_stratum if sampled else None,
-        stratum_size=judgments.sizes[places] if sampled else None,
-    )
+        rank=np.zeros((size, 0), dtype=np.int64), grades=np.zeros((size, 0)), retrieved=np.zeros(size, dtype=np.int64),
+        pool=pool, top=judgments.top, stratum=np.zeros((size, 0), dtype=np.int64) if sampled else None,
+        pool_stratum=pool_stratum if sampled else None, stratum_size=judgments.sizes[places] if sampled else None,
+    )  # fmt: skip
     if policy.ties in {"average", "range"}:  # an empty list has no ties
         policy = replace(policy, ties="trec")
     values, spread = score(lists, [m for m in measures if not m.definition.text], policy, places)

@@ -80,16 +80,9 @@ def tied_items(rank: Any, block: Any) -> Ints:
 
 
 def gather(
-    panel: Mapping[str, Topics],
-    blocks: Iterable[Iterable[Block]],
-    measures: Sequence[Measure],
-    policy: Policy,
-    *,
-    systems: Sequence[str],
-    empty: Empty,
-    noun: str = "set of judgments",
-    lines: tuple[str, ...] = (),
-) -> Scores:
+    panel: Mapping[str, Topics], blocks: Iterable[Iterable[Block]], measures: Sequence[Measure], policy: Policy, *,
+    systems: Sequence[str], empty: Empty, noun: str = "set of judgments", lines: tuple[str, ...] = (),
+) -> Scores:  # fmt: skip
     """Join the blocks of every assessor into one table.
 
     panel   what the lists were scored against, by assessor; a single entry unless assessors are scored apart
@@ -172,21 +165,20 @@ class _Joined:
 
     @classmethod
     def of(
-        cls,
-        reference: Topics,
-        blocks: Iterable[Block],
-        measures: Sequence[Measure],
-        policy: Policy,
-        empty: Empty,
+        cls, reference: Topics, blocks: Iterable[Block], measures: Sequence[Measure], policy: Policy, empty: Empty,
         columns: _Columns,
-    ) -> _Joined:
+    ) -> _Joined:  # fmt: skip
         systems = columns.systems
         coverages, texts = [], []
         wanted = [str(m) for m in measures if m.definition.text]
         for block in blocks:
             columns.add(block, columns.numbers(block.systems))
             coverages.append(block.coverage)
-            texts += _texts(block, wanted, reference)
+            texts += [
+                (system, reference.queries[place], name, block.texts[row][at])
+                for row, name in enumerate(wanted)
+                for at, (system, place) in enumerate(zip(block.systems, block.places, strict=True))
+            ]
         coverage = _summed(coverages, systems)
         absent = columns.absent(reference, coverage, policy)
         if len(absent) and policy.missing == "empty":
@@ -300,11 +292,3 @@ def _summed(parts: list[pl.DataFrame], systems: Sequence[str]) -> pl.DataFrame:
         return order.with_columns(pl.lit(0).alias(name) for name in COVERED)
     summed = pl.concat(parts).group_by("system").sum()
     return order.join(summed, on="system", how="left", maintain_order="left").fill_null(0)
-
-
-def _texts(block: Block, wanted: Sequence[str], reference: Topics) -> list[tuple[str, str, str, str]]:
-    return [
-        (system, reference.queries[place], name, block.texts[row][at])
-        for row, name in enumerate(wanted)
-        for at, (system, place) in enumerate(zip(block.systems, block.places, strict=True))
-    ]

@@ -170,12 +170,9 @@ class Lists:
         taken = np.take_along_axis(self.grade, order, -1)
         stratum = None if self.stratum is None else np.take_along_axis(self.stratum, order, -1)
         return replace(
-            self,
-            rank=np.where(real, place, BEYOND),
-            grades=np.where(real, taken, np.nan),
-            retrieved=np.asarray(count),
+            self, rank=np.where(real, place, BEYOND), grades=np.where(real, taken, np.nan), retrieved=np.asarray(count),
             stratum=stratum,
-        )
+        )  # fmt: skip
 
 
 def alike(lengths: Ints, spread: float = 1.5) -> Iterator[Ints]:

@@ -177,10 +177,7 @@ def balanced_as_trec_eval(ranking: Ranking, group: Group, *, only_retrieved: boo
     rivals = int(lowest.sum())
     kept = min(R, rivals)
     before = min(int(lowest[:retrieved].sum()), kept)
-    return (
-        int(fulfilled.sum()) + before * kept - before * (before + 1) // 2,
-        int(possible.sum()) + rivals * kept,
-    )
+    return (int(fulfilled.sum()) + before * kept - before * (before + 1) // 2, int(possible.sum()) + rivals * kept)
 
 
 def _shares(ranking: Ranking, least: int) -> Floats:

@@ -15,18 +15,7 @@ from endoxa.measures.grammar import Measure
 from endoxa.measures.lists import Lists
 from endoxa.measures.pairs import PREFERENCES, Group, Ranking
 from endoxa.policies import Policy
-from endoxa.tables import (
-    Bools,
-    Floats,
-    Ints,
-    Opinions,
-    Run,
-    Table,
-    cast,
-    refuse_null,
-    rename_known,
-    require,
-)
+from endoxa.tables import Bools, Floats, Ints, Opinions, Run, Table, cast, refuse_null, rename_known, require
 
 COLUMNS = ("query", "group", "subgroup", "item", "level")
 
@@ -98,13 +87,10 @@ class Preferences(Table):
             rows = rows.filter(pl.col("grade") >= 0)
         return cls.of(
             rows.select(
-                "query",
-                pl.col("source").alias("group"),
-                pl.lit("0").alias("subgroup"),
-                "item",
+                "query", pl.col("source").alias("group"), pl.lit("0").alias("subgroup"), "item",
                 pl.col("grade").alias("level"),
             )
-        )
+        )  # fmt: skip
 
     @property
     def queries(self) -> list[str]:
@@ -116,8 +102,7 @@ class Preferences(Table):
         """Every judged item: query, place (of the query), item, number (of the item within the query)."""
         names = self.frame.select("query", "item").unique().sort("query", "item")
         return names.with_columns(
-            pl.col("query").rle_id().cast(pl.Int64).alias("place"),
-            pl.int_range(pl.len()).over("query").alias("number"),
+            pl.col("query").rle_id().cast(pl.Int64).alias("place"), pl.int_range(pl.len()).over("query").alias("number")
         )
 
     @cached_property
@@ -244,13 +229,9 @@ def score_preferences(run: Run, preferences: Preferences, measures: Sequence[Mea
         for place, retrieved in zip(places, ranked, strict=True)
     ]
     return Block(
-        lists["system"].to_list(),
-        places,
-        _by_measure(values, measures),
-        None,
-        [[""] * lists.height for m in measures if m.definition.text],
-        coverage,
-    )
+        lists["system"].to_list(), places, _by_measure(values, measures), None,
+        [[""] * lists.height for m in measures if m.definition.text], coverage,
+    )  # fmt: skip
 
 
 def score_empty(preferences: Preferences, places: Ints, measures: Sequence[Measure], policy: Policy) -> Block:

@@ -87,14 +87,8 @@ class Definition:
 REGISTRY: dict[str, Definition] = {}
 
 ALIASES = {
-    "MAP": "AP",
-    "MRR": "RR",
-    "NDCG": "nDCG",
-    "Precision": "P",
-    "Recall": "R",
-    "BPref": "Bpref",
-    "RPrec": "Rprec",
-}
+    "MAP": "AP", "MRR": "RR", "NDCG": "nDCG", "Precision": "P", "Recall": "R", "BPref": "Bpref", "RPrec": "Rprec",
+}  # fmt: skip
 
 
 def register(name: str, **known: Any) -> Callable[[Kernel], Kernel]:

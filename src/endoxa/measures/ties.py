@@ -93,13 +93,9 @@ def _reranked(lists: Lists, rank: Ints) -> Lists:
         return np.take_along_axis(np.broadcast_to(values, rank.shape), order, -1)
 
     return replace(
-        lists,
-        rank=np.take_along_axis(rank, order, -1),
-        grades=moved(lists.grade),
-        stratum=None if lists.stratum is None else moved(lists.stratum),
-        block=None,
-        length=None,
-    )
+        lists, rank=np.take_along_axis(rank, order, -1), grades=moved(lists.grade),
+        stratum=None if lists.stratum is None else moved(lists.stratum), block=None, length=None,
+    )  # fmt: skip
 
 
 def ordered(lists: Lists, worth: Floats, *, best: bool) -> Lists:

@@ -50,10 +50,6 @@ def _utility(values: list[float]) -> dict[str, Any]:
     return dict(zip("abcd", values, strict=False))
 
 
-def _recalls(values: list[float]) -> dict[str, Any]:
-    return {"recalls": tuple(values)}
-
-
 # In the order in which trec_eval prints them.
 FAMILIES: dict[str, Family] = {
     "runid": Family("runid"),
@@ -74,7 +70,7 @@ FAMILIES: dict[str, Family] = {
     "gm_bpref": Family("GMBpref"),
     "Rprec_mult": Family("Rprec", "levels", MULTIPLES, "mult"),
     "utility": Family("Utility", "numbers", numbers=_utility),
-    "11pt_avg": Family("AvgIPrec", "numbers", numbers=_recalls),
+    "11pt_avg": Family("AvgIPrec", "numbers", numbers=lambda values: {"recalls": tuple(values)}),
     "binG": Family("binG"),
     "G": Family("G", "pairs"),
     "ndcg": Family("nDCG", "pairs"),

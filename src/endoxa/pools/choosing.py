@@ -11,15 +11,9 @@ from endoxa.tables import Belief, Floats, Opinions, Run
 
 
 def choose(
-    run: Run,
-    belief: Belief,
-    count: int,
-    *,
-    judged: Opinions | None = None,
-    mixing: float = 0.5,
-    depth: int = 100,
+    run: Run, belief: Belief, count: int, *, judged: Opinions | None = None, mixing: float = 0.5, depth: int = 100,
     rng: np.random.Generator,
-) -> pl.DataFrame:
+) -> pl.DataFrame:  # fmt: skip
     """About `count` pairs to judge, in random order: order, query, item, p, influence, systems, propensity.
 
     Poisson sampling: every pair of propensities() is drawn by itself with its own propensity, so that the number drawn
@@ -38,13 +32,7 @@ def choose(
 
 
 def propensities(
-    run: Run,
-    belief: Belief,
-    count: int,
-    *,
-    judged: Opinions | None = None,
-    mixing: float = 0.5,
-    depth: int = 100,
+    run: Run, belief: Belief, count: int, *, judged: Opinions | None = None, mixing: float = 0.5, depth: int = 100
 ) -> pl.DataFrame:
     """The pairs that may be drawn, with their chances: query, item, p, influence, systems, propensity.
 

@@ -38,15 +38,10 @@ class Uniques:
 
 
 def leave_out_uniques(
-    run: Run,
-    opinions: Opinions,
-    measure: str | Measure = "AP",
-    *,
-    depth: int = 100,
-    groups: Mapping[str, str] | None = None,
-    policy: Policy | None = None,
+    run: Run, opinions: Opinions, measure: str | Measure = "AP", *, depth: int = 100,
+    groups: Mapping[str, str] | None = None, policy: Policy | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Uniques:
+) -> Uniques:  # fmt: skip
     """Re-score all systems with judgments that lack what only one group put into the pool.
 
     `groups` names the team of each system; without it each stands alone. A system that falls far would have
@@ -60,9 +55,7 @@ def leave_out_uniques(
         if name not in systems:
             raise TextError(f"no system is called {name!r}{did_you_mean(name, systems)}")
     contributors = pool(run, depth).select(
-        "query",
-        "item",
-        pl.col("by").list.eval(pl.element().replace_strict(team)).list.unique().alias("teams"),
+        "query", "item", pl.col("by").list.eval(pl.element().replace_strict(team)).list.unique().alias("teams")
     )
     alone = contributors.filter(pl.col("teams").list.len() == 1).select(
         "query", "item", pl.col("teams").list.first().alias("team")
@@ -80,18 +73,12 @@ def leave_out_uniques(
         for system in (s for s in systems if team[s] == name):
             rows.append(
                 {
-                    "system": system,
-                    "group": name,
-                    "uniques": judged.height,
-                    "relevant_uniques": judged.filter(pl.col("grade") >= level).height,
-                    "value": before[system],
-                    "value_without": after[system],
-                    "drop": before[system] - after[system],
-                    "place": _place(before, system),
-                    "place_without": _place(after, system),
-                    "tau": agreement,
+                    "system": system, "group": name, "uniques": judged.height,
+                    "relevant_uniques": judged.filter(pl.col("grade") >= level).height, "value": before[system],
+                    "value_without": after[system], "drop": before[system] - after[system],
+                    "place": _place(before, system), "place_without": _place(after, system), "tau": agreement,
                 }
-            )
+            )  # fmt: skip
         if progress is not None:
             progress(number + 1, len(names))
     frame = pl.DataFrame(rows).sort("value", descending=True, maintain_order=True)

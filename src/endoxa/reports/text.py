@@ -57,12 +57,7 @@ LATIN = re.compile(r"[\x00-\u017f\u2010-\u2026−×±≤≥→∞⊤]*")
 
 
 def render(
-    frame: pl.DataFrame,
-    style: Style,
-    *,
-    caption: str | None = None,
-    label: str | None = None,
-    decimals: int = 4,
+    frame: pl.DataFrame, style: Style, *, caption: str | None = None, label: str | None = None, decimals: int = 4
 ) -> str:
     r"""Any frame as text, ending in a newline.
 
@@ -74,7 +69,7 @@ def render(
         return _jsonl(frame.to_dicts())
     if style == "tsv":
         rows = [[_plain(value) for value in row] for row in frame.iter_rows()]
-        return _tsv(frame.columns, rows)
+        return _tsv_raw([[_plain(name) for name in frame.columns], *rows])
     right = [dtype.is_numeric() for dtype in frame.dtypes]
     escape = _escape(style)
     cells = [[_cell(value, decimals, escape) for value in row] for row in frame.iter_rows()]
@@ -83,14 +78,9 @@ def render(
 
 
 def summary_table(
-    summary: pl.DataFrame,
-    style: Style,
-    *,
-    caption: str | None = None,
-    label: str | None = None,
-    lower: Collection[str] = (),
-    intervals: bool = True,
-) -> str:
+    summary: pl.DataFrame, style: Style, *, caption: str | None = None, label: str | None = None,
+    lower: Collection[str] = (), intervals: bool = True,
+) -> str:  # fmt: skip
     """Systems by measures, `value [lo, hi]` in each cell, the best of each measure bold.
 
     Systems and measures are in the order of the summary. `lower` names measures of which small values are
@@ -201,15 +191,9 @@ def _bracket(lo: str, hi: str, style: Style) -> str:
 
 
 def _table(
-    style: Style,
-    head: Sequence[str],
-    cells: Sequence[Sequence[str]],
-    right: Sequence[bool],
-    *,
-    caption: str | None,
-    label: str | None,
-    note: str | None = None,
-) -> str:
+    style: Style, head: Sequence[str], cells: Sequence[Sequence[str]], right: Sequence[bool], *, caption: str | None,
+    label: str | None, note: str | None = None,
+) -> str:  # fmt: skip
     if style == "markdown":
         return _markdown_table(head, cells, right, caption=caption, note=note)
     return _latex_table(head, cells, right, caption=caption, label=label, note=note)
@@ -237,14 +221,9 @@ def _markdown_table(
 
 
 def _latex_table(
-    head: Sequence[str],
-    cells: Sequence[Sequence[str]],
-    right: Sequence[bool],
-    *,
-    caption: str | None,
-    label: str | None,
-    note: str | None,
-) -> str:
+    head: Sequence[str], cells: Sequence[Sequence[str]], right: Sequence[bool], *, caption: str | None,
+    label: str | None, note: str | None,
+) -> str:  # fmt: skip
     columns = "".join("r" if number_like else "l" for number_like in right)
     body = [
         rf"\begin{{tabular}}{{{columns}}}",
@@ -264,10 +243,6 @@ def _latex_table(
     if not LATIN.fullmatch("\n".join(body)):
         needs.append("% contains letters beyond Latin: compile with LuaLaTeX or XeLaTeX and a font that has them")
     return "\n".join([*needs, *body]) + "\n"
-
-
-def _tsv(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return _tsv_raw([[_plain(name) for name in head], *rows])
 
 
 def _tsv_raw(rows: Sequence[Sequence[str]]) -> str:

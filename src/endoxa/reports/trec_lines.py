@@ -16,13 +16,9 @@ FLOOR = 1e-5  # of a value under a logarithm: gm_map, gm_bpref
 
 
 def lines(
-    scores: Scores,
-    measures: Sequence[Measure],
-    *,
-    per_query: bool = False,
-    summary: bool = True,
+    scores: Scores, measures: Sequence[Measure], *, per_query: bool = False, summary: bool = True,
     zscores: Mapping[tuple[str, str], tuple[float, float]] | None = None,
-) -> list[str]:
+) -> list[str]:  # fmt: skip
     """One line per value, system after system, queries in byte order, measures in trec_eval's order.
 
     `zscores` gives mean and standard deviation of a reference set of runs per (query, label); every value is
@@ -87,12 +83,9 @@ def _labels(measures: Sequence[Measure], compat: str) -> list[tuple[str, Measure
 
 
 def _in_deviations(
-    values: Floats,
-    queries: list[str],
-    label: str,
-    zscores: Mapping[tuple[str, str], tuple[float, float]],
+    values: Floats, queries: list[str], label: str, zscores: Mapping[tuple[str, str], tuple[float, float]],
     unknown: float,
-) -> Floats:
+) -> Floats:  # fmt: skip
     shifted = []
     for value, query in zip(values, queries, strict=True):
         mean, deviation = zscores.get((query, label), (np.nan, 0.0))

@@ -37,14 +37,9 @@ class Means:
 
 
 def mean_intervals(
-    values: Floats,
-    *,
-    method: Method = "bootstrap-t",
-    confidence: float = 0.95,
-    tails: Tails = "symmetric",
-    resamples: int = RESAMPLES,
-    rng: np.random.Generator,
-) -> Means:
+    values: Floats, *, method: Method = "bootstrap-t", confidence: float = 0.95, tails: Tails = "symmetric",
+    resamples: int = RESAMPLES, rng: np.random.Generator,
+) -> Means:  # fmt: skip
     """Interval for the mean of every row.
 
     percentile: the middle `confidence` of the resampled means m*. Short by about √((n-1)/n) and blind to skew:

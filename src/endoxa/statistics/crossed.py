@@ -79,11 +79,7 @@ def variance_components(values: Floats) -> Components:
     query, subject, error = np.maximum(found, 0.0).T
     weight = np.where(seen, 1 / np.maximum(by_query * queries[:, None], 1)[:, None, :], 0.0)
     parts = np.stack(
-        [
-            query * (weight.sum(1) ** 2).sum(1),
-            subject * (weight.sum(2) ** 2).sum(1),
-            error * (weight**2).sum((1, 2)),
-        ]
+        [query * (weight.sum(1) ** 2).sum(1), subject * (weight.sum(2) ** 2).sum(1), error * (weight**2).sum((1, 2))]
     )
     of = np.stack([queries - 1, subjects - 1, (queries - 1) * (subjects - 1)])
     total, spread = parts.sum(0), (parts**2 / np.maximum(of, 1)).sum(0)

@@ -107,15 +107,9 @@ class Images:
 
 
 def fit(
-    rows: Matrix,
-    components: int,
-    images: Images | None = None,
-    *,
-    rng: np.random.Generator,
-    rules: Rules | None = None,
-    weights: Floats | None = None,
-    restarts: int = 5,
-) -> MixtureModel:
+    rows: Matrix, components: int, images: Images | None = None, *, rng: np.random.Generator,
+    rules: Rules | None = None, weights: Floats | None = None, restarts: int = 5,
+) -> MixtureModel:  # fmt: skip
     """The best of several EM runs from k-means++ starts, by L.
 
     A component with less than one row (or a tenth of an equal share, if that is less) is moved to the row with the
@@ -137,13 +131,9 @@ def fit(
 
 
 def refine(
-    start: MixtureModel,
-    rows: Matrix,
-    images: Images | None = None,
-    *,
-    rules: Rules | None = None,
+    start: MixtureModel, rows: Matrix, images: Images | None = None, *, rules: Rules | None = None,
     weights: Floats | None = None,
-) -> MixtureModel:
+) -> MixtureModel:  # fmt: skip
     """EM from given parameters."""
     rules = rules or Rules()
     data = _laid_out(rows, images, weights, rules)
@@ -185,12 +175,9 @@ class _Data:
         densities += len(self.words) if self.rules.correspondence != "average" else 0
         shift = densities * np.log(self.scale).sum()
         return replace(
-            model,
-            means=model.means * self.scale + self.centre,
-            variances=model.variances * self.scale**2,
-            objective=model.objective - shift,
-            history=model.history - shift,
-        )
+            model, means=model.means * self.scale + self.centre, variances=model.variances * self.scale**2,
+            objective=model.objective - shift, history=model.history - shift,
+        )  # fmt: skip
 
 
 def _laid_out(rows: Matrix, images: Images | None, weights: Floats | None, rules: Rules) -> _Data:

@@ -97,17 +97,9 @@ class Monotone:
 
 
 def fit(
-    x: Floats,
-    y: Floats,
-    *,
-    prior: Prior = Prior(),
-    confidence: float = 0.95,
-    chains: int = 4,
-    burn: int = 2_000,
-    iterations: int = 10_000,
-    gibbs: bool = True,
-    rng: np.random.Generator,
-) -> Monotone:
+    x: Floats, y: Floats, *, prior: Prior = Prior(), confidence: float = 0.95, chains: int = 4, burn: int = 2_000,
+    iterations: int = 10_000, gibbs: bool = True, rng: np.random.Generator,
+) -> Monotone:  # fmt: skip
     """Sample the posterior of a nondecreasing step function with unknown change points.
 
     One iteration proposes to add, remove or move a change point, draws noise and levels afresh from their
@@ -166,16 +158,9 @@ def fit(
 
 
 def sensitivity(
-    x: Floats,
-    y: Floats,
-    *,
-    prior: Prior = Prior(),
-    confidence: float = 0.95,
-    chains: int = 4,
-    burn: int = 2_000,
-    iterations: int = 10_000,
-    rng: np.random.Generator,
-) -> dict[str, Monotone]:
+    x: Floats, y: Floats, *, prior: Prior = Prior(), confidence: float = 0.95, chains: int = 4, burn: int = 2_000,
+    iterations: int = 10_000, rng: np.random.Generator,
+) -> dict[str, Monotone]:  # fmt: skip
     """The fit under the prior `given`, with levels spread wider (`v0 x 4`), and with more steps (`lam x 3`).
 
     Where the three curves differ by more than matters, the prior decides and not the data.
@@ -387,19 +372,9 @@ def _shift(ends: Ints, k: int, s2: float, count: Floats, total: Floats, reach: i
 
 @compiled
 def _chain(
-    seed: int,
-    count: Floats,
-    total: Floats,
-    square: Floats,
-    numbers: Floats,
-    kmax: int,
-    grid: Ints,
-    probes: Ints,
-    burn: int,
-    iterations: int,
-    every: int,
-    gibbs: bool,
-) -> tuple[Floats, Floats, Floats, float]:
+    seed: int, count: Floats, total: Floats, square: Floats, numbers: Floats, kmax: int, grid: Ints, probes: Ints,
+    burn: int, iterations: int, every: int, gibbs: bool,
+) -> tuple[Floats, Floats, Floats, float]:  # fmt: skip
     """One chain. `count`, `total`, `square` are sums from the left, y less m0; levels are kept less m0.
 
     Returns the trace (k, s2, the curve at the probes), the summed rises of the curve at every x, the curve on the

@@ -37,11 +37,7 @@ def uncorrected(p: Floats) -> Floats:
     return np.array(p, dtype=np.float64)
 
 
-CORRECTIONS: dict[str, Callable[[Floats], Floats]] = {
-    "holm": holm,
-    "bh": benjamini_hochberg,
-    "none": uncorrected,
-}
+CORRECTIONS: dict[str, Callable[[Floats], Floats]] = {"holm": holm, "bh": benjamini_hochberg, "none": uncorrected}
 
 
 def _stepwise(p: Floats, rule: Callable[[Floats, int], Floats]) -> Floats:

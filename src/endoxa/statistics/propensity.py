@@ -123,13 +123,9 @@ def mean(y: npt.ArrayLike, weights: npt.ArrayLike, clusters: npt.ArrayLike, *, c
 
 
 def total(
-    y: npt.ArrayLike,
-    weights: npt.ArrayLike,
-    clusters: npt.ArrayLike,
-    *,
-    queries: int | None = None,
+    y: npt.ArrayLike, weights: npt.ArrayLike, clusters: npt.ArrayLike, *, queries: int | None = None,
     confidence: float = 0.95,
-) -> Weighted:
+) -> Weighted:  # fmt: skip
     """Horvitz–Thompson total Σ w y with its interval; queries are the clusters.
 
     Variance Q/(Q-1) Σ (t_q - tbar)², t_q = Σ_{j in q} w y. `queries` counts the sampled queries where some of them

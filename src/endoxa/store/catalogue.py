@@ -132,9 +132,7 @@ def frame_of(connection: Connection, table: sa.Table, study: Study, name: str) -
     columns = [table.c.name.label(name), table.c.text, table.c.file, table.c.original]
     rows = connection.execute(sa.select(*columns).where(table.c.study_id == study.id).order_by(table.c.id)).all()
     return pl.DataFrame(
-        [tuple(row) for row in rows],
-        schema=dict.fromkeys((name, "text", "file", "original"), pl.String),
-        orient="row",
+        [tuple(row) for row in rows], schema=dict.fromkeys((name, "text", "file", "original"), pl.String), orient="row"
     )
 
 

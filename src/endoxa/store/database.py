@@ -80,7 +80,12 @@ def open_store(url: str, *, create: bool = True) -> Store:
             raise FileError(
                 _shown(url), "the database was created by a later version of endoxa", "update endoxa"
             ) from None
-        raise FileError(_shown(url), f"the database cannot be opened: {_reason(error)}", _remedy(url)) from None
+        remedy = (
+            "check the directory and its permissions"
+            if url.startswith("sqlite")
+            else "check address, name and password"
+        )
+        raise FileError(_shown(url), f"the database cannot be opened: {_reason(error)}", remedy) from None
     return store
 
 
@@ -160,7 +165,3 @@ def _shown(url: str) -> str:
 
 def _reason(error: DatabaseError) -> str:
     return str(error.orig).strip().splitlines()[0]
-
-
-def _remedy(url: str) -> str:
-    return "check the directory and its permissions" if url.startswith("sqlite") else "check address, name and password"

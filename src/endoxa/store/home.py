@@ -43,11 +43,7 @@ class Home:
 def open_home(folder: Path, url: str | None = None, *, create: bool = False) -> Iterator[Home]:
     """Open the folder; `url` names a database elsewhere (PostgreSQL)."""
     if not create and not folder.exists():
-        raise FileError(
-            str(folder),
-            "there are no studies here",
-            "create one with `endoxa study new`, or use --home",
-        )
+        raise FileError(str(folder), "there are no studies here", "create one with `endoxa study new`, or use --home")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -271,15 +271,9 @@ def answer(
 
 
 def skip(
-    connection: Connection,
-    study: Study,
-    rater_id: int,
-    task_id: int,
-    key: str,
-    circumstances: Circumstances,
-    *,
+    connection: Connection, study: Study, rater_id: int, task_id: int, key: str, circumstances: Circumstances, *,
     now: float,
-) -> Received:
+) -> Received:  # fmt: skip
     """Skip a task; another judge gets it instead."""
     _lock(connection, study, rater_id)
     new = not _is_known(connection, rater_id, key, "skip", task_id)
@@ -346,15 +340,9 @@ def _slot(connection: Connection, study: Study, rater_id: int, task_id: int) -> 
 
 
 def _mark(
-    connection: Connection,
-    study: Study,
-    rater_id: int,
-    slot: Any,
-    key: str,
-    kind: str,
-    now: float,
+    connection: Connection, study: Study, rater_id: int, slot: Any, key: str, kind: str, now: float,
     circumstances: Circumstances,
-) -> int:
+) -> int:  # fmt: skip
     inserted = connection.execute(
         sa.insert(s.answers).values(
             study_id=study.id, rater_id=rater_id, task_id=slot.task_id, key=key, kind=kind, place=-1, role=slot.role,

@@ -158,13 +158,9 @@ def icc(values: Floats, *, confidence: float = 0.95) -> pl.DataFrame:
 
 
 def agreement(
-    opinions: Opinions,
-    *,
-    level: Level = "interval",
-    confidence: float = 0.95,
-    resamples: int = RESAMPLES,
+    opinions: Opinions, *, level: Level = "interval", confidence: float = 0.95, resamples: int = RESAMPLES,
     rng: np.random.Generator,
-) -> Agreement:
+) -> Agreement:  # fmt: skip
     """Agreement of the sources over all pairs with two or more grades, in any role; filter the opinions beforehand.
 
     Undecided answers are left out and counted. So are grades below 0, which mean not judged, unless calibration made
@@ -196,24 +192,11 @@ def agreement(
     if sound and len(table) < 2:
         notes.append(f"intraclass correlations need at least two pairs that every rater graded; there are {len(table)}")
     return Agreement(
-        alpha=value,
-        lo=lo,
-        hi=hi,
-        level=level,
-        confidence=confidence,
-        units=int(unit[-1]) + 1 if len(unit) else 0,
-        ratings=len(x),
-        raters=raters,
-        undecided=int(given.undecided.sum()),
-        kappa=kappa,
-        quadratic=quadratic,
-        fleiss=kappa_fleiss,
-        icc=_icc(table, confidence),
-        complete=len(table),
-        per_rater=_per_rater(given, value, level),
-        per_query=_per_query(given, level, sound),
-        notes=tuple(notes),
-    )
+        alpha=value, lo=lo, hi=hi, level=level, confidence=confidence, units=int(unit[-1]) + 1 if len(unit) else 0,
+        ratings=len(x), raters=raters, undecided=int(given.undecided.sum()), kappa=kappa, quadratic=quadratic,
+        fleiss=kappa_fleiss, icc=_icc(table, confidence), complete=len(table),
+        per_rater=_per_rater(given, value, level), per_query=_per_query(given, level, sound), notes=tuple(notes),
+    )  # fmt: skip
 
 
 def ratings(opinions: Opinions) -> Ratings:
@@ -228,14 +211,9 @@ def ratings(opinions: Opinions) -> Ratings:
     units = kept.select("query", "item").unique().sort("query", "item")
     kept = kept.join(units.with_row_index("unit"), on=["query", "item"], how="left").sort("unit", "rater")
     return Ratings(
-        rater=kept["rater"].to_numpy(),
-        unit=kept["unit"].cast(pl.Int64).to_numpy(),
-        grade=kept["grade"].to_numpy(),
-        sources=sources,
-        units=units,
-        undecided=undecided,
-        unjudged=int(frame["unjudged"].sum()),
-    )
+        rater=kept["rater"].to_numpy(), unit=kept["unit"].cast(pl.Int64).to_numpy(), grade=kept["grade"].to_numpy(),
+        sources=sources, units=units, undecided=undecided, unjudged=int(frame["unjudged"].sum()),
+    )  # fmt: skip
 
 
 def with_the_others(given: Ratings) -> tuple[Floats, Ints]:
@@ -421,14 +399,10 @@ def _per_rater(given: Ratings, whole: float, level: Level) -> pl.DataFrame:
             without[place] = long_alpha(given.unit[rest], given.grade[rest], level)
     correlation, shared = with_the_others(given)
     columns = {
-        "source": pl.Series(given.sources, dtype=pl.String),
-        "ratings": np.bincount(given.rater, minlength=many),
-        "undecided": given.undecided,
-        "shared": shared,
-        "without": without,
-        "change": without - whole,
+        "source": pl.Series(given.sources, dtype=pl.String), "ratings": np.bincount(given.rater, minlength=many),
+        "undecided": given.undecided, "shared": shared, "without": without, "change": without - whole,
         "correlation": correlation,
-    }
+    }  # fmt: skip
     return pl.DataFrame(columns)
 
 

@@ -108,10 +108,7 @@ def register_screen(screen: Screen) -> Screen:
     return screen
 
 
-CHOICES = {
-    "choose": ("proposal", "pool", "pairs"),
-    "task": ("search", "classification"),
-}
+CHOICES = {"choose": ("proposal", "pool", "pairs"), "task": ("search", "classification")}
 
 
 @dataclass(frozen=True)

@@ -35,18 +35,10 @@ class Dominance:
 
 
 def dominance(
-    run: Run,
-    opinions: Opinions,
-    *,
-    master: str | None = None,
-    margin: float = 0.05,
-    mapped: bool = False,
-    distances: bool | Literal["auto"] | Collection[str] = False,
-    folds: int = 5,
-    resamples: int = 2_000,
-    confidence: float = 0.95,
-    rng: np.random.Generator,
-) -> Dominance:
+    run: Run, opinions: Opinions, *, master: str | None = None, margin: float = 0.05, mapped: bool = False,
+    distances: bool | Literal["auto"] | Collection[str] = False, folds: int = 5, resamples: int = 2_000,
+    confidence: float = 0.95, rng: np.random.Generator,
+) -> Dominance:  # fmt: skip
     """Correlate every system's scores with the ratings of the master, of all others, and of everybody.
 
     The master is the person with most answers, unless given. Several ratings of a pair are averaged. The correlation
@@ -166,13 +158,6 @@ def _compared(r: Floats, pairs: list[int], draws: Floats, margin: float, confide
         verdict = "differ" if apart else "neither shown to differ nor to be equal"
     outside = bool(everybody > max(master, others) or everybody < min(master, others))
     return {
-        "difference": difference,
-        "se": se,
-        "lo": lo,
-        "hi": hi,
-        "z": z,
-        "p_value": p,
-        "p_equivalent": same,
-        "outside": outside,
-        "verdict": verdict,
-    }
+        "difference": difference, "se": se, "lo": lo, "hi": hi, "z": z, "p_value": p, "p_equivalent": same,
+        "outside": outside, "verdict": verdict,
+    }  # fmt: skip

@@ -92,17 +92,10 @@ def weights(opinions: Opinions, *, shares: Mapping[int, float] | None = None) ->
 
 
 def curves(
-    run: Run,
-    opinions: Opinions,
-    *,
-    threshold: float,
-    cutoffs: Sequence[int] | None = None,
-    queries: Iterable[str] | None = None,
-    resamples: int = 500,
-    confidence: float = 0.95,
-    shares: Mapping[int, float] | None = None,
-    rng: np.random.Generator,
-) -> Curves:
+    run: Run, opinions: Opinions, *, threshold: float, cutoffs: Sequence[int] | None = None,
+    queries: Iterable[str] | None = None, resamples: int = 500, confidence: float = 0.95,
+    shares: Mapping[int, float] | None = None, rng: np.random.Generator,
+) -> Curves:  # fmt: skip
     """Precision and recall of whole lists, estimated from the asked pairs.
 
     For system t and cut-off M, with w = 1/pi and relevant = mean rating above `threshold` (strictly):
@@ -169,7 +162,12 @@ def curves(
         notes.append(f"recall has no bands: the relevant pairs have an effective sample size of {relevant_size:.1f}")
     if Q < FEW:
         notes.append(f"with only {Q} queries the bands are too narrow (simulated 95 % bands: 78 % with 4, 85 % with 8)")
-    returned = np.array([[(mine["rank"] <= k).sum() for k in ks] for mine in _lists_of(lists, names)])
+    returned = np.array(
+        [
+            [(ranks <= k).sum() for k in ks]
+            for ranks in (lists.filter(pl.col("system") == name)["rank"] for name in names)
+        ]
+    )
     thin = (sampled > 0) & (size >= LEAST) & (N.sum(axis=1) < 0.6 * returned)
     if thin.any():
         deep = int(ks[np.flatnonzero(thin.any(axis=0))[0]])
@@ -184,20 +182,10 @@ def curves(
     return Curves(points, _interpolated(points, whole), refused, threshold, confidence, tuple(notes))
 
 
-def _lists_of(lists: pl.DataFrame, names: list[str]) -> list[pl.DataFrame]:
-    """The rows of each system."""
-    return [lists.filter(pl.col("system") == name) for name in names]
-
-
 def ratings(
-    run: Run,
-    opinions: Opinions,
-    k: int | None = None,
-    *,
-    queries: Iterable[str] | None = None,
-    confidence: float = 0.95,
-    shares: Mapping[int, float] | None = None,
-) -> pl.DataFrame:
+    run: Run, opinions: Opinions, k: int | None = None, *, queries: Iterable[str] | None = None,
+    confidence: float = 0.95, shares: Mapping[int, float] | None = None,
+) -> pl.DataFrame:  # fmt: skip
     """Mean rating of the first k results of every system (by default of all), weighted by propensity.
 
     Columns: system, rating, se, lo, hi, effective, share, sampled, queries, refused. A Hájek mean with a linearised
@@ -214,11 +202,9 @@ def ratings(
     for name in run.systems:
         mine = met.filter(pl.col("system") == name)
         estimate = propensity.mean(
-            mine["rating"].to_numpy(),
-            mine["weight"].to_numpy(),
-            mine["query"].rank("dense").to_numpy() if mine.height else [],
-            confidence=confidence,
-        )
+            mine["rating"].to_numpy(), mine["weight"].to_numpy(),
+            mine["query"].rank("dense").to_numpy() if mine.height else [], confidence=confidence,
+        )  # fmt: skip
         rows.append({"system": name, **asdict(estimate)})
     names = {"value": "rating", "n": "sampled", "clusters": "queries"}
     return pl.DataFrame(rows).rename(names)

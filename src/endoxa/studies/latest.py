@@ -14,31 +14,12 @@ import polars as pl
 from endoxa.tables import COUNTED, Answers, Labels, Opinions
 
 ROWS: dict[str, Any] = {
-    "number": pl.Int64,
-    "source": pl.String,
-    "task": pl.Int64,
-    "query": pl.String,
-    "item": pl.String,
-    "key": pl.String,
-    "kind": pl.String,
-    "grade": pl.Float64,
-    "category": pl.String,
-    "rank": pl.Int64,
-    "relevance": pl.Float64,
-    "comment": pl.String,
-    "place": pl.Int64,
-    "shown": pl.String,
-    "screen": pl.String,
-    "method": pl.String,
-    "active_seconds": pl.Float64,
-    "away_seconds": pl.Float64,
-    "propensity": pl.Float64,
-    "selected_by": pl.String,
-    "role": pl.String,
-    "round": pl.Int64,
-    "expected": pl.String,
-    "at": pl.Datetime("us", "UTC"),
-}
+    "number": pl.Int64, "source": pl.String, "task": pl.Int64, "query": pl.String, "item": pl.String, "key": pl.String,
+    "kind": pl.String, "grade": pl.Float64, "category": pl.String, "rank": pl.Int64, "relevance": pl.Float64,
+    "comment": pl.String, "place": pl.Int64, "shown": pl.String, "screen": pl.String, "method": pl.String,
+    "active_seconds": pl.Float64, "away_seconds": pl.Float64, "propensity": pl.Float64, "selected_by": pl.String,
+    "role": pl.String, "round": pl.Int64, "expected": pl.String, "at": pl.Datetime("us", "UTC"),
+}  # fmt: skip
 
 UNDECIDED = pl.all_horizontal(pl.col("grade", "category", "rank", "relevance").is_null())
 

@@ -13,16 +13,9 @@ from endoxa.studies.design import Settings
 from endoxa.tables import ASIDE, Run
 
 TASKS = {
-    "task": pl.Int64,
-    "query": pl.String,
-    "item": pl.String,
-    "place": pl.Int64,
-    "propensity": pl.Float64,
-    "selected_by": pl.String,
-    "role": pl.String,
-    "round": pl.Int64,
-    "expected": pl.String,
-}
+    "task": pl.Int64, "query": pl.String, "item": pl.String, "place": pl.Int64, "propensity": pl.Float64,
+    "selected_by": pl.String, "role": pl.String, "round": pl.Int64, "expected": pl.String,
+}  # fmt: skip
 DRAWS = {"task": pl.Int64, "query": pl.String, "system": pl.String, "item": pl.String}
 KNOWN = ASIDE  # roles whose answer is known beforehand
 

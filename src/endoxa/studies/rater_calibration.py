@@ -189,15 +189,10 @@ def _fit(given: Ratings, shrinkage: float) -> pl.DataFrame:
     flags = {"constant": (n > 1) & (squares == 0), "few common items": n < FEW, "reversed": correlation <= 0}
     frame = pl.DataFrame(
         {
-            "source": pl.Series(given.sources, dtype=pl.String),
-            "n": n.astype(np.int64),
-            "mean": m,
-            "sd": np.sqrt(v),
-            "a": a,
-            "b": b,
-            "correlation": correlation,
+            "source": pl.Series(given.sources, dtype=pl.String), "n": n.astype(np.int64), "mean": m, "sd": np.sqrt(v),
+            "a": a, "b": b, "correlation": correlation,
         }
-    )
+    )  # fmt: skip
     words = [pl.when(pl.Series(at)).then(pl.lit(flag)) for flag, at in flags.items()]
     return frame.with_columns(pl.concat_str(words, separator=", ", ignore_nulls=True).alias("flags"))
 

@@ -22,14 +22,9 @@ from endoxa.studies.uniformity import of_counts
 from endoxa.tables import COUNTED, Floats, Ints, Opinions, Run, refuse_null, rename_known, require
 
 TASKS = {
-    "task": pl.Int64,
-    "query": pl.String,
-    "item": pl.String,
-    "place": pl.Int64,
-    "propensity": pl.Float64,
-    "selected_by": pl.String,
-    "round": pl.Int64,
-}
+    "task": pl.Int64, "query": pl.String, "item": pl.String, "place": pl.Int64, "propensity": pl.Float64,
+    "selected_by": pl.String, "round": pl.Int64,
+}  # fmt: skip
 DRAWS = {"task": pl.Int64, "query": pl.String, "system": pl.String, "item": pl.String}
 
 
@@ -92,18 +87,10 @@ def warning(gamma: float, floor: float, *, size: int, draws: int) -> str | None:
 
 
 def plan(
-    run: Run,
-    *,
-    queries: Iterable[str] | None = None,
-    query_share: float = 1.0,
-    per_task: int = 4,
-    tasks_per_query: int = 1,
-    gamma: float = 1.0,
-    floor: float = 0.1,
-    depth: int | None = None,
-    collection: Iterable[str] | None = None,
-    rng: np.random.Generator,
-) -> Plan:
+    run: Run, *, queries: Iterable[str] | None = None, query_share: float = 1.0, per_task: int = 4,
+    tasks_per_query: int = 1, gamma: float = 1.0, floor: float = 0.1, depth: int | None = None,
+    collection: Iterable[str] | None = None, rng: np.random.Generator,
+) -> Plan:  # fmt: skip
     """Barnard's design: every task shows one query with results that different systems drew.
 
     The universe of a query is the union of its lists (of their first `depth`), or the `collection`; each system with

@@ -56,16 +56,10 @@ class Mapping:
 
 
 def mapping(
-    run: Run,
-    opinions: Opinions,
-    *,
-    method: Method = "isotonic",
-    distances: bool | Literal["auto"] | Collection[str] = False,
-    folds: int = 5,
-    resamples: int = 500,
-    confidence: float = 0.95,
-    rng: np.random.Generator,
-) -> Mapping:
+    run: Run, opinions: Opinions, *, method: Method = "isotonic",
+    distances: bool | Literal["auto"] | Collection[str] = False, folds: int = 5, resamples: int = 500,
+    confidence: float = 0.95, rng: np.random.Generator,
+) -> Mapping:  # fmt: skip
     """Map the scores of every system to mean ratings, and correlate.
 
     A pair's rating is the mean over its sources (roles main and common, without undecided answers). Rated pairs that a
@@ -153,14 +147,9 @@ def scored(run: Run, system: str, ratings: pl.DataFrame) -> pl.DataFrame:
 
 
 def signals(
-    run: Run,
-    ratings: pl.DataFrame,
-    *,
-    mapped: bool,
-    distances: bool | Literal["auto"] | Collection[str],
-    folds: int,
+    run: Run, ratings: pl.DataFrame, *, mapped: bool, distances: bool | Literal["auto"] | Collection[str], folds: int,
     rng: np.random.Generator,
-) -> pl.DataFrame:
+) -> pl.DataFrame:  # fmt: skip
     """The signal of each system for each rated pair that it scored: system, query, item, rating, signal.
 
     The signal is the score (with the opposite sign for distances) or, if `mapped`, the prediction of an isotonic map
@@ -251,15 +240,9 @@ class _Fitted:
 
 
 def _fitted(
-    x: Floats,
-    y: Floats,
-    query: Ints,
-    fold: Ints,
-    method: Method,
-    resamples: int,
-    confidence: float,
+    x: Floats, y: Floats, query: Ints, fold: Ints, method: Method, resamples: int, confidence: float,
     seed: tuple[int, int],
-) -> _Fitted:
+) -> _Fitted:  # fmt: skip
     """Map, band and figures of one system."""
     from scipy import stats
 
@@ -295,15 +278,9 @@ def _fitted(
 
 
 def _resampled(
-    x: Floats,
-    y: Floats,
-    query: Ints,
-    fold: Ints,
-    grid: Floats,
-    resamples: int,
-    confidence: float,
+    x: Floats, y: Floats, query: Ints, fold: Ints, grid: Floats, resamples: int, confidence: float,
     rng: np.random.Generator,
-) -> tuple[float, Floats, Floats, tuple[str, ...]]:
+) -> tuple[float, Floats, Floats, tuple[str, ...]]:  # fmt: skip
     """Error of the held-out correlation and band of the isotonic map, from resampled queries with all maps refitted.
 
     A query drawn twice counts twice and stays in its fold, so that no copy predicts the other.

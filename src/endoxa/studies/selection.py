@@ -78,16 +78,9 @@ def self_advantage(r: Floats, *, resamples: int = RESAMPLES, rng: np.random.Gene
 
 
 def selection_bias(
-    run: Run,
-    opinions: Opinions,
-    *,
-    mapped: bool = False,
-    distances: bool | Literal["auto"] | Collection[str] = False,
-    folds: int = 5,
-    resamples: int = 1_000,
-    confidence: float = 0.95,
-    rng: np.random.Generator,
-) -> Selection:
+    run: Run, opinions: Opinions, *, mapped: bool = False, distances: bool | Literal["auto"] | Collection[str] = False,
+    folds: int = 5, resamples: int = 1_000, confidence: float = 0.95, rng: np.random.Generator,
+) -> Selection:  # fmt: skip
     """Correlate every system's scores with the ratings of the pairs that each system chose, and test the diagonal.
 
     `selected_by` of the opinions names the systems that chose a pair, joined by `+`; a pair chosen by two counts for
@@ -135,12 +128,10 @@ def selection_bias(
     se, lo, hi = spread(draws, confidence)
     frame = pl.DataFrame(
         {
-            "system": np.repeat(systems, n),
-            "selected_by": np.tile(systems, n),
-            "r": table.ravel(),
+            "system": np.repeat(systems, n), "selected_by": np.tile(systems, n), "r": table.ravel(),
             "pairs": sums[:, :, 0].sum(axis=0).astype(np.int64),
         }
-    )
+    )  # fmt: skip
     return Selection(frame, advantage, se, lo, hi, confidence, tuple(notes))
 
 

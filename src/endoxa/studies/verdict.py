@@ -37,15 +37,9 @@ class Verdict:
 
 
 def verdict(
-    draws: pl.DataFrame,
-    order: Iterable[int],
-    grades: pl.DataFrame,
-    *,
-    scale: tuple[float, float],
-    tasks: int | None = None,
-    alpha: float = 0.05,
-    simultaneous: bool = True,
-) -> Verdict:
+    draws: pl.DataFrame, order: Iterable[int], grades: pl.DataFrame, *, scale: tuple[float, float],
+    tasks: int | None = None, alpha: float = 0.05, simultaneous: bool = True,
+) -> Verdict:  # fmt: skip
     """The mean rating of what each system shows, and the differences, with intervals that are valid at any time.
 
     theta_m = Σ over m's draws of the rating / number of m's draws: the mean rating of what m's proposal shows. Each
@@ -95,9 +89,7 @@ def verdict(
     return Verdict(
         pl.DataFrame(rows, schema=systems, orient="row"),
         pl.DataFrame(
-            compared,
-            schema={"system": pl.String, "baseline": pl.String, **pairs, "decided": pl.Boolean},
-            orient="row",
+            compared, schema={"system": pl.String, "baseline": pl.String, **pairs, "decided": pl.Boolean}, orient="row"
         ),
         len(study.order),
         study.tasks,
@@ -106,15 +98,9 @@ def verdict(
 
 
 def course(
-    draws: pl.DataFrame,
-    order: Iterable[int],
-    grades: pl.DataFrame,
-    *,
-    scale: tuple[float, float],
-    system: str,
-    baseline: str | None = None,
-    alpha: float = 0.05,
-) -> pl.DataFrame:
+    draws: pl.DataFrame, order: Iterable[int], grades: pl.DataFrame, *, scale: tuple[float, float], system: str,
+    baseline: str | None = None, alpha: float = 0.05,
+) -> pl.DataFrame:  # fmt: skip
     """The course of the interval of a system, or of its difference from a baseline: tasks, lo, hi.
 
     There is one row per answered task with a non-zero coefficient; `tasks` is its position among the answered ones.
@@ -205,16 +191,10 @@ def _study(
     counted = pairs.select(pl.col("task").is_in(finished).cast(pl.Float64))["task"].to_numpy()
     rating = np.where(counted > 0, pairs["grade"].fill_null(lo).to_numpy(), 0.0)
     return _Study(
-        systems,
-        pairs["task"].to_numpy(),
-        counts.astype(np.float64),
-        rating,
-        np.where(counted > 0, (rating - lo) / (hi - lo), 0.0),
-        counted,
-        np.asarray(finished, dtype=np.int64),
-        number,
+        systems, pairs["task"].to_numpy(), counts.astype(np.float64), rating,
+        np.where(counted > 0, (rating - lo) / (hi - lo), 0.0), counted, np.asarray(finished, dtype=np.int64), number,
         notes,
-    )
+    )  # fmt: skip
 
 
 def _share(counts: Floats) -> Floats:

@@ -36,14 +36,9 @@ class Belief(Table):
 
     @classmethod
     def of(
-        cls,
-        frame: pl.DataFrame,
-        *,
-        unmentioned: Unmentioned = "irrelevant",
-        model: str = "given",
-        notes: Iterable[str] = (),
-        files: Iterable[str] = (),
-    ) -> Belief:
+        cls, frame: pl.DataFrame, *, unmentioned: Unmentioned = "irrelevant", model: str = "given",
+        notes: Iterable[str] = (), files: Iterable[str] = (),
+    ) -> Belief:  # fmt: skip
         """Check and sort the rows. Without `reading` a query has one reading; without `grade` the grade is 1."""
         if isinstance(unmentioned, str) and unmentioned not in {"irrelevant", "unknown"}:
             raise TableError(f"unmentioned must be irrelevant, unknown or a probability, not {unmentioned!r}")
@@ -107,10 +102,7 @@ class Belief(Table):
             self.unmentioned if isinstance(self.unmentioned, str) else f"relevant with probability {self.unmentioned:g}"
         )
         size = f"{queries:,} {'query' if queries == 1 else 'queries'}{several}, {items:,} pairs of query and item"
-        return [
-            f"belief={self.model}: {size}; an item that it does not mention is {rule}",
-            *self.notes,
-        ]
+        return [f"belief={self.model}: {size}; an item that it does not mention is {rule}", *self.notes]
 
 
 def _refuse_improper(frame: pl.DataFrame) -> None:

@@ -22,14 +22,9 @@ class Costs(Table):
     frame: pl.DataFrame
 
     SCHEMA: ClassVar[dict[str, Any]] = {
-        "system": pl.String,
-        "phase": pl.String,
-        "items": pl.Int64,
-        "seconds": pl.Float64,
-        "bytes": pl.Int64,
-        "median": pl.Float64,
-        "p95": pl.Float64,
-    }
+        "system": pl.String, "phase": pl.String, "items": pl.Int64, "seconds": pl.Float64, "bytes": pl.Int64,
+        "median": pl.Float64, "p95": pl.Float64,
+    }  # fmt: skip
 
     @classmethod
     def of(cls, frame: pl.DataFrame) -> Costs:

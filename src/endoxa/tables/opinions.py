@@ -38,18 +38,11 @@ class Opinions(Table):
         frame = rename_known(frame, ("query", "item", "grade", "source", "propensity"))
         require(frame, ("query", "item", "grade"), "table of judgments")
         defaults: dict[str, tuple[Any, Any]] = {
-            "source": (pl.String, source),
-            "kind": (pl.String, kind),
-            "query": (pl.String, None),
-            "item": (pl.String, None),
-            "grade": (pl.Float64, None),
-            "scale": (pl.String, None),
-            "confidence": (pl.Float64, None),
-            "selected_by": (pl.String, None),
-            "propensity": (pl.Float64, None),
-            "role": (pl.String, "main"),
-            "at": (pl.Datetime("us", "UTC"), None),
-        }
+            "source": (pl.String, source), "kind": (pl.String, kind), "query": (pl.String, None),
+            "item": (pl.String, None), "grade": (pl.Float64, None), "scale": (pl.String, None),
+            "confidence": (pl.Float64, None), "selected_by": (pl.String, None), "propensity": (pl.Float64, None),
+            "role": (pl.String, "main"), "at": (pl.Datetime("us", "UTC"), None),
+        }  # fmt: skip
         absent = [
             pl.lit(value, dtype=dtype).alias(name)
             for name, (dtype, value) in defaults.items()

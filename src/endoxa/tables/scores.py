@@ -124,23 +124,11 @@ class Comparison(Table):
     notes: tuple[str, ...] = field(default=())
 
     SCHEMA: ClassVar[dict[str, Any]] = {
-        "measure": pl.String,
-        "system": pl.String,
-        "baseline": pl.String,
-        "doubt": pl.String,
-        "difference": pl.Float64,
-        "lo": pl.Float64,
-        "hi": pl.Float64,
-        "p_better": pl.Float64,
-        "p_tie": pl.Float64,
-        "superiority": pl.Float64,
-        "sd": pl.Float64,
-        "p_value": pl.Float64,
-        "p_adjusted": pl.Float64,
-        "effect": pl.Float64,
-        "test": pl.String,
+        "measure": pl.String, "system": pl.String, "baseline": pl.String, "doubt": pl.String, "difference": pl.Float64,
+        "lo": pl.Float64, "hi": pl.Float64, "p_better": pl.Float64, "p_tie": pl.Float64, "superiority": pl.Float64,
+        "sd": pl.Float64, "p_value": pl.Float64, "p_adjusted": pl.Float64, "effect": pl.Float64, "test": pl.String,
         "queries": pl.Int64,
-    }
+    }  # fmt: skip
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return one dict per row."""

@@ -71,10 +71,8 @@ def shares(evaluation: Evaluation, *, width: float = 7.0) -> Figure:
                     f"{one.system}, {doubt_name(evaluation, doubt)}: {share(value, total)} of the variance"
                 )
                 look: dict[str, Any] = {
-                    "facecolor": (COLOURS[doubt], 0.45 if virtual else 1.0),
-                    "edgecolor": style.PAPER,
-                    "linewidth": 0.8,
-                }
+                    "facecolor": (COLOURS[doubt], 0.45 if virtual else 1.0), "edgecolor": style.PAPER, "linewidth": 0.8,
+                }  # fmt: skip
                 axes.add_artist(Rectangle((start, y - thick / 2), part, thick, gid=text, clip_on=False, **look))
                 if part * inches > 0.45:
                     axes.text(

@@ -26,15 +26,9 @@ LOOKS: dict[str, tuple[str, Any, float]] = {
 
 
 def score_map(
-    points: pl.DataFrame,
-    maps: Mapping[str, pl.DataFrame],
-    *,
-    width: float = 7.0,
-    band: str = "bayes",
-    span: tuple[float, float] = (math.nan, math.nan),
-    threshold: float = math.nan,
-    share: int = 1,
-) -> Figure:
+    points: pl.DataFrame, maps: Mapping[str, pl.DataFrame], *, width: float = 7.0, band: str = "bayes",
+    span: tuple[float, float] = (math.nan, math.nan), threshold: float = math.nan, share: int = 1,
+) -> Figure:  # fmt: skip
     """Rated pairs of one system by score and mean rating, and the maps between; `band` is shaded.
 
     At most about 2,000 pairs are drawn, evenly spaced by score; fewer on a page with many systems (`share`). Ratings

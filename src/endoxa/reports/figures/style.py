@@ -30,13 +30,9 @@ SLATE = "#4a5160"
 # protanopia and tritanopia, and a contrast of at least 3 with white.
 BLUE, ORANGE, GREEN, PURPLE, EARTH, GREY = "#0072b2", "#d55e00", "#12a06e", "#8a2f86", "#5a3d00", "#7d8594"
 SERIES: tuple[tuple[str, str, Any], ...] = (
-    (BLUE, "o", "solid"),
-    (ORANGE, "s", (0, (6, 1.5))),
-    (GREEN, "^", "solid"),
-    (PURPLE, "D", (0, (3, 1.2))),
-    (EARTH, "v", "solid"),
-    (GREY, "P", (0, (6, 1.5, 1, 1.5))),
-)
+    (BLUE, "o", "solid"), (ORANGE, "s", (0, (6, 1.5))), (GREEN, "^", "solid"), (PURPLE, "D", (0, (3, 1.2))),
+    (EARTH, "v", "solid"), (GREY, "P", (0, (6, 1.5, 1, 1.5))),
+)  # fmt: skip
 
 NARROW = 5.0  # inches: below this, the layout for a phone
 MUTE = "mute"  # id of a mark that lies over another, whose hover text should show

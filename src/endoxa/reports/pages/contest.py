@@ -16,16 +16,7 @@ from endoxa.formatting import capitalised, chance, clean, html_of, number
 from endoxa.reports.figures.chance_matrix import better
 from endoxa.reports.pages.cost_table import cost_grid
 from endoxa.reports.pages.gallery import Gallery
-from endoxa.reports.pages.layout import (
-    Grid,
-    Section,
-    chance_cell,
-    chart,
-    name_cell,
-    number_cell,
-    render,
-    share_cell,
-)
+from endoxa.reports.pages.layout import Grid, Section, chance_cell, chart, name_cell, number_cell, render, share_cell
 from endoxa.tables import Costs
 
 SURE = 0.9  # probability from which a reference is said to prefer one system
@@ -57,16 +48,11 @@ def page(contest: Contest) -> str:
     policies = [f"{way}: {meaning}" for way, meaning in contest.meanings.items()]
     first = next(iter(found.ways.values()))
     return render(
-        title=contest.title,
-        answer=html_of(lambda name: answer(found, name=name)),
-        facts=contest.facts,
+        title=contest.title, answer=html_of(lambda name: answer(found, name=name)), facts=contest.facts,
         warnings=[*contest.warnings, *contest.remarks],
-        sections=[section for section in sections if section is not None],
-        policies=[*policies, *first.policy.lines()],
-        notes=contest.notes,
-        provenance=contest.provenance,
-        gallery=contest.gallery,
-    )
+        sections=[section for section in sections if section is not None], policies=[*policies, *first.policy.lines()],
+        notes=contest.notes, provenance=contest.provenance, gallery=contest.gallery,
+    )  # fmt: skip
 
 
 def answer(found: Verdicts, *, name: Callable[[str], str] = str) -> str:

@@ -19,13 +19,10 @@ def cost_grid(costs: Costs) -> Grid:
         described, built, asked = (at.get((system, phase)) for phase in ("describe", "build", "query"))
         rows.append(
             [
-                text_cell(system),
-                _milliseconds(described),
-                _seconds(built),
-                Cell(size(built["bytes"]), built["bytes"]) if built else Cell(DASH),
-                _milliseconds(asked),
+                text_cell(system), _milliseconds(described), _seconds(built),
+                Cell(size(built["bytes"]), built["bytes"]) if built else Cell(DASH), _milliseconds(asked),
             ]
-        )
+        )  # fmt: skip
     return Grid(
         "Cost of each system",
         ("system", "picture, ms", "index, s", "index, size", "query, ms"),

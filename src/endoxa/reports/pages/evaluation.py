@@ -310,15 +310,11 @@ def _coverage(evaluation: Evaluation) -> Section | None:
         items = row["items"] or 0
         rows.append(
             [
-                text_cell(row["system"]),
-                whole_cell(row["queries"]),
-                whole_cell(row["missing"], alert=True),
-                whole_cell(row["unknown"]),
-                whole_cell(items),
-                share_cell(items - (row["judged"] or 0), items),
+                text_cell(row["system"]), whole_cell(row["queries"]), whole_cell(row["missing"], alert=True),
+                whole_cell(row["unknown"]), whole_cell(items), share_cell(items - (row["judged"] or 0), items),
                 share_cell(row["tied"] or 0, items),
             ]
-        )
+        )  # fmt: skip
     tied = "Tied: share of its items whose score equals another’s."
     if evaluation.in_doubt:
         caption, what = "What each system returned, and how much of it the belief mentions", "unmentioned"

@@ -62,15 +62,9 @@ class Gallery:
 
 
 def gallery(
-    run: Run,
-    *,
-    pictures: Mapping[str, str],
-    captions: Mapping[str, str],
-    categories: Mapping[str, str] | None = None,
-    beliefs: Mapping[str, tuple[str, Probabilities]] | None = None,
-    queries: int = QUERIES,
-    depth: int = DEPTH,
-) -> Gallery:
+    run: Run, *, pictures: Mapping[str, str], captions: Mapping[str, str], categories: Mapping[str, str] | None = None,
+    beliefs: Mapping[str, tuple[str, Probabilities]] | None = None, queries: int = QUERIES, depth: int = DEPTH,
+) -> Gallery:  # fmt: skip
     """The queries on which systems agree least, `queries` of them at most, and the first `depth` results of each.
 
     `pictures` gives a data address (data:image/…) for each item; `beliefs` by name: a line that explains the name, and

@@ -26,19 +26,10 @@ WIDE, NARROW = 9.0, 3.6  # inches of a figure on a desktop and on a phone
 
 # Colours of the figures that follow the reader's choice of light or dark.
 THEME = {
-    style.INK: "ink",
-    style.MUTED: "muted",
-    style.FAINT: "line",
-    style.PAPER: "card",
-    style.OTHER: "other",
-    style.BLUE: "blue",
-    style.ORANGE: "orange",
-    style.GREEN: "green",
-    style.PURPLE: "purple",
-    style.EARTH: "earth",
-    style.GREY: "grey",
-    style.SLATE: "slate",
-}
+    style.INK: "ink", style.MUTED: "muted", style.FAINT: "line", style.PAPER: "card", style.OTHER: "other",
+    style.BLUE: "blue", style.ORANGE: "orange", style.GREEN: "green", style.PURPLE: "purple", style.EARTH: "earth",
+    style.GREY: "grey", style.SLATE: "slate",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -96,21 +87,11 @@ class Section:
 
 
 def render(
-    *,
-    title: str,
-    sections: Sequence[Section],
-    answer: str = "",
-    aside: str = "",
-    facts: Sequence[str] = (),
-    warnings: Sequence[str] = (),
-    policies: Sequence[str] = (),
-    notes: Sequence[str] = (),
-    definitions: Sequence[tuple[str, str]] = (),
-    provenance: Mapping[str, str] | None = None,
-    files: Sequence[File] = (),
-    css: str = "",
-    gallery: Gallery | None = None,
-) -> str:
+    *, title: str, sections: Sequence[Section], answer: str = "", aside: str = "", facts: Sequence[str] = (),
+    warnings: Sequence[str] = (), policies: Sequence[str] = (), notes: Sequence[str] = (),
+    definitions: Sequence[tuple[str, str]] = (), provenance: Mapping[str, str] | None = None,
+    files: Sequence[File] = (), css: str = "", gallery: Gallery | None = None,
+) -> str:  # fmt: skip
     """One HTML file. Nothing is fetched when it is opened, and its CSP says so. `answer` is HTML already."""
     from markupsafe import Markup
 
@@ -142,12 +123,9 @@ def _templates() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(
-        loader=PackageLoader("endoxa.reports"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
+        loader=PackageLoader("endoxa.reports"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
-    )
+    )  # fmt: skip
 
 
 def _asset(environment: Environment, name: str) -> str:

@@ -45,10 +45,8 @@ def page(evaluation: Evaluation) -> str:
         title=evaluation.title,
         answer=html_of(lambda name: answer(evaluation, name=name)),
         facts=[
-            counted(found.raters, "rater", "raters"),
-            counted(found.pairs, "rated pair", "rated pairs"),
-            counted(found.queries, "query", "queries"),
-            counted(found.answers, "answer", "answers"),
+            counted(found.raters, "rater", "raters"), counted(found.pairs, "rated pair", "rated pairs"),
+            counted(found.queries, "query", "queries"), counted(found.answers, "answer", "answers"),
             counted(found.undecided, "undecided", "undecided"),
         ],
         warnings=evaluation.warnings,
@@ -58,7 +56,7 @@ def page(evaluation: Evaluation) -> str:
         provenance=evaluation.provenance,
         files=evaluation.files,
         css=FLAGS,
-    )
+    )  # fmt: skip
 
 
 def _sections(found: Analysis, ids: count[int]) -> Iterator[Section | None]:
@@ -233,14 +231,11 @@ def _by_query(found: Analysis, ids: count[int]) -> list[Chart]:
     before = dict(found.agreement.per_query.select("query", "alpha").iter_rows())
     rows = [
         [
-            name_cell(query),
-            whole_cell(units),
-            whole_cell(graded),
-            number_cell(before.get(query), 3),
+            name_cell(query), whole_cell(units), whole_cell(graded), number_cell(before.get(query), 3),
             number_cell(value, 3),
         ]
         for query, units, graded, value in defined.sort("alpha", descending=True).iter_rows()
-    ]
+    ]  # fmt: skip
     left = every.height - defined.height
     return [
         chart(
@@ -261,17 +256,12 @@ def _raters(found: Analysis, ids: count[int]) -> Section:
     frame = found.per_rater.sort("answers", descending=True, maintain_order=True)
     rows = [
         [
-            name_cell(row["source"], row["flags"] or ""),
-            whole_cell(row["answers"]),
-            whole_cell(row["undecided"]),
-            number_cell(row["correlation"], 3),
-            signed_cell(row["change"], 3),
-            whole_cell(row["common"]),
-            signed_cell(row["shift"], 2),
-            number_cell(row["a"], 2),
+            name_cell(row["source"], row["flags"] or ""), whole_cell(row["answers"]), whole_cell(row["undecided"]),
+            number_cell(row["correlation"], 3), signed_cell(row["change"], 3), whole_cell(row["common"]),
+            signed_cell(row["shift"], 2), number_cell(row["a"], 2),
         ]
         for row in frame.iter_rows(named=True)
-    ]
+    ]  # fmt: skip
     heads = ("rater", "answers", "undecided", "with others", "alpha without", "common", "shift", "stretch")
     note = (
         "With others: correlation with the mean of the others. Alpha without: the change of alpha if this rater is "

@@ -4,9 +4,7 @@ from alembic import context
 
 config = context.config
 context.configure(
-    connection=config.attributes["connection"],
-    target_metadata=config.attributes["metadata"],
-    render_as_batch=True,
+    connection=config.attributes["connection"], target_metadata=config.attributes["metadata"], render_as_batch=True
 )
 with context.begin_transaction():
     context.run_migrations()

@@ -78,12 +78,9 @@ def router(studio: Studio) -> APIRouter:
         """Save an answer or a skip. It is on the disk when this returns; the same key again changes nothing."""
         found, rater = studio.judge(request, study)
         circumstances = work.Circumstances(
-            body.comment if found.settings.comments else None,
-            body.active_seconds,
-            body.away_seconds,
-            body.screen,
+            body.comment if found.settings.comments else None, body.active_seconds, body.away_seconds, body.screen,
             body.method,
-        )
+        )  # fmt: skip
         with studio.writing() as connection:
             if body.kind == "skip":
                 received = work.skip(
