@@ -255,11 +255,7 @@ def test_lenient_skips_bad_lines_and_counts_them(files, tmp_path) -> None:
 
 def test_a_wrong_call_is_exit_code_2(files) -> None:
     qrels, runs = files
-    for words in (
-        ["eval", qrels, runs[0], "nDGC@10"],
-        ["eval", qrels],
-        ["eval", "no/such/file.run"],
-    ):
+    for words in (["eval", qrels, runs[0], "nDGC@10"], ["eval", qrels], ["eval", "no/such/file.run"]):
         done = endoxa(*words)
         assert done.returncode == 2, done.stderr
         assert "Traceback" not in done.stderr

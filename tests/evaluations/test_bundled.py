@@ -276,7 +276,7 @@ def test_coverage_by_hand() -> None:
     assert (row["judged"], row["of"], row["effective"]) == (2.5, 12, None)
     assert coverage_sentences(made.tables["coverage"]) == [
         "new: 2.5 of the first 12 results per query were judged at collection time (33% of the first 10), on 67% of "
-        "the queries",
+        "the queries"
     ]
     assert any("67% of the first 10 of new are judged by nobody, and count as not relevant" in n for n in remarks(made))
     assert "1 queries of the run were judged by nobody and are left out" in remarks(made)

@@ -259,8 +259,7 @@ def test_what_is_not_mentioned() -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "words"),
-    [(Policy(ties="average"), "ties=average"), (Policy(assessors="mean"), "assessors=mean")],
+    ("how", "words"), [(Policy(ties="average"), "ties=average"), (Policy(assessors="mean"), "assessors=mean")]
 )
 def test_policies_that_do_not_join_with_doubt(how: Policy, words: str) -> None:
     with pytest.raises(TextError, match=words):

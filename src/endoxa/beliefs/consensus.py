@@ -239,10 +239,7 @@ def weigh(yes: Any, systems: Sequence[str], method: Weights | Mapping[str, float
 
 
 def tally(
-    opinions: Opinions,
-    *,
-    prior: tuple[float, float] = (1.0, 1.0),
-    weights: Weights | Mapping[str, float] = WEIGHTS,
+    opinions: Opinions, *, prior: tuple[float, float] = (1.0, 1.0), weights: Weights | Mapping[str, float] = WEIGHTS
 ) -> Tally:
     """Count the systems' votes. The universe is every pair that any row names, also with 'no' or 'unknown'."""
     _refuse_prior(prior)

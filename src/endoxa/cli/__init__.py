@@ -21,14 +21,10 @@ ORDER = (
 )  # fmt: skip
 
 app = typer.Typer(
-    name="endoxa",
-    help="Which retrieval system is better, and how sure one may be, when nobody holds the truth.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
+    name="endoxa", help="Which retrieval system is better, and how sure one may be, when nobody holds the truth.",
+    no_args_is_help=True, add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-)
+)  # fmt: skip
 
 
 def _version(asked: bool) -> None:

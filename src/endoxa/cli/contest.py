@@ -23,19 +23,13 @@ def add_to(_app: typer.Typer) -> None:
 
 
 def contest(
-    corpus: g.Where,
-    engines: g.Engines = None,
-    settings: g.Settings = None,
-    vectors: g.Vectors = None,
+    corpus: g.Where, engines: g.Engines = None, settings: g.Settings = None, vectors: g.Vectors = None,
     without: g.Without = None,
     sample: Annotated[int, typer.Option("--sample", help="Number of queries that are drawn.", min=2)] = 120,
-    worlds: o.Worlds = 400,
-    title: Annotated[str, typer.Option("--title", help="Heading of the page.")] = "",
+    worlds: o.Worlds = 400, title: Annotated[str, typer.Option("--title", help="Heading of the page.")] = "",
     to: Annotated[Path, typer.Option("--to", metavar="PAGE.html", help="The page to write.")] = Path("contest.html"),
-    home: g.Home = None,
-    workers: g.Workers = None,
-    seed: o.Seed = 0,
-) -> None:
+    home: g.Home = None, workers: g.Workers = None, seed: o.Seed = 0,
+) -> None:  # fmt: skip
     """Index the pictures, run every system, judge by consensus and by folders, and write a page with a gallery.
 
     [bold]Examples[/bold]

@@ -18,14 +18,11 @@ def add_to(app: typer.Typer) -> None:
 
 
 def estimate(
-    words: o.Words = None,
-    labels: o.Labels = None,
+    words: o.Words = None, labels: o.Labels = None,
     pairs: Annotated[bool, typer.Option("--pairs", help="Differences between systems instead of values.")] = False,
-    form: Annotated[str, o.form_option(*FORMS)] = "table",
-    to: o.To = None,
-    confidence: o.Confidence = 0.95,
+    form: Annotated[str, o.form_option(*FORMS)] = "table", to: o.To = None, confidence: o.Confidence = 0.95,
     runs: o.Runs = None,
-) -> None:
+) -> None:  # fmt: skip
     """Estimate measures from a belief and a few labels, with intervals that stay valid even if the belief is wrong.
 
     [bold]Examples[/bold]

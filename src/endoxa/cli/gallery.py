@@ -23,8 +23,7 @@ def gallery(
     corpus: g.Where,
     runs: Annotated[list[str], typer.Argument(metavar="RUN…", help="Runs over the corpus, of any system.")],
     belief: Annotated[
-        str | None,
-        typer.Option("--belief", metavar="FILE", help="Judgments or a belief, shown below the pictures."),
+        str | None, typer.Option("--belief", metavar="FILE", help="Judgments or a belief, shown below the pictures.")
     ] = None,
     queries: Annotated[int, typer.Option("--queries", help="Largest number of queries shown.", min=1)] = QUERIES,
     depth: Annotated[int, typer.Option("--depth", help="Number of results of each system.", min=1)] = DEPTH,

@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 images = typer.Typer(
     name="images",
     help="Pictures: index a folder with classical and modern retrieval systems, run them, judge them, search.",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+    no_args_is_help=True, rich_markup_mode="rich", context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
 NAMED = 5  # pictures left out that are named; further ones are counted
 PARTS = ("cv2", "numba", "PIL", "skimage")
 
@@ -110,12 +108,7 @@ def print_costs(frame: pl.DataFrame) -> None:
     import polars as pl
 
     table = frame.select(
-        "system",
-        "phase",
-        "items",
-        pl.col("seconds").round(2),
-        (pl.col("bytes") / 1e6).round(2).alias("MB"),
-        (1000 * pl.col("median")).round(2).alias("median ms"),
-        (1000 * pl.col("p95")).round(2).alias("p95 ms"),
-    )
+        "system", "phase", "items", pl.col("seconds").round(2), (pl.col("bytes") / 1e6).round(2).alias("MB"),
+        (1000 * pl.col("median")).round(2).alias("median ms"), (1000 * pl.col("p95")).round(2).alias("p95 ms"),
+    )  # fmt: skip
     output.show_frame(table)

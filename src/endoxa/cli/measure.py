@@ -19,17 +19,10 @@ def add_to(app: typer.Typer) -> None:
 
 @o.takes_settings(scoring_only=True)
 def measure(
-    words: o.Words = None,
-    measures: o.Measures = None,
-    form: Annotated[str, o.form_option(*FORMS)] = "table",
-    to: o.To = None,
-    labels: o.Labels = None,
-    taxonomy: o.Taxonomy = None,
-    qrels: o.Qrels = None,
-    runs: o.Runs = None,
-    *,
-    settings: dict[str, Any],
-) -> None:
+    words: o.Words = None, measures: o.Measures = None, form: Annotated[str, o.form_option(*FORMS)] = "table",
+    to: o.To = None, labels: o.Labels = None, taxonomy: o.Taxonomy = None, qrels: o.Qrels = None, runs: o.Runs = None,
+    *, settings: dict[str, Any],
+) -> None:  # fmt: skip
     """Print the value of every measure for every system and query, without means and intervals.
 
     Parquet keeps the possible worlds too, so that `endoxa.compare` can go on from the file.

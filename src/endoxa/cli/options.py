@@ -127,13 +127,10 @@ def _option(name: str, default: Any, known: Setting, *, hidden: bool) -> Any:
     flags = known.flags or (f"--{name.replace('_', '-')}",)
     usual = ",".join(f"{number:g}" for number in default) if isinstance(default, tuple) else str(default)
     return typer.Option(
-        *flags,
-        help=known.help + (f" [dim]({usual})[/dim]" if default not in {None, False} else ""),
-        rich_help_panel=known.panel,
-        hidden=hidden,
-        metavar="|".join(known.choices) or known.metavar or None,
+        *flags, help=known.help + (f" [dim]({usual})[/dim]" if default not in {None, False} else ""),
+        rich_help_panel=known.panel, hidden=hidden, metavar="|".join(known.choices) or known.metavar or None,
         show_default=False,
-    )
+    )  # fmt: skip
 
 
 def _type(name: str, annotation: Any) -> Any:

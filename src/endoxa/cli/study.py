@@ -15,10 +15,8 @@ from endoxa.verbs import study as verb
 study = typer.Typer(
     name="study",
     help="Collect answers from people: set up a study, invite judges by link, watch it, export the answers.",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+    no_args_is_help=True, rich_markup_mode="rich", context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
 
 Where = Annotated[str, typer.Option("--home", metavar="DIR", help="Folder of the studies.", envvar="ENDOXA_HOME")]
 Database = Annotated[
@@ -64,8 +62,7 @@ def new(
         list[str] | None, typer.Argument(metavar="[RUN…]", help="Runs to draw results from, as with --run.")
     ] = None,
     screen: Annotated[
-        str | None,
-        typer.Option("--screen", help="four-results, one-result, yes-no, five-levels, file-it or rank-it."),
+        str | None, typer.Option("--screen", help="four-results, one-result, yes-no, five-levels, file-it or rank-it.")
     ] = None,
     items: Items = None,
     queries: Queries = None,
@@ -319,13 +316,11 @@ def export(
 
 @study.command("bundle")
 def bundle(
-    name: Name,
-    to: Annotated[str, typer.Option("--to", metavar="FILE.zip", help="File to write.")],
+    name: Name, to: Annotated[str, typer.Option("--to", metavar="FILE.zip", help="File to write.")],
     files: Annotated[bool, typer.Option("--files", help="Include the pictures; otherwise only their hashes.")] = False,
-    runs: Annotated[bool, typer.Option("--runs", help="Include the runs.")] = False,
-    home: Where = verb.FOLDER,
+    runs: Annotated[bool, typer.Option("--runs", help="Include the runs.")] = False, home: Where = verb.FOLDER,
     db: Database = None,
-) -> None:
+) -> None:  # fmt: skip
     """Write a benchmark with which others can score a new system: endoxa eval FILE.zip new.run.
 
     [bold]Examples[/bold]

@@ -63,13 +63,10 @@ def evaluate(run: Run, answers: Answers, settings: Settings, *, rule: Rule = "un
         schema_overrides={"system": pl.String, "baseline": pl.String},
     )
     return Evaluation(
-        kind="answers",
-        scores=None,
-        summary=_summary(frame),
-        settings=settings,
+        kind="answers", scores=None, summary=_summary(frame), settings=settings,
         tables={"pairs": pairs, "single": single, "quality": frame.select("system", "quality")},
         notes=_notes(settings, rule, subjects, queries),
-    )
+    )  # fmt: skip
 
 
 def _summary(frame: pl.DataFrame) -> pl.DataFrame:

@@ -24,36 +24,24 @@ from endoxa.tables import Belief, Comparison, Opinions, Run, Scores
 EVERYTHING = "⊤"  # Lamiroy and Sun's virtual system that returns the whole universe; never a contender
 FEW = 10  # queries below which resampling them says too little
 REMEDIES = {
-    "truth": "judged pairs (endoxa next) or clearer questions",
-    "people": "more or other people",
-    "voters": "more independent systems",
-    "queries": "more queries",
-}
+    "truth": "judged pairs (endoxa next) or clearer questions", "people": "more or other people",
+    "voters": "more independent systems", "queries": "more queries",
+}  # fmt: skip
 
 
 def evaluate(
-    run: Run,
-    belief: Belief,
-    measures: Sequence[Measure],
-    settings: Settings,
-    *,
-    progress: Progress | None = None,
+    run: Run, belief: Belief, measures: Sequence[Measure], settings: Settings, *, progress: Progress | None = None,
     mapper: Mapper = map,
-) -> Evaluation:
+) -> Evaluation:  # fmt: skip
     """Score runs under a belief."""
     scores = score(run, belief, measures, settings, progress=progress, mapper=mapper)
     return of_scores(scores, belief, settings)
 
 
 def with_systems(
-    run: Run,
-    opinions: Opinions,
-    measures: Sequence[Measure],
-    settings: Settings,
-    *,
-    progress: Progress | None = None,
+    run: Run, opinions: Opinions, measures: Sequence[Measure], settings: Settings, *, progress: Progress | None = None,
     mapper: Mapper = map,
-) -> Evaluation:
+) -> Evaluation:  # fmt: skip
     """Score runs under what people said, with the votes of the runs (their first settings.depth items) beside theirs.
 
     The model is Dawid and Skene's unless settings.model names another. With Dawid and Skene's, `without_own_vote` is
@@ -83,15 +71,9 @@ def with_systems(
 
 
 def score(
-    run: Run,
-    belief: Belief,
-    measures: Sequence[Measure],
-    settings: Settings,
-    *,
-    progress: Progress | None = None,
-    mapper: Mapper = map,
-    placement: Placement | None = None,
-) -> Scores:
+    run: Run, belief: Belief, measures: Sequence[Measure], settings: Settings, *, progress: Progress | None = None,
+    mapper: Mapper = map, placement: Placement | None = None,
+) -> Scores:  # fmt: skip
     """Score every list in possible worlds: the only place where runs are measured under a belief from settings.
 
     `placement` is the run placed in this belief, if the caller has placed it already.
@@ -158,18 +140,13 @@ def of_scores(scores: Scores, belief: Belief, settings: Settings, *, kind: Kind 
     shares = doubts.shares(scores.measures[0])
 
     return Evaluation(
-        kind=kind,
-        scores=scores,
+        kind=kind, scores=scores,
         summary=_summary(doubts, settings).join(best, on=["system", "measure"], how="left", maintain_order="left"),
-        settings=settings,
-        belief=belief,
-        compared=(lambda: _compared(doubts, settings)) if len(contenders) > 1 else None,
-        doubts=shares,
+        settings=settings, belief=belief,
+        compared=(lambda: _compared(doubts, settings)) if len(contenders) > 1 else None, doubts=shares,
         warnings=(*_of_scores(scores), *_of_people(doubts)),
-        notes=tuple(_notes(scores, belief, settings, shares, virtual)),
-        baseline=settings.baseline,
-        virtual=virtual,
-    )
+        notes=tuple(_notes(scores, belief, settings, shares, virtual)), baseline=settings.baseline, virtual=virtual,
+    )  # fmt: skip
 
 
 def _notes(scores: Scores, belief: Belief, settings: Settings, shares: pl.DataFrame, virtual: str | None) -> list[str]:

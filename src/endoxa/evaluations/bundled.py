@@ -30,11 +30,9 @@ THIN = 0.5  # share of judged results below which a warning is due
 NEAR = 1e-9  # a calibrated rating so near the threshold is at it: a·x + b rounds
 RESAMPLES = 500
 DEFAULTS = {
-    "opinions": ("P@10", "nDCG@10", "AP"),
-    "sample": ("P@10", "P@100", "R@10", "R@100"),
-    "labels": ("P@10", "R@10", "AP"),
-    "categories": ("P@1", "RR", "AP"),
-}
+    "opinions": ("P@10", "nDCG@10", "AP"), "sample": ("P@10", "P@100", "R@10", "R@100"),
+    "labels": ("P@10", "R@10", "AP"), "categories": ("P@1", "RR", "AP"),
+}  # fmt: skip
 COLUMN = {"P": "precision", "R": "recall"}  # of the measures that a sample of pairs can estimate
 FRAME: dict[str, Any] = SUMMARY | {"by": pl.String, "effective": pl.Float64, "horvitz_thompson": pl.Float64}
 COVERAGE: dict[str, Any] = {
@@ -44,21 +42,13 @@ COVERAGE: dict[str, Any] = {
 
 
 JUDGED = {
-    "opinions": "were judged",
-    "sample": "were judged",
-    "labels": "had been filed",
-    "categories": "were categories known",
-    "answers": "were in some subject's answer",
-}
+    "opinions": "were judged", "sample": "were judged", "labels": "had been filed",
+    "categories": "were categories known", "answers": "were in some subject's answer",
+}  # fmt: skip
 
 
 def evaluate(
-    run: Run,
-    bundle: Bundle,
-    measures: Sequence[Measure] | None,
-    settings: Settings,
-    *,
-    calibrated: bool = True,
+    run: Run, bundle: Bundle, measures: Sequence[Measure] | None, settings: Settings, *, calibrated: bool = True
 ) -> Evaluation:
     """Score systems against everything that a bundle holds, and report how much of their lists was judged.
 
@@ -84,10 +74,8 @@ def evaluate(
         raise CallError(f"ties must be trec or input for a benchmark bundle, not {settings.ties!r}")
     one = _Scoring(bundle, run, list(measures) if measures else None, calibrated, settings)
     ways: list[tuple[Any, Callable[[], _Part]]] = [
-        (bundle.opinions, one.by_opinions),
-        (bundle.labels, one.by_labels),
-        (bundle.answers, one.by_answers),
-    ]
+        (bundle.opinions, one.by_opinions), (bundle.labels, one.by_labels), (bundle.answers, one.by_answers),
+    ]  # fmt: skip
     parts, strange = [], []
     for source, way in ways:
         if source is None:
@@ -339,11 +327,9 @@ def _coverage(run: Run, pairs: pl.DataFrame, queries: pl.Series, by: str) -> pl.
     depth = max(1, min(DEPTHS[-1], int(lists["rank"].max() or 1)))  # type: ignore[arg-type]
     shares = [seen.filter(rank <= k).mean().alias(f"first_{k}") for k in DEPTHS]
     told = [
-        (pl.col("query").n_unique() / max(len(judged), 1)).alias("queries"),
-        *shares,
-        seen.mean().alias("whole"),
+        (pl.col("query").n_unique() / max(len(judged), 1)).alias("queries"), *shares, seen.mean().alias("whole"),
         (seen.filter(rank <= depth).sum() / pl.col("query").n_unique()).alias("judged"),
-    ]
+    ]  # fmt: skip
     if "weight" in pairs.columns:
         w = pl.col("weight").filter(seen)
         told.append((w.sum() ** 2 / (w**2).sum()).fill_nan(0.0).alias("effective"))

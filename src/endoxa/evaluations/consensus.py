@@ -32,16 +32,10 @@ UNSTABLE = 0.8  # Kendall's tau below which the ranking is said to depend on the
 
 
 def evaluate(
-    run: Run,
-    measures: Sequence[Measure],
-    settings: Settings,
-    *,
-    votes: Opinions | None = None,
-    labels: Opinions | None = None,
-    depths: Sequence[int] = DEPTHS,
-    progress: Progress | None = None,
+    run: Run, measures: Sequence[Measure], settings: Settings, *, votes: Opinions | None = None,
+    labels: Opinions | None = None, depths: Sequence[int] = DEPTHS, progress: Progress | None = None,
     mapper: Mapper = map,
-) -> Evaluation:
+) -> Evaluation:  # fmt: skip
     """Score every system within the consensus of all, with ⊤ (everything in random order) as virtual system.
 
     One belief with all votes serves worlds, ranking, P(better) and P(best); `without_own_vote` is each system's score
@@ -74,12 +68,10 @@ def evaluate(
     if ballots is not None:
         table = _by_depth(run, ballots, measures[0], settings, depths, labels, progress, mapper)
     return replace(
-        evaluation,
-        summary=summary,
-        tables={} if table is None else {"depths": table},
+        evaluation, summary=summary, tables={} if table is None else {"depths": table},
         warnings=(*_of_consensus(summary, counted, table, measures[0]), *evaluation.warnings),
         notes=(*evaluation.notes, LIMITS_OF_CONSENSUS),
-    )
+    )  # fmt: skip
 
 
 def belief(source: Run | Opinions, settings: Settings) -> Belief:

@@ -59,15 +59,9 @@ def sampled(corpus: Corpus, items: Iterable[str], sample: int, seed: int) -> lis
 
 
 def judged(
-    run: Run,
-    corpus: Corpus,
-    queries: Sequence[str],
-    *,
-    measures: Sequence[str],
-    worlds: int,
-    seed: int,
+    run: Run, corpus: Corpus, queries: Sequence[str], *, measures: Sequence[str], worlds: int, seed: int,
     progress: Progress | None = None,
-) -> dict[str, Evaluation]:
+) -> dict[str, Evaluation]:  # fmt: skip
     """The run under each way of judging: by consensus; by category; by category with doubt about the level.
 
     Without categories there is only the first. If every category holds one picture, the second is left out.
@@ -144,12 +138,9 @@ def verdicts(ways: Mapping[str, Evaluation], measure: str | None = None) -> Verd
     leading = next(iter(values.values()))
     order = sorted(systems, key=lambda system: (leading[system] if lower else -leading[system], system))
     return Verdicts(
-        name,
-        ways,
-        pl.concat(tables.values()),
-        pl.DataFrame(agreement, schema=schema, orient="row"),
+        name, ways, pl.concat(tables.values()), pl.DataFrame(agreement, schema=schema, orient="row"),
         _pairs(ways, name, order),
-    )
+    )  # fmt: skip
 
 
 def _standings(way: str, one: Evaluation, measure: str, *, lower: bool) -> pl.DataFrame:

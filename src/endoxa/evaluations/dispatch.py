@@ -23,18 +23,10 @@ NO_RUN = "no run was given; name a file with 6 columns (query Q0 item rank score
 
 
 def evaluate(
-    run: Run | Blocks | None,
-    reference: Reference,
-    measures: Sequence[Measure] | None,
-    settings: Settings,
-    *,
-    labels: Opinions | None = None,
-    curves: bool = False,
-    power: bool = False,
-    orders: bool = False,
-    progress: Progress | None = None,
-    mapper: Mapper = map,
-) -> Evaluation:
+    run: Run | Blocks | None, reference: Reference, measures: Sequence[Measure] | None, settings: Settings, *,
+    labels: Opinions | None = None, curves: bool = False, power: bool = False, orders: bool = False,
+    progress: Progress | None = None, mapper: Mapper = map,
+) -> Evaluation:  # fmt: skip
     """Score a run against a reference. `labels` are a few judged pairs beside a belief or a consensus."""
     if labels is not None and reference.kind not in DOUBTED:
         raise CallError("labels are a few judged pairs beside runs or a belief; with judgments, add them to these")
@@ -120,15 +112,9 @@ def belief_of(reference: Reference, run: Run | None, settings: Settings, labels:
 
 
 def score(
-    run: Run | Blocks | None,
-    reference: Reference,
-    measures: Sequence[Measure],
-    settings: Settings,
-    *,
-    labels: Opinions | None = None,
-    progress: Progress | None = None,
-    mapper: Mapper = map,
-) -> Scores:
+    run: Run | Blocks | None, reference: Reference, measures: Sequence[Measure], settings: Settings, *,
+    labels: Opinions | None = None, progress: Progress | None = None, mapper: Mapper = map,
+) -> Scores:  # fmt: skip
     """Values per system, query and measure only; under doubt they are expectations, with draws."""
     if reference.kind in {"answers", "bundle"}:
         raise CallError(f"against {reference.kind} there are no values per query; use evaluate")

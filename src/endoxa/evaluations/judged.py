@@ -28,15 +28,9 @@ def score(run: Run | Blocks, reference: Reference, measures: Sequence[Measure], 
 
 
 def evaluate(
-    run: Run | Blocks,
-    reference: Reference,
-    measures: Sequence[Measure],
-    settings: Settings,
-    *,
-    with_curves: bool = False,
-    with_power: bool = False,
-    with_orders: bool = False,
-) -> Evaluation:
+    run: Run | Blocks, reference: Reference, measures: Sequence[Measure], settings: Settings, *,
+    with_curves: bool = False, with_power: bool = False, with_orders: bool = False,
+) -> Evaluation:  # fmt: skip
     """Scores with intervals over queries; pairs are compared when they are first asked for."""
     with_curves = with_curves and isinstance(reference.table, Opinions)
     drawn = [_with_rel(m, settings) for m in curve_measures()] if with_curves else []
@@ -60,17 +54,11 @@ def evaluate(
         tables["power"] = found
     several = len(scores.systems) > 1 and not _is_open(scores)
     return Evaluation(
-        kind=reference.kind,
-        scores=scores,
-        summary=summarise(scores, settings),
-        settings=settings,
-        compared=partial(compare, scores, settings) if several else None,
-        tables=tables,
-        warnings=tuple(warnings_of(scores, tables.get("curves"))),
-        notes=tuple(notes),
-        baseline=settings.baseline,
+        kind=reference.kind, scores=scores, summary=summarise(scores, settings), settings=settings,
+        compared=partial(compare, scores, settings) if several else None, tables=tables,
+        warnings=tuple(warnings_of(scores, tables.get("curves"))), notes=tuple(notes), baseline=settings.baseline,
         wanted=tuple(measures),
-    )
+    )  # fmt: skip
 
 
 def _with_rel(measure: Measure, settings: Settings) -> Measure:
@@ -91,13 +79,10 @@ def summarise(scores: Scores, settings: Settings) -> pl.DataFrame:
     """Mean (sum, geometric mean) of every system and measure with its interval over queries."""
     known = {name: parse(name).definition for name in scores.measures}
     return intervals.summarise(
-        scores,
-        aggregate={name: definition.aggregate for name, definition in known.items()},
+        scores, aggregate={name: definition.aggregate for name, definition in known.items()},
         limits={name: (definition.low, definition.high) for name, definition in known.items()},
-        confidence=settings.confidence,
-        resamples=settings.resamples,
-        rng=np.random.default_rng(settings.seed),
-    )
+        confidence=settings.confidence, resamples=settings.resamples, rng=np.random.default_rng(settings.seed),
+    )  # fmt: skip
 
 
 def compare(scores: Scores, settings: Settings, measures: Sequence[str] | None = None) -> Comparison:

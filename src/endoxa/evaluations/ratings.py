@@ -173,35 +173,20 @@ def evaluation_of(
     raters = counted(found.raters, "rater", "raters")
     systems = counted(len(found.systems), "system", "systems")
     return Evaluation(
-        kind="ratings",
-        scores=None,
-        summary=pl.DataFrame(rows, schema=SUMMARY, orient="row"),
-        settings=Settings(confidence=found.confidence, resamples=found.resamples, seed=found.seed),
-        tables=tables,
-        warnings=found.warnings,
-        notes=tuple(found.remarks()),
+        kind="ratings", scores=None, summary=pl.DataFrame(rows, schema=SUMMARY, orient="row"),
+        settings=Settings(confidence=found.confidence, resamples=found.resamples, seed=found.seed), tables=tables,
+        warnings=found.warnings, notes=tuple(found.remarks()),
         title=title or (f"{systems} against {raters}" if found.systems else f"Ratings of {raters}"),
-        provenance=provenance or {},
-        files=tuple(files),
-        details=found,
-    )
+        provenance=provenance or {}, files=tuple(files), details=found,
+    )  # fmt: skip
 
 
 def analyse(
-    opinions: Opinions,
-    run: Run | None = None,
-    *,
-    threshold: float | None = None,
-    calibrated: bool = True,
-    shrinkage: float = 5.0,
-    metric: Metric = "interval",
-    methods: Sequence[Method] = METHODS,
-    distances: bool | Literal["auto"] | Collection[str] = False,
-    confidence: float = 0.95,
-    resamples: int = 500,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> Analysis:
+    opinions: Opinions, run: Run | None = None, *, threshold: float | None = None, calibrated: bool = True,
+    shrinkage: float = 5.0, metric: Metric = "interval", methods: Sequence[Method] = METHODS,
+    distances: bool | Literal["auto"] | Collection[str] = False, confidence: float = 0.95, resamples: int = 500,
+    seed: int = 0, progress: Progress | None = None,
+) -> Analysis:  # fmt: skip
     """Analyse people's ratings, and how well systems' scores follow them.
 
     The analysis has the agreement before and after calibration, each rater, and the use of the scale; with runs also
@@ -246,31 +231,14 @@ def analyse(
         reason = f"halfway from {asked:g}, {reason}, to the next grade: calibrated ratings lie between grades"
     classes, uniformity = _uniformity(answered["grade"], lo, hi)
     found = Analysis(
-        raters=len(table.sources),
-        pairs=answered.select("query", "item").n_unique(),
-        queries=answered["query"].n_unique(),
-        answers=table.frame.height,
-        undecided=table.frame.height - answered.height,
-        roles=roles,
-        scale=(lo, hi),
-        threshold=at,
-        threshold_reason=reason,
-        calibrated=use,
-        shrinkage=shrinkage,
-        metric=metric,
-        confidence=confidence,
-        resamples=resamples,
-        seed=seed,
-        agreement=before,
-        after=after,
-        calibration=calibration,
-        benefit=benefit,
-        per_rater=_raters(before.per_rater, calibration.frame),
-        classes=classes,
-        uniformity=uniformity,
-        systems=() if run is None else tuple(run.systems),
-        notes=tuple(notes),
-    )
+        raters=len(table.sources), pairs=answered.select("query", "item").n_unique(),
+        queries=answered["query"].n_unique(), answers=table.frame.height,
+        undecided=table.frame.height - answered.height, roles=roles, scale=(lo, hi), threshold=at,
+        threshold_reason=reason, calibrated=use, shrinkage=shrinkage, metric=metric, confidence=confidence,
+        resamples=resamples, seed=seed, agreement=before, after=after, calibration=calibration, benefit=benefit,
+        per_rater=_raters(before.per_rater, calibration.frame), classes=classes, uniformity=uniformity,
+        systems=() if run is None else tuple(run.systems), notes=tuple(notes),
+    )  # fmt: skip
     if run is not None and answered.height:
         found = _with_systems(found, run, judged, methods=methods, distances=distances, tell=tell, rng=rng)
     elif run is not None:
@@ -280,15 +248,10 @@ def analyse(
 
 
 def _with_systems(
-    found: Analysis,
-    run: Run,
-    judged: Opinions,
-    *,
-    methods: Sequence[Method],
-    distances: bool | Literal["auto"] | Collection[str],
-    tell: Callable[[str], None],
+    found: Analysis, run: Run, judged: Opinions, *, methods: Sequence[Method],
+    distances: bool | Literal["auto"] | Collection[str], tell: Callable[[str], None],
     rng: Callable[[int], np.random.Generator],
-) -> Analysis:
+) -> Analysis:  # fmt: skip
     """The analysis with what the ratings say about the systems' scores."""
     points, confidence, resamples = _points(run, judged), found.confidence, found.resamples
     notes, maps = [*found.notes], dict[str, Mapped]()
@@ -322,15 +285,9 @@ def _with_systems(
 
 
 def believe(
-    opinions: Opinions,
-    *,
-    threshold: float,
-    model: str | None = None,
-    calibrated: bool = True,
-    shrinkage: float = 5.0,
-    seed: int = 0,
-    settings: Mapping[str, Any] | None = None,
-) -> Belief:
+    opinions: Opinions, *, threshold: float, model: str | None = None, calibrated: bool = True, shrinkage: float = 5.0,
+    seed: int = 0, settings: Mapping[str, Any] | None = None,
+) -> Belief:  # fmt: skip
     """Turn ratings into a belief: a rating above `threshold` says relevant; raters are calibrated first.
 
     Votes of several raters are shares (p = share of those above), unless `model` names a rater model (dawid-skene);

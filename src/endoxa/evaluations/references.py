@@ -17,12 +17,10 @@ from endoxa.tables import Answers, Belief, Bundle, Labels, Opinions, Run, Taxono
 Referred = Opinions | Preferences | Belief | Labels | Answers | Bundle
 DEFAULT_MEASURES: dict[Kind, tuple[str, ...]] = {
     "judgments": ("AP", "nDCG@10", "P@10", "RR", "Bpref", "Judged@10"),
-    "preferences": ("prefs_simp", "prefs_pair", "prefs_avgjg"),
-    "opinions": ("AP", "nDCG@10", "P@10", "RR"),
-    "belief": ("AP", "nDCG@10", "P@10", "RR"),
-    "consensus": ("AP", "nDCG@10", "P@10", "RR"),
+    "preferences": ("prefs_simp", "prefs_pair", "prefs_avgjg"), "opinions": ("AP", "nDCG@10", "P@10", "RR"),
+    "belief": ("AP", "nDCG@10", "P@10", "RR"), "consensus": ("AP", "nDCG@10", "P@10", "RR"),
     "votes": ("SetP", "SetR", "SetF"),
-}
+}  # fmt: skip
 COMPARED = ("AP", "nDCG@10")  # what `compare` compares by, where nothing is named
 PLUGIN_MEASURES = ("GradedP", "GradedR", "GradedF")  # of votes, where expected grades are taken as grades
 

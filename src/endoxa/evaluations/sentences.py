@@ -28,7 +28,7 @@ from endoxa.evaluations.standings import (
     pair_of,
     rival,
     undecided,
-)
+)  # fmt: skip
 from endoxa.formatting import capitalised, chance, clean, listed, number, probability, share
 from endoxa.tables import Scores
 
@@ -50,11 +50,9 @@ JUDGED = 0.5  # share of retrieved items with a judgment below which "not releva
 SPREAD = 2.0  # ratio of generalities from which curves should not be compared
 
 TIES = {
-    "trec": "item id decides their order",
-    "input": "the order read decides",
-    "average": "values are means over their orders",
-    "range": "least and most show the worst and best order",
-}
+    "trec": "item id decides their order", "input": "the order read decides",
+    "average": "values are means over their orders", "range": "least and most show the worst and best order",
+}  # fmt: skip
 MISSING = {"empty": "they count as empty lists", "skip": "they are left out", "error": ""}
 
 

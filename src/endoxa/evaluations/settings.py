@@ -20,29 +20,20 @@ Kind = Literal[
 DEPTH, WEIGHTS = 100, "cluster"  # of the votes that a consensus counts
 KINDS: tuple[Kind, ...] = get_args(Kind)
 WORDS: dict[str, str] = {
-    "judgments": "relevance judgments",
-    "preferences": "preferences",
-    "opinions": "opinions and labels that a model turns into a belief",
-    "belief": "a belief",
-    "consensus": "runs without judgments",
-    "votes": "votes of systems",
-    "answers": "subjects' ranked answers",
-    "bundle": "a benchmark bundle",
-    "ratings": "ratings",
-}
+    "judgments": "relevance judgments", "preferences": "preferences",
+    "opinions": "opinions and labels that a model turns into a belief", "belief": "a belief",
+    "consensus": "runs without judgments", "votes": "votes of systems", "answers": "subjects' ranked answers",
+    "bundle": "a benchmark bundle", "ratings": "ratings",
+}  # fmt: skip
 SCORED: tuple[Kind, ...] = ("judgments", "preferences", "opinions", "belief", "consensus", "votes")
 JUDGED: tuple[Kind, ...] = ("judgments", "preferences")
 DOUBTED: tuple[Kind, ...] = ("opinions", "belief", "consensus", "votes")
 VOTED: tuple[Kind, ...] = ("consensus", "votes")
 
 POLICY, VOTES, BELIEF, PAIRS, INTERVALS, READING = (
-    "How values are computed",
-    "Runs without judgments",
-    "Opinions and beliefs",
-    "Comparison of systems",
-    "Intervals and random numbers",
-    "Reading files",
-)
+    "How values are computed", "Runs without judgments", "Opinions and beliefs", "Comparison of systems",
+    "Intervals and random numbers", "Reading files",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

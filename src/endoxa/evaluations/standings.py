@@ -148,14 +148,9 @@ def pairs_of(comparison: Comparison, measure: str) -> list[Pair]:
     for row in rows.iter_rows(named=True):
         adjusted = corrected and not math.isnan(_float(row["p_adjusted"]))
         pair = Pair(
-            row["system"],
-            row["baseline"],
-            _float(row["difference"]),
-            _float(row["lo"]),
-            _float(row["hi"]),
-            _float(row["p_adjusted"] if adjusted else row["p_value"]),
-            adjusted,
-        )
+            row["system"], row["baseline"], _float(row["difference"]), _float(row["lo"]), _float(row["hi"]),
+            _float(row["p_adjusted"] if adjusted else row["p_value"]), adjusted,
+        )  # fmt: skip
         key = frozenset((pair.system, pair.baseline))
         place = order.get(row["doubt"], len(order))
         if key not in found or place < found[key][0]:

@@ -25,7 +25,7 @@ from endoxa.verbs.inputs import (
     settings_of,
     takes_settings,
     votes_of_texts,
-)
+)  # fmt: skip
 
 
 @takes_settings()
@@ -68,17 +68,9 @@ def evaluate(
     if against.kind not in {"answers", "bundle"} or measures:
         wanted = against.measures(measures, chosen, compared=orders)
     evaluation = evaluated(
-        runs_of(run, chosen, progress=progress, report=report),
-        against,
-        wanted,
-        chosen,
-        labels=rounds_of(labels),
-        curves=curves,
-        power=power,
-        orders=orders,
-        progress=progress,
-        mapper=mapped,
-    )
+        runs_of(run, chosen, progress=progress, report=report), against, wanted, chosen, labels=rounds_of(labels),
+        curves=curves, power=power, orders=orders, progress=progress, mapper=mapped,
+    )  # fmt: skip
     return replace(
         evaluation,
         title=title or _title(evaluation),

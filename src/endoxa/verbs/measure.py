@@ -19,7 +19,7 @@ from endoxa.verbs.inputs import (
     runs_of,
     settings_of,
     takes_settings,
-)
+)  # fmt: skip
 
 
 @takes_settings(scoring_only=True)
