@@ -196,11 +196,14 @@ def clusters(alike: Floats, threshold: float = ALIKE) -> Ints:
     """Complete-link clusters of systems all of which overlap by more than the threshold; a number per system."""
     if np.count_nonzero(alike >= threshold + 1e-12) == len(alike):  # each is near itself alone
         return np.arange(len(alike))
-    from scipy.cluster import hierarchy
-    from scipy.spatial.distance import squareform
-
-    tree = hierarchy.linkage(squareform(1 - alike, checks=False), "complete")
-    return np.asarray(hierarchy.fcluster(tree, 1 - threshold - 1e-12, "distance"), dtype=np.int64)
+    owner, near = np.arange(len(alike)), alike.copy()
+    np.fill_diagonal(near, 0.0)
+    while (nearest := near.max()) >= threshold + 1e-12:
+        kept, joined = np.unravel_index(int((near == nearest).argmax()), near.shape)
+        owner[owner == joined] = kept
+        near[kept] = near[:, kept] = np.minimum(near[kept], near[joined])
+        near[joined] = near[:, joined] = near[kept, kept] = 0.0
+    return np.unique(owner, return_inverse=True)[1]
 
 
 def weigh(yes: Any, systems: Sequence[str], method: Weights | Mapping[str, float]) -> Floats:

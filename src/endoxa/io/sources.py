@@ -7,13 +7,14 @@ memory. Error messages name the file as the user named it.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol, TypeVar
@@ -26,6 +27,8 @@ from endoxa.errors import FileError, did_you_mean
 PIECE = 8 << 20  # bytes; larger pieces cost page faults and memory, smaller ones cost calls
 LONGEST_LINE = 1 << 20
 WINDOW = 1 << 18
+FIRST = 1 << 13  # bytes that hold the first lines of most files
+CONTENT = re.compile(rb"^(?!#)[ \t\r]*[^ \t\r\n].*\n", re.MULTILINE)  # a whole line that is no comment
 BOM = b"\xef\xbb\xbf"
 GZIP, ZSTD, PARQUET = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1"
 SUFFIXES = (".gz", ".zst", ".zstd", ".run", ".txt", ".trec", ".res", ".results", ".csv", ".tsv", ".jsonl", ".parquet")
@@ -52,10 +55,12 @@ class Source:
             name = name[: name.rindex(".")]
         return name or Path(self.label).name
 
-    def head(self, size: int = LONGEST_LINE) -> bytes:
-        """Return the first bytes, decompressed."""
+    def head(self) -> bytes:
+        """Return the first bytes, decompressed: up to the first line with content, or up to the longest line."""
         with raw(self) as stream:
-            data = stream.read(size)
+            data = stream.read(FIRST)
+            if len(data) == FIRST and not CONTENT.search(data):
+                data += stream.read(LONGEST_LINE - FIRST)
         return data.removeprefix(BOM)
 
     def magic(self) -> bytes:
@@ -86,18 +91,21 @@ def opened(where: Where) -> Iterator[Source]:
     if isinstance(where, Source):
         yield where
         return
-    with tempfile.TemporaryDirectory(prefix="endoxa-") as directory:
-        spool = Path(directory) / "text"
+    with ExitStack() as stack:
+
+        def spool() -> Path:
+            return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="endoxa-"))) / "text"
+
         if os.fspath(where) == "-":
-            source = _spooled(sys.stdin.buffer, spool, "<stdin>")
+            source = _spooled(sys.stdin.buffer, spool(), "<stdin>")
         else:
             source = Source(Path(where), os.fspath(where))
             _check_readable(source)
             if not source.path.is_file():
                 with source.path.open("rb") as pipe:
-                    source = _spooled(pipe, spool, source.label)
+                    source = _spooled(pipe, spool(), source.label)
         if source.magic() == ZSTD:
-            source = _unpacked(source, Path(directory) / "plain")
+            source = _unpacked(source, spool())
         yield source
 
 
@@ -160,7 +168,7 @@ class _Unzipped:
 
     def read(self, size: int, /) -> bytes:
         parts: list[bytes] = []
-        while size > 0 and (data := self.waiting or self.file.read(1 << 20)):
+        while size > 0 and (data := self.waiting or self.file.read(min(max(size, FIRST), 1 << 20))):
             if self.inflate.eof:
                 data = data.lstrip(b"\0")  # some tools pad the file with zeros
                 self.inflate = zlib.decompressobj(31)
@@ -206,11 +214,12 @@ def pieces(source: Source, size: int = PIECE) -> Iterator[Piece]:
 def ahead(items: Iterator[T]) -> Iterator[T]:
     """Yield the same items; another thread computes the next one while this one is in use."""
     end = object()
+    item = next(items, end)
     with ThreadPoolExecutor(1, thread_name_prefix="endoxa-read") as pool:
-        future = pool.submit(next, items, end)
-        while (item := future.result()) is not end:
+        while item is not end:
             future = pool.submit(next, items, end)
             yield item  # type: ignore[misc]
+            item = future.result()
 
 
 def _cut_file(file: Stream, size: int) -> Iterator[bytes]:

@@ -102,8 +102,7 @@ def _in_own_worlds(
     random = uniform(one, worlds, policy.seed)  # [world, item]
     cuts = [dict(m.settings).get("k") for m in measures]
     if None not in cuts and policy.unjudged != "condensed":  # no measure looks further than the greatest cut-off
-        width = int((placed.rank <= max(cut for cut in cuts if cut is not None)).sum(1).max(initial=0))
-        placed = replace(placed, rank=placed.rank[:, :width], at=placed.at[:, :width])
+        placed = placed.first(max(cut for cut in cuts if cut is not None))
     values = np.empty((len(measures), len(placed.rank), worlds))
     step = max(1, CELLS // max(random.size, worlds * placed.rank.shape[1]))
     for begin in range(0, len(chances), step):

@@ -41,6 +41,11 @@ class Placed:
         """How many items of each list the belief mentions."""
         return np.asarray((self.rank < BEYOND).sum(1))
 
+    def first(self, k: int) -> Placed:
+        """Only the items of the first k ranks."""
+        width = int((self.rank <= k).sum(1).max(initial=0))
+        return replace(self, rank=self.rank[:, :width], at=self.at[:, :width])
+
     def some(self, rows: Ints) -> Placed:
         """The lists with these numbers, no wider than they need to be."""
         width = int((self.rank[rows] < BEYOND).sum(1).max(initial=0))

@@ -9,7 +9,7 @@ import numpy as np
 from endoxa.measures import closed_forms as exact
 from endoxa.measures.lists import Lists, ratio
 from endoxa.measures.registry import register
-from endoxa.measures.sets import first_relevant, first_unjudged
+from endoxa.measures.sets import first_unjudged
 from endoxa.policies import Compat
 from endoxa.tables import Floats, Ints
 
@@ -24,12 +24,8 @@ def AP(lists: Lists, *, rel: float = 1, k: int | None = None, norm: Literal["R",
     others. Undefined where nothing is relevant.
     Source: TREC; trec_eval map, map_cut.
     """
-    hits = lists.hits_at_relevant(rel)
     total = lists.total(rel)
-    if k is not None:
-        hits = hits * (lists.rank <= k)
-        total = np.minimum(total, k) if norm == "min" else total
-    return ratio(lists.over_rank(hits), total)
+    return ratio(lists.precisions(rel, k), total if k is None or norm == "R" else np.minimum(total, k))
 
 
 @register("GMAP", aggregate="geometric")
@@ -45,7 +41,7 @@ def GMAP(lists: Lists, *, rel: float = 1) -> Floats:
 
 
 def _reciprocal_bounds(lists: Lists, *, rel: float = 1, k: int | None = None) -> tuple[Floats, Floats]:
-    first = first_relevant(lists, rel)
+    first = lists.first_relevant(rel)
     best = np.minimum(first, first_unjudged(lists))
     limit = np.inf if k is None else k
     return np.where(first <= limit, 1 / first, 0.0), np.where(best <= limit, 1 / best, 0.0)
@@ -59,7 +55,7 @@ def RR(lists: Lists, *, rel: float = 1, k: int | None = None) -> Floats:
     Misleads: an ordinal scale: the step from rank 1 to 2 weighs as much as from 2 to never.
     Source: TREC question answering; trec_eval recip_rank.
     """
-    first = first_relevant(lists, rel)
+    first = lists.first_relevant(rel)
     return np.where(first <= (np.inf if k is None else k), 1 / first, 0.0)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from endoxa.measures import closed_forms as exact
-from endoxa.measures.lists import BEYOND, Lists, ratio
+from endoxa.measures.lists import Lists, ratio
 from endoxa.measures.registry import register
 from endoxa.tables import Floats, Ints
 
@@ -120,17 +120,6 @@ def SetAP(lists: Lists, *, rel: float = 1) -> Floats:
     return ratio(lists.hits(rel) ** 2, lists.retrieved * lists.total(rel))
 
 
-def first_relevant(lists: Lists, rel: float) -> Floats:
-    """Rank of the first relevant item; infinite where there is none."""
-    relevant, rank = lists.relevant(rel), lists.rank.astype(np.int32)
-    first = np.full(np.broadcast_shapes(relevant.shape[:-1], rank.shape[:-1]), BEYOND, dtype=np.int32)
-    begin, end = 0, 32  # most lists have a relevant item early: look further only where none was found
-    while begin < relevant.shape[-1] and (first == BEYOND).any():
-        first = np.minimum(first, np.where(relevant[..., begin:end], rank[..., begin:end], BEYOND).min(-1))
-        begin, end = end, 2 * end
-    return np.where(first < BEYOND, first, np.inf)
-
-
 def first_unjudged(lists: Lists) -> Floats:
     """Rank of the first item without a judgment; infinite where every item has one."""
     count = np.cumsum(lists.judged, -1)
@@ -139,7 +128,7 @@ def first_unjudged(lists: Lists) -> Floats:
 
 
 def _success_bounds(lists: Lists, *, k: int, rel: float = 1) -> tuple[Floats, Floats]:
-    first = first_relevant(lists, rel)
+    first = lists.first_relevant(rel)
     best = np.minimum(first, first_unjudged(lists))
     return (first <= k).astype(float), (best <= k).astype(float)
 
@@ -152,7 +141,7 @@ def Success(lists: Lists, *, k: int, rel: float = 1) -> Floats:
     Misleads: coarse: many queries are needed before systems can be told apart.
     Source: trec_eval success.
     """
-    return (first_relevant(lists, rel) <= k).astype(float)
+    return (lists.first_relevant(rel) <= k).astype(float)
 
 
 @register("Utility", low=-np.inf, high=np.inf, monotone=False)

@@ -217,14 +217,19 @@ def in_worlds(
 ) -> Floats:
     """The value of every list in every world: [measure, list, world]. `grades` is [world, item]."""
     values = np.empty((len(measures), len(placed.rank), len(grades)))
-    groups = [(rows, placed.some(rows)) for rows in alike(placed.mentioned)]
+    cuts = [None if policy.unjudged == "condensed" else dict(m.settings).get("k") for m in measures]
+    wide, short = ([row for row, cut in enumerate(cuts) if (cut is None) == whole] for whole in (True, False))
+    groups = [(wide, lists, placed.some(lists)) for lists in alike(placed.mentioned)] if wide else []
+    if short:  # no such measure looks further than its cut-off: the lists are scored together
+        groups.append((short, np.arange(len(placed.rank)), placed.first(max(int(cuts[row]) for row in short))))
     for begin in range(0, len(grades), TOGETHER):
         table, pool = _table_and_pool(one, grades[begin : begin + TOGETHER])
-        for rows, some in groups:
+        for rows, lists, some in groups:
+            asked = [measures[row] for row in rows]
             for worlds in blocks(len(pool), max(NEAR // max(some.rank.size, 1), 1)):
                 drawn = _drawn(table[:, worlds], some)
-                scored = score_worlds(Lists(some.rank, drawn, some.retrieved, pool[worlds], top), measures, policy)
-                values[:, rows, begin + worlds.start : begin + worlds.stop] = scored
+                scored = score_worlds(Lists(some.rank, drawn, some.retrieved, pool[worlds], top), asked, policy)
+                values[np.ix_(rows, lists, range(begin + worlds.start, begin + worlds.stop))] = scored
     return values
 
 
