@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from endoxa import errors
-from endoxa.errors import EndoxaError, FileError, InstallError, JoinError, TableError, TextError, did_you_mean
+from endoxa.errors import (
+    EndoxaError,
+    FileError,
+    InstallError,
+    JoinError,
+    TableError,
+    TextError,
+    did_you_mean,
+    refuse_outside,
+    refuse_unknown,
+)
 
 
 def test_the_tree() -> None:
@@ -54,3 +64,19 @@ def test_did_you_mean(word: str, known: list[str], hint: str) -> None:
 def test_did_you_mean_only_names_what_is_known(word: str, known: list[str]) -> None:
     hint = did_you_mean(word, known)
     assert hint == "" or any(hint == f"; did you mean {name}?" for name in known)
+
+
+def test_an_unknown_name_is_refused_with_the_nearest() -> None:
+    refuse_unknown("system", "bm25", ["bm25", "tfidf"])
+    with pytest.raises(TextError, match=r"^no system is called 'bm52'; did you mean bm25\?$"):
+        refuse_unknown("system", "bm52", ["bm25", "tfidf"])
+    with pytest.raises(TextError, match=r"^no test is called 'z' \(there are: t, wilcoxon\)$"):
+        refuse_unknown("test", "z", ("t", "wilcoxon"), listed=True)
+
+
+def test_a_confidence_lies_between_0_and_1() -> None:
+    refuse_outside("confidence", 0.9)
+    with pytest.raises(TextError, match=r"^confidence must lie between 0 and 1, not 95; 0.95 is usual$"):
+        refuse_outside("confidence", 95)
+    with pytest.raises(TextError, match=r"^alpha must lie between 0 and 1, not 0; 0.05 is usual$"):
+        refuse_outside("alpha", 0, 0.05)

@@ -14,7 +14,7 @@ Every message says in one line what is wrong, where, what was expected, and what
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
 
@@ -84,3 +84,16 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
         by_lower.setdefault(name.lower(), name)
     near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
     return f"; did you mean {by_lower[near[0]]}?" if near else ""
+
+
+def refuse_unknown(what: str, word: str, known: Collection[str], *, listed: bool = False) -> None:
+    """Refuse a name that nothing known has: `no system is called 'bm52'; did you mean bm25?`."""
+    if word not in known:
+        there = f" (there are: {', '.join(known)})" if listed else ""
+        raise TextError(f"no {what} is called {word!r}{did_you_mean(word, known)}{there}")
+
+
+def refuse_outside(name: str, value: float, usual: float = 0.95) -> None:
+    """Refuse a confidence or another probability of a statement that is not strictly between 0 and 1."""
+    if not 0 < value < 1:
+        raise TextError(f"{name} must lie between 0 and 1, not {value}; {usual} is usual")

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.beliefs import categories, consensus, raters, votes
-from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.errors import TableError, TextError, did_you_mean, refuse_unknown
 from endoxa.tables import ASIDE, COUNTED, Belief, Labels, Opinions, Run, Taxonomy
 
 Source = Run | Opinions | Labels
@@ -88,8 +88,7 @@ def default(source: Source) -> str:
 
 def named(name: str) -> Model:
     """The model of this name."""
-    if name not in MODELS:
-        raise TextError(f"no model is called {name!r}{did_you_mean(name, MODELS)} (there are: {', '.join(MODELS)})")
+    refuse_unknown("model", name, MODELS, listed=True)
     return MODELS[name]
 
 

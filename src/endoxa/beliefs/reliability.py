@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from endoxa.errors import JoinError, TableError, TextError
+from endoxa.errors import JoinError, TableError, TextError, refuse_outside
 from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Run
 
 STEPS = 100  # Newton converges in ten; what has not by then is separated data
@@ -60,12 +60,6 @@ def decided(labels: Opinions) -> pl.DataFrame:
     return rows
 
 
-def refuse_confidence(confidence: float) -> None:
-    """A confidence level lies between 0 and 1."""
-    if not 0 < confidence < 1:
-        raise TextError(f"confidence must lie between 0 and 1, not {confidence}; 0.95 is usual")
-
-
 def brier(p: Floats, z: Floats, weight: Floats | None = None) -> float:
     """Mean of (z - p)², weighted; NaN of nothing.
 
@@ -115,7 +109,7 @@ def calibrate(
     something about the chosen pairs only.
     Source: METHODS F.6; Cox 1958 for slope and intercept; Wilson 1927 for the bins, with Kish's effective count.
     """
-    refuse_confidence(confidence)
+    refuse_outside("confidence", confidence)
     if bins < 1:
         raise TextError(f"a table of reliability has at least 1 bin, not {bins}")
     if depth is not None and depth < 1:

@@ -14,7 +14,7 @@ import polars as pl
 from endoxa.beliefs.worlds import Readings
 from endoxa.comparisons import superiority
 from endoxa.comparisons.superiority import Superiority
-from endoxa.errors import TextError, did_you_mean
+from endoxa.errors import TextError, did_you_mean, refuse_unknown
 from endoxa.measures.distributions import Distribution, mixture
 from endoxa.measures.grammar import Measure, parse_all
 from endoxa.measures.lists import BEYOND
@@ -34,8 +34,7 @@ def compare_two(
     and SetR on a query. Recall has an order only: its difference is NaN.
     """
     for name in (first, second):
-        if name not in run.systems:
-            raise TextError(f"no system is called {name!r}{did_you_mean(name, run.systems)}")
+        refuse_unknown("system", name, run.systems)
     m = parse_all(measure)[0]
     seen = place(run, belief).some([first, second])
     if query is None:

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 import polars as pl
 
-from endoxa.errors import JoinError, TextError, did_you_mean
+from endoxa.errors import JoinError, refuse_unknown
 from endoxa.statistics.bootstrap import BLOCK, RESAMPLES, TINY, Method, blocks, enough, mean_intervals, moments
 from endoxa.statistics.multiplicity import CORRECTIONS, Correction, uncorrected
 from endoxa.statistics.randomisation import EXACT, sign_flip, tukey
@@ -69,8 +69,8 @@ def compare(
     same resamples, so that a row (but for p_adjusted, and Tukey's p) does not depend on the other rows.
     Source: Smucker, Allan & Carterette, CIKM 2007; Carterette, ACM TOIS 30 (2012); Sakai 2018.
     """
-    _refuse_unknown("test", test, get_args(Test))
-    _refuse_unknown("correction", correction, get_args(Correction))
+    refuse_unknown("test", test, get_args(Test), listed=True)
+    refuse_unknown("correction", correction, get_args(Correction), listed=True)
     pairs = _pairs(scores.systems, baseline)
     settings = _Settings(
         test,
@@ -106,7 +106,7 @@ def _pairs(systems: list[str], baseline: str | None) -> list[tuple[int, int]]:
         raise JoinError(f"a comparison needs two systems; there is {systems[0] if systems else 'none'}: add a run")
     if baseline is None:
         return list(combinations(range(len(systems)), 2))
-    _refuse_unknown("baseline", baseline, systems)
+    refuse_unknown("baseline", baseline, systems, listed=True)
     base = systems.index(baseline)
     return [(place, base) for place in range(len(systems)) if place != base]
 
@@ -226,8 +226,3 @@ def _notes(frame: pl.DataFrame, systems: int, settings: _Settings) -> tuple[str,
 
 def _spread(counts: list[int]) -> str:
     return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-
-
-def _refuse_unknown(what: str, word: str, known: Sequence[str]) -> None:
-    if word not in known:
-        raise TextError(f"no {what} is called {word!r}{did_you_mean(word, known)} (there are: {', '.join(known)})")

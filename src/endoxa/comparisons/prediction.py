@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from endoxa.beliefs.reliability import chances, decided, refuse_confidence
-from endoxa.errors import JoinError, TableError, TextError
+from endoxa.beliefs.reliability import chances, decided
+from endoxa.errors import JoinError, TableError, TextError, refuse_outside
 from endoxa.measures.closed_forms import SumForm
 from endoxa.measures.grammar import parse
 from endoxa.measures.judgments import refuse_all_relevant
@@ -105,7 +105,7 @@ def ppi_mean(
     Misleads with fewer than about 100 labels: the normal interval is then too short.
     Source: Angelopoulos et al., Science 382 (2023); PPI++, arXiv:2311.01453; METHODS F.1.
     """
-    refuse_confidence(confidence)
+    refuse_outside("confidence", confidence)
     _refuse_lam(lam)
     y, f, f_rest = (np.asarray(part, dtype=np.float64) for part in (y, f, f_rest))
     if y.ndim != 1 or y.shape != f.shape or f_rest.ndim != 1:
@@ -149,7 +149,7 @@ def active_mean(
     too long (it holds the spread between items too); estimate() has the shorter one.
     Source: Zrnic and Candès, arXiv:2403.03208; METHODS F.2.
     """
-    refuse_confidence(confidence)
+    refuse_outside("confidence", confidence)
     _refuse_lam(lam)
     terms = active_terms(f, y, labelled, propensity, lam=lam)
     if len(terms) < 2:
@@ -191,7 +191,7 @@ def estimate(
     Source: Angelopoulos et al., Science 382 (2023); Oosterhuis et al., arXiv:2407.02464; Särndal et al. 1992, ch. 5-6;
     METHODS F.1, F.2.
     """
-    refuse_confidence(confidence)
+    refuse_outside("confidence", confidence)
     _refuse_lam(lam)
     wanted = dict(sum_of(name) for name in measures)
     if not wanted:

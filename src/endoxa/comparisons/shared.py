@@ -24,7 +24,7 @@ import polars as pl
 
 from endoxa.comparisons.exact import settled
 from endoxa.comparisons.intervals import FLOOR, SUMMARY
-from endoxa.errors import JoinError, TextError, did_you_mean
+from endoxa.errors import JoinError, refuse_unknown
 from endoxa.statistics.bootstrap import BLOCK, TINY, blocks
 from endoxa.tables import Bools, Comparison, Floats, Ints, Scores
 
@@ -197,7 +197,7 @@ class Doubts:
 
     def __post_init__(self) -> None:
         for name in self.aside:
-            _refuse_stranger(name, self.scores.systems)
+            refuse_unknown("system", name, self.scores.systems)
 
     def spread(self, measure: str, floor: float | None = None) -> Spread:
         """The possible means of a measure. With a `floor` they are means of logarithms, for a geometric mean."""
@@ -288,7 +288,7 @@ class Doubts:
         if len(contenders) < 2:
             raise JoinError("a comparison needs two systems; add a run")
         if baseline is not None:
-            _refuse_stranger(baseline, self.scores.systems)
+            refuse_unknown("system", baseline, self.scores.systems)
         pairs = _pairs(contenders, None if baseline is None else self.scores.systems.index(baseline))
         names = pl.Series(self.scores.systems, dtype=pl.String)
         frames = []
@@ -313,7 +313,7 @@ class Doubts:
         spread = self.spread(measure)
         every, against = np.arange(len(spread.systems)), None
         if baseline is not None:
-            _refuse_stranger(baseline, spread.systems)
+            refuse_unknown("system", baseline, spread.systems)
             against = np.full(len(every), spread.systems.index(baseline))
         parts = spread.variances(every, against)
         frame = pl.DataFrame(
@@ -349,11 +349,6 @@ def compare(
     """Every pair of systems in the same possible worlds; see `Doubts.compare`."""
     doubts = Doubts(scores, resamples, seed, tuple(aside))
     return doubts.compare(baseline=baseline, measures=measures, lower=lower, confidence=confidence)
-
-
-def _refuse_stranger(name: str, systems: Sequence[str]) -> None:
-    if name not in systems:
-        raise TextError(f"no system is called {name!r}{did_you_mean(name, systems)}")
 
 
 def _defined(draws: Floats | None, row: int, kept: list[int], contends: Bools) -> Floats | None:

@@ -18,7 +18,7 @@ from endoxa.engines.histograms import Histograms
 from endoxa.engines.integrated_regions import IntegratedRegions
 from endoxa.engines.keywords import Keywords
 from endoxa.engines.region_mixtures import Mixture
-from endoxa.errors import TextError, did_you_mean
+from endoxa.errors import TextError, did_you_mean, refuse_unknown
 
 KINDS: dict[str, Callable[..., Engine]] = {}  # the class of each kind of engine
 ENGINES: dict[str, tuple[str, dict[str, Any]]] = {}  # per name: the kind, and the settings that the name stands for
@@ -64,8 +64,7 @@ def available() -> tuple[str, ...]:
 
 def engine(name: str, **settings: Any) -> Engine:
     """An engine by its name; settings are those of its kind."""
-    if name not in ENGINES:
-        raise TextError(f"no engine is called {name!r}{did_you_mean(name, ENGINES)} (there are: {', '.join(ENGINES)})")
+    refuse_unknown("engine", name, ENGINES, listed=True)
     kind, preset = ENGINES[name]
     known = settings_of(kind)
     for setting, value in settings.items():

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.errors import TableError, TextError, did_you_mean, refuse_outside
 from endoxa.measures.lists import CELLS
 from endoxa.statistics.poisson_binomial import convolve, pmf, probabilities
 from endoxa.tables import Floats, Ints
@@ -86,8 +86,7 @@ class Distribution:
         greater. The measure moves in steps, so [lo, hi] holds at least `level`, often more.
         Misleads: it covers doubt about which items are relevant, not about other queries or other judges.
         """
-        if not 0 < level < 1:
-            raise TextError(f"level must lie between 0 and 1, not {level}; 0.95 is usual")
+        refuse_outside("level", level)
         if not self.total > 0:
             return math.nan, math.nan
         share = (1 - level) / 2 * self.total + TINY

@@ -116,17 +116,15 @@ def _averaged(frames: list[pl.DataFrame], systems: Sequence[str], measures: Sequ
         pl.concat(frames)
         .group_by("system", "query", "measure", maintain_order=True)
         .agg(
-            pl.col("value").drop_nans().mean().fill_null(float("nan")),
-            pl.col("value").drop_nans().std().alias("sd"),
-            pl.col("lo", "hi").mean(),
-            pl.col("undefined").min(),
+            pl.col("value").drop_nans().mean().fill_null(float("nan")), pl.col("value").drop_nans().std().alias("sd"),
+            pl.col("lo", "hi").mean(), pl.col("undefined").min(),
         )
         .sort(
             pl.col("system").replace_strict(list(systems), list(range(len(systems)))),
             "query",
             pl.col("measure").replace_strict(order),
         )
-    )
+    )  # fmt: skip
 
 
 def _without(draws: Draws, queries: set[str]) -> Draws:

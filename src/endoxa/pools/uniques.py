@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.comparisons.orders import tau
-from endoxa.errors import TextError, did_you_mean
+from endoxa.errors import refuse_unknown
 from endoxa.measures.evaluate import measure as score
 from endoxa.measures.grammar import Measure, parse
 from endoxa.policies import Policy
@@ -52,8 +52,7 @@ def leave_out_uniques(
     systems = run.systems
     team = {system: system for system in systems} | dict(groups or {})
     for name in groups or {}:
-        if name not in systems:
-            raise TextError(f"no system is called {name!r}{did_you_mean(name, systems)}")
+        refuse_unknown("system", name, systems)
     contributors = pool(run, depth).select(
         "query", "item", pl.col("by").list.eval(pl.element().replace_strict(team)).list.unique().alias("teams")
     )

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from endoxa.errors import JoinError, TableError, TextError
+from endoxa.errors import JoinError, TableError, TextError, refuse_outside
 from endoxa.tables import Floats, Opinions, Run
 
 Count = npt.ArrayLike
@@ -45,8 +45,7 @@ def chao_interval(
     """
     from scipy import stats
 
-    if not 0 < level < 1:
-        raise TextError(f"level must lie between 0 and 1, not {level}; 0.95 is usual")
+    refuse_outside("level", level)
     d, a, b = _counted(found, once, twice)
     r = a / np.maximum(b, 1)
     plain = b * (r**2 / 2 + r**3 + r**4 / 4)

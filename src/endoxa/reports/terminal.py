@@ -181,23 +181,15 @@ def pairs(rows: pl.DataFrame) -> pl.DataFrame:
     """The pairs of one measure, in the columns that fit a terminal: a test, or P(better) and each doubt's part."""
     if rows["p_better"].is_null().all():
         return rows.select(
-            "system",
-            "baseline",
-            pl.col("difference").alias("diff"),
-            _intervals(rows),
-            pl.col("p_value").alias("p"),
-            pl.col("p_adjusted").alias("adjusted"),
-            pl.col("effect").round(2).cast(pl.String).alias("effect"),
-        )
+            "system", "baseline", pl.col("difference").alias("diff"), _intervals(rows), pl.col("p_value").alias("p"),
+            pl.col("p_adjusted").alias("adjusted"), pl.col("effect").round(2).cast(pl.String).alias("effect"),
+        )  # fmt: skip
     whole = rows.filter(pl.col("doubt") == "all")
     parts = [rows.filter(pl.col("doubt") == doubt)["sd"].alias(doubt) for doubt in ("truth", "people", "queries")]
     return whole.select(
-        "system",
-        "baseline",
-        pl.col("difference").alias("diff"),
-        _intervals(whole),
+        "system", "baseline", pl.col("difference").alias("diff"), _intervals(whole),
         pl.col("p_better").round(2).cast(pl.String).alias("P(better)"),
-    ).with_columns(parts)
+    ).with_columns(parts)  # fmt: skip
 
 
 def _intervals(rows: pl.DataFrame) -> pl.Series:

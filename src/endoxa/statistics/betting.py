@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from endoxa.errors import TableError, TextError
+from endoxa.errors import TableError, TextError, refuse_outside
 from endoxa.statistics.bootstrap import blocks
 from endoxa.tables import Floats, Ints
 
@@ -140,8 +140,7 @@ def _checked(x: Floats) -> Floats:
 
 def _refuse(x: Floats, alpha: float, pool: int | None, grid: int) -> None:
     """Settings that make no sequence."""
-    if not 0 < alpha < 1:
-        raise TextError(f"alpha must lie between 0 and 1, not {alpha}; 0.05 is usual")
+    refuse_outside("alpha", alpha, 0.05)
     if grid < 2:
         raise TextError(f"a grid has at least 2 steps, not {grid}; 1000 is usual")
     if pool is not None and (pool < 1 or len(x) > pool):

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from endoxa.errors import TextError, did_you_mean
+from endoxa.errors import TextError, did_you_mean, refuse_outside
 from endoxa.tables import Floats, Ints
 
 Method = Literal["bootstrap-t", "percentile"]
@@ -109,8 +109,7 @@ def blocks(total: int, size: int) -> Iterator[slice]:
 
 def _beyond(confidence: float, resamples: int, method: Method, tails: Tails) -> int:
     """How many resamples lie at or beyond an end: (B+1)·α, with α halved where either end has its own."""
-    if not 0 < confidence < 1:
-        raise TextError(f"confidence must lie between 0 and 1, not {confidence}; 0.95 is usual")
+    refuse_outside("confidence", confidence)
     if method not in get_args(Method):
         raise TextError(
             f"intervals are bootstrap-t or percentile, not {method!r}{did_you_mean(method, get_args(Method))}"

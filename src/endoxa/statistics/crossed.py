@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from endoxa.errors import TableError, TextError
+from endoxa.errors import TableError, TextError, refuse_outside
 from endoxa.statistics.bootstrap import BLOCK, RESAMPLES, TINY, Means, blocks
 from endoxa.tables import Bools, Floats
 
@@ -109,8 +109,7 @@ def crossed_bootstrap(
     about queries only, take `mean_intervals` of the means over subjects.
     Source: Owen, Annals of Applied Statistics 1 (2007); the stretch as Hesterberg, American Statistician 69 (2015).
     """
-    if not 0 < confidence < 1:
-        raise TextError(f"confidence must lie between 0 and 1, not {confidence}; 0.95 is usual")
+    refuse_outside("confidence", confidence)
     if (1 - confidence) / 2 * (resamples + 1) < 1:
         least = math.ceil(2 / (1 - confidence))
         raise TextError(f"{resamples} resamples are too few for confidence {confidence}; take at least {least}")

@@ -14,7 +14,7 @@ from typing import TypeVar, cast
 import numpy as np
 from numba import njit
 
-from endoxa.errors import TableError, TextError
+from endoxa.errors import TableError, TextError, refuse_outside
 from endoxa.statistics.bootstrap import TINY
 from endoxa.statistics.isotonic import checked
 from endoxa.tables import Floats, Ints
@@ -114,8 +114,7 @@ def fit(
     Source: after Holmes and Heard, Statistics in Medicine 22 (2003); METHODS D.6 (c).
     """
     x, y, _ = checked(x, y)
-    if not 0 < confidence < 1:
-        raise TextError(f"confidence must lie between 0 and 1, not {confidence}; 0.95 is usual")
+    refuse_outside("confidence", confidence)
     if chains < 1 or burn < 0 or iterations < 4:
         raise TextError(f"{chains} chains, burn-in {burn}, {iterations} iterations: expected at least 1, 0 and 4")
     centre, scale = _scaling(y, prior)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from endoxa.errors import TableError, TextError
+from endoxa.errors import TableError, TextError, refuse_outside
 from endoxa.tables import Floats, Ints
 
 LEAST = 30  # effective sample size below which no interval is given
@@ -147,8 +147,7 @@ def _sums(codes: Ints, values: Floats) -> Floats:
 
 def _with_interval(value: float, parts: Floats, w: Floats, confidence: float) -> Weighted:
     """The estimate with the spread of its clusters' parts."""
-    if not 0 < confidence < 1:
-        raise TextError(f"confidence must lie between 0 and 1, not {confidence}; 0.95 is usual")
+    refuse_outside("confidence", confidence)
     Q, size = len(parts), effective(w)
     se = math.sqrt(Q / (Q - 1) * float(((parts - parts.mean()) ** 2).sum())) if Q > 1 else math.nan
     refused = ""

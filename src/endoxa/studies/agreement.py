@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 import polars as pl
 
-from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.errors import TableError, TextError, did_you_mean, refuse_outside
 from endoxa.statistics.bootstrap import BLOCK, TINY, blocks
 from endoxa.studies.grades import UNJUDGED
 from endoxa.tables import Bools, Floats, Ints, Opinions
@@ -152,7 +152,7 @@ def icc(values: Floats, *, confidence: float = 0.95) -> pl.DataFrame:
     Misleads: like alpha, it falls where units are alike; the intervals assume normal grades.
     Source: Shrout and Fleiss, Psychological Bulletin 86 (1979); McGraw and Wong, Psychological Methods 1 (1996).
     """
-    _refuse_confidence(confidence)
+    refuse_outside("confidence", confidence)
     values = _matrix(values)
     return _icc(values[:, ~np.isnan(values).any(axis=0)].T, confidence)
 
@@ -170,7 +170,7 @@ def agreement(
     Source: alpha, cohen, fleiss, icc; for resampling units, Zapf et al., BMC Medical Research Methodology 16 (2016).
     """
     _refuse_level(level)
-    _refuse_confidence(confidence)
+    refuse_outside("confidence", confidence)
     given = ratings(opinions)
     raters = len(np.unique(given.rater))
     unit, x = _pairable(given.unit, given.grade)
@@ -508,11 +508,6 @@ def _refuse_level(level: str) -> None:
         raise TextError(
             f"levels are nominal, ordinal, interval and ratio, not {level!r}{did_you_mean(level, get_args(Level))}"
         )
-
-
-def _refuse_confidence(confidence: float) -> None:
-    if not 0 < confidence < 1:
-        raise TextError(f"confidence must lie between 0 and 1, not {confidence}; 0.95 is usual")
 
 
 def _refuse_negative(x: Floats, level: Level) -> None:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import polars as pl
 
-from endoxa.errors import JoinError, TableError, TextError, did_you_mean
+from endoxa.errors import JoinError, TableError, TextError, did_you_mean, refuse_outside
 from endoxa.statistics import propensity
 from endoxa.statistics.propensity import LEAST, effective
 from endoxa.studies.grades import GIVEN
@@ -109,8 +109,7 @@ def curves(
     pairs are left out, which lowers it too. Interpolated precision is the maximum of noisy values, hence optimistic.
     Source: Barnard et al.; METHODS D.4, E.2.
     """
-    if not 0 < confidence < 1:
-        raise TextError(f"confidence must lie between 0 and 1, not {confidence}; 0.95 is usual")
+    refuse_outside("confidence", confidence)
     if resamples * (1 - confidence) < 2 - 1e-9:
         raise TextError(
             f"{resamples} resamples are too few for confidence {confidence}; use {2 / (1 - confidence):.0f} or more"

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 import polars as pl
 
-from endoxa.errors import InstallError, JoinError, TextError, did_you_mean
+from endoxa.errors import InstallError, JoinError, TextError, did_you_mean, refuse_outside, refuse_unknown
 from endoxa.statistics import isotonic, ogive
 from endoxa.statistics.bootstrap import TINY
 from endoxa.studies.grades import GIVEN
@@ -337,8 +337,7 @@ def _turned(run: Run, distances: bool | Literal["auto"] | Collection[str]) -> se
             raise TextError(f"distances are True, False, 'auto' or a list of systems, not {distances!r}")
         return None
     for name in distances:
-        if name not in run.systems:
-            raise TextError(f"no system of the run is called {name!r}{did_you_mean(name, run.systems)}")
+        refuse_unknown("system of the run", name, run.systems)
     return set(distances)
 
 
@@ -348,8 +347,7 @@ def _checked(method: str, folds: int, resamples: int, confidence: float) -> None
         raise TextError(f"a map is isotonic, bayes or ogive, not {method!r}{did_you_mean(method, get_args(Method))}")
     if folds < 2 or resamples < 2:
         raise TextError(f"{folds} folds and {resamples} resamples; expected at least 2 of each (5 and 500 are usual)")
-    if not 0 < confidence < 1:
-        raise TextError(f"confidence must lie between 0 and 1, not {confidence}; 0.95 is usual")
+    refuse_outside("confidence", confidence)
 
 
 def _monotone() -> ModuleType:

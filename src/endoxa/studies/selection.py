@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from endoxa.errors import JoinError, TableError, TextError
+from endoxa.errors import JoinError, TableError, TextError, refuse_outside
 from endoxa.statistics.bootstrap import BLOCK, TINY, blocks
 from endoxa.studies.score_mapping import rated, signals
 from endoxa.tables import Floats, Ints, Opinions, Run
@@ -199,5 +199,4 @@ def refuse_settings(folds: int, resamples: int, confidence: float) -> None:
     """Refuse fewer than 2 folds or resamples, and a confidence outside 0 to 1."""
     if folds < 2 or resamples < 2:
         raise TextError(f"{folds} folds and {resamples} resamples; expected at least 2 of each")
-    if not 0 < confidence < 1:
-        raise TextError(f"confidence must lie between 0 and 1, not {confidence}; 0.95 is usual")
+    refuse_outside("confidence", confidence)

@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from endoxa.errors import JoinError, TableError, TextError
+from endoxa.errors import JoinError, TableError, TextError, refuse_outside
 from endoxa.statistics.betting import confidence_sequence
 from endoxa.tables import Floats, Ints, refuse_null, require
 
@@ -62,8 +62,7 @@ def verdict(
     Source: METHODS F.3; Waudby-Smith & Ramdas 2024.
     """
     study = _study(draws, order, grades, scale, tasks)
-    if not 0 < alpha < 1:
-        raise TextError(f"alpha must lie between 0 and 1, not {alpha}; 0.05 is usual")
+    refuse_outside("alpha", alpha, 0.05)
     names, M = study.systems, len(study.systems)
     each = alpha / M if simultaneous else alpha
     rows = []

@@ -169,13 +169,11 @@ def _intervals(evaluation: Evaluation, ids: count[int]) -> list[Chart]:
         standings = order_of(evaluation, measure)
         rows = [
             [
-                name_cell(one.system),
-                *(number_cell(value) for value in (one.value, one.lo, one.hi)),
-                whole_cell(one.queries),
-                whole_cell(one.undefined),
+                name_cell(one.system), *(number_cell(value) for value in (one.value, one.lo, one.hi)),
+                whole_cell(one.queries), whole_cell(one.undefined),
             ]
             for one in standings
-        ]
+        ]  # fmt: skip
         best = standings[0]
         heads = ("system", "mean", "low", "high", "queries", "undefined")
         charts.append(
@@ -413,14 +411,11 @@ def _ridge(evaluation: Evaluation, measure: str, ids: count[int]) -> Chart:
     own = ["without_own_vote"] if _known(evaluation, "without_own_vote") else []
     cells = [
         [
-            _system(evaluation, row["system"]),
-            *(number_cell(row[name]) for name in ("value", "lo", "hi", "se")),
-            chance_cell(row.get("p_best"), 3),
-            *(number_cell(row[name]) for name in own),
-            whole_cell(row["queries"]),
+            _system(evaluation, row["system"]), *(number_cell(row[name]) for name in ("value", "lo", "hi", "se")),
+            chance_cell(row.get("p_best"), 3), *(number_cell(row[name]) for name in own), whole_cell(row["queries"]),
         ]
         for row in rows
-    ]
+    ]  # fmt: skip
     heads = ["system", "mean", "low", "high", "deviation", "P(best)", *(["without own vote"] if own else []), "queries"]
     best = contenders(evaluation, measure)[0]
     where = within(evaluation)
@@ -457,15 +452,12 @@ def _better(evaluation: Evaluation, ids: count[int]) -> Section | None:
         apart = sum(one.differs for one in found)
         rows = [
             [
-                _system(evaluation, one.system),
-                name_cell(one.against),
-                *(chance_cell(p, 3) for p in (one.better, one.tie, one.worse)),
-                signed_cell(one.difference),
-                number_cell(one.lo),
-                number_cell(one.hi),
+                _system(evaluation, one.system), name_cell(one.against),
+                *(chance_cell(p, 3) for p in (one.better, one.tie, one.worse)), signed_cell(one.difference),
+                number_cell(one.lo), number_cell(one.hi),
             ]
             for one in found
-        ]
+        ]  # fmt: skip
         heads = ("system", "against", "P(better)", "P(equal)", "P(worse)", "difference", "low", "high")
         who = "The two" if len(found) == 1 else f"{apart} of {len(found)} pairs of systems"
         can = "can" if apart or len(found) > 1 else "cannot"

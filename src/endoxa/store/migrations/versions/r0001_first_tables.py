@@ -1,5 +1,8 @@
 """The first tables, and the rule that answers and events are only added to."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -8,227 +11,120 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
+WHOLE, TEXT, JSON = sa.Integer(), sa.Text(), sa.JSON()
+NUMBER: sa.Double[float] = sa.Double()
+REFERRED = {
+    "study_id": "studies", "invitation_id": "invitations", "item_id": "items", "query_id": "queries",
+    "rater_id": "raters", "task_id": "tasks",
+}  # fmt: skip
+
+
+def _make(
+    table: str, columns: Mapping[str, Any], *, key: Sequence[str] = ("id",), unique: Sequence[Sequence[str]] = (),
+    indexes: Mapping[str, list[str]] | None = None,
+) -> None:  # fmt: skip
+    """Make a table. A column with `?` behind its name may be null; one in `REFERRED` refers to another table."""
+    made = [sa.Column("id", WHOLE, autoincrement=True, nullable=False)] if key == ("id",) else []
+    made += [sa.Column(name.removesuffix("?"), kind, nullable=name.endswith("?")) for name, kind in columns.items()]
+    rules: list[sa.Constraint] = [
+        sa.ForeignKeyConstraint([name], [f"{REFERRED[name]}.id"], name=op.f(f"fk_{table}_{name}_{REFERRED[name]}"))
+        for name in sorted(column.name for column in made if column.name in REFERRED)
+    ]
+    rules.append(sa.PrimaryKeyConstraint(*key, name=op.f(f"pk_{table}")))
+    rules += [sa.UniqueConstraint(*names, name=op.f(f"uq_{table}_{'_'.join(names)}")) for names in unique]
+    op.create_table(table, *made, *rules)
+    for name, names in (indexes or {}).items():
+        op.create_index(op.f(name), table, names, unique=False)
+
 
 def upgrade() -> None:
     """Make the tables, and the triggers."""
-    op.create_table(
+    _make(
         "studies",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("name", sa.String(length=60), nullable=False),
-        sa.Column("settings", sa.JSON(), nullable=False),
-        sa.Column("state", sa.String(length=10), nullable=False),
-        sa.Column("results_open", sa.Boolean(), nullable=False),
-        sa.Column("created_at", sa.Double(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_studies")),
-        sa.UniqueConstraint("name", name=op.f("uq_studies_name")),
-    )
-    op.create_table(
+        {
+            "name": sa.String(60), "settings": JSON, "state": sa.String(10), "results_open": sa.Boolean(),
+            "created_at": NUMBER,
+        },
+        unique=[["name"]],
+    )  # fmt: skip
+    _make(
         "invitations",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("study_id", sa.Integer(), nullable=True),
-        sa.Column("role", sa.String(length=12), nullable=False),
-        sa.Column("nickname", sa.String(length=60), nullable=True),
-        sa.Column("digest", sa.String(length=64), nullable=False),
-        sa.Column("created_at", sa.Double(), nullable=False),
-        sa.Column("expires_at", sa.Double(), nullable=False),
-        sa.Column("withdrawn_at", sa.Double(), nullable=True),
-        sa.Column("used_at", sa.Double(), nullable=True),
-        sa.ForeignKeyConstraint(["study_id"], ["studies.id"], name=op.f("fk_invitations_study_id_studies")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_invitations")),
-        sa.UniqueConstraint("digest", name=op.f("uq_invitations_digest")),
-    )
-    with op.batch_alter_table("invitations", schema=None) as batch_op:
-        batch_op.create_index(batch_op.f("ix_invitations_study_id"), ["study_id"], unique=False)
-
-    op.create_table(
-        "items",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("study_id", sa.Integer(), nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("text", sa.Text(), nullable=True),
-        sa.Column("file", sa.String(length=64), nullable=True),
-        sa.Column("original", sa.String(length=64), nullable=True),
-        sa.ForeignKeyConstraint(["study_id"], ["studies.id"], name=op.f("fk_items_study_id_studies")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_items")),
-        sa.UniqueConstraint("study_id", "name", name=op.f("uq_items_study_id_name")),
-    )
-    op.create_table(
-        "queries",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("study_id", sa.Integer(), nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("text", sa.Text(), nullable=True),
-        sa.Column("file", sa.String(length=64), nullable=True),
-        sa.Column("original", sa.String(length=64), nullable=True),
-        sa.ForeignKeyConstraint(["study_id"], ["studies.id"], name=op.f("fk_queries_study_id_studies")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_queries")),
-        sa.UniqueConstraint("study_id", "name", name=op.f("uq_queries_study_id_name")),
-    )
-    op.create_table(
+        {
+            "study_id?": WHOLE, "role": sa.String(12), "nickname?": sa.String(60), "digest": sa.String(64),
+            "created_at": NUMBER, "expires_at": NUMBER, "withdrawn_at?": NUMBER, "used_at?": NUMBER,
+        },
+        unique=[["digest"]],
+        indexes={"ix_invitations_study_id": ["study_id"]},
+    )  # fmt: skip
+    for table in ("items", "queries"):
+        columns = {"study_id": WHOLE, "name": TEXT, "text?": TEXT, "file?": sa.String(64), "original?": sa.String(64)}
+        _make(table, columns, unique=[["study_id", "name"]])
+    _make(
         "documents",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("study_id", sa.Integer(), nullable=False),
-        sa.Column("kind", sa.String(length=20), nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("content", sa.LargeBinary(), nullable=False),
-        sa.Column("detail", sa.JSON(), nullable=False),
-        sa.Column("invitation_id", sa.Integer(), nullable=True),
-        sa.Column("created_at", sa.Double(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["invitation_id"], ["invitations.id"], name=op.f("fk_documents_invitation_id_invitations")
-        ),
-        sa.ForeignKeyConstraint(["study_id"], ["studies.id"], name=op.f("fk_documents_study_id_studies")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_documents")),
-    )
-    with op.batch_alter_table("documents", schema=None) as batch_op:
-        batch_op.create_index(batch_op.f("ix_documents_study_id"), ["study_id"], unique=False)
-
-    op.create_table(
+        {
+            "study_id": WHOLE, "kind": sa.String(20), "name": TEXT, "content": sa.LargeBinary(), "detail": JSON,
+            "invitation_id?": WHOLE, "created_at": NUMBER,
+        },
+        indexes={"ix_documents_study_id": ["study_id"]},
+    )  # fmt: skip
+    _make(
         "raters",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("study_id", sa.Integer(), nullable=False),
-        sa.Column("nickname", sa.String(length=60), nullable=False),
-        sa.Column("folded", sa.String(length=120), nullable=False),
-        sa.Column("invitation_id", sa.Integer(), nullable=True),
-        sa.Column("seed", sa.BigInteger(), nullable=False),
-        sa.Column("joined_at", sa.Double(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["invitation_id"], ["invitations.id"], name=op.f("fk_raters_invitation_id_invitations")
-        ),
-        sa.ForeignKeyConstraint(["study_id"], ["studies.id"], name=op.f("fk_raters_study_id_studies")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_raters")),
-        sa.UniqueConstraint("invitation_id", name=op.f("uq_raters_invitation_id")),
-        sa.UniqueConstraint("study_id", "folded", name=op.f("uq_raters_study_id_folded")),
-    )
-    op.create_table(
+        {
+            "study_id": WHOLE, "nickname": sa.String(60), "folded": sa.String(120), "invitation_id?": WHOLE,
+            "seed": sa.BigInteger(), "joined_at": NUMBER,
+        },
+        unique=[["invitation_id"], ["study_id", "folded"]],
+    )  # fmt: skip
+    _make(
         "sessions",
-        sa.Column("digest", sa.String(length=64), nullable=False),
-        sa.Column("invitation_id", sa.Integer(), nullable=False),
-        sa.Column("created_at", sa.Double(), nullable=False),
-        sa.Column("expires_at", sa.Double(), nullable=False),
-        sa.Column("ended_at", sa.Double(), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["invitation_id"], ["invitations.id"], name=op.f("fk_sessions_invitation_id_invitations")
-        ),
-        sa.PrimaryKeyConstraint("digest", name=op.f("pk_sessions")),
-    )
-    with op.batch_alter_table("sessions", schema=None) as batch_op:
-        batch_op.create_index(batch_op.f("ix_sessions_invitation_id"), ["invitation_id"], unique=False)
-
-    op.create_table(
+        {
+            "digest": sa.String(64), "invitation_id": WHOLE, "created_at": NUMBER, "expires_at": NUMBER,
+            "ended_at?": NUMBER,
+        },
+        key=["digest"],
+        indexes={"ix_sessions_invitation_id": ["invitation_id"]},
+    )  # fmt: skip
+    _make(
         "tasks",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("study_id", sa.Integer(), nullable=False),
-        sa.Column("query_id", sa.Integer(), nullable=True),
-        sa.Column("role", sa.String(length=10), nullable=False),
-        sa.Column("round", sa.Integer(), nullable=False),
-        sa.ForeignKeyConstraint(["query_id"], ["queries.id"], name=op.f("fk_tasks_query_id_queries")),
-        sa.ForeignKeyConstraint(["study_id"], ["studies.id"], name=op.f("fk_tasks_study_id_studies")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_tasks")),
+        {"study_id": WHOLE, "query_id?": WHOLE, "role": sa.String(10), "round": WHOLE},
+        indexes={"ix_tasks_study_id_role": ["study_id", "role"]},
     )
-    with op.batch_alter_table("tasks", schema=None) as batch_op:
-        batch_op.create_index("ix_tasks_study_id_role", ["study_id", "role"], unique=False)
-
-    op.create_table(
+    _make(
         "answers",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("study_id", sa.Integer(), nullable=False),
-        sa.Column("rater_id", sa.Integer(), nullable=False),
-        sa.Column("task_id", sa.Integer(), nullable=False),
-        sa.Column("item_id", sa.Integer(), nullable=True),
-        sa.Column("key", sa.String(length=36), nullable=False),
-        sa.Column("kind", sa.String(length=8), nullable=False),
-        sa.Column("place", sa.Integer(), nullable=False),
-        sa.Column("grade", sa.Double(), nullable=True),
-        sa.Column("category", sa.Text(), nullable=True),
-        sa.Column("rank", sa.Integer(), nullable=True),
-        sa.Column("relevance", sa.Double(), nullable=True),
-        sa.Column("comment", sa.Text(), nullable=True),
-        sa.Column("shown", sa.JSON(), nullable=True),
-        sa.Column("screen", sa.String(length=40), nullable=True),
-        sa.Column("method", sa.String(length=10), nullable=True),
-        sa.Column("active_seconds", sa.Double(), nullable=True),
-        sa.Column("away_seconds", sa.Double(), nullable=True),
-        sa.Column("propensity", sa.Double(), nullable=True),
-        sa.Column("selected_by", sa.Text(), nullable=True),
-        sa.Column("role", sa.String(length=10), nullable=False),
-        sa.Column("at", sa.Double(), nullable=False),
-        sa.ForeignKeyConstraint(["item_id"], ["items.id"], name=op.f("fk_answers_item_id_items")),
-        sa.ForeignKeyConstraint(["rater_id"], ["raters.id"], name=op.f("fk_answers_rater_id_raters")),
-        sa.ForeignKeyConstraint(["study_id"], ["studies.id"], name=op.f("fk_answers_study_id_studies")),
-        sa.ForeignKeyConstraint(["task_id"], ["tasks.id"], name=op.f("fk_answers_task_id_tasks")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_answers")),
-        sa.UniqueConstraint("rater_id", "key", "place", name=op.f("uq_answers_rater_id_key_place")),
-    )
-    with op.batch_alter_table("answers", schema=None) as batch_op:
-        batch_op.create_index("ix_answers_rater_task", ["rater_id", "task_id"], unique=False)
-        batch_op.create_index(batch_op.f("ix_answers_study_id"), ["study_id"], unique=False)
-
-    op.create_table(
+        {
+            "study_id": WHOLE, "rater_id": WHOLE, "task_id": WHOLE, "item_id?": WHOLE, "key": sa.String(36),
+            "kind": sa.String(8), "place": WHOLE, "grade?": NUMBER, "category?": TEXT, "rank?": WHOLE,
+            "relevance?": NUMBER, "comment?": TEXT, "shown?": JSON, "screen?": sa.String(40), "method?": sa.String(10),
+            "active_seconds?": NUMBER, "away_seconds?": NUMBER, "propensity?": NUMBER, "selected_by?": TEXT,
+            "role": sa.String(10), "at": NUMBER,
+        },
+        unique=[["rater_id", "key", "place"]],
+        indexes={"ix_answers_rater_task": ["rater_id", "task_id"], "ix_answers_study_id": ["study_id"]},
+    )  # fmt: skip
+    _make(
         "assignments",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("study_id", sa.Integer(), nullable=False),
-        sa.Column("task_id", sa.Integer(), nullable=False),
-        sa.Column("rater_id", sa.Integer(), nullable=True),
-        sa.Column("role", sa.String(length=10), nullable=False),
-        sa.Column("shuffle", sa.Double(), nullable=False),
-        sa.Column("position", sa.Integer(), nullable=True),
-        sa.Column("shown", sa.JSON(), nullable=True),
-        sa.Column("state", sa.String(length=10), nullable=False),
-        sa.Column("answer_id", sa.Integer(), nullable=True),
-        sa.Column("claimed_at", sa.Double(), nullable=True),
-        sa.ForeignKeyConstraint(["rater_id"], ["raters.id"], name=op.f("fk_assignments_rater_id_raters")),
-        sa.ForeignKeyConstraint(["study_id"], ["studies.id"], name=op.f("fk_assignments_study_id_studies")),
-        sa.ForeignKeyConstraint(["task_id"], ["tasks.id"], name=op.f("fk_assignments_task_id_tasks")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_assignments")),
-        sa.UniqueConstraint("task_id", "rater_id", name=op.f("uq_assignments_task_id_rater_id")),
-    )
-    with op.batch_alter_table("assignments", schema=None) as batch_op:
-        batch_op.create_index("ix_assignments_free", ["study_id", "state", "role", "shuffle"], unique=False)
-        batch_op.create_index("ix_assignments_rater", ["rater_id", "state", "position"], unique=False)
-
-    op.create_table(
-        "draws",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("study_id", sa.Integer(), nullable=False),
-        sa.Column("task_id", sa.Integer(), nullable=False),
-        sa.Column("item_id", sa.Integer(), nullable=False),
-        sa.Column("system", sa.Text(), nullable=False),
-        sa.ForeignKeyConstraint(["item_id"], ["items.id"], name=op.f("fk_draws_item_id_items")),
-        sa.ForeignKeyConstraint(["study_id"], ["studies.id"], name=op.f("fk_draws_study_id_studies")),
-        sa.ForeignKeyConstraint(["task_id"], ["tasks.id"], name=op.f("fk_draws_task_id_tasks")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_draws")),
-    )
-    with op.batch_alter_table("draws", schema=None) as batch_op:
-        batch_op.create_index(batch_op.f("ix_draws_study_id"), ["study_id"], unique=False)
-
-    op.create_table(
-        "events",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("study_id", sa.Integer(), nullable=True),
-        sa.Column("rater_id", sa.Integer(), nullable=True),
-        sa.Column("kind", sa.String(length=30), nullable=False),
-        sa.Column("detail", sa.JSON(), nullable=False),
-        sa.Column("at", sa.Double(), nullable=False),
-        sa.ForeignKeyConstraint(["rater_id"], ["raters.id"], name=op.f("fk_events_rater_id_raters")),
-        sa.ForeignKeyConstraint(["study_id"], ["studies.id"], name=op.f("fk_events_study_id_studies")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_events")),
-    )
-    with op.batch_alter_table("events", schema=None) as batch_op:
-        batch_op.create_index(batch_op.f("ix_events_study_id"), ["study_id"], unique=False)
-
-    op.create_table(
+        {
+            "study_id": WHOLE, "task_id": WHOLE, "rater_id?": WHOLE, "role": sa.String(10), "shuffle": NUMBER,
+            "position?": WHOLE, "shown?": JSON, "state": sa.String(10), "answer_id?": WHOLE, "claimed_at?": NUMBER,
+        },
+        unique=[["task_id", "rater_id"]],
+        indexes={
+            "ix_assignments_free": ["study_id", "state", "role", "shuffle"],
+            "ix_assignments_rater": ["rater_id", "state", "position"],
+        },
+    )  # fmt: skip
+    columns = {"study_id": WHOLE, "task_id": WHOLE, "item_id": WHOLE, "system": TEXT}
+    _make("draws", columns, indexes={"ix_draws_study_id": ["study_id"]})
+    columns = {"study_id?": WHOLE, "rater_id?": WHOLE, "kind": sa.String(30), "detail": JSON, "at": NUMBER}
+    _make("events", columns, indexes={"ix_events_study_id": ["study_id"]})
+    _make(
         "task_items",
-        sa.Column("task_id", sa.Integer(), nullable=False),
-        sa.Column("item_id", sa.Integer(), nullable=False),
-        sa.Column("place", sa.Integer(), nullable=False),
-        sa.Column("propensity", sa.Double(), nullable=True),
-        sa.Column("selected_by", sa.Text(), nullable=True),
-        sa.Column("expected", sa.Text(), nullable=True),
-        sa.ForeignKeyConstraint(["item_id"], ["items.id"], name=op.f("fk_task_items_item_id_items")),
-        sa.ForeignKeyConstraint(["task_id"], ["tasks.id"], name=op.f("fk_task_items_task_id_tasks")),
-        sa.PrimaryKeyConstraint("task_id", "item_id", name=op.f("pk_task_items")),
-    )
+        {
+            "task_id": WHOLE, "item_id": WHOLE, "place": WHOLE, "propensity?": NUMBER, "selected_by?": TEXT,
+            "expected?": TEXT,
+        },
+        key=["task_id", "item_id"],
+    )  # fmt: skip
     for table in ("answers", "events"):
         for statement in _only_added_to(table, op.get_bind().dialect.name):
             op.execute(sa.text(statement))
