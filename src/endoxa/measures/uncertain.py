@@ -221,7 +221,9 @@ def in_worlds(
     wide, short = ([row for row, cut in enumerate(cuts) if (cut is None) == whole] for whole in (True, False))
     groups = [(wide, lists, placed.some(lists)) for lists in alike(placed.mentioned)] if wide else []
     if short:  # no such measure looks further than its cut-off: the lists are scored together
-        groups.append((short, np.arange(len(placed.rank)), placed.first(max(int(cuts[row]) for row in short))))
+        groups.append(
+            (short, np.arange(len(placed.rank)), placed.first(max(int(cut) for cut in cuts if cut is not None)))
+        )
     for begin in range(0, len(grades), TOGETHER):
         table, pool = _table_and_pool(one, grades[begin : begin + TOGETHER])
         for rows, lists, some in groups:
@@ -229,7 +231,8 @@ def in_worlds(
             for worlds in blocks(len(pool), max(NEAR // max(some.rank.size, 1), 1)):
                 drawn = _drawn(table[:, worlds], some)
                 scored = score_worlds(Lists(some.rank, drawn, some.retrieved, pool[worlds], top), asked, policy)
-                values[np.ix_(rows, lists, range(begin + worlds.start, begin + worlds.stop))] = scored
+                places = np.arange(begin + worlds.start, begin + worlds.stop)
+                values[np.ix_(np.array(rows), lists, places)] = scored
     return values
 
 
