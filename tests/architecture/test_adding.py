@@ -140,7 +140,7 @@ def test_a_setting_is_found_in_library_and_command_line() -> None:
         ("tests/studies/test_kinds.py", "toy"),
         ("tests/engines/test_registry.py", "toy"),
         ("tests/images/test_segment.py", "register"),
-        ("tests/measures/test_registry.py", "toy"),
+        ("tests/measures/test_measures_registry.py", "toy"),
     ],
 )
 def test_the_other_toys_stand_with_their_packages(where: tuple[str, str]) -> None:

@@ -46,7 +46,7 @@ def test_the_summary_holds_the_numbers_of_displacement() -> None:
     assert order["system"][0] == "near"  # best first
     assert (order["lo"] <= order["value"]).all()
     assert (order["value"] <= order["hi"]).all()
-    assert made.summary.filter(pl.col("measure") != "order")["lo"].is_null().all()
+    assert made.summary.filter(pl.col("measure") != "order")["lo"].is_nan().all()
 
 
 def test_intervals_resample_subjects_and_queries_together() -> None:
