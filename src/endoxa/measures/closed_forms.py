@@ -23,7 +23,8 @@ from endoxa.statistics.bootstrap import blocks
 from endoxa.statistics.poisson_binomial import CACHED, probabilities
 from endoxa.tables import Floats, Ints
 
-NODES = 64
+NODES, FEWER = 64, 32
+MODERATE = 80.0  # the fall, in powers of e, up to which fewer nodes are exact
 DIFFERENT = 4096  # probabilities that differ, up to which a table of them is kept
 FALL = 50.0  # an integrand is followed until it has fallen by e^-50
 
@@ -314,11 +315,11 @@ def _ratios(lists: Chances, k: int | None, c: Floats, numerator: Numerator) -> M
     for group in alike((p > 0).sum(1), 3):
         for steep in np.unique(fall[group]).tolist():
             slowest = float(speed[fall == steep].min())
-            t, log_t, weight = _nodes(slowest)
+            t, log_t, weight = _nodes(slowest, float(speed[fall == steep].max()))
             if lists.pool.ndim == 1 and slowest not in shared:
                 shared[slowest] = _log_A(lists.pool, t)
             members = group[fall[group] == steep]
-            for block in blocks(len(members), NODES):
+            for block in blocks(len(members), NODES**2 // len(t)):
                 rows = members[block]
                 log_A = shared.get(slowest)
                 log_A = np.stack([_log_A(own, t) for own in lists.pool[rows]]) if log_A is None else log_A
@@ -337,10 +338,14 @@ def _raised(p: Floats, t: Floats) -> Iterator[tuple[slice, Floats]]:
 
     Where few probabilities differ, as among votes, π is computed once for each.
     """
-    values, code = np.unique(p, return_inverse=True)
-    table = _odds(values, t) if 4 * len(values) < p.size and len(values) < DIFFERENT else None
-    for items in blocks(len(p), CACHED // max(p.shape[1] * len(t), 1)):
-        yield items, _odds(p[items], t) if table is None else table[code.reshape(p.shape)[items]]
+    values = np.unique(p)
+    step = max(CACHED // max(p.shape[1] * len(t), 1), 1)
+    if 4 * len(values) > p.size or len(values) > DIFFERENT:
+        yield from ((items, _odds(p[items], t)) for items in blocks(len(p), step))
+        return
+    table, code, chance = _odds(values, t), np.searchsorted(values, p), np.empty((step, p.shape[1], len(t)))
+    for items in blocks(len(p), step):  # one array for all: memory that is taken anew is slow
+        yield items, table.take(code[items], 0, out=chance[: items.stop - items.start], mode="clip")
 
 
 def _odds(p: Floats, t: Floats) -> Floats:
@@ -369,21 +374,22 @@ def _hits_over_rank(p: Floats, rank: Ints, t: Floats, spread: bool) -> tuple[Flo
     shape = (p.shape[1], len(t))
     hits, hits_square = np.ones(shape), np.ones(shape)  # E[H+1], E[(H+1)²]
     mean, mixed, square = np.zeros(shape), np.zeros(shape), np.zeros(shape)  # E[X], E[X(H+1)], E[X²]
-    step = np.empty(shape)
+    step, room = np.empty(shape), np.empty((2, CACHED // max(math.prod(shape), 1) + 1, *shape))
     for items, chances in _raised(p, t):
         over = 1 / rank[items, :, None]
-        shares = chances * over
+        shares = np.multiply(chances, over, out=room[0, : len(chances)])
         if not spread:
             for chance, share in zip(chances, shares, strict=True):
                 np.multiply(share, hits, out=step)
                 mean += step
                 hits += chance
             continue
-        for chance, share, further in zip(chances, shares, shares * over, strict=True):
+        further = np.multiply(shares, over, out=room[1, : len(chances)])
+        for chance, share, square_share in zip(chances, shares, further, strict=True):
             np.multiply(share, mixed, out=step)
             square += step
             square += step
-            np.multiply(further, hits_square, out=step)
+            np.multiply(square_share, hits_square, out=step)
             square += step
             np.multiply(chance, mean, out=step)
             mixed += step
@@ -401,20 +407,20 @@ def _hits_over_rank(p: Floats, rank: Ints, t: Floats, spread: bool) -> tuple[Flo
 
 
 @cache
-def _legendre() -> tuple[Floats, Floats]:
+def _legendre(nodes: int) -> tuple[Floats, Floats]:
     """Gauss-Legendre nodes and weights on (0, 1)."""
-    x, weight = np.polynomial.legendre.leggauss(NODES)
+    x, weight = np.polynomial.legendre.leggauss(nodes)
     return (1 - x) / 2, weight / 2
 
 
-def _nodes(speed: float) -> tuple[Floats, Floats, Floats]:
-    """t, log t and weight of the nodes for an integrand that falls from t = 1 at least as exp(-speed (1 - t)).
+def _nodes(speed: float, fastest: float) -> tuple[Floats, Floats, Floats]:
+    """t, log t and weight of the nodes for integrands that fall from t = 1 as exp(-speed (1 - t)), up to `fastest`.
 
     Where it falls steeply, only the part that matters is covered. In u = t^¼ powers t^c and log t at 0 do no harm:
-    both come with u³.
+    both come with u³. Where the fall over the part is moderate, and t = 0 far away, fewer nodes are exact too.
     """
-    s, weight = _legendre()
     reach = 1.0 if speed <= FALL else -math.expm1(math.log1p(-FALL / speed) / 4)
+    s, weight = _legendre(FEWER if speed > FALL and 4 * reach * fastest < MODERATE else NODES)
     log_u = np.log1p(-reach * s)
     return np.exp(4 * log_u), 4 * log_u, 4 * reach * weight * np.exp(3 * log_u)
 

@@ -126,15 +126,16 @@ class Lists:
         table, at = self.grades.reached(rel), self.grades.at
         weight = np.pad(weight, ((0, 0), (0, -len(at) % STEP)))[:, None]
         shape = (at.shape[1], table.shape[1])  # [list, world]
-        total, part = np.zeros(shape), np.zeros((STEP, *shape))
+        total, part, room = np.zeros(shape), np.zeros((STEP, *shape)), np.empty((STEP, *shape), dtype=bool)
         counts: Any = np.zeros((STEP + 1, *shape), dtype=np.int16 if len(at) < 1 << 15 else np.int64)
         for begin in range(0, len(at), STEP):
-            relevant = table[at[begin : begin + STEP]]
-            size = len(relevant)
+            size = min(STEP, len(at) - begin)
+            relevant = table.take(at[begin : begin + size], 0, out=room[:size], mode="clip")
             counts[0], counts[1 : size + 1] = counts[STEP], relevant
             for row in range(size):  # five times as fast as a cumulative sum across the rows
                 counts[row + 1] += counts[row]
-            part[:size], part[size:] = counts[1 : size + 1] * relevant, 0.0
+            np.multiply(counts[1 : size + 1], relevant, out=part[:size])
+            part[size:] = 0.0
             total += np.matmul(weight[:, :, begin : begin + STEP], part.transpose(1, 0, 2))[:, 0]
         return total.T
 

@@ -217,13 +217,19 @@ def in_worlds(
 ) -> Floats:
     """The value of every list in every world: [measure, list, world]. `grades` is [world, item]."""
     values = np.empty((len(measures), len(placed.rank), len(grades)))
-    cuts = [None if policy.unjudged == "condensed" else dict(m.settings).get("k") for m in measures]
-    wide, short = ([row for row, cut in enumerate(cuts) if (cut is None) == whole] for whole in (True, False))
+    cuts = {row: cut for row, m in enumerate(measures) if (cut := dict(m.settings).get("k")) is not None}
+    cuts = {} if policy.unjudged == "condensed" else cuts
+    wide = [row for row in range(len(measures)) if row not in cuts]
     groups = [(wide, lists, placed.some(lists)) for lists in alike(placed.mentioned)] if wide else []
+<<<<<<< HEAD
     if short:  # no such measure looks further than its cut-off: the lists are scored together
         groups.append(
             (short, np.arange(len(placed.rank)), placed.first(max(int(cut) for cut in cuts if cut is not None)))
         )
+=======
+    if cuts:  # no such measure looks further than its cut-off: the lists are scored together
+        groups.append((list(cuts), np.arange(len(placed.rank)), placed.first(max(cuts.values()))))
+>>>>>>> speed
     for begin in range(0, len(grades), TOGETHER):
         table, pool = _table_and_pool(one, grades[begin : begin + TOGETHER])
         for rows, lists, some in groups:
@@ -231,8 +237,13 @@ def in_worlds(
             for worlds in blocks(len(pool), max(NEAR // max(some.rank.size, 1), 1)):
                 drawn = _drawn(table[:, worlds], some)
                 scored = score_worlds(Lists(some.rank, drawn, some.retrieved, pool[worlds], top), asked, policy)
+<<<<<<< HEAD
                 places = np.arange(begin + worlds.start, begin + worlds.stop)
                 values[np.ix_(np.array(rows), lists, places)] = scored
+=======
+                for row, value in zip(rows, scored, strict=True):
+                    values[row, lists, begin + worlds.start : begin + worlds.stop] = value
+>>>>>>> speed
     return values
 
 
@@ -244,7 +255,8 @@ def _table_and_pool(one: Readings, grades: Floats) -> tuple[Floats, Floats]:
     pool = np.full(grades.shape, levels[0])
     place_ = np.arange(grades.shape[1])
     for level in levels[1:]:
-        pool[place_ < np.count_nonzero(grades >= level, axis=1)[:, None]] = level
+        count = (table[:-1] >= level).sum(0, dtype=np.int32)
+        pool = np.where(place_ < count[:, None], level, pool)
     return table, pool[:, None]
 
 
