@@ -94,7 +94,7 @@ def refuse_unknown(what: str, word: str, known: Collection[str], *, listed: bool
 
 
 def refuse_choice(name: str, value: object, known: Collection[str]) -> None:
-    """Refuse a value of a setting that is not among the known ones: `ties must be one of trec, input, not 'trek'; …`."""
+    """Refuse a value of a setting that is not a known one: `ties must be one of trec, input, not 'trek'; …`."""
     if value not in known:
         raise TextError(f"{name} must be one of {', '.join(known)}, not {value!r}{did_you_mean(str(value), known)}")
 
