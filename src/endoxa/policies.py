@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Literal, get_args
 
-from endoxa.errors import TextError, did_you_mean
+from endoxa.errors import TextError, refuse_choice
 
 Ties = Literal["trec", "input", "average", "range"]
 Missing = Literal["empty", "skip", "error"]
@@ -76,11 +76,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         for name, known in CHOICES.items():
-            value = getattr(self, name)
-            if value not in known:
-                raise TextError(
-                    f"{name} must be one of {', '.join(known)}, not {value!r}{did_you_mean(str(value), known)}"
-                )
+            refuse_choice(name, getattr(self, name), known)
         if self.cut is not None and self.cut < 1:
             raise TextError(f"cut must be at least 1, not {self.cut}")
         if self.ties in {"average", "range"} and (self.cut is not None or self.unjudged == "bounds"):

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
-from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.errors import TableError, TextError, did_you_mean, refuse_choice
 from endoxa.tables import Belief, Bools, Floats, Ints, Labels, Taxonomy
 
 Floats32 = npt.NDArray[np.float32]
@@ -133,7 +133,7 @@ def mixture_weights(rolled: RollUp, query: str, mix: Mix | Printed = "assigned")
     """
     if mix == "subject":
         raise TextError("mix='subject' weighs people, not categories; each who filed the query has the same weight")
-    _known_mix(mix, (*get_args(Mix), *get_args(Printed)))
+    refuse_choice("mix", mix, (*get_args(Mix), *get_args(Printed)))
     at = _place(query, rolled.items, "item")
     weights = (rolled.direct if mix == "assigned" else rolled.rolled)[:, at].copy()
     if mix == "normalised_no_root":
@@ -175,7 +175,7 @@ def believe(
             "mix='as_printed' is no belief: its weights sum to more than 1; see mixture_weights(…, 'as_printed') "
             "for them, or take mix='normalised'"
         )
-    _known_mix(mix, get_args(Mix))
+    refuse_choice("mix", mix, get_args(Mix))
     _refuse_negative("smoothing", smoothing)
     if mix == "subject" and smoothing:
         raise TextError(
@@ -538,11 +538,6 @@ def _refuse_vast(rows: int, resamples: int) -> None:
             f"{rows:,} rows of belief times {resamples:,} resamples of the people do not fit in memory; "
             "ask for fewer queries, or for fewer resamples"
         )
-
-
-def _known_mix(mix: str, known: tuple[str, ...]) -> None:
-    if mix not in known:
-        raise TextError(f"mix must be one of {', '.join(known)}, not {mix!r}{did_you_mean(str(mix), known)}")
 
 
 def _refuse_negative(name: str, value: float) -> None:

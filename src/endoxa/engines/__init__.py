@@ -33,7 +33,6 @@ class Descriptor(Protocol):
 
     def describe(self, picture: Picture) -> dict[str, npt.NDArray[Any]]:
         """Named arrays with the same number of rows, at least one: a row for the picture, or one per region."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,26 +108,20 @@ class Engine(Protocol):
     @property
     def name(self) -> str:
         """The name of the system in runs and on the command line."""
-        ...
 
     @property
     def descriptor(self) -> Descriptor | None:
         """What the engine needs to know about pictures; None if words are enough."""
-        ...
 
     @property
     def takes_text(self) -> bool:
         """Whether a query may be words."""
-        ...
 
     def build(self, material: Material, *, train: Material | None = None, seed: int = 0) -> Index:
         """An index of these items. Weights and models are learnt from `train`, or from the items if it is None."""
-        ...
 
     def score(self, index: Index, queries: Material) -> Floats:
         """Similarity, queries × items; greater is more similar. NaN means undefined, -inf means not returned."""
-        ...
 
     def score_words(self, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:
         """How well items match words, texts × items. An engine that takes no words raises a TextError."""
-        ...

@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from endoxa.errors import JoinError, TableError, TextError, did_you_mean
+from endoxa.errors import JoinError, TableError, TextError, did_you_mean, refuse_choice
 from endoxa.measures.lists import CELLS, ratio
 from endoxa.tables import Answers, Bools, Floats, Ints, Run
 
@@ -57,7 +57,7 @@ def displacement(
     one that stands at its place. `uniform` is ours; it is Σ s ((m'+1+N)/2 - β) where the system returns at least as
     many items as the subject.
     """
-    _choice("rule", rule, Rule)
+    refuse_choice("rule", rule, get_args(Rule))
     lists = _checked(relevance, first, length, returned, N)
     costs = np.zeros(len(lists.relevance))
     flat = _flattened(lists)
@@ -161,9 +161,9 @@ def compare_answers(
     of g(w), which is convex; under ties="input" the order read.
     Misleads: scale "raw" compares nothing across queries: w grows with the length of the answers.
     """
-    _choice("rule", rule, Rule)
-    _choice("g", g, Quality)
-    _choice("scale", scale, Scale)
+    refuse_choice("rule", rule, get_args(Rule))
+    refuse_choice("g", g, get_args(Quality))
+    refuse_choice("scale", scale, get_args(Scale))
     _positive("power", power)
     if not run.frame["query"].unique().is_in(answers.frame["query"].unique().implode()).any():
         raise JoinError(
@@ -497,12 +497,6 @@ def _linear_variance(s: Floats, n: int) -> float:
     squares = s**2 * ((k - 1) * k * (2 * k - 1) + (n - k) * (n - k + 1) * (2 * (n - k) + 1)) / 6
     centred = squares.sum() - (rows**2).sum() / n - (columns**2).sum() / n + (rows.sum() / n) ** 2
     return float(max(centred, 0.0) / (n - 1))  # n > 1: two different relevances are two items
-
-
-def _choice(name: str, value: str, kinds: object) -> None:
-    known = get_args(kinds)
-    if value not in known:
-        raise TextError(f"{name} must be one of {', '.join(known)}, not {value!r}{did_you_mean(str(value), known)}")
 
 
 def _positive(name: str, value: float) -> None:

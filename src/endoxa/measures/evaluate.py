@@ -48,11 +48,9 @@ class Blocks(Protocol):
 
     def map(self, kernel: Callable[[Run], T]) -> Iterable[tuple[list[str], dict[str, str], Sequence[T]]]:
         """For each part the names of its systems, new names for them, and the results of the kernel."""
-        ...
 
     def whole(self) -> Run:
         """All of it as one table."""
-        ...
 
 
 def measure(

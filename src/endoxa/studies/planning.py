@@ -16,7 +16,7 @@ TASKS = {
     "task": pl.Int64, "query": pl.String, "item": pl.String, "place": pl.Int64, "propensity": pl.Float64,
     "selected_by": pl.String, "role": pl.String, "round": pl.Int64, "expected": pl.String,
 }  # fmt: skip
-DRAWS = {"task": pl.Int64, "query": pl.String, "system": pl.String, "item": pl.String}
+DRAWS = sampling.DRAWS
 KNOWN = ASIDE  # roles whose answer is known beforehand
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.errors import TableError, refuse_choice
 from endoxa.policies import CHOICES, Ties
 from endoxa.tables.checks import Bools, Counts, Floats, Ints, Table, cast, refuse_null, rename_known, require
 
@@ -27,9 +27,7 @@ class Run(Table):
     @classmethod
     def of(cls, frame: pl.DataFrame, *, system: str | None = None, ties: Ties = "trec") -> Run:
         """Check, group and rank the rows. `system` is the name of the system if the frame has no such column."""
-        if ties not in CHOICES["ties"]:
-            hint = did_you_mean(ties, CHOICES["ties"])
-            raise TextError(f"ties must be one of {', '.join(CHOICES['ties'])}, not {ties!r}{hint}")
+        refuse_choice("ties", ties, CHOICES["ties"])
         wanted = ("query", "item", "score") if system is not None else ("system", "query", "item", "score")
         frame = rename_known(frame, wanted)
         require(frame, ("query", "item", "score"), "run")
