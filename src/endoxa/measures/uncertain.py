@@ -221,15 +221,8 @@ def in_worlds(
     cuts = {} if policy.unjudged == "condensed" else cuts
     wide = [row for row in range(len(measures)) if row not in cuts]
     groups = [(wide, lists, placed.some(lists)) for lists in alike(placed.mentioned)] if wide else []
-<<<<<<< HEAD
-    if short:  # no such measure looks further than its cut-off: the lists are scored together
-        groups.append(
-            (short, np.arange(len(placed.rank)), placed.first(max(int(cut) for cut in cuts if cut is not None)))
-        )
-=======
     if cuts:  # no such measure looks further than its cut-off: the lists are scored together
         groups.append((list(cuts), np.arange(len(placed.rank)), placed.first(max(cuts.values()))))
->>>>>>> speed
     for begin in range(0, len(grades), TOGETHER):
         table, pool = _table_and_pool(one, grades[begin : begin + TOGETHER])
         for rows, lists, some in groups:
@@ -237,13 +230,8 @@ def in_worlds(
             for worlds in blocks(len(pool), max(NEAR // max(some.rank.size, 1), 1)):
                 drawn = _drawn(table[:, worlds], some)
                 scored = score_worlds(Lists(some.rank, drawn, some.retrieved, pool[worlds], top), asked, policy)
-<<<<<<< HEAD
-                places = np.arange(begin + worlds.start, begin + worlds.stop)
-                values[np.ix_(np.array(rows), lists, places)] = scored
-=======
                 for row, value in zip(rows, scored, strict=True):
                     values[row, lists, begin + worlds.start : begin + worlds.stop] = value
->>>>>>> speed
     return values
 
 
