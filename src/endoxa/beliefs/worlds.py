@@ -145,17 +145,17 @@ def graded(readings: Readings, mass: Floats, which: Ints, chance: Any) -> Floats
     return worth
 
 
-def _levels(readings: Readings, mass: Floats, chance: Any) -> Any:
+def _levels(readings: Readings, mass: Floats, chance: Any) -> Floats:
     """The first grade whose mass exceeds the number, else 0. The last axis of `mass` is the grade."""
-    worth = np.append(readings.grades, 0.0)
+    worth: Any = np.append(readings.grades, 0.0)
     if (np.abs(worth) < 128).all() and (worth == np.round(worth)).all():
         worth = worth.astype(np.int8)
     if len(readings.grades) == 1:
-        return np.where(chance < mass[..., 0], worth[0], worth[1])
+        return np.asarray(np.where(chance < mass[..., 0], worth[0], worth[1]))
     level = np.zeros(np.broadcast_shapes(chance.shape, mass.shape[:-1]), dtype=np.int16)
     for number in range(len(readings.grades)):
         level += chance >= mass[..., number]
-    return worth[level]
+    return np.asarray(worth[level])
 
 
 def _choose(weights: Floats, chance: Floats) -> Ints:
