@@ -113,7 +113,7 @@ def _starts(names: pl.Series) -> Ints:
 
 
 def draw(readings: Readings, worlds: int, seed: int) -> Floats:
-    """The grade of every item in this many worlds: [world, item]."""
+    """The grade of every item in this many worlds: [world, item]; small whole numbers as bytes."""
     which, chance = _chance(readings, worlds, seed)
     which = _choose(readings.weights[None], which[None])[0]
     return graded(readings, readings.mass, which, chance)
@@ -147,13 +147,15 @@ def graded(readings: Readings, mass: Floats, which: Ints, chance: Any) -> Floats
 
 def _levels(readings: Readings, mass: Floats, chance: Any) -> Floats:
     """The first grade whose mass exceeds the number, else 0. The last axis of `mass` is the grade."""
-    worth = np.append(readings.grades, 0.0)
+    worth: Any = np.append(readings.grades, 0.0)
+    if (np.abs(worth) < 128).all() and (worth == np.round(worth)).all():
+        worth = worth.astype(np.int8)
     if len(readings.grades) == 1:
-        return np.where(chance < mass[..., 0], worth[0], 0.0)
+        return np.asarray(np.where(chance < mass[..., 0], worth[0], worth[1]))
     level = np.zeros(np.broadcast_shapes(chance.shape, mass.shape[:-1]), dtype=np.int16)
     for number in range(len(readings.grades)):
         level += chance >= mass[..., number]
-    return worth[level]
+    return np.asarray(worth[level])
 
 
 def _choose(weights: Floats, chance: Floats) -> Ints:

@@ -7,6 +7,7 @@ judged items in rank order; every axis before it broadcasts: one list, a batch o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -17,6 +18,7 @@ import numpy as np
 from endoxa.tables import Bools, Floats, Ints
 
 BEYOND = np.iinfo(np.int32).max  # the rank of padding: behind every cut-off
+PADDING = -128  # the grade of padding where grades are bytes
 STEP = 16  # items of a list whose counts are kept in possible worlds
 CELLS = 2_000_000  # the greatest padded array that is made at once: memory stays bounded
 
@@ -25,7 +27,7 @@ CELLS = 2_000_000  # the greatest padded array that is made at once: memory stay
 class Drawn:
     """The grades of lists in possible worlds, gathered only as far as a kernel asks for them.
 
-    table  [item, world]  the grade of every item in every world; the last row, all NaN, stands for padding
+    table  [item, world]  the grade of every item in every world; the last row, NaN or -128, stands for padding
     at     [h, list]      the row of each item of each list
 
     Arrays are made as [h, list, world] and shown as [world, list, h]: neighbours in memory are worlds, so that sums
@@ -43,12 +45,13 @@ class Drawn:
     def reached(self, rel: float) -> Bools:
         """[item, world]: which grades are at least `rel`."""
         if rel not in self._reached:
-            self._reached[rel] = self.table >= rel
+            self._reached[rel] = self.table >= (rel if self.table.dtype == float else math.ceil(rel))
         return self._reached[rel]
 
     def grade(self) -> Floats:
         """[world, list, h]."""
-        return self.table[self.at].transpose(2, 1, 0)
+        found = self.table[self.at].transpose(2, 1, 0)
+        return found if found.dtype == float else np.where(found == PADDING, np.nan, found)
 
     def relevant(self, rel: float) -> Bools:
         """[world, list, h]: which grades are at least `rel`."""

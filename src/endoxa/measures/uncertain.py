@@ -23,7 +23,7 @@ from endoxa.measures.distributions import Distribution
 from endoxa.measures.evaluate import measure as measure_certain
 from endoxa.measures.gather import NOT_COVERED, Block, gather
 from endoxa.measures.grammar import KNOWN, REQUIRED, Measure, Wanted, parse_all
-from endoxa.measures.lists import BEYOND, Drawn, Lists, alike
+from endoxa.measures.lists import BEYOND, PADDING, Drawn, Lists, alike
 from endoxa.measures.placing import Placed, Placement, place
 from endoxa.policies import WORLDS, Policy
 from endoxa.statistics import poisson_binomial
@@ -237,12 +237,12 @@ def in_worlds(
 
 def _table_and_pool(one: Readings, grades: Floats) -> tuple[Floats, Floats]:
     """Grades [world, item] as Drawn takes them, and sorted as Lists takes them: [world, 1, item]."""
-    table = np.full((grades.shape[1] + 1, len(grades)), np.nan)
-    table[:-1] = grades.T
-    levels = np.unique(np.append(one.grades, 0.0))  # counting the few grades is faster than sorting all items
+    table = np.empty((grades.shape[1] + 1, len(grades)), dtype=grades.dtype)
+    table[:-1], table[-1] = grades.T, np.nan if grades.dtype == float else PADDING
+    levels = np.unique(np.append(one.grades, 0.0)).astype(grades.dtype)
     pool = np.full(grades.shape, levels[0])
     place_ = np.arange(grades.shape[1])
-    for level in levels[1:]:
+    for level in levels[1:]:  # counting the few grades is faster than sorting all items
         count = (table[:-1] >= level).sum(0, dtype=np.int32)
         pool = np.where(place_ < count[:, None], level, pool)
     return table, pool[:, None]
