@@ -45,28 +45,20 @@ def _as_json(evaluation: Evaluation) -> dict[str, Any]:
         name: list(value) if isinstance(value, tuple) else value for name, value in asdict(evaluation.settings).items()
     }
     return {
-        "format": FORMAT,
-        "version": VERSION,
-        "kind": evaluation.kind,
-        "title": evaluation.title,
-        "sentences": list(evaluation.sentences),
-        "warnings": list(evaluation.warnings),
-        "notes": list(evaluation.notes),
-        "settings": settings,
-        "baseline": evaluation.baseline,
-        "virtual": evaluation.virtual,
-        "provenance": dict(evaluation.provenance),
-        "files": [asdict(file) for file in evaluation.files],
+        "format": FORMAT, "version": VERSION, "kind": evaluation.kind, "title": evaluation.title,
+        "sentences": list(evaluation.sentences), "warnings": list(evaluation.warnings), "notes": list(evaluation.notes),
+        "settings": settings, "baseline": evaluation.baseline, "virtual": evaluation.virtual,
+        "provenance": dict(evaluation.provenance), "files": [asdict(file) for file in evaluation.files],
         "summary": _columns(evaluation.summary),
         "doubts": None if evaluation.doubts is None else _columns(evaluation.doubts),
-        "comparison": None
-        if comparison is None
-        else {"notes": list(comparison.notes), "frame": _columns(comparison.frame)},
+        "comparison": None if comparison is None else {
+            "notes": list(comparison.notes), "frame": _columns(comparison.frame),
+        },
         "tables": {name: _columns(frame) for name, frame in evaluation.tables.items()},
-        "scores": None
-        if scores is None
-        else {"policy": asdict(scores.policy), "frame": _columns(scores.frame), "coverage": _columns(scores.coverage)},
-    }
+        "scores": None if scores is None else {
+            "policy": asdict(scores.policy), "frame": _columns(scores.frame), "coverage": _columns(scores.coverage),
+        },
+    }  # fmt: skip
 
 
 def _columns(frame: pl.DataFrame) -> dict[str, Any]:
@@ -111,21 +103,14 @@ def _evaluation(content: dict[str, Any], scores: Scores | None) -> Evaluation:
         scores = Scores(_frame(stored["frame"]), policy, _frame(stored["coverage"]))
     pairs = content["comparison"]
     return Evaluation(
-        kind=content["kind"],
-        scores=scores,
-        summary=_frame(content["summary"]),
-        settings=Settings(**settings),
+        kind=content["kind"], scores=scores, summary=_frame(content["summary"]), settings=Settings(**settings),
         compared=None if pairs is None else Comparison(_frame(pairs["frame"]), tuple(pairs["notes"])),
         doubts=None if content["doubts"] is None else _frame(content["doubts"]),
         tables={name: _frame(columns) for name, columns in content["tables"].items()},
-        warnings=tuple(content["warnings"]),
-        notes=tuple(content["notes"]),
-        baseline=content["baseline"],
-        virtual=content["virtual"],
-        title=content["title"],
-        provenance=content["provenance"],
+        warnings=tuple(content["warnings"]), notes=tuple(content["notes"]), baseline=content["baseline"],
+        virtual=content["virtual"], title=content["title"], provenance=content["provenance"],
         files=tuple(File(**file) for file in content["files"]),
-    )
+    )  # fmt: skip
 
 
 def _frame(columns: dict[str, Any]) -> pl.DataFrame:
