@@ -56,7 +56,7 @@ def test_reliability_of_p_better(collection) -> None:
     for people in (0, 100):
         belief = consensus.believe(run, people=people, rng=np.random.default_rng(0))
         scores = measure_belief(run, belief, ["AP"], worlds=200)
-        made = shared.compare(scores, rng=np.random.default_rng(1)).frame.filter(pl.col("doubt") == "all")
+        made = shared.compare(scores, seed=1).frame.filter(pl.col("doubt") == "all")
         place = {system: n for n, system in enumerate(run.systems)}
         really = np.array(
             [
