@@ -80,7 +80,7 @@ def readings_of(belief: Belief) -> Iterator[Readings]:
         if people is not None:
             several = np.zeros((people.shape[1], *shape), dtype=np.float32)
             several[:, *cell] = people[rows].T
-            several = several.cumsum(-1)
+            several = several if len(grades) == 1 else several.cumsum(-1)
             several_weights = np.broadcast_to(weight[rows][first], (people.shape[1], shape[0]))
         if people_weight is not None:
             several_weights = people_weight[rows][first].T
