@@ -365,21 +365,23 @@ def _place(rows: pl.DataFrame) -> Ints:
 
 
 def _numbered(pairs: pl.DataFrame) -> tuple[pl.DataFrame, Ints]:
-    """The distinct pairs in byte order, and the place of each row among them. Hashes sift; names decide."""
-    keys = pairs["item"].hash().to_numpy() ^ pairs["query"].hash(1).to_numpy()
-    place = pl.Series(keys).rank("dense").to_numpy().astype(np.int64) - 1
-    first = np.empty(int(place.max(initial=-1)) + 1, dtype=np.int64)
-    first[place] = np.arange(len(place))  # a row of each
-    rows = pairs[first]
-    named = rows[place]
-    if not ((named["item"] == pairs["item"]) & (named["query"] == pairs["query"])).all():  # two names, one hash
-        rows = pairs.unique(maintain_order=True)
-        numbers = rows.with_row_index("row")
-        place = pairs.join(numbers, on=["query", "item"], how="left", maintain_order="left")["row"].to_numpy()
-    rows = rows.with_row_index("row").sort("query", "item")
-    moved = np.empty(rows.height, dtype=np.int64)
-    moved[rows["row"].to_numpy()] = np.arange(rows.height)
-    return rows.select("query", "item"), moved[place]
+    """The distinct pairs in byte order, and the place of each row among them."""
+    (queries, query), (items, item) = (_ordered(pairs[name]) for name in ("query", "item"))
+    key = query * len(items) + item
+    if len(queries) * len(items) <= 16 * len(key):  # a table of all pairs is smaller than what sorting would take
+        present = np.zeros(len(queries) * len(items), dtype=bool)
+        present[key] = True
+        distinct, place = np.flatnonzero(present), (np.cumsum(present) - 1)[key]
+    else:
+        distinct, place = np.unique(key, return_inverse=True)
+    return pl.DataFrame({"query": queries[distinct // len(items)], "item": items[distinct % len(items)]}), place
+
+
+def _ordered(names: pl.Series) -> tuple[pl.Series, Ints]:
+    """The distinct names in byte order, and the place of each name among them."""
+    known = names.unique().sort()
+    places = pl.int_range(len(known), dtype=pl.Int64, eager=True)
+    return known, names.replace_strict(known, places, return_dtype=pl.Int64).to_numpy()
 
 
 def believe(

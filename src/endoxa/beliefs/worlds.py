@@ -80,7 +80,7 @@ def readings_of(belief: Belief) -> Iterator[Readings]:
         if people is not None:
             several = np.zeros((people.shape[1], *shape), dtype=np.float32)
             several[:, *cell] = people[rows].T
-            several = several.cumsum(-1)
+            several = several if len(grades) == 1 else several.cumsum(-1)
             several_weights = np.broadcast_to(weight[rows][first], (people.shape[1], shape[0]))
         if people_weight is not None:
             several_weights = people_weight[rows][first].T
@@ -151,11 +151,17 @@ def _levels(readings: Readings, mass: Floats, chance: Any) -> Floats:
     if (np.abs(worth) < 128).all() and (worth == np.round(worth)).all():
         worth = worth.astype(np.int8)
     if len(readings.grades) == 1:
-        return np.asarray(np.where(chance < mass[..., 0], worth[0], worth[1]))
+        return np.asarray(np.where(chance < single(mass[..., 0]), worth[0], worth[1]))
     level = np.zeros(np.broadcast_shapes(chance.shape, mass.shape[:-1]), dtype=np.int16)
     for number in range(len(readings.grades)):
         level += chance >= mass[..., number]
     return np.asarray(worth[level])
+
+
+def single(mass: Floats) -> Any:
+    """The least number of single precision that is not below: a random number falls below both or neither."""
+    near = mass.astype(np.float32, copy=False)
+    return near if near is mass else np.where(near < mass, np.nextafter(near, np.float32(2)), near)
 
 
 def _choose(weights: Floats, chance: Floats) -> Ints:

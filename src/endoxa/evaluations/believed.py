@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from endoxa.beliefs import consensus, models, reliability
-from endoxa.comparisons import prediction
+from endoxa.beliefs import consensus
 from endoxa.comparisons.shared import RESAMPLES, Doubts
 from endoxa.errors import EndoxaError, TextError, did_you_mean
 from endoxa.evaluations.evaluation import Evaluation
@@ -47,6 +46,8 @@ def with_systems(
     The model is Dawid and Skene's unless settings.model names another. With Dawid and Skene's, `without_own_vote` is
     each system's score under the belief without its own votes.
     """
+    from endoxa.beliefs import models
+
     opinions = Opinions(pl.concat([opinions.frame, consensus.votes(run, settings.depth).frame]))
     model = settings.model or "dawid-skene"
     more: dict[str, Any] = {} if settings.people is None else {"people": settings.people}
@@ -242,6 +243,8 @@ def with_labels(evaluation: Evaluation, run: Run, before: Belief, labels: Opinio
                               the labels do not allow any: then a note says why
              estimated_pairs  the same of every pair of systems
     """
+    from endoxa.beliefs import reliability
+
     confidence = evaluation.confidence
     found = reliability.calibrate(before, labels, run, confidence=confidence)
     columns = ("labels", "queries", "brier", "z", "p_value", "slope", "slope_lo", "slope_hi", "intercept")
@@ -263,6 +266,8 @@ def _estimated(
     run: Run, belief: Belief, labels: Opinions, measures: Sequence[str], confidence: float
 ) -> tuple[Mapping[str, pl.DataFrame], Sequence[str]]:
     """Estimates from the labels, or the reason why there are none."""
+    from endoxa.comparisons import prediction
+
     wanted = [name for name in measures if prediction.is_estimable(name)]
     if not wanted:
         names = ", ".join(measures)

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -368,42 +369,44 @@ def _hits(p: Floats, rank: Ints, t: Floats, spread: bool) -> tuple[Floats, Float
 def _hits_over_rank(p: Floats, rank: Ints, t: Floats, spread: bool) -> tuple[Floats, Floats]:
     """First two moments of X = Σ over relevant of hits(rank)/rank.
 
-    Item by item: with H hits and the sum X before it, a relevant item at rank k gives H+1 and X + (H+1)/k. So the
-    moments of (X, H) follow from those before it: five numbers for each list and node, and none of them is stored.
+    With H hits and the sum X before it, a relevant item at rank k gives H+1 and X + (H+1)/k. So the moments of (X, H)
+    are running sums over the items: what an item adds follows from the sums before it.
     """
     shape = (p.shape[1], len(t))
-    hits, hits_square = np.ones(shape), np.ones(shape)  # E[H+1], E[(H+1)²]
-    mean, mixed, square = np.zeros(shape), np.zeros(shape), np.zeros(shape)  # E[X], E[X(H+1)], E[X²]
-    step, room = np.empty(shape), np.empty((2, CACHED // max(math.prod(shape), 1) + 1, *shape))
-    for items, chances in _raised(p, t):
+    room = np.zeros((6, max(CACHED // max(math.prod(shape), 1), 1) + 1, *shape))
+    room[0, 0] = 1.0
+    square = np.zeros(shape)
+    for items, chance in _raised(p, t):
+        size = len(chance)
+        hits, free, mean, mixed = room[:4, : size + 1]  # before each item: E[H+1], Var[H], E[X], E[X(H+1)]
         over = 1 / rank[items, :, None]
-        shares = np.multiply(chances, over, out=room[0, : len(chances)])
-        if not spread:
-            for chance, share in zip(chances, shares, strict=True):
-                np.multiply(share, hits, out=step)
-                mean += step
-                hits += chance
-            continue
-        further = np.multiply(shares, over, out=room[1, : len(chances)])
-        for chance, share, square_share in zip(chances, shares, further, strict=True):
-            np.multiply(share, mixed, out=step)
-            square += step
-            square += step
-            np.multiply(square_share, hits_square, out=step)
-            square += step
-            np.multiply(chance, mean, out=step)
-            mixed += step
-            np.multiply(share, hits_square, out=step)
-            mixed += step
-            np.multiply(share, hits, out=step)
-            mixed += step
-            mean += step
-            hits_square += chance
-            np.multiply(chance, hits, out=step)
-            hits_square += step
-            hits_square += step
-            hits += chance
-    return mean, square
+        share, added = np.multiply(chance, over, out=room[4, :size]), room[5, :size]
+        hits[1:] = chance
+        _add_up(hits)
+        np.multiply(share, hits[:-1], out=mean[1:])
+        if spread:
+            np.subtract(chance, np.multiply(chance, chance, out=added), out=free[1:])
+            _add_up(free)
+            np.multiply(hits[:-1], hits[:-1], out=added)
+            added += free[:-1]
+            added *= share  # E[(H+1)²] / k if the item is relevant
+            np.add(mean[1:], added, out=mixed[1:])
+        _add_up(mean)
+        if spread:
+            added *= over
+            square += added.sum(0)
+            mixed[1:] += np.multiply(chance, mean[:-1], out=added)
+            _add_up(mixed)
+            share *= mixed[:-1]
+            square += 2 * share.sum(0)
+        room[:4, 0] = room[:4, size]
+    return room[2, 0], square
+
+
+def _add_up(rows: Floats) -> None:
+    """Running sums over the first axis, in place: row by row is five times as fast as a cumulative sum across rows."""
+    for before, after in pairwise(rows):
+        np.add(before, after, out=after)
 
 
 @cache

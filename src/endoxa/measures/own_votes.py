@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.beliefs.consensus import PEOPLE, Tally, belief_of
-from endoxa.beliefs.worlds import Readings, uniform
+from endoxa.beliefs.worlds import Readings, single, uniform
 from endoxa.errors import JoinError, TextError, did_you_mean
 from endoxa.measures.closed_forms import Chances, Moments
 from endoxa.measures.grammar import Measure, parse_all
@@ -106,11 +106,11 @@ def _in_own_worlds(
     values = np.empty((len(measures), len(placed.rank), worlds))
     step = max(1, CELLS // max(random.size, worlds * placed.rank.shape[1]))
     for begin in range(0, len(chances), step):
-        some, p = placed.some(np.arange(begin, min(begin + step, len(chances)))), chances[begin : begin + step]
+        some, p = placed.some(np.arange(begin, min(begin + step, len(chances)))), single(chances[begin : begin + step])
         own = np.where(some.rank < BEYOND, np.take_along_axis(p, some.at, 1), np.nan)
         grade = (random.T[some.at] < own[..., None]).astype(float)  # [list, h, world]
         grade[some.rank == BEYOND] = np.nan
-        total = np.count_nonzero(random[:, None] < p, axis=-1)  # [world, list]
+        total = np.bitwise_count(np.packbits(random[:, None] < p, axis=-1)).sum(-1, dtype=np.int64)  # [world, list]
         pool: Any = (np.arange(random.shape[1]) < total[..., None]).view(np.int8)
         lists = Lists(some.rank, grade.transpose(2, 0, 1), some.retrieved, pool)
         values[:, begin : begin + step] = score_worlds(lists, measures, policy)
