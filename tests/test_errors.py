@@ -15,8 +15,6 @@ from endoxa.errors import (
     TableError,
     TextError,
     did_you_mean,
-    refuse_choice,
-    refuse_outside,
     refuse_unknown,
 )
 
@@ -73,17 +71,3 @@ def test_an_unknown_name_is_refused_with_the_nearest() -> None:
         refuse_unknown("system", "bm52", ["bm25", "tfidf"])
     with pytest.raises(TextError, match=r"^no test is called 'z' \(there are: t, wilcoxon\)$"):
         refuse_unknown("test", "z", ("t", "wilcoxon"), listed=True)
-
-
-def test_a_confidence_lies_between_0_and_1() -> None:
-    refuse_outside("confidence", 0.9)
-    with pytest.raises(TextError, match=r"^confidence must lie between 0 and 1, not 95; 0.95 is usual$"):
-        refuse_outside("confidence", 95)
-    with pytest.raises(TextError, match=r"^alpha must lie between 0 and 1, not 0; 0.05 is usual$"):
-        refuse_outside("alpha", 0, 0.05)
-
-
-def test_a_choice_is_among_those_known() -> None:
-    refuse_choice("ties", "trec", ("trec", "input"))
-    with pytest.raises(TextError, match=r"^ties must be one of trec, input, not 'trek'; did you mean trec\?$"):
-        refuse_choice("ties", "trek", ("trec", "input"))

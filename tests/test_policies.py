@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from endoxa.errors import TextError
-from endoxa.policies import CHOICES, MEANING, Policy
+from endoxa.policies import CHOICES, MEANING, Policy, refuse_choice, refuse_outside
 
 
 def test_every_choice_has_a_meaning() -> None:
@@ -77,3 +77,17 @@ def test_a_policy_is_a_value() -> None:
     assert len({Policy(), Policy(), Policy(cut=3)}) == 2
     with pytest.raises(FrozenInstanceError):
         Policy().ties = "input"  # type: ignore[misc]
+
+
+def test_a_confidence_lies_between_0_and_1() -> None:
+    refuse_outside("confidence", 0.9)
+    with pytest.raises(TextError, match=r"^confidence must lie between 0 and 1, not 95; 0.95 is usual$"):
+        refuse_outside("confidence", 95)
+    with pytest.raises(TextError, match=r"^alpha must lie between 0 and 1, not 0; 0.05 is usual$"):
+        refuse_outside("alpha", 0, 0.05)
+
+
+def test_a_choice_is_among_those_known() -> None:
+    refuse_choice("ties", "trec", ("trec", "input"))
+    with pytest.raises(TextError, match=r"^ties must be one of trec, input, not 'trek'; did you mean trec\?$"):
+        refuse_choice("ties", "trek", ("trec", "input"))

@@ -91,15 +91,3 @@ def refuse_unknown(what: str, word: str, known: Collection[str], *, listed: bool
     if word not in known:
         there = f" (there are: {', '.join(known)})" if listed else ""
         raise TextError(f"no {what} is called {word!r}{did_you_mean(word, known)}{there}")
-
-
-def refuse_choice(name: str, value: object, known: Collection[str]) -> None:
-    """Refuse a value of a setting that is not a known one: `ties must be one of trec, input, not 'trek'; …`."""
-    if value not in known:
-        raise TextError(f"{name} must be one of {', '.join(known)}, not {value!r}{did_you_mean(str(value), known)}")
-
-
-def refuse_outside(name: str, value: float, usual: float = 0.95) -> None:
-    """Refuse a confidence or another probability of a statement that is not strictly between 0 and 1."""
-    if not 0 < value < 1:
-        raise TextError(f"{name} must lie between 0 and 1, not {value}; {usual} is usual")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
 from typing import Literal, get_args
 
-from endoxa.errors import TextError, refuse_choice
+from endoxa.errors import TextError, did_you_mean
 
 Ties = Literal["trec", "input", "average", "range"]
 Missing = Literal["empty", "skip", "error"]
@@ -54,6 +55,18 @@ MEANING: dict[str, dict[str, str]] = {
 
 
 WORLDS = 400  # possible worlds that are drawn if the reference is a belief
+
+
+def refuse_choice(name: str, value: object, known: Collection[str]) -> None:
+    """Refuse a value of a setting that is not a known one: `ties must be one of trec, input, not 'trek'; …`."""
+    if value not in known:
+        raise TextError(f"{name} must be one of {', '.join(known)}, not {value!r}{did_you_mean(str(value), known)}")
+
+
+def refuse_outside(name: str, value: float, usual: float = 0.95) -> None:
+    """Refuse a confidence or another probability of a statement that is not strictly between 0 and 1."""
+    if not 0 < value < 1:
+        raise TextError(f"{name} must lie between 0 and 1, not {value}; {usual} is usual")
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
-from endoxa.errors import TableError, TextError, did_you_mean, refuse_choice
+from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.policies import refuse_choice
 from endoxa.tables import Belief, Bools, Floats, Ints, Labels, Taxonomy
 
 Floats32 = npt.NDArray[np.float32]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from endoxa.errors import JoinError, TableError, TextError, refuse_outside
+from endoxa.errors import JoinError, TableError, TextError
+from endoxa.policies import refuse_outside
 from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Run
 
 STEPS = 100  # Newton converges in ten; what has not by then is separated data

@@ -23,11 +23,12 @@ import numpy as np
 import polars as pl
 
 from endoxa.beliefs.reliability import chances, decided
-from endoxa.errors import JoinError, TableError, TextError, refuse_outside
+from endoxa.errors import JoinError, TableError, TextError
 from endoxa.measures.closed_forms import SumForm
 from endoxa.measures.grammar import parse
 from endoxa.measures.judgments import refuse_all_relevant
 from endoxa.measures.registry import REGISTRY
+from endoxa.policies import refuse_outside
 from endoxa.statistics.bootstrap import BLOCK, blocks
 from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Run, require
 

@@ -19,8 +19,9 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from endoxa.errors import JoinError, TableError, TextError, did_you_mean, refuse_choice
+from endoxa.errors import JoinError, TableError, TextError, did_you_mean
 from endoxa.measures.lists import CELLS, ratio
+from endoxa.policies import refuse_choice
 from endoxa.tables import Answers, Bools, Floats, Ints, Run
 
 Rule = Literal["uniform", "optimist", "printed", "tail", "worst", "incremental"]

@@ -14,8 +14,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from endoxa.errors import TableError, TextError, did_you_mean, refuse_outside
+from endoxa.errors import TableError, TextError, did_you_mean
 from endoxa.measures.lists import CELLS
+from endoxa.policies import refuse_outside
 from endoxa.statistics.poisson_binomial import convolve, pmf, probabilities
 from endoxa.tables import Floats, Ints
 

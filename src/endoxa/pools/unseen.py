@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from endoxa.errors import JoinError, TableError, TextError, refuse_outside
+from endoxa.errors import JoinError, TableError, TextError
+from endoxa.policies import refuse_outside
 from endoxa.tables import Floats, Opinions, Run
 
 Count = npt.ArrayLike

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from endoxa.errors import TableError, TextError, refuse_outside
+from endoxa.errors import TableError, TextError
+from endoxa.policies import refuse_outside
 from endoxa.statistics.bootstrap import blocks
 from endoxa.tables import Floats, Ints
 

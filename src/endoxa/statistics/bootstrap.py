@@ -14,7 +14,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from endoxa.errors import TextError, did_you_mean, refuse_outside
+from endoxa.errors import TextError, did_you_mean
+from endoxa.policies import refuse_outside
 from endoxa.tables import Floats, Ints
 
 Method = Literal["bootstrap-t", "percentile"]

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from endoxa.errors import TableError, TextError, refuse_outside
+from endoxa.errors import TableError, TextError
+from endoxa.policies import refuse_outside
 from endoxa.statistics.bootstrap import BLOCK, RESAMPLES, TINY, Means, blocks
 from endoxa.tables import Bools, Floats
 

@@ -14,7 +14,8 @@ from typing import TypeVar, cast
 import numpy as np
 from numba import njit
 
-from endoxa.errors import TableError, TextError, refuse_outside
+from endoxa.errors import TableError, TextError
+from endoxa.policies import refuse_outside
 from endoxa.statistics.bootstrap import TINY
 from endoxa.statistics.isotonic import checked
 from endoxa.tables import Floats, Ints

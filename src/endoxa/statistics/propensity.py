@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from endoxa.errors import TableError, TextError, refuse_outside
+from endoxa.errors import TableError, TextError
+from endoxa.policies import refuse_outside
 from endoxa.tables import Floats, Ints
 
 LEAST = 30  # effective sample size below which no interval is given

@@ -9,7 +9,8 @@ from typing import Literal, get_args
 import numpy as np
 import polars as pl
 
-from endoxa.errors import TableError, TextError, did_you_mean, refuse_outside
+from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.policies import refuse_outside
 from endoxa.statistics.bootstrap import BLOCK, TINY, blocks
 from endoxa.studies.grades import UNJUDGED
 from endoxa.tables import Bools, Floats, Ints, Opinions

@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import polars as pl
 
-from endoxa.errors import JoinError, TableError, TextError, did_you_mean, refuse_outside
+from endoxa.errors import JoinError, TableError, TextError, did_you_mean
+from endoxa.policies import refuse_outside
 from endoxa.statistics import propensity
 from endoxa.statistics.propensity import LEAST, effective
 from endoxa.studies.grades import GIVEN

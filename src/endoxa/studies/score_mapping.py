@@ -11,7 +11,8 @@ from typing import Literal, get_args
 import numpy as np
 import polars as pl
 
-from endoxa.errors import InstallError, JoinError, TextError, did_you_mean, refuse_outside, refuse_unknown
+from endoxa.errors import InstallError, JoinError, TextError, did_you_mean, refuse_unknown
+from endoxa.policies import refuse_outside
 from endoxa.statistics import isotonic, ogive
 from endoxa.statistics.bootstrap import TINY
 from endoxa.studies.grades import GIVEN

@@ -11,7 +11,8 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from endoxa.errors import JoinError, TableError, TextError, refuse_outside
+from endoxa.errors import JoinError, TableError, TextError
+from endoxa.policies import refuse_outside
 from endoxa.statistics.bootstrap import BLOCK, TINY, blocks
 from endoxa.studies.score_mapping import rated, signals
 from endoxa.tables import Floats, Ints, Opinions, Run

@@ -10,7 +10,8 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from endoxa.errors import JoinError, TableError, TextError, refuse_outside
+from endoxa.errors import JoinError, TableError, TextError
+from endoxa.policies import refuse_outside
 from endoxa.statistics.betting import confidence_sequence
 from endoxa.tables import Floats, Ints, refuse_null, require
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from endoxa.errors import TableError, refuse_choice
-from endoxa.policies import CHOICES, Ties
+from endoxa.errors import TableError
+from endoxa.policies import CHOICES, Ties, refuse_choice
 from endoxa.tables.checks import Bools, Counts, Floats, Ints, Table, cast, refuse_null, rename_known, require
 
 
