@@ -139,13 +139,13 @@ def _placed(ballots: Ballots, counted: Tally, universe: Bools, cut: int | None) 
     bounds = np.searchsorted(counted.place, np.arange(len(queries) + 1))
     shape = (len(queries), len(ballots.systems))
     within = ballots.rank <= (BEYOND - 1 if cut is None else cut)
-    retrieved = np.zeros(shape, dtype=np.int64)
-    np.maximum.at(retrieved, (ballots.query[within], ballots.voter[within]), ballots.rank[within])
+    lists = (ballots.query * shape[1] + ballots.voter)[within]
+    retrieved = np.bincount(lists, minlength=shape[0] * shape[1]).reshape(shape)
     kept = universe[ballots.pair] & within
     query, voter, rank = ballots.query[kept], ballots.voter[kept], ballots.rank[kept]
     at = (np.cumsum(universe) - 1)[ballots.pair[kept]] - bounds[query]
     begins = np.searchsorted(query, np.arange(shape[0] + 1))
-    readings, lists = [], []
+    readings, placed = [], []
     for number, name in enumerate(queries):
         items = slice(int(bounds[number]), int(bounds[number + 1]))
         readings.append(Readings(name, counted.rows["item"][items], np.ones(1), np.ones(1), p[items][None, :, None]))
@@ -155,8 +155,8 @@ def _placed(ballots: Ballots, counted: Tally, universe: Bools, cut: int | None) 
         ranks = np.full((shape[1], int(hits.max(initial=0))), BEYOND, dtype=np.int64)
         places = np.zeros(ranks.shape, dtype=np.int64)
         ranks[voter[rows], column], places[voter[rows], column] = rank[rows], at[rows]
-        lists.append(Placed(ranks, places, retrieved[number]))
-    return Placement(ballots.systems, readings, lists, pl.DataFrame({"system": ballots.systems}))
+        placed.append(Placed(ranks, places, retrieved[number]))
+    return Placement(ballots.systems, readings, placed, pl.DataFrame({"system": ballots.systems}))
 
 
 def _of_consensus(summary: pl.DataFrame, counted: Tally, depths: pl.DataFrame | None, first: Measure) -> list[str]:

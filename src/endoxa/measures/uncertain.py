@@ -56,7 +56,7 @@ def measure_belief(
     Formula: value = E[M | M defined], by the closed form of the measure's definition if it has one, else the mean
     over `worlds`; [lo, hi] holds the middle `level` of the worlds (of the exact distribution for P). A certain belief
     gives the values of ordinary judgments. plugin=True scores expected grades as if they were grades, which is biased.
-    `mapper` maps the kernel over the queries, as `map` does; `scale.local.mapped` uses several threads. `placement`
+    `mapper` maps the kernel over the queries, as `map` does; `scale.local.mapped` can use several threads. `placement`
     is the run placed in this belief, if the caller has placed it already.
     """
     policy = policy or Policy(ties=run.ties)
