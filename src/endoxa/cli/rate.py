@@ -39,8 +39,7 @@ def rate(
         bool, typer.Option("--no-calibrate", help="Take every rater's grades as they are.")
     ] = False,
     shrinkage: Annotated[
-        float,
-        typer.Option("--shrinkage", help="Of the calibration: draws a rater to the others by so many items.", min=0),
+        float, typer.Option("--shrinkage", help="Shrinks the calibration of a rater as if by N more items.", min=0)
     ] = 5.0,
     metric: Annotated[
         str, typer.Option("--metric", metavar="|".join(METRICS), help="What distance between grades means, for alpha.")

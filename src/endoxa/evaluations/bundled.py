@@ -62,7 +62,7 @@ def evaluate(
     The summary has the columns `by` (what the value rests on, one of the above), `effective` (effective sample size)
     and `horvitz_thompson` (unbiased precision of a sample, which counts what could not be drawn as not relevant).
     `tables["coverage"]` has system, first_10, first_100, whole (shares of its results that somebody judged), queries
-    (share of the judged queries that it answers), judged and of (so many of the first so many per query), by,
+    (share of the judged queries that it answers), judged and of (how many of how many first results per query), by,
     effective, reached (sample: estimated share of its first 10 that could have been drawn).
 
     Ratings are calibrated first where the bundle says how.
@@ -172,7 +172,7 @@ class _Scoring:
         sampled, queries = Opinions.of(rows), self.bundle.queries["query"]
         run = Run(self.run.frame.filter(pl.col("query").is_in(queries.implode())), self.run.ties)
         cutoffs = sorted({int(m.keywords()["k"]) for m in wanted})
-        made = estimates.curves(
+        curves = estimates.curves(
             run, sampled, threshold=above, cutoffs=cutoffs, resamples=self.settings.resamples or RESAMPLES,
             confidence=self.settings.confidence, rng=np.random.default_rng(self.settings.seed),
         )  # fmt: skip
@@ -182,7 +182,7 @@ class _Scoring:
         met = run.frame.join(pairs, on=["query", "item"], how="inner")
         counted = met.group_by("system").agg(pl.col("query").n_unique().cast(pl.Int64).alias("queries"))
         frames = [
-            made.points.filter(pl.col("cutoff") == k).select(
+            curves.points.filter(pl.col("cutoff") == k).select(
                 "system",
                 pl.lit(name).alias("measure"),
                 pl.col(column).alias("value"),
@@ -198,11 +198,13 @@ class _Scoring:
         frame = pl.concat(frames).join(counted, on="system", how="left", maintain_order="left")
         coverage = _coverage(self.run, pairs.select("query", "item", "weight"), rows["query"], "sample")
         how = (
-            "estimated from pairs drawn with known chances, each weighted by 1/chance; relevant is a pair whose mean "
-            "rating lies above the threshold; recall is that of what could be drawn"
+            "estimated from pairs drawn with known probabilities, each weighted by its inverse; relevant is a pair whose "
+            "mean rating lies above the threshold; recall is that of what could be drawn"
         )
         return _Part(
-            _filled(frame.sort(_order(run, frame), maintain_order=True), "sample"), coverage, [how, *notes, *made.notes]
+            _filled(frame.sort(_order(run, frame), maintain_order=True), "sample"),
+            coverage,
+            [how, *notes, *curves.notes],
         )
 
     def by_labels(self) -> _Part:
@@ -326,16 +328,16 @@ def _coverage(run: Run, pairs: pl.DataFrame, queries: pl.Series, by: str) -> pl.
     seen, rank = pl.col("seen").fill_null(False), pl.col("rank")
     depth = max(1, min(DEPTHS[-1], int(lists["rank"].max() or 1)))  # type: ignore[arg-type]
     shares = [seen.filter(rank <= k).mean().alias(f"first_{k}") for k in DEPTHS]
-    told = [
+    columns = [
         (pl.col("query").n_unique() / max(len(judged), 1)).alias("queries"), *shares, seen.mean().alias("whole"),
         (seen.filter(rank <= depth).sum() / pl.col("query").n_unique()).alias("judged"),
     ]  # fmt: skip
     if "weight" in pairs.columns:
         w = pl.col("weight").filter(seen)
-        told.append((w.sum() ** 2 / (w**2).sum()).fill_nan(0.0).alias("effective"))
-        told.append((w.filter(rank.filter(seen) <= DEPTHS[0]).sum() / (rank <= DEPTHS[0]).sum()).alias("reached"))
-    made = lists.group_by("system", maintain_order=True).agg(told)
-    return _shaped(made.with_columns(pl.lit(by).alias("by"), pl.lit(depth).alias("of")), COVERAGE)
+        columns.append((w.sum() ** 2 / (w**2).sum()).fill_nan(0.0).alias("effective"))
+        columns.append((w.filter(rank.filter(seen) <= DEPTHS[0]).sum() / (rank <= DEPTHS[0]).sum()).alias("reached"))
+    table = lists.group_by("system", maintain_order=True).agg(columns)
+    return _shaped(table.with_columns(pl.lit(by).alias("by"), pl.lit(depth).alias("of")), COVERAGE)
 
 
 def _thin(coverage: pl.DataFrame) -> list[str]:
@@ -396,8 +398,8 @@ def _queries(labels: Labels, taxonomy: Taxonomy, run: Run) -> list[str]:
 def _filled(frame: pl.DataFrame, by: str) -> pl.DataFrame:
     """The columns of a benchmark; an unknown error is NaN, for null would say that there can be none."""
     frame = frame.with_columns(pl.lit(by).alias("by"))
-    made = _shaped(frame, FRAME)
-    return made.with_columns(
+    table = _shaped(frame, FRAME)
+    return table.with_columns(
         pl.col("value", "lo", "hi", "se").fill_null(float("nan")), pl.col("queries", "undefined").fill_null(0)
     )
 

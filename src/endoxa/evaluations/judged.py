@@ -1,4 +1,4 @@
-"""Runs scored against judgments or preferences that are taken at their word."""
+"""Runs scored against judgments or preferences that are taken as certain."""
 
 from __future__ import annotations
 

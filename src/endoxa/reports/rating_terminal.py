@@ -31,8 +31,8 @@ def parts(found: Analysis) -> Iterator[Any]:
     yield ""
     if found.first is not None:
         yield (
-            f"fit: r of the {found.first.method} map on the pairs it was made on, which flatters; noise: what fit is "
-            "on noise"
+            f"fit: r of the {found.first.method} map on the pairs that it was fitted on, which is too high; noise: the fit "
+            "on random ratings"
         )
     yield from (*found.policies(), *(f"! {line}" for line in found.warnings), *found.remarks())
 
@@ -52,14 +52,14 @@ def _counts(found: Analysis) -> str:
 
 def _tables(found: Analysis) -> list[tuple[str, pl.DataFrame]]:
     """What the terminal shows: agreement, maps, raters that stand out, curves at a few cut-offs."""
-    made = [("How far raters agree", _agreement(found))]
+    tables = [("How far raters agree", _agreement(found))]
     if found.first is not None:
-        made.append(("Mapped scores and ratings: r on queries not seen, ± its standard error", _maps(found)))
+        tables.append(("Mapped scores and ratings: r on queries not seen, ± its standard error", _maps(found)))
     if found.curves is not None:
-        made.append(("Estimated for whole lists", _curves(found)))
+        tables.append(("Estimated for whole lists", _curves(found)))
     if (raters := _raters(found)).height:
-        made.append((f"Raters{'' if raters.height == found.raters else ' that stand out'}", raters))
-    return made
+        tables.append((f"Raters{'' if raters.height == found.raters else ' that stand out'}", raters))
+    return tables
 
 
 def _agreement(found: Analysis) -> pl.DataFrame:
@@ -84,10 +84,10 @@ def _maps(found: Analysis) -> pl.DataFrame:
     first = found.first
     assert first is not None
     frame = first.frame.select("system")
-    for method, made in found.mappings.items():
+    for method, mapping in found.mappings.items():
         values = [
             f"{_short(r)}±{_short(se)}" if r == r else "–"  # noqa: PLR0124
-            for r, se in made.frame.select("held_out", "se").iter_rows()
+            for r, se in mapping.frame.select("held_out", "se").iter_rows()
         ]
         frame = frame.with_columns(pl.Series(method, values))
     more = first.frame.select(
@@ -151,12 +151,14 @@ def _selection(found: Analysis) -> str:
 def _dominance(found: Analysis) -> str:
     one = found.dominance
     assert one is not None
-    said = one.frame.select("verdict", "system").group_by("verdict", maintain_order=True).agg("system")
-    told = "; ".join(
+    verdicts = one.frame.select("verdict", "system").group_by("verdict", maintain_order=True).agg("system")
+    listed = "; ".join(
         f"{verdict}: {', '.join(names[:SHOWN])}{' …' if len(names) > SHOWN else ''}"
-        for verdict, names in said.iter_rows()
+        for verdict, names in verdicts.iter_rows()
     )
-    return f"{one.master} gave {one.share:.0%} of the ratings. Correlations with that rater and with the others: {told}"
+    return (
+        f"{one.master} gave {one.share:.0%} of the ratings. Correlations with that rater and with the others: {listed}"
+    )
 
 
 def _short(value: float | None, decimals: int = 3) -> str:

@@ -38,7 +38,7 @@ class Documents:
 
 
 def demo_documents(to: Path, *, seed: int = 1, program: str = "endoxa") -> Documents:
-    """Write runs, judgments and two pages: with the judgments, and with the judgments put away."""
+    """Write runs, judgments and two pages: with the judgments, and without them."""
     run, opinions = examples.collection(rng=np.random.default_rng(seed))
     (to / "runs").mkdir(parents=True, exist_ok=True)
     qrels = to / "qrels.txt"
