@@ -198,7 +198,7 @@ class _Scoring:
         frame = pl.concat(frames).join(counted, on="system", how="left", maintain_order="left")
         coverage = _coverage(self.run, pairs.select("query", "item", "weight"), rows["query"], "sample")
         how = (
-            "estimated from pairs drawn with known probabilities, each weighted by its inverse; relevant is a pair whose "
+            "estimated from pairs drawn with known probabilities, weighted by the inverse; relevant is a pair whose "
             "mean rating lies above the threshold; recall is that of what could be drawn"
         )
         return _Part(

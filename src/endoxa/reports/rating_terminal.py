@@ -31,8 +31,8 @@ def parts(found: Analysis) -> Iterator[Any]:
     yield ""
     if found.first is not None:
         yield (
-            f"fit: r of the {found.first.method} map on the pairs that it was fitted on, which is too high; noise: the fit "
-            "on random ratings"
+            f"fit: r of the {found.first.method} map on the pairs that it was fitted on, which is too high; "
+            "noise: the fit on random ratings"
         )
     yield from (*found.policies(), *(f"! {line}" for line in found.warnings), *found.remarks())
 
