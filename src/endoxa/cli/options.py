@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
 
@@ -17,7 +17,6 @@ from endoxa.errors import EndoxaError, TextError
 from endoxa.evaluations.settings import POLICY, REGISTRY, Setting, Settings
 
 FILES = "Input"
-OUTPUT = "Output"
 Words = Annotated[
     list[str] | None,
     typer.Argument(
@@ -193,11 +192,6 @@ def one_of(flag: str, value: str, known: Iterable[str]) -> None:
     """Refuse a word that is none of these."""
     if value not in known:
         raise typer.BadParameter(f"{flag} is one of {', '.join(known)}, not {value!r}")
-
-
-def choices(literal: Any) -> tuple[str, ...]:
-    """The words of a Literal type."""
-    return get_args(literal)
 
 
 # ---- words --------------------------------------------------------------------------------------------

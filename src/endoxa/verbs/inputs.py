@@ -14,7 +14,7 @@ import polars as pl
 from endoxa.errors import CallError, FileError, TableError, TextError, did_you_mean
 from endoxa.evaluations.evaluation import File
 from endoxa.evaluations.references import Reference, Referred
-from endoxa.evaluations.settings import REGISTRY, Kind, Settings
+from endoxa.evaluations.settings import REGISTRY, Settings
 from endoxa.io.provenance import provenance
 from endoxa.io.read import kind_of, read
 from endoxa.io.run_files import RunFiles
@@ -216,8 +216,7 @@ def rounds_of(source: Any) -> Opinions | None:
 
 def foreign(settings: Settings, given: Iterable[str], reference: Reference) -> None:
     """Refuse what was given and does not apply to the reference."""
-    kinds: list[Kind] = [reference.kind]
-    settings.refuse_foreign(list(given), kinds)
+    settings.refuse_foreign(list(given), [reference.kind])
 
 
 def files_of(run: Any, reference: Any) -> tuple[File, ...]:
