@@ -313,7 +313,7 @@ def _gaps(rows: pl.DataFrame, run: Run, depth: int | None, confidence: float) ->
     """The gap of every system, in the order of the run."""
     lists = run.frame if depth is None else run.frame.filter(pl.col("rank") <= depth)
     w, error = pl.col("w"), pl.col("z") - pl.col("p")
-    met = lists.select("system", "query", "item").join(rows, on=["query", "item"], how="inner")
+    met = lists.select("system", "query", "item").join(rows, on=["query", "item"], how="inner", maintain_order="left")
     gaps = met.group_by("system").agg(
         ((w * error).sum() / w.sum()).alias("gap"),
         w.sum().alias("total"),
@@ -321,8 +321,10 @@ def _gaps(rows: pl.DataFrame, run: Run, depth: int | None, confidence: float) ->
         pl.col("query").n_unique().cast(pl.Int64).alias("queries"),
     )
     residuals = (
-        met.join(gaps, on="system", how="left")
-        .group_by("system", "query")
+        met.join(gaps, on="system", how="left", maintain_order="left")
+        .group_by(
+            "system", "query", maintain_order=True
+        )  # else the next sum differs from call to call in its last bits
         .agg((w * (error - pl.col("gap")) / pl.col("total")).sum().alias("residual"))
         .group_by("system")
         .agg((pl.col("residual") ** 2).sum().alias("squares"))

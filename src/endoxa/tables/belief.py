@@ -132,9 +132,8 @@ def _refuse_improper(frame: pl.DataFrame) -> None:
 
 def _with_shares(frame: pl.DataFrame) -> pl.DataFrame:
     """Scale the weights of each query to sum to 1."""
-    sums = (
-        frame.select("query", "reading", "weight").unique().group_by("query").agg(pl.col("weight").sum().alias("sum"))
-    )
+    readings = frame.select("query", "reading", "weight").unique(maintain_order=True)
+    sums = readings.group_by("query").agg(pl.col("weight").sum().alias("sum"))
     if (sums["sum"] == 1).all():
         return frame
     return (
