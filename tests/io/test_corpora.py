@@ -1,7 +1,6 @@
 """Corpora: what a folder or a manifest says is found, and whatever is left out is named."""
 
 import gzip
-import hashlib
 import json
 import os
 
@@ -11,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from endoxa.errors import EndoxaError, FileError
-from endoxa.io.corpora import fingerprint, pictures_below, read_corpus
+from endoxa.io.corpora import pictures_below, read_corpus
 
 
 def tree(folder, files):
@@ -312,26 +311,6 @@ def test_any_rows_are_read_or_named(tmp_path, rows):
         assert "list.jsonl" in str(error)
     else:
         assert len(corpus) + len(corpus.skipped) == len(rows)
-
-
-# ---- fingerprints ---------------------------------------------------------------------------------------------
-
-
-def test_fingerprints(tmp_path):
-    path = tmp_path / "a.png"
-    path.write_bytes(b"one")
-    cache = {}
-    assert fingerprint(path) == fingerprint(path, cache) == hashlib.sha256(b"one").hexdigest()
-    status = path.stat()
-    path.write_bytes(b"two")
-    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert fingerprint(path, cache) == hashlib.sha256(b"one").hexdigest()  # same size and time: not read again
-    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1))
-    assert fingerprint(path, cache) == hashlib.sha256(b"two").hexdigest()
-    path.write_bytes(b"three")
-    assert fingerprint(path, cache) == fingerprint(path) == hashlib.sha256(b"three").hexdigest()
-    with pytest.raises(FileError, match=r"none: cannot be read: No such file"):
-        fingerprint(tmp_path / "none")
 
 
 def test_the_order_does_not_depend_on_the_file_system(tmp_path):

@@ -12,6 +12,7 @@ from PIL import Image
 
 from endoxa.errors import FileError
 from endoxa.io import pictures
+from endoxa.io.decoding import is_picture
 
 
 def stripes(size=(60, 40), mode="RGB"):
@@ -178,4 +179,4 @@ def test_damaged_files_are_shown_or_named(tmp_path, which, cut, changes):
 
 @pytest.mark.parametrize(("name", "is_one"), [("a.jpg", True), ("a.JPEG", True), ("a.svg", False), ("a", False)])
 def test_names_of_pictures(tmp_path, name, is_one):
-    assert pictures.is_picture(tmp_path / name) is is_one
+    assert is_picture(tmp_path / name) is is_one

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from endoxa.cli import app
 from endoxa.errors import FileError
 from endoxa.io import Skipped, SkippedLinesWarning, read, sniff
-from endoxa.io.preference_files import FORM
+from endoxa.io.qrels import PREFERENCES as FORM
 from endoxa.io.sources import Piece, Source
 from endoxa.io.trec_text import exact, parts, regular
 from endoxa.measures.preference_judgments import Preferences

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from endoxa.errors import FileError
-from endoxa.io.provenance import provenance
+from endoxa.io.provenance import fingerprint, provenance
 
 
 def test_a_file_is_identified(tmp_path: Path) -> None:
@@ -21,3 +21,12 @@ def test_a_file_is_identified(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="cannot be read: No such file or directory; check the path"):
         provenance(str(tmp_path / "a.run"))
+
+
+def test_fingerprints(tmp_path: Path) -> None:
+    path = tmp_path / "a.png"
+    for content in (b"one", b"two", b"three"):
+        path.write_bytes(content)
+        assert fingerprint(path) == hashlib.sha256(content).hexdigest()
+    with pytest.raises(FileError, match=r"none: cannot be read: No such file"):
+        fingerprint(tmp_path / "none")

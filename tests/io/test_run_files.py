@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from endoxa.errors import FileError
 from endoxa.io import Skipped, blocks, map_blocks, opened, read, write
-from endoxa.io.run_files import ahead
+from endoxa.io.sources import ahead
 from endoxa.tables import Run
 
 

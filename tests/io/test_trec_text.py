@@ -217,7 +217,7 @@ def test_a_bad_line_is_named(tmp_path: Path, data: bytes, line: int, what: str) 
         (b"# only\n# comments\n", "the file contains only comments"),
         (gzip.compress(b"1 Q0 d1 1 2.5 t\n" * 1000)[:-9], "the gzip data are truncated"),
         (gzip.compress(b"1 Q0 d1 1 2.5 t\n")[:5], "the gzip data are truncated"),
-        (b"\x1f\x8bjunk", "damaged gzip data"),
+        (b"\x1f\x8b" + b"junk" * 9, "damaged gzip data"),
         (b"\x28\xb5\x2f\xfdjunk", "damaged zstd data"),
         (b"PAR1junk", "damaged Parquet data"),
         (b"hello world\n", "neither a run nor qrels"),

@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import Any
 
 import polars as pl
 
@@ -57,15 +57,10 @@ def write_bundle(bundle: Bundle, path: str | os.PathLike[str], *, files: Mapping
     hashes = {name: _digest(content) for name, content in members.items()}
     for name, (digest, _) in hashes.items():
         if name.startswith("files/") and name[6:70] != digest:
-            source = members[name]
-            raise FileError(
-                str(source),
-                f"the SHA-256 is {digest}, but the bundle has {name[6:70]}",
-                "restore the file, or make the bundle again",
-            )
+            what = f"the SHA-256 is {digest}, but the bundle has {name[6:70]}"
+            raise FileError(str(members[name]), what, "restore the file, or make the bundle again")
     members[MANIFEST] = _manifest(bundle, hashes)
-    target = Path(path)
-    with replacing(target) as part, zipfile.ZipFile(part, "w") as archive:
+    with replacing(Path(path)) as part, zipfile.ZipFile(part, "w") as archive:
         for name in sorted(members):
             content = members[name]
             info = zipfile.ZipInfo(name, EPOCH)
@@ -84,10 +79,8 @@ def _members(bundle: Bundle) -> Iterator[tuple[str, bytes]]:
     for name, frame in bundle.tables.items():
         yield f"{name}.parquet", _parquet(frame)
         yield f"{name}.csv", _csv(frame)
-    yield (
-        "LICENCE.txt",
-        ((bundle.licence or "No licence was given. Ask the authors before you use this benchmark.") + "\n").encode(),
-    )
+    licence = bundle.licence or "No licence was given. Ask the authors before you use this benchmark."
+    yield "LICENCE.txt", f"{licence}\n".encode()
     yield "README.md", _readme(bundle).encode()
 
 
@@ -173,11 +166,8 @@ def _readme(bundle: Bundle) -> str:
     lo, hi = bundle.scale
     counted = "\n".join(f"| {name} | {rows:,} | {INSIDE[name]} |" for name, rows in bundle.counts.items())
     notes = "".join(f"\n- {note}" for note in bundle.notes)
-    relevant = (
-        f"Ratings go from {lo:g} to {hi:g}; a rating above {bundle.threshold:g} is relevant. "
-        if bundle.opinions
-        else ""
-    )
+    rule = f"Ratings go from {lo:g} to {hi:g}; a rating above {bundle.threshold:g} is relevant. "
+    relevant = rule if bundle.opinions else ""
     return f"""# {bundle.title or bundle.name}
 
 This is a benchmark for {bundle.task}, made on {bundle.made} with the screen "{bundle.screen}". {relevant}The licence is
@@ -217,7 +207,7 @@ def read_bundle(path: str | os.PathLike[str], *, check_files: bool = True) -> Bu
         hashes = _hashes(manifest, infos, label)
         for name in sorted(infos):
             if name.startswith("files/") and check_files:
-                _check(archive, infos[name], hashes[name], label)
+                _content(archive, infos[name], hashes[name], label, keep=False)
         contents = {name: _content(archive, infos[name], hashes.get(name), label) for name in infos if "/" not in name}
     return _bundle_of(manifest, contents, label)
 
@@ -307,33 +297,25 @@ def _hashes(manifest: dict[str, Any], infos: dict[str, zipfile.ZipInfo], label: 
     return {name: entry["sha256"] for name, entry in members.items()}
 
 
-def _pieces(archive: zipfile.ZipFile, info: zipfile.ZipInfo, label: str) -> Iterator[bytes]:
-    """Yield the bytes of a member, never more than its entry states, because the limits rest on that size."""
+def _content(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, digest: str | None, label: str, *, keep: bool = True
+) -> bytes:
+    """Return the content of a member that has this hash, never more than its entry states: the limits rest on it.
+
+    With keep=False, the hash is checked in bounded memory, and nothing is returned.
+    """
+    found, kept = hashlib.sha256(), []
     try:
         with archive.open(info) as stream:
-            yield from iter(lambda: stream.read(CHUNK), b"")
+            for piece in iter(lambda: stream.read(CHUNK), b""):
+                found.update(piece)
+                kept += [piece] if keep else []
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, ValueError) as error:
         raise FileError(label, f"member {info.filename} is damaged ({first_line(error)})", AGAIN) from None
-
-
-def _refuse_other(found: str, digest: str, name: str, label: str) -> None:
-    if found != digest:
-        raise FileError(label, f"member {name} does not match {MANIFEST}: its SHA-256 is {found}", AGAIN)
-
-
-def _check(archive: zipfile.ZipFile, info: zipfile.ZipInfo, digest: str, label: str) -> None:
-    """Check the hash of a member without keeping its content."""
-    found = hashlib.sha256()
-    for piece in _pieces(archive, info, label):
-        found.update(piece)
-    _refuse_other(found.hexdigest(), digest, info.filename, label)
-
-
-def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo, digest: str | None, label: str) -> bytes:
-    content = b"".join(_pieces(archive, info, label))
-    if digest is not None:
-        _refuse_other(hashlib.sha256(content).hexdigest(), digest, info.filename, label)
-    return content
+    if digest is not None and found.hexdigest() != digest:
+        what = f"member {info.filename} does not match {MANIFEST}: its SHA-256 is {found.hexdigest()}"
+        raise FileError(label, what, AGAIN)
+    return b"".join(kept)
 
 
 def _bundle_of(manifest: dict[str, Any], contents: dict[str, bytes], label: str) -> Bundle:
@@ -349,7 +331,10 @@ def _bundle_of(manifest: dict[str, Any], contents: dict[str, bytes], label: str)
         if member not in contents:
             continue
         with _blamed(label, member):
-            frame = _rows(io.BytesIO(contents[member]))
+            rows = pl.scan_parquet(io.BytesIO(contents[member])).select(pl.len()).collect().item()
+            if rows > MOST_ROWS:
+                raise TableError(f"there are {rows:,} rows; a table of a bundle has at most {MOST_ROWS:,}")
+            frame = pl.read_parquet(io.BytesIO(contents[member]))
             if name == "runs":
                 tables[name] = Run.of(frame, ties=manifest.get("ties", "trec"))
             else:
@@ -360,25 +345,11 @@ def _bundle_of(manifest: dict[str, Any], contents: dict[str, bytes], label: str)
             threshold=manifest["threshold"], notes=tuple(map(str, manifest["notes"])),
         )  # fmt: skip
     if manifest["counts"] != bundle.counts:
-        wrong = next(
-            name
-            for name in [*bundle.counts, *manifest["counts"]]
-            if manifest["counts"].get(name) != bundle.counts.get(name)
-        )
-        raise FileError(
-            label, f"member {MANIFEST} counts {manifest['counts'].get(wrong)!r:.20} rows of {wrong:.40}, "
-            f"there are {bundle.counts.get(wrong)}", AGAIN,
-        )  # fmt: skip
+        stated, counts = manifest["counts"], bundle.counts
+        wrong = next(name for name in [*counts, *stated] if stated.get(name) != counts.get(name))
+        what = f"counts {stated.get(wrong)!r:.20} rows of {wrong:.40}, there are {counts.get(wrong)}"
+        raise FileError(label, f"member {MANIFEST} {what}", AGAIN)
     return bundle
-
-
-def _rows(stream: BinaryIO) -> pl.DataFrame:
-    """Return the rows of a Parquet member; refuse it if it exceeds the limit."""
-    rows = pl.scan_parquet(stream).select(pl.len()).collect().item()
-    if rows > MOST_ROWS:
-        raise TableError(f"there are {rows:,} rows; a table of a bundle has at most {MOST_ROWS:,}")
-    stream.seek(0)
-    return pl.read_parquet(stream)
 
 
 @contextmanager

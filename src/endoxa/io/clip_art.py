@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from xml.etree.ElementTree import TreeBuilder
 from xml.parsers import expat
 
 import polars as pl
@@ -22,8 +22,7 @@ _RDF = re.compile(rb"<rdf:RDF[\s>].*?</rdf:RDF\s*>", re.DOTALL)
 _FORBIDDEN = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Notes:
+class Notes(NamedTuple):
     """The metadata of an SVG."""
 
     title: str = ""
@@ -36,54 +35,29 @@ def notes_of(svg: bytes) -> Notes:
     Only the RDF is extracted and parsed, so that entities declared before it are never expanded. A keyword that is the
     name of the creator carries no information about the drawing.
     """
-    found = Notes()
+    notes = Notes()
     for match in _RDF.finditer(svg):  # some files have an empty RDF before the relevant one
         text = match.group().decode("utf-8", "replace").encode()
         if _FORBIDDEN.search(text):
             continue
-        here = _Listener()
+        # Prefixes are dropped, because their namespaces are declared outside the RDF.
+        tree, parser = TreeBuilder(), expat.ParserCreate()
+        parser.StartElementHandler = lambda name, _, tree=tree: tree.start(name.rpartition(":")[2], {})
+        parser.EndElementHandler = lambda name, tree=tree: tree.end(name.rpartition(":")[2])
+        parser.CharacterDataHandler = tree.data
         try:
-            here.parser.Parse(text, True)
+            parser.Parse(text, True)
         except expat.ExpatError:
             continue
-        creator = here.texts.get("creator", "").casefold()
-        keywords = tuple(
-            word for word in here.keywords if word.casefold() != creator and not _NOT_WORDS.fullmatch(word)
-        )
-        found = Notes(here.texts.get("title", "") or found.title, keywords or found.keywords)
-    return found
-
-
-@dataclass
-class _Listener:
-    """Collects the title, the keywords and the creator while expat parses the RDF."""
-
-    texts: dict[str, str] = field(default_factory=dict)
-    keywords: list[str] = field(default_factory=list)
-    path: list[str] = field(default_factory=list)
-    collected: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.parser = expat.ParserCreate()
-        self.parser.StartElementHandler = self._begin
-        self.parser.EndElementHandler = self._end
-        self.parser.CharacterDataHandler = self.collected.append
-
-    def _begin(self, name: str, _attributes: dict[str, str]) -> None:
-        self.path.append(name.rpartition(":")[2])
-        self.collected.clear()
-
-    def _end(self, _name: str) -> None:
-        text = " ".join("".join(self.collected).split())
-        self.collected.clear()
-        match self.path[1:]:  # below RDF
-            case ["Work", "title"]:
-                self.texts["title"] = text
-            case ["Work", "subject", _, "li"]:
-                self.keywords.append(text)
-            case ["Work", "creator", _, "title"]:
-                self.texts["creator"] = text
-        self.path.pop()
+        found = {
+            path: [" ".join((element.text or "").split()) for element in tree.close().findall(path)]
+            for path in ("Work/title", "Work/subject/*/li", "Work/creator/*/title")
+        }
+        creator = (found["Work/creator/*/title"] or [""])[-1].casefold()
+        words = (word for word in found["Work/subject/*/li"] if not _NOT_WORDS.fullmatch(word))
+        keywords = tuple(word for word in words if word.casefold() != creator)
+        notes = Notes((found["Work/title"] or [""])[-1] or notes.title, keywords or notes.keywords)
+    return notes
 
 
 def read_clip_art(pictures: Path, drawings: Path, *, progress: Progress | None = None) -> Corpus:
@@ -96,7 +70,12 @@ def read_clip_art(pictures: Path, drawings: Path, *, progress: Progress | None =
         raise FileError(str(pictures), "there is no picture in it", "fetch the clip art again")
     rows = []
     for at, path in enumerate(paths, start=1):
-        notes = _notes(drawings, f"{posixpath.splitext(path)[0]}.svg", skipped)
+        drawing, notes = f"{posixpath.splitext(path)[0]}.svg", Notes()
+        try:
+            with (drawings / drawing).open("rb") as file:
+                notes = notes_of(file.read(DRAWING))
+        except OSError as error:
+            skipped.append(Skipped(drawing, f"cannot be read: {error.strerror}; its picture has no words"))
         words = list(words_of(" ".join(notes.keywords)))
         rows.append((path, words or None, posixpath.dirname(path) or None, notes.title or None))
         if progress is not None:
@@ -106,12 +85,3 @@ def read_clip_art(pictures: Path, drawings: Path, *, progress: Progress | None =
     }  # fmt: skip
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     return Corpus.of(frame, str(pictures), name="clipart", skipped=skipped)
-
-
-def _notes(drawings: Path, path: str, skipped: list[Skipped]) -> Notes:
-    try:
-        with (drawings / path).open("rb") as file:
-            return notes_of(file.read(DRAWING))
-    except OSError as error:
-        skipped.append(Skipped(path, f"cannot be read: {error.strerror}; its picture has no words"))
-        return Notes()

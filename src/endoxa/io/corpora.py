@@ -14,9 +14,8 @@ import os
 import posixpath
 import stat
 from codecs import getincrementaldecoder
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from hashlib import file_digest
 from pathlib import Path, PureWindowsPath
 from typing import Any
 from unicodedata import normalize
@@ -26,18 +25,13 @@ import polars as pl
 from endoxa.errors import FileError, TableError
 from endoxa.images.corpus import Corpus, Progress, Skipped, items_of, words_of
 from endoxa.io.decoding import is_picture
-from endoxa.io.formats import Format
+from endoxa.io.formats import FORMATS, Format
 from endoxa.io.sources import Source, opened
 from endoxa.io.table_files import lines_of, rows_of, text_of
-
-Fingerprints = MutableMapping[str, tuple[int, int, str]]  # path: size, mtime_ns, SHA-256
 
 MASKS = "masks"
 ABROAD = {".heic": "HEIC", ".heif": "HEIF", ".avif": "AVIF", ".jxl": "JPEG XL"}  # pictures that cannot be decoded here
 CAPTION = 1 << 18  # bytes of a caption file that are read
-MANIFESTS: dict[str, Format] = {
-    ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet"
-}  # fmt: skip
 COLUMNS: dict[str, Any] = {
     "item": pl.String, "path": pl.String, "words": pl.List(pl.String), "category": pl.String, "mask": pl.String,
     "caption": pl.String,
@@ -60,36 +54,16 @@ def read_corpus(
     manifest's folder is refused: a manifest from elsewhere must not reveal other files on this machine.
     """
     if place.is_dir():
-        listed = [place / f"manifest{suffix}" for suffix in MANIFESTS]
-        found = next((manifest for manifest in listed if manifest.is_file()), None)
+        found = next((one for suffix in FORMATS if (one := place / f"manifest{suffix}").is_file()), None)
         if found is None:
             return _in_folder(place, language, leave_out, progress)
         place = found
-    form = MANIFESTS.get(place.with_suffix("").suffix if place.suffix in {".gz", ".zst"} else place.suffix.lower())
+    form = FORMATS.get(place.with_suffix("").suffix if place.suffix in {".gz", ".zst"} else place.suffix.lower())
     if form is None and place.exists():
         what = "is a picture, not a corpus" if is_picture(place) else "is not a manifest"
         raise FileError(str(place), what, "name a folder of pictures, or a .csv, .tsv, .jsonl or .parquet")
     with opened(place) as source:
         return _in_manifest(source, form or "csv", place, progress)
-
-
-def fingerprint(path: Path, cache: Fingerprints | None = None) -> str:
-    """SHA-256 of the bytes of a file. With a cache it is read again only if its size or time has changed.
-
-    Misleads if a file is overwritten with the same number of bytes within one tick of the clock.
-    """
-    try:
-        status = path.stat()
-        known = None if cache is None else cache.get(str(path))
-        if known is not None and known[:2] == (status.st_size, status.st_mtime_ns):
-            return known[2]
-        with path.open("rb") as file:
-            digest = file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise FileError(str(path), f"cannot be read: {error.strerror}", "check the path") from None
-    if cache is not None:
-        cache[str(path)] = (status.st_size, status.st_mtime_ns, digest)
-    return digest
 
 
 # ---- folders --------------------------------------------------------------------------------------------------
@@ -234,13 +208,12 @@ def _numbered(source: Source, form: Format) -> Iterator[tuple[int, dict[str, Any
     if form == "parquet":
         yield from enumerate(rows_of(source, form)[0].iter_rows(named=True), start=1)
         return
-    empty = True
+    line = 0
     for line, row in lines_of(source, text_of(source), form):
         if isinstance(row, FileError):
             raise row
-        empty = False
         yield line, row
-    if empty:
+    if not line:
         raise FileError(source.label, "contains no rows", "expected column names and one picture per line")
 
 

@@ -101,10 +101,8 @@ def read(path: Path, label: str = "") -> bytes:
             raise FileError(label, f"cannot be read: it is {kind}", "name a picture")
         _refuse_heavy(label, status.st_size)
         return path.read_bytes()
-    except OSError as error:
-        raise FileError(label, f"cannot be read: {error.strerror}") from None
-    except ValueError as error:  # a NUL in the path
-        raise FileError(label, f"cannot be read: {error}") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise FileError(label, f"cannot be read: {getattr(error, 'strerror', error)}") from None
 
 
 def flattened(raw: bytes, label: str, *, side: int | None = None) -> tuple[Image.Image, Image.Image | None]:
@@ -177,32 +175,28 @@ def _pillow() -> ModuleType:
     return Image
 
 
-class _Depth:
-    """The number of threads that decode. Python has one list of warning filters, which only the last may restore."""
-
-    def __init__(self) -> None:
-        self.lock, self.count, self.filters = threading.Lock(), 0, warnings.catch_warnings()
-
-
-_DEPTH = _Depth()
+_LOCK = threading.Lock()
+_FILTERS: list[warnings.catch_warnings[None]] = []  # one for each thread that decodes; the first has the old filters
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Suppress Pillow's warnings (large pictures, odd EXIF): this module itself refuses faulty files."""
-    with _DEPTH.lock:
-        if not _DEPTH.count:
-            _DEPTH.filters = warnings.catch_warnings()
-            _DEPTH.filters.__enter__()
+    """Suppress Pillow's warnings (large pictures, odd EXIF): this module itself refuses faulty files.
+
+    Python has one list of warning filters, which only the last thread may restore.
+    """
+    with _LOCK:
+        _FILTERS.append(warnings.catch_warnings())
+        if len(_FILTERS) == 1:
+            _FILTERS[0].__enter__()
             warnings.simplefilter("ignore")
-        _DEPTH.count += 1
     try:
         yield
     finally:
-        with _DEPTH.lock:
-            _DEPTH.count -= 1
-            if not _DEPTH.count:
-                _DEPTH.filters.__exit__(None, None, None)
+        with _LOCK:
+            last = _FILTERS.pop()
+            if not _FILTERS:
+                last.__exit__(None, None, None)
 
 
 # ---- modes, sizes, directions ---------------------------------------------------------------------------------
@@ -271,9 +265,8 @@ def _bounds(opened: Image.Image) -> tuple[float, float] | None:
     rows = max(1, BAND // width)
     for top in range(0, height, rows):
         values = np.asarray(opened.crop((0, top, width, min(top + rows, height))), dtype=np.float64)
-        values = values[np.isfinite(values)]
-        if len(values):
-            lo, hi = min(lo, float(values.min())), max(hi, float(values.max()))
+        known = np.isfinite(values)
+        lo, hi = float(values.min(where=known, initial=lo)), float(values.max(where=known, initial=hi))
     return lo, hi
 
 

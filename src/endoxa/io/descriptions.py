@@ -29,7 +29,7 @@ import polars as pl
 from endoxa.engines import Descriptor, Material
 from endoxa.errors import EndoxaError, FileError
 from endoxa.images.corpus import Corpus, Progress, Skipped
-from endoxa.io.corpora import fingerprint
+from endoxa.io.provenance import fingerprint
 from endoxa.io.write import replacing, unwritten
 from endoxa.tables import Floats
 
@@ -62,26 +62,22 @@ def describe(
     shelves = [Shelf(home, descriptor) for descriptor in descriptors]
     stamps = stamps_of(corpus)
     known = [shelf.known(stamps) for shelf in shelves]
-    missing = [[item not in items for items in known] for item in corpus.items]
-    todo = [at for at, lacks in enumerate(missing) if any(lacks)]
-    tasks = [
-        _Task(stamps[at], tuple(d for d, lacks in zip(descriptors, missing[at], strict=True) if lacks)) for at in todo
-    ]
-    computed = [sum(lacks[which] for lacks in missing) for which in range(len(shelves))]
+    lacking = [[which for which, items in enumerate(known) if stamp.item not in items] for stamp in stamps]
+    paired = zip(stamps, lacking, strict=True)
+    tasks = [(stamp, {which: descriptors[which] for which in lacks}) for stamp, lacks in paired if lacks]
     done = 0
     try:
         for rows in _work(tasks, workers or os.cpu_count() or 1):
             for row in rows:
-                done += 1
-                lacking = [which for which, lacks in enumerate(missing[todo[row.number]]) if lacks]
-                for which, result in zip(lacking, row.results, strict=True):
+                for which, result in row.results.items():
                     shelves[which].add(row.stamp, row.digest, row.why, result)
+            done += len(rows)
             if progress is not None:
-                progress("describing pictures", done, len(todo))
+                progress("describing pictures", done, len(tasks))
     finally:  # an interruption keeps what was done
         for shelf in shelves:
             shelf.close()
-    return [shelf.load(corpus, count) for shelf, count in zip(shelves, computed, strict=True)]
+    return [shelf.load(corpus, len(stamps) - len(items)) for shelf, items in zip(shelves, known, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -108,10 +104,7 @@ def stamps_of(corpus: Corpus) -> list[Stamp]:
     return stamps
 
 
-@dataclass(frozen=True)
-class _Task:
-    stamp: Stamp
-    descriptors: tuple[Descriptor, ...]
+_Task = tuple[Stamp, dict[int, Descriptor]]  # a picture, and the descriptors that lack it, by their position
 
 
 @dataclass(frozen=True)
@@ -124,39 +117,36 @@ class _Result:
 
 @dataclass(frozen=True)
 class _Row:
-    number: int
     stamp: Stamp
     digest: str
     why: str | None
-    results: list[_Result | None]
+    results: dict[int, _Result | None]
 
 
-def _describe_one(number: int, task: _Task) -> _Row:
+def _describe_one(stamp: Stamp, descriptors: dict[int, Descriptor]) -> _Row:
     """Decode a picture and describe it; for a faulty file, give the reason instead."""
     from endoxa.io.decoding import decode
 
-    nothing: list[_Result | None] = [None] * len(task.descriptors)
+    digest, results = "", dict[int, _Result | None](dict.fromkeys(descriptors))
     try:
-        raw = Path(task.stamp.path).read_bytes()
+        raw = Path(stamp.path).read_bytes()
+        digest = sha256(raw).hexdigest()
+        begun = time.perf_counter()
+        picture = decode(raw, name=stamp.path)
     except OSError as error:
-        return _Row(number, task.stamp, "", f"cannot be read: {error.strerror}", nothing)
-    digest = sha256(raw).hexdigest()
-    begun = time.perf_counter()
-    try:
-        picture = decode(raw, name=task.stamp.path)
+        return _Row(stamp, digest, f"cannot be read: {error.strerror}", results)
     except FileError as error:
-        return _Row(number, task.stamp, digest, error.what, nothing)
+        return _Row(stamp, digest, error.what, results)
     decoding = time.perf_counter() - begun
-    results: list[_Result | None] = []
-    for descriptor in task.descriptors:
+    for which, descriptor in descriptors.items():
         begun = time.perf_counter()
         arrays = {name: np.ascontiguousarray(array) for name, array in descriptor.describe(picture).items()}
-        results.append(_Result(arrays, decoding + time.perf_counter() - begun))
-    return _Row(number, task.stamp, digest, None, results)
+        results[which] = _Result(arrays, decoding + time.perf_counter() - begun)
+    return _Row(stamp, digest, None, results)
 
 
-def _describe_chunk(chunk: list[tuple[int, _Task]]) -> list[_Row]:
-    return [_describe_one(number, task) for number, task in chunk]
+def _describe_chunk(chunk: list[_Task]) -> list[_Row]:
+    return [_describe_one(*task) for task in chunk]
 
 
 def _one_thread() -> None:
@@ -184,37 +174,28 @@ def _single_threaded() -> Iterator[None]:
 
 def _work(tasks: list[_Task], workers: int) -> Iterator[list[_Row]]:
     """The rows of all tasks, chunk by chunk, as they finish; few chunks are submitted at a time."""
-    numbered = list(enumerate(tasks))
-    chunks = [numbered[at : at + CHUNK] for at in range(0, len(numbered), CHUNK)]
+    chunks = [tasks[at : at + CHUNK] for at in range(0, len(tasks), CHUNK)]
     if workers == 1 or len(tasks) <= FEW:
-        for chunk in chunks:
-            yield _describe_chunk(chunk)
+        yield from map(_describe_chunk, chunks)
         return
     starting = get_context("spawn")
     with _single_threaded(), ProcessPoolExecutor(workers, mp_context=starting, initializer=_one_thread) as pool:
-        waiting = iter(chunks)
-        under_way: dict[Future[list[_Row]], list[tuple[int, _Task]]] = {}
-        for chunk in waiting:
-            under_way[pool.submit(_describe_chunk, chunk)] = chunk
-            if len(under_way) >= 3 * workers:
-                yield from _finished(under_way)
-        while under_way:
-            yield from _finished(under_way)
-
-
-def _finished(under_way: dict[Future[list[_Row]], list[tuple[int, _Task]]]) -> Iterator[list[_Row]]:
-    ready, _ = wait(under_way, return_when=FIRST_COMPLETED)
-    for future in ready:
-        chunk = under_way.pop(future)
-        try:
-            yield future.result()
-        except BrokenProcessPool:
-            names = ", ".join(task.stamp.item for _, task in chunk)
-            raise EndoxaError(
-                f"a process that described pictures was killed at one of: {names}; finished work is kept. Start "
-                "again, with fewer workers if memory ran out. A script must do its work below "
-                '`if __name__ == "__main__":`, because each process imports it again'
-            ) from None
+        under_way: dict[Future[list[_Row]], list[_Task]] = {}
+        while chunks or under_way:
+            while chunks and len(under_way) < 3 * workers:
+                chunk = chunks.pop(0)
+                under_way[pool.submit(_describe_chunk, chunk)] = chunk
+            for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+                chunk = under_way.pop(future)
+                try:
+                    yield future.result()
+                except BrokenProcessPool:
+                    names = ", ".join(stamp.item for stamp, _ in chunk)
+                    raise EndoxaError(
+                        f"a process that described pictures was killed at one of: {names}; finished work is kept. "
+                        "Start again, with fewer workers if memory ran out. A script must do its work below "
+                        '`if __name__ == "__main__":`, because each process imports it again'
+                    ) from None
 
 
 class Shelf:

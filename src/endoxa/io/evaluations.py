@@ -84,7 +84,23 @@ def of_text(source: Source, text: str, scores: Scores | None = None) -> Evaluati
                 f"the format is {content['format']}, version {content['version']}",
                 f"expected {FORMAT}, version {VERSION}",
             )
-        return _evaluation(content, scores)
+        settings: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in content["settings"].items()
+        }
+        if scores is None and content["scores"] is not None:
+            stored = content["scores"]
+            policy = Policy(**{field.name: stored["policy"][field.name] for field in fields(Policy)})
+            scores = Scores(_frame(stored["frame"]), policy, _frame(stored["coverage"]))
+        pairs = content["comparison"]
+        return Evaluation(
+            kind=content["kind"], scores=scores, summary=_frame(content["summary"]), settings=Settings(**settings),
+            compared=None if pairs is None else Comparison(_frame(pairs["frame"]), tuple(pairs["notes"])),
+            doubts=None if content["doubts"] is None else _frame(content["doubts"]),
+            tables={name: _frame(columns) for name, columns in content["tables"].items()},
+            warnings=tuple(content["warnings"]), notes=tuple(content["notes"]), baseline=content["baseline"],
+            virtual=content["virtual"], title=content["title"], provenance=content["provenance"],
+            files=tuple(File(**file) for file in content["files"]),
+        )  # fmt: skip
     except (ValueError, KeyError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:
         raise FileError(
             source.label,
@@ -93,34 +109,11 @@ def of_text(source: Source, text: str, scores: Scores | None = None) -> Evaluati
         ) from None
 
 
-def _evaluation(content: dict[str, Any], scores: Scores | None) -> Evaluation:
-    settings: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in content["settings"].items()
-    }
-    if scores is None and content["scores"] is not None:
-        stored = content["scores"]
-        policy = Policy(**{field.name: stored["policy"][field.name] for field in fields(Policy)})
-        scores = Scores(_frame(stored["frame"]), policy, _frame(stored["coverage"]))
-    pairs = content["comparison"]
-    return Evaluation(
-        kind=content["kind"], scores=scores, summary=_frame(content["summary"]), settings=Settings(**settings),
-        compared=None if pairs is None else Comparison(_frame(pairs["frame"]), tuple(pairs["notes"])),
-        doubts=None if content["doubts"] is None else _frame(content["doubts"]),
-        tables={name: _frame(columns) for name, columns in content["tables"].items()},
-        warnings=tuple(content["warnings"]), notes=tuple(content["notes"]), baseline=content["baseline"],
-        virtual=content["virtual"], title=content["title"], provenance=content["provenance"],
-        files=tuple(File(**file) for file in content["files"]),
-    )  # fmt: skip
-
-
 def _frame(columns: dict[str, Any]) -> pl.DataFrame:
-    return pl.DataFrame(
-        [
-            pl.Series(name, [_number(value, column["type"]) for value in column["values"]], dtype=TYPES[column["type"]])
-            for name, column in columns.items()
-        ]
-    )
-
-
-def _number(value: Any, kind: str) -> Any:
-    return NUMBERS.get(value, value) if kind == "Float64" and isinstance(value, str) else value
+    series = []
+    for name, column in columns.items():
+        values = column["values"]
+        if column["type"] == "Float64":
+            values = [NUMBERS.get(value, value) for value in values]
+        series.append(pl.Series(name, values, dtype=TYPES[column["type"]]))
+    return pl.DataFrame(series)

@@ -44,15 +44,13 @@ COLUMNS: dict[Kind, tuple[str, ...]] = {
 COLUMN_NAMES = {name for columns in COLUMNS.values() for name in columns}
 TABLES_ONLY = {"belief", "labels", "answers"}  # these kinds have no TREC text
 ZIP = b"PK\x03\x04"
-ZIP_FAULTS = (
-    zipfile.BadZipFile,
-    NotImplementedError,
-    OSError,
-    ValueError,
-)  # exceptions that a damaged zip directory raises
+ZIP_FAULTS = (zipfile.BadZipFile, NotImplementedError, OSError, ValueError)  # what a damaged zip directory raises
 EVALUATION = b"endoxa-evaluation"
 MANIFEST = "bundle.json"  # the member that makes a zip a bundle
 SEPARATORS: dict[Format, str] = {"csv": ",", "tsv": "\t"}
+FORMATS: dict[str, Format] = {
+    ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet",
+}  # fmt: skip
 REMEDY = "name the kind with --run or --qrels (in Python kind='run' or kind='qrels')"
 
 
@@ -107,7 +105,7 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
     if line.startswith(b"{") and ((names := _json_names(line)) or ".jsonl" in source.path.suffixes):
         return Look(kind_of(names, source.label, wanted), "jsonl")
     for form, separator in SEPARATORS.items():
-        names = _header(line, separator)
+        names = header(line, separator)
         if len(names) > 1 and len(known(names) & COLUMN_NAMES) > 1:
             return Look(kind_of(names, source.label, wanted), form)
     return Look(_text_kind(words, source, wanted), "trec")
@@ -197,7 +195,7 @@ def _text_kind(words: list[str], source: Source, wanted: Wanted) -> Kind:
     )
 
 
-def _header(line: bytes, separator: str) -> list[str]:
+def header(line: bytes, separator: str) -> list[str]:
     """Return the column names in the first line, if it is a header in this format."""
     text = line.decode("utf-8", "replace").rstrip("\r")
     try:

@@ -13,7 +13,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -91,12 +91,10 @@ def load(folder: Path, *, patience: int = PATIENCE) -> Saved:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FileError(str(folder / "index.json"), f"is damaged ({error})", AGAIN) from None
     if written != FORMAT:
-        raise FileError(
-            str(folder),
-            f"is an index of format {written}, written by endoxa {_writer(described)}; this version reads format "
-            f"{FORMAT}",
-            AGAIN,
-        )
+        facts = described.get("facts")
+        writer = facts.get("endoxa", "?") if isinstance(facts, dict) else "?"
+        what = f"is an index of format {written}, written by endoxa {writer}; this version reads format {FORMAT}"
+        raise FileError(str(folder), what, AGAIN)
     try:
         engine, facts = restore(described["engine"], described["settings"]), dict(described["facts"])
         items = pl.read_parquet(folder / "items.parquet")
@@ -153,28 +151,21 @@ def _refuse_stale(system: str, saved: Saved, corpus: Corpus, digests: Mapping[st
         "changed": sorted(item for item in now & then if saved.digests.get(item) != digests.get(item)),
         "given other words": sorted(item for item in now & then if old_words[item] != words[item]),
     }
-    listed = [f"{len(items):,} {change} ({_first(items)})" for change, items in changes.items() if items]
+    listed = [
+        f"{len(items):,} {change} ({', '.join([*items[:SHOWN], *(['…'] if len(items) > SHOWN else [])])})"
+        for change, items in changes.items()
+        if items
+    ]
     if listed:
+        what = f"the corpus changed since {system} was indexed: {', '.join(listed)}"
         option = f"--vectors {system}=FILE" if saved.facts.get("vectors") else f"-e {system}"
-        raise FileError(
-            corpus.root,
-            f"the corpus changed since {system} was indexed: {', '.join(listed)}",
-            f"index it again with `endoxa images index … {option}`; what did not change is kept",
-        )
-
-
-def _first(names: Sequence[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
+        remedy = f"index it again with `endoxa images index … {option}`; what did not change is kept"
+        raise FileError(corpus.root, what, remedy)
 
 
 def _described_by(engine: Engine) -> list[str | int] | None:
     descriptor = engine.descriptor
     return None if descriptor is None else [descriptor.name, descriptor.version]
-
-
-def _writer(described: dict[str, Any]) -> str:
-    facts = described.get("facts")
-    return str(facts.get("endoxa", "?")) if isinstance(facts, dict) else "?"
 
 
 def _arrays(folder: Path, prefix: str) -> Columns:

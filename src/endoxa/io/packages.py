@@ -14,15 +14,15 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from hashlib import file_digest
 from pathlib import Path
 
-from endoxa.errors import FileError, InstallError, TextError, did_you_mean
+from endoxa.errors import FileError, InstallError, TextError, refuse_unknown
 from endoxa.images.corpus import Corpus, Progress
 from endoxa.io.clip_art import read_clip_art
 from endoxa.io.corpora import read_corpus
+from endoxa.io.provenance import fingerprint
 
 STATUS = Path("/var/lib/dpkg/status")  # dpkg's list of installed packages; apt does not start without one
 MARKER = "versions.txt"
@@ -60,12 +60,10 @@ def corpus_of(
 ) -> Corpus:  # fmt: skip
     """The stamps of Tux Paint or Open Clip Art with their words and categories; fetched if they are not in the cache.
 
-    `without` leaves out categories with these parts in their path. None stands for symbols, cartoon, seasonal, clothes
-    and town of the stamps, which leaves photographs, and for nothing of the clip art. `language` is that of the
-    captions of stamps: `de`, `pt_BR`, …
+    `without` leaves out categories with these parts in their path; None stands for those of the collection, so that
+    the stamps are photographs. `language` is that of the captions of stamps: `de`, `pt_BR`, …
     """
-    collection = _collection(name)
-    place = fetch(name, progress=progress, seconds=seconds)
+    place, collection = fetch(name, progress=progress, seconds=seconds), COLLECTIONS[name]
     pictures = place / collection.pictures
     if collection.drawings:
         corpus = read_clip_art(pictures, place / collection.drawings, progress=progress)
@@ -83,8 +81,8 @@ def fetch(name: str, *, progress: Progress | None = None, seconds: float | None 
     Size and SHA-256 of each package are compared with apt's signed record. After `seconds`, apt and its child processes
     are ended, and nothing is left. `progress` is called with bytes.
     """
-    collection = _collection(name)
-    cache = cache_folder()
+    refuse_unknown("collection", name, COLLECTIONS, listed=True)
+    collection, cache = COLLECTIONS[name], cache_folder()
     place = cache / name
     if (place / MARKER).is_file():
         return place
@@ -94,18 +92,16 @@ def fetch(name: str, *, progress: Progress | None = None, seconds: float | None 
                 f"{program} is not on this machine, and {name} comes as packages of Debian; unpack "
                 f"{' and '.join(collection.packages)} elsewhere (dpkg-deb -x) and name the folder {collection.pictures}"
             )
-    errand = _Errand(
-        name, cache / f".{name}.part", None if seconds is None else time.monotonic() + seconds, seconds or 0.0, progress
-    )
+    errand = _Errand(name, cache / f".{name}.part", seconds, time.monotonic(), progress)
     try:
         cache.mkdir(parents=True, exist_ok=True)
         with _alone(cache / f".{name}.lock", errand):
             if not (place / MARKER).is_file():  # another process may have fetched it meanwhile
                 _fetch(collection.packages, place, errand)
     except OSError as error:
-        remedy = "set ENDOXA_CACHE to a folder with more space" if error.errno == errno.ENOSPC else ""
-        remedy = remedy or "set ENDOXA_CACHE to a folder that you may write to"
-        raise FileError(str(cache), f"{name} cannot be stored here: {error.strerror or error}", remedy) from None
+        needs = "with more space" if error.errno == errno.ENOSPC else "that you may write to"
+        what = f"{name} cannot be stored here: {error.strerror or error}"
+        raise FileError(str(cache), what, f"set ENDOXA_CACHE to a folder {needs}") from None
     return place
 
 
@@ -118,25 +114,17 @@ def cache_folder() -> Path:
     return (Path(shared) if Path(shared).is_absolute() else Path("~/.cache").expanduser()) / "endoxa"
 
 
-def _collection(name: str) -> Collection:
-    if name not in COLLECTIONS:
-        raise TextError(
-            f"no collection is called {name!r}{did_you_mean(name, COLLECTIONS)}; there are {', '.join(COLLECTIONS)}"
-        )
-    return COLLECTIONS[name]
-
-
 # ---- one download ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Errand:
-    """What is fetched, the folder, the time limit, and the progress callback."""
+    """What is fetched, the folder, the time limit, the time it began, and the progress callback."""
 
     name: str
     part: Path
-    end: float | None
-    seconds: float
+    seconds: float | None
+    begun: float
     progress: Progress | None
 
     def report(self, what: str, done: int, whole: int) -> None:
@@ -144,7 +132,7 @@ class _Errand:
             self.progress(what, done, whole)
 
     def check(self) -> None:
-        if self.end is not None and time.monotonic() > self.end:
+        if self.seconds is not None and time.monotonic() > self.begun + self.seconds:
             raise InstallError(
                 f"fetching {self.name} took more than {self.seconds:g} seconds and was stopped; nothing is left of it. "
                 "Allow more time or try again with a better connection"
@@ -191,11 +179,16 @@ def _fetch(packages: tuple[str, ...], place: Path, errand: _Errand) -> None:
         output = _run(["apt-get", *options, "update"], errand, must=False)
         errand.report("lists of packages", 1, 1)
         records = [_record(package, options, output, errand) for package in packages]
-        _refuse_full(place.parent, sum(record.size + record.unpacked for record in records), errand.name)
+        needed, free = sum(record.size + record.unpacked for record in records), shutil.disk_usage(place.parent).free
+        if free < needed:
+            what = f"has {free >> 20} MiB free, {errand.name} needs {(needed >> 20) + 1} MiB while it is fetched"
+            raise FileError(str(place.parent), what, "free some space, or set ENDOXA_CACHE to another folder")
         for record in records:
             archive = _downloaded(record, options, part / record.package, errand)
             _verify(archive, record)
-            _unpack(archive, tree, record, errand)
+            errand.report(f"unpacking {record.package}", 0, record.unpacked)
+            _run(["dpkg-deb", "-x", str(archive), str(tree)], errand)
+            errand.report(f"unpacking {record.package}", record.unpacked, record.unpacked)
             archive.unlink()
         versions = "".join(f"{record.package} {record.version}\n" for record in records)
         (tree / MARKER).write_text(versions, encoding="utf-8")
@@ -207,16 +200,11 @@ def _fetch(packages: tuple[str, ...], place: Path, errand: _Errand) -> None:
 
 
 def _private_state(folder: Path) -> list[str]:
-    """apt's options for separate lists and archives. apt creates no folders, and must not change to another user."""
+    """apt's options for lists and archives of its own. apt creates no folders, and must not change to another user."""
     (folder / "state/lists/partial").mkdir(parents=True)
     (folder / "cache/archives/partial").mkdir(parents=True)
-    settings = {
-        "Dir::State": folder / "state",
-        "Dir::State::status": STATUS,
-        "Dir::Cache": folder / "cache",
-        "APT::Sandbox::User": "",
-    }
-    return [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
+    settings = f"Dir::State={folder}/state", f"Dir::State::status={STATUS}", f"Dir::Cache={folder}/cache"
+    return [word for setting in (*settings, "APT::Sandbox::User=") for word in ("-o", setting)]
 
 
 def _record(package: str, options: list[str], output: str, errand: _Errand) -> _Record:
@@ -249,37 +237,23 @@ def _verify(archive: Path, record: _Record) -> None:
     size = archive.stat().st_size
     if size != record.size:
         raise FileError(archive.name, f"has {size} bytes, apt's record says {record.size}", "fetch it again")
-    with archive.open("rb") as file:
-        digest = file_digest(file, "sha256").hexdigest()
+    digest = fingerprint(archive)
     if digest != record.sha256:
         what = f"has the SHA-256 {digest[:12]}…, apt's record says {record.sha256[:12]}…"
         raise FileError(archive.name, what, "it was changed in transit: fetch it again, or over another connection")
-
-
-def _unpack(archive: Path, tree: Path, record: _Record, errand: _Errand) -> None:
-    errand.report(f"unpacking {record.package}", 0, record.unpacked)
-    _run(["dpkg-deb", "-x", str(archive), str(tree)], errand)
-    errand.report(f"unpacking {record.package}", record.unpacked, record.unpacked)
-
-
-def _refuse_full(folder: Path, needed: int, name: str) -> None:
-    free = shutil.disk_usage(folder).free
-    if free < needed:
-        what = f"has {free >> 20} MiB free, {name} needs {(needed >> 20) + 1} MiB while it is fetched"
-        raise FileError(str(folder), what, "free some space, or set ENDOXA_CACHE to another folder")
 
 
 # ---- child processes ------------------------------------------------------------------------------------------
 
 
 def _run(
-    command: list[str], errand: _Errand, *, folder: Path | None = None, look: Callable[[], None] | None = None,
+    command: list[str], errand: _Errand, *, folder: Path | None = None, look: Callable[[], None] = lambda: None,
     must: bool = True,
 ) -> str:  # fmt: skip
     """Run a program until it ends, or end it and its child processes when time is over; its output.
 
-    The output goes to a file, because a full pipe would block it. It is an InstallError if the program fails and `must`
-    is True: `update` fails if one of many sources is unreachable, which may not matter.
+    The output goes to a file, because a full pipe would block it. A failure is an InstallError if `must` is True:
+    `update` fails if one of many sources is unreachable, which may not matter.
     """
     log = errand.part / "output"
     with log.open("wb") as file:
@@ -288,19 +262,15 @@ def _run(
             env=os.environ | {"LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}, start_new_session=True,
         )  # fmt: skip
         try:
-            while True:
-                try:
+            while child.poll() is None:
+                errand.check()
+                look()
+                with suppress(subprocess.TimeoutExpired):
                     child.wait(PATIENCE)
-                    break
-                except subprocess.TimeoutExpired:
-                    errand.check()
-                    if look is not None:
-                        look()
         except BaseException:
             _end(child)
             raise
-    if look is not None:
-        look()
+    look()
     output = log.read_text(encoding="utf-8", errors="replace")
     if child.returncode and must:
         raise InstallError(
@@ -312,14 +282,9 @@ def _run(
 def _end(child: subprocess.Popen[bytes]) -> None:
     """End a child process and its group: apt's methods, dpkg-deb's tar."""
     for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
+        with suppress(ProcessLookupError, subprocess.TimeoutExpired):
             os.killpg(child.pid, number)
-        except ProcessLookupError:
-            break
-        try:
             child.wait(GRACE)
-        except subprocess.TimeoutExpired:
-            continue
     child.wait()
 
 

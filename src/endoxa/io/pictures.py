@@ -7,17 +7,15 @@ a judge could see them.
 from __future__ import annotations
 
 import io
-import os
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from endoxa.io.decoding import flattened, is_picture, read
+from endoxa.io.decoding import flattened, read
+from endoxa.io.write import replacing
 
 if TYPE_CHECKING:
     from PIL import Image
-
-__all__ = ["LARGE", "SMALL", "is_picture", "keep", "place"]
 
 LARGE, SMALL = 1600, 480  # pixels of the long side
 
@@ -29,8 +27,10 @@ def keep(path: Path, folder: Path) -> tuple[str, str]:
     folder.mkdir(parents=True, exist_ok=True)
     large = _jpeg(flat, LARGE)
     name = sha256(large).hexdigest()
-    _write(folder / f"{name}.jpg", large)
-    _write(folder / f"{name}.small.jpg", _jpeg(flat, SMALL))
+    for copy, content in ((place(folder, name), large), (place(folder, name, small=True), _jpeg(flat, SMALL))):
+        if not copy.exists():
+            with replacing(copy) as part:
+                part.write_bytes(content)
     return name, sha256(raw).hexdigest()
 
 
@@ -45,11 +45,3 @@ def _jpeg(picture: Image.Image, side: int) -> bytes:
     buffer = io.BytesIO()
     copy.save(buffer, "JPEG", quality=88, optimize=True)
     return buffer.getvalue()
-
-
-def _write(path: Path, content: bytes) -> None:
-    if path.exists():
-        return
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    part.write_bytes(content)
-    part.replace(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+from hashlib import file_digest
 from pathlib import Path
 
 from endoxa.errors import FileError
@@ -11,10 +11,14 @@ from endoxa.evaluations.evaluation import File
 
 def provenance(path: str, kind: str = "") -> File:
     """Return the name, size and SHA-256 of a file that was read."""
+    digest = fingerprint(Path(path))
+    return File(Path(path).name, Path(path).stat().st_size, digest, kind)
+
+
+def fingerprint(path: Path) -> str:
+    """Return the SHA-256 of the bytes of a file."""
     try:
-        with Path(path).open("rb") as file:
-            return File(
-                Path(path).name, Path(path).stat().st_size, hashlib.file_digest(file, "sha256").hexdigest(), kind
-            )
+        with path.open("rb") as file:
+            return file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise FileError(path, f"cannot be read: {error.strerror}", "check the path") from None
+        raise FileError(str(path), f"cannot be read: {error.strerror}", "check the path") from None

@@ -1,15 +1,17 @@
-"""Reads judgments from TREC's text: qrels (four columns) and sampled qrels (five columns)."""
+"""Reads judgments from TREC's text: qrels (four columns), sampled qrels and trec_eval's preferences (five columns)."""
 
 from __future__ import annotations
 
 import polars as pl
 
 from endoxa.errors import FileError
-from endoxa.io.sources import Source
-from endoxa.io.trec_text import QRELS, SAMPLED, Report, Skipped, exact, line_of_repeat, parts, tell
+from endoxa.io.sources import Source, pieces
+from endoxa.io.trec_text import QRELS, SAMPLED, Form, Report, line_of_repeat, numbered, tell, whole, without_repeats
+from endoxa.measures.preference_judgments import COLUMNS, PreferenceError, Preferences
 from endoxa.tables import DuplicateJudgmentError, Opinions
 
 NO_METHOD = "-"  # stands in the method column of sampled qrels if no method is known
+PREFERENCES = Form("preferences", COLUMNS, ("level",))
 
 
 def read_qrels(
@@ -18,17 +20,20 @@ def read_qrels(
 ) -> Opinions:  # fmt: skip
     """Read judgments from qrels. With `assessors`, column 2 names the assessor; otherwise it is ignored."""
     form = SAMPLED if sampled else QRELS
-    frames: list[pl.DataFrame] = []
-    skipped = Skipped(source.label)
-    for part in parts(source, form, lenient=lenient):
-        frames.append(part.frame)
-        skipped += part.skipped
+    frame, skipped = whole(source, form, lenient=lenient)
     try:
-        opinions = Opinions.of(_arranged(pl.concat(frames), assessors, sampled))
+        opinions = Opinions.of(_arranged(frame, assessors, sampled))
     except DuplicateJudgmentError as error:
+        key = {"query": error.query, "item": error.item} | ({"source": error.source} if assessors else {})
         if not lenient:
-            raise _with_line(source, error, assessors, sampled) from None
-        frame, repeats = _without_repeats(source, assessors, sampled)
+            what, _, remedy = str(error).partition("; ")
+            if assessors:
+                what, remedy = (
+                    f"{error.source!r} judges item {error.item!r} of query {error.query!r} twice",
+                    "remove one",
+                )
+            raise FileError(source.label, what, remedy, line_of_repeat(source, form, key)) from None
+        frame, _, repeats = without_repeats(pieces(source), form, source.label, key, "is judged again")
         opinions, skipped = Opinions.of(_arranged(frame, assessors, sampled)), skipped + repeats
     tell(skipped, report)
     return opinions
@@ -41,28 +46,21 @@ def _arranged(frame: pl.DataFrame, assessors: bool, sampled: bool) -> pl.DataFra
     return frame if assessors and not unnamed else frame.drop("source")
 
 
-def _with_line(source: Source, error: DuplicateJudgmentError, assessors: bool, sampled: bool) -> FileError:
-    key = {"query": error.query, "item": error.item} | ({"source": error.source} if assessors else {})
-    what, _, remedy = str(error).partition("; ")
-    if assessors:
-        what, remedy = f"{error.source!r} judges item {error.item!r} of query {error.query!r} twice", "remove one"
-    return FileError(source.label, what, remedy, line_of_repeat(source, SAMPLED if sampled else QRELS, key))
+def read_preferences(source: Source, *, lenient: bool = False, report: Report | None = None) -> Preferences:
+    """Read preferences: query, judge (group), part of the judge's order (subgroup), item, level.
 
-
-def _without_repeats(source: Source, assessors: bool, sampled: bool) -> tuple[pl.DataFrame, Skipped]:
-    """Return the first judgment of each pair, and a record of the lines with the others."""
-    form = SAMPLED if sampled else QRELS
-    frames: list[pl.DataFrame] = []
-    lines: list[int] = []
-    for part in parts(source, form, lenient=True):
-        frame, numbers, _ = exact(part.piece, form, source.label, lenient=True)
-        frames.append(frame)
-        lines += numbers
-    frame = pl.concat(frames)
-    key = ["source", "query", "item"] if assessors else ["query", "item"]
-    first = frame.select(pl.struct(key).is_first_distinct()).to_series()
-    others = (~first).arg_true().to_list()
-    errors = tuple(
-        FileError(source.label, f"item {frame['item'][row]!r} is judged again", "", lines[row]) for row in others[:5]
-    )
-    return frame.filter(first), Skipped(source.label, len(others), errors)
+    A judge who contradicts himself is an error, even for a lenient reader.
+    """
+    frame, skipped = whole(source, PREFERENCES, lenient=lenient)
+    key, lines = ("query", "group", "subgroup", "item"), None
+    if lenient and frame.select(key).is_duplicated().any():
+        what = "is listed again in its subgroup"
+        frame, lines, repeats = without_repeats(pieces(source), PREFERENCES, source.label, key, what)
+        skipped += repeats
+    try:
+        preferences = Preferences.of(frame)
+    except PreferenceError as error:
+        line = (lines or numbered(pieces(source), PREFERENCES, source.label)[1])[error.row]
+        raise FileError(source.label, error.what, error.remedy, line) from None
+    tell(skipped, report)
+    return preferences

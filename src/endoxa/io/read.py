@@ -14,14 +14,16 @@ from endoxa.errors import EndoxaError, FileError, TableError
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.io.evaluations import of_text
 from endoxa.io.formats import Wanted, first_line, kinds_of, known, look, sniff
-from endoxa.io.preference_files import read_preferences
-from endoxa.io.qrels import read_qrels
+from endoxa.io.qrels import read_preferences, read_qrels
 from endoxa.io.run_files import read_run
 from endoxa.io.sources import Source, Where, opened
-from endoxa.io.table_files import OF, AnyTable, belief_of, metadata, read_paths, read_table, text_of
+from endoxa.io.table_files import OF, AnyTable, metadata, read_paths, read_table, text_of
 from endoxa.io.trec_text import Report, first_columns
 from endoxa.policies import Ties
-from endoxa.tables import Belief, Opinions, Run, Scores, rename_known
+from endoxa.tables import Run, Scores, rename_known
+
+# The column of the numbers of a dict.
+NUMBERS: dict[str, str] = {"run": "score", "qrels": "grade", "opinions": "grade", "belief": "p"}
 
 
 def read(
@@ -77,7 +79,11 @@ def _read_file(
     with opened(where) as source:
         found = look(source, kind)
         if found.kind == "evaluation":
-            return _evaluation(source, found.format)
+            if found.format == "json":
+                return of_text(source, text_of(source).decode())
+            words = metadata(source, "parquet")
+            scores = read_table(source, "scores", "parquet") if "kind" in words else None
+            return of_text(source, words["evaluation"], scores if isinstance(scores, Scores) else None)
         if found.format != "trec":
             return read_table(source, found.kind, found.format, name=name, ties=ties, lenient=lenient, report=report)
         if found.kind == "run":
@@ -88,15 +94,6 @@ def _read_file(
             return read_preferences(source, lenient=lenient, report=report)
         sampled = found.kind == "sampled"
         return read_qrels(source, assessors=assessors, sampled=sampled, lenient=lenient, report=report)
-
-
-def _evaluation(source: Source, form: str) -> Evaluation:
-    """Return an evaluation that was written as JSON or Parquet."""
-    if form == "json":
-        return of_text(source, text_of(source).decode())
-    words = metadata(source, "parquet")
-    scores = read_table(source, "scores", "parquet") if "kind" in words else None
-    return of_text(source, words["evaluation"], scores if isinstance(scores, Scores) else None)
 
 
 def read_runs(
@@ -114,7 +111,6 @@ def joined(runs: Iterable[Any], labels: list[str]) -> Run:
     """Join several runs into one; a system may occur in only one of them."""
     frames: list[pl.DataFrame] = []
     owner: dict[str, str] = {}
-    ties: Ties = "trec"
     for run, label in zip(runs, labels, strict=True):
         if not isinstance(run, Run):
             raise FileError(label, "the file is not a run", "read judgments separately from runs")
@@ -123,8 +119,7 @@ def joined(runs: Iterable[Any], labels: list[str]) -> Run:
                 raise FileError(label, f"system {system!r} is already in {owner[system]}", "rename one of them")
             owner[system] = label
         frames.append(run.frame)
-        ties = run.ties
-    return Run(pl.concat(frames), ties)
+    return Run(pl.concat(frames), run.ties)
 
 
 def label_of(where: Where) -> str:
@@ -173,34 +168,17 @@ def _tag(source: Source) -> str:
 
 def of_dict(
     values: Mapping[Any, Any], *, kind: Wanted = "auto", name: str | None = None, ties: Ties = "trec"
-) -> Run | Opinions | Belief:
-    """Return the table in {query: {item: number}} or {system: {query: {item: score}}}."""
-    columns = _flattened(values)
-    if len(columns) == 4:
-        if kind not in {"auto", "run"}:
-            raise TableError(f"a dict of {{system: {{query: {{item: score}}}}}} is a run, not {kind}")
-        frame = _columns(("system", "query", "item", "score"), columns)
-        return Run.of(frame if name is None else frame.drop("system"), system=name, ties=ties)
-    if kind == "run":
-        return Run.of(_columns(("query", "item", "score"), columns), system=name, ties=ties)
-    if kind in {"qrels", "opinions"}:
-        return Opinions.of(_columns(("query", "item", "grade"), columns))
-    if kind == "belief":
-        return belief_of(_columns(("query", "item", "p"), columns))
-    raise TableError("a dict of {query: {item: number}} may be a run or judgments; pass kind='run' or kind='qrels'")
-
-
-def _flattened(values: Mapping[Any, Any]) -> list[list[Any]]:
-    """Return the keys at each depth and the innermost values as columns. Empty dicts give no row."""
+) -> AnyTable:
+    """Return the table in {query: {item: number}} or {system: {query: {item: score}}}. Empty dicts give no row."""
     rows: list[tuple[Any, ...]] = []
     for outer, inner in values.items():
         if not isinstance(inner, Mapping):
             raise TableError(f"{outer!r}: {inner!r} is not a dict; expected {{query: {{item: number}}}}")
         for middle, end in inner.items():
             if isinstance(end, Mapping):
-                rows += [(str(outer), str(middle), str(item), value) for item, value in end.items()]
+                rows += [(str(outer), str(middle), str(item), _float(value)) for item, value in end.items()]
             else:
-                rows.append((str(outer), str(middle), end))
+                rows.append((str(outer), str(middle), _float(end)))
     widths = {len(row) for row in rows}
     if len(widths) > 1:
         raise TableError(
@@ -208,33 +186,27 @@ def _flattened(values: Mapping[Any, Any]) -> list[list[Any]]:
         )
     if not rows:
         raise TableError("the dict is empty; expected {query: {item: number}}")
-    return [list(column) for column in zip(*rows, strict=True)]
+    if widths == {4}:
+        if kind not in {"auto", "run"}:
+            raise TableError(f"a dict of {{system: {{query: {{item: score}}}}}} is a run, not {kind}")
+        kind, names = "run", ["system", "query", "item", "score"]
+    elif kind in NUMBERS:
+        names = ["query", "item", NUMBERS[kind]]
+    else:
+        raise TableError("a dict of {query: {item: number}} may be a run or judgments; pass kind='run' or kind='qrels'")
+    schema = {column: pl.Float64 if column == names[-1] else pl.String for column in names}
+    return of_frame(pl.DataFrame(rows, schema=schema, orient="row"), kind=kind, name=name, ties=ties)
 
 
-def _columns(names: tuple[str, ...], columns: list[list[Any]]) -> pl.DataFrame:
-    *keys, values = columns
-    return pl.DataFrame(dict(zip(names, [*keys, _floats(values)], strict=True)))
-
-
-def _floats(values: list[Any]) -> pl.Series:
-    numbers: list[float | None] = []
-    for value in values:
-        try:
-            numbers.append(None if value is None else float(value))
-        except (TypeError, ValueError):
-            raise TableError(f"{value!r} is not a number") from None
-    return pl.Series(numbers, dtype=pl.Float64)
+def _float(value: Any) -> float | None:
+    try:
+        return None if value is None else float(value)
+    except (TypeError, ValueError):
+        raise TableError(f"{value!r} is not a number") from None
 
 
 def of_frame(frame: pl.DataFrame, *, kind: Wanted = "auto", name: str | None = None, ties: Ties = "trec") -> AnyTable:
     """Return the table in a frame, recognised by its columns. Scores and comparisons are read from files only."""
-    try:
-        return _of_frame(frame, kind, name, ties)
-    except pl.exceptions.PolarsError as error:  # for example a column of lists
-        raise TableError(f"the columns do not form a table ({first_line(error)})") from None
-
-
-def _of_frame(frame: pl.DataFrame, kind: Wanted, name: str | None, ties: Ties) -> AnyTable:
     asked = "opinions" if kind in {"qrels", "sampled"} else kind
     if asked == "auto":
         kinds = [which for which in kinds_of(frame.columns) if which == "run" or which in OF]
@@ -245,12 +217,15 @@ def _of_frame(frame: pl.DataFrame, kind: Wanted, name: str | None, ties: Ties) -
                 f"the columns are {', '.join(frame.columns) or '(none)'}: {problem}; pass kind='run' or kind='qrels'"
             )
         asked = kinds[0]
-    if asked == "run":
-        if name is not None and "system" in known(frame.columns):
-            frame = rename_known(frame, ("system",)).drop("system")
-        return Run.of(frame, system=name, ties=ties)
-    if asked in OF:
-        return OF[asked](frame)
+    try:
+        if asked == "run":
+            if name is not None and "system" in known(frame.columns):
+                frame = rename_known(frame, ("system",)).drop("system")
+            return Run.of(frame, system=name, ties=ties)
+        if asked in OF:
+            return OF[asked](frame)
+    except pl.exceptions.PolarsError as error:  # for example a column of lists
+        raise TableError(f"the columns do not form a table ({first_line(error)})") from None
     raise TableError(f"{asked} cannot be made from a frame; read them from a file")
 
 

@@ -7,7 +7,7 @@ parallel. Memory is bounded by a few blocks, not by the file.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +19,7 @@ import polars as pl
 
 from endoxa.errors import FileError
 from endoxa.io.formats import look
-from endoxa.io.sources import PIECE, Piece, Source, Where, ahead, opened, pieces
+from endoxa.io.sources import PIECE, Piece, Source, Where, opened, pieces
 from endoxa.io.table_files import read_table
 from endoxa.io.trec_text import (
     PATIENCE,
@@ -27,12 +27,12 @@ from endoxa.io.trec_text import (
     Part,
     Report,
     Skipped,
-    exact,
     line_of_repeat,
     part_of,
-    parts,
     refuse_empty,
     tell,
+    whole,
+    without_repeats,
 )
 from endoxa.policies import Ties
 from endoxa.tables import DuplicateItemError, Run
@@ -138,10 +138,10 @@ def _mapped(
 
     def work(piece: Piece, hopeful: bool) -> tuple[Part, set[tuple[str, str]], Skipped, list[T]]:
         part = part_of(piece, RUN, source.label, lenient=lenient, hopeful=hopeful)
-        run, left_out = _run_of(source, part, system, ties, lenient)
+        run, repeats = _run_of(source, part.frame, [piece], system, ties, lenient)
         heads = (run.frame["rank"] == 1).arg_true()
         lists = set(zip(run.frame["system"][heads].to_list(), run.frame["query"][heads].to_list(), strict=True))
-        return part, lists, left_out, [kernel(run)] if len(run) else []
+        return part, lists, part.skipped + repeats, [kernel(run)] if len(run) else []
 
     with ThreadPoolExecutor(WORKERS, thread_name_prefix="endoxa-block") as pool:
         waiting: deque[Future[tuple[Part, set[tuple[str, str]], Skipped, list[T]]]] = deque()
@@ -172,67 +172,34 @@ def _mapped(
     return results
 
 
-def _run_of(source: Source, part: Part, system: str | None, ties: Ties, lenient: bool) -> tuple[Run, Skipped]:
-    """Return a block as a Run. An item that is listed twice is refused with its line, or skipped."""
-    frame = part.frame if system is None else part.frame.drop("system")
+def _run_of(
+    source: Source, frame: pl.DataFrame, text: Iterable[Piece], system: str | None, ties: Ties, lenient: bool
+) -> tuple[Run, Skipped]:
+    """Return the rows of a text as a Run. An item that is listed twice is refused with its line, or skipped."""
+    key = ["query", "item"] if system else ["system", "query", "item"]
+
+    def run(rows: pl.DataFrame) -> Run:
+        return Run.of(rows if system is None else rows.drop("system"), system=system, ties=ties)
+
     try:
-        return Run.of(frame, system=system, ties=ties), part.skipped
+        return run(frame), Skipped(source.label)
     except DuplicateItemError as error:
         if not lenient:
-            raise _with_line(source, error, system) from None
-    frame, lines, _ = exact(part.piece, RUN, source.label, lenient=True)
-    frame, repeats = _without_repeats(source, frame.drop("system") if system else frame, lines)
-    return Run.of(frame, system=system, ties=ties), part.skipped + repeats
-
-
-def _with_line(source: Source, error: DuplicateItemError, system: str | None) -> FileError:
-    key = {"query": error.query, "item": error.item} | ({} if system else {"system": error.system})
-    what, _, remedy = str(error).partition("; ")
-    return FileError(source.label, what, remedy, line_of_repeat(source, RUN, key))
-
-
-def _without_repeats(source: Source, frame: pl.DataFrame, lines: list[int]) -> tuple[pl.DataFrame, Skipped]:
-    """Return the first row of each (system, query, item), and a record of the others."""
-    key = [name for name in ("system", "query", "item") if name in frame.columns]
-    first = frame.select(pl.struct(key).is_first_distinct()).to_series()
-    others = (~first).arg_true().to_list()
-    errors = tuple(
-        FileError(source.label, f"item {frame['item'][row]!r} is listed again", "", lines[row]) for row in others[:5]
-    )
-    return frame.filter(first), Skipped(source.label, len(others), errors)
+            what, _, remedy = str(error).partition("; ")
+            line = line_of_repeat(source, RUN, {name: getattr(error, name) for name in key})
+            raise FileError(source.label, what, remedy, line) from None
+    rows, _, repeats = without_repeats(text, RUN, source.label, key, "is listed again")
+    return run(rows), repeats
 
 
 def read_run(
     source: Source, *, name: str | None = None, ties: Ties = "trec", lenient: bool = False, report: Report | None = None
 ) -> Run:
     """Read a whole TREC run."""
-    frames: list[pl.DataFrame] = []
-    skipped = Skipped(source.label)
-    for part in ahead(parts(source, RUN, lenient=lenient)):
-        frames.append(part.frame if name is None else part.frame.drop("system"))
-        skipped += part.skipped
-    frame = pl.concat(frames, rechunk=True)
-    frames.clear()
-    try:
-        run = Run.of(frame, system=name, ties=ties)
-    except DuplicateItemError as error:
-        if not lenient:
-            raise _with_line(source, error, name) from None
-        frame, repeats = _lines_without_repeats(source, name)
-        run, skipped = Run.of(frame, system=name, ties=ties), skipped + repeats
-    tell(skipped, report)
+    frame, skipped = whole(source, RUN, lenient=lenient)
+    run, repeats = _run_of(source, frame, pieces(source), name, ties, lenient)
+    tell(skipped + repeats, report)
     return run
-
-
-def _lines_without_repeats(source: Source, name: str | None) -> tuple[pl.DataFrame, Skipped]:
-    """Read the whole file again, line by line, to find the lines on which items are repeated."""
-    frames: list[pl.DataFrame] = []
-    lines: list[int] = []
-    for part in parts(source, RUN, lenient=True):
-        frame, numbers, _ = exact(part.piece, RUN, source.label, lenient=True)
-        frames.append(frame.drop("system") if name else frame)
-        lines += numbers
-    return _without_repeats(source, pl.concat(frames), lines)
 
 
 def _mapped_whole(whole: Run, kernel: Callable[[Run], T], source: Source, progress: Progress | None) -> list[T]:

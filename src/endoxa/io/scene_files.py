@@ -20,10 +20,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from endoxa.errors import FileError, TableError, TextError
 from endoxa.images import LabelMap
 from endoxa.images.corpus import STOP, Corpus, words_of
+from endoxa.io.write import replacing
 
 if TYPE_CHECKING:
     from endoxa.images.scenes import Cutout, Scene
@@ -55,22 +57,17 @@ def write_scenes(
         _settle(folder, _settings(seed, size, form, cutouts))
         listed = _mend(manifest)
         if listed > count:
-            raise FileError(
-                str(manifest),
-                f"lists {listed:,} scenes, more than the requested {count:,}",
-                f"ask for {listed:,} or more, or name another folder",
-            )
-        if listed:
-            with manifest.open(encoding="utf-8") as lines:
-                for number, line in enumerate(lines):
-                    _restore(folder, line, number, form, make)
-                    if progress:
-                        progress(number + 1, count)
-        with manifest.open("a", encoding="utf-8", newline="\n") as lines:
-            for number in range(listed, count):
-                row = _keep(folder, make(number), number, form)
-                lines.write(json.dumps(row, ensure_ascii=False) + "\n")
-                lines.flush()
+            what = f"lists {listed:,} scenes, more than the requested {count:,}"
+            raise FileError(str(manifest), what, f"ask for {listed:,} or more, or name another folder")
+        with manifest.open("a+", encoding="utf-8", newline="\n") as lines:
+            lines.seek(0)
+            for number in range(count):
+                if number < listed:
+                    _restore(folder, lines.readline(), number, form, make)
+                else:
+                    row = _keep(folder, make(number), number, form)
+                    lines.write(json.dumps(row, ensure_ascii=False) + "\n")
+                    lines.flush()
                 if progress:
                     progress(number + 1, count)
     except OSError as error:
@@ -143,11 +140,8 @@ def _settle(folder: Path, settings: dict[str, Any]) -> None:
     for name in settings | known:
         was, now = known.get(name), settings.get(name)
         if was != now:
-            raise FileError(
-                str(path),
-                f"the scenes here have {name} {json.dumps(was)}, not {json.dumps(now)}",
-                "use the same settings, or name another folder",
-            )
+            what = f"the scenes here have {name} {json.dumps(was)}, not {json.dumps(now)}"
+            raise FileError(str(path), what, "use the same settings, or name another folder")
 
 
 def _mend(manifest: Path) -> int:
@@ -187,33 +181,27 @@ def _keep(folder: Path, scene: Scene, number: int, form: str) -> dict[str, Any]:
         below[0] += "_"
     path, mask = "/".join([*below, f"{number:06d}.{form}"]), f"{MASKS}/{number:06d}.png"
     quality = [cv2.IMWRITE_JPEG_QUALITY, QUALITY] if form == "jpg" else []
-    _whole(folder / path, _encoded(f".{form}", np.ascontiguousarray(scene.picture.pixels[..., ::-1]), quality))
-    narrow = len(scene.names) <= 256
-    _whole(folder / mask, _encoded(".png", scene.labels.astype(np.uint8 if narrow else np.uint16), []))
+    pixels = np.ascontiguousarray(scene.picture.pixels[..., ::-1])
+    labels: npt.NDArray[Any] = scene.labels.astype(np.uint8 if len(scene.names) <= 256 else np.uint16)
+    _whole(folder / path, cv2.imencode(f".{form}", pixels, quality)[1].tobytes())
+    _whole(folder / mask, cv2.imencode(".png", labels)[1].tobytes())
     return {
         "path": path, "words": list(scene.words), "category": scene.category, "mask": mask, "caption": scene.caption,
         "regions": list(scene.names),
     }  # fmt: skip
 
 
-def _encoded(form: str, pixels: Any, settings: list[int]) -> bytes:
-    import cv2
-
-    _, encoded = cv2.imencode(form, pixels, settings)
-    return encoded.tobytes()
-
-
 def _whole(path: Path, content: bytes) -> None:
     """Write a file completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    part.write_bytes(content)
-    part.replace(path)
+    with replacing(path) as part:
+        part.write_bytes(content)
 
 
 def _maker(seed: int, size: tuple[int, int], cutouts: Corpus | None) -> Callable[[int], Scene]:
     """A function that makes scene `number`, independently of other scenes."""
-    from endoxa.images.scenes import compose, draw
+    from endoxa.images.scenes import Cutout, compose, draw
+    from endoxa.io.decoding import decode
 
     if cutouts is None:
         return lambda number: draw(number, seed, size=size)
@@ -224,7 +212,8 @@ def _maker(seed: int, size: tuple[int, int], cutouts: Corpus | None) -> Callable
 
     @lru_cache(maxsize=CACHED)
     def cutout(place: int) -> Cutout:
-        return _cutout(root, rows[place])
+        row = rows[place]
+        return Cutout(decode(root / row["path"], side=SIDE), _word(row) or "", row["category"] or "")
 
     def composed(number: int) -> Scene:
         rng = np.random.default_rng([seed, number, 0, 1])
@@ -238,11 +227,3 @@ def _word(row: dict[str, Any]) -> str | None:
     """The name of a cut-out: from its caption, or the last of its words, or the leaf of its category."""
     leaf = (row["category"] or "").rsplit("/", 1)[-1]
     return named(row["caption"] or "") or (row["words"][-1] if row["words"] else leaf) or None
-
-
-def _cutout(root: Path, row: dict[str, Any]) -> Cutout:
-    """The opaque part of a picture; all of it if it has no alpha."""
-    from endoxa.images.scenes import Cutout
-    from endoxa.io.decoding import decode
-
-    return Cutout(decode(root / row["path"], side=SIDE), _word(row) or "", row["category"] or "")

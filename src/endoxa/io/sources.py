@@ -16,8 +16,10 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from gzip import BadGzipFile, GzipFile
+from io import FileIO
 from pathlib import Path
-from typing import BinaryIO, Protocol, TypeVar
+from typing import BinaryIO, TypeVar
 
 import numpy as np
 import polars as pl
@@ -57,7 +59,7 @@ class Source:
 
     def head(self) -> bytes:
         """Return the first bytes, decompressed: up to the first line with content, or up to the longest line."""
-        with raw(self) as stream:
+        with raw(self) as (stream, _):
             data = stream.read(FIRST)
             if len(data) == FIRST and not CONTENT.search(data):
                 data += stream.read(LONGEST_LINE - FIRST)
@@ -145,69 +147,29 @@ def _check_readable(source: Source) -> None:
         raise FileError(source.label, f"cannot be opened: {reason}") from None
 
 
-class Stream(Protocol):
-    """A stream of bytes; `read` returns fewer than asked for only at the end."""
-
-    def read(self, size: int, /) -> bytes:
-        """Return the next `size` bytes."""
-
-    def tell(self) -> int:
-        """Return the number of bytes of the file on disk that were read so far."""
-
-    def seek(self, place: int, whence: int = 0, /) -> int:
-        """Move to a position; only an uncompressed file supports this."""
-
-
-class _Unzipped:
-    """The text inside a gzip file of one or more members. A truncated file is refused."""
-
-    def __init__(self, file: BinaryIO, label: str) -> None:
-        self.file, self.label = file, label
-        self.inflate = zlib.decompressobj(31)
-        self.waiting = b""
-
-    def read(self, size: int, /) -> bytes:
-        parts: list[bytes] = []
-        while size > 0 and (data := self.waiting or self.file.read(min(max(size, FIRST), 1 << 20))):
-            if self.inflate.eof:
-                data = data.lstrip(b"\0")  # some tools pad the file with zeros
-                self.inflate = zlib.decompressobj(31)
-                if not data:
-                    self.waiting = b""
-                    continue
-            try:
-                parts.append(self.inflate.decompress(data, size))
-            except zlib.error as error:
-                raise FileError(self.label, f"damaged gzip data ({error})", "copy or compress the file again") from None
-            self.waiting = self.inflate.unused_data if self.inflate.eof else self.inflate.unconsumed_tail
-            size -= len(parts[-1])
-        if size > 0 and not self.inflate.eof:
-            raise FileError(self.label, "the gzip data are truncated", "copy or compress the file again")
-        return b"".join(parts)
-
-    def tell(self) -> int:
-        return self.file.tell()
-
-    def seek(self, place: int, whence: int = 0, /) -> int:
-        raise FileError(self.label, "a gzip file is read from its start to its end")
-
-
 @contextmanager
-def raw(source: Source) -> Iterator[Stream]:
-    """Yield a stream of the decompressed bytes. The first bytes decide the compression, not the suffix."""
+def raw(source: Source) -> Iterator[tuple[FileIO | GzipFile, FileIO]]:
+    """Yield a stream of the decompressed bytes, and the file itself, whose position is the number of bytes read.
+
+    The first bytes decide the compression, not the suffix.
+    """
     with source.path.open("rb", buffering=0) as file:
-        yield _Unzipped(file, source.label) if source.magic().startswith(GZIP) else file
+        try:
+            yield GzipFile(fileobj=file) if source.magic().startswith(GZIP) else file, file
+        except (EOFError, BadGzipFile, zlib.error) as error:
+            what = "the gzip data are truncated" if isinstance(error, EOFError) else f"damaged gzip data ({error})"
+            raise FileError(source.label, what, "copy or compress the file again") from None
 
 
 def pieces(source: Source, size: int = PIECE) -> Iterator[Piece]:
     """Yield the text in pieces of about `size` bytes that end with a line and, where visible, with a query."""
     line = 1
-    with raw(source) as stream:
+    with raw(source) as (stream, file):
         # unzipping takes as long as parsing, so it runs in parallel
-        cuts = ahead(_cut_stream(stream, size)) if isinstance(stream, _Unzipped) else _cut_file(stream, size)
+        cuts = ahead(_cut_stream(stream, size)) if isinstance(stream, GzipFile) else _cut_file(stream, size)
         for data in cuts:
             _refuse_long_lines(source, data, line)
-            yield Piece(data, line, stream.tell())
+            yield Piece(data, line, file.tell())
             line += count(data, b"\n")
 
 
@@ -222,7 +184,7 @@ def ahead(items: Iterator[T]) -> Iterator[T]:
             item = future.result()
 
 
-def _cut_file(file: Stream, size: int) -> Iterator[bytes]:
+def _cut_file(file: FileIO, size: int) -> Iterator[bytes]:
     """Search for the cut in the last bytes first, so that a piece is read once and never copied."""
     start = len(BOM) if file.read(len(BOM)) == BOM else 0
     length = file.seek(0, os.SEEK_END)
@@ -243,7 +205,7 @@ def _cut_file(file: Stream, size: int) -> Iterator[bytes]:
         start, wanted, window = end, size, min(size, WINDOW)
 
 
-def _cut_stream(stream: Stream, size: int) -> Iterator[bytes]:
+def _cut_stream(stream: GzipFile, size: int) -> Iterator[bytes]:
     rest, wanted = stream.read(len(BOM)).removeprefix(BOM), size
     while True:
         data = stream.read(wanted)

@@ -11,9 +11,11 @@ from typing import Any
 import polars as pl
 
 from endoxa.errors import FileError, TextError, did_you_mean
-from endoxa.io import pictures
+from endoxa.io.decoding import is_picture
+from endoxa.io.formats import FORMATS, SEPARATORS
+from endoxa.io.pictures import keep
 from endoxa.studies.design import Settings
-from endoxa.tables import OTHER_NAMES
+from endoxa.tables import OTHER_NAMES, rename_known
 
 TEXTS = {".txt", ".md"}
 SHOWN = {"text": pl.String, "file": pl.String, "original": pl.String}
@@ -102,7 +104,7 @@ def read_shown(path: Path, name: str, folder: Path, progress: Progress | None = 
         kept = original = None
         if file is not None:
             try:
-                kept, original = pictures.keep(file, folder)
+                kept, original = keep(file, folder)
             except FileError as error:
                 wrong.append(str(error))
                 continue
@@ -130,11 +132,11 @@ def _in_folder(folder: Path) -> list[Row]:
         for path in folder.rglob("*")
         if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
     )
-    shown = {path.with_suffix("") for path in files if pictures.is_picture(path)}
+    shown = {path.with_suffix("") for path in files if is_picture(path)}
     rows: list[Row] = []
     for path in files:
         name = path.relative_to(folder).with_suffix("").as_posix()
-        if pictures.is_picture(path):
+        if is_picture(path):
             caption = path.with_suffix(".txt")
             rows.append((name, _words(caption) if caption.exists() else None, path))
         elif path.suffix.lower() in TEXTS and path.with_suffix("") not in shown:
@@ -160,25 +162,25 @@ def _in_table(path: Path, name: str) -> list[Row]:
     for at, row in enumerate(frame.iter_rows(named=True), start=1):
         if row[named] is None:
             raise FileError(str(path), f"row {at} has no {name}")
-        file = row.get("file")
-        text = row.get("text")
+        file, text = row.get("file"), row.get("text")
         rows.append((str(row[named]), None if text is None else str(text), path.parent / str(file) if file else None))
     return rows
 
 
 def read_any(path: Path) -> pl.DataFrame:
     """Any small table; columns of CSV and TSV stay texts, because numbers may be names."""
-    suffix = path.suffix.lower()
+    form = FORMATS.get(path.suffix.lower())
+    if form is None:
+        raise FileError(str(path), "is not a table of a known form", "use .csv, .tsv, .jsonl or .parquet, or a folder")
     try:
-        if suffix in {".csv", ".tsv"}:
-            return pl.read_csv(path, separator="\t" if suffix == ".tsv" else ",", infer_schema=False)
-        if suffix in {".jsonl", ".ndjson"}:
-            return pl.read_ndjson(path, infer_schema_length=None)
-        if suffix in {".parquet", ".pq"}:
+        if form == "parquet":
             return pl.read_parquet(path)
+        if form == "jsonl":
+            return pl.read_ndjson(path, infer_schema_length=None)
+        return pl.read_csv(path, separator=SEPARATORS[form], infer_schema=False)
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise FileError(str(path), f"cannot be read as {suffix[1:]}: {str(error).splitlines()[0]}") from None
-    raise FileError(str(path), "is not a table of a known form", "use .csv, .tsv, .jsonl or .parquet, or a folder")
+        what = f"cannot be read as {path.suffix.lower()[1:]}: {str(error).splitlines()[0]}"
+        raise FileError(str(path), what) from None
 
 
 def read_known(path: Path, *, has_query: bool) -> pl.DataFrame:
@@ -186,8 +188,7 @@ def read_known(path: Path, *, has_query: bool) -> pl.DataFrame:
     frame = read_any(path)
     expected = next((name for name in EXPECTED if name in frame.columns), None)
     wanted = ["query", "item"] if has_query else ["item"]
-    for name in wanted:
-        frame = frame.rename({o: name for o in OTHER_NAMES.get(name, ()) if o in frame.columns and name not in frame})
+    frame = rename_known(frame, tuple(wanted))
     missing = [name for name in wanted if name not in frame.columns]
     if missing or expected is None:
         columns = f"has the columns {', '.join(frame.columns)}"
@@ -204,14 +205,11 @@ def read_known(path: Path, *, has_query: bool) -> pl.DataFrame:
 
 def read_pairs(path: Path) -> pl.DataFrame:
     """Pairs to ask: query, item, and if present propensity and selected_by."""
-    frame = read_any(path)
-    for name in ("query", "item", "propensity"):
-        frame = frame.rename({o: name for o in OTHER_NAMES.get(name, ()) if o in frame.columns and name not in frame})
+    frame = rename_known(read_any(path), ("query", "item", "propensity"))
     if not {"query", "item"} <= set(frame.columns):
         raise FileError(str(path), f"has the columns {', '.join(frame.columns)}", "expected query and item")
     names = [name for name in ("query", "item", "propensity", "selected_by") if name in frame.columns]
-    types = {"propensity": pl.Float64}
     try:
-        return frame.select(pl.col(name).cast(types.get(name, pl.String)) for name in names)
+        return frame.select(pl.col(name).cast(pl.Float64 if name == "propensity" else pl.String) for name in names)
     except pl.exceptions.PolarsError:
         raise FileError(str(path), "propensity is not a number in every row") from None

@@ -23,7 +23,7 @@ from typing import Any
 import polars as pl
 
 from endoxa.errors import FileError, TableError, TextError
-from endoxa.io.formats import REMEDY, SEPARATORS, Format, Kind, damaged, first_line
+from endoxa.io.formats import REMEDY, SEPARATORS, Format, Kind, damaged, first_line, header
 from endoxa.io.sources import BOM, Source, Where, opened, raw
 from endoxa.io.trec_text import Report, Skipped, shortened, tell
 from endoxa.measures.preference_judgments import Preferences
@@ -63,7 +63,7 @@ def read_table(
     """Read the table in a file with named columns. A run without a column `system` is named after its file."""
     rows, skipped = rows_of(source, form, lenient=lenient)
     try:
-        rows = _named(rows, kind)
+        rows = rename_known(rows, NAMED.get(kind, ()))
         if lenient and kind in {"run", "opinions"}:
             rows, left_out = _usable(source, rows, kind)
             skipped += left_out
@@ -89,6 +89,7 @@ def read_costs(place: Where) -> Costs:
             raise _placed(source, rows, form, error) from None
 
 
+# The columns by which a bad row is located.
 NAMED: dict[Kind, tuple[str, ...]] = {
     "run": ("system", "query", "item", "score"),
     "opinions": ("query", "item", "grade", "source", "propensity"),
@@ -96,11 +97,6 @@ NAMED: dict[Kind, tuple[str, ...]] = {
     "labels": ("source", "item"),
     "answers": ("source", "query", "item"),
 }
-
-
-def _named(rows: pl.DataFrame, kind: Kind) -> pl.DataFrame:
-    """Rename the columns by which a bad row is located to the names that Endoxa uses."""
-    return rename_known(rows, NAMED.get(kind, ()))
 
 
 def _table_of(
@@ -120,17 +116,12 @@ def _table_of(
         return Comparison(_filled(rows, Comparison.SCHEMA, "comparison"), tuple(notes))
     if kind == "belief":
         rows = rows if form == "parquet" else rows.drop(PEOPLE, strict=False)
-        return Belief.of(_belief_rows(rows), **_belief_metadata(source, form))
+        return belief_of(rows, **_belief_metadata(source, form))
     return OF[kind](rows)
 
 
-def belief_of(rows: pl.DataFrame) -> Belief:
-    """Return a Belief of these rows."""
-    return Belief.of(_belief_rows(rows))
-
-
-def _belief_rows(rows: pl.DataFrame) -> pl.DataFrame:
-    """Give an empty reading the empty name, and refuse people that are not arrays of numbers."""
+def belief_of(rows: pl.DataFrame, **settings: Any) -> Belief:
+    """Return a Belief. An empty reading gets the empty name; people that are not arrays of numbers are refused."""
     if "reading" in rows.columns:
         rows = rows.with_columns(pl.col("reading").fill_null(""))
     for name in PEOPLE:
@@ -138,7 +129,7 @@ def _belief_rows(rows: pl.DataFrame) -> pl.DataFrame:
             raise TableError(
                 f"column {name!r} of the belief holds {rows[name].dtype}, expected an array of numbers; remove it"
             )
-    return rows
+    return Belief.of(rows, **settings)
 
 
 OF: dict[Kind, Callable[[pl.DataFrame], AnyTable]] = {
@@ -271,7 +262,10 @@ def rows_of(source: Source, form: Format, *, lenient: bool = False) -> tuple[pl.
         if form == "jsonl":
             rows = pl.read_ndjson(content, infer_schema_length=None)
         else:
-            _refuse_twins(source, data, SEPARATORS[form])
+            names = header(io.BytesIO(data).readline(), SEPARATORS[form])
+            twice = next((name for name in names if names.count(name) > 1), None)
+            if twice is not None:  # Polars would rename the second
+                raise FileError(source.label, f"two columns are named {shortened(twice)}", "rename one", 1)
             rows = pl.read_csv(content, separator=SEPARATORS[form], infer_schema=False)
     except FAULTS:
         rows = pl.DataFrame()
@@ -281,18 +275,9 @@ def rows_of(source: Source, form: Format, *, lenient: bool = False) -> tuple[pl.
     return rows, Skipped(source.label)
 
 
-def _refuse_twins(source: Source, data: bytes, separator: str) -> None:
-    """Refuse two columns with the same name; Polars would rename the second."""
-    line = data[: data.find(b"\n") if b"\n" in data else len(data)].decode()
-    names = next(csv.reader([line], delimiter=separator), [])
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise FileError(source.label, f"two columns are named {shortened(twice)}", "rename one", 1)
-
-
 def text_of(source: Source) -> bytes:
     """Return the whole text; refuse it with the line if it is not UTF-8."""
-    with raw(source) as stream:
+    with raw(source) as (stream, _):
         data = b"".join(iter(lambda: stream.read(1 << 26), b"")).removeprefix(BOM)
     try:
         data.decode()
@@ -367,8 +352,7 @@ def _csv_lines(source: Source, data: bytes, separator: str) -> Iterator[tuple[in
         elif len(row) == len(names):
             yield reader.line_num, {name: word or None for name, word in zip(names, row, strict=True)}
         else:
-            what = f"{len(row)} columns in {shortened(separator.join(row))}"
-            line = reader.line_num
+            what, line = f"{len(row)} columns in {shortened(separator.join(row))}", reader.line_num
             yield line, FileError(source.label, what, f"the header has {len(names)}", line)
 
 

@@ -89,11 +89,9 @@ def _refuse_strangers(outputs: dict[str, dict[str, list[str]]], labels: dict[str
         others = {document: name for name, theirs in outputs.items() if name != system for document in theirs}
         if others.keys().isdisjoint(found):
             document, (theirs, owner) = next(iter(found)), next(iter(others.items()))
-            raise FileError(
-                labels[system],
-                f"the system shares no document with another (it has {document!r}, {labels[owner]} has {theirs!r})",
-                "give the files of a document the same name for every system",
-            )
+            what = f"shares no document with another (it has {document!r}, {labels[owner]} has {theirs!r})"
+            remedy = "give the files of a document the same name for every system"
+            raise FileError(labels[system], f"the system {what}", remedy)
 
 
 def read_questions(place: Where) -> dict[str, str]:

@@ -14,16 +14,16 @@ table that could differ from the exact one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from math import isinf, isnan
+from math import isinf
 from warnings import warn
 
 import numpy as np
 import polars as pl
 
 from endoxa.errors import FileError
-from endoxa.io.sources import BOM, PIECE, WINDOW, Piece, Source, pieces
+from endoxa.io.sources import BOM, PIECE, WINDOW, Piece, Source, ahead, pieces
 
 BLANK = b" \t\r"
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
@@ -100,10 +100,10 @@ Report = Callable[[Skipped], None]
 
 def tell(skipped: Skipped, report: Report | None) -> None:
     """Pass the record to `report`, or warn if there is no `report`. Do nothing if no line was skipped."""
-    if skipped.count and report is None:
-        warn(str(skipped), SkippedLinesWarning, stacklevel=3)
-    elif skipped.count and report is not None:
+    if skipped.count and report is not None:
         report(skipped)
+    elif skipped.count:
+        warn(str(skipped), SkippedLinesWarning, stacklevel=3)
 
 
 def shortened(text: str) -> str:
@@ -306,6 +306,33 @@ def refuse_empty(source: Source, form: Form, rows: int, skipped: int) -> None:
         raise FileError(source.label, "no line can be read" if skipped else "the file has no lines", remedy)
 
 
+def whole(source: Source, form: Form, *, lenient: bool) -> tuple[pl.DataFrame, Skipped]:
+    """Return the table of a whole file, and the skipped lines."""
+    frames: list[pl.DataFrame] = []
+    skipped = Skipped(source.label)
+    for part in ahead(parts(source, form, lenient=lenient)):
+        frames.append(part.frame)
+        skipped += part.skipped
+    return pl.concat(frames, rechunk=True), skipped
+
+
+def numbered(text: Iterable[Piece], form: Form, label: str) -> tuple[pl.DataFrame, list[int]]:
+    """Return the table of a text and the line of each row. This is slow; it serves to locate errors."""
+    frames, lines, _ = zip(*(exact(piece, form, label, lenient=True) for piece in text), strict=True)
+    return pl.concat(frames), [number for numbers in lines for number in numbers]
+
+
+def without_repeats(
+    text: Iterable[Piece], form: Form, label: str, key: Iterable[str], what: str
+) -> tuple[pl.DataFrame, list[int], Skipped]:
+    """Return the first row of each key, the lines of these rows, and a record of the others."""
+    frame, lines = numbered(text, form, label)
+    first = frame.select(pl.struct(*key).is_first_distinct()).to_series()
+    others = (~first).arg_true().to_list()
+    errors = tuple(FileError(label, f"item {frame['item'][row]!r} {what}", "", lines[row]) for row in others[:KEPT])
+    return frame.filter(first), [lines[row] for row in first.arg_true()], Skipped(label, len(others), errors)
+
+
 def line_of_repeat(source: Source, form: Form, key: dict[str, str]) -> int | None:
     """Return the line on which these values occur for the second time."""
     seen = False
@@ -331,12 +358,4 @@ def first_columns(head: bytes) -> list[str] | None:
 
 def is_number(word: str) -> bool:
     """Whether the word is a number. NaN counts, although readers refuse it."""
-    return NUMBER.fullmatch(word) is not None or isnan_word(word)
-
-
-def isnan_word(word: str) -> bool:
-    """Whether the word spells NaN."""
-    try:
-        return isnan(float(word))
-    except ValueError:
-        return False
+    return NUMBER.fullmatch(word) is not None or re.fullmatch("[+-]?nan", word, re.IGNORECASE) is not None

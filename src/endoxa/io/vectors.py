@@ -48,11 +48,8 @@ def read_vectors(path: str | Path) -> Named:
     except EndoxaError:
         raise
     except FAULTS as error:
-        raise FileError(
-            str(path),
-            f"cannot be read as {suffix[1:]} ({str(error).splitlines()[0] if str(error) else type(error).__name__})",
-            f"write it again; {TEXTS}",
-        ) from None
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise FileError(str(path), f"cannot be read as {suffix[1:]} ({reason})", f"write it again; {TEXTS}") from None
     try:
         return checked(items, vectors)
     except TableError as error:
@@ -129,11 +126,8 @@ def _from_npz(path: Path) -> tuple[Sequence[Any], npt.NDArray[Any]]:
             )
         for name in ("items", "vectors"):
             if name not in arrays.files:
-                raise FileError(
-                    str(path),
-                    f"has no array {name!r}; its arrays are {', '.join(arrays.files) or '(none)'}",
-                    "np.savez(path, items=names, vectors=rows)",
-                )
+                what = f"has no array {name!r}; its arrays are {', '.join(arrays.files) or '(none)'}"
+                raise FileError(str(path), what, "np.savez(path, items=names, vectors=rows)")
         items, vectors = arrays["items"], arrays["vectors"]
     if items.ndim != 1 or items.dtype.kind not in "USiu":
         raise FileError(str(path), f"items are {items.ndim}-dimensional, of type {items.dtype}", f"give the {TEXTS}")
@@ -155,8 +149,7 @@ def _beside(path: Path) -> list[str]:
     except UnicodeDecodeError:
         raise FileError(str(place), "is not UTF-8", "write it again in UTF-8") from None
     names = [line.removesuffix("\r") for line in lines]
-    while names and not names[-1]:
-        names.pop()
+    names = names[: max((at for at, name in enumerate(names, 1) if name), default=0)]
     if "" in names:
         raise FileError(str(place), "the line is empty, expected an item", "remove it", line=names.index("") + 1)
     return names
@@ -192,11 +185,8 @@ def _from_lists(label: str, column: pl.Series) -> npt.NDArray[Any]:
     if len(odd):
         row = int(odd[0])
         what = "is missing" if sizes[row] is None else f"has {sizes[row]:,} numbers"
-        raise FileError(
-            label,
-            f"row {row + 1}: the vector {what}, expected {expected:,} like most",
-            "compute it again or leave it out",
-        )
+        what = f"row {row + 1}: the vector {what}, expected {expected:,} like most"
+        raise FileError(label, what, "compute it again or leave it out")
     if not expected:
         return np.zeros((len(column), 0))
     numbers = column.explode()

@@ -15,15 +15,12 @@ import polars as pl
 from polars import selectors
 
 from endoxa.errors import FileError, TableError
-from endoxa.io.formats import SEPARATORS, Format
+from endoxa.io.formats import FORMATS, SEPARATORS, Format
 from endoxa.io.qrels import NO_METHOD
 from endoxa.io.table_files import METADATA, NOT_MISSING, PEOPLE, AnyTable, draws_beside
 from endoxa.policies import Policy
 from endoxa.tables import Belief, Comparison, Draws, Opinions, Run, Scores
 
-FORMATS: dict[str, Format] = {
-    ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet",
-}  # fmt: skip
 ELSEWHERE = {".md", ".tex", ".html", ".htm", ".json", ".xlsx"}  # suffixes of formats that a table is not written in
 Compression = Literal["uncompressed", "gzip", "zstd"]
 COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd"}
@@ -48,24 +45,20 @@ def write(
     compression = COMPRESSIONS.get(suffixes[-1] if suffixes else "", "uncompressed")
     inner = suffixes[-2:-1] if compression != "uncompressed" else suffixes[-1:]
     chosen = form or FORMATS.get(inner[0] if inner else "", "trec")
-    if chosen == "parquet":
-        if isinstance(table, Scores) and table.draws is not None:
-            with replacing(draws_beside(target)) as part:
-                _worlds(table.draws).write_parquet(part)
-        with replacing(target) as part:
+    if chosen == "parquet" and isinstance(table, Scores) and table.draws is not None:
+        with replacing(draws_beside(target)) as part:
+            _worlds(table.draws).write_parquet(part)
+    with replacing(target) as part:
+        if chosen == "parquet":
             table.frame.write_parquet(part, metadata=_metadata(table, metadata or {}))
-    elif chosen == "jsonl":
-        frame = _for_json(table)
-        with replacing(target) as part:
-            frame.write_ndjson(part, compression=compression, check_extension=False)
-    elif chosen in SEPARATORS:
-        frame = _as_text(table)
-        with replacing(target) as part:
-            frame.write_csv(part, separator=SEPARATORS[chosen], compression=compression, check_extension=False)
-    else:
-        frame = _trec(table, str(path))
-        with replacing(target) as part:
-            frame.write_csv(
+        elif chosen == "jsonl":
+            _for_json(table).write_ndjson(part, compression=compression, check_extension=False)
+        elif chosen in SEPARATORS:
+            _as_text(table).write_csv(
+                part, separator=SEPARATORS[chosen], compression=compression, check_extension=False
+            )
+        else:
+            _trec(table, str(path)).write_csv(
                 part, separator=" ", include_header=False, quote_style="never", compression=compression,
                 check_extension=False,
             )  # fmt: skip
@@ -127,8 +120,7 @@ def _trec(table: AnyTable, label: str) -> pl.DataFrame:
     """Return the columns of TREC's text."""
     if isinstance(table, Run):
         frame = table.frame.select("query", pl.lit("Q0").alias("Q0"), "item", "rank", "score", "system")
-        _refuse_blanks(frame, ("query", "item", "system"), WORD)
-        return frame
+        return _refuse_blanks(frame, ("query", "item", "system"))
     if isinstance(table, Opinions):
         return _qrels(table)
     raise FileError(
@@ -141,29 +133,21 @@ def _qrels(table: Opinions) -> pl.DataFrame:
     elsewhere = "; use .csv, .jsonl or .parquet"
     if frame["grade"].null_count():
         raise TableError(f"item {frame.filter(pl.col('grade').is_null())['item'][0]!r} has no grade{elsewhere}")
-    grade = pl.col("grade").map_batches(_shortest, return_dtype=pl.String)
+    # as people write grades: 2 instead of 2.0, and fractions in full
+    grade = pl.Series("grade", [repr(value).removesuffix(".0") for value in frame["grade"]], dtype=pl.String)
     if frame["propensity"].null_count() == frame.height:
-        unnamed = table.sources == ["qrels"]
-        assessor = pl.lit("0").alias("source") if unnamed else pl.col("source")
-        frame = frame.select("query", assessor, "item", grade)
-        _refuse_blanks(frame, ("query", "source", "item"), WORD)
-        return frame
+        assessor = pl.lit("0").alias("source") if table.sources == ["qrels"] else pl.col("source")
+        return _refuse_blanks(frame.select("query", assessor, "item", grade), ("query", "source", "item"))
     if frame["propensity"].null_count() or len(table.sources) > 1:
         raise TableError(f"sampled qrels need one source and a probability for every pair{elsewhere}")
     frame = frame.select("query", "item", grade, pl.col("selected_by").fill_null(NO_METHOD), "propensity")
-    _refuse_blanks(frame, ("query", "item", "selected_by"), WORD)
-    return frame
+    return _refuse_blanks(frame, ("query", "item", "selected_by"))
 
 
-def _shortest(grades: pl.Series) -> pl.Series:
-    """Format grades as people write them: 2 instead of 2.0, and fractions in full."""
-    return pl.Series([repr(value).removesuffix(".0") for value in grades], dtype=pl.String)
-
-
-def _refuse_blanks(frame: pl.DataFrame, names: tuple[str, ...], pattern: str) -> None:
+def _refuse_blanks(frame: pl.DataFrame, names: tuple[str, ...]) -> pl.DataFrame:
     """Refuse names with blanks, which TREC's text cannot hold, and queries that would begin a comment."""
     for name in names:
-        unfit = ~pl.col(name).str.contains(pattern)
+        unfit = ~pl.col(name).str.contains(WORD)
         if name == "query":
             unfit |= pl.col(name).str.contains("^[#\ufeff]")
         found = frame.filter(unfit)
@@ -172,6 +156,7 @@ def _refuse_blanks(frame: pl.DataFrame, names: tuple[str, ...], pattern: str) ->
                 f"{name} {found[name][0]!r} cannot be written as TREC text (blank, line break, or # at its start); "
                 "use .csv, .jsonl or .parquet"
             )
+    return frame
 
 
 def _for_json(table: AnyTable) -> pl.DataFrame:
@@ -209,9 +194,9 @@ def policy_words(policy: Policy) -> str:
 def _metadata(table: AnyTable, more: Mapping[str, str]) -> dict[str, str]:
     """Return the metadata of a Parquet file."""
     words: dict[str, Any] = {"kind": type(table).__name__, **more}
-    if isinstance(table, Scores) and table.draws is not None:
-        words["draws"] = json.dumps(list(table.draws.lines))
     if isinstance(table, Scores):
+        if table.draws is not None:
+            words["draws"] = json.dumps(list(table.draws.lines))
         words |= {"policy": policy_words(table.policy), "coverage": table.coverage.write_ndjson()}
         if table.texts is not None:
             words["texts"] = table.texts.write_ndjson()

@@ -19,9 +19,9 @@ from endoxa.engines.registry import ENGINES, engine, engines_of
 from endoxa.errors import FileError, JoinError, TextError
 from endoxa.images.corpus import Corpus, Progress, Skipped
 from endoxa.io import indexes, packages
-from endoxa.io.corpora import fingerprint
 from endoxa.io.descriptions import Described, describe, digests_of
 from endoxa.io.opening import home_of, open_corpus
+from endoxa.io.provenance import fingerprint
 from endoxa.io.vectors import read_vectors
 from endoxa.tables import Costs
 
