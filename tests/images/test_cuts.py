@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from endoxa.errors import TableError
 from endoxa.images import Picture
-from endoxa.images.cuts import contours, ncuts, normalised_cut, preseg, recursive_cut, two_way_cut
+from endoxa.images.cuts import contours, ncuts, preseg, recursive_cut, two_way_cut
 from endoxa.images.segment import segment
 
 
@@ -59,7 +59,6 @@ def test_the_value_is_that_of_the_cut_and_seldom_far_from_the_least(n, seed):
     side, value = two_way_cut(affinity)
     assert 0 < side.sum() < n
     assert value == pytest.approx(plain_cut(affinity.tolist(), side.tolist()), rel=1e-9)
-    assert normalised_cut(affinity, side) == pytest.approx(value, rel=1e-9)
     least, _ = least_cut(affinity.tolist())
     assert least <= value + 1e-12
     assert value <= 1.6 * least
@@ -86,10 +85,6 @@ def test_cutting_goes_on_until_the_threshold():
     assert sorted(set(groups)) == [0, 1, 2]
     assert set(recursive_cut(affinity, 0.0)) == {0}
     assert len(set(recursive_cut(affinity, 2.0))) == 12
-
-
-def test_a_cut_into_nothing_has_no_value():
-    assert np.isnan(normalised_cut(np.ones((3, 3)), np.ones(3, bool)))
 
 
 @pytest.mark.parametrize(

@@ -262,7 +262,7 @@ def test_a_disk_that_fills_up_on_the_way(stamps, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(packages, "_unpack", full)
+    monkeypatch.setattr(packages, "_downloaded", full)
     with pytest.raises(FileError, match=r"stamps cannot be stored here: No space left.*a folder with more space"):
         fetch("stamps")
 

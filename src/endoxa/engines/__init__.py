@@ -8,14 +8,14 @@ computed beforehand by its descriptor, so that pictures are processed once, in p
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from endoxa.errors import TableError
+from endoxa.errors import TableError, TextError
 from endoxa.images import Picture
 from endoxa.tables import Floats, Ints
 
@@ -65,10 +65,25 @@ class Material:
         if not self.columns:
             return Material(names, words)
         counts = self.counts[at]
-        first = np.repeat(self.offsets[at], counts)
         within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        rows = first + within
+        rows = np.repeat(self.offsets[at], counts) + within
         return Material(names, words, {name: column[rows] for name, column in self.columns.items()}, counts)
+
+    def require(self, columns: Iterable[str], engine: str) -> None:
+        """Refuse material without these columns."""
+        for column in columns:
+            if column not in self.columns:
+                what = f"the material for {engine} has no column {column!r}"
+                raise TableError(f"{what}; describe the pictures with its descriptor first")
+
+    def refuse_bad_regions(self, features: Floats) -> None:
+        """Refuse an item without a region, and a region with a feature (regions × features) that is not finite."""
+        if len(self) and self.counts.min() < 1:
+            item = self.items[int(self.counts.argmin())]
+            raise TableError(f"item {item!r} has no region; every picture has at least one, describe it again")
+        if not (finite := np.isfinite(features).all(axis=1)).all():
+            item = self.items[int(np.searchsorted(self.offsets, np.argmin(finite), side="right")) - 1]
+            raise TableError(f"a region of item {item!r} has a feature that is not finite; describe it again")
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,3 +140,8 @@ class Engine(Protocol):
 
     def score_words(self, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:
         """How well items match words, texts × items. An engine that takes no words raises a TextError."""
+
+
+def takes_no_words(engine: Engine, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:
+    """The `score_words` of an engine that sees pictures only."""
+    raise TextError(f"{engine.name} takes no words; give pictures, or ask an engine that takes text")

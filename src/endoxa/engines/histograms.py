@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,9 +9,9 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from endoxa.engines import Index, Material
+from endoxa.engines import Index, Material, takes_no_words
 from endoxa.engines.histogram_features import BANDS, COLOURS, Codes, HistogramFeatures, check_background
-from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.errors import refuse_unknown
 from endoxa.tables import Floats
 
 GROUPS = {
@@ -35,29 +34,24 @@ class Histograms:
     every group lies in [0, 1]. A picture scores 1 against itself, or less if a group has no information about it (no
     texture, a collection of one picture): such a group counts 0.
 
-    From GIFT's sources: "classical IDF" (CWFClassicalIDF.cc: the logarithm is squared, and only for blocks),
-    intersection (CWeightingFunction.cc), the division by the query's own score (CQInvertedFile.cc), the mean of
-    separately normalised groups (CQMultiple.cc), texture blocks of the lowest band are no features (Makefile.am:
-    NO_FLAT_FEATURES), a feature that the collection lacks weighs 0 (CAcIFFileSystem.cc). Ours: all features are
-    used, where GIFT by default stops after the 70 % with most weight; the collection is scanned instead of inverted
-    lists; a group in which the query has no feature with a weight (texture blocks of a uniform picture) counts 0,
-    where GIFT may divide 0 by 0.
+    From GIFT's sources: the squared logarithm, for blocks only (CWFClassicalIDF.cc), intersection
+    (CWeightingFunction.cc), the division by the query's own score (CQInvertedFile.cc), the mean of normalised groups
+    (CQMultiple.cc), texture blocks of the lowest band are no features (Makefile.am: NO_FLAT_FEATURES), a feature that
+    the collection lacks weighs 0 (CAcIFFileSystem.cc). Ours: all features are used, where GIFT by default stops after
+    the 70 % with most weight; a group in which the query has no weight counts 0, where GIFT may divide 0 by 0.
     `features` is all, colour (GIFT-color) or texture (GIFT-texture).
     Misleads: document frequencies depend on the collection, so that scores of different collections are not comparable.
     Source: Squire, Müller, Müller and Pun, Pattern Recognition Letters 21 (2000) 1193-1198; gnu_gift 0.1.15.
     """
 
     takes_text: ClassVar[bool] = False
+    score_words = takes_no_words
 
     features: str = "all"
     background: str = "white"
 
     def __post_init__(self) -> None:
-        if self.features not in GROUPS:
-            raise TextError(
-                f"no features are called {self.features!r}; expected all, colour or texture"
-                f"{did_you_mean(self.features, GROUPS)}"
-            )
+        refuse_unknown("group of features", self.features, GROUPS, listed=True)
         check_background(self.background)
 
     @property
@@ -72,13 +66,14 @@ class Histograms:
 
     def build(self, material: Material, *, train: Material | None = None, seed: int = 0) -> Index:
         """Weight every block feature by its frequency in the collection, or in `train`; nothing is random."""
-        _require(material, self.name)
         learnt = material if train is None else train
-        _require(learnt, self.name)
-        arrays = {}
-        for group in GROUPS[self.features]:
-            if group in KINDS:
-                arrays[group] = inverse_frequencies(learnt.columns[group], KINDS[group])
+        for one in (material, learnt):
+            one.require(GROUPS["all"], self.name)
+        arrays = {
+            group: inverse_frequencies(learnt.columns[group], KINDS[group])
+            for group in GROUPS[self.features]
+            if group in KINDS
+        }
         # A block without texture is not a feature, even if it is rare.
         if "texture_blocks" in arrays:
             arrays["texture_blocks"][:, 0] = 0
@@ -86,7 +81,7 @@ class Histograms:
 
     def score(self, index: Index, queries: Material) -> Floats:
         """The mean of the groups' scores, in [0, 1]."""
-        _require(queries, self.name)
+        queries.require(GROUPS["all"], self.name)
         groups = GROUPS[self.features]
         total = np.zeros((len(queries), len(index.material)))
         # Blocks of queries: the weights of their features need much more memory than the features.
@@ -102,18 +97,6 @@ class Histograms:
                 total[block] += np.divide(found, own[:, None], out=np.zeros_like(found), where=own[:, None] > 0)
         return total / len(groups)
 
-    def score_words(self, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:
-        """Refused: a histogram has no words."""
-        raise TextError(f"{self.name} takes no words; give pictures, or ask an engine that takes text")
-
-
-def _require(material: Material, engine: str) -> None:
-    for group in GROUPS["all"]:
-        if group not in material.columns:
-            raise TableError(
-                f"the material for {engine} has no column {group!r}; describe the pictures with its descriptor first"
-            )
-
 
 def inverse_frequencies(codes: Codes, kinds: int) -> Floats:
     """log(df)² for each block and each code it can have: blocks × kinds; 0 where no picture has it.
@@ -121,9 +104,7 @@ def inverse_frequencies(codes: Codes, kinds: int) -> Floats:
     df is the share of the pictures whose block has that code. Codes of `kinds` and above are not features.
     """
     counts = occurrences(codes, kinds)
-    pictures = len(codes)
-    logarithms: Floats = np.log(counts / max(pictures, 1), out=np.zeros_like(counts), where=counts > 0)
-    return np.square(logarithms)
+    return np.square(np.log(counts / max(len(codes), 1), out=np.zeros_like(counts), where=counts > 0))
 
 
 def worths(weights: Floats, codes: Codes) -> Floats:

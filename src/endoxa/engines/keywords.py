@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from endoxa.engines import Index, Material
-from endoxa.errors import TextError, did_you_mean
+from endoxa.errors import refuse_unknown
 from endoxa.tables import Floats, Ints
 
-MATCHES = ("jaccard", "dice", "overlap", "cosine", "coverage", "precision")
+# The denominator of each match, from |W_Q ∩ W_R|, |W_Q| and |W_R|.
+BELOW: dict[str, Callable[[Floats, Floats, Floats], Floats]] = {
+    "jaccard": lambda shared, query, item: query + item - shared,
+    "dice": lambda _, query, item: (query + item) / 2,
+    "overlap": lambda _, query, item: np.minimum(query, item),
+    "cosine": lambda _, query, item: np.sqrt(query * item),
+    "coverage": lambda _, query, _item: query,
+    "precision": lambda _, _query, item: item,
+}
+MATCHES = tuple(BELOW)
 BLOCK = 512  # queries scored together
 
 
@@ -34,9 +43,7 @@ class Keywords:
     match: str = "jaccard"
 
     def __post_init__(self) -> None:
-        if self.match not in MATCHES:
-            hint = did_you_mean(self.match, MATCHES)
-            raise TextError(f"no match of words is called {self.match!r}{hint}; expected one of {', '.join(MATCHES)}")
+        refuse_unknown("match of words", self.match, MATCHES, listed=True)
 
     @property
     def name(self) -> str:
@@ -57,40 +64,20 @@ class Keywords:
 
     def score_words(self, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:
         """The match of each text with the words of each item; an item without a common word is not returned."""
-        found = self._matched(index, texts)
-        found[found == 0] = -np.inf
-        return found
-
-    def _matched(self, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:
         arrays = index.arrays
         number = {str(word): at for at, word in enumerate(arrays["vocabulary"])}
         lengths, at, offsets = _numbered(texts, number)
         items = _incidence(arrays["words"], arrays["offsets"], len(number)).T.tocsr()
         queries = _incidence(at, offsets, len(number))
         sizes = np.diff(arrays["offsets"]).astype(np.float64)
-        found = np.empty((len(texts), len(index.items)))
+        found = np.full((len(texts), len(index.items)), np.nan)
         for first in range(0, len(texts), BLOCK):
             block = slice(first, first + BLOCK)
             shared = (queries[block] @ items).toarray()
-            found[block] = self._ratio(shared, lengths[block, None].astype(np.float64), sizes)
+            below = BELOW[self.match](shared, lengths[block, None].astype(np.float64), sizes)
+            np.divide(shared, below, out=found[block], where=below > 0)
+        found[found == 0] = -np.inf
         return found
-
-    def _ratio(self, shared: Floats, query: Floats, item: Floats) -> Floats:
-        below: Floats
-        match self.match:
-            case "jaccard":
-                below = query + item - shared
-            case "dice":
-                shared, below = 2 * shared, query + item
-            case "overlap":
-                below = np.minimum(query, item)
-            case "cosine":
-                below = np.sqrt(query * item)
-            case "coverage":
-                below = np.broadcast_to(query, shared.shape)
-            case _:
-                below = np.broadcast_to(item, shared.shape)
-        return np.asarray(np.divide(shared, below, out=np.full(shared.shape, np.nan), where=below > 0))
 
 
 def _numbered(texts: Iterable[Sequence[str]], number: dict[str, int]) -> tuple[Ints, Ints, Ints]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,25 +27,23 @@ class Ranked:
 
 
 def rank(
-    index: Index, queries: Material, *, depth: int = DEPTH, itself: bool = False, system: str | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Ranked:  # fmt: skip
+    index: Index, queries: Material, *, depth: int = DEPTH, itself: bool = False, system: str | None = None
+) -> Ranked:
     """The first `depth` items for each query. A query never retrieves itself, unless itself=True.
 
     Equal scores are ordered by the rule of `Run`. If equal scores straddle the cut-off, the items that come first by
     this rule are kept. Pairs with score NaN are left out and counted.
     """
     own = {} if itself else {item: at for at, item in enumerate(index.items)}
-    numbers = range(len(queries))
 
-    def scored(block: Sequence[int]) -> Floats:
-        scores = index.engine.score(index, queries.take(np.asarray(block)))
-        for row, number in enumerate(block):
+    def scored(block: range) -> Floats:
+        scores = index.engine.score(index, queries.take(block))
+        for row, number in zip(scores, block, strict=True):
             if queries.items[number] in own:
-                scores[row, own[queries.items[number]]] = -np.inf
+                row[own[queries.items[number]]] = -np.inf
         return scores
 
-    return _ranked(index, numbers, scored, queries.items, depth, system or index.engine.name, progress)
+    return _ranked(index, queries.items, scored, depth, system)
 
 
 def rank_texts(
@@ -53,45 +51,33 @@ def rank_texts(
 ) -> Ranked:
     """The first `depth` items for each text: (name of the query, its words)."""
 
-    def scored(block: Sequence[int]) -> Floats:
+    def scored(block: range) -> Floats:
         return index.engine.score_words(index, [texts[number][1] for number in block])
 
-    names = [name for name, _ in texts]
-    return _ranked(index, range(len(texts)), scored, names, depth, system or index.engine.name, None)
+    return _ranked(index, [name for name, _ in texts], scored, depth, system)
 
 
 def _ranked(
-    index: Index, numbers: Iterable[int], scored: Callable[[Sequence[int]], Floats], names: Sequence[str], depth: int,
-    system: str, progress: Callable[[int, int], None] | None,
-) -> Ranked:  # fmt: skip
-    every = list(numbers)
+    index: Index, names: Sequence[str], scored: Callable[[range], Floats], depth: int, system: str | None
+) -> Ranked:
     if depth < 1:
         raise TextError(f"depth is the number of items to return, 1 or more, not {depth}")
-    if not every:
+    if not names:
         raise TableError("there is no query to rank for; give one or more")
     frames, undefined = [], 0
     begun = time.perf_counter()
     items = pl.Series("item", index.items, dtype=pl.String)
-    for start in range(0, len(every), BLOCK):
-        block = every[start : start + BLOCK]
+    for start in range(0, len(names), BLOCK):
+        block = range(start, min(start + BLOCK, len(names)))
         scores = scored(block)
         kept = [best(row, depth, items) for row in scores]
         undefined += int(np.isnan(scores).sum())
-        frames.append(
-            pl.DataFrame(
-                {
-                    "system": pl.repeat(system, sum(map(len, kept)), eager=True),
-                    "query": pl.Series(
-                        [names[n] for n, at in zip(block, kept, strict=True) for _ in at], dtype=pl.String
-                    ),
-                    "item": items[np.concatenate(kept)] if kept else items[:0],
-                    "score": np.concatenate([row[at] for row, at in zip(scores, kept, strict=True)]),
-                }
-            )
-        )
-        if progress is not None:
-            progress(start + len(block), len(every))
-    return Ranked(Run.of(pl.concat(frames)), time.perf_counter() - begun, undefined)
+        queries = [names[number] for number, at in zip(block, kept, strict=True) for _ in at]
+        found = np.concatenate([row[at] for row, at in zip(scores, kept, strict=True)])
+        columns = [pl.Series("query", queries, dtype=pl.String), items[np.concatenate(kept)], pl.Series("score", found)]
+        frames.append(pl.DataFrame(columns))
+    run = Run.of(pl.concat(frames), system=system or index.engine.name)
+    return Ranked(run, time.perf_counter() - begun, undefined)
 
 
 def cost(

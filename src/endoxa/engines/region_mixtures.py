@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from endoxa.tables import Floats
 
 ROWS_PER_COMPONENT = 10
 ENTRIES = 2**22  # query regions × items scored together
+LEARNT = ("p_l", "means", "variances", "words", "history")  # what is kept of the model
 
 
 @dataclass(frozen=True)
@@ -87,15 +89,7 @@ class Mixture:
     @property
     def rules(self) -> Rules:
         """The settings of EM."""
-        return Rules(
-            correspondence=self.correspondence,  # type: ignore[arg-type]  # checked there
-            kappa=self.kappa,
-            eta=self.eta,
-            floor=self.floor,
-            iterations=self.iterations,
-            tolerance=self.tolerance,
-            precision=self.precision,  # type: ignore[arg-type]
-        )
+        return Rules(**{field.name: getattr(self, field.name) for field in fields(Rules)})
 
     def build(self, material: Material, *, train: Material | None = None, seed: int = 0) -> Index:
         """Learn the mixture, and find the concepts of the items."""
@@ -118,18 +112,9 @@ class Mixture:
             restarts=self.restarts,
         )
         rows = (self._raw(material) - centre) @ turn
-        arrays = {
-            "centre": centre,
-            "turn": turn,
-            "p_l": model.p_l,
-            "means": model.means,
-            "variances": model.variances,
-            "words": model.words,
-            "vocabulary": np.array(vocabulary, dtype=np.str_),
-            "history": model.history,
-            "concepts": concepts.concepts(model, rows, material.counts, lam=0.0).astype(np.float32),
-        }
-        return Index(self, material, arrays)
+        own = concepts.concepts(model, rows, material.counts, lam=0.0).astype(np.float32)
+        arrays = {"centre": centre, "turn": turn, "vocabulary": np.array(vocabulary, dtype=np.str_), "concepts": own}
+        return Index(self, material, arrays | {name: getattr(model, name) for name in LEARNT})
 
     def score(self, index: Index, queries: Material) -> Floats:
         """Mean log density of the query's regions under the concepts of each item; blocks of whole queries."""
@@ -166,19 +151,11 @@ class Mixture:
 
     def _raw(self, material: Material) -> Floats:
         """The features used, one row per region."""
-        for group in self.groups.split(","):
-            if group not in material.columns:
-                raise TableError(
-                    f"the material for {self.name} has no column {group!r}; describe the pictures with its descriptor"
-                )
-        if len(material) and material.counts.min() < 1:
-            item = material.items[int(material.counts.argmin())]
-            raise TableError(f"item {item!r} has no region; every picture has at least one, describe it again")
-        columns = (np.asarray(material.columns[group], dtype=np.float64) for group in self.groups.split(","))
+        groups = self.groups.split(",")
+        material.require(groups, self.name)
+        columns = (np.asarray(material.columns[group], dtype=np.float64) for group in groups)
         raw = np.concatenate([column[:, None] if column.ndim == 1 else column for column in columns], axis=1)
-        if not (finite := np.isfinite(raw).all(axis=1)).all():
-            item = material.items[int(np.searchsorted(material.offsets, np.argmin(finite), side="right")) - 1]
-            raise TableError(f"a region of item {item!r} has a feature that is not finite; describe it again")
+        material.refuse_bad_regions(raw)
         return raw
 
     def _vocabulary(self, material: Material) -> list[str]:
@@ -191,11 +168,8 @@ class Mixture:
 
 def model_of(index: Index) -> MixtureModel:
     """The mixture of an index, in standardised features."""
-    arrays = index.arrays
-    return MixtureModel(
-        arrays["p_l"], arrays["means"], arrays["variances"], arrays["words"],
-        objective=float(np.max(arrays["history"])), history=arrays["history"],
-    )  # fmt: skip
+    learnt: dict[str, Any] = {name: index.arrays[name] for name in LEARNT}
+    return MixtureModel(objective=float(np.max(learnt["history"])), **learnt)
 
 
 def predict_words(index: Index, material: Material) -> tuple[tuple[str, ...], Floats]:

@@ -159,17 +159,14 @@ class Searcher:
         else:
             run = rank(index, _material(name, index, [query]), depth=count, system=name).run
         if not len(run):
-            raise self._nothing_found(name, query)
+            if not isinstance(query, Text):
+                asked = query if isinstance(query, str) else query.source
+                raise JoinError(f"{name} returns nothing for {asked!r}; ask another system")
+            hint = did_you_mean(query.text, self.corpus.items)
+            raise JoinError(f"{name} knows none of the words of {query.text!r}, which is no item and no file{hint}")
         rows = [self.corpus.rows[item] for item in run.frame["item"]]
         known = self.corpus.frame[rows].select("words", "category", "caption")
         return Found(run.frame.select("item", "rank", "score").hstack(known), run, name)
-
-    def _nothing_found(self, system: str, query: Query) -> JoinError:
-        if not isinstance(query, Text):
-            asked = query if isinstance(query, str) else query.source
-            return JoinError(f"{system} returns nothing for {asked!r}; ask another system")
-        hint = did_you_mean(query.text, self.corpus.items)
-        return JoinError(f"{system} knows none of the words of {query.text!r}, which is no item and no file{hint}")
 
     def _position(self, system: str) -> int:
         return self.systems.index(system) if system in self.systems else -1

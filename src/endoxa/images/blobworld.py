@@ -1,7 +1,6 @@
 """Blobworld: pixels are grouped by a mixture of Gaussians over colour, texture and position.
 
-`blobworld` segments; `features` computes the feature space, `texture` its scale-dependent part, `fit` fits one
-mixture, and `choose` selects the number of groups by minimum description length.
+`blobworld` segments; `features` computes the feature space, `choose` selects the number of groups.
 """
 
 from __future__ import annotations
@@ -29,8 +28,7 @@ DIRECTIONS = 12
 # Four starts for each number of groups, as in the paper. Standard deviations stay above 2 units of L*a*b* (features
 # are divided by 100), a just noticeable difference.
 STARTS, FLOOR = 4, 0.02
-# Matrix products are computed in blocks of this many multiplications. Above it OpenBLAS starts threads, which cost
-# more than they save: twenty times the time on a busy machine.
+# Multiplications of one matrix product. Above it OpenBLAS starts threads: twenty times the time on a busy machine.
 _BLOCK = 1 << 18
 
 
@@ -41,10 +39,9 @@ def blobworld(
 
     Eight features (`features`); mixtures of K = least … most groups with full covariances by EM from four starts
     each; the K with the largest log L - (m_K / 2) log n (`choose`); the most probable group of each pixel; the
-    commonest group in its 3 x 3 window, as the paper does before it takes connected parts.
-    Mixtures are fitted to `pixels` evenly spread pixels, then all pixels are labelled. Neighbouring pixels share their
-    smoothing windows of about 7 pixels and are not independent; with all of them K would always be the largest.
-    Labels are 0 … K-1 and need not be connected; -1 outside the mask.
+    commonest group in its 3 x 3 window, as the paper does before it takes connected parts. Mixtures are fitted to
+    `pixels` evenly spread pixels: neighbours share smoothing windows of about 7 pixels and are not independent; with
+    all of them K would always be the largest. Labels are 0 … K-1 and need not be connected; -1 outside the mask.
     Misleads: there are never fewer than `least` groups, even in a uniform picture, which is then divided by position
     alone; a border between uniform colours may become a group of its own.
     Departures: the later steps of the system (colour at region borders, removal of regions below 2 %) are left out.
@@ -89,8 +86,7 @@ class Mixture:
         k, d = self.means.shape
         block = _block(k, d)
         slices = (points[at : at + block].astype(np.float64) for at in range(0, len(points), block))
-        parts = [self.logs(part).argmax(axis=0) for part in slices]
-        return np.concatenate(parts).astype(np.int32)
+        return np.concatenate([self.logs(part).argmax(axis=0) for part in slices]).astype(np.int32)
 
     def description(self, n: int) -> float:
         """Nats that n points need under the mixture: (m / 2) log n - log L, m = (K - 1) + K d + K d (d + 1) / 2."""
@@ -155,12 +151,17 @@ def fit(
         )
     tries, k, d = means.shape
     n, centre = len(points), points.mean(axis=0)
-    # Centred points keep the precision of sums of squares.
-    terms = _blocks(_monomials(points - centre), _block(tries * k, d))
+    # Centred points keep the precision of sums of squares. Blocks x monomials x points of a block; the last block is
+    # padded with zeros, which add nothing to moments.
+    flat, block = _monomials(points - centre), _block(tries * k, d)
+    count = -(-n // block)
+    flat = np.pad(flat, ((0, 0), (0, count * block - n)))
+    terms = np.ascontiguousarray(flat.reshape(len(flat), count, block).transpose(1, 0, 2))
     whole = np.cov(points.T, bias=True).reshape(d, d)
     mean = (means - centre).reshape(-1, d)
     covariance = np.broadcast_to(_floored(whole[None], floor), (tries * k, d, d)).copy()
     weight = np.full(tries * k, 1 / k)
+    one, other = np.triu_indices(d)
     history: list[Floats] = []
     while True:
         logs = (_coefficients(weight, mean, covariance) @ terms).reshape(len(terms), tries, k, -1)
@@ -177,7 +178,8 @@ def fit(
         alive = mass > 1e-9 * n
         mass = np.where(alive, mass, 1)
         mean = np.where(alive[:, None], moments[:, 1 : d + 1] / mass[:, None], mean)
-        second = _squares(moments[:, d + 1 :] / mass[:, None], d)
+        second = np.empty((tries * k, d, d))
+        second[:, one, other] = second[:, other, one] = moments[:, d + 1 :] / mass[:, None]
         fresh = _floored(second - mean[:, :, None] * mean[:, None, :], floor)
         covariance = np.where(alive[:, None, None], fresh, covariance)
         weight = np.where(alive, mass / n, 0)
@@ -200,21 +202,6 @@ def _monomials(points: Floats) -> Floats:
 
 def _block(rows: int, d: int) -> int:
     return max(1, _BLOCK // (rows * (1 + d + d * (d + 1) // 2)))
-
-
-def _blocks(terms: Floats, block: int) -> Floats:
-    """blocks x monomials x points of a block; the last block is padded with zeros, which add nothing to moments."""
-    count = -(-terms.shape[1] // block)
-    filled = np.pad(terms, ((0, 0), (0, count * block - terms.shape[1])))
-    return np.ascontiguousarray(filled.reshape(len(terms), count, block).transpose(1, 0, 2))
-
-
-def _squares(flat: Floats, d: int) -> Floats:
-    one, other = np.triu_indices(d)
-    result = np.empty((len(flat), d, d))
-    result[:, one, other] = flat
-    result[:, other, one] = flat
-    return result
 
 
 def _coefficients(weights: Floats, means: Floats, covariances: Floats) -> Floats:

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -26,8 +26,7 @@ APOSTROPHES = "'’"
 def words_of(text: str) -> tuple[str, ...]:
     """The distinct words of a caption, in any script, lower-cased, without punctuation and English stop words.
 
-    A word is a run of letters, digits and combining marks (vowel signs, accents); an apostrophe inside a word belongs
-    to it. In scripts without spaces between words, each run is one word.
+    A word is a run of letters, digits and combining marks; an apostrophe inside a word belongs to it.
 
     >>> words_of("An Adelaide Rosella, on a branch.")
     ('adelaide', 'rosella', 'branch')
@@ -71,11 +70,10 @@ class Corpus(Table):
         require(frame, ("path",), "corpus")
         if "item" not in frame.columns:
             frame = frame.with_columns(items_of(frame["path"]))
-        missing: dict[str, Any] = {
-            "words": pl.List(pl.String), "category": pl.String, "mask": pl.String, "caption": pl.String,
-        }  # fmt: skip
         frame = frame.with_columns(
-            pl.lit(None, dtype=dtype).alias(column) for column, dtype in missing.items() if column not in frame.columns
+            pl.lit(None, pl.List(pl.String) if column == "words" else pl.String).alias(column)
+            for column in cls.COLUMNS
+            if column not in frame.columns
         )
         if frame["words"].dtype != pl.List(pl.String):
             raise TableError(f"column 'words' of the corpus holds {frame['words'].dtype}, expected lists of words")

@@ -42,8 +42,7 @@ class Cells:
 def preseg(picture: Picture, *, cells: int = 200, scale: float = 1.5) -> LabelMap:
     """Superpixels: the basins of the contour map, flooded from the lowest point of each of at most `cells` squares.
 
-    Contours are oriented energies of L*, a* and b* (see `contours`) at `scale` pixels. Watersheds put borders on
-    their ridges, so that cells follow contours; the squares limit their size.
+    Contours (`contours` at `scale` pixels) become borders of cells; the squares limit the size of cells.
     Misleads: weak contours count as much as strong ones; borders in uniform areas carry no information.
     Source: the over-segmentation of Malik, Belongie, Leung and Shi, IJCV 43 (2001); a watershed replaces their
     k-means of eigenvectors, which takes minutes, as in Arbeláez et al., PAMI 33 (2011).
@@ -59,12 +58,11 @@ def ncuts(
     """Cut the graph of superpixels where the normalised cut is least, recursively, while it is below `threshold`.
 
     Ncut(A, B) = cut(A, B) / assoc(A, V) + cut(A, B) / assoc(B, V). Superpixels i and j have the affinity |i| |j|
-    exp(-Σ (difference / width)²): the sum over their pairs of pixels, if all pixels of a superpixel were alike. The
-    differences are those of mean L*a*b*, the strongest contour on the line between the centres, those of mean
-    oriented energies, and the distance of the centres; the widths are given as shares of the greatest difference in
-    the picture (Shi and Malik advise 10 to 20 percent, with fewer cues), that of distance as a share of the diagonal.
-    A greater threshold gives more regions, at most `regions` before disconnected parts are separated; thumbnails have
-    about 5 to 35. Time grows with the cube of `cells`.
+    exp(-Σ (difference / width)²). The differences are those of mean L*a*b*, the strongest contour on the line between
+    the centres, those of mean oriented energies, and the distance of the centres; the widths are given as shares of the
+    greatest difference in the picture (Shi and Malik advise 10 to 20 percent, with fewer cues), that of distance as a
+    share of the diagonal. A greater threshold gives more regions, at most `regions` before disconnected parts are
+    separated; thumbnails have about 5 to 35. Time grows with the cube of `cells`.
     Misleads: cuts balance associations, so that a uniform sky may be halved before a bird in it is found; textures
     that differ only in grain, not in mean energy, are not separated.
     Source: Shi and Malik, PAMI 22 (2000); intervening contours: Leung and Malik, ECCV 1998.
@@ -92,10 +90,8 @@ def ncuts(
 def contours(picture: Picture, scale: float) -> tuple[Maps, Maps]:
     """The strength of the contour at each pixel (height x width), and the oriented energies of L* (… x 6).
 
-    Energy at angle θ = √((σ f_θ)² + (σ² f_θθ)²), f smoothed with a Gaussian of σ = `scale`: the first derivative
-    responds to steps, the second to lines, and together they respond to both in any phase. A step of height h gives
-    about 0.4 h. The contour is the strongest angle of L* with the gradients of a* and b*: √(max² + σ² |∇a|² + σ²
-    |∇b|²).
+    Energy at angle θ = √((σ f_θ)² + (σ² f_θθ)²), f smoothed with a Gaussian of σ = `scale`; a step of height h gives
+    about 0.4 h. The contour is √(max² + σ² |∇a|² + σ² |∇b|²), max over the angles of L*.
     Source: Perona and Malik, ICCV 1990 (quadrature pairs); Freeman and Adelson, PAMI 13 (1991) (steering).
     """
     sigma = checked("scale", scale, 0.3, 50)
@@ -115,8 +111,7 @@ def contours(picture: Picture, scale: float) -> tuple[Maps, Maps]:
 
 def _slopes(values: Maps) -> tuple[Maps, Maps]:
     """Half the difference of the neighbours, down and across; the edge of the picture is repeated."""
-    pad = [(1, 1), (1, 1)] + [(0, 0)] * (values.ndim - 2)
-    wide = np.pad(values, pad, mode="edge")
+    wide = np.pad(values, [(1, 1), (1, 1)] + [(0, 0)] * (values.ndim - 2), mode="edge")
     half = np.float32(0.5)
     return (wide[2:, 1:-1] - wide[:-2, 1:-1]) * half, (wide[1:-1, 2:] - wide[1:-1, :-2]) * half
 
@@ -154,8 +149,7 @@ def described(picture: Picture, labels: LabelMap, energies: Maps) -> Cells:
     inside = labels >= 0
     at = labels[inside]
     areas = np.bincount(at)
-    diagonal = float(np.hypot(*picture.shape))
-    places = np.argwhere(inside) / diagonal
+    places = np.argwhere(inside) / float(np.hypot(*picture.shape))
     columns = np.concatenate([places, lab(picture)[inside], energies[inside]], axis=1)
     means = np.stack([np.bincount(at, weights=columns[:, c]) for c in range(columns.shape[1])], axis=1) / areas[:, None]
     return Cells(areas.astype(np.int64), means[:, :2], means[:, 2:5], means[:, 5:])
@@ -163,23 +157,18 @@ def described(picture: Picture, labels: LabelMap, energies: Maps) -> Cells:
 
 def affinities(cells: Cells, edges: Maps, colour: float, contour: float, texture: float, distance: float) -> Floats:
     """The affinity of each two superpixels: symmetric, 0 beyond twice the width of distances."""
-    gap = _apart(cells.centres)
+    gap = cdist(cells.centres, cells.centres)
     i, j = np.nonzero(np.triu(gap <= REACH * distance, 1))
     exponent = (gap[i, j] / distance) ** 2
     for share, between, least in (
-        (colour, _apart(cells.colours), HUES),
+        (colour, cdist(cells.colours, cells.colours), HUES),
         (contour, _strongest(cells.centres, edges), ENERGIES),
-        (texture, _apart(cells.textures), ENERGIES),
+        (texture, cdist(cells.textures, cells.textures), ENERGIES),
     ):
         exponent += (between[i, j] / (share * max(float(between.max()), least))) ** 2
     affinity = np.diag(cells.areas.astype(np.float64) ** 2)
     affinity[i, j] = affinity[j, i] = cells.areas[i] * cells.areas[j] * np.exp(-exponent)
     return affinity
-
-
-def _apart(rows: Floats) -> Floats:
-    """Euclidean distances between all rows."""
-    return np.asarray(cdist(rows, rows))
 
 
 def _strongest(centres: Floats, edges: Maps) -> Floats:
@@ -191,14 +180,6 @@ def _strongest(centres: Floats, edges: Maps) -> Floats:
         line = np.rint((1 - t) * pixels[:, None] + t * pixels[None]).astype(np.int32)
         np.maximum(best, edges[line[..., 0], line[..., 1]], out=best)
     return np.maximum(best, best.T).astype(np.float64)
-
-
-def normalised_cut(affinity: Floats, side: Bools) -> float:
-    """cut(A, B) / assoc(A, V) + cut(A, B) / assoc(B, V); A is where `side` is true. NaN if a side is empty."""
-    degree = affinity.sum(axis=1)
-    crossing = affinity[np.ix_(side, ~side)].sum()
-    a, b = degree[side].sum(), degree[~side].sum()
-    return float(crossing / a + crossing / b) if a > 0 and b > 0 else float("nan")
 
 
 def two_way_cut(affinity: Floats) -> tuple[Bools, float]:

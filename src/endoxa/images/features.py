@@ -1,8 +1,7 @@
 """Features of regions: size and position, colour, texture, outline, surroundings.
 
-The groups are those of Barnard et al., section 3.4, who measure what each group adds to the prediction of words. A
-region is all pixels of one label. Its outline is the outer boundary of its largest 8-connected piece, so that small
-fragments and holes do not affect it.
+The groups are those of Barnard et al., section 3.4. A region is all pixels of one label. Its outline is the outer
+boundary of its largest 8-connected piece, so that small fragments and holes do not affect it.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage
 
-from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.errors import TableError, refuse_unknown
 from endoxa.images import LabelMap, Picture
 from endoxa.images.filters import DIFFERENCE_NAMES, ENERGY_NAMES, differences_of_gaussians, grey_of, oriented_energies
 from endoxa.tables import Floats, Ints
@@ -112,18 +111,18 @@ def describe_regions(
     Source: Barnard et al. 3.4; METHODS D.11.
     """
     for group in groups:
-        if group not in NAMES:
-            raise TextError(f"no group of region features is called {group!r}{did_you_mean(group, GROUPS)}", group, 0)
-    labels, n = _checked(picture, labels)
-    regions = _Regions.of(labels, n)
-    needs_outline = not {"base", "shape", "context"}.isdisjoint(groups)
-    outlines = [outline_of(labels, label, box) for label, box in regions.boxes] if needs_outline else []
+        refuse_unknown("group of region features", group, GROUPS, listed=True)
+    regions = _Regions.of(picture, labels)
+    labels, n = regions.labels, len(regions.counts)
+    boxes = [] if {"base", "shape", "context"}.isdisjoint(groups) else ndimage.find_objects(labels + 1)
+    outlines = [outline_of(labels, label, box) for label, box in enumerate(boxes)]
     described: dict[str, Floats] = {}
     for group in groups:
         if group == "base":
             described[group] = _base(regions, outlines)
         elif group == "texture":
-            described[group] = _texture(regions, picture)
+            grey = grey_of(picture.pixels)
+            described[group] = regions.means([*oriented_energies(grey), *np.abs(differences_of_gaussians(grey))])
         elif group == "shape":
             described[group] = np.array([outline.profile() for outline in outlines]).reshape(n, PROFILE)
         elif group == "context":
@@ -137,22 +136,36 @@ def describe_regions(
 
 @dataclass(frozen=True, eq=False)
 class _Regions:
-    """The flat positions of all labelled pixels, and their labels."""
+    """A label map, the flat positions of all labelled pixels, their labels, and the number of pixels of each."""
 
-    shape: tuple[int, int]
+    labels: LabelMap
     at: npt.NDArray[np.intp]
     label: npt.NDArray[np.intp]
     counts: Ints
-    boxes: list[tuple[int, tuple[slice, slice]]]
 
     @classmethod
-    def of(cls, labels: LabelMap, n: int) -> _Regions:
-        """Of a label map without gaps."""
-        flat = labels.ravel()
-        at = np.flatnonzero(flat >= 0)
-        label = flat[at].astype(np.intp)
-        boxes = [(k, box) for k, box in enumerate(ndimage.find_objects(labels + 1, max_label=n))]
-        return cls(labels.shape, at, label, np.bincount(label, minlength=n), boxes)
+    def of(cls, picture: Picture, labels: LabelMap) -> _Regions:
+        """Of a label map, which must fit the picture and be numbered without gaps."""
+        height, width = picture.shape
+        if not height * width:
+            raise TableError(f"a picture of {height} × {width} pixels cannot be described; leave it out")
+        if labels.shape != picture.shape or not np.issubdtype(labels.dtype, np.integer):
+            raise TableError(
+                f"a label map of shape {labels.shape} and type {labels.dtype} does not fit a picture of {height} × "
+                f"{width} pixels; expected one whole number per pixel"
+            )
+        if labels.min() < -1:
+            raise TableError(f"label {labels.min()} is no region; expected -1 for none and regions from 0")
+        labels = np.ascontiguousarray(labels, dtype=np.int32)
+        at = np.flatnonzero(labels >= 0)
+        label = labels.ravel()[at].astype(np.intp)
+        counts = np.bincount(label)
+        if not counts.all():
+            raise TableError(
+                f"region {int(np.argmin(counts))} of 0 to {len(counts) - 1} has no pixel; number the regions without "
+                "gaps (endoxa.images.segment does)"
+            )
+        return cls(labels, at, label, counts)
 
     def sums(self, values: npt.NDArray[np.generic]) -> Floats:
         """Sum over each region of one value per labelled pixel."""
@@ -160,8 +173,7 @@ class _Regions:
 
     def means(self, planes: Sequence[npt.NDArray[np.generic]] | npt.NDArray[np.generic]) -> Floats:
         """Mean over each region of every plane: regions × planes."""
-        columns = [self.sums(plane.ravel()[self.at]) / self.counts for plane in planes]
-        return np.stack(columns, axis=1)
+        return np.stack([self.sums(plane.ravel()[self.at]) / self.counts for plane in planes], axis=1)
 
     def moments(self, planes: Sequence[npt.NDArray[np.generic]]) -> Floats:
         """Means, then variances, over each region."""
@@ -173,29 +185,6 @@ class _Regions:
             # Around the mean, not E[x²] - E[x]², which can be negative after rounding.
             variances.append(self.sums((values - mean[self.label]) ** 2) / self.counts)
         return np.stack(means + variances, axis=1)
-
-
-def _checked(picture: Picture, labels: LabelMap) -> tuple[LabelMap, int]:
-    """The label map and its number of regions, if the map fits the picture and is numbered without gaps."""
-    height, width = picture.shape
-    if not height * width:
-        raise TableError(f"a picture of {height} × {width} pixels cannot be described; leave it out")
-    if labels.shape != picture.shape or not np.issubdtype(labels.dtype, np.integer):
-        raise TableError(
-            f"a label map of shape {labels.shape} and type {labels.dtype} does not fit a picture of {height} × {width} "
-            "pixels; expected one whole number per pixel"
-        )
-    if labels.min() < -1:
-        raise TableError(f"label {labels.min()} is no region; expected -1 for none and regions from 0")
-    labels = np.ascontiguousarray(labels, dtype=np.int32)
-    n = int(labels.max()) + 1
-    counts = np.bincount(labels.ravel() + 1, minlength=n + 1)[1:]
-    if not counts.all():
-        raise TableError(
-            f"region {int(np.argmin(counts))} of 0 to {n - 1} has no pixel; number the regions without gaps "
-            "(endoxa.images.segment does)"
-        )
-    return labels, n
 
 
 def outline_of(labels: LabelMap, label: int, box: tuple[slice, slice]) -> Outline:
@@ -239,25 +228,13 @@ def _start(outline: Outline, walked: Floats) -> float:
 
 def _base(regions: _Regions, outlines: Sequence[Outline]) -> Floats:
     """Size, place, first moment and compactness of each region."""
-    height, width = regions.shape
+    height, width = regions.labels.shape
     y, x = np.divmod(regions.at, width)
     cx, cy = regions.sums(x) / regions.counts, regions.sums(y) / regions.counts
     away = regions.sums(np.hypot(x - cx[regions.label], y - cy[regions.label])) / regions.counts
     compactness = np.array([outline.area / outline.length**2 for outline in outlines])
-    return np.stack(
-        [
-            regions.counts / (height * width), (cx + 0.5) / width, (cy + 0.5) / height, away / np.sqrt(regions.counts),
-            compactness,
-        ],
-        axis=1,
-    )  # fmt: skip
-
-
-def _texture(regions: _Regions, picture: Picture) -> Floats:
-    """Mean energies and mean absolute differences of Gaussians of each region."""
-    grey = grey_of(picture.pixels)
-    differences = np.abs(differences_of_gaussians(grey))
-    return regions.means([*oriented_energies(grey), *differences])
+    size, moment = regions.counts / (height * width), away / np.sqrt(regions.counts)
+    return np.stack([size, (cx + 0.5) / width, (cy + 0.5) / height, moment, compactness], axis=1)
 
 
 def rgb(pixels: npt.NDArray[np.uint8]) -> list[npt.NDArray[np.floating]]:

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from endoxa.errors import TableError
-from endoxa.tables import Floats
 
 Plane = npt.NDArray[np.float32]
 Planes = npt.NDArray[np.float32]
@@ -104,15 +103,12 @@ def _quadrature(scale: float) -> tuple[tuple[tuple[Plane, Plane], ...], tuple[tu
     wave = np.sqrt(2) / scale * pixels
     even = 1 / abs((second * np.cos(wave)).sum() * g.sum())
     odd = 1 / abs((third * np.sin(wave)).sum() * g.sum())
-    return (
-        tuple(_single(even * a, b) for a, b in ((second, g), (4 * line, line), (g, second))),
-        tuple(_single(odd * a, b) for a, b in ((third, g), (3 * square, line), (3 * line, square), (g, third))),
+    g_pairs = [(even * a, b) for a, b in ((second, g), (4 * line, line), (g, second))]
+    h_pairs = [(odd * a, b) for a, b in ((third, g), (3 * square, line), (3 * line, square), (g, third))]
+    g_filters, h_filters = (
+        tuple((a.astype(np.float32), b.astype(np.float32)) for a, b in pairs) for pairs in (g_pairs, h_pairs)
     )
-
-
-def _single(along: Floats, down: Floats) -> tuple[Plane, Plane]:
-    """A separable filter in single precision."""
-    return along.astype(np.float32), down.astype(np.float32)
+    return g_filters, h_filters
 
 
 @lru_cache(maxsize=1)

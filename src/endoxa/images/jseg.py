@@ -1,7 +1,6 @@
 """JSEG: colours are quantised into a few classes, and regions grow where the classes are evenly mixed.
 
-`jseg` segments; `quantised` computes the map of classes, `separation` J of a whole map, `separations` J around each
-pixel.
+`jseg` segments; `quantised` computes the map of classes, `separations` J around each pixel.
 """
 
 from __future__ import annotations
@@ -13,16 +12,17 @@ import math
 import cv2
 import numpy as np
 import numpy.typing as npt
+from scipy.ndimage import find_objects
 from skimage.segmentation import watershed
 
 from endoxa.images import LabelMap, Mask, Picture
-from endoxa.images.segment import checked
+from endoxa.images.segment import borders, checked
 from endoxa.tables import Floats, Ints
 
 Plane = npt.NDArray[np.float32]
 
-# The paper's table of scales, 1 to 4: windows of 9, 17, 33, 65 pixels sampled every 1, 2, 4, 8; pictures of 64, 128,
-# 256, 512 pixels square start there; a valley is a seed if it has at least this many pixels.
+# The paper's scales 1 to 4: windows of 9, 17, 33, 65 pixels sampled every 1, 2, 4, 8; pictures of 64, 128, 256, 512
+# pixels square start there; a valley is a seed if it has at least this many pixels.
 SCALES = 4
 SMALLEST_PICTURE = 64
 SMALLEST_VALLEY = {1: 32, 2: 128, 3: 512, 4: 2048}
@@ -45,7 +45,6 @@ def jseg(
     of the J-image, J < mean + a · deviation; they absorb parts below the mean of the rest that touch only one of
     them, at this and each finer scale; the last pixels join in the order of J at the finest scale; 3 neighbours whose
     histograms of classes are less than `merge` apart (Euclidean, nearest first) are joined.
-    Labels are 4-connected, from 0, in no particular order; -1 outside the mask.
     Misleads: a gradual change of colour is split where the quantiser splits it; regions below about 32 pixels are not
     found; a texture with a period of 9 pixels or more has borders inside at the finest scale (use fewer scales).
     Departures: J-images are computed for the whole picture, with windows that cross borders found before; at scale s
@@ -67,30 +66,14 @@ def jseg(
     return merged(labels, colours, threshold)
 
 
-def separation(classes: LabelMap) -> float:
-    """J of a map of classes: (S_T - S_W) / S_W, negative labels left out.
-
-    S_T = Σ |z - m|² over the places z of all pixels, m their mean; S_W the same about the mean of each class. 0 if
-    all classes share one centre, large if they are separated. NaN if S_W = 0: every class is one point.
-    Source: Deng and Manjunath, equations 2 to 5.
-    """
-    places = np.argwhere(classes >= 0).astype(np.float64)
-    if not len(places):
-        return math.nan
-    _, at = np.unique(classes[classes >= 0], return_inverse=True)
-    sizes = np.bincount(at)
-    means = np.stack([np.bincount(at, weights=places[:, axis]) / sizes for axis in (0, 1)], axis=1)
-    within = float(((places - means[at]) ** 2).sum())
-    total = float(((places - places.mean(axis=0)) ** 2).sum())
-    return (total - within) / within if within > 0 else math.nan
-
-
 def separations(classes: LabelMap, scale: int) -> Plane:
     """The J-image: J of the round window around each pixel, 2^(scale+2) + 1 across and sampled every 2^(scale-1).
 
-    Windows end at the picture and the mask (negative labels). With offsets u from the centre, n pixels of class c and
-    t = Σ u over them, S_T - S_W = Σ_c |t_c|²/n_c - |t|²/n and S_T = Σ|u|² - |t|²/n: three filters for each class.
-    0 where S_W = 0: a window with as many pixels as classes shows no border of a region.
+    J = (S_T - S_W) / S_W; S_T = Σ |z - m|² over the places z of all pixels, m their mean; S_W the same about the mean
+    of each class. J is 0 if all classes share one centre, large if they are separated. Windows end at the picture and
+    the mask (negative labels). With offsets u from the centre, n pixels of class c and t = Σ u over them, S_T - S_W =
+    Σ_c |t_c|²/n_c - |t|²/n and S_T = Σ|u|² - |t|²/n: three filters for each class. 0 where S_W = 0.
+    Source: Deng and Manjunath, equations 2 to 5.
     """
     step = 2 ** (scale - 1)
     sampled = classes[::step, ::step]
@@ -126,7 +109,9 @@ def refined(labels: LabelMap, planes: dict[int, Plane], scale: int) -> LabelMap:
     """Split every region that has two seeds or more at this scale."""
     result = labels.copy()
     ahead = int(labels.max()) + 1
-    for label, window in _windows(labels, 2 * SMALLEST_VALLEY[scale]):
+    boxes = find_objects(labels + 1)
+    for label in np.flatnonzero(np.bincount(labels[labels >= 0]) >= 2 * SMALLEST_VALLEY[scale]):
+        window = boxes[label]
         region = labels[window] == label
         valleys = seeds(planes[scale][window], region, SMALLEST_VALLEY[scale])
         found = int(valleys.max())
@@ -140,26 +125,13 @@ def refined(labels: LabelMap, planes: dict[int, Plane], scale: int) -> LabelMap:
             plane = planes[finer][window]
             valleys = _absorbed(valleys, rest & (plane < plane[rest].mean()))
         if (region & (valleys == 0)).any():
-            valleys = _flooded(planes[1][window], valleys, region)
+            # The rest joins pixel by pixel, in the order of J, the valley that has reached it.
+            flooded: LabelMap = watershed(planes[1][window], valleys, mask=region)  # type: ignore[no-untyped-call]
+            valleys = flooded.astype(np.int32, copy=False)
         # The first valley keeps the number of the region, so that there are no gaps.
         result[window] = np.where(region & (valleys > 1), valleys + (ahead - 2), result[window])
         ahead += found - 1
     return result
-
-
-def _flooded(plane: Plane, valleys: LabelMap, region: Mask) -> LabelMap:
-    """Assign the rest of the region, pixel by pixel in the order of J, to the valley that has reached it."""
-    whole: LabelMap = watershed(plane, valleys, mask=region)  # type: ignore[no-untyped-call]
-    return whole.astype(np.int32, copy=False)
-
-
-def _windows(labels: LabelMap, least: int) -> list[tuple[int, tuple[slice, slice]]]:
-    """Regions of at least this many pixels, each with its bounding box."""
-    from scipy.ndimage import find_objects
-
-    sizes = np.bincount(labels[labels >= 0])
-    boxes = find_objects(labels + 1)
-    return [(int(label), boxes[label]) for label in np.flatnonzero(sizes >= least)]
 
 
 def seeds(plane: Plane, region: Mask, least: int) -> LabelMap:
@@ -208,11 +180,10 @@ def merged(labels: LabelMap, classes: LabelMap, threshold: float) -> LabelMap:
     counts: Floats = np.bincount(labels[inside] * kinds + classes[inside], minlength=many * kinds).astype(np.float64)
     counts = counts.reshape(many, kinds)
     near: list[set[int]] = [set() for _ in range(many)]
-    for left, right in ((labels[:, :-1], labels[:, 1:]), (labels[:-1], labels[1:])):
-        border = (left != right) & (left >= 0) & (right >= 0)
-        for a, b in np.unique(np.stack([left[border], right[border]], axis=1), axis=0).tolist():
-            near[a].add(b)
-            near[b].add(a)
+    lower, upper, _ = borders(labels)
+    for a, b in zip(lower.tolist(), upper.tolist(), strict=True):
+        near[a].add(b)
+        near[b].add(a)
 
     def apart(a: int, b: int) -> float:
         return float(np.linalg.norm(counts[a] / counts[a].sum() - counts[b] / counts[b].sum()))
@@ -242,10 +213,9 @@ def merged(labels: LabelMap, classes: LabelMap, threshold: float) -> LabelMap:
 def quantised(picture: Picture, *, distance: float = 15.0, classes: int = 20) -> LabelMap:
     """The colour class of each pixel, from 0; -1 outside the mask.
 
-    Colours are smoothed by peer groups (`peers`). Lloyd's algorithm in L*u*v* weights them by exp(-T), T the spread of
-    the peers, because the eye tolerates more in busy areas: starting from one class, the class with the largest
-    distortion is split along its longest axis until there are `classes`, or none is wider than distance / 2. Then the
-    two nearest classes are joined while they are closer than `distance`.
+    Lloyd's algorithm in L*u*v*, of colours smoothed by `peers` and weighted by exp(-T), T the spread of the peers: from
+    one class, the class with the largest distortion is split along its longest axis until there are `classes`, or none
+    is wider than distance / 2. Then the two nearest classes are joined while they are closer than `distance`.
     Departure: weights are at least .01, where the paper's go to 0, so that a picture of noise keeps its colours.
     Source: Deng, Kenney, Moore and Manjunath, ISCAS 1999.
     """

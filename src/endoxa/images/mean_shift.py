@@ -1,8 +1,7 @@
 """Segmentation by mean shift in colour space: find the modes, use them as a palette, assign every pixel.
 
 The three options of Comaniciu and Meer's program (over-segmentation, under-segmentation, quantisation) are three sets
-of parameters of one procedure, that of their paper of 1997. Their later EDISON (2002) shifts in colour and position
-jointly and has no such options.
+of parameters of the procedure in their paper of 1997, not of their later EDISON (2002).
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 from numba import njit
+from numpy.lib.stride_tricks import sliding_window_view
 from skimage.measure import label as connected
 
 from endoxa.images import LabelMap, Mask, Picture
@@ -64,8 +64,7 @@ def mean_shift(
     spread = math.sqrt(float(colours[inside].astype(np.float64).var(axis=0).sum()))
     width = max(share * spread, FLAT)
     least = max(1, round(count * int(inside.sum()) / THUMBNAIL))
-    around = _means(colours, inside)
-    modes = palette(colours, around, inside, width, least, draws, rng)
+    modes = palette(colours, _means(colours, inside), inside, width, least, draws, rng)
     if not len(modes):
         return np.where(inside, np.int32(0), np.int32(-1))
     labels = allocated(colours, inside, modes, width)
@@ -109,13 +108,9 @@ def allocated(colours: Luv, inside: Mask, modes: Floats, width: float) -> LabelM
     nearest, distance = _nearest(colours, modes)
     labels = np.where(inside & (distance <= width), nearest, -1).astype(np.int32)
     wide = inside & (labels < 0) & (distance <= width * 2 ** (1 / 3))
-    touched = np.zeros_like(wide)
-    padded = np.pad(labels, 1, constant_values=-1)
-    height, breadth = labels.shape
-    for y in range(3):
-        for x in range(3):
-            touched |= padded[y : y + height, x : x + breadth] == nearest
-    labels[wide & touched] = nearest[wide & touched]
+    around = sliding_window_view(np.pad(labels, 1, constant_values=-1), (3, 3))
+    touched = wide & (around == nearest[..., None, None]).any(axis=(2, 3))
+    labels[touched] = nearest[touched]
     known = labels >= 0
     counts = np.bincount(labels[known], minlength=len(modes))
     final = modes.copy()

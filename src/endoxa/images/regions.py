@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from endoxa.errors import TextError, did_you_mean
+from endoxa.errors import TextError, refuse_unknown
 from endoxa.images import Picture
 from endoxa.images.features import GROUPS, describe_regions
-from endoxa.images.segment import largest, refuse_unknown, segment
+from endoxa.images.segment import SEGMENTERS, largest, segment
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,9 @@ class Regions:
         for setting in ("count", "side"):
             if getattr(self, setting) < 1:
                 raise TextError(f"{setting} = {getattr(self, setting)} of the regions is not at least 1")
-        refuse_unknown(self.segmenter)
+        refuse_unknown("segmenter", self.segmenter, SEGMENTERS, listed=True)
         for group in self.groups.split(","):
-            if group not in GROUPS:
-                raise TextError(
-                    f"no group of region features is called {group!r}{did_you_mean(group, GROUPS)}",
-                    self.groups,
-                    self.groups.index(group),
-                )
+            refuse_unknown("group of region features", group, GROUPS, listed=True)
 
     def describe(self, picture: Picture) -> dict[str, npt.NDArray[Any]]:
         """One row per region: an array for each group, and `size`, the region's share of the frame."""

@@ -2,8 +2,7 @@
 
 A scene is a stack of layers, far to near: grounds (sky, sea, grass) with a skyline each, and things (a boat, a tiger)
 that stand on them. The same stack gives the picture and the truth, so that outlines are exact under any occlusion: a
-pixel belongs to the nearest layer that covers at least half of it. Words and appearance are correlated with noise:
-light, colours, sizes and textures vary, seas may look like skies, and a zebra is striped like a tiger.
+pixel belongs to the nearest layer that covers at least half of it. Light, colours, sizes and textures vary.
 Misleads: drawn scenes are far easier than photographs. A system that fails here is broken; one that does well here
 must still be tested on real pictures. All kinds of scenes are equally frequent here, unlike elsewhere.
 """
@@ -56,8 +55,7 @@ class Cutout:
 def draw(number: int, seed: int, *, size: tuple[int, int] = SIZE) -> Scene:
     """Scene `number` of the infinite series `seed`; it depends on these two and the size only.
 
-    All kinds of scenes (`KINDS`) are equally frequent; the kind is the category. The same releases of OpenCV and NumPy
-    give the same bytes; other releases may round differently.
+    The kind (of `KINDS`) is the category. Other releases of OpenCV and NumPy may round differently.
     """
     rng = _chance(number, seed, size)
     category = str(rng.choice(sorted(KINDS)))
@@ -70,10 +68,10 @@ def compose(
 ) -> Scene:  # fmt: skip
     """Cut-outs pasted on a picture (with the word `ground`), or on the drawn grounds of a scene if there is none.
 
-    Each is scaled (height or width 25–60 % of the scene's), mirrored, moved and made brighter or darker at random, but
-    is always completely within the scene; later ones occlude earlier ones. The placement of a cut-out depends on the
-    seed, the number and its position in the sequence only. Those that show less than `least` of the scene are left out.
-    The category is the one with the largest visible area; `ground` (or the drawn kind) if no cut-out is visible.
+    Each is scaled (height or width 25–60 % of the scene's), mirrored, moved and made brighter or darker at random,
+    completely within the scene; later ones occlude earlier ones. The placement depends on the seed, the number and the
+    position in the sequence only. Those that show less than `least` of the scene are left out. The category is the one
+    with the largest visible area; `ground` (or the drawn kind) if no cut-out is visible.
     """
     rng = _chance(number, seed, size)
     if not 0 <= least < 1:
@@ -85,9 +83,8 @@ def compose(
         category, light = ground, np.ones(size, np.float32)
         filled = _covering(background, size, rng)
         layers = [Layer(ground, True, 0, 0, np.full(size, 255, np.uint8), _planes(filled))]
-    for place, cutout in enumerate(cutouts):
-        pasted = _pasted(cutout, size, np.random.default_rng([seed, number, place + 1]))
-        layers += [pasted] if pasted is not None else []
+    for place, cutout in enumerate(cutouts, start=1):
+        layers += _pasted(cutout, size, np.random.default_rng([seed, number, place]))
     return _scene(layers, size, light, rng, category, least, grain=1.5 if background is None else 0.0)
 
 
@@ -186,17 +183,15 @@ def _covering(background: Picture, size: tuple[int, int], rng: Chance) -> Pixels
     return np.ascontiguousarray(cut[:, ::-1] if rng.random() < 0.5 else cut)
 
 
-def _pasted(cutout: Cutout, size: tuple[int, int], rng: Chance) -> Layer | None:
-    """A cut-out at a random position, or None if its mask is empty.
+def _pasted(cutout: Cutout, size: tuple[int, int], rng: Chance) -> list[Layer]:
+    """A cut-out at a random position; nothing if its mask is empty.
 
     Colours are averaged over opaque pixels only, so that the white background leaves no rim.
     """
-    mask = cutout.picture.mask
-    if mask is None:
-        mask = np.ones(cutout.picture.shape, np.bool_)
+    mask = np.ones(cutout.picture.shape, np.bool_) if cutout.picture.mask is None else cutout.picture.mask
     rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
     if not len(rows):
-        return None
+        return []
     inner = slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)
     share: Field = mask[inner].astype(np.float32)
     colours: Field = cutout.picture.pixels[inner].astype(np.float32) * share[..., None]
@@ -210,7 +205,7 @@ def _pasted(cutout: Cutout, size: tuple[int, int], rng: Chance) -> Layer | None:
     top = int(np.sqrt(rng.random()) * (size[0] - height + 1))  # low positions are more probable: the ground is there
     left = int(rng.integers(0, size[1] - width + 1))
     cover = np.rint(share * 255).astype(np.uint8)
-    return Layer(cutout.word, False, top, left, cover, _planes(bytes_of(colours)), cutout.category)
+    return [Layer(cutout.word, False, top, left, cover, _planes(bytes_of(colours)), cutout.category)]
 
 
 def _sized(field: Field, height: int, width: int) -> Field:

@@ -22,7 +22,7 @@ from skimage.measure import label as connected
 from skimage.segmentation import felzenszwalb as skimage_felzenszwalb
 from skimage.segmentation import slic as skimage_slic
 
-from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.errors import TableError, TextError, did_you_mean, refuse_unknown
 from endoxa.images import LabelMap, Picture
 from endoxa.tables import Floats, Ints
 
@@ -69,8 +69,7 @@ def register(
 ) -> None:  # fmt: skip
     """Enter a method of segmentation under a name.
 
-    Processes that describe pictures import modules anew. A method that is registered at run time must therefore be
-    registered where a module is imported, not below `if __name__ == "__main__":`.
+    Do it where a module is imported, not below `if __name__ == "__main__":`; worker processes import modules anew.
     """
     if name in SEGMENTERS:
         raise TextError(f"a segmenter is called {name!r} already; choose another name")
@@ -82,13 +81,6 @@ def available() -> tuple[str, ...]:
     return tuple(SEGMENTERS)
 
 
-def refuse_unknown(name: str) -> None:
-    """Refuse a name that no segmenter has."""
-    if name not in SEGMENTERS:
-        near = did_you_mean(str(name), SEGMENTERS) or "; there are " + ", ".join(SEGMENTERS)
-        raise TextError(f"no segmenter is called {name!r}{near}")
-
-
 def segment(picture: Picture, method: str = "slic", **settings: Any) -> LabelMap:
     """Segment a picture by a method of `SEGMENTERS`; the settings are those of its function.
 
@@ -98,7 +90,7 @@ def segment(picture: Picture, method: str = "slic", **settings: Any) -> LabelMap
     number of largest regions (`largest`).
     Source: METHODS D.11; Barnard, Shirahatti and Yanai, section 3.3, for the six methods that they compare.
     """
-    refuse_unknown(method)
+    refuse_unknown("segmenter", method, SEGMENTERS, listed=True)
     segmenter = SEGMENTERS[method]
     known = segmenter.settings()
     for name in settings:
@@ -124,8 +116,7 @@ def slic(picture: Picture, *, regions: int = 48, compactness: float = 10.0, iter
     """Simple linear iterative clustering: k-means of (L*, a*, b*, x, y) from a grid of seeds.
 
     Distance² = colour² + (compactness / seed spacing)² · place²; 10 suits L*a*b*, larger values give squarer regions.
-    There are four iterations instead of the authors' ten, for speed; `normalised` repairs disconnected regions. 48
-    seeds in 384 x 256 pixels are 45 pixels apart.
+    There are four iterations instead of the authors' ten, for speed. 48 seeds in 384 x 256 pixels are 45 pixels apart.
     Misleads: regions have similar sizes by construction, so that `largest` is not informative.
     Source: Achanta et al., PAMI 34 (2012); scikit-image.
     """
@@ -202,15 +193,11 @@ def normalised(labels: npt.NDArray[Any], picture: Picture, *, smallest: float = 
 
 def borders(parts: npt.NDArray[Any]) -> tuple[Ints, Ints, Ints]:
     """Adjacent regions a < b, and the length of their border in pixel sides. Negative labels are not regions."""
-    a, b = [], []
-    for first, second in ((parts[:, :-1], parts[:, 1:]), (parts[:-1], parts[1:])):
-        differ = first != second
-        a.append(first[differ])
-        b.append(second[differ])
-    one, other = np.concatenate(a).astype(np.int64), np.concatenate(b).astype(np.int64)
-    low, high = np.minimum(one, other), np.maximum(one, other)
-    known = low >= 0
-    return _counted(low[known], high[known], np.ones(int(known.sum()), np.int64))
+    one = np.concatenate([parts[:, :-1].ravel(), parts[:-1].ravel()]).astype(np.int64)
+    other = np.concatenate([parts[:, 1:].ravel(), parts[1:].ravel()]).astype(np.int64)
+    border = (one != other) & (np.minimum(one, other) >= 0)
+    one, other = one[border], other[border]
+    return _counted(np.minimum(one, other), np.maximum(one, other), np.ones(len(one), np.int64))
 
 
 def _counted(a: Ints, b: Ints, length: Ints) -> tuple[Ints, Ints, Ints]:
@@ -224,9 +211,8 @@ def _counted(a: Ints, b: Ints, length: Ints) -> tuple[Ints, Ints, Ints]:
 def merged(areas: Ints, sums: Floats, a: Ints, b: Ints, length: Ints, *, least: float) -> Ints:
     """The region that each region ends up in, after all below `least` pixels joined the neighbour nearest in colour.
 
-    In each round a small region joins if no small neighbour is smaller. Ties are broken by a fixed shuffle, because in
-    reading order a picture of noise would need one round per pixel. Regions that join in one round are not adjacent,
-    so that there are no chains, and colours are always those of whole regions.
+    In each round a small region joins if no small neighbour is smaller, so that regions that join in one round are not
+    adjacent. Ties are broken by a fixed shuffle: in reading order a picture of noise would need a round per pixel.
     """
     n = len(areas)
     target = np.arange(n)

@@ -25,7 +25,6 @@ import numpy.typing as npt
 from endoxa.errors import FileError, TableError, TextError
 from endoxa.images import LabelMap
 from endoxa.images.corpus import STOP, Corpus, words_of
-from endoxa.io.write import replacing
 
 if TYPE_CHECKING:
     from endoxa.images.scenes import Cutout, Scene
@@ -194,8 +193,9 @@ def _keep(folder: Path, scene: Scene, number: int, form: str) -> dict[str, Any]:
 def _whole(path: Path, content: bytes) -> None:
     """Write a file completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as part:
-        part.write_bytes(content)
+    part = path.with_name(path.name + ".part")  # always the same, so that a later call replaces what was left behind
+    part.write_bytes(content)
+    part.replace(path)
 
 
 def _maker(seed: int, size: tuple[int, int], cutouts: Corpus | None) -> Callable[[int], Scene]:
