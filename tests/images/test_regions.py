@@ -9,8 +9,7 @@ import pytest
 from endoxa.engines import Descriptor
 from endoxa.errors import TextError
 from endoxa.images import Picture
-from endoxa.images.features import GROUPS, NAMES, describe_regions
-from endoxa.images.regions import Regions
+from endoxa.images.features import GROUPS, NAMES, Regions, describe_regions
 from endoxa.images.segment import segment
 
 

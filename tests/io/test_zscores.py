@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from endoxa.errors import FileError
-from endoxa.io.zscores import read_zscores
+from endoxa.io.trec_text import read_zscores
 
 
 def test_means_and_deviations(tmp_path: Path) -> None:

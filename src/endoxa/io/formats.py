@@ -84,9 +84,8 @@ def _holds_bundle(source: Source) -> bool:
 def look(source: Source, wanted: Wanted = "auto") -> Look:
     """Return the kind and format of a file; `wanted` decides where the content is ambiguous."""
     if _holds_bundle(source):
-        raise FileError(
-            source.label, "the file is a bundle of several tables", "score runs against it with endoxa eval"
-        )
+        remedy = "score runs against it with endoxa eval"
+        raise FileError(source.label, "the file is a bundle of several tables", remedy)
     if source.magic() == PARQUET:
         columns = _parquet_columns(source)  # refuses a damaged file
         if "endoxa.evaluation" in pl.read_parquet_metadata(source.path):
@@ -97,10 +96,8 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
         return Look("evaluation", "json")
     words = first_columns(head)
     if words is None:
-        remedy = REMEDY if wanted == "auto" else f"expected {_expected(wanted)}"
-        raise FileError(
-            source.label, "the file is empty" if not head.strip() else "the file contains only comments", remedy
-        )
+        what = "the file contains only comments" if head.strip() else "the file is empty"
+        raise FileError(source.label, what, REMEDY if wanted == "auto" else f"expected {_expected(wanted)}")
     line = head.lstrip(b" \t\r\n").split(b"\n", 1)[0]
     if line.startswith(b"{") and ((names := _json_names(line)) or ".jsonl" in source.path.suffixes):
         return Look(kind_of(names, source.label, wanted), "jsonl")
@@ -171,11 +168,8 @@ def _text_kind(words: list[str], source: Source, wanted: Wanted) -> Kind:
     if wanted == "taxonomy":
         return "taxonomy"  # one path per line
     if wanted in TABLES_ONLY or (wanted in {"scores", "comparison", "opinions"} and len(words) not in {4, 5}):
-        raise FileError(
-            source.label,
-            f"the first line is {shortened(' '.join(words))}",
-            f"expected a table of {wanted} with a header",
-        )
+        what = f"the first line is {shortened(' '.join(words))}"
+        raise FileError(source.label, what, f"expected a table of {wanted} with a header")
     sampled = len(words) == 5 and is_number(words[2]) and is_number(words[4])
     if wanted in {"run", "sampled", "preferences"}:
         return wanted
@@ -190,9 +184,8 @@ def _text_kind(words: list[str], source: Source, wanted: Wanted) -> Kind:
     if len(words) == 6 or (len(words) > 6 and is_number(words[4])):
         return "run"
     forms = "; ".join(f"{form.name}: {form.words}" for form in (RUN, QRELS, SAMPLED))
-    raise FileError(
-        source.label, f"neither a run nor qrels: the first line is {shortened(' '.join(words))}", f"expected {forms}"
-    )
+    what = f"neither a run nor qrels: the first line is {shortened(' '.join(words))}"
+    raise FileError(source.label, what, f"expected {forms}")
 
 
 def header(line: bytes, separator: str) -> list[str]:

@@ -145,11 +145,8 @@ def system_names(places: Iterable[Where]) -> list[str | None]:
         return [None] * len(places)
     twice = next((stem for stem in stems if stems.count(stem) > 1), None)
     if twice is not None:
-        raise FileError(
-            label_of(places[stems.index(twice)]),
-            f"another file also has the tag {shared!r} and the name {twice!r}",
-            "rename one of the files",
-        )
+        what = f"another file also has the tag {shared!r} and the name {twice!r}"
+        raise FileError(label_of(places[stems.index(twice)]), what, "rename one of the files")
     warn(f"several runs have the tag {shared!r}; the systems are named after their files", stacklevel=3)
     return list(stems)
 

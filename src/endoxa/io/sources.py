@@ -124,9 +124,8 @@ def _unpacked(source: Source, to: Path) -> Source:
             to, include_header=False, quote_style="never", separator="\x01", check_extension=False
         )
     except pl.exceptions.ComputeError:
-        raise FileError(
-            source.label, "the text inside is not UTF-8", "unpack the file and read it again to see the line"
-        ) from None
+        remedy = "unpack the file and read it again to see the line"
+        raise FileError(source.label, "the text inside is not UTF-8", remedy) from None
     except OSError as error:
         raise FileError(source.label, f"damaged zstd data ({error})", "copy or compress the file again") from None
     return Source(to, source.label, packed=source.path)
@@ -258,9 +257,6 @@ def _refuse_long_lines(source: Source, data: bytes, line: int) -> None:
         if data.find(b"\n", start, start + window) < 0:
             begin, end = data.rfind(b"\n", 0, start) + 1, data.find(b"\n", start)
             if (len(data) if end < 0 else end) - begin > LONGEST_LINE:
-                raise FileError(
-                    source.label,
-                    "the line is longer than 1 MiB",
-                    "expected one short line per item; check that this is a text file",
-                    line + data.count(b"\n", 0, begin),
-                )
+                remedy = "expected one short line per item; check that this is a text file"
+                line += data.count(b"\n", 0, begin)
+                raise FileError(source.label, "the line is longer than 1 MiB", remedy, line)

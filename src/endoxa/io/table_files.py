@@ -149,9 +149,8 @@ def _belief_metadata(source: Source, form: Format) -> dict[str, Any]:
         except ValueError:
             found[key] = None
         if not isinstance(found[key], kinds[key]):
-            raise FileError(
-                source.label, f"the metadata {key} = {shortened(extra[key])} is not understood", "write the file again"
-            )
+            what = f"the metadata {key} = {shortened(extra[key])} is not understood"
+            raise FileError(source.label, what, "write the file again")
     return found
 
 
@@ -162,9 +161,8 @@ def read_paths(source: Source) -> Taxonomy:
         if line.startswith("#") or not line.strip():
             continue
         if "\0" in line or not line.strip(" \t\r/"):
-            raise FileError(
-                source.label, f"{shortened(line)} is not a path", "expected categories, the widest first", number
-            )
+            what = f"{shortened(line)} is not a path"
+            raise FileError(source.label, what, "expected categories, the widest first", number)
         paths.append("/".join(part.strip() for part in line.split("/")))
     if not any("/" in path for path in paths):
         raise FileError(source.label, "no line is a path", "expected lines like animals/birds/owls")
@@ -204,10 +202,8 @@ def _draws(source: Source, lines: str) -> Draws:
     try:
         rows = pl.read_parquet(beside)
     except FAULTS as error:
-        raise FileError(
-            source.label, f"the possible worlds in {beside.name} cannot be read ({first_line(error)})",
-            "keep both files together, or measure again",
-        ) from None  # fmt: skip
+        what = f"the possible worlds in {beside.name} cannot be read ({first_line(error)})"
+        raise FileError(source.label, what, "keep both files together, or measure again") from None
     names = [rows[axis].unique(maintain_order=True).to_list() for axis in ("measure", "system", "query")]
     shape = tuple(map(len, names))
 
@@ -282,12 +278,8 @@ def text_of(source: Source) -> bytes:
     try:
         data.decode()
     except UnicodeDecodeError as error:
-        raise FileError(
-            source.label,
-            f"byte {data[error.start]:#04x} is not UTF-8",
-            "convert the file: iconv -t UTF-8",
-            data.count(b"\n", 0, error.start) + 1,
-        ) from None
+        what, line = f"byte {data[error.start]:#04x} is not UTF-8", data.count(b"\n", 0, error.start) + 1
+        raise FileError(source.label, what, "convert the file: iconv -t UTF-8", line) from None
     return data
 
 
@@ -340,9 +332,8 @@ def _csv_lines(source: Source, data: bytes, separator: str) -> Iterator[tuple[in
         try:
             row = next(reader, None)
         except csv.Error as error:
-            raise FileError(
-                source.label, f"the text is not a table ({error})", "check that it is a text file", reader.line_num
-            ) from None
+            what = f"the text is not a table ({error})"
+            raise FileError(source.label, what, "check that it is a text file", reader.line_num) from None
         if row is None:
             return
         if not any(row):
@@ -366,11 +357,8 @@ def _usable(source: Source, rows: pl.DataFrame, kind: Kind) -> tuple[pl.DataFram
     key = [name for name in ("system", "source", "query", "item") if name in rows.columns]
     value = rows[number].cast(pl.Float64, strict=False)
     missing = rows.select(pl.any_horizontal(pl.col(key).is_null())).to_series()
-    wrong = (
-        value.is_nan() | value.is_null()
-        if kind == "run"
-        else value.is_nan() | (value.is_null() & rows[number].is_not_null())
-    )
+    # a judgment may have no grade, a run needs scores
+    wrong = value.is_nan() | (value.is_null() if kind == "run" else value.is_null() & rows[number].is_not_null())
     usable = ~(missing | wrong.fill_null(False))
     again = usable & ~rows.select(pl.struct(key).is_first_distinct()).to_series()
     kept = usable & ~again

@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from math import isinf
+from pathlib import Path
 from warnings import warn
 
 import numpy as np
@@ -142,19 +143,13 @@ def parsed(line: bytes, form: Form, label: str, number: int) -> tuple[str | floa
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
-        shown = shortened(line.decode("utf-8", "replace"))
-        raise FileError(
-            label, f"byte {error.start + 1} of {shown} is not UTF-8", "convert the file: iconv -t UTF-8", number
-        ) from None
+        what = f"byte {error.start + 1} of {shortened(line.decode('utf-8', 'replace'))} is not UTF-8"
+        raise FileError(label, what, "convert the file: iconv -t UTF-8", number) from None
     width = len(form.columns)
     words = re.split("[ \t\r]+", text.strip(" \t\r"))
     if len(words) < width or (len(words) > width and not form.open):
-        raise FileError(
-            label,
-            f"{len(words)} columns in {shortened(text.strip())}",
-            f"a {form.name} line has {width}: {form.words}",
-            number,
-        )
+        what = f"{len(words)} columns in {shortened(text.strip())}"
+        raise FileError(label, what, f"a {form.name} line has {width}: {form.words}", number)
     return tuple(
         _number(word, name, form, label, number) if name in form.numbers else word
         for word, name in zip(words[:width], form.columns, strict=True)
@@ -165,18 +160,16 @@ def parsed(line: bytes, form: Form, label: str, number: int) -> tuple[str | floa
 def _number(word: str, name: str, form: Form, label: str, line: int) -> float:
     what = WORDS.get(name, name)
     if not NUMBER.fullmatch(word):
-        missing = word.lower().lstrip("+-") == "nan"
-        remedy = (
-            f"remove the line, because an item needs a {what}" if missing else f"a {form.name} line is: {form.words}"
-        )
+        remedy = f"a {form.name} line is: {form.words}"
+        if word.lower().lstrip("+-") == "nan":
+            remedy = f"remove the line, because an item needs a {what}"
         raise FileError(label, f"{what} {shortened(word)} is not a number", remedy, line)
     value = float(word)
     if name == "grade" and isinf(value):
         raise FileError(label, f"grade {shortened(word)} is not finite", "give a number", line)
     if name == "propensity" and not 0 < value <= 1:
-        raise FileError(
-            label, f"probability {shortened(word)} is not in (0, 1]", f"a {form.name} line is: {form.words}", line
-        )
+        remedy = f"a {form.name} line is: {form.words}"
+        raise FileError(label, f"probability {shortened(word)} is not in (0, 1]", remedy, line)
     return value
 
 
@@ -359,3 +352,24 @@ def first_columns(head: bytes) -> list[str] | None:
 def is_number(word: str) -> bool:
     """Whether the word is a number. NaN counts, although readers refuse it."""
     return NUMBER.fullmatch(word) is not None or re.fullmatch("[+-]?nan", word, re.IGNORECASE) is not None
+
+
+def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
+    """Read trec_eval's z-scores of a reference set of runs: {(query, measure): (mean, standard deviation)}."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(path, f"cannot be read: {error}", "give a file of z-scores") from None
+    found: dict[tuple[str, str], tuple[float, float]] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        words = line.split()
+        try:
+            query, label, mean, deviation = words
+            found[query, label] = float(mean), float(deviation)
+        except ValueError:
+            raise FileError(
+                path, f"{line[:60]!r} is not a z-score", "expected: query measure mean deviation", number
+            ) from None
+    return found
