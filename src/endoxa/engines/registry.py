@@ -1,7 +1,6 @@
 """The engines by name, as the command line and saved indexes know them.
 
-A new engine is a frozen dataclass in a file of its own, one line of `register` below, and a test. A program may also
-register an engine of its own at run time; it then takes part wherever no engines are named.
+A program may register an engine of its own at run time; it then takes part wherever no engines are named.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ def register(
 ) -> None:  # fmt: skip
     """Enter a kind of engine: its name in saved indexes, its class, and the systems of this kind by name.
 
-    `presets` maps the name of each system to its settings; without it there is one system, which has the name of the
-    kind. `needs` names modules without which these systems cannot run.
+    `presets` maps the name of each system to its settings; without it the only system has the name of the kind.
+    `needs` names modules without which these systems cannot run.
     """
     systems = {kind: {}} if presets is None else presets
-    for name in (*systems, *((kind,) if kind not in systems else ())):
+    for name in dict.fromkeys([*systems, kind]):
         if name in ENGINES or name in KINDS:
             raise TextError(f"an engine is called {name!r} already; choose another name")
     KINDS[kind] = make
@@ -63,17 +62,18 @@ def available() -> tuple[str, ...]:
 
 
 def engine(name: str, **settings: Any) -> Engine:
-    """An engine by its name; settings are those of its kind."""
+    """An engine by its name; settings are those of its kind, and have the type of their default."""
     refuse_unknown("engine", name, ENGINES, listed=True)
     kind, preset = ENGINES[name]
     known = settings_of(kind)
     for setting, value in settings.items():
         if setting not in known:
-            raise TextError(
-                f"the engine {name} has no setting {setting!r}{did_you_mean(setting, known)} "
-                f"(settings: {', '.join(known)})"
-            )
-        _refuse_type(name, setting, value, known[setting])
+            near = f"{did_you_mean(setting, known)} (settings: {', '.join(known)})"
+            raise TextError(f"the engine {name} has no setting {setting!r}{near}")
+        default = known[setting]
+        kinds = {float, int} if type(default) is float else {type(default)}
+        if type(value) not in kinds:
+            raise TextError(f"{setting} of {name} is {value!r}; expected {EXPECTED[type(default)]}, like {default!r}")
     return KINDS[kind](**(preset | settings))
 
 
@@ -81,20 +81,11 @@ def engines_of(
     names: Iterable[str] | None, settings: Mapping[str, Mapping[str, Any]] | None = None
 ) -> dict[str, Engine]:
     """The engines by name, all that can run here if none are named; `settings` are per name."""
-    chosen = list(available() if names is None else names)
-    given = settings or {}
+    chosen, given = list(available() if names is None else names), settings or {}
     for name in given:
         if name not in chosen:
             raise TextError(f"settings are given for {name!r}, which is not among the engines: {', '.join(chosen)}")
     return {name: engine(name, **given.get(name, {})) for name in chosen}
-
-
-def _refuse_type(name: str, setting: str, value: Any, default: Any) -> None:
-    """A setting has the type of its default: a whole number, a number, a text, or true or false."""
-    kind = type(default)
-    fits = type(value) in {kind, int} if kind is float else type(value) is kind
-    if not fits:
-        raise TextError(f"{setting} of {name} is {value!r}; expected {EXPECTED[kind]}, like {default!r}")
 
 
 def settings_of(kind: str) -> dict[str, Any]:

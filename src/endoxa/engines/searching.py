@@ -21,17 +21,11 @@ FOR_WORDS = ("keywords", "rwmm")
 
 @dataclass(frozen=True, eq=False)
 class Outside:
-    """A query picture that is not in the corpus.
+    """A query picture that is not in the corpus, and the words of its caption."""
 
-    name     what the query is called in runs
-    source   where it comes from, for error messages
-    picture  decodes it; called when the first engine needs it
-    words    the words of its caption, for engines that compare words
-    """
-
-    name: str
-    source: str
-    picture: Callable[[], Picture]
+    name: str  # in runs
+    source: str  # in error messages
+    picture: Callable[[], Picture]  # decodes it; called when the first engine needs it
     words: tuple[str, ...] = ()
 
 
@@ -85,12 +79,9 @@ class Searcher:
     def saved(self, system: str) -> Saved:
         """The index of a system, and what was recorded when it was built."""
         if system not in self.systems:
-            raise FileError(
-                self.corpus.root,
-                f"there is no index {system!r}{did_you_mean(system, self.systems)} "
-                f"(there are: {', '.join(self.systems)})",
-                f"build it with `endoxa images index … --engine {system}`",
-            )
+            near = f"{did_you_mean(system, self.systems)} (there are: {', '.join(self.systems)})"
+            remedy = f"build it with `endoxa images index … --engine {system}`"
+            raise FileError(self.corpus.root, f"there is no index {system!r}{near}", remedy)
         if system not in self.loaded:
             self.loaded[system] = self.load(system)
         return self.loaded[system]

@@ -6,7 +6,7 @@ import polars as pl
 
 from endoxa.errors import FileError
 from endoxa.io.sources import Source, pieces
-from endoxa.io.trec_text import QRELS, SAMPLED, Form, Report, line_of_repeat, numbered, tell, whole, without_repeats
+from endoxa.io.trec_text import QRELS, SAMPLED, Form, Report, distinct, line_of_repeat, numbered, tell, whole
 from endoxa.measures.preference_judgments import COLUMNS, PreferenceError, Preferences
 from endoxa.tables import DuplicateJudgmentError, Opinions
 
@@ -33,7 +33,7 @@ def read_qrels(
                     "remove one",
                 )
             raise FileError(source.label, what, remedy, line_of_repeat(source, form, key)) from None
-        frame, _, repeats = without_repeats(pieces(source), form, source.label, key, "is judged again")
+        frame, _, repeats = distinct(pieces(source), form, source.label, key, "is judged again")
         opinions, skipped = Opinions.of(_arranged(frame, assessors, sampled)), skipped + repeats
     tell(skipped, report)
     return opinions
@@ -55,7 +55,7 @@ def read_preferences(source: Source, *, lenient: bool = False, report: Report | 
     key, lines = ("query", "group", "subgroup", "item"), None
     if lenient and frame.select(key).is_duplicated().any():
         what = "is listed again in its subgroup"
-        frame, lines, repeats = without_repeats(pieces(source), PREFERENCES, source.label, key, what)
+        frame, lines, repeats = distinct(pieces(source), PREFERENCES, source.label, key, what)
         skipped += repeats
     try:
         preferences = Preferences.of(frame)

@@ -99,19 +99,12 @@ def _read_file(
 def read_runs(
     places: Sequence[Where], ties: Ties, lenient: bool, report: Report | None, names: list[str] | None = None
 ) -> Run:
-    """Read all files into one Run; without names the tags tell the systems apart."""
-    runs = [
-        _read_file(place, kind="run", name=name, assessors=False, ties=ties, lenient=lenient, report=report)
-        for place, name in zip(places, names or system_names(places), strict=True)
-    ]
-    return joined(runs, [label_of(place) for place in places])
-
-
-def joined(runs: Iterable[Any], labels: list[str]) -> Run:
-    """Join several runs into one; a system may occur in only one of them."""
+    """Read all files into one Run; a system may occur in only one of them. Without names, the tags are the names."""
     frames: list[pl.DataFrame] = []
     owner: dict[str, str] = {}
-    for run, label in zip(runs, labels, strict=True):
+    for place, name in zip(places, names or system_names(places), strict=True):
+        run = _read_file(place, kind="run", name=name, assessors=False, ties=ties, lenient=lenient, report=report)
+        label = label_of(place)
         if not isinstance(run, Run):
             raise FileError(label, "the file is not a run", "read judgments separately from runs")
         for system in run.systems:
@@ -119,7 +112,7 @@ def joined(runs: Iterable[Any], labels: list[str]) -> Run:
                 raise FileError(label, f"system {system!r} is already in {owner[system]}", "rename one of them")
             owner[system] = label
         frames.append(run.frame)
-    return Run(pl.concat(frames), run.ties)
+    return Run(pl.concat(frames), ties)
 
 
 def label_of(where: Where) -> str:

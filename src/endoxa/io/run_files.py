@@ -6,9 +6,8 @@ parallel. Memory is bounded by a few blocks, not by the file.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,21 +18,9 @@ import polars as pl
 
 from endoxa.errors import FileError
 from endoxa.io.formats import look
-from endoxa.io.sources import PIECE, Piece, Source, Where, opened, pieces
+from endoxa.io.sources import PIECE, Piece, Source, Where, in_parallel, opened, pieces
 from endoxa.io.table_files import read_table
-from endoxa.io.trec_text import (
-    PATIENCE,
-    RUN,
-    Part,
-    Report,
-    Skipped,
-    line_of_repeat,
-    part_of,
-    refuse_empty,
-    tell,
-    whole,
-    without_repeats,
-)
+from endoxa.io.trec_text import RUN, Part, Report, Skipped, distinct, line_of_repeat, part_of, refuse_empty, tell, whole
 from endoxa.policies import Ties
 from endoxa.tables import DuplicateItemError, Run
 
@@ -136,19 +123,15 @@ def _mapped(
     finished: set[tuple[str, str]] = set()
     rows, refusals, skipped = 0, 0, Skipped(source.label)
 
-    def work(piece: Piece, hopeful: bool) -> tuple[Part, set[tuple[str, str]], Skipped, list[T]]:
-        part = part_of(piece, RUN, source.label, lenient=lenient, hopeful=hopeful)
+    def work(piece: Piece) -> tuple[Part, set[tuple[str, str]], Skipped, list[T]]:
+        part = part_of(piece, RUN, source.label, lenient=lenient, refusals=refusals)
         run, repeats = _run_of(source, part.frame, [piece], system, ties, lenient)
         heads = (run.frame["rank"] == 1).arg_true()
         lists = set(zip(run.frame["system"][heads].to_list(), run.frame["query"][heads].to_list(), strict=True))
         return part, lists, part.skipped + repeats, [kernel(run)] if len(run) else []
 
-    with ThreadPoolExecutor(WORKERS, thread_name_prefix="endoxa-block") as pool:
-        waiting: deque[Future[tuple[Part, set[tuple[str, str]], Skipped, list[T]]]] = deque()
-
-        def settle() -> None:
-            nonlocal rows, refusals, skipped
-            part, lists, left_out, values = waiting.popleft().result()
+    with closing(in_parallel(work, pieces(source, size), WORKERS)) as blocks_done:
+        for part, lists, left_out, values in blocks_done:
             if not finished.isdisjoint(lists):
                 raise _NotGroupedError
             finished.update(lists)
@@ -156,17 +139,6 @@ def _mapped(
             results.extend(values)
             if progress:
                 progress(part.piece.done, source.whole)
-
-        try:
-            for piece in pieces(source, size):
-                waiting.append(pool.submit(work, piece, refusals < PATIENCE))
-                if len(waiting) > WORKERS:
-                    settle()
-            while waiting:
-                settle()
-        finally:
-            for future in waiting:
-                future.cancel()
     refuse_empty(source, RUN, rows, skipped.count)
     tell(skipped, report)
     return results
@@ -188,7 +160,7 @@ def _run_of(
             what, _, remedy = str(error).partition("; ")
             line = line_of_repeat(source, RUN, {name: getattr(error, name) for name in key})
             raise FileError(source.label, what, remedy, line) from None
-    rows, _, repeats = without_repeats(text, RUN, source.label, key, "is listed again")
+    rows, _, repeats = distinct(text, RUN, source.label, key, "is listed again")
     return run(rows), repeats
 
 

@@ -12,8 +12,9 @@ import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from gzip import BadGzipFile, GzipFile
@@ -80,6 +81,7 @@ class Piece:
     done: int
 
 
+S = TypeVar("S")
 T = TypeVar("T")
 Where = str | os.PathLike[str] | Source
 
@@ -181,6 +183,22 @@ def ahead(items: Iterator[T]) -> Iterator[T]:
             future = pool.submit(next, items, end)
             yield item  # type: ignore[misc]
             item = future.result()
+
+
+def in_parallel(work: Callable[[S], T], items: Iterable[S], workers: int) -> Generator[T]:
+    """Yield work(item) of each item, in order; threads compute a few of them in parallel."""
+    waiting: deque[Future[T]] = deque()
+    with ThreadPoolExecutor(workers, thread_name_prefix="endoxa-block") as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
 
 
 def _cut_file(file: FileIO, size: int) -> Iterator[bytes]:

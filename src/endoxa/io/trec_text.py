@@ -266,26 +266,23 @@ class Part:
     regular: bool  # whether `regular` could parse it
 
 
-def part_of(piece: Piece, form: Form, label: str, *, lenient: bool, hopeful: bool = True) -> Part:
-    """Parse a piece by the fastest correct method; `hopeful` says whether `regular` is tried."""
-    frame = regular(piece.data, form) if hopeful else None
-    if frame is not None:
-        return Part(frame, Skipped(label), piece, regular=True)
-    frame = ragged(piece.data, form)
-    left_out = Skipped(label)
+PATIENCE = 3  # after this many pieces that `regular` refuses, it is not tried again; a comment costs only one piece
+
+
+def part_of(piece: Piece, form: Form, label: str, *, lenient: bool, refusals: int) -> Part:
+    """Parse a piece by the fastest correct method; `refusals` is the number of pieces that `regular` has refused."""
+    fast = regular(piece.data, form) if refusals < PATIENCE else None
+    frame, left_out = ragged(piece.data, form) if fast is None else fast, Skipped(label)
     if frame is None:
         frame, _, left_out = exact(piece, form, label, lenient=lenient)
-    return Part(frame, left_out, piece, regular=False)
-
-
-PATIENCE = 3  # after this many pieces that `regular` refuses, it is not tried again; a comment costs only one piece
+    return Part(frame, left_out, piece, regular=fast is not None)
 
 
 def parts(source: Source, form: Form, *, lenient: bool = False, size: int = PIECE) -> Iterator[Part]:
     """Yield the table of a text piece by piece; a piece ends with a query if the file is grouped by query."""
     rows, refusals, skipped = 0, 0, 0
     for piece in pieces(source, size):
-        part = part_of(piece, form, source.label, lenient=lenient, hopeful=refusals < PATIENCE)
+        part = part_of(piece, form, source.label, lenient=lenient, refusals=refusals)
         rows, skipped = rows + part.frame.height, skipped + part.skipped.count
         refusals += not part.regular
         yield part
@@ -315,7 +312,7 @@ def numbered(text: Iterable[Piece], form: Form, label: str) -> tuple[pl.DataFram
     return pl.concat(frames), [number for numbers in lines for number in numbers]
 
 
-def without_repeats(
+def distinct(
     text: Iterable[Piece], form: Form, label: str, key: Iterable[str], what: str
 ) -> tuple[pl.DataFrame, list[int], Skipped]:
     """Return the first row of each key, the lines of these rows, and a record of the others."""
