@@ -292,7 +292,7 @@ def test_what_is_not_a_bundle(packed: Path, tmp_path: Path) -> None:
         read_bundle(tmp_path / "half.zip")
     with pytest.raises(FileError, match="no such file"):
         read_bundle(tmp_path / "absent.zip")
-    with pytest.raises(FileError, match="cannot be opened"):
+    with pytest.raises(FileError, match="the path is a directory"):
         read_bundle(tmp_path)
     with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
         archive.writestr("readme.txt", "hello")

@@ -102,10 +102,7 @@ class Index:
 
 @dataclass(frozen=True, eq=False)
 class Saved:
-    """An index with what was recorded when it was built: the digest of each item's picture, and further facts.
-
-    The facts `train` and `skipped` name pictures that are not searched: models learnt from them, or they were left out.
-    """
+    """An index, the digests of its pictures, and facts: `train` and `skipped` name pictures that are not searched."""
 
     index: Index
     digests: Mapping[str, str]

@@ -18,10 +18,9 @@ Hashes = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Chance:
-    """The engine: a number from 0 to 1 that depends on the seed and the names of query and item only.
+    """The engine: a number from 0 to 1 that depends on nothing but the seed and the names of query and item.
 
-    score = mix(hash(seed, query) xor hash(item)) / 2^53, the 53 upper bits of a hash. A pair has the same score in
-    every corpus, so that a larger corpus inserts new items among the old ones.
+    score = mix(hash(seed, query) xor hash(item)) / 2^53, the 53 upper bits of a hash.
     """
 
     name: ClassVar[str] = "random"

@@ -94,9 +94,8 @@ def seen(picture: Picture, background: str) -> Mask:
 def quantised(pixels: Pixels) -> Codes:
     """The 166 colours: 18 hues × 3 saturations × 3 values, hue fastest, then 4 greys.
 
-    Hue, saturation and value are rounded to bytes first, as GIFT does, so that a colour is a grey when both its hue
-    and its saturation round to 0; a faint blue is not a grey. It is a loop, because a table of all colours would need
-    16 megabytes, and NumPy would need ten passes.
+    Hue, saturation and value are rounded to bytes first, as GIFT does; a colour is a grey when both its hue and its
+    saturation round to 0. A table of all colours would need 16 megabytes, NumPy ten passes.
     """
     height, width = pixels.shape[:2]
     codes = np.empty((height, width), np.uint8)
@@ -176,8 +175,7 @@ def block_energies(values: Codes) -> Floats:
     """The root mean square of each Gabor filter in each block: 12 filters × 256 blocks.
 
     Only the even part is used, cos(ux + vy) under a Gaussian, at 0°, 45°, 90°, 135°, on values from 0 to 255. Beyond
-    its border the picture is black, as in GIFT, so that bright pictures have an edge there. The two diagonals are the
-    sum and the difference of the same two separable filters.
+    its border the picture is black, as in GIFT. The diagonals are sum and difference of two separable filters.
     """
     plane = values.astype(np.float32)
     energies = np.empty((FILTERS, SCALES[0] ** 2))

@@ -127,8 +127,7 @@ def region_distances(ones: Floats, others: Floats, shaped: bool) -> Floats:
 def matching(pairs: Floats, left: Floats, right: Floats) -> tuple[float, Floats]:
     """Σ s d and s itself, the nearest pairs first, each for min(what is left of both); `left` and `right` are used up.
 
-    Instead of sorting all pairs, each row remembers its nearest open column and how far that is: some thirty steps of
-    sixteen comparisons.
+    Instead of sorting all pairs, each row remembers its nearest open column and how far that is.
     """
     m, n = pairs.shape
     amounts = np.zeros((m, n))

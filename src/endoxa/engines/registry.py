@@ -1,7 +1,4 @@
-"""The engines by name, as the command line and saved indexes know them.
-
-A program may register an engine of its own at run time; it then takes part wherever no engines are named.
-"""
+"""The engines by name, as the command line and saved indexes know them; a program may register its own at run time."""
 
 from __future__ import annotations
 

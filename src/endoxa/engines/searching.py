@@ -66,10 +66,7 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class Searcher:
-    """An opened corpus, the names of its systems, and `load`, which is called once for each system that is used.
-
-    `endoxa.verbs.search.open_searcher` opens one from disk.
-    """
+    """An opened corpus, the names of its systems, and `load`, which is called once for each system that is used."""
 
     corpus: Corpus
     systems: tuple[str, ...]
@@ -94,8 +91,7 @@ class Searcher:
         """Run systems over queries, and measure how long they take.
 
         Without `queries`, every picture that all systems know is a query, or `sample` of them drawn with `seed`. A
-        query never retrieves itself, unless itself=True. A system that takes no words has no run for texts; the notes
-        say so.
+        query never retrieves itself, unless itself=True. The notes name systems without a run, which take no words.
         """
         chosen = set(self.systems if systems is None else systems)
         saved = {name: self.saved(name) for name in sorted(chosen, key=self._position)}

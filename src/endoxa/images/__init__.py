@@ -1,7 +1,4 @@
-"""Pictures as arrays: segmentation, descriptions by numbers, and composed scenes whose truth is known.
-
-Nothing here opens a file: `endoxa.io.decoding` decodes pictures, `endoxa.io.corpora` finds them.
-"""
+"""Pictures as arrays: segmentation, features, and scenes whose truth is known. Nothing here opens a file."""
 
 from __future__ import annotations
 
@@ -18,13 +15,10 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A decoded picture: height × width × 3 bytes of sRGB, and a mask of the opaque pixels (None: all are opaque).
-
-    Transparent parts are white, so that code that ignores the mask sees the picture as a web page shows it.
-    """
+    """A decoded picture: height × width × 3 bytes of sRGB, transparent parts white, and a mask of the opaque pixels."""
 
     pixels: Pixels
-    mask: Mask | None = None
+    mask: Mask | None = None  # None: all are opaque
 
     @property
     def shape(self) -> tuple[int, int]:

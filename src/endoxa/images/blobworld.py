@@ -1,7 +1,4 @@
-"""Blobworld: pixels are grouped by a mixture of Gaussians over colour, texture and position.
-
-`blobworld` segments; `features` computes the feature space, `choose` selects the number of groups.
-"""
+"""Blobworld: pixels are grouped by a mixture of Gaussians over colour, texture and position."""
 
 from __future__ import annotations
 
@@ -66,10 +63,7 @@ def blobworld(
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """A fitted mixture of Gaussians.
-
-    history   log-likelihood of the points before each round (rows) for each start (columns); it never decreases
-    """
+    """A fitted mixture of Gaussians; `history` is the log-likelihood before each round (rows) of each start."""
 
     weights: Floats
     means: Floats
@@ -95,10 +89,7 @@ class Mixture:
 
 
 def choose(points: Floats, *, least: int = 2, most: int = 5, iterations: int = 100, seed: int = 0) -> Mixture:
-    """The mixture of least … most groups with the shortest description; ties go to fewer groups.
-
-    The number of groups is at most that of the points. Starts come from the last two columns, the positions (`starts`).
-    """
+    """The mixture of least … most groups, at most one per point, with the shortest description."""
     if not len(points) or least > most:
         raise TableError(
             f"{len(points)} points cannot form {least} to {most} groups; expected at least one point, as a row of "

@@ -131,10 +131,7 @@ def items_of(paths: pl.Series) -> pl.Series:
 
 
 def labels_of(corpus: Corpus) -> tuple[Labels, Taxonomy]:
-    """The categories of a corpus as labels of its items, and the tree of categories. They are labels, not truth.
-
-    `believe(labels, "levels", taxonomy=tree)` turns them into a belief.
-    """
+    """The categories as labels (not truth) of the items, and their tree: `believe(labels, "levels", taxonomy=tree)`."""
     filed = corpus.frame.filter(pl.col("category").is_not_null())
     if not filed.height:
         raise JoinError(f"{corpus.name or corpus.root}: no picture has a category; folders or a manifest give them")

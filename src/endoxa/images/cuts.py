@@ -1,7 +1,4 @@
-"""Normalised cuts after Shi and Malik: superpixels between contours (`preseg`), and recursive cuts of their graph.
-
-`preseg` and `ncuts` are the first and the last stage of one procedure, as in the program that Barnard et al. used.
-"""
+"""Normalised cuts after Shi and Malik: superpixels between contours (`preseg`), cuts of their graph (`ncuts`)."""
 
 from __future__ import annotations
 
@@ -227,10 +224,7 @@ def _divided(affinity: Floats, degree: Floats, y: Floats) -> tuple[Bools, float]
 
 
 def recursive_cut(affinity: Floats, threshold: float, most: int = MOST) -> Ints:
-    """The group of each node, after parts have been cut in two while their best cut is below the threshold.
-
-    The cheapest cut is made first, up to `most` groups: otherwise noise would be separated node by node.
-    """
+    """The group of each node: the cheapest cut is made first, while it is below the threshold, up to `most` groups."""
     done: list[Ints] = []
     waiting: list[tuple[float, int, Ints, Bools]] = []  # the number breaks ties, in the order of creation
 

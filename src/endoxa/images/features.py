@@ -18,7 +18,7 @@ from scipy import ndimage
 from endoxa.errors import TableError, TextError, refuse_unknown
 from endoxa.images import LabelMap, Picture
 from endoxa.images.filters import DIFFERENCE_NAMES, ENERGY_NAMES, differences_of_gaussians, grey_of, oriented_energies
-from endoxa.images.segment import SEGMENTERS, largest, segment
+from endoxa.images.segment import available, largest, segment
 from endoxa.tables import Floats, Ints
 
 PROFILE = 16
@@ -69,10 +69,7 @@ class Outline:
 
     @property
     def length(self) -> float:
-        """Length of the boundary: the path through the pixels' centres, plus 4 for their outer halves.
-
-        It is exact for rectangles, including a single pixel: 2 (width + height). For a disc it is 5 % too long.
-        """
+        """Length of the path through the pixels' centres, plus 4: exact for rectangles, 5 % too long for discs."""
         return float(self.steps.sum()) + 4.0
 
     def profile(self, samples: int = PROFILE) -> Floats:
@@ -210,10 +207,7 @@ def outline_of(labels: LabelMap, label: int, box: tuple[slice, slice]) -> Outlin
 
 
 def _start(outline: Outline, walked: Floats) -> float:
-    """The position along the outline of its highest crossing of the vertical through the centre of mass.
-
-    There always is one: the piece is connected and has pixels on both sides of its mean, or on it.
-    """
+    """The position along the outline of its highest crossing of the vertical through the centre of mass."""
     x, y = outline.points.T
     next_x, next_y = np.roll(x, -1), np.roll(y, -1)
     # Integers avoid rounding in deciding on which side a point lies.
@@ -245,10 +239,7 @@ def rgb(pixels: npt.NDArray[np.uint8]) -> list[npt.NDArray[np.floating]]:
 
 
 def lab(pixels: npt.NDArray[np.uint8]) -> list[npt.NDArray[np.floating]]:
-    """Planes of CIE L* (0 to 100), a* and b*, white D65.
-
-    Bytes are linearised by a table first: OpenCV's own conversion from sRGB interpolates, with errors up to .4.
-    """
+    """Planes of CIE L* (0 to 100), a*, b*, white D65, linearised by a table: OpenCV's own way errs by up to .4."""
     planes = cv2.cvtColor(cv2.LUT(np.ascontiguousarray(pixels), _LINEAR), cv2.COLOR_LRGB2Lab)
     return list(np.moveaxis(np.asarray(planes, dtype=np.float32), -1, 0))
 
@@ -330,7 +321,7 @@ class Regions:
         for setting in ("count", "side"):
             if getattr(self, setting) < 1:
                 raise TextError(f"{setting} = {getattr(self, setting)} of the regions is not at least 1")
-        refuse_unknown("segmenter", self.segmenter, SEGMENTERS, listed=True)
+        refuse_unknown("segmenter", self.segmenter, available(), listed=True)
         for group in self.groups.split(","):
             refuse_unknown("group of region features", group, GROUPS, listed=True)
 

@@ -1,8 +1,7 @@
-"""Two banks of filters for texture: 12 oriented energies and 4 differences of Gaussians.
+"""Two banks of filters for texture: 12 oriented energies and 4 differences of Gaussians, as in Barnard et al.
 
-Barnard et al. describe the "energy response to 12 filters with different orientations" and "the difference of 4
-different combinations of 2 Gaussian filters" without constants. A filter rotated by 180 degrees gives the same energy,
-so that 12 steps of 30 degrees are 6 orientations; they are used at two scales. All constants are below.
+They give no constants. A filter rotated by 180 degrees gives the same energy, so that 12 steps of 30 degrees are 6
+orientations; they are used at two scales.
 """
 
 from __future__ import annotations

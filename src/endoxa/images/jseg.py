@@ -1,7 +1,4 @@
-"""JSEG: colours are quantised into a few classes, and regions grow where the classes are evenly mixed.
-
-`jseg` segments; `quantised` computes the map of classes, `separations` J around each pixel.
-"""
+"""JSEG: colours are quantised into a few classes, and regions grow where the classes are evenly mixed."""
 
 from __future__ import annotations
 

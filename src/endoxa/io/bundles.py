@@ -293,13 +293,10 @@ def _hashes(manifest: dict[str, Any], infos: dict[str, zipfile.ZipInfo], label: 
 def _content(
     archive: zipfile.ZipFile, info: zipfile.ZipInfo, digest: str | None, label: str, *, keep: bool = True
 ) -> bytes:
-    """Return the content of a member that has this hash, never more than its entry states: the limits rest on it.
-
-    With keep=False, the hash is checked in bounded memory, and nothing is returned.
-    """
+    """Return the content of a member with this hash; with keep=False, only check the hash, in bounded memory."""
     found, kept = hashlib.sha256(), []
     try:
-        with archive.open(info) as stream:
+        with archive.open(info) as stream:  # it gives no more bytes than the entry states, on which the limits rest
             for piece in iter(lambda: stream.read(CHUNK), b""):
                 found.update(piece)
                 kept += [piece] if keep else []

@@ -30,12 +30,9 @@ class Notes(NamedTuple):
 
 
 def notes_of(svg: bytes) -> Notes:
-    """Title and keywords in the RDF of an SVG; empty if there is none that can be parsed.
-
-    Only the RDF is extracted and parsed, so that entities declared before it are never expanded. A keyword that is the
-    name of the creator carries no information about the drawing.
-    """
+    """Title and keywords in the RDF of an SVG, without the name of its creator; empty if no RDF can be parsed."""
     notes = Notes()
+    # Only the RDF is parsed, so that entities declared before it are never expanded.
     for match in _RDF.finditer(svg):  # some files have an empty RDF before the relevant one
         text = match.group().decode("utf-8", "replace").encode()
         if _FORBIDDEN.search(text):
@@ -61,10 +58,7 @@ def notes_of(svg: bytes) -> Notes:
 
 
 def read_clip_art(pictures: Path, drawings: Path, *, progress: Progress | None = None) -> Corpus:
-    """The PNGs of Open Clip Art with title and keywords of the SVGs of the same names; folders are categories.
-
-    Links, which place a drawing in a second folder, are left out.
-    """
+    """The PNGs of Open Clip Art with title and keywords of their SVGs; folders are categories, links are left out."""
     paths, skipped = pictures_below(pictures)
     if not paths:
         raise FileError(str(pictures), "there is no picture in it", "fetch the clip art again")

@@ -181,10 +181,7 @@ _FILTERS: list[warnings.catch_warnings[None]] = []  # one for each thread that d
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Suppress Pillow's warnings (large pictures, odd EXIF): this module itself refuses faulty files.
-
-    Python has one list of warning filters, which only the last thread may restore.
-    """
+    """Suppress Pillow's warnings (large pictures, odd EXIF); of concurrent threads, the last restores the filters."""
     with _LOCK:
         _FILTERS.append(warnings.catch_warnings())
         if len(_FILTERS) == 1:

@@ -1,8 +1,7 @@
 """Recognises files by content: 4 columns are qrels, 5 sampled qrels or preferences, 6 a run; tables by column names.
 
-A belief has `p`, labels have `category`, and a taxonomy also has `parent`. Answers have both `rank` and `relevance`,
-because `relevance` alone is another name for the grade of a judgment. A taxonomy of paths is not recognised: the caller
-must ask for it. A zip with bundle.json is a bundle of several tables, which `endoxa.io.bundles` reads.
+Answers have both `rank` and `relevance`, because `relevance` alone is another name for the grade of a judgment. A
+taxonomy of paths is not recognised: the caller must ask for it. A zip with bundle.json is a bundle of several tables.
 """
 
 from __future__ import annotations

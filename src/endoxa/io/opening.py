@@ -23,9 +23,8 @@ def open_corpus(
 ) -> Corpus:  # fmt: skip
     """A corpus: a folder of pictures, a manifest (CSV, JSONL, Parquet), or `stamps` or `clipart`, fetched if missing.
 
-    `without` leaves out categories whose path contains one of these parts. None leaves out what the collection itself
-    excludes (of the stamps: drawings); () leaves out nothing. `language` is that of the captions, where there are
-    several; `seconds` limits the time for fetching.
+    `without` leaves out categories whose path contains one of these parts; None leaves out what the collection itself
+    excludes (of the stamps: drawings). `language` is that of the captions; `seconds` limits the time for fetching.
     """
     if isinstance(place, Corpus):
         return place if without is None else place.within(without=without)

@@ -1,7 +1,6 @@
 """Pictures of studies: decoded once, reduced to a size that can be sent, stored by their hash.
 
-Re-encoding removes metadata and scripts (positions in EXIF). Files that cannot be decoded are found at import, before
-a judge could see them.
+Re-encoding removes metadata (positions in EXIF) and scripts; files that cannot be decoded are found at import.
 """
 
 from __future__ import annotations

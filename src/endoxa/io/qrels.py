@@ -47,10 +47,7 @@ def _arranged(frame: pl.DataFrame, assessors: bool, sampled: bool) -> pl.DataFra
 
 
 def read_preferences(source: Source, *, lenient: bool = False, report: Report | None = None) -> Preferences:
-    """Read preferences: query, judge (group), part of the judge's order (subgroup), item, level.
-
-    A judge who contradicts himself is an error, even for a lenient reader.
-    """
+    """Read preferences: query, judge (group), part of the order (subgroup), item, level; contradictions are errors."""
     frame, skipped = whole(source, PREFERENCES, lenient=lenient)
     key, lines = ("query", "group", "subgroup", "item"), None
     if lenient and frame.select(key).is_duplicated().any():

@@ -121,11 +121,7 @@ def label_of(where: Where) -> str:
 
 
 def system_names(places: Iterable[Where]) -> list[str | None]:
-    """Return the name for the system of each run file: None if the tags are distinct, otherwise the file's name.
-
-    Files with the same tag are common (`Anserini`, `STANDARD`). All systems are then named after their files, and a
-    warning says so.
-    """
+    """Return the name of the system of each file: None if the tags differ, else the file's name, with a warning."""
     places = list(places)
     tags: list[str] = []
     stems: list[str] = []

@@ -1,8 +1,4 @@
-"""Reads runs, whole or in blocks of whole queries.
-
-`map_blocks` measures large runs: a block of text becomes a `Run`, and a kernel maps it to a result, a few blocks in
-parallel. Memory is bounded by a few blocks, not by the file.
-"""
+"""Reads runs, whole or in blocks of whole queries; then memory is bounded by a few blocks, not by the file."""
 
 from __future__ import annotations
 

@@ -43,9 +43,8 @@ def write_scenes(
 ) -> Path:  # fmt: skip
     """Write the first `count` scenes of series `seed`, drawn or composed of cut-outs; the path of the manifest.
 
-    A folder with fewer scenes is continued; missing files are written again, and existing ones are kept. Memory does
-    not grow with `count`. A cut-out is the opaque part of a picture of the corpus, named after its caption. Two
-    processes must not write into one folder. `progress` is called with the scenes done and `count`.
+    A folder with fewer scenes is continued, and missing files are written again. A cut-out is the opaque part of a
+    picture of the corpus, named after its caption. Two processes must not write into one folder.
     """
     if count < 0:
         raise TextError(f"the number of scenes is 0 or more, not {count}")

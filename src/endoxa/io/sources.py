@@ -88,10 +88,7 @@ Where = str | os.PathLike[str] | Source
 
 @contextmanager
 def opened(where: Where) -> Iterator[Source]:
-    """Yield a source that can be read more than once.
-
-    `-` is standard input. Standard input and pipes are copied to a temporary file, and zstd files are unpacked to one.
-    """
+    """Yield a source that can be read again: standard input (`-`), pipes and zstd are copied to a temporary file."""
     if isinstance(where, Source):
         yield where
         return
@@ -150,12 +147,9 @@ def _check_readable(source: Source) -> None:
 
 @contextmanager
 def raw(source: Source) -> Iterator[tuple[FileIO | GzipFile, FileIO]]:
-    """Yield a stream of the decompressed bytes, and the file itself, whose position is the number of bytes read.
-
-    The first bytes decide the compression, not the suffix.
-    """
+    """Yield the decompressed bytes as a stream, and the file, whose position shows the progress."""
     with source.path.open("rb", buffering=0) as file:
-        try:
+        try:  # the first bytes decide the compression, not the suffix
             yield GzipFile(fileobj=file) if source.magic().startswith(GZIP) else file, file
         except (EOFError, BadGzipFile, zlib.error) as error:
             what = "the gzip data are truncated" if isinstance(error, EOFError) else f"damaged gzip data ({error})"
@@ -244,10 +238,7 @@ def _endless(data: bytes) -> bool:
 
 
 def last_query(data: bytes, start: int = 0) -> int:
-    """Return where the lines of the last query begin; they may continue in the next piece.
-
-    Lines before `start` are not examined. The result is 0 if the last query began before `start`.
-    """
+    """Return where the lines of the last query begin, 0 if before `start`; they may continue in the next piece."""
     end = data.rfind(b"\n") + 1
     name: bytes | None = None
     while end > start:

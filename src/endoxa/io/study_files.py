@@ -87,9 +87,8 @@ def _paths(folder: Path, wanted: str, name: str, label: str) -> Iterable[Path]:
 def read_shown(path: Path, name: str, folder: Path, progress: Progress | None = None) -> pl.DataFrame:
     """Items or queries: name, text, file (as stored in `folder`), original.
 
-    The source is a folder of pictures and texts, where a file's path without its suffix is the name, or a table (CSV,
-    TSV, JSONL, Parquet) with the name and `text`, `file` (relative to the table) or both. All pictures that cannot be
-    decoded are reported together.
+    The source is a folder of pictures and texts, named by their paths without suffix, or a table with the name and
+    `text`, `file` (relative to the table) or both. All pictures that cannot be decoded are reported together.
     """
     rows = _in_folder(path) if path.is_dir() else _in_table(path, name)
     found: list[tuple[str, str | None, str | None, str | None]] = []

@@ -34,10 +34,7 @@ KEPT = 5
 
 @dataclass(frozen=True)
 class Form:
-    """The columns of a text, in order; a name that begins with `_` marks a column that is not kept.
-
-    In an `open` form, anything may follow the last column; it is ignored.
-    """
+    """The columns of a text, in order; `_` marks those that are not kept. Anything may follow an `open` form."""
 
     name: str
     columns: tuple[str, ...]
@@ -300,7 +297,8 @@ def whole(source: Source, form: Form, *, lenient: bool) -> tuple[pl.DataFrame, S
     """Return the table of a whole file, and the skipped lines."""
     frames: list[pl.DataFrame] = []
     skipped = Skipped(source.label)
-    for part in ahead(parts(source, form, lenient=lenient)):
+    found = parts(source, form, lenient=lenient)
+    for part in ahead(found) if source.whole > PIECE else found:  # another thread pays off for large files only
         frames.append(part.frame)
         skipped += part.skipped
     return pl.concat(frames, rechunk=True), skipped
