@@ -1,9 +1,7 @@
 """The retrieval systems to be judged. All have one interface: build an index of a corpus, score its items for queries.
 
-An engine is a frozen dataclass of settings. The same settings and seed give the same index, up to rounding: with
-another number of threads, sums are computed in another order. What an engine needs to know about each picture is
-computed beforehand by its descriptor, so that pictures are processed once, in parallel, and the results are kept
-(`endoxa.io.descriptions`). Engines see arrays only; `endoxa.io.indexes` saves them.
+An engine is a frozen dataclass of settings. The same settings and seed give the same index, up to the order of sums in
+threads. Its descriptor computes beforehand, once and in parallel, what the engine needs to know about each picture.
 """
 
 from __future__ import annotations

@@ -34,15 +34,13 @@ class BlockRegions:
 
     From the paper: the blocks, the six features, k-means with k growing from 2 until the distortion is small, or its
     decrease is small beside the mean decrease at k = 2 and 3, or k is 16; inertia; χ² over 16 zones below .32.
-    The paper gives no figures for the first two rules and says that they matter little; ours are `distortion` (the
-    mean squared distance of a block from its region, in units of Luv) and `decrease`. The paper allows Haar or
-    Daubechies-4 wavelets; here it is Haar, whose coefficients stay within the block. Also ours: k-means starts each k
-    from the centres of k - 1, with the worst cluster split across its widest feature, so that nothing is random;
-    pictures are reduced to `side` pixels, the size of the authors' pictures (384 × 256); a remainder of fewer than
-    four pixels at the right and the bottom is cut off; zones expect their share of the blocks, 1/16 if the sides are
-    divisible by 16; `background="opaque"` leaves out blocks that are more than half transparent (unless all are).
-    Left out: the paper's second classifier, graphs versus photographs. The paper was not available when this was
-    written: check .32, 16 and the rules against it before citing them.
+    Ours: the figures of the first two rules, `distortion` (the mean squared distance of a block from its region, in
+    units of Luv) and `decrease`; Haar wavelets, whose coefficients stay within the block, not Daubechies-4; k-means
+    starts each k from the centres of k - 1, with the worst cluster split across its widest feature, so that nothing is
+    random; pictures are reduced to `side` pixels (the authors' have 384 × 256); a remainder of fewer than four pixels
+    at the right and the bottom is cut off; zones expect their share of the blocks; `background="opaque"` leaves out
+    blocks that are more than half transparent (unless all are). The paper's classifier of graphs is left out.
+    The paper was not available when this was written: check .32, 16 and the rules against it before citing them.
     Source: Wang, Li and Wiederhold, SIMPLIcity, IEEE PAMI 23 (2001) 947-963, sections 3 and 4.
     """
 
@@ -83,13 +81,11 @@ class BlockRegions:
         areas = areas[order]
         sums = np.stack([np.bincount(labels, weights=feature) for feature in observations.T], axis=1)
         rows, columns = np.nonzero(shown)
-        textured = (
-            scatter(labels, rows * ZONES // shown.shape[0] * ZONES + columns * ZONES // shown.shape[1]) < TEXTURED
-        )
+        zones = rows * ZONES // shown.shape[0] * ZONES + columns * ZONES // shown.shape[1]
         return {
             "features": np.concatenate([sums / areas[:, None], inertia(labels, rows, columns)], axis=1),
             "area": areas / areas.sum(),
-            "textured": np.full(len(areas), textured),
+            "textured": np.full(len(areas), scatter(labels, zones) < TEXTURED),
         }
 
 

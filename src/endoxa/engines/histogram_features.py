@@ -42,11 +42,9 @@ class HistogramFeatures:
     texture_histogram  12 filters × 10 bands of energy: share of the 256 blocks, in 255ths
     texture_blocks     12 filters × 256 blocks of 16 pixels: the band of energy, 0 to 9
 
-    From its sources: the size, the colours, the blocks, the filters, the bands, the rounding to 255ths. Ours: how the
-    picture is resized (means of areas, not ImageMagick's filter), and `background="opaque"`, for GIFT knows no
-    transparency: only opaque pixels are counted, and a block without any has the code 255, which is not a feature.
-    Gabor filters see the picture on white in both cases, so that the outline of a cut-out object is texture. If
-    nothing is opaque, the whole picture is used.
+    Ours: the picture is resized by means of areas, not by ImageMagick's filter; with `background="opaque"` only opaque
+    pixels are counted (all, if none is), and a block without any has the code 255, which is not a feature. Gabor
+    filters see the picture on white in both cases, so that the outline of a cut-out object is texture.
     Source: gnu_gift 0.1.15, FeatureExtraction/; Squire, Müller, Müller and Pun, Pattern Recognition Letters 21 (2000).
     """
 

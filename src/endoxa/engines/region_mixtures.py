@@ -34,10 +34,9 @@ class Mixture:
 
     components  500 in the source, for about 40,000 regions; never more than one per ten training regions
     groups      groups of region features, joined by commas; `whiten` decorrelates them (PCA), because the model
-                assumes independence, which does not hold for colour channels; on drawn scenes it improves both the
-                predicted words and the ranking
+                assumes independence, which does not hold for colour channels
     least_count a word is learnt if at least this many pictures have it. 0: one picture in a hundred, at least 2 and
-                at most the 20 of the source, so that small corpora have a vocabulary too
+                at most the 20 of the source
     The rest are settings of `endoxa.statistics.mixtures.Rules` and of `endoxa.images.features.Regions`.
     Misleads: scores are log densities, comparable between items for one query, not between queries. They also depend
     on the starting points: each seed gives another model.

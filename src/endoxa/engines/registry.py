@@ -62,7 +62,7 @@ def engine(name: str, **settings: Any) -> Engine:
     """An engine by its name; settings are those of its kind, and have the type of their default."""
     refuse_unknown("engine", name, ENGINES, listed=True)
     kind, preset = ENGINES[name]
-    known = settings_of(kind)
+    known = {field.name: field.default for field in fields(KINDS[kind])}  # type: ignore[arg-type]
     for setting, value in settings.items():
         if setting not in known:
             near = f"{did_you_mean(setting, known)} (settings: {', '.join(known)})"
@@ -83,11 +83,6 @@ def engines_of(
         if name not in chosen:
             raise TextError(f"settings are given for {name!r}, which is not among the engines: {', '.join(chosen)}")
     return {name: engine(name, **given.get(name, {})) for name in chosen}
-
-
-def settings_of(kind: str) -> dict[str, Any]:
-    """The settings of a kind of engine, and their defaults."""
-    return {field.name: field.default for field in fields(KINDS[kind])}  # type: ignore[arg-type]
 
 
 def kind_of(engine: Engine) -> str:

@@ -93,8 +93,9 @@ class Searcher:
         Without `queries`, every picture that all systems know is a query, or `sample` of them drawn with `seed`. A
         query never retrieves itself, unless itself=True. The notes name systems without a run, which take no words.
         """
-        chosen = set(self.systems if systems is None else systems)
-        saved = {name: self.saved(name) for name in sorted(chosen, key=self._position)}
+        chosen = dict.fromkeys(self.systems if systems is None else systems)
+        loaded = {name: self.saved(name) for name in chosen}
+        saved = {name: loaded[name] for name in self.systems if name in loaded}
         _refuse_different_training(saved)
         notes: list[str] = []
         if queries is None:
@@ -154,9 +155,6 @@ class Searcher:
         rows = [self.corpus.rows[item] for item in run.frame["item"]]
         known = self.corpus.frame[rows].select("words", "category", "caption")
         return Found(run.frame.select("item", "rank", "score").hstack(known), run, name)
-
-    def _position(self, system: str) -> int:
-        return self.systems.index(system) if system in self.systems else -1
 
     def _every_picture(
         self, saved: Mapping[str, Saved], sample: int | None, seed: int

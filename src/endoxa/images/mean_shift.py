@@ -47,7 +47,7 @@ def mean_shift(
 
     under  radius 0.4, significant 400, contiguous 10     over  0.3, 100, 10     quantised  0.2, 50, 0: none pruned
 
-    Deterministic for a seed. An empty palette (all colours differ) gives one label.
+    An empty palette (all colours differ) gives one label.
     Misleads: the radius is relative to the spread of colours: a dull picture is split along invisible differences, a
     colourful one is split too little. Texture counts as noise. Gradual shading is split into bands.
     Source: Comaniciu and Meer, Robust analysis of feature spaces: color image segmentation, CVPR 1997, table 1.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any
@@ -37,13 +37,13 @@ class Segmenter:
     about      what it does, in a line
     source     the function (picture, *, settings) -> labels, or where to import it from: `module:function`
     preset     settings that this method stands for
-    smallest   regions of less than this share of the opaque pixels join a neighbour; see `normalised`
+    smallest   the default of the setting `smallest`; see `segment`
     """
 
     about: str
     source: Callable[..., LabelMap] | str
-    preset: Mapping[str, Any] = field(default_factory=lambda: NONE)
-    smallest: float = 0.005
+    preset: Mapping[str, Any]
+    smallest: float
 
     def load(self) -> Callable[..., LabelMap]:
         """The function. Its module is imported now, so that using one method does not import the others."""
@@ -290,22 +290,16 @@ def refuse_picture(picture: Picture) -> None:
         )
 
 
-_MEAN_SHIFT = "endoxa.images.mean_shift:mean_shift"
 register("blobworld", "endoxa.images.blobworld:blobworld", "mixture of Gaussians over colour and texture")
 register("preseg", "endoxa.images.cuts:preseg", "the superpixels that normalised cuts start from", smallest=0.001)
 register("ncuts", "endoxa.images.cuts:ncuts", "normalised cuts of the graph of superpixels")
-register(
-    "mean-shift-over", _MEAN_SHIFT, "modes of colour, many regions",
-    {"radius": 0.3, "significant": 100, "contiguous": 10}, smallest=0.0,
-)  # fmt: skip
-register(
-    "mean-shift-under", _MEAN_SHIFT, "modes of colour, few regions",
-    {"radius": 0.4, "significant": 400, "contiguous": 10}, smallest=0.0,
-)  # fmt: skip
-register(
-    "mean-shift-quantised", _MEAN_SHIFT, "modes of colour, nothing pruned",
-    {"radius": 0.2, "significant": 50, "contiguous": 0}, smallest=0.0,
-)  # fmt: skip
+for _name, _about, _radius, _significant, _contiguous in (
+    ("mean-shift-over", "modes of colour, many regions", 0.3, 100, 10),
+    ("mean-shift-under", "modes of colour, few regions", 0.4, 400, 10),
+    ("mean-shift-quantised", "modes of colour, nothing pruned", 0.2, 50, 0),
+):
+    _preset = {"radius": _radius, "significant": _significant, "contiguous": _contiguous}
+    register(_name, "endoxa.images.mean_shift:mean_shift", _about, _preset, smallest=0.0)
 register("jseg", "endoxa.images.jseg:jseg", "colour classes, then growth where they are locally even")
 register("slic", slic, "k-means of colour and place: even superpixels")
 register("felzenszwalb", felzenszwalb, "minimum spanning trees, cut where the contrast exceeds that inside")

@@ -44,14 +44,13 @@ def read_corpus(
     """The pictures below a folder, or those that a manifest (CSV, TSV, JSONL, Parquet) lists.
 
     Folder: if it contains a manifest (manifest.csv, .jsonl, …), the manifest is read. Otherwise every picture is an
-    item, sorted by path; its folder is its category, and the first line of NAME.txt is its caption, or the line of
-    `language` in captions of Tux Paint. Hidden files, files whose name matches `leave_out` (`*_mirror*`) and links to
-    pictures of the same tree are left out. The top-level folder `masks` contains the masks of pictures by name.
+    item, sorted by path. `language` selects a line in captions of Tux Paint. Hidden files, files whose name matches
+    `leave_out` (`*_mirror*`) and links to pictures of the same tree are left out.
 
     Manifest: the column `path`, relative to the manifest, and any of item, words, category, mask, caption. Words are
-    a list of words, or a text that is split like a caption, at punctuation and white space, so that only a list can
-    contain `polar bear` as one word. A missing picture is left out and reported with its line. A path out of the
-    manifest's folder is refused: a manifest from elsewhere must not reveal other files on this machine.
+    a list of words, or a text that is split like a caption, so that only a list can contain `polar bear` as one word.
+    A missing picture is left out and reported with its line. A path out of the manifest's folder is refused: a
+    manifest from elsewhere must not reveal other files on this machine.
     """
     if place.is_dir():
         found = next((one for suffix in FORMATS if (one := place / f"manifest{suffix}").is_file()), None)

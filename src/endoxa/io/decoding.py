@@ -60,12 +60,11 @@ def is_picture(path: Path) -> bool:
 def decode(source: Path | bytes, *, side: int | None = 1024, name: str = "") -> Picture:
     """The picture in a file or in its bytes, upright, its long side at most `side` pixels (None: the original size).
 
-    Transparent parts (alpha, a transparent colour of a palette) become white; the mask marks pixels that are at least
-    half opaque, and is None if all are. Greys of 16 bits are scaled to 8; greys without a known range (32 bits, floats)
-    are stretched from black to white. Of an animation, the first frame is used. Colour profiles are not applied: CMYK
-    becomes (1 - C)(1 - K), …, which differs from print. JPEGs that are much larger than needed are decoded at a half,
-    quarter or eighth of their size, which is several times faster and differs from the area mean by one or two grey
-    values. `name` is the name of the bytes in errors.
+    Transparent parts become white; the mask marks pixels that are half opaque or more; it is None if all are. Greys of
+    16 bits are scaled to 8; greys without a known range (32 bits, floats) are stretched from black to white. Of an
+    animation, the first frame is used. Colour profiles are not applied: CMYK becomes (1 - C)(1 - K), …, which differs
+    from print. JPEGs much larger than needed are decoded at a half, quarter or eighth of their size, which is several
+    times faster and differs by one or two grey values. `name` is the name of the bytes in errors.
     """
     label = name or (str(source) if isinstance(source, Path) else "picture")
     raw = source if isinstance(source, bytes) else read(source, label)

@@ -38,6 +38,11 @@ PART = 256  # pictures per file
 SECONDS = 5.0  # after which a file is written, even if it has fewer pictures
 CHUNK = 8  # pictures that a worker takes at a time
 FEW = 24  # for fewer pictures no other processes are started
+# The columns of every descriptor; it adds `column NAME` and `width NAME` for each array.
+SCHEMA = {
+    "item": pl.String, "size": pl.Int64, "changed": pl.String, "digest": pl.String, "why": pl.String,
+    "seconds": pl.Float64, "rows": pl.Int64,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,16 +165,14 @@ def _one_thread() -> None:
 def _single_threaded() -> Iterator[None]:
     """One thread for each process started within; libraries read this when they are loaded."""
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
-    before = {name: os.environ.get(name) for name in names}
+    before = {name: os.environ[name] for name in names if name in os.environ}
     os.environ.update(dict.fromkeys(names, "1"))
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        for name in names:
+            del os.environ[name]
+        os.environ.update(before)
 
 
 def _work(tasks: list[_Task], workers: int) -> Iterator[list[_Row]]:
@@ -217,10 +220,7 @@ class Shelf:
 
     def known(self, stamps: Sequence[Stamp]) -> set[str]:
         """The items whose picture has been described and has not changed since."""
-        stored = self._stored(["item", "size", "changed", "digest"])
-        if stored is None:
-            return set()
-        at = {item: rest for item, *rest in stored.iter_rows()}
+        at = {item: rest for item, *rest in self._stored(["item", "size", "changed", "digest"]).iter_rows()}
         known = set()
         for stamp in stamps:
             size, changed, digest = at.get(stamp.item, (None, None, None))
@@ -230,18 +230,15 @@ class Shelf:
                 known.add(stamp.item)
         return known
 
-    def _stored(self, columns: list[str] | None = None) -> pl.DataFrame | None:
+    def _stored(self, columns: list[str] | None = None) -> pl.DataFrame:
         """The newest row of each item."""
-        parts = self.parts()
-        if not parts:
-            return None
         try:
-            frames = [pl.read_parquet(part, columns=columns) for part in parts]
+            frames = [pl.read_parquet(part, columns=columns) for part in self.parts()]
         except (pl.exceptions.PolarsError, OSError) as error:
-            raise FileError(
-                str(self.folder), f"cannot be read ({error})", "remove this folder and index again"
-            ) from None
-        return pl.concat(frames, how="diagonal").unique("item", keep="last", maintain_order=True)
+            what = f"cannot be read ({error})"
+            raise FileError(str(self.folder), what, "remove this folder and index again") from None
+        frame = pl.concat(frames, how="diagonal") if frames else pl.DataFrame(schema=SCHEMA).select(columns or SCHEMA)
+        return frame.unique("item", keep="last", maintain_order=True)
 
     def add(self, stamp: Stamp, digest: str, why: str | None, result: _Result | None) -> None:
         """Add a row, and write a part if it is full."""
@@ -281,11 +278,9 @@ class Shelf:
 
     def load(self, corpus: Corpus, computed: int) -> Described:
         """The material of the corpus, in its order."""
-        stored = self._stored()
-        assert stored is not None or not len(corpus)
         order = pl.DataFrame({"item": corpus.items, "at": np.arange(len(corpus))}, schema_overrides={"item": pl.String})
-        frame = order.join(stored, on="item", how="left", maintain_order="left") if stored is not None else order
-        fine = frame.filter(pl.col("rows") > 0) if stored is not None else frame
+        frame = order.join(self._stored(), on="item", how="left", maintain_order="left")
+        fine = frame.filter(pl.col("rows") > 0)
         skipped = tuple(
             Skipped(item, why) for item, why in frame.filter(pl.col("why").is_not_null()).select("item", "why").rows()
         )
@@ -304,8 +299,7 @@ class Shelf:
 def _series(name: str, values: list[Any]) -> pl.Series:
     """A column of a part; arrays keep their type."""
     if not name.startswith("column "):
-        kinds = {"seconds": pl.Float64} | dict.fromkeys(("item", "digest", "why", "changed"), pl.String)
-        return pl.Series(name, values, dtype=kinds.get(name, pl.Int64))
+        return pl.Series(name, values, dtype=SCHEMA.get(name, pl.Int64))
     first = next(value for value in values if value is not None)
     inner = pl.Series(first).dtype
     return pl.Series(name, [None if value is None else pl.Series(value) for value in values], dtype=pl.List(inner))
@@ -335,7 +329,6 @@ def digests_of(corpus: Corpus, home: Path) -> dict[str, str]:
 
 def _digest(stamp: Stamp) -> str:
     """SHA-256 of a picture's bytes; empty if they cannot be read."""
-    try:
+    with suppress(FileError):
         return fingerprint(Path(stamp.path))
-    except FileError:
-        return ""
+    return ""

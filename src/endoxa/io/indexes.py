@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -129,18 +130,11 @@ def systems_in(home: Path) -> tuple[str, ...]:
 
 def loader(corpus: Corpus, home: Path) -> Callable[[str], Saved]:
     """A function that loads the index of a system, and refuses it if the corpus has changed since."""
-    digests = digests_of(corpus, home)
-
-    def load_current(system: str) -> Saved:
-        saved = load(home / "indexes" / system)
-        _refuse_stale(system, saved, corpus, digests)
-        return saved
-
-    return load_current
+    return partial(_load_current, corpus, home, digests_of(corpus, home))
 
 
-def _refuse_stale(system: str, saved: Saved, corpus: Corpus, digests: Mapping[str, str]) -> None:
-    """The corpus must be the one that was indexed."""
+def _load_current(corpus: Corpus, home: Path, digests: Mapping[str, str], system: str) -> Saved:
+    saved = load(home / "indexes" / system)
     aside = saved.train | set(saved.facts.get("skipped", ()))
     now, then = set(corpus.items), set(saved.index.items)
     words = dict(zip(corpus.items, corpus.words, strict=True))
@@ -161,6 +155,7 @@ def _refuse_stale(system: str, saved: Saved, corpus: Corpus, digests: Mapping[st
         option = f"--vectors {system}=FILE" if saved.facts.get("vectors") else f"-e {system}"
         remedy = f"index it again with `endoxa images index … {option}`; what did not change is kept"
         raise FileError(corpus.root, what, remedy)
+    return saved
 
 
 def _described_by(engine: Engine) -> list[str | int] | None:

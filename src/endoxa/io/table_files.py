@@ -1,10 +1,7 @@
 """Reads tables with named columns from CSV, TSV, JSONL (also with gzip or zstd) and Parquet.
 
-Text is read as text: an id like `007` keeps its zeros, and only columns that must be numbers are converted. Column
-names of other tools (qid, docno, relevance, …) are understood.
-
-Only Parquet keeps a belief's settings (`unmentioned`, `model`, `notes`) and the resamples of the people asked. A text
-keeps the rows; when it is read back, items that it does not mention are irrelevant.
+Text is read as text: an id like `007` keeps its zeros, and only columns that must be numbers are converted. Only
+Parquet keeps a belief's settings (`unmentioned`, `model`, `notes`) and the resamples of the people asked.
 """
 
 from __future__ import annotations

@@ -5,10 +5,8 @@
     sampled  query item grade method probability    as ir_datasets' TrecPrel
 
 Columns are separated by any number of blanks and tabs. Blanks at either end, CRLF and empty lines are ignored, and a
-line that begins with `#` is a comment. The text is UTF-8; a byte order mark at the start is dropped.
-
-`exact` reads line by line and defines the format. `regular` and `ragged` are faster; each returns None rather than a
-table that could differ from the exact one.
+line that begins with `#` is a comment. The text is UTF-8. `exact` reads line by line and defines the format. `regular`
+and `ragged` are faster; each returns None rather than a table that could differ from the exact one.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from endoxa.errors import EndoxaError, FileError, TableError
+from endoxa.errors import FileError, TableError
 from endoxa.io.write import replacing
 from endoxa.tables import rename_known
 
@@ -45,8 +45,6 @@ def read_vectors(path: str | Path) -> Named:
             items = _beside(place)
     except FileNotFoundError as error:
         raise FileError(str(error.filename or path), "there is no such file", "check the name") from None
-    except EndoxaError:
-        raise
     except FAULTS as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise FileError(str(path), f"cannot be read as {suffix[1:]} ({reason})", f"write it again; {TEXTS}") from None
