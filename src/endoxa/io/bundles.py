@@ -78,7 +78,9 @@ def _members(bundle: Bundle) -> Iterator[tuple[str, bytes]]:
     yield "items.csv", _csv(bundle.items)
     yield "queries.csv", _csv(bundle.queries)
     for name, frame in bundle.tables.items():
-        yield f"{name}.parquet", _parquet(frame)
+        stream = io.BytesIO()
+        frame.rechunk().write_parquet(stream)  # one chunk, so that equal frames give equal bytes
+        yield f"{name}.parquet", stream.getvalue()
         yield f"{name}.csv", _csv(frame)
     licence = bundle.licence or "No licence was given. Ask the authors before you use this benchmark."
     yield "LICENCE.txt", f"{licence}\n".encode()
@@ -90,12 +92,6 @@ def _csv(frame: pl.DataFrame) -> bytes:
     lists = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.List)]
     stream = io.BytesIO()
     frame.with_columns(pl.col(name).cast(pl.List(pl.String)).list.join(";") for name in lists).write_csv(stream)
-    return stream.getvalue()
-
-
-def _parquet(frame: pl.DataFrame) -> bytes:
-    stream = io.BytesIO()
-    frame.rechunk().write_parquet(stream)  # one chunk, so that equal frames give equal bytes
     return stream.getvalue()
 
 
@@ -231,9 +227,8 @@ def _infos(archive: zipfile.ZipFile, label: str) -> dict[str, zipfile.ZipInfo]:
         if name == "files/":  # some tools add folders
             continue
         if not MEMBER.fullmatch(name):
-            raise FileError(
-                label, f"member {name!r:.80} does not belong in a bundle", "expected tables and files/<sha256>"
-            )
+            what = f"member {name!r:.80} does not belong in a bundle"
+            raise FileError(label, what, "expected tables and files/<sha256>")
         if name in found:
             raise FileError(label, f"member {name} occurs twice", AGAIN)
         if info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED} or info.flag_bits & 1:
@@ -243,10 +238,8 @@ def _infos(archive: zipfile.ZipFile, label: str) -> dict[str, zipfile.ZipInfo]:
         size = sum(info.file_size for name, info in found.items() if ("/" in name) == files)
         if size > most:
             largest = max((name for name in found if ("/" in name) == files), key=lambda name: found[name].file_size)
-            raise FileError(
-                label, f"unpacked, it would take {size:,} bytes (largest member: {largest})",
-                f"the limit is {most:,}; make a smaller bundle",
-            )  # fmt: skip
+            what = f"unpacked, it would take {size:,} bytes (largest member: {largest})"
+            raise FileError(label, what, f"the limit is {most:,}; make a smaller bundle")
     return found
 
 
@@ -261,10 +254,8 @@ def _read_manifest(archive: zipfile.ZipFile, infos: dict[str, zipfile.ZipInfo], 
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise FileError(label, f"member {MANIFEST} does not have the format {FORMAT!r}", "give a bundle")
     if manifest.get("version") != VERSION:
-        raise FileError(
-            label, f"member {MANIFEST} has version {manifest.get('version')!r:.20}",
-            f"expected version {VERSION}; install a newer Endoxa",
-        )  # fmt: skip
+        what = f"member {MANIFEST} has version {manifest.get('version')!r:.20}"
+        raise FileError(label, what, f"expected version {VERSION}; install a newer Endoxa")
     kinds: dict[str, type] = dict.fromkeys(TEXTS, str) | {"scale": list, "notes": list, "counts": dict, "members": dict}
     for key, kind in kinds.items():
         if not isinstance(manifest.get(key), kind):

@@ -184,9 +184,8 @@ def _in_manifest(source: Source, form: Format, place: Path, progress: Progress |
             "caption": _text(row.get("caption")),
             "words": _words(source, row.get("words"), line),
         }
-        missing = next(
-            (name for name in (entry["path"], entry["mask"]) if name and not _is_file(place.parent / name)), ""
-        )
+        files = (entry["path"], entry["mask"])
+        missing = next((name for name in files if name and not _is_file(place.parent / name)), "")
         if missing:
             what = "no such file" if missing == entry["path"] else f"its mask {missing} does not exist"
             skipped.append(Skipped(entry["path"], f"{where}: {what}"))
@@ -196,9 +195,8 @@ def _in_manifest(source: Source, form: Format, place: Path, progress: Progress |
             progress(place.name, at, len(numbered))
     if not rows:
         first = f", {skipped[0].name} to begin with" if skipped else ""
-        raise FileError(
-            source.label, f"none of its {len(skipped)} pictures exists{first}", "paths are relative to the manifest"
-        )
+        what = f"none of its {len(skipped)} pictures exists{first}"
+        raise FileError(source.label, what, "paths are relative to the manifest")
     return _corpus(rows, str(place.parent), source, place.stem, skipped)
 
 
@@ -228,9 +226,8 @@ def _inside(source: Source, path: str | None, line: int) -> str:
     normal = posixpath.normpath(path)
     strange = "\0" in path or bool(PureWindowsPath(path).drive) or path.startswith(("/", "\\", "~"))
     if strange or normal == ".." or normal.startswith("../"):
-        raise FileError(
-            source.label, f"{path!r} leads out of the manifest's folder", "use paths relative to it, below it", line
-        )
+        what = f"{path!r} leads out of the manifest's folder"
+        raise FileError(source.label, what, "use paths relative to it, below it", line)
     return normal
 
 

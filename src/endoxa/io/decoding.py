@@ -239,7 +239,9 @@ def _on_white(
     for top in range(0, height, rows):
         band = opened.crop((0, top, width, min(top + rows, height)))
         if bounds is not None:
-            band = _grey(band, *bounds)
+            values, (lo, hi) = np.asarray(band, dtype=np.float64), bounds
+            scaled = (values - lo) * (255 / (hi - lo)) if lo < hi else np.zeros(values.shape)
+            band = Image.fromarray(np.rint(np.clip(np.nan_to_num(scaled, nan=0.0), 0, 255)).astype(np.uint8))
         if alpha is not None:
             band = band.convert("RGBA")
             alpha.paste(band.getchannel("A").reduce(factor), (0, top // factor))
@@ -264,11 +266,3 @@ def _bounds(opened: Image.Image) -> tuple[float, float] | None:
         known = np.isfinite(values)
         lo, hi = float(values.min(where=known, initial=lo)), float(values.max(where=known, initial=hi))
     return lo, hi
-
-
-def _grey(band: Image.Image, lo: float, hi: float) -> Image.Image:
-    from PIL import Image
-
-    values = np.asarray(band, dtype=np.float64)
-    scaled = (values - lo) * (255 / (hi - lo)) if lo < hi else np.zeros(values.shape)
-    return Image.fromarray(np.rint(np.clip(np.nan_to_num(scaled, nan=0.0), 0, 255)).astype(np.uint8))

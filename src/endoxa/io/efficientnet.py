@@ -194,9 +194,8 @@ class _Unpickler(pickle.Unpickler):
             return partial(_tensor)  # a new one each time
         if module == "torch" and name in TYPES:
             return name
-        raise FileError(
-            self.label, f"calls {module}.{name}, which no file of weights needs", "it may be hostile: do not use it"
-        )
+        what = f"calls {module}.{name}, which no file of weights needs"
+        raise FileError(self.label, what, "it may be hostile: do not use it")
 
     def persistent_load(self, pid: Any) -> _Storage:
         """A storage: ("storage", type, key, place, length, view)."""

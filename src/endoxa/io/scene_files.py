@@ -124,9 +124,8 @@ def _settle(folder: Path, settings: dict[str, Any]) -> None:
     if not path.exists():
         stranger = next((one.name for one in folder.iterdir() if not one.name.endswith(".part")), None)
         if stranger is not None:
-            raise FileError(
-                str(folder), f"contains {stranger!r} but no {SETTINGS}", "name a folder that is new, empty or of scenes"
-            )
+            what = f"contains {stranger!r} but no {SETTINGS}"
+            raise FileError(str(folder), what, "name a folder that is new, empty or of scenes")
         _whole(path, (json.dumps(settings, indent=1) + "\n").encode())
         return
     try:
@@ -163,9 +162,8 @@ def _restore(folder: Path, line: str, number: int, form: str, make: Callable[[in
     except (ValueError, KeyError, TypeError):
         path, mask = "", ""
     if Path(path).name != f"{number:06d}.{form}" or mask != f"{MASKS}/{number:06d}.png":
-        raise FileError(
-            str(folder / MANIFEST), f"does not list scene {number}", "remove the folder, or name another", number + 1
-        )
+        what, remedy = f"does not list scene {number}", "remove the folder, or name another"
+        raise FileError(str(folder / MANIFEST), what, remedy, number + 1)
     if not ((folder / path).is_file() and (folder / mask).is_file()):
         _keep(folder, make(number), number, form)
 

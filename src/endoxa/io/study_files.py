@@ -114,9 +114,8 @@ def read_shown(path: Path, name: str, folder: Path, progress: Progress | None = 
             progress(path.name, at, len(rows))
     if wrong:
         more = f"\n(and {len(wrong) - 10} more)" if len(wrong) > 10 else ""
-        raise FileError(
-            str(path), f"{len(wrong)} of {len(rows)} pictures cannot be shown:\n" + "\n".join(wrong[:10]) + more
-        )
+        what = f"{len(wrong)} of {len(rows)} pictures cannot be shown:\n"
+        raise FileError(str(path), what + "\n".join(wrong[:10]) + more)
     if not found:
         raise FileError(str(path), f"contains no {name}", "expected pictures, texts or a table")
     return pl.DataFrame(found, schema={name: pl.String} | SHOWN, orient="row")
@@ -154,9 +153,8 @@ def _in_table(path: Path, name: str) -> list[Row]:
     frame = read_any(path)
     named = next((one for one in (name, *OTHER_NAMES.get(name, ()), "id", "name") if one in frame.columns), None)
     if named is None or not {"text", "file"} & set(frame.columns):
-        raise FileError(
-            str(path), f"has the columns {', '.join(frame.columns)}", f"expected {name}, and text or file or both"
-        )
+        what = f"has the columns {', '.join(frame.columns)}"
+        raise FileError(str(path), what, f"expected {name}, and text or file or both")
     rows: list[Row] = []
     for at, row in enumerate(frame.iter_rows(named=True), start=1):
         if row[named] is None:

@@ -32,7 +32,13 @@ def read_texts(paths: Where | Iterable[Where], *, lines: bool = False) -> dict[s
     outputs: dict[str, dict[str, list[str]]] = {}
     labels: dict[str, str] = {}
     for place in places:
-        name, label, found = _output(place, lines)
+        if isinstance(place, str | os.PathLike) and Path(place).is_dir():
+            name, label = Path(place).resolve().name, os.fspath(place)
+            found = _documents(Path(place), label, lines)
+        else:
+            with opened(place) as source:
+                name, label = source.stem, source.label
+                found = {DOCUMENT: _words(label, text_of(source), lines)}
         if name in outputs:
             raise FileError(label, f"system {name!r} is already {labels[name]}", "rename one of them")
         outputs[name], labels[name] = found, label
@@ -41,15 +47,6 @@ def read_texts(paths: Where | Iterable[Where], *, lines: bool = False) -> dict[s
         raise FileError(alone, "this is the only output" if labels else "there is nothing to read", EXPECTED)
     _refuse_strangers(outputs, labels)
     return outputs
-
-
-def _output(place: Where, lines: bool) -> tuple[str, str, dict[str, list[str]]]:
-    """Return the name of the system, its label in error messages, and its documents."""
-    if isinstance(place, str | os.PathLike) and Path(place).is_dir():
-        folder = Path(place)
-        return folder.resolve().name, os.fspath(place), _documents(folder, os.fspath(place), lines)
-    with opened(place) as source:
-        return source.stem, source.label, {DOCUMENT: _words(source.label, text_of(source), lines)}
 
 
 def _documents(folder: Path, label: str, lines: bool) -> dict[str, list[str]]:

@@ -119,9 +119,8 @@ def _from_npz(path: Path) -> tuple[Sequence[Any], npt.NDArray[Any]]:
     with path.open("rb") as stream:
         arrays = np.load(stream, allow_pickle=False)
         if not isinstance(arrays, np.lib.npyio.NpzFile):
-            raise FileError(
-                str(path), "is a single array, expected .npz", "rename it to .npy, or write it with np.savez"
-            )
+            remedy = "rename it to .npy, or write it with np.savez"
+            raise FileError(str(path), "is a single array, expected .npz", remedy)
         for name in ("items", "vectors"):
             if name not in arrays.files:
                 what = f"has no array {name!r}; its arrays are {', '.join(arrays.files) or '(none)'}"
@@ -196,14 +195,12 @@ def _from_lists(label: str, column: pl.Series) -> npt.NDArray[Any]:
 
 def _from_columns(label: str, frame: pl.DataFrame) -> npt.NDArray[Any]:
     if not frame.width:
-        raise FileError(
-            label, "has items but no vectors", "add a column `vector` of lists, or a column for every number"
-        )
+        remedy = "add a column `vector` of lists, or a column for every number"
+        raise FileError(label, "has items but no vectors", remedy)
     for name, dtype in frame.schema.items():
         if not dtype.is_numeric():
-            raise FileError(
-                label, f"column {name!r} holds {dtype}, expected numbers", "leave it out, or name the lists `vector`"
-            )
+            what = f"column {name!r} holds {dtype}, expected numbers"
+            raise FileError(label, what, "leave it out, or name the lists `vector`")
         if frame[name].null_count():
             row = int(frame[name].is_null().arg_true()[0]) + 1
             raise FileError(label, f"row {row}: {name} is missing", "fill it in or leave the item out")

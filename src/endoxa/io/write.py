@@ -111,9 +111,8 @@ def replacing(target: Path) -> Iterator[Path]:
 def unwritten(target: Path, error: Exception) -> FileError:
     """Return the error for a file or folder that cannot be written."""
     why = getattr(error, "strerror", None) or str(error)
-    return FileError(
-        str(target), f"cannot be written: {why}", "check that the folder exists, is writable and has free space"
-    )
+    remedy = "check that the folder exists, is writable and has free space"
+    return FileError(str(target), f"cannot be written: {why}", remedy)
 
 
 def _trec(table: AnyTable, label: str) -> pl.DataFrame:
@@ -123,9 +122,8 @@ def _trec(table: AnyTable, label: str) -> pl.DataFrame:
         return _refuse_blanks(frame, ("query", "item", "system"))
     if isinstance(table, Opinions):
         return _qrels(table)
-    raise FileError(
-        label, f"{type(table).__name__} cannot be written as TREC text", "use the suffix .csv, .tsv, .jsonl or .parquet"
-    )
+    what = f"{type(table).__name__} cannot be written as TREC text"
+    raise FileError(label, what, "use the suffix .csv, .tsv, .jsonl or .parquet")
 
 
 def _qrels(table: Opinions) -> pl.DataFrame:
