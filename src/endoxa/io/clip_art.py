@@ -46,14 +46,14 @@ def notes_of(svg: bytes) -> Notes:
             parser.Parse(text, True)
         except expat.ExpatError:
             continue
-        found = {
-            path: [" ".join((element.text or "").split()) for element in tree.close().findall(path)]
+        root = tree.close()
+        titles, words, creators = (
+            [" ".join((element.text or "").split()) for element in root.findall(path)]
             for path in ("Work/title", "Work/subject/*/li", "Work/creator/*/title")
-        }
-        creator = (found["Work/creator/*/title"] or [""])[-1].casefold()
-        words = (word for word in found["Work/subject/*/li"] if not _NOT_WORDS.fullmatch(word))
-        keywords = tuple(word for word in words if word.casefold() != creator)
-        notes = Notes((found["Work/title"] or [""])[-1] or notes.title, keywords or notes.keywords)
+        )
+        creator = creators[-1].casefold() if creators else ""
+        keywords = tuple(word for word in words if word.casefold() != creator and not _NOT_WORDS.fullmatch(word))
+        notes = Notes((titles[-1] if titles else "") or notes.title, keywords or notes.keywords)
     return notes
 
 

@@ -1,4 +1,4 @@
-"""Reads runs, whole or in blocks of whole queries; then memory is bounded by a few blocks, not by the file."""
+"""Reads runs, whole or in blocks of whole queries. Blocks bound the memory, whatever the size of the file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from endoxa.errors import FileError
 from endoxa.io.formats import look
 from endoxa.io.sources import PIECE, Piece, Source, Where, in_parallel, opened, pieces
 from endoxa.io.table_files import read_table
-from endoxa.io.trec_text import RUN, Part, Report, Skipped, distinct, line_of_repeat, part_of, refuse_empty, tell, whole
+from endoxa.io.trec_text import RUN, Report, Skipped, distinct, line_of_repeat, part_of, refuse_empty, tell, whole
 from endoxa.policies import Ties
 from endoxa.tables import DuplicateItemError, Run
 
@@ -119,22 +119,23 @@ def _mapped(
     finished: set[tuple[str, str]] = set()
     rows, refusals, skipped = 0, 0, Skipped(source.label)
 
-    def work(piece: Piece) -> tuple[Part, set[tuple[str, str]], Skipped, list[T]]:
+    def work(piece: Piece) -> tuple[int, int, bool, set[tuple[str, str]], Skipped, list[T]]:
         part = part_of(piece, RUN, source.label, lenient=lenient, refusals=refusals)
         run, repeats = _run_of(source, part.frame, [piece], system, ties, lenient)
         heads = (run.frame["rank"] == 1).arg_true()
         lists = set(zip(run.frame["system"][heads].to_list(), run.frame["query"][heads].to_list(), strict=True))
-        return part, lists, part.skipped + repeats, [kernel(run)] if len(run) else []
+        values = [kernel(run)] if len(run) else []
+        return piece.done, part.frame.height, part.regular, lists, part.skipped + repeats, values
 
-    with closing(in_parallel(work, pieces(source, size), WORKERS)) as blocks_done:
-        for part, lists, left_out, values in blocks_done:
+    with closing(in_parallel(work, pieces(source, size), WORKERS)) as done:
+        for read, height, regular, lists, left_out, values in done:
             if not finished.isdisjoint(lists):
                 raise _NotGroupedError
             finished.update(lists)
-            rows, refusals, skipped = rows + part.frame.height, refusals + (not part.regular), skipped + left_out
+            rows, refusals, skipped = rows + height, refusals + (not regular), skipped + left_out
             results.extend(values)
             if progress:
-                progress(part.piece.done, source.whole)
+                progress(read, source.whole)
     refuse_empty(source, RUN, rows, skipped.count)
     tell(skipped, report)
     return results
