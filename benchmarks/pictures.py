@@ -40,7 +40,7 @@ def features(times: int) -> None:
     import cv2
 
     from endoxa.images import Picture
-    from endoxa.images.regions import Regions
+    from endoxa.images.features import Regions
     from endoxa.images.scenes import draw
     from endoxa.images.segment import segment
 
