@@ -285,7 +285,7 @@ def test_bad_input_is_named():
         reciprocal_rank(half, np.array([2, 2]))
     with pytest.raises(TableError, match="too many outcomes"):
         distributions.recall(np.full(2_000, 0.5), np.full(2_000, 0.5))
-    with pytest.raises(TextError, match="level must lie"):
+    with pytest.raises(TextError, match="confidence must lie"):
         precision(half).interval(95)
     with pytest.raises(TextError, match="counts from 1"):
         sum_over_queries([half], k=0)

@@ -80,17 +80,17 @@ class Distribution:
         below = np.concatenate([[0.0], np.cumsum(self.mass)]) / self.total
         return np.asarray(below[np.searchsorted(self.values, at, side="right")])
 
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Central interval, given that the measure is defined.
 
-        Formula: the greatest value lo with Pr(M < lo) ≤ (1 - level)/2 and the least hi with Pr(M > hi) no
-        greater. The measure moves in steps, so [lo, hi] holds at least `level`, often more.
+        Formula: the greatest value lo with Pr(M < lo) ≤ (1 - confidence)/2 and the least hi with Pr(M > hi) no
+        greater. The measure moves in steps, so [lo, hi] holds at least `confidence`, often more.
         Misleads: it covers doubt about which items are relevant, not about other queries or other judges.
         """
-        refuse_outside("level", level)
+        refuse_outside("confidence", confidence)
         if not self.total > 0:
             return math.nan, math.nan
-        share = (1 - level) / 2 * self.total + TINY
+        share = (1 - confidence) / 2 * self.total + TINY
         below = np.cumsum(self.mass) - self.mass
         above = np.cumsum(self.mass[::-1])[::-1] - self.mass
         return float(self.values[below <= share][-1]), float(self.values[above <= share][0])

@@ -102,11 +102,11 @@ class Judgments:
 SCALE = re.compile(r"^(-?[0-9.]+) ?[-–] ?([0-9.]+)$")
 
 
-def refuse_all_relevant(opinions: Opinions, levels: Iterable[float]) -> None:
-    """Ratings from 1 to 5 have no irrelevant grade at the usual level of 1: say from where on is relevant."""
+def refuse_all_relevant(opinions: Opinions, rels: Iterable[float]) -> None:
+    """Refuse a scale on which every grade is relevant: ratings from 1 to 5 with the usual least relevant grade 1."""
     scales = [match for name in opinions.frame["scale"].drop_nulls().unique() if (match := SCALE.match(name))]
     least = max((float(match[1]) for match in scales), default=-math.inf)
-    if any(level <= least for level in levels):
+    if any(rel <= least for rel in rels):
         name = next(match[0] for match in scales if float(match[1]) == least)
         raise TextError(
             f"the grades are ratings on the scale {name}, of which even the least would count as relevant; say from "

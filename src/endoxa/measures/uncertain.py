@@ -30,7 +30,7 @@ from endoxa.statistics import poisson_binomial
 from endoxa.statistics.bootstrap import blocks
 from endoxa.tables import Belief, Floats, Ints, Opinions, Run, Scores
 
-LEVEL = 0.95
+CONFIDENCE = 0.95
 TOGETHER = 400  # worlds whose grades are kept in one array
 NEAR = 2_000_000  # cells of an array that stays near the processor
 LONGEST = 256  # lists up to this length have the exact interval of precision
@@ -45,7 +45,7 @@ def measure_belief(
     policy: Policy | None = None,
     *,
     worlds: int = WORLDS,
-    level: float = LEVEL,
+    confidence: float = CONFIDENCE,
     plugin: bool = False,
     progress: Progress | None = None,
     mapper: Mapper = map,
@@ -53,11 +53,11 @@ def measure_belief(
 ) -> Scores:
     """Score every list under the belief: expectation, spread, interval and undefined mass per query, and the draws.
 
-    Formula: value = E[M | M defined], by the closed form of the measure's definition if it has one, else the mean
-    over `worlds`; [lo, hi] holds the middle `level` of the worlds (of the exact distribution for P). A certain belief
-    gives the values of ordinary judgments. plugin=True scores expected grades as if they were grades, which is biased.
-    `mapper` maps the kernel over the queries, as `map` does; `scale.local.mapped` can use several threads. `placement`
-    is the run placed in this belief, if the caller has placed it already.
+    Formula: value = E[M | M defined], by the closed form of the measure if it has one, else the mean over `worlds`;
+    [lo, hi] holds the middle `confidence` of the worlds (of the exact distribution for P). A certain belief gives the
+    values of ordinary judgments. plugin=True scores expected grades as if they were grades, which is biased. `mapper`
+    maps the kernel over the queries, as `map` does; `scale.local.mapped` can use several threads. `placement` is the
+    run placed in this belief, if the caller has placed it already.
     """
     policy = policy or Policy(ties=run.ties)
     wanted = parse_all(measures)
@@ -67,7 +67,7 @@ def measure_belief(
     _refuse(wanted, policy, worlds)
     policy = _openly(belief, policy)
     placed = placement or place(run, belief, policy)
-    kernel = partial(score_query, placed.systems, wanted, policy, worlds, level, placed.top)
+    kernel = partial(score_query, placed.systems, wanted, policy, worlds, confidence, placed.top)
     scored = mapper(kernel, list(zip(range(len(placed.lists)), placed.readings, placed.lists, strict=True)))
     scores = gather(
         {"": placed},
@@ -75,7 +75,7 @@ def measure_belief(
         wanted,
         policy,
         systems=placed.systems,
-        empty=partial(_score_empty, worlds=worlds, level=level),
+        empty=partial(_score_empty, worlds=worlds, confidence=confidence),
         noun="belief",
         lines=tuple(belief.lines()),
     )
@@ -83,17 +83,23 @@ def measure_belief(
 
 
 def score_belief(
-    run: Run, belief: Belief, measures: Sequence[Measure], policy: Policy, *, worlds: int = WORLDS, level: float = LEVEL
+    run: Run,
+    belief: Belief,
+    measures: Sequence[Measure],
+    policy: Policy,
+    *,
+    worlds: int = WORLDS,
+    confidence: float = CONFIDENCE,
 ) -> Block:
     """Score one block of whole queries under a belief. Pure: the same for every feeder, and for any cut into blocks."""
     placed = place(run, belief, policy)
-    kernel = partial(score_query, placed.systems, measures, policy, worlds, level, placed.top)
+    kernel = partial(score_query, placed.systems, measures, policy, worlds, confidence, placed.top)
     parts = [kernel(query) for query in zip(range(len(placed.lists)), placed.readings, placed.lists, strict=True)]
     return _as_one([_covering(placed, measures), *parts])
 
 
 def score_query(
-    systems: Sequence[str], measures: Sequence[Measure], policy: Policy, worlds: int, level: float, top: float,
+    systems: Sequence[str], measures: Sequence[Measure], policy: Policy, worlds: int, confidence: float, top: float,
     query: tuple[int, Readings, Placed],
 ) -> Block:  # fmt: skip
     """Score the lists of one query, those that are there: (its number, the belief about it, its lists)."""
@@ -101,21 +107,27 @@ def score_query(
     rows = np.flatnonzero(every.present)
     placed = every.some(rows)
     return replace(
-        _scored(one, placed, measures, policy, worlds, level, top),
+        _scored(one, placed, measures, policy, worlds, confidence, top),
         systems=[systems[row] for row in rows.tolist()],
         places=np.full(len(rows), number),
     )
 
 
 def _scored(
-    one: Readings, placed: Placed, measures: Sequence[Measure], policy: Policy, worlds: int, level: float, top: float
+    one: Readings,
+    placed: Placed,
+    measures: Sequence[Measure],
+    policy: Policy,
+    worlds: int,
+    confidence: float,
+    top: float,
 ) -> Block:
     """Scores of the lists of one query; systems and places are for the caller to fill in."""
     grades = draw(one, worlds, policy.seed)
     truth = in_worlds(one, grades, placed, measures, policy, top=top)
     undefined = np.isnan(truth).mean(-1)
     truth = _settled(truth, policy)
-    described = describe(truth, level)
+    described = describe(truth, confidence)
     if policy.unjudged == "bounds":
         described[2:] = _bounds(one, grades, placed, measures, policy, top)
     elif policy.unjudged == "nonrelevant":
@@ -125,7 +137,7 @@ def _scored(
                 value, sd = _value_and_sd(moments, policy)
                 described[:2, row] = value, np.where(np.isnan(sd), described[1, row], sd)
                 undefined[row] = moments.undefined
-            if (ends := seen.ends(m, level)) is not None:
+            if (ends := seen.ends(m, confidence)) is not None:
                 described[2:, row] = ends
     people = None
     if one.people is not None:
@@ -136,13 +148,13 @@ def _scored(
 
 
 def _score_empty(
-    placed: Placement, places: Ints, measures: Sequence[Measure], policy: Policy, *, worlds: int, level: float
+    placed: Placement, places: Ints, measures: Sequence[Measure], policy: Policy, *, worlds: int, confidence: float
 ) -> Block:
     """Scores of an empty list for these queries."""
     nothing = np.zeros((1, 0), dtype=np.int64)
     empty = Placed(nothing, nothing, np.zeros(1, dtype=np.int64))
     queries = {
-        query: _scored(placed.readings[query], empty, measures, policy, worlds, level, placed.top)
+        query: _scored(placed.readings[query], empty, measures, policy, worlds, confidence, placed.top)
         for query in sorted(set(places.tolist()))
     }
     return replace(
@@ -239,12 +251,12 @@ def _table_and_pool(one: Readings, grades: Floats) -> tuple[Floats, Floats]:
     """Grades [world, item] as Drawn takes them, and sorted as Lists takes them: [world, 1, item]."""
     table = np.empty((grades.shape[1] + 1, len(grades)), dtype=grades.dtype)
     table[:-1], table[-1] = grades.T, np.nan if grades.dtype == float else PADDING
-    levels = np.unique(np.append(one.grades, 0.0)).astype(grades.dtype)
-    pool = np.full(grades.shape, levels[0])
+    possible = np.unique(np.append(one.grades, 0.0)).astype(grades.dtype)
+    pool = np.full(grades.shape, possible[0])
     place_ = np.arange(grades.shape[1])
-    for level in levels[1:]:  # counting the few grades is faster than sorting all items
-        count = (table[:-1] >= level).sum(0, dtype=np.int32)
-        pool = np.where(place_ < count[:, None], level, pool)
+    for grade in possible[1:]:  # counting the few grades is faster than sorting all items
+        count = (table[:-1] >= grade).sum(0, dtype=np.int32)
+        pool = np.where(place_ < count[:, None], grade, pool)
     return table, pool[:, None]
 
 
@@ -277,15 +289,15 @@ def _settled(values: Floats, policy: Policy) -> Floats:
     return np.nan_to_num(values, nan=0.0) if policy.undefined == "zero" else values
 
 
-def describe(values: Floats, level: float) -> Floats:
-    """Mean, deviation and ends of the middle `level` over the last axis: [4, …]; NaN where all is undefined."""
+def describe(values: Floats, confidence: float) -> Floats:
+    """Mean, deviation and ends of the middle `confidence` over the last axis: [4, …]; NaN where all is undefined."""
     defined = ~np.isnan(values)
     count = defined.sum(-1)
     share = np.maximum(count, 1)
     mean = np.where(count > 0, np.where(defined, values, 0.0).sum(-1) / share, np.nan)
     apart = np.where(defined, values - mean[..., None], 0.0)
     ordered = np.sort(values, -1)  # NaN last
-    tail = (1 - level) / 2
+    tail = (1 - confidence) / 2
     ends = (np.floor(tail * (share - 1)), np.ceil((1 - tail) * (share - 1)))
     low, high = (np.take_along_axis(ordered, end.astype(np.int64)[..., None], -1)[..., 0] for end in ends)
     return np.stack([mean, np.where(count > 0, np.sqrt((apart**2).sum(-1) / share), np.nan), low, high])
@@ -341,7 +353,7 @@ class _Seen:
         stacked = (np.stack([getattr(part, name) for part in parts]) for name in names)
         return Moments(*(np.einsum("r,rs->s", self.one.weights, part) for part in stacked))
 
-    def ends(self, m: Measure, level: float) -> tuple[Floats, Floats] | None:
+    def ends(self, m: Measure, confidence: float) -> tuple[Floats, Floats] | None:
         """The exact interval of a value that is a Poisson-binomial count divided by a number, mixed over readings."""
         form = m.sum_form
         if form is None or form.divisor is None or form.k is None or form.k > LONGEST or m.rel is None:
@@ -351,7 +363,7 @@ class _Seen:
         pmf = np.zeros((len(inside), width + 1))
         for weight, table in zip(self.one.weights, self.tables(m.rel), strict=True):
             pmf += weight * poisson_binomial.pmf(np.where(inside, table.p, 0.0)[:, :width])
-        tail = (1 - level) / 2 + 1e-12
+        tail = (1 - confidence) / 2 + 1e-12
         low = (np.cumsum(pmf, 1) <= tail).sum(1)
         high = width - (np.cumsum(pmf[:, ::-1], 1) <= tail).sum(1)
         return low / form.divisor, high / form.divisor
