@@ -146,21 +146,6 @@ def test_convolving_broadcasts_and_keeps_sums(monkeypatch):
     np.testing.assert_allclose(transformed.sum(-1), 0.5, rtol=1e-14)
 
 
-@pytest.mark.parametrize(("n", "error"), [(100, 1e-3), (1_000, 1e-4)])
-def test_the_approximation_is_as_good_as_it_says(n, error):
-    p = np.random.default_rng(5).random(n)
-    exact, near = pmf(p), pmf(p, approximate=True)
-    assert np.abs(np.cumsum(near - exact)).max() < error
-    assert np.abs(near - exact).max() > 1e-12  # it was not computed exactly after all
-    assert near.sum() == pytest.approx(1)
-
-
-def test_the_approximation_stays_inside_the_support():
-    made = pmf(np.array([[1, 1, 0.5, 0.5, 0, NAN], [1, 0, 0, 1, 1, NAN]]), approximate=True)
-    assert (made[0, [0, 1, 5, 6]] == 0).all()
-    np.testing.assert_array_equal(made[1], [0, 0, 0, 1, 0, 0, 0])
-
-
 @pytest.mark.parametrize("wrong", [-0.1, 1.5, np.inf])
 def test_what_is_no_probability_is_refused(wrong):
     with pytest.raises(TableError, match=r"at place \(0, 1\).*between 0 and 1"):

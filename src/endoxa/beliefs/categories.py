@@ -52,27 +52,6 @@ class RollUp:
     subjects: Ints
 
 
-@dataclass(frozen=True)
-class Smoothed:
-    """The same with doubt about the shares: p of each category and item is Beta(a, b). Arrays are [category, item]."""
-
-    categories: list[str]
-    items: list[str]
-    a: Floats
-    b: Floats
-
-    @cached_property
-    def mean(self) -> Floats:
-        """Expected share, a/(a+b)."""
-        return self.a / (self.a + self.b)
-
-    @cached_property
-    def variance(self) -> Floats:
-        """Variance of the share, ab / ((a+b)² (a+b+1)); 0 at the root."""
-        total = self.a + self.b
-        return self.a * self.b / (total**2 * (total + 1))
-
-
 def roll_up(labels: Labels, taxonomy: Taxonomy) -> RollUp:
     """Shares of people who filed each item in each category, and in it or below.
 
@@ -80,7 +59,7 @@ def roll_up(labels: Labels, taxonomy: Taxonomy) -> RollUp:
     of people who filed item i. A person counts once in a category, by whatever paths she reaches it; one who filed
     an item in several counts in all of their ancestors, and divides her direct share among them. Items that nobody
     filed do not appear.
-    Misleads: with few people shares are coarse; see `smoothed`. The arrays are dense: categories times items.
+    Misleads: with few people shares are coarse; see `smoothing` of `believe`. The arrays are dense: categories times items.
     Source: Santini, Benchmarking without ground truth, eqs. 6-8. Eq. 8 as printed adds the direct shares of the
     children only, which leaves the root below 1; adding up children counts twice where a category has two parents.
     """
@@ -89,23 +68,6 @@ def roll_up(labels: Labels, taxonomy: Taxonomy) -> RollUp:
         filed.categories, filed.items, np.ascontiguousarray(filed.direct.toarray().T) / filed.people_of,
         np.ascontiguousarray(filed.counts.toarray().T) / filed.people_of, filed.people_of,
     )  # fmt: skip
-
-
-def smoothed(labels: Labels, taxonomy: Taxonomy, alpha: float) -> Smoothed:
-    """Shares as they are known from few people: the mass of a category is Beta(a, b).
-
-    Formula: a Dirichlet over the categories that an item may be filed in, alpha for each but the root (which
-    nobody need name to be there): a = #{people who filed it in w or below} + alpha · #{w and what lies below it},
-    b = N_i + alpha · #{categories but the root} - a. The root has b = 0: all is in it. As alpha goes to 0 the mean
-    goes to p of `roll_up`. For people who filed an item in several categories a counts each person once.
-    Misleads: alpha weighs every category alike, so one with many below it gains most.
-    """
-    _refuse_negative("alpha", alpha)
-    filed = _Filed(labels, taxonomy)
-    counts = filed.counts.toarray().T
-    below, total = filed.below, len(filed.categories) - 1
-    a = counts + alpha * below[:, None]
-    return Smoothed(filed.categories, filed.items, a, np.maximum(filed.people_of + alpha * total - a, 0.0))
 
 
 def size(rolled: RollUp, *, without: str | None = None) -> pl.DataFrame:
@@ -165,7 +127,8 @@ def believe(
     `queries` are items; all that were filed if left out. The query itself is in no reading. Items are mentioned with
     p = 0 too, so that unmentioned items can be given another value; under `subject` a reading mentions what
     the person filed, and a note says how much the person did not file.
-    `smoothing` is alpha of `smoothed`, and makes p its mean; weights stay shares of those who filed.
+    `smoothing` is alpha: p = (people who filed it in w or below + alpha · categories in w or below) / (people +
+    alpha · categories), the root not counted; weights stay shares of those who filed.
     `people` is the number of resamples of the people (with replacement, one draw for all items) in the columns
     `people` and `people_weight`; what a resample leaves without a label keeps its value. Needs `rng`.
     Misleads: the four differ in the mean, not only in the spread. Report assigned and subject side by side.

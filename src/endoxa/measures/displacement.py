@@ -104,27 +104,6 @@ def greatest_displacement(relevance: Floats, N: Ints | int) -> Floats:
     return displacement(relevance, np.zeros(shape, dtype=np.int64), returned=0, N=N, rule="worst")
 
 
-def chance_variance(relevance: Floats, N: Ints | int) -> Floats:
-    """Var0[w]: variance of the displacement of a random order of N items.
-
-    Formula: Σ d_kj² / (N-1), d the matrix s_k |k - j| less its row means and column means plus its mean. Known also
-    where all items of the answer are equally relevant: s² m (N-m)(N+1)/12. NaN where some are equal and others not
-    (items of relevance 0 do not matter): then w is no sum over items.
-    Source: Hoeffding, Annals of Mathematical Statistics 22 (1951).
-    """
-    shape = np.asarray(relevance).shape
-    lists = _checked(relevance, np.zeros(shape, dtype=np.int64), 1, 0, N)
-    found = np.full(len(lists.relevance), np.nan)
-    for row, (s, n) in enumerate(zip(np.nan_to_num(lists.relevance), lists.N.tolist(), strict=True)):
-        s = s[s > 0]  # noqa: PLW2901  padding and items without relevance
-        levels = len(np.unique(s))
-        if levels == 1:
-            found[row] = s[0] ** 2 * len(s) * (n - len(s)) * (n + 1) / 12
-        elif levels == len(s) > 0:
-            found[row] = _linear_variance(s, n)
-    return found.reshape(lists.shape)
-
-
 def rational(x: Floats, p: float = 1.0) -> Floats:
     """Quality 1/(1 + x)^p: 1 at no displacement, falling to 0. p > 0. Source: Santini, after eq. 18."""
     _positive("power", p)
@@ -486,18 +465,6 @@ def _most(s: Floats, place: Ints, low: int, high: int) -> float:
             after[L : L + begin + 1] = np.maximum(after[L : L + begin + 1], best + s[begin] * cost)
         best = after
     return float(best.max())
-
-
-def _linear_variance(s: Floats, n: int) -> float:
-    """Variance of Σ s_k |k - π(k)| over random permutations of n."""
-    k, j = np.arange(1, len(s) + 1), np.arange(1, n + 1)
-    before = np.minimum(j, len(s))
-    zeroth, first = np.append(0.0, np.cumsum(s))[before], np.append(0.0, np.cumsum(s * k))[before]
-    columns = j * (2 * zeroth - s.sum()) + (s * k).sum() - 2 * first  # Σ_k s_k |k - j|
-    rows = s * (k * (k - 1) + (n - k) * (n - k + 1)) / 2
-    squares = s**2 * ((k - 1) * k * (2 * k - 1) + (n - k) * (n - k + 1) * (2 * (n - k) + 1)) / 6
-    centred = squares.sum() - (rows**2).sum() / n - (columns**2).sum() / n + (rows.sum() / n) ** 2
-    return float(max(centred, 0.0) / (n - 1))  # n > 1: two different relevances are two items
 
 
 def _positive(name: str, value: float) -> None:

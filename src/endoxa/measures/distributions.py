@@ -24,7 +24,6 @@ Mode = Literal["pmf", "as_printed"]
 Size = Literal["random", "expected"]
 
 TINY = 1e-12  # values that differ by less are the same value, apart from rounding; so are probabilities
-ENUMERATED = 20  # items in doubt whose every outcome is listed
 DIRECT = 1 << 27  # products that are added up one by one; beyond, Fourier transforms
 
 
@@ -164,39 +163,6 @@ def success(p: Floats) -> Distribution:
     """Whether any item is relevant. Formula: Pr(0) = Π(1 - p)."""
     none = float(np.prod(1 - one_list(p)))
     return Distribution(np.array([0.0, 1.0]), np.array([none, 1 - none]))
-
-
-def average_precision(p: Floats, rest: Floats, rank: Ints | None = None) -> Distribution:
-    """Average precision of a ranking with p in rank order; `rest` holds the p of the relevant-or-not not retrieved.
-
-    Formula: AP = (1/T) Σ over relevant of hits(rank)/rank; undefined where T = 0. Every outcome of the items in
-    doubt (0 < p < 1) is listed, 20 at most: the values form no lattice. Mean and spread of longer lists:
-    `expectation("AP", …)`.
-    """
-    p, rest = one_list(p), one_list(rest, "rest")
-    p, rank = _ranked(p, rank)
-    doubts = sum(int(((part > 0) & (part < 1)).sum()) for part in (p, rest))
-    if doubts > ENUMERATED:
-        raise TextError(
-            f"the distribution of AP lists every outcome, and {doubts} items are in doubt (at most {ENUMERATED}); "
-            "draw worlds instead, or take its mean and spread from expectation('AP', …)"
-        )
-    hits, sums, chance = np.zeros(1), np.zeros(1), np.ones(1)
-    for one, place in zip(p.tolist(), rank.tolist(), strict=True):
-        if one == 0:
-            continue
-        found = (hits + 1, sums + (hits + 1) / place, chance * one)
-        if one == 1:
-            hits, sums, chance = found
-        else:
-            hits, sums = np.append(hits, found[0]), np.append(sums, found[1])
-            chance = np.append(chance * (1 - one), found[2])
-    missed = pmf(rest[rest > 0])
-    total = hits[:, None] + np.arange(len(missed))
-    mass = chance[:, None] * missed
-    some = total > 0
-    values = np.broadcast_to(sums[:, None], total.shape)[some] / total[some]
-    return gathered(values, mass[some], float(mass[~some].sum()))
 
 
 def sum_over_queries(ps: Sequence[Floats], k: int) -> Distribution:

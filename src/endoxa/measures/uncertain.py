@@ -82,22 +82,6 @@ def measure_belief(
     return scores if scores.draws is None else replace(scores, draws=replace(scores.draws, origin=(run, belief)))
 
 
-def score_belief(
-    run: Run,
-    belief: Belief,
-    measures: Sequence[Measure],
-    policy: Policy,
-    *,
-    worlds: int = WORLDS,
-    confidence: float = CONFIDENCE,
-) -> Block:
-    """Score one block of whole queries under a belief. Pure: the same for every feeder, and for any cut into blocks."""
-    placed = place(run, belief, policy)
-    kernel = partial(score_query, placed.systems, measures, policy, worlds, confidence, placed.top)
-    parts = [kernel(query) for query in zip(range(len(placed.lists)), placed.readings, placed.lists, strict=True)]
-    return _as_one([_covering(placed, measures), *parts])
-
-
 def score_query(
     systems: Sequence[str], measures: Sequence[Measure], policy: Policy, worlds: int, confidence: float, top: float,
     query: tuple[int, Readings, Placed],

@@ -37,23 +37,6 @@ class Sequence:
     empty: int | None = None
 
 
-def capital(x: Floats, m: float, bet: Floats | float) -> Floats:
-    """What a purse of 1 has become after each number: prod_{s<=t} (1 + bet_s (x_s - m)), [t].
-
-    A positive bet wins where the numbers lie above m, a negative one below. A fair game if the mean is m and each bet
-    was laid before its number was seen. A bet lies in [-1/(1-m), 1/m]: beyond it the purse could go below 0.
-    Source: METHODS F.3.
-    """
-    x = _checked(x)
-    if not 0 <= m <= 1:
-        raise TextError(f"the mean of numbers in [0, 1] lies in [0, 1]; m = {m} does not")
-    bets = np.broadcast_to(np.asarray(bet, dtype=np.float64), x.shape)
-    least, most = (-math.inf if m == 1 else -1 / (1 - m)), (math.inf if m == 0 else 1 / m)
-    if not ((bets >= least) & (bets <= most)).all():
-        raise TextError(f"against a mean of {m:g} a bet lies in [{least:g}, {most:g}]; beyond it one could owe money")
-    return np.asarray(np.cumprod(1 + bets * (x - m)), dtype=np.float64)
-
-
 def confidence_sequence(x: Floats, *, alpha: float = 0.05, pool: int | None = None, grid: int = 1000) -> Sequence:
     """Intervals for the mean of numbers in [0, 1], valid at all times together, by the hedged capital.
 

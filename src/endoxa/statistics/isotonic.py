@@ -26,12 +26,8 @@ class Isotonic:
     r: float
     constant: bool
 
-    def predict(self, x: Floats, *, step: bool = False) -> Floats:
-        """The fit at any x: linear between the x seen, or (step) the level of the nearest below; flat beyond them."""
-        x = np.asarray(x, dtype=np.float64)
-        if step:
-            at = np.searchsorted(self.x, x, side="right") - 1
-            return np.asarray(self.y[np.maximum(at, 0)])
+    def predict(self, x: Floats) -> Floats:
+        """The fit at any x: linear between the x seen, flat beyond them."""
         return np.asarray(np.interp(x, self.x, self.y))
 
 

@@ -173,26 +173,6 @@ def sensitivity(
     }
 
 
-def log_marginal(x: Floats, y: Floats, changes: Ints, *, prior: Prior = Prior()) -> float:
-    """log p(y | change points): levels and noise integrated out, the order of the levels not asked for.
-
-    a_n = a0 + n/2, b_n = b0 + ½ Σ_j [SS_j + n_j/(1 + v0 n_j) (mean_j - m0)²],
-    log p = -½ Σ_j log(1 + v0 n_j) + a0 log b0 - a_n log b_n + lgamma(a_n) - lgamma(a0) - (n/2) log 2π.
-    `changes` holds for each change point the number of distinct x before it. Where y is brought to variance 1, so is
-    this density. Source: METHODS D.6 (c).
-    """
-    x, y, _ = checked(x, y)
-    centre, scale = _scaling(y, prior)
-    knots, count, total, square = _pooled(x, (y - centre) / scale, prior.m0)
-    at = np.asarray(changes, dtype=np.int64)
-    if len(at) and (at.min() < 1 or at.max() >= len(knots) or (np.diff(at) <= 0).any()):
-        raise TableError(f"change points are rising numbers from 1 to {len(knots) - 1}, not {at.tolist()}")
-    ends = np.concatenate([at, [len(knots)]]).astype(np.int64)
-    a0, b0 = float(prior.a0), float(prior.b0)
-    value, _ = _evidence(ends, len(at), count, total, square, float(prior.v0), a0, b0)
-    return float(value + a0 * math.log(b0) - math.lgamma(a0) - len(y) / 2 * math.log(2 * math.pi))
-
-
 def split_rhat(traces: Floats) -> float:
     """Gelman and Rubin's R-hat of chains [chain, draw], each cut in halves; 1 where they agree, NaN without spread.
 
