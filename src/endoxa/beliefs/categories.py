@@ -59,7 +59,7 @@ def roll_up(labels: Labels, taxonomy: Taxonomy) -> RollUp:
     of people who filed item i. A person counts once in a category, by whatever paths she reaches it; one who filed
     an item in several counts in all of their ancestors, and divides her direct share among them. Items that nobody
     filed do not appear.
-    Misleads: with few people shares are coarse; see `smoothing` of `believe`. The arrays are dense: categories times items.
+    Misleads: with few people shares are coarse (`believe` can smooth them). The arrays are dense: categories × items.
     Source: Santini, Benchmarking without ground truth, eqs. 6-8. Eq. 8 as printed adds the direct shares of the
     children only, which leaves the root below 1; adding up children counts twice where a category has two parents.
     """

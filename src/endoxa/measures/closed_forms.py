@@ -200,7 +200,7 @@ def _share_of(p: Floats, size: Ints) -> Moments:
 # ---- the first relevant item
 
 
-def first_moments(lists: Chances, value: Callable[[Ints], Floats], k: int | None) -> Moments:
+def _first_moments(lists: Chances, value: Callable[[Ints], Floats], k: int | None) -> Moments:
     """Moments of a value that the rank of the first relevant item decides; 0 where there is none."""
     p, rank = lists.first(k)
     none = np.cumprod(1 - p, axis=1)
@@ -211,7 +211,7 @@ def first_moments(lists: Chances, value: Callable[[Ints], Floats], k: int | None
 
 def reciprocal_moments(lists: Chances, *, k: int | None = None) -> Moments:
     """Moments of the reciprocal rank."""
-    return first_moments(lists, lambda rank: 1 / rank, k)
+    return _first_moments(lists, lambda rank: 1 / rank, k)
 
 
 def reciprocal_law(one: OneList, *, k: int | None = None) -> Distribution:
@@ -221,7 +221,7 @@ def reciprocal_law(one: OneList, *, k: int | None = None) -> Distribution:
 
 def success_moments(lists: Chances, *, k: int) -> Moments:
     """Moments of whether anything in the first k is relevant."""
-    return first_moments(lists, lambda rank: np.ones(rank.shape), k)
+    return _first_moments(lists, lambda rank: np.ones(rank.shape), k)
 
 
 def success_law(one: OneList, *, k: int) -> Distribution:

@@ -115,6 +115,22 @@ def score_block(run: Run, judgments: Judgments, measures: Sequence[Measure], pol
             "or take grades as preferences with -R qrels_prefs (in Python Preferences.of_opinions)"
         )
     found, coverage = _look_up(run, judgments, policy)
+    return _scored(found, coverage, judgments, measures, policy)
+
+
+def score_empty(judgments: Judgments, places: Ints, measures: Sequence[Measure], policy: Policy) -> Block:
+    """Scores of an empty list for these queries."""
+    nothing = np.zeros(0, dtype=np.int64)
+    found = _Found([""] * len(places), places, np.zeros_like(places), nothing, nothing, nothing, nothing, nothing, None)
+    if policy.ties in {"average", "range"}:  # an empty list has no ties
+        policy = replace(policy, ties="trec")
+    return _scored(found, NOT_COVERED, judgments, measures, policy)
+
+
+def _scored(
+    found: _Found, coverage: pl.DataFrame, judgments: Judgments, measures: Sequence[Measure], policy: Policy
+) -> Block:
+    """The scores of these lists, batch by batch."""
     numeric = [m for m in measures if not m.definition.text]
     count, places = len(found.systems), found.places
     values = np.full((len(numeric), count), np.nan)
@@ -131,23 +147,6 @@ def score_block(run: Run, judgments: Judgments, measures: Sequence[Measure], pol
             is_open = True
             spread[:, :, chosen] = ends
     return Block(found.systems, places, values, spread if is_open else None, texts, coverage)
-
-
-def score_empty(judgments: Judgments, places: Ints, measures: Sequence[Measure], policy: Policy) -> Block:
-    """Scores of an empty list for these queries."""
-    size = len(places)
-    pool, pool_stratum = judgments.pools(places)
-    sampled = judgments.sizes.shape[1] > 0
-    lists = Lists(
-        rank=np.zeros((size, 0), dtype=np.int64), grades=np.zeros((size, 0)), retrieved=np.zeros(size, dtype=np.int64),
-        pool=pool, top=judgments.top, stratum=np.zeros((size, 0), dtype=np.int64) if sampled else None,
-        pool_stratum=pool_stratum if sampled else None, stratum_size=judgments.sizes[places] if sampled else None,
-    )  # fmt: skip
-    if policy.ties in {"average", "range"}:  # an empty list has no ties
-        policy = replace(policy, ties="trec")
-    values, spread = score(lists, [m for m in measures if not m.definition.text], policy, places)
-    texts = [[""] * size for m in measures if m.definition.text]
-    return Block([""] * size, places, values, spread, texts, NOT_COVERED)
 
 
 def _look_up(run: Run, judgments: Judgments, policy: Policy) -> tuple[_Found, pl.DataFrame]:

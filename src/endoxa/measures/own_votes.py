@@ -18,15 +18,15 @@ import polars as pl
 from endoxa.beliefs.consensus import PEOPLE, Tally, belief_of
 from endoxa.beliefs.worlds import Readings, single, uniform
 from endoxa.errors import JoinError, TextError, did_you_mean
-from endoxa.measures.closed_forms import Chances, Moments
+from endoxa.measures.closed_forms import Moments
 from endoxa.measures.grammar import Measure, parse_all
 from endoxa.measures.lists import BEYOND, CELLS, Lists
 from endoxa.measures.placing import Placed, Placement, place
 from endoxa.measures.uncertain import (
     Mapper,
-    by_closed_forms,
     chances_of,
     mean_over_queries,
+    means_of_lists,
     measure_belief,
     score_worlds,
 )
@@ -80,19 +80,14 @@ def _without_own(
     """E[M | defined] of every list of a query under its own probabilities, [list, item]: [measure, list]."""
     one, placed, chances = query
     table = chances_of(placed, chances, spread=False)
-    values, drawn = by_closed_forms(partial(_expected, table), len(placed.rank), measures, policy)
-    if drawn:
-        some = _in_own_worlds(one, placed, chances, [measures[row] for row in drawn], policy, worlds)
-        some = np.nan_to_num(some, nan=0.0) if policy.undefined == "zero" else some
-        values[drawn] = mean_over_queries(some)
-    if policy.missing == "skip":
-        values[:, ~placed.present] = np.nan
-    return values
 
+    def expected(m: Measure) -> Moments | None:
+        return m.closed_form(m.definition.moments, table) if m.rel == 1 else None  # votes are grade 1 or 0
 
-def _expected(table: Chances, m: Measure) -> Moments | None:
-    """Votes are yes or no: grade 1, or 0."""
-    return m.closed_form(m.definition.moments, table) if m.rel == 1 else None
+    def drawn(some: Sequence[Measure]) -> Floats:
+        return _in_own_worlds(one, placed, chances, some, policy, worlds)
+
+    return means_of_lists(expected, drawn, placed, measures, policy)
 
 
 def _in_own_worlds(

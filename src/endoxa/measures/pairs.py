@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from endoxa.measures.lists import ratio
+from endoxa.measures.lists import CELLS, ratio
 from endoxa.measures.registry import Definition, Kernel
 from endoxa.policies import Compat
 from endoxa.tables import Bools, Floats, Ints
 
 BOTH, ONE, NEITHER = range(3)  # how many items of a preferred pair were retrieved
-CELLS = 2_000_000  # the greatest matrix of pairs that is made at once: memory stays bounded
 
 
 @dataclass(frozen=True)
@@ -180,13 +179,8 @@ def balanced_as_trec_eval(ranking: Ranking, group: Group, *, only_retrieved: boo
     return (int(fulfilled.sum()) + before * kept - before * (before + 1) // 2, int(possible.sum()) + rivals * kept)
 
 
-def _shares(ranking: Ranking, least: int) -> Floats:
-    """Per group: preferences fulfilled / possible, where at least so many of the two items were retrieved."""
-    fulfilled, possible = ranking.counts
-    return ratio(fulfilled[:, : 3 - least].sum(-1), possible[:, : 3 - least].sum(-1))
-
-
 def _simple(ranking: Ranking, least: int) -> Floats:
+    """Preferences fulfilled / possible, where at least so many of the two items were retrieved."""
     fulfilled, possible = ranking.counts
     return ratio(fulfilled[:, : 3 - least].sum(), possible[:, : 3 - least].sum())
 
@@ -198,7 +192,8 @@ def _by_pair(ranking: Ranking, least: int) -> Floats:
 
 def _by_group(ranking: Ranking, least: int, compat: Compat) -> Floats:
     """Mean over the groups that express a preference; trec_eval counts the others as 0."""
-    shares = _shares(ranking, least)
+    fulfilled, possible = ranking.counts
+    shares = ratio(fulfilled[:, : 3 - least].sum(-1), possible[:, : 3 - least].sum(-1))
     defined = shares[~np.isnan(shares)]
     if not len(defined):
         return np.asarray(np.nan)

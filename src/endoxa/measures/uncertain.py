@@ -137,40 +137,24 @@ def _score_empty(
     """Scores of an empty list for these queries."""
     nothing = np.zeros((1, 0), dtype=np.int64)
     empty = Placed(nothing, nothing, np.zeros(1, dtype=np.int64))
-    queries = {
-        query: _scored(placed.readings[query], empty, measures, policy, worlds, confidence, placed.top)
-        for query in sorted(set(places.tolist()))
-    }
-    return replace(
-        _as_one([queries[query] for query in places.tolist()]), systems=[""] * len(places), places=np.asarray(places)
-    )
+    queries, at = np.unique(places, return_inverse=True)
+    scored = [
+        _scored(placed.readings[query], empty, measures, policy, worlds, confidence, placed.top)
+        for query in queries.tolist()
+    ]
+
+    def joined(name: str, axis: int = 1) -> Any:
+        parts = [getattr(block, name) for block in scored]
+        return None if parts[0] is None else np.concatenate(parts, axis).take(at, axis)
+
+    doubts = (joined(name) for name in ("undefined", "truth", "people"))
+    return Block([""] * len(places), places, joined("values"), joined("spread", 2), [], NOT_COVERED, *doubts)
 
 
 def _covering(placed: Placement, measures: Sequence[Measure]) -> Block:
     """A block without lists that holds the coverage of the run."""
     count = len(measures)
     return Block([], np.zeros(0, dtype=np.int64), np.zeros((count, 0)), None, [], placed.coverage, np.zeros((count, 0)))
-
-
-def _as_one(blocks: Sequence[Block]) -> Block:
-    """Blocks of different queries, joined; the first may be a block without lists."""
-    scored = [block for block in blocks if block.truth is not None]
-
-    def joined(name: str, axis: int) -> Any:
-        parts = [getattr(block, name) for block in scored]
-        return None if not parts or parts[0] is None else np.concatenate(parts, axis=axis)
-
-    return Block(
-        [system for block in blocks for system in block.systems],
-        np.concatenate([block.places for block in blocks]),
-        np.concatenate([block.values for block in blocks], axis=1),
-        joined("spread", 2),
-        [],
-        pl.concat([block.coverage for block in blocks]),
-        joined("undefined", 1),
-        joined("truth", 1),
-        joined("people", 1),
-    )
 
 
 def _watched(blocks: Iterable[Block], progress: Progress | None, total: int) -> Iterator[Block]:
@@ -383,12 +367,8 @@ def expectation(name: str, rank: Ints, p: Floats, retrieved: Ints, pool: Floats,
     return None if definition.moments is None else definition.moments(table, **settings)
 
 
-def mean_of(moments: Moments, policy: Policy) -> Floats:
-    """E[M | defined]; or E[M] with undefined values as 0, where the policy says so."""
-    return _value_and_sd(moments, policy)[0]
-
-
 def _value_and_sd(moments: Moments, policy: Policy) -> tuple[Floats, Floats]:
+    """Mean and deviation of M given that it is defined; or with undefined values as 0, where the policy says so."""
     defined = np.ones_like(moments.undefined) if policy.undefined == "zero" else 1 - moments.undefined
     possible = defined > 1e-15
     share = np.where(possible, defined, 1.0)
@@ -427,30 +407,35 @@ def mean_over_queries(values: Floats) -> Floats:
 def expected_or_drawn(
     measures: Sequence[Measure], policy: Policy, worlds: int, top: float, query: tuple[Readings, Placed]
 ) -> Floats:
-    """E[M | defined] of every list of a query: [measure, list]; by closed form, else over worlds."""
+    """E[M | defined] of every list of a query: [measure, list]."""
     one, placed = query
-    values, drawn = by_closed_forms(_Seen(one, placed, spread=False).expected, len(placed.rank), measures, policy)
-    if drawn:
-        grades = draw(one, worlds, policy.seed)
-        some = in_worlds(one, grades, placed, [measures[row] for row in drawn], policy, top=top)
-        values[drawn] = mean_over_queries(_settled(some, policy))
-    if policy.missing == "skip":
-        values[:, ~placed.present] = np.nan
-    return values
+
+    def drawn(some: Sequence[Measure]) -> Floats:
+        return in_worlds(one, draw(one, worlds, policy.seed), placed, some, policy, top=top)
+
+    return means_of_lists(_Seen(one, placed, spread=False).expected, drawn, placed, measures, policy)
 
 
-def by_closed_forms(
-    expected: Callable[[Measure], Moments | None], lists: int, measures: Sequence[Measure], policy: Policy
-) -> tuple[Floats, list[int]]:
-    """E[M | defined] as [measure, list] for measures with a closed form, and the numbers of the other measures."""
-    values, drawn = np.full((len(measures), lists), np.nan), []
+Expected = Callable[[Measure], Moments | None]  # the closed form of a measure for the lists of a query
+InWorlds = Callable[[Sequence[Measure]], Floats]  # their values in drawn worlds: [measure, list, world]
+
+
+def means_of_lists(
+    expected: Expected, drawn: InWorlds, placed: Placed, measures: Sequence[Measure], policy: Policy
+) -> Floats:
+    """E[M | defined] of every list of a query, by closed form, else over worlds: [measure, list]."""
+    values, rest = np.full((len(measures), len(placed.rank)), np.nan), []
     for row, m in enumerate(measures):
         moments = expected(m) if policy.unjudged == "nonrelevant" else None
         if moments is None:
-            drawn.append(row)
+            rest.append(row)
         else:
-            values[row] = mean_of(moments, policy)
-    return values, drawn
+            values[row] = _value_and_sd(moments, policy)[0]
+    if rest:
+        values[rest] = mean_over_queries(_settled(drawn([measures[row] for row in rest]), policy))
+    if policy.missing == "skip":
+        values[:, ~placed.present] = np.nan
+    return values
 
 
 # ---- whole distributions
