@@ -20,7 +20,7 @@ from scipy import sparse
 
 from endoxa.errors import TableError, TextError, did_you_mean
 from endoxa.policies import refuse_choice
-from endoxa.tables import Belief, Bools, Floats, Ints, Labels, Taxonomy
+from endoxa.tables import Belief, Bools, Floats, Ints, Labels, Taxonomy, coded, places
 
 Floats32 = npt.NDArray[np.float32]
 Mix = Literal["assigned", "normalised", "normalised_no_root", "subject"]
@@ -218,12 +218,9 @@ class _Filed:
                 f"item {row['item']!r} is filed in {row['category']!r} by {row['source']!r}, and the taxonomy has no "
                 f"such category{did_you_mean(row['category'], self.categories)}"
             )
-        self.subjects, subject = _coded(frame["source"])
-        self.items, item = _coded(frame["item"])
-        numbers = pl.Series(np.arange(len(self.categories)))
-        category = (
-            frame["category"].replace_strict(pl.Series(self.categories), numbers, return_dtype=pl.Int64).to_numpy()
-        )
+        (subjects, subject), (items, item) = coded(frame["source"]), coded(frame["item"])
+        self.subjects, self.items = subjects.to_list(), items.to_list()
+        category = places(frame["category"], self.categories)
         keys, filing = np.unique(item * len(self.subjects) + subject, return_inverse=True)
         self.item_of, self.subject_of = keys // len(self.subjects), keys % len(self.subjects)
         shape = (len(keys), len(self.categories))
@@ -255,13 +252,6 @@ class _Filed:
     def below(self) -> Floats:
         """[category]: how many categories, the root apart, are it or lie below it."""
         return np.asarray(self.above[1:].sum(0), dtype=np.float64)
-
-
-def _coded(names: pl.Series) -> tuple[list[str], Ints]:
-    """The names in byte order, and the number of each row's."""
-    known = names.unique().sort()
-    numbers = pl.Series(np.arange(len(known)))
-    return known.to_list(), names.replace_strict(known, numbers, return_dtype=pl.Int64).to_numpy()
 
 
 def _above(taxonomy: Taxonomy, categories: list[str]) -> Any:

@@ -20,7 +20,7 @@ from scipy import sparse
 
 from endoxa.errors import JoinError, TableError, TextError, did_you_mean
 from endoxa.statistics.bootstrap import BLOCK, blocks
-from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Run
+from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Run, coded, places
 
 DEPTH = 100
 ALIKE = 0.8  # Jaccard above which two systems are clones of one another
@@ -250,7 +250,7 @@ def tally(
     systems = opinions.sources
     _refuse_few(systems)
     rows, at = _numbered(frame.select("query", "item"))
-    who = frame["source"].replace_strict(systems, list(range(len(systems))), return_dtype=pl.Int64).to_numpy()
+    who = places(frame["source"], systems)
     voting = _voting(rows, at, who, systems)
     outside = frame.filter(~pl.col("confidence").is_between(0, 1))
     if outside.height:
@@ -291,7 +291,7 @@ class Ballots:
         systems = sorted(run.systems)
         _refuse_few(systems)
         rows, pair = _numbered(run.frame.select("query", "item"))
-        voter = run.frame["system"].replace_strict(systems, list(range(len(systems))), return_dtype=pl.Int64).to_numpy()
+        voter = places(run.frame["system"], systems)
         order = np.argsort(_place(rows)[pair] * len(systems) + voter, kind="stable")  # a list is in order of rank
         return cls(rows, systems, pair[order], voter[order], run.frame["rank"].to_numpy().astype(np.int64)[order])
 
@@ -366,7 +366,7 @@ def _place(rows: pl.DataFrame) -> Ints:
 
 def _numbered(pairs: pl.DataFrame) -> tuple[pl.DataFrame, Ints]:
     """The distinct pairs in byte order, and the place of each row among them."""
-    (queries, query), (items, item) = (_ordered(pairs[name]) for name in ("query", "item"))
+    (queries, query), (items, item) = (coded(pairs[name]) for name in ("query", "item"))
     key = query * len(items) + item
     if len(queries) * len(items) <= 16 * len(key):  # a table of all pairs is smaller than what sorting would take
         present = np.zeros(len(queries) * len(items), dtype=bool)
@@ -375,13 +375,6 @@ def _numbered(pairs: pl.DataFrame) -> tuple[pl.DataFrame, Ints]:
     else:
         distinct, place = np.unique(key, return_inverse=True)
     return pl.DataFrame({"query": queries[distinct // len(items)], "item": items[distinct % len(items)]}), place
-
-
-def _ordered(names: pl.Series) -> tuple[pl.Series, Ints]:
-    """The distinct names in byte order, and the place of each name among them."""
-    known = names.unique().sort()
-    places = pl.int_range(len(known), dtype=pl.Int64, eager=True)
-    return known, names.replace_strict(known, places, return_dtype=pl.Int64).to_numpy()
 
 
 def believe(

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.errors import JoinError, TableError, TextError
-from endoxa.tables import Belief, Floats, Opinions
+from endoxa.tables import Belief, Floats, Opinions, coded
 
 PEOPLE = 200  # resamples of the people
 
@@ -111,10 +111,9 @@ def _shares(
         },
         schema_overrides={"query": pl.String, "item": pl.String},
     )
-    sources = rows["source"].unique().sort().to_list()
+    sources, who = coded(rows["source"])
     if people and len(sources) > 1:
         rng = rng or np.random.default_rng(0)
-        who = rows["source"].replace_strict(sources, list(range(len(sources))), return_dtype=pl.Int64).to_numpy()
         drawn = rng.multinomial(len(sources) - 1, np.full(len(sources), 1 / len(sources)), size=people)  # see subjects
         several = np.empty((frame.height, people), dtype=np.float32)
         for number, weights in enumerate(drawn):
@@ -148,7 +147,7 @@ def subjects(opinions: Opinions, *, people: int = PEOPLE, rng: np.random.Generat
         "query", pl.col("source").alias("reading"), pl.lit(1.0).alias("weight"), "item", "grade", pl.lit(1.0).alias("p")
     )
     if people and len(sources) > 1:
-        frame = _resampled_weights(frame, sources, people, rng or np.random.default_rng(0))
+        frame = _resampled_weights(frame, people, rng or np.random.default_rng(0))
     pairs = rows.select(pl.struct("query", "item").n_unique()).item() * len(sources)
     gaps = 1 - rows.height / max(pairs, 1)
     notes = [
@@ -162,14 +161,13 @@ def subjects(opinions: Opinions, *, people: int = PEOPLE, rng: np.random.Generat
     return Belief.of(frame, model="subjects", notes=notes)
 
 
-def _resampled_weights(frame: pl.DataFrame, sources: list[str], people: int, rng: np.random.Generator) -> pl.DataFrame:
+def _resampled_weights(frame: pl.DataFrame, people: int, rng: np.random.Generator) -> pl.DataFrame:
     """How often each reading's person was drawn, as a share of the query's."""
-    size = len(sources)
+    readings, who = coded(frame["reading"])
+    size = len(readings)
     # one person less than there are: the mean of S - 1 drawn from S varies by s²/S, that of S drawn by (S - 1)/S of it
     drawn = rng.multinomial(size - 1, np.full(size, 1 / size), size=people).astype(np.float64)  # [resample, person]
-    who = frame["reading"].replace_strict(sources, list(range(size)), return_dtype=pl.Int64).to_numpy()
-    queries = frame["query"].unique().sort().to_list()
-    where = frame["query"].replace_strict(queries, list(range(len(queries))), return_dtype=pl.Int64).to_numpy()
+    queries, where = coded(frame["query"])
     asked = np.zeros((len(queries), size))
     asked[where, who] = 1.0
     total = asked @ drawn.T  # [query, resample]
