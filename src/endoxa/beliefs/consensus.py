@@ -18,7 +18,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
-from endoxa.errors import JoinError, TableError, TextError, did_you_mean
+from endoxa.errors import JoinError, TableError, TextError, did_you_mean, refuse_unknown
 from endoxa.statistics.bootstrap import BLOCK, blocks
 from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Run, coded, places
 
@@ -36,18 +36,11 @@ def votes(run: Run, depth: int = DEPTH) -> Opinions:
     it does not list.
     """
     _refuse_depth(depth)
-    rows = run.frame.filter(pl.col("rank") <= depth)
-    given = {"source": pl.col("system"), "kind": pl.lit("system"), "grade": pl.lit(1.0), "role": pl.lit("main")}
     empty = Opinions.of(pl.DataFrame(schema={"query": pl.String, "item": pl.String, "grade": pl.Float64})).frame
-    columns = [
-        given[name].alias(name)
-        if name in given
-        else pl.col(name)
-        if name in rows.columns
-        else pl.lit(None, dtype).alias(name)
-        for name, dtype in empty.schema.items()
-    ]
-    return Opinions(rows.select(columns))  # a run lists an item once: nothing is left to check
+    rows = run.frame.filter(pl.col("rank") <= depth).select(
+        "query", "item", source="system", kind=pl.lit("system"), grade=pl.lit(1.0), role=pl.lit("main")
+    )
+    return Opinions(pl.concat([empty, rows], how="diagonal"))  # a run lists an item once: nothing is left to check
 
 
 def spelt_out(opinions: Opinions) -> Opinions:
@@ -67,8 +60,7 @@ def spelt_out(opinions: Opinions) -> Opinions:
         .join(systems, on=["source", "query", "item"], how="anti")
         .with_columns(pl.lit("system").alias("kind"), pl.lit(0.0).alias("grade"), pl.lit("main").alias("role"))
     )
-    absent = [pl.lit(None, kind).alias(name) for name, kind in frame.schema.items() if name not in noes.columns]
-    return Opinions(pl.concat([frame, noes.with_columns(absent).select(frame.columns)]))
+    return Opinions(pl.concat([frame, noes], how="diagonal"))
 
 
 @dataclass(frozen=True)
@@ -165,8 +157,7 @@ class Tally:
             owner = clusters(overlap(self.yes))
         else:
             for name in named:
-                if name not in self.systems:
-                    raise TextError(f"no system is called {name!r}{did_you_mean(name, self.systems)}")
+                refuse_unknown("system", name, self.systems)
             labels = [named.get(system, f"\0{system}") for system in self.systems]
             owner = np.unique(labels, return_inverse=True)[1]
         return [np.flatnonzero(owner == mine).tolist() for mine in owner]
@@ -217,8 +208,7 @@ def weigh(yes: Any, systems: Sequence[str], method: Weights | Mapping[str, float
     """
     if isinstance(method, Mapping):
         for name, weight in method.items():
-            if name not in systems:
-                raise TextError(f"no system is called {name!r}{did_you_mean(name, systems)}")
+            refuse_unknown("system", name, systems)
             if not (np.isfinite(weight) and weight >= 0):
                 raise TextError(f"the weight of {name!r} is {weight}; a weight is a number, 0 or greater")
         given = np.array([float(method.get(system, 1.0)) for system in systems])

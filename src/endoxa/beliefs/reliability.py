@@ -10,6 +10,7 @@ import polars as pl
 
 from endoxa.errors import JoinError, TableError, TextError
 from endoxa.policies import refuse_outside
+from endoxa.statistics import isotonic
 from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Run
 
 STEPS = 100  # Newton converges in ten; what has not by then is separated data
@@ -155,24 +156,14 @@ def recalibrated(belief: Belief, labels: Opinions, *, rel: float = 1) -> Belief:
     system only stays wrong there (see the gaps of calibrate).
     Source: Zadrozny and Elkan 2002; METHODS F.6.
     """
-    from scipy.optimize import isotonic_regression
-
     stated = chances(belief, rel)
     rows, _ = _faced(belief, labels, rel)
     rows = rows.join(stated.select("query", "item"), on=["query", "item"], how="semi")
     if not rows.height:
         raise JoinError("no labelled pair is mentioned by the belief; there is nothing to recalibrate it by")
-    pooled = (  # p that differ by rounding only are one
-        rows.group_by(pl.col("p").round(12))
-        .agg(((pl.col("w") * pl.col("z")).sum() / pl.col("w").sum()).alias("z"), pl.col("w").sum())
-        .sort("p")
-    )
-    moved = isotonic_regression(pooled["z"].to_numpy(), weights=pooled["w"].to_numpy()).x
-
-    def g(p: Floats) -> Floats:
-        return np.asarray(np.interp(p, pooled["p"].to_numpy(), moved))
-
-    stated = stated.with_columns(pl.Series("g", g(stated["p"].to_numpy()))).rename({"p": "P"})
+    p, z, w = (rows[name].to_numpy() for name in ("p", "z", "w"))
+    g = isotonic.fit(p.round(12), z, w)  # p that differ by rounding only are one
+    stated = stated.with_columns(pl.Series("g", g.predict(stated["p"].to_numpy()))).rename({"p": "P"})
     relevant = pl.col("grade") >= rel
     mixed = (
         belief.frame.group_by("query", "item", "grade")
@@ -187,20 +178,16 @@ def recalibrated(belief: Belief, labels: Opinions, *, rel: float = 1) -> Belief:
     new = stated.filter(pl.col("P") == 0).select(
         "query", "item", pl.lit(float(rel)).alias("grade"), pl.col("g").alias("p")
     )
-    notes = [*belief.notes, f"recalibrated: isotonic regression on {rows.height:,} labels, {len(pooled):,} distinct p"]
+    notes = [*belief.notes, f"recalibrated: isotonic regression on {rows.height:,} labels, {len(g.x):,} distinct p"]
     if belief.frame.select(pl.struct("query", "reading").n_unique() > pl.col("query").n_unique()).item():
         notes.append("recalibrated: readings are mixed into one")
     if "people" in belief.frame.columns:
         notes.append("recalibrated: resamples of the people are dropped")
     unmentioned = belief.unmentioned
     if not isinstance(unmentioned, str) and rel <= 1:
-        unmentioned = float(g(np.array([unmentioned]))[0])
-    return Belief.of(
-        pl.concat([mixed.select(columns), new.select(columns)]),
-        unmentioned=unmentioned,
-        model=belief.model,
-        notes=notes,
-    )
+        unmentioned = float(g.predict(np.array([unmentioned]))[0])
+    frame = pl.concat([mixed.select(columns), new.select(columns)])
+    return Belief.of(frame, unmentioned=unmentioned, model=belief.model, notes=notes)
 
 
 def _faced(belief: Belief, labels: Opinions, rel: float) -> tuple[pl.DataFrame, list[str]]:
@@ -322,9 +309,7 @@ def _gaps(rows: pl.DataFrame, run: Run, depth: int | None, confidence: float) ->
     )
     residuals = (
         met.join(gaps, on="system", how="left", maintain_order="left")
-        .group_by(
-            "system", "query", maintain_order=True
-        )  # else the next sum differs from call to call in its last bits
+        .group_by("system", "query", maintain_order=True)  # keeps the last bits of the next sum the same in every call
         .agg((w * (error - pl.col("gap")) / pl.col("total")).sum().alias("residual"))
         .group_by("system")
         .agg((pl.col("residual") ** 2).sum().alias("squares"))

@@ -121,7 +121,9 @@ def score_block(run: Run, judgments: Judgments, measures: Sequence[Measure], pol
 def score_empty(judgments: Judgments, places: Ints, measures: Sequence[Measure], policy: Policy) -> Block:
     """Scores of an empty list for these queries."""
     nothing = np.zeros(0, dtype=np.int64)
-    found = _Found([""] * len(places), places, np.zeros_like(places), nothing, nothing, nothing, nothing, nothing, None)
+    found = _Found(
+        [""] * len(places), places, np.zeros_like(places), nothing, nothing, nothing, np.zeros(0), nothing, None
+    )
     if policy.ties in {"average", "range"}:  # an empty list has no ties
         policy = replace(policy, ties="trec")
     return _scored(found, NOT_COVERED, judgments, measures, policy)

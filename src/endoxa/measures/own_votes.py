@@ -17,7 +17,7 @@ import polars as pl
 
 from endoxa.beliefs.consensus import PEOPLE, Tally, belief_of
 from endoxa.beliefs.worlds import Readings, single, uniform
-from endoxa.errors import JoinError, TextError, did_you_mean
+from endoxa.errors import JoinError, TextError, refuse_unknown
 from endoxa.measures.closed_forms import Moments
 from endoxa.measures.grammar import Measure, parse_all
 from endoxa.measures.lists import BEYOND, CELLS, Lists
@@ -123,8 +123,7 @@ def between(
 ) -> Scores:
     """Two systems scored under the votes of all the others: neither votes on the truth that scores it."""
     for name in (first, second):
-        if name not in counted.systems:
-            raise TextError(f"no system is called {name!r}{did_you_mean(name, counted.systems)}")
+        refuse_unknown("system", name, counted.systems)
     if first == second:
         raise TextError(f"{first!r} is compared with itself; name two systems")
     if len(counted.systems) < 4:

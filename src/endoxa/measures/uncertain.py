@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.beliefs.worlds import Readings, draw, draw_people
-from endoxa.errors import TextError, did_you_mean
+from endoxa.errors import TextError, did_you_mean, refuse_unknown
 from endoxa.measures import distributions
 from endoxa.measures.closed_forms import Chances, Moments, OneList
 from endoxa.measures.distributions import Distribution
@@ -445,8 +445,7 @@ def distribute(
     run: Run, belief: Belief, m: Measure, system: str, query: str | None, *, worlds: int, seed: int = 0
 ) -> Distribution:
     """The distribution of a measure for one system on a query, or of its mean over all: exact, else over worlds."""
-    if system not in run.systems:
-        raise TextError(f"no system is called {system!r}{did_you_mean(system, run.systems)}")
+    refuse_unknown("system", system, run.systems)
     placed = place(run, belief).some([system])
     if query is not None and query not in placed.queries:
         raise TextError(f"the belief has no query {query!r}{did_you_mean(query, placed.queries)}")

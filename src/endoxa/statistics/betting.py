@@ -56,7 +56,11 @@ def confidence_sequence(x: Floats, *, alpha: float = 0.05, pool: int | None = No
     Source: Waudby-Smith and Ramdas, J. R. Stat. Soc. B 86 (2024), sections 4 and 5; METHODS F.3.
     """
     x = _checked(x)
-    _refuse(x, alpha, pool, grid)
+    refuse_outside("alpha", alpha, 0.05)
+    if grid < 2:
+        raise TextError(f"a grid has at least 2 steps, not {grid}; 1000 is usual")
+    if pool is not None and (pool < 1 or len(x) > pool):
+        raise TableError(f"{len(x):,} numbers cannot be drawn without replacement from a pool of {pool:,}")
     t = np.arange(1, len(x) + 1)
     total = np.cumsum(x)
     below, above = _ends(x, total, _bets(x, total, alpha), math.log(2 / alpha), pool, grid)
@@ -120,12 +124,3 @@ def _checked(x: Floats) -> Floats:
             "rescale by the ends of the scale, not by those of the sample"
         )
     return x
-
-
-def _refuse(x: Floats, alpha: float, pool: int | None, grid: int) -> None:
-    """Settings that make no sequence."""
-    refuse_outside("alpha", alpha, 0.05)
-    if grid < 2:
-        raise TextError(f"a grid has at least 2 steps, not {grid}; 1000 is usual")
-    if pool is not None and (pool < 1 or len(x) > pool):
-        raise TableError(f"{len(x):,} numbers cannot be drawn without replacement from a pool of {pool:,}")

@@ -60,17 +60,12 @@ def variance_components(values: Floats) -> Components:
     within_subjects = in_all - (centred.sum(2) ** 2 / np.maximum(by_subject, 1)).sum(1)
     within_queries = in_all - (centred.sum(1) ** 2 / np.maximum(by_query, 1)).sum(1)
     zero = np.zeros(len(rows))
-    system = np.moveaxis(
-        np.array(
-            [
-                [n - subjects, zero, n - subjects],
-                [zero, n - queries, n - queries],
-                [n - (by_query**2).sum(1) / known, n - (by_subject**2).sum(1) / known, n - 1.0],
-            ]
-        ),
-        2,
-        0,
-    )
+    equations = [
+        [n - subjects, zero, n - subjects],
+        [zero, n - queries, n - queries],
+        [n - (by_query**2).sum(1) / known, n - (by_subject**2).sum(1) / known, n - 1.0],
+    ]
+    system = np.moveaxis(np.array(equations), 2, 0)
     solvable = (subjects > 1) & (queries > 1) & (np.abs(np.linalg.det(system)) > TINY * known.astype(float) ** 3)
     found = np.full((len(rows), 3), np.nan)
     sums = np.stack([within_subjects, within_queries, in_all], -1)[solvable]
@@ -85,7 +80,8 @@ def variance_components(values: Floats) -> Components:
     of = np.stack([queries - 1, subjects - 1, (queries - 1) * (subjects - 1)])
     total, spread = parts.sum(0), (parts**2 / np.maximum(of, 1)).sum(0)
     freedom = np.where(spread > 0, total**2 / np.where(spread > 0, spread, 1.0), np.nan)
-    mean = _mean(filled, seen)
+    means = filled.sum(1) / np.maximum(by_query, 1)  # over subjects, then over the queries that anybody answered
+    mean = np.where(queries > 0, means.sum(1) / np.maximum(queries, 1), np.nan)
     shape = values.shape[:-2]
     result = (query, subject, error, mean, np.sqrt(total), freedom)
     return Components(*(part.reshape(shape) for part in result))
@@ -160,11 +156,3 @@ def _rows(values: Floats) -> tuple[Floats, Floats, Bools]:
     if np.isinf(rows).any():
         raise TableError("a crossed value is infinite; leave NaN where there is none")
     return values, rows, ~np.isnan(rows)
-
-
-def _mean(filled: Floats, seen: Bools) -> Floats:
-    """Mean over subjects, then over the queries that anybody answered; NaN where nobody answered any."""
-    answered = seen.sum(1)
-    means = filled.sum(1) / np.maximum(answered, 1)
-    queries = (answered > 0).sum(1)
-    return np.where(queries > 0, means.sum(1) / np.maximum(queries, 1), np.nan)

@@ -32,20 +32,20 @@ class Isotonic:
 
 
 def fit(x: Floats, y: Floats, weights: Floats | None = None) -> Isotonic:
-    """Minimise Σ w (y - f(x))² over nondecreasing f.
+    """Minimise Σ w (y - f(x))² over nondecreasing f, by pool-adjacent-violators on the weighted means of equal x.
 
-    Equal x are pooled into their weighted mean first, for f is a function of x; the rest is pool-adjacent-violators.
-    The fit has also the largest Pearson correlation with y of all nondecreasing functions of x, which is
-    r = √(1 - SSE/SST): projecting on a convex cone that holds the constants, <y, f> ≤ <ŷ, f> ≤ |ŷ| |f|.
-    Misleads: this r is of the data the map was made on. It is well above 0 on noise (see null_correlation); report
-    that of held-out queries. Where large x mean little y (distances), hand in -x.
+    Of all nondecreasing functions of x, the fit has the largest Pearson correlation with y, r = √(1 - SSE/SST).
+    Misleads: this r is of the data that the map was fitted to, and well above 0 on noise (see null_correlation); report
+    that of held-out queries. If y falls with x (distances), pass -x.
     Source: Barlow et al. 1972; METHODS D.6 (a), (b).
     """
+    from scipy.optimize import isotonic_regression
+
     x, y, w = checked(x, y, weights)
     knots, at = np.unique(x, return_inverse=True)
     mass: Floats = np.bincount(at, weights=w).astype(np.float64)
     means = np.bincount(at, weights=w * y) / mass
-    levels = pooled(means, mass)
+    levels = np.asarray(isotonic_regression(means, weights=mass).x)
     centre = float((w * y).sum() / w.sum())
     total = float((w * (y - centre) ** 2).sum())
     explained = float((mass * (levels - centre) ** 2).sum())
@@ -54,13 +54,6 @@ def fit(x: Floats, y: Floats, weights: Floats | None = None) -> Isotonic:
     if np.ptp(y) <= TINY * np.abs(y).max():
         r = math.nan
     return Isotonic(knots, levels, mass, r, constant)
-
-
-def pooled(means: Floats, weights: Floats) -> Floats:
-    """Pool adjacent violators: the nondecreasing sequence nearest to `means`."""
-    from scipy.optimize import isotonic_regression
-
-    return np.asarray(isotonic_regression(means, weights=weights).x)
 
 
 def checked(x: Floats, y: Floats, weights: Floats | None = None) -> tuple[Floats, Floats, Floats]:

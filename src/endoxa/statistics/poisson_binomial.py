@@ -23,9 +23,8 @@ def pmf(p: Floats) -> Floats:
     """Probability that exactly 0, 1, … n of n independent events happen: [..., n] to [..., n+1].
 
     Formula: Pr(K = k) is the coefficient of t^k in the product over items of (1 - p + p t).
-    Items are multiplied in one after the other; every term is positive, so that small masses are right to their
-    last digits too, and what is certain (p = 0 or 1, NaN) has masses of exactly 0 and 1. Beyond about 4,000 items
-    halves are joined by Fourier transforms: masses below 1e-16 are then noise, clipped at 0 and renormalised;
+    Items are multiplied in one by one; every term is positive, so that small masses are exact too. Beyond about 4,000
+    items halves are joined by Fourier transforms: masses below 1e-16 are then noise, clipped at 0 and renormalised;
     those outside the support stay exactly 0.
     Misleads where events are not independent: the mean stays right, the spread does not.
     Source: Hong, Computational Statistics & Data Analysis 59 (2013).
@@ -49,16 +48,25 @@ def moments(p: Floats) -> tuple[Floats, Floats, Floats]:
     return np.asarray(p.sum(-1)), np.asarray(spread.sum(-1)), np.asarray((spread * (1 - 2 * p)).sum(-1))
 
 
-def convolve(first: Floats, *others: Floats) -> Floats:
-    """Masses of the sum of independent counts, from the masses of each; leading axes broadcast.
+def convolve(left: Floats, right: Floats) -> Floats:
+    """Masses of the sum of two independent counts, from the masses of each; leading axes broadcast.
 
     Formula: Pr(X + Y = k) = Σ_j Pr(X = j) Pr(Y = k - j). Long masses are multiplied by Fourier transforms,
     clipped at 0 and brought back to the product of the sums.
     """
-    total = np.asarray(first, dtype=np.float64)
-    for other in others:
-        total = _joined(total, np.asarray(other, dtype=np.float64))
-    return total
+    shape = np.broadcast_shapes(left.shape[:-1], right.shape[:-1])
+    size = left.shape[-1] + right.shape[-1] - 1
+    count = math.prod(shape)
+    left = np.broadcast_to(left, (*shape, left.shape[-1])).reshape(count, left.shape[-1])
+    right = np.broadcast_to(right, (*shape, right.shape[-1])).reshape(count, right.shape[-1])
+    result = np.empty((count, size))
+    if left.shape[1] * right.shape[1] <= DIRECT:
+        for row in range(count):
+            result[row] = np.convolve(left[row], right[row])
+    else:
+        for block in blocks(count, 64 * CACHED // size):
+            result[block] = _transformed(left[block], right[block], size)
+    return result.reshape(*shape, size)
 
 
 def probabilities(p: Floats, what: str = "p") -> Floats:
@@ -82,7 +90,7 @@ def _multiplied(rows: Floats) -> Floats:
         return _item_by_item(rows)
     halves = np.pad(rows, ((0, 0), (0, n % 2))).reshape(2 * count, (n + 1) // 2)
     masses = _multiplied(halves)
-    return _joined(masses[0::2], masses[1::2])[:, : n + 1]
+    return convolve(masses[0::2], masses[1::2])[:, : n + 1]
 
 
 def _item_by_item(rows: Floats) -> Floats:
@@ -101,23 +109,6 @@ def _item_by_item(rows: Floats) -> Floats:
             mass[1 : item + 2] += moved[: item + 1]
         result[block] = mass.T
     return result
-
-
-def _joined(left: Floats, right: Floats) -> Floats:
-    """Masses of the sum of two independent counts."""
-    shape = np.broadcast_shapes(left.shape[:-1], right.shape[:-1])
-    size = left.shape[-1] + right.shape[-1] - 1
-    count = math.prod(shape)
-    left = np.broadcast_to(left, (*shape, left.shape[-1])).reshape(count, left.shape[-1])
-    right = np.broadcast_to(right, (*shape, right.shape[-1])).reshape(count, right.shape[-1])
-    result = np.empty((count, size))
-    if left.shape[1] * right.shape[1] <= DIRECT:
-        for row in range(count):
-            result[row] = np.convolve(left[row], right[row])
-    else:
-        for block in blocks(count, 64 * CACHED // size):
-            result[block] = _transformed(left[block], right[block], size)
-    return result.reshape(*shape, size)
 
 
 def _transformed(left: Floats, right: Floats, size: int) -> Floats:

@@ -87,7 +87,7 @@ def mean(y: npt.ArrayLike, weights: npt.ArrayLike, clusters: npt.ArrayLike, *, c
     y, w, codes = _clustered(y, weights, clusters)
     total = float(w.sum())
     value = float((w * y).sum() / total) if total > 0 else math.nan
-    parts = np.bincount(codes, weights=w * (y - value) / total) if total > 0 else np.zeros(0)
+    parts = np.bincount(codes, w * (y - value) / total).astype(np.float64) if total > 0 else np.zeros(0)
     return _with_interval(value, parts, w, confidence)
 
 
