@@ -533,22 +533,6 @@ def test_bad_truth_is_refused(truth: dict, said: str) -> None:
         Votes.of(pl.DataFrame(VOTE), truth=pl.DataFrame(truth))
 
 
-def test_bad_codes_are_refused() -> None:
-    good = votes_of(TABLE_1)
-    with pytest.raises(TableError, match=r"the label of a vote is not in 0\.\.0"):
-        votes_of(TABLE_1, classes=np.array([0.0]))
-    with pytest.raises(TableError, match="pinned has 1 entries for 7 items"):
-        votes_of(TABLE_1, pinned=[0])
-    with pytest.raises(TableError, match="pinned holds a class"):
-        votes_of(TABLE_1, pinned=[5] * 7)
-    with pytest.raises(TableError, match="21 votes have 3 numbers in 'rater'"):
-        Votes(good.item, good.rater[:3], good.label, None, good.items, good.raters, good.classes, good.pinned)
-    with pytest.raises(TableError, match="21 votes have 2 weights"):
-        Votes(good.item, good.rater, good.label, np.ones(2), good.items, good.raters, good.classes, good.pinned)
-    with pytest.raises(TableError, match="none that weighs anything"):
-        fit(votes_of(TABLE_1, weight=np.zeros((3, 7))))
-
-
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [

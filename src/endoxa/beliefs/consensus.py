@@ -27,6 +27,7 @@ ALIKE = 0.8  # Jaccard above which two systems are clones of one another
 PEOPLE = 200  # resamples of the voters
 Weights = Literal["equal", "redundancy", "cluster", "minimum-variance"]
 WEIGHTS: Weights = "cluster"  # clones share one vote; without clones it is `equal`
+Pseudo = tuple[float, float]  # pseudo-votes for yes and for no
 
 
 def votes(run: Run, depth: int = DEPTH) -> Opinions:
@@ -82,7 +83,7 @@ class Tally:
     silent: Any
     voting: Bools
     weights: Floats
-    prior: tuple[float, float]
+    prior: Pseudo
 
     @cached_property
     def queries(self) -> list[str]:
@@ -121,9 +122,8 @@ class Tally:
     def resampled(self, count: int, rng: np.random.Generator) -> npt.NDArray[np.float32]:
         """P under `count` resamples of the voters: [row, resample].
 
-        The Bayesian bootstrap (Rubin 1981): weights from a Dirichlet in place of whole counts. The voters are the
-        systems that are scored, and a count of 0, 1, 2 of the own vote would come in lumps. Its parameter,
-        (S - 2)/S, makes a share vary by p(1 - p)/(S - 1), as a sample of S voters does.
+        The Bayesian bootstrap (Rubin 1981) draws weights from a Dirichlet, because whole counts of a system's own vote
+        would be lumpy. The parameter (S - 2)/S makes a share vary by p(1 - p)/(S - 1), as in a sample of S voters.
         """
         a, b = self.prior
         size = len(self.systems)
@@ -134,13 +134,11 @@ class Tally:
             whole = a + b + answered[self.place[block]]
             if self.silent.nnz:
                 whole -= self.silent[block] @ drawn
-            yes = self.yes[block] @ drawn + a
-            any_vote = whole > 0
-            resampled[block] = (
-                yes / whole
-                if any_vote.all()
-                else np.where(any_vote, yes / np.where(any_vote, whole, 1.0), p[block, None])
-            )
+            yes, voted = self.yes[block] @ drawn + a, whole > 0
+            if voted.all():
+                resampled[block] = yes / whole
+            else:
+                resampled[block] = np.where(voted, yes / np.where(voted, whole, 1.0), p[block, None])
         return resampled
 
     @cached_property
@@ -231,9 +229,7 @@ def weigh(yes: Any, systems: Sequence[str], method: Weights | Mapping[str, float
     return np.asarray(raw * redundancy.sum() / raw.sum())
 
 
-def tally(
-    opinions: Opinions, *, prior: tuple[float, float] = (1.0, 1.0), weights: Weights | Mapping[str, float] = WEIGHTS
-) -> Tally:
+def tally(opinions: Opinions, *, prior: Pseudo = (1.0, 1.0), weights: Weights | Mapping[str, float] = WEIGHTS) -> Tally:
     """Count the systems' votes. The universe is every pair that any row names, also with 'no' or 'unknown'."""
     _refuse_prior(prior)
     frame = opinions.frame
@@ -297,11 +293,7 @@ class Ballots:
         return inside
 
     def tally(
-        self,
-        depth: int = DEPTH,
-        *,
-        prior: tuple[float, float] = (1.0, 1.0),
-        weights: Weights | Mapping[str, float] = WEIGHTS,
+        self, depth: int = DEPTH, *, prior: Pseudo = (1.0, 1.0), weights: Weights | Mapping[str, float] = WEIGHTS
     ) -> Tally:
         """The votes of the first `depth` items of every list, counted: the same as `tally(votes(run, depth))`."""
         _refuse_depth(depth)
@@ -323,7 +315,7 @@ def _refuse_depth(depth: int) -> None:
         raise TextError(f"the vote depth must be at least 1, not {depth}")
 
 
-def _refuse_prior(prior: tuple[float, float]) -> None:
+def _refuse_prior(prior: Pseudo) -> None:
     a, b = prior
     if not (a >= 0 and b >= 0 and np.isfinite(a + b)):
         raise TextError(f"the prior must be two numbers, 0 or greater, not {prior}")
@@ -371,7 +363,7 @@ def believe(
     opinions: Opinions | Run,
     *,
     depth: int = DEPTH,
-    prior: tuple[float, float] = (1.0, 1.0),
+    prior: Pseudo = (1.0, 1.0),
     weights: Weights | Mapping[str, float] = WEIGHTS,
     people: int = PEOPLE,
     rng: np.random.Generator | None = None,

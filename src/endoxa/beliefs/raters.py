@@ -75,27 +75,6 @@ class Votes:
     classes: Floats | list[str]
     pinned: Ints
 
-    def __post_init__(self) -> None:
-        for name, codes, size in (
-            ("item", self.item, len(self.items)),
-            ("rater", self.rater, len(self.raters)),
-            ("label", self.label, len(self.classes)),
-        ):
-            if len(codes) != len(self.item):
-                raise TableError(f"{len(self.item)} votes have {len(codes)} numbers in {name!r}; each vote has one")
-            if len(codes) and not (codes.min() >= 0 and codes.max() < size):
-                raise TableError(f"the {name} of a vote is not in 0..{size - 1}; number them from 0 without gaps")
-        if len(self.pinned) != len(self.items):
-            raise TableError(f"pinned has {len(self.pinned)} entries for {len(self.items)} items; give -1 for unknown")
-        if len(self.pinned) and not (self.pinned.min() >= -1 and self.pinned.max() < len(self.classes)):
-            raise TableError(f"pinned holds a class that is not in 0..{len(self.classes) - 1}, nor -1 for unknown")
-        if self.weight is None:
-            return
-        if len(self.weight) != len(self.item):
-            raise TableError(f"{len(self.item)} votes have {len(self.weight)} weights; each vote has one")
-        if not (np.isfinite(self.weight) & (self.weight >= 0)).all():
-            raise TableError("the weight of a vote is a number, 0 or greater")
-
     def __len__(self) -> int:
         return len(self.item)
 
@@ -126,6 +105,8 @@ class Votes:
         if not len(labels):
             raise TableError("there is no vote: every label is missing; expected rows of item, rater and label")
         cast_votes = frame.filter(pl.col("label").is_not_null())
+        if "weight" in columns and not ((frame["weight"] >= 0) & frame["weight"].is_finite()).all():
+            raise TableError("the weight of a vote is a number, 0 or greater")
         pinned = np.full(len(items), -1, dtype=np.int64)
         if known is not None:
             known = known.filter(pl.col("label").is_not_null()).unique()

@@ -55,9 +55,8 @@ def judge(opinions: Opinions) -> Belief:
     stated = ~np.isnan(sure)
     share = np.where(stated, sure, 1.0)[:, None]
     mass = share * mass + (1 - share) * (1 - mass) / max(len(levels) - 1, 1)
-    return _shares(
-        rows, levels, mass, 0.0, model="judge", notes=[f"{len(opinions.sources)} automatic judges"], people=0, rng=None
-    )
+    notes = [f"{len(opinions.sources)} automatic judges"]
+    return _shares(rows, levels, mass, 0.0, model="judge", notes=notes, people=0, rng=None)
 
 
 def votes(
@@ -91,25 +90,16 @@ def _shares(
 ) -> Belief:  # fmt: skip
     """Mean over sources of their distributions, pair by pair."""
     pairs = rows.select("query", "item").unique().sort("query", "item")
-    at = (
-        rows.select("query", "item")
-        .join(pairs.with_row_index("row"), on=["query", "item"], how="left", maintain_order="left")["row"]
-        .to_numpy()
-    )
+    numbered = pairs.with_row_index("row")
+    at = rows.join(numbered, on=["query", "item"], how="left", maintain_order="left")["row"].to_numpy()
     shares, count = _counted(at, mass, np.ones(len(at)), pairs.height)
     usual = smoothing * shares.sum(0) / max(float(count.sum()), 1.0)
     p = (shares + usual) / (count + smoothing)[:, None]
     kept = levels != 0
     if not kept.any():  # all gave grade 0
         levels, p, kept = np.append(levels, 1.0), np.column_stack([p, np.zeros(len(p))]), np.append(kept, True)
-    frame = pl.DataFrame(
-        {
-            "query": np.repeat(pairs["query"].to_numpy(), kept.sum()),
-            "item": np.repeat(pairs["item"].to_numpy(), kept.sum()),
-            "grade": np.tile(levels[kept], pairs.height),
-            "p": np.clip(p[:, kept].ravel(), 0, 1),
-        },
-        schema_overrides={"query": pl.String, "item": pl.String},
+    frame = pairs[np.repeat(np.arange(pairs.height), kept.sum())].with_columns(
+        pl.Series("grade", np.tile(levels[kept], pairs.height)), pl.Series("p", np.clip(p[:, kept].ravel(), 0, 1))
     )
     sources, who = coded(rows["source"])
     if people and len(sources) > 1:
@@ -118,10 +108,8 @@ def _shares(
         several = np.empty((frame.height, people), dtype=np.float32)
         for number, weights in enumerate(drawn):
             shared, total = _counted(at, mass, weights[who].astype(float), pairs.height)
-            whole = total + smoothing
-            own = np.where(
-                whole[:, None] > 0, (shared + usual) / np.where(whole > 0, whole, 1.0)[:, None], p[:, : mass.shape[1]]
-            )
+            whole = (total + smoothing)[:, None]
+            own = np.where(whole > 0, (shared + usual) / np.where(whole > 0, whole, 1.0), p[:, : mass.shape[1]])
             own = np.column_stack([own, np.zeros(len(own))]) if own.shape[1] < len(kept) else own
             several[:, number] = np.clip(own[:, kept], 0, 1).ravel()
         frame = frame.with_columns(pl.Series("people", several, dtype=pl.Array(pl.Float32, people)))
@@ -150,14 +138,8 @@ def subjects(opinions: Opinions, *, people: int = PEOPLE, rng: np.random.Generat
         frame = _resampled_weights(frame, people, rng or np.random.default_rng(0))
     pairs = rows.select(pl.struct("query", "item").n_unique()).item() * len(sources)
     gaps = 1 - rows.height / max(pairs, 1)
-    notes = [
-        f"{len(sources)} people, one reading each"
-        + (
-            f"; {gaps:.0%} of the pairs were not judged by a person and count as not relevant for them"
-            if gaps > 0
-            else ""
-        )
-    ]
+    unasked = f"; {gaps:.0%} of the pairs were not judged by a person and count as not relevant for them"
+    notes = [f"{len(sources)} people, one reading each" + (unasked if gaps > 0 else "")]
     return Belief.of(frame, model="subjects", notes=notes)
 
 
@@ -191,19 +173,16 @@ def pinned(belief: Belief, labels: Opinions) -> Belief:
     ).unique(["query", "reading"], maintain_order=True)
     known = sure.join(readings, on="query", how="inner")
     rest = belief.frame.join(sure, on=["query", "item"], how="anti")
-    if "people" in belief.frame.columns:
-        known = _with_ones(known, "people", belief.frame.schema["people"])
     columns = belief.frame.columns
+    if "people" in columns:  # what is judged is certain under every resample of the people
+        dtype: Any = belief.frame.schema["people"]
+        ones = np.ones((known.height, dtype.shape[0]), dtype=np.float32)
+        known = known.with_columns(pl.Series("people", ones, dtype=dtype))
     frame = pl.concat([rest.select(columns), known.select(columns)])
     lost = sure.join(readings, on="query", how="anti").height
     strangers = f"; {lost:,} belong to queries that it does not mention, and are left out" if lost else ""
     notes = (*belief.notes, f"{rows.height - lost:,} judged pairs are certain (pinned){strangers}")
     return Belief.of(frame, unmentioned=belief.unmentioned, model=f"{belief.model}, pinned", notes=notes)
-
-
-def _with_ones(frame: pl.DataFrame, name: str, dtype: Any) -> pl.DataFrame:
-    """A column of arrays of ones: what is judged is certain under every resample of the people."""
-    return frame.with_columns(pl.Series(name, np.ones((frame.height, dtype.shape[0]), dtype=np.float32), dtype=dtype))
 
 
 def _decided(opinions: Opinions, *, negative: bool = False) -> pl.DataFrame:

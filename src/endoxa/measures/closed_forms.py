@@ -1,8 +1,7 @@
-"""Closed forms: what a measure's definition says about its value where relevance is a probability.
+"""Closed forms of measures where items are relevant independently of one another, each with its own probability p.
 
-Items are relevant independently of one another, each with its own probability p. A definition in the registry may
-have four such forms: `moments` for a table of lists, `law` for one list, `difference` for two lists that share the
-truth, and `sum_form` where the value is a sum over items or a ratio of such sums. Nothing here is drawn at random.
+A definition in the registry may have four: `moments` for a table of lists, `law` for one list, `difference` for two
+lists that share the truth, and `sum_form` where the value is a sum over items or a ratio of such sums.
 """
 
 from __future__ import annotations
@@ -160,11 +159,8 @@ def precision_gap(
     """See `distributions.precision_difference`; lists are filled up to their sizes with items that are irrelevant."""
     if relative:
         return None
-    filled = (
-        np.pad(part, (0, max(0, (k or size) - len(both) - len(part))))
-        for part, size in zip((first, second), sizes, strict=True)
-    )
-    return Difference(precision_difference(both, *filled))
+    spare = [max(0, (k or size) - len(both) - len(part)) for part, size in zip((first, second), sizes, strict=True)]
+    return Difference(precision_difference(both, np.pad(first, (0, spare[0])), np.pad(second, (0, spare[1]))))
 
 
 def precision_sum(*, k: int | None = None, relative: bool = False) -> SumForm | None:
@@ -281,13 +277,11 @@ def f_law(one: OneList, *, k: int | None = None, beta: float = 1.0) -> Distribut
 
 def f_sum(*, k: int | None = None, beta: float = 1.0) -> SumForm | None:
     """Twice the hits over (relevant items + size), each summed over all queries; for beta = 1."""
-    if beta != 1:
-        return None
 
     def size(length: Ints) -> Floats:
         return np.asarray(length if k is None else np.full(length.shape, k), dtype=float)
 
-    return SumForm(k, lambda rank, length: np.full(rank.shape, 2.0), ratio=True, size=size)
+    return SumForm(k, lambda rank, length: np.full(rank.shape, 2.0), ratio=True, size=size) if beta == 1 else None
 
 
 def average_precision_moments(lists: Chances, *, k: int | None = None, norm: str = "R") -> Moments | None:
@@ -367,10 +361,9 @@ def _hits(p: Floats, rank: Ints, t: Floats, spread: bool) -> tuple[Floats, Float
 
 
 def _hits_over_rank(p: Floats, rank: Ints, t: Floats, spread: bool) -> tuple[Floats, Floats]:
-    """First two moments of X = Σ over relevant of hits(rank)/rank.
+    """First two moments of X = Σ over relevant of hits(rank)/rank, as running sums over the items.
 
-    With H hits and the sum X before it, a relevant item at rank k gives H+1 and X + (H+1)/k. So the moments of (X, H)
-    are running sums over the items: what an item adds follows from the sums before it.
+    With H hits and the sum X before it, a relevant item at rank k gives H+1 and X + (H+1)/k.
     """
     shape = (p.shape[1], len(t))
     room = np.zeros((6, max(CACHED // max(math.prod(shape), 1), 1) + 1, *shape))
@@ -419,8 +412,7 @@ def _legendre(nodes: int) -> tuple[Floats, Floats]:
 def _nodes(speed: float, fastest: float) -> tuple[Floats, Floats, Floats]:
     """t, log t and weight of the nodes for integrands that fall from t = 1 as exp(-speed (1 - t)), up to `fastest`.
 
-    Where it falls steeply, only the part that matters is covered. In u = t^¼ powers t^c and log t at 0 do no harm:
-    both come with u³. Where the fall over the part is moderate, and t = 0 far away, fewer nodes are exact too.
+    Where it falls steeply, only the part that matters is covered; fewer nodes are enough if it is far from t = 0.
     """
     reach = 1.0 if speed <= FALL else -math.expm1(math.log1p(-FALL / speed) / 4)
     s, weight = _legendre(FEWER if speed > FALL and 4 * reach * fastest < MODERATE else NODES)
@@ -429,10 +421,7 @@ def _nodes(speed: float, fastest: float) -> tuple[Floats, Floats, Floats]:
 
 
 def _log_A(pool: Floats, t: Floats) -> Floats:
-    """log Π(1 - p + pt) at each t. In this form 1 - p + pt keeps its digits where p = 1 and t is near 0.
-
-    Logarithms are slow: sixteen factors are multiplied before each. No t is below 1e-14, so they cannot vanish.
-    """
+    """log Π(1 - p + pt) at each t, a logarithm for sixteen factors: no t is below 1e-14, so they cannot vanish."""
     values, counts = np.unique(pool, return_counts=True)
     if 16 * len(values) < len(pool):  # few probabilities differ, as among votes
         return np.asarray(counts @ np.log((1 - values)[:, None] + values[:, None] * t))

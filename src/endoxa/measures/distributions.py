@@ -1,8 +1,7 @@
-"""Whole distributions of measures where relevance is a probability, for one list and for two lists.
+"""Exact distributions of measures where relevance is a probability, for one list and for two lists.
 
-Items are relevant independently of one another, each with its own p. That is an assumption: where one person's
-reading decides many items at once the means below stay right for counts and precision, the spreads do not.
-Nothing here is drawn at random.
+Items are relevant independently of one another, each with its own p. If one person's reading decides many items at
+once, the means stay right for counts and precision, but the spreads do not.
 """
 
 from __future__ import annotations
@@ -171,7 +170,7 @@ def sum_over_queries(ps: Sequence[Floats], k: int) -> Distribution:
     Formula: mean P@k = K/(Qk), K Poisson-binomial over the items of all Q queries together.
     Misleads: it says how sure the mean is for these queries; other queries are another doubt.
     """
-    if k is not None and k < 1:
+    if k < 1:
         raise TextError(f"a cut-off counts from 1, not {k}")
     if not len(ps):
         return NOTHING
@@ -183,9 +182,7 @@ def precision_difference(common: Floats, a_only: Floats, b_only: Floats) -> Dist
     """Precision of A minus precision of B, from the p of the items both retrieved, only A, only B.
 
     Formula: P_A - P_B = K_C (1/n_A - 1/n_B) + K_A'/n_A - K_B'/n_B, the three counts Poisson-binomial and
-    independent, on the lattice 1/lcm(n_A, n_B). Both systems face the same truth. With lists of one length the
-    common items cancel: only what one system has and the other has not matters. Undefined for an empty list.
-    Source: METHODS A.6, derived.
+    independent, on the lattice 1/lcm(n_A, n_B). Undefined for an empty list. Source: METHODS A.6, derived.
     """
     parts = [one_list(common, "common"), one_list(a_only, "a_only"), one_list(b_only, "b_only")]
     both, a, b = (len(part) for part in parts)
@@ -236,11 +233,10 @@ def mixture(distributions: Sequence[Distribution], weights: Floats, as_printed: 
     up, and what comes out sums to whatever they sum to.
     Source: Santini, eq. 13 and 14 (errata A-E11 to A-E13).
     """
-    share = mixture_weights(len(distributions), weights, any_sum=as_printed)
+    weighted = list(zip(mixture_weights(len(distributions), weights, any_sum=as_printed), distributions, strict=True))
     values = np.concatenate([one.values for one in distributions])
-    mass = np.concatenate([weight * one.mass for weight, one in zip(share.tolist(), distributions, strict=True)])
-    undefined = sum(weight * one.undefined for weight, one in zip(share.tolist(), distributions, strict=True))
-    return gathered(values, mass, float(undefined))
+    mass = np.concatenate([weight * one.mass for weight, one in weighted])
+    return gathered(values, mass, float(sum(weight * one.undefined for weight, one in weighted)))
 
 
 def mixture_weights(count: int, weights: Floats, *, any_sum: bool = False) -> Floats:

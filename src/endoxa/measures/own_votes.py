@@ -1,8 +1,6 @@
-"""What a system would score without its own votes, or without those of its family: scores beside the consensus.
+"""Scores of systems without their own votes, or without those of their family: how far they raise their own score.
 
-Votes are subtracted from the counted ones. The universe and the random numbers of the worlds stay the same, so that
-only the belief moves. One belief with all votes in it serves orders and P(A better); these scores show how far a system
-raises its own score.
+Votes are subtracted from the counted ones. The universe and the random numbers of the worlds stay the same.
 """
 
 from __future__ import annotations

@@ -151,11 +151,10 @@ def balanced(ranking: Ranking, group: Group, *, only_retrieved: bool) -> tuple[i
 
 
 def balanced_as_trec_eval(ranking: Ranking, group: Group, *, only_retrieved: bool) -> tuple[int, int]:
-    """The same with the digits of trec_eval, which departs from its own words in four places.
+    """The same with the digits of trec_eval, which departs from its own description.
 
-    Irrelevant is level 0 where subgroups exist, else 0 and below. Without subgroups only the lowest level is
-    cut, and then compared with itself, every item with itself too. With subgroups and among the retrieved the
-    cut is at the number of relevant items, retrieved or not; imagined items are compared with as many in any case.
+    Irrelevant is level 0 if there are subgroups, else 0 and below. Without subgroups only the lowest level is cut, and
+    then compared with itself. With subgroups the cut is at the number of relevant items, retrieved or not.
     """
     order, retrieved = ranking.order(group)
     level = group.level[order]
@@ -176,7 +175,7 @@ def balanced_as_trec_eval(ranking: Ranking, group: Group, *, only_retrieved: boo
     rivals = int(lowest.sum())
     kept = min(R, rivals)
     before = min(int(lowest[:retrieved].sum()), kept)
-    return (int(fulfilled.sum()) + before * kept - before * (before + 1) // 2, int(possible.sum()) + rivals * kept)
+    return int(fulfilled.sum()) + before * kept - before * (before + 1) // 2, int(possible.sum()) + rivals * kept
 
 
 def _simple(ranking: Ranking, least: int) -> Floats:

@@ -224,46 +224,32 @@ def score_preferences(run: Run, preferences: Preferences, measures: Sequence[Mea
         )
     lists, ranked, coverage = _look_up(run, preferences, policy)
     places = lists["place"].to_numpy()
-    values = [
-        _values(preferences.topics[place].ranking(retrieved), measures, policy)
-        for place, retrieved in zip(places, ranked, strict=True)
-    ]
-    return Block(
-        lists["system"].to_list(), places, _by_measure(values, measures), None,
-        [[""] * lists.height for m in measures if m.definition.text], coverage,
-    )  # fmt: skip
+    rankings = [preferences.topics[place].ranking(found) for place, found in zip(places, ranked, strict=True)]
+    return replace(_scored(places, rankings, measures, policy), systems=lists["system"].to_list(), coverage=coverage)
 
 
 def score_empty(preferences: Preferences, places: Ints, measures: Sequence[Measure], policy: Policy) -> Block:
     """Scores of an empty list for these queries. trec_eval 9 counts none of their preferences."""
-    nothing = np.zeros(0, dtype=np.int64)
-    values = [_values(preferences.topics[place].ranking(nothing), measures, policy) for place in places]
-    if policy.compat == "trec_eval-9":
-        values = [[0.0 if m.definition.judged else _unjudged(m) for m in _numeric(measures)] for _ in places]
-    texts = [[""] * len(places) for m in measures if m.definition.text]
-    return Block([""] * len(places), places, _by_measure(values, measures), None, texts, NOT_COVERED)
+    rankings = [preferences.topics[place].ranking(np.zeros(0, dtype=np.int64)) for place in places]
+    return _scored(places, rankings, measures, policy, ignored=policy.compat == "trec_eval-9")
 
 
-def _numeric(measures: Sequence[Measure]) -> list[Measure]:
-    return [m for m in measures if not m.definition.text]
-
-
-def _values(ranking: Ranking, measures: Sequence[Measure], policy: Policy) -> list[float]:
-    return [
-        float(m.definition.kernel(ranking, **m.keywords(compat=policy.compat))) if m.definition.judged else _unjudged(m)
-        for m in _numeric(measures)
-    ]
-
-
-def _unjudged(m: Measure) -> float:
-    """The value of a measure that needs no judgments, for any one list."""
+def _scored(
+    places: Ints, rankings: Sequence[Ranking], measures: Sequence[Measure], policy: Policy, *, ignored: bool = False
+) -> Block:
+    """The values of the lists; 0 for measures that need judgments if the preferences are ignored."""
     nothing = np.zeros((1, 0))
-    return float(m(Lists(nothing.astype(np.int64), nothing, np.zeros(1, dtype=np.int64), nothing))[0])
-
-
-def _by_measure(values: list[list[float]], measures: Sequence[Measure]) -> Floats:
-    """[measure, list]; 0/0 is NaN until the blocks are gathered."""
-    return np.array(values, dtype=float).reshape(len(values), len(_numeric(measures))).T
+    unseen = Lists(nothing.astype(np.int64), nothing, np.zeros(1, dtype=np.int64), nothing)
+    numeric = [m for m in measures if not m.definition.text]
+    values = np.zeros((len(numeric), len(rankings)))
+    for row, m in enumerate(numeric):
+        if not m.definition.judged:  # any list has the same value
+            values[row] = m(unseen)[0]
+        elif not ignored:
+            settings = m.keywords(compat=policy.compat)
+            values[row] = [m.definition.kernel(ranking, **settings) for ranking in rankings]
+    texts = [[""] * len(places) for m in measures if m.definition.text]
+    return Block([""] * len(places), places, values, None, texts, NOT_COVERED)
 
 
 def _look_up(run: Run, preferences: Preferences, policy: Policy) -> tuple[pl.DataFrame, list[Ints], pl.DataFrame]:

@@ -1,7 +1,7 @@
 """Confidence sequences: intervals for a mean that are valid at all times, so that one can stop early.
 
-Whoever doubts that the mean is m bets against it. If m is right, no bet has an expected gain, and the chance that
-the capital ever grows 1/alpha-fold is at most alpha (Ville); every m that has lost the bet is left out.
+If the mean is m, bets against it have no expected gain, and the chance that the capital ever grows 1/alpha-fold is at
+most alpha (Ville). The interval leaves out every m against which the capital has grown so much.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ NOTHING = 1e-300  # stands for a mean of 0 in a quotient
 class Sequence:
     """An interval for the mean after each number: lo, hi and the mean so far, [t].
 
-    With probability 1 - alpha all intervals hold the mean. `empty` is the first t (from 1) at which no mean was left,
-    else None: that happens to one sequence in 1/alpha, or to numbers whose mean drifts or that were not drawn at
-    random; from there on the last interval that was not empty is kept.
+    With probability 1 - alpha all intervals hold the mean. `empty` is the first t (from 1) at which no mean was left
+    (by chance alpha, or because the mean drifts), else None; from there on the last interval that was not empty stays.
     """
 
     lo: Floats

@@ -1,8 +1,7 @@
 """Bootstrap intervals for a mean over queries: one row, or thousands of rows at once.
 
-The last axis is the query, every axis before it broadcasts; NaN is a query without a value and is dropped,
-row by row. The resamples of a row depend on `rng` and on how many values the row has, never on its
-neighbours: a row has the same interval alone and in a batch.
+The last axis is the query, the others broadcast; NaN is a query without a value. The resamples of a row depend on `rng`
+and on its number of values, so that a row has the same interval alone and in a batch.
 """
 
 from __future__ import annotations
@@ -49,14 +48,12 @@ def mean_intervals(
     bootstrap-t: t* = (m* - m) / se*, se* the resample's own standard error.
         symmetric   m ± c·se, c the `confidence` quantile of |t*|
         equal       [m - t*_hi·se, m - t*_lo·se], as much of t* beyond either end
-    Symmetric is the default because it was measured to be the safer: both cover well on skewed scores, but
-    where two systems differ on few queries the equal-tailed one falls to 75-90 % (tests/…/test_coverage.py).
+    Symmetric is the default: both cover well on skewed scores, but where two systems differ on few queries the
+    equal-tailed one falls to 75-90 % (tests/…/test_coverage.py).
 
-    A resample without spread (se* = 0) has t* = ±∞, or 0 where m* = m: as an interval it would never, or
-    always, have covered. Where more than 1 - `confidence` of the resamples are infinite (two values of fifty differ
-    from the rest; three values in all) the end is infinite: this sample does not bound the mean. Ends are not
-    clipped to the range of a measure. A row of equal values has the interval [m, m], which is certain of the
-    sample only; a row with fewer than two values has NaN.
+    A resample without spread (se* = 0) has t* = ±∞, or 0 if m* = m. If more than 1 - `confidence` of the resamples are
+    infinite, so is the end: the sample does not bound the mean. Ends are not clipped to the range of a measure. A row
+    of equal values has the interval [m, m]; a row with fewer than two values has NaN.
     Source: Efron & Tibshirani 1993, ch. 12-13; Hall, Annals of Statistics 16 (1988), for symmetric t.
     """
     values = np.asarray(values, dtype=np.float64)
@@ -80,10 +77,7 @@ def mean_intervals(
 
 
 def enough(n: int) -> int:
-    """The number of resamples of n values that pays off: 10,000, and fewer (at least 1,000) beyond 1,000 values.
-
-    With many values the quantiles of t* are all but normal, and their own noise is small beside 1/√n.
-    """
+    """The number of resamples of n values that is enough: 10,000, and fewer (at least 1,000) beyond 1,000 values."""
     return max(1_000, min(RESAMPLES, 10_000_000 // max(n, 1)))
 
 

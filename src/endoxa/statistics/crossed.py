@@ -1,8 +1,7 @@
 """Intervals and variances for a mean over people and queries, where every person meets every query.
 
-The last two axes are the subject and the query, every axis before them broadcasts; NaN is a cell without a value
-and is dropped. The mean is that of the queries' means over subjects: each query counts the same, however many
-people answered it. Two systems' cells are compared by handing over their differences.
+The last two axes are the subject and the query, the others broadcast; NaN is a cell without a value. The mean is that
+of the queries' means over subjects. To compare two systems, pass the differences of their cells.
 """
 
 from __future__ import annotations
@@ -92,18 +91,14 @@ def crossed_bootstrap(
 ) -> Means:
     """Interval for a mean over subjects and queries: both are resampled, independently and with replacement.
 
-    A cell counts as often as its subject was drawn times as often as its query was (pigeonhole bootstrap); the
-    mean is taken over subjects, then over queries. The same draws serve every row. The ends are the middle `confidence`
-    of the resampled means, stretched about the mean by
-        t / z · √((f + 1)/f)
-    with t and z the quantiles of Student's t with f degrees of freedom and of the normal, f from
-    `variance_components`. Unstretched, few subjects make the interval short: with 5 that differ much a 95 %
-    interval covers 84 % (stretched: 94 %). With 20 subjects and 40 queries the stretched one was seen to
-    cover 94 to 96 % (tests/statistics/test_crossed.py).
-    `se` is the deviation of the resampled means, `n` the number of cells. Errs on the wide side, by up to √3,
-    where neither people nor queries differ and all spread is that of single cells.
-    NaN where there are fewer than two subjects or two queries: one person says nothing about others. For an interval
-    about queries only, take `mean_intervals` of the means over subjects.
+    A cell counts as often as its subject was drawn times as often as its query was (pigeonhole bootstrap). The same
+    draws serve every row. The ends are the middle `confidence` of the resampled means, stretched about the mean by
+    t / z · √((f + 1)/f), with t and z the quantiles of Student's t with f degrees of freedom and of the normal, f from
+    `variance_components`. With 5 subjects that differ much a 95 % interval covers 94 % (unstretched: 84 %), with 20
+    subjects and 40 queries 94 to 96 % (tests/statistics/test_crossed.py).
+    `se` is the deviation of the resampled means, `n` the number of cells. NaN with fewer than two subjects or queries;
+    for an interval about queries only, take `mean_intervals` of the means over subjects.
+    Misleads: too wide by up to √3 if neither people nor queries differ.
     Source: Owen, Annals of Applied Statistics 1 (2007); the stretch as Hesterberg, American Statistician 69 (2015).
     """
     refuse_outside("confidence", confidence)

@@ -5,8 +5,7 @@
     L = Σ_d [ kappa Σ_b log Σ_l p(l)p(b|l) + Σ_w log Σ_b (1/R_d) Σ_l p(w|l)p(l)p(b|l) ] + eta Σ_l,w log p(w|l)
 
 over images d with R_d rows (regions) and a set of words; without words it is an ordinary diagonal mixture. A row of
-weight v counts as v equal rows. L is a composite likelihood: each word sees all rows of its image, and rows are
-counted kappa times more; nothing follows from it about standard errors.
+weight v counts as v equal rows. L is a composite likelihood, which gives no standard errors.
 Source: Barnard et al. 2003, 2005 (ROMM, RWMM); METHODS D.9, where the choices they left open are made.
 """
 
@@ -47,14 +46,13 @@ class Rules:
     """Settings of the fit of a mixture.
 
     correspondence  which row a word belongs to. pair: all rows of its image, by p(w,b), the exact EM of L.
-                    average: the word is drawn from the mean of p(l|b), so that rows do not compete by their density.
-                    max: the word belongs wholly to the row with the greatest p(w,b). The last two are heuristics:
-                    in L the word's term has their own probability of it, and under average L may fall.
+                    average: the word is drawn from the mean of p(l|b). max: the word belongs to the row with the
+                    greatest p(w,b). The last two are heuristics, and under average L may fall.
     kappa, eta      weight of the rows beside the words; words added to every cell of the table (Dirichlet)
     floor           least variance of a component, as a share of the feature's variance over all rows
     iterations      at most; tolerance: stop when L changes by less than this share of itself
-    precision       single: matrices of float32, sums of float64; where L falls by more than 1e-6 of itself EM
-                    goes on in double from the best met, and below a floor of 1e-4 it begins so. double: falls by 1e-9
+    precision       single: matrices of float32, sums of float64; EM continues in double if L falls by more than 1e-6 of
+                    itself, and is double from the start if the floor is below 1e-4
     """
 
     correspondence: Correspondence = "pair"
@@ -113,8 +111,7 @@ def fit(
     """The best of several EM runs from k-means++ starts, by L.
 
     A component with less than one row (or a tenth of an equal share, if that is less) is moved to the row with the
-    lowest density. Time is O(rows · L · (F + words per image)) per iteration; memory is a few copies of the rows
-    (with their squares) and a block of whole images × components, never rows × components.
+    lowest density. Time is O(rows · L · (F + words per image)) per iteration; memory is a few copies of the rows.
     Misleads: more components always raise L; it does not tell how many there are.
     """
     rules = rules or Rules()

@@ -43,8 +43,8 @@ class Weighted:
 def inclusion(q: npt.ArrayLike, draws: npt.ArrayLike = 1) -> Floats:
     """Chance that an item is drawn at least once: pi = 1 - Π_m (1 - q_m)^n_m.
 
-    `q` is [system, item], `draws` the number n_m of independent draws of each system, with replacement. Where
-    whether a query is asked at all was drawn too, multiply by that chance. Source: METHODS D.3.
+    `q` is [system, item], `draws` the number n_m of independent draws of each system, with replacement. If queries
+    were drawn too, multiply by their chance. Source: METHODS D.3.
     """
     q = np.asarray(q, dtype=np.float64)
     if not (good := (q >= 0) & (q <= 1)).all():

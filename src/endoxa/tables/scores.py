@@ -42,13 +42,9 @@ class Draws:
             at = np.indices(values.shape, dtype=np.uint32).reshape(4, -1)
             names = [pl.Series(part)[at[axis]] for axis, part in enumerate((self.measures, self.systems, self.queries))]
             columns = dict(zip(("measure", "system", "query"), names, strict=True))
-            parts.append(
-                pl.DataFrame(columns | {"draw": at[3], "value": values.ravel()}).with_columns(
-                    pl.lit(doubt).alias("doubt")
-                )
-            )
-        frame = pl.concat(parts)
-        return frame.select("system", "query", "measure", "doubt", "draw", "value")
+            part = pl.DataFrame(columns | {"draw": at[3], "value": values.ravel()})
+            parts.append(part.with_columns(pl.lit(doubt).alias("doubt")))
+        return pl.concat(parts).select("system", "query", "measure", "doubt", "draw", "value")
 
 
 @dataclass(frozen=True, eq=False)
