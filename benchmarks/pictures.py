@@ -68,7 +68,7 @@ def features(times: int) -> None:
 
 def mixtures(times: int) -> None:
     """One EM step of ROMM and RWMM at the size of the source."""
-    from endoxa.statistics.concepts import MixtureModel
+    from endoxa.statistics.mixtures import MixtureModel
     from endoxa.statistics.mixtures import Images, Rules, refine
 
     rng = np.random.default_rng(0)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 import polars as pl
 
 from endoxa.errors import TableError, TextError, did_you_mean
-from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Unmentioned, cast, refuse_null, require
+from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Unmentioned, coded
 
 Variant = Literal["full", "one-coin", "ordinal"]
 
@@ -78,75 +78,10 @@ class Votes:
     def __len__(self) -> int:
         return len(self.item)
 
-    @classmethod
-    def of(cls, frame: pl.DataFrame, *, truth: pl.DataFrame | None = None) -> Votes:
-        """Number the columns item, rater, label and, if it exists, weight. A null label is not a vote.
-
-        Labels are numbers (grades) or names. `truth` has the columns item and label of items whose class is known. A
-        rater votes once on an item, but weights can split the vote over several labels.
-        """
-        columns = ["item", "rater", "label"] + (["weight"] if "weight" in frame.columns else [])
-        frame = _coded(frame, tuple(columns), "table of votes")
-        known = None if truth is None else _coded(truth, ("item", "label"), "table of known labels")
-        if known is not None and known.schema["label"] != frame.schema["label"]:
-            raise TableError(
-                f"known labels are {known.schema['label']}, votes are {frame.schema['label']}; give both as numbers, "
-                "or both as names"
-            )
-        key = ["item", "rater", "label"] if "weight" in columns else ["item", "rater"]
-        if (twice := frame.filter(frame.select(key).is_duplicated())).height:
-            raise TableError(
-                f"{twice['rater'][0]!r} votes twice on item {twice['item'][0]!r}; keep one vote, or say how it is "
-                "split in a column 'weight'"
-            )
-        tables = [frame] if known is None else [frame, known]
-        items, labels = (pl.concat([table[name] for table in tables]).unique().sort() for name in ("item", "label"))
-        raters, labels = frame["rater"].unique().sort(), labels.drop_nulls()
-        if not len(labels):
-            raise TableError("there is no vote: every label is missing; expected rows of item, rater and label")
-        cast_votes = frame.filter(pl.col("label").is_not_null())
-        if "weight" in columns and not ((frame["weight"] >= 0) & frame["weight"].is_finite()).all():
-            raise TableError("the weight of a vote is a number, 0 or greater")
-        pinned = np.full(len(items), -1, dtype=np.int64)
-        if known is not None:
-            known = known.filter(pl.col("label").is_not_null()).unique()
-            if (torn := known.filter(known["item"].is_duplicated())).height:
-                raise TableError(f"item {torn['item'][0]!r} has two known labels; an item has one truth")
-            pinned[_places(known["item"], items)] = _places(known["label"], labels)
-        return cls(
-            item=_places(cast_votes["item"], items),
-            rater=_places(cast_votes["rater"], raters),
-            label=_places(cast_votes["label"], labels),
-            weight=cast_votes["weight"].to_numpy() if "weight" in columns else None,
-            items=items.to_list(),
-            raters=raters.to_list(),
-            classes=labels.to_list() if labels.dtype == pl.String else labels.to_numpy(),
-            pinned=pinned,
-        )
-
     def where(self, chosen: Bools) -> Votes:
         """The chosen votes, with the same items, raters and classes."""
         weight = None if self.weight is None else self.weight[chosen]
         return replace(self, item=self.item[chosen], rater=self.rater[chosen], label=self.label[chosen], weight=weight)
-
-
-def _coded(frame: pl.DataFrame, columns: tuple[str, ...], table: str) -> pl.DataFrame:
-    """Check the columns and cast them; labels that are not numbers are names."""
-    require(frame, columns, table)
-    types: dict[str, Any] = dict.fromkeys(("item", "rater"), pl.String) | {"weight": pl.Float64}
-    types["label"] = pl.Float64 if frame.schema["label"].is_numeric() or frame.schema["label"] == pl.Null else pl.String
-    frame = cast(frame.select(columns), {name: types[name] for name in columns}, table)
-    refuse_null(frame, tuple(name for name in columns if name != "label"), table)
-    if types["label"] == pl.Float64 and not frame["label"].drop_nulls().is_finite().all():
-        raise TableError(f"a label of the {table} is NaN or infinite; leave it empty for undecided")
-    return frame
-
-
-def _places(column: pl.Series, names: pl.Series) -> Ints:
-    """The position of each entry among the sorted names or numbers."""
-    if column.dtype == pl.String:
-        return column.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int64)
-    return np.searchsorted(names.to_numpy(), column.to_numpy())
 
 
 @dataclass(frozen=True, eq=False)
@@ -520,8 +455,8 @@ def _asked(opinions: Opinions, gold: Opinions | None) -> tuple[Votes, pl.DataFra
     if not voted.height:
         raise TableError("nobody gave a grade (all are missing, practice, or known truth); a rater model needs votes")
     grades = np.unique(np.concatenate([voted["grade"].to_numpy(), truth["grade"].to_numpy()]))
-    raters = voted["source"].unique().sort()
-    item, rater = _pair_places(voted, pairs), _places(voted["source"], raters)
+    raters, rater = coded(voted["source"])
+    item = _pair_places(voted, pairs)
     label = np.searchsorted(grades, voted["grade"].to_numpy())
     pinned = np.full(pairs.height, -1, dtype=np.int64)
     pinned[_pair_places(truth, pairs)] = np.searchsorted(grades, truth["grade"].to_numpy())
