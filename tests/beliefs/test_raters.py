@@ -487,9 +487,9 @@ def test_held_out_refuses_impossible_folds() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"prior": "informd"}, "a prior is informed or flat, not 'informd'; did you mean informed"),
+        ({"prior": "informd"}, "prior must be one of informed, flat, not 'informd'; did you mean informed"),
         ({"prior": Prior(1, 0, 1)}, "the votes of a prior are greater than 0"),
-        ({"variant": "two-coin"}, "a variant is full, one-coin or ordinal, not 'two-coin'"),
+        ({"variant": "two-coin"}, "variant must be one of full, one-coin, ordinal, not 'two-coin'"),
         ({"iterations": 0}, "iterations must be 1 or more, not 0"),
     ],
 )

@@ -277,7 +277,7 @@ def test_bad_input_is_named():
         precision(half, n=1)
     with pytest.raises(TextError, match="did you mean as_printed"):
         precision(half, mode="as_print")
-    with pytest.raises(TextError, match="size is random or expected"):
+    with pytest.raises(TextError, match="size must be one of random, expected"):
         distributions.recall(half, half, size="subject")
     with pytest.raises(TableError, match="ascending"):
         reciprocal_rank(half, np.array([2, 2]))

@@ -1,8 +1,7 @@
-"""Belief from what the systems themselves returned: each system is a voter, and two virtual systems vote too.
+"""Belief from what the systems themselves returned: each system is a voter, with pseudo-votes as a prior.
 
-The virtual systems ⊤ (returns everything) and ⊥ (returns nothing) are the pseudo-counts of a Beta(1, 1) prior.
-A consensus rewards similarity to the majority: it ranks a whole field tolerably and its best systems badly, and
-near-duplicates outvote a single better system. Weights reduce that effect and do not remove it.
+Misleads: a consensus rewards similarity to the majority. It ranks a whole field tolerably and its best systems badly,
+and near-duplicates outvote a single better system. Weights reduce that effect and do not remove it.
 Source: Lamiroy and Sun 2011; METHODS B.
 """
 
@@ -18,7 +17,8 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
-from endoxa.errors import JoinError, TableError, TextError, did_you_mean, refuse_unknown
+from endoxa.errors import JoinError, TableError, TextError, refuse_unknown
+from endoxa.policies import refuse_choice
 from endoxa.statistics.bootstrap import BLOCK, blocks
 from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Run, coded, places
 
@@ -31,11 +31,7 @@ Pseudo = tuple[float, float]  # pseudo-votes for yes and for no
 
 
 def votes(run: Run, depth: int = DEPTH) -> Opinions:
-    """A row, grade 1, for every item that a system has among its first `depth`.
-
-    The universe is the union of these over the systems; within it a system that answers the query says no to what
-    it does not list.
-    """
+    """A row, grade 1, for every item that a system has among its first `depth`; the universe is their union."""
     _refuse_depth(depth)
     empty = Opinions.of(pl.DataFrame(schema={"query": pl.String, "item": pl.String, "grade": pl.Float64})).frame
     rows = run.frame.filter(pl.col("rank") <= depth).select(
@@ -47,8 +43,8 @@ def votes(run: Run, depth: int = DEPTH) -> Opinions:
 def spelt_out(opinions: Opinions) -> Opinions:
     """The same opinions with a row of grade 0 for every item that a system could have listed and did not.
 
-    For people and judges an absent row means that they were not asked. For a system it means no, if any row names the
-    item for a query that the system answers. Models of raters count rows, so these rows must be written out.
+    An absent row of a person means not asked; of a system it means no, if it answers the query and any row names the
+    item. Models of raters count rows, so these rows must be written out.
     """
     frame = opinions.frame
     systems = frame.filter(pl.col("kind") == "system")
@@ -215,10 +211,7 @@ def weigh(yes: Any, systems: Sequence[str], method: Weights | Mapping[str, float
         return given
     if method == "equal":
         return np.ones(len(systems))
-    if method not in get_args(Weights):
-        raise TextError(
-            f"weights are {', '.join(get_args(Weights))}, not {method!r}{did_you_mean(method, get_args(Weights))}"
-        )
+    refuse_choice("weights", method, get_args(Weights))
     alike = overlap(yes)
     if method == "cluster":
         return 1 / np.bincount(clusters(alike))[clusters(alike)]
@@ -261,8 +254,7 @@ class Ballots:
 
     rows               query, item: every pair of the run, in byte order
     systems            the voters, in order of name
-    pair, voter, rank  of every line of the run: the number of its pair, the number of its system, its rank. Lines are
-                       in order of query, system and rank
+    pair, voter, rank  numbers of the pair and the system of every line, and its rank, in order of query, system, rank
     """
 
     rows: pl.DataFrame

@@ -21,6 +21,7 @@ import numpy.typing as npt
 import polars as pl
 
 from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.policies import refuse_choice
 from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Unmentioned, coded
 
 Variant = Literal["full", "one-coin", "ordinal"]
@@ -297,15 +298,12 @@ def _prior(prior: str | Prior) -> Prior:
         if not min(prior.right, prior.wrong, prior.classes) > 0 and not prior.flat:
             raise TextError(f"the votes of a prior are greater than 0, or all 0 for flat; not {prior}")
         return prior
-    if prior not in PRIORS:
-        raise TextError(f"a prior is informed or flat, not {prior!r}{did_you_mean(prior, PRIORS)}")
+    refuse_choice("prior", prior, PRIORS)
     return PRIORS[prior]
 
 
 def _check(votes: Votes, variant: str, iterations: int) -> None:
-    if variant not in get_args(Variant):
-        known = get_args(Variant)
-        raise TextError(f"a variant is full, one-coin or ordinal, not {variant!r}{did_you_mean(variant, known)}")
+    refuse_choice("variant", variant, get_args(Variant))
     if iterations < 1:
         raise TextError(f"iterations must be 1 or more, not {iterations}")
     if not len(votes) or (votes.weight is not None and not votes.weight.any()):

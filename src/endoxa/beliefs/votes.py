@@ -64,9 +64,8 @@ def votes(
 ) -> Belief:
     """Shares of the votes: p(grade) = (votes for it + s · its share of all votes) / (votes + s). Undecided are dropped.
 
-    `smoothing` s is a number of pseudo-votes, distributed as the grades of all items are: it pulls shares of few votes
-    towards the usual grades. Use one or two where there are fewer than ten votes. Shares give every person the same
-    weight; Dawid–Skene weighs them.
+    `smoothing` s is a number of pseudo-votes, distributed as the grades of all items; use one or two if there are
+    fewer than ten votes. Every person has the same weight; Dawid–Skene weighs them.
     """
     if not (smoothing >= 0 and np.isfinite(smoothing)):
         raise TextError(f"smoothing is a number, 0 or greater, not {smoothing}")

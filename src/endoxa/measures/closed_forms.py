@@ -119,12 +119,11 @@ class Difference:
 
 @dataclass(frozen=True)
 class SumForm:
-    """How a value is a sum over items of weight times gain, or a ratio of two such sums.
+    """A value that is a sum over items of weight times gain, or a ratio of two such sums.
 
     k       only the first k items of a list count; None for the whole list
     weight  weight of each item, from its rank and the length of its list
-    divisor the value is the number of relevant items in the first k divided by this, for every list; None where
-            weights differ
+    divisor the value is the number of relevant items in the first k divided by this; None if weights differ
     graded  the gain is the grade; else it is 1 for a relevant item
     ratio   the sum is divided by (number of relevant items + `size`), summed over all queries first
     size    what the denominator of a ratio has beside the relevant items, from the length of the list
@@ -329,10 +328,7 @@ def _ratios(lists: Chances, k: int | None, c: Floats, numerator: Numerator) -> M
 
 
 def _raised(p: Floats, t: Floats) -> Iterator[tuple[slice, Floats]]:
-    """π = pt/(1 - p + pt) as [items, S, t], for as many items at a time as stay in the cache.
-
-    Where few probabilities differ, as among votes, π is computed once for each.
-    """
+    """π = pt/(1 - p + pt) as [items, S, t], for as many items at a time as stay in the cache; once for equal p."""
     values = np.unique(p)
     step = max(CACHED // max(p.shape[1] * len(t), 1), 1)
     if 4 * len(values) > p.size or len(values) > DIFFERENT:

@@ -13,9 +13,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.errors import TableError, TextError
 from endoxa.measures.lists import CELLS
-from endoxa.policies import refuse_outside
+from endoxa.policies import refuse_choice, refuse_outside
 from endoxa.statistics.poisson_binomial import convolve, pmf, probabilities
 from endoxa.tables import Floats, Ints
 
@@ -108,7 +108,7 @@ def precision(p: Floats, n: int | None = None, mode: Mode = "pmf") -> Distributi
     mode="as_printed" divides the masses by n, as the source prints them. They then sum to 1/n: no distribution.
     Source: Santini, eq. 10 and 11 (erratum A-E8).
     """
-    _refuse_unknown("mode", mode, get_args(Mode))
+    refuse_choice("mode", mode, get_args(Mode))
     p = one_list(p)
     n = _size(n, p)
     if n == 0:
@@ -125,7 +125,7 @@ def recall(p_retrieved: Floats, p_rest: Floats, size: Size = "random") -> Distri
     Misleads: with the expected size the value may exceed 1, and its mean is a ratio of expectations.
     Source: Santini, eq. 12 (errata A-E9, A-E10); the mean by expected size is Lamiroy & Sun's recall.
     """
-    _refuse_unknown("size", size, get_args(Size))
+    refuse_choice("size", size, get_args(Size))
     p, rest = one_list(p_retrieved, "p_retrieved"), one_list(p_rest, "p_rest")
     if size == "random":
         return _by_counts(p, rest, lambda hits, missed: hits / (hits + missed), 0.0)
@@ -316,8 +316,3 @@ def squared(beta: float) -> float:
     if not math.isfinite(beta):
         raise TextError(f"beta must be a number, not {beta}; 1 weighs precision and recall alike")
     return beta * beta
-
-
-def _refuse_unknown(what: str, word: str, known: Sequence[str]) -> None:
-    if word not in known:
-        raise TextError(f"{what} is {' or '.join(known)}, not {word!r}{did_you_mean(word, known)}")

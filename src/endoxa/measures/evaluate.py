@@ -1,7 +1,6 @@
 """From runs and judgments to scores.
 
 The unit of work is a block of whole queries: `score_block` maps one block to values, `gather` joins the blocks.
-Blocks are independent, so a file reader, a process pool or a cluster can feed the same function.
 """
 
 from __future__ import annotations
@@ -81,14 +80,12 @@ def measure(
 
     blocks: dict[str, list[Block]] = {source: [] for source in panel}
     systems: list[str] = []
-    whole: list[Any] = (
-        [(run.systems, {name: name for name in run.systems}, [scored(run)])] if isinstance(run, Run) else []
-    )
-    for names, renamed, results in whole or run.map(scored):  # type: ignore[union-attr]
-        systems += [renamed[name] for name in names]
+    parts: Any = [(run.systems, {}, [scored(run)])] if isinstance(run, Run) else run.map(scored)
+    for names, renamed, results in parts:
+        systems += [renamed.get(name, name) for name in names]
         for result in results:
             for source, block in result.items():
-                blocks[source].append(block.renamed(renamed))
+                blocks[source].append(block.renamed(renamed) if renamed else block)
     return gather(panel, list(blocks.values()), wanted, policy, systems=systems, empty=empty)
 
 
@@ -210,21 +207,16 @@ def _batches(found: _Found, judgments: Judgments) -> Iterator[tuple[Ints, Lists]
         real = at < hits[chosen][:, None]
         rows = np.where(real, starts[chosen][:, None] + at, 0)
 
-        def padded(values: Ints | Floats, filler: float, rows: Ints = rows, real: Bools = real) -> Ints | Floats:
-            return np.where(real, values[rows], filler) if len(values) else np.full(real.shape, filler)
+        def padded(values: Any, filler: float, rows: Ints = rows, real: Bools = real) -> Any:
+            padding = np.full(real.shape, filler, dtype=values.dtype)
+            return np.where(real, values[rows], padding) if len(values) else padding
 
         pool, pool_stratum = judgments.pools(places[chosen])
-        sampled = judgments.sizes.shape[1] > 0
-        lists = Lists(
-            rank=padded(found.rank, BEYOND).astype(np.int64),
-            grades=padded(found.grade, np.nan).astype(float),
-            retrieved=found.sizes[chosen],
-            pool=pool,
-            top=judgments.top,
-            block=padded(found.block, BEYOND).astype(np.int64) if found.length is not None else None,
-            length=padded(found.length, 1).astype(np.int64) if found.length is not None else None,
-            stratum=padded(found.stratum, -1).astype(np.int64) if sampled else None,
-            pool_stratum=pool_stratum if sampled else None,
-            stratum_size=judgments.sizes[places[chosen]] if sampled else None,
-        )
-        yield chosen, lists
+        more = {}
+        if found.length is not None:
+            more = {"block": padded(found.block, BEYOND), "length": padded(found.length, 1)}
+        if judgments.sizes.shape[1]:
+            sizes = judgments.sizes[places[chosen]]
+            more |= {"stratum": padded(found.stratum, -1), "pool_stratum": pool_stratum, "stratum_size": sizes}
+        rank, grades = padded(found.rank, BEYOND), padded(found.grade, np.nan)
+        yield chosen, Lists(rank, grades, found.sizes[chosen], pool, judgments.top, **more)

@@ -88,8 +88,7 @@ def gather(
     panel   what the lists were scored against, by assessor; a single entry unless assessors are scored apart
     blocks  for each of them its blocks, which may be made while they are joined
     empty   scores of empty lists, for topics that a run lacks
-    noun    the word for what the lists are scored against, for messages
-    lines   what the draws print about the belief
+    noun    what the lists are scored against, for messages; `lines` are those of the belief, for the draws
     """
     parts = [
         _Joined.of(reference, some, measures, policy, empty, _Columns(measures, systems, len(reference.queries), noun))
@@ -139,8 +138,6 @@ def _without(draws: Draws, queries: set[str]) -> Draws:
 
 def _mean_coverage(coverages: list[pl.DataFrame]) -> pl.DataFrame:
     """One row per system over all assessors: the mean of what they saw, because scores are means too."""
-    if len(coverages) == 1:
-        return coverages[0]
     return (
         pl.concat(coverages)
         .group_by("system", maintain_order=True)

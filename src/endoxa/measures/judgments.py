@@ -76,10 +76,7 @@ class Judgments:
         return sieve
 
     def sifted(self, items: pl.Series, places: Ints, sizes: Ints) -> Ints:
-        """Rows that may be judged pairs: all that are, and a few that are not.
-
-        The items of list l, `sizes[l]` of them, stand one list after the other; its query is `places[l]`.
-        """
+        """Rows that may be judged pairs, and a few others; list l has `sizes[l]` adjacent rows of query `places[l]`."""
         shift = np.uint64(65 - self._sieve.size.bit_length())
         return np.flatnonzero(self._sieve[(items.hash().to_numpy() ^ np.repeat(_mixed(places), sizes)) >> shift])
 

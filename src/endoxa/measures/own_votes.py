@@ -17,7 +17,7 @@ from endoxa.beliefs.consensus import PEOPLE, Tally, belief_of
 from endoxa.beliefs.worlds import Readings, single, uniform
 from endoxa.errors import JoinError, TextError, refuse_unknown
 from endoxa.measures.closed_forms import Moments
-from endoxa.measures.grammar import Measure, parse_all
+from endoxa.measures.grammar import Measure, Wanted, parse_all
 from endoxa.measures.lists import BEYOND, CELLS, Lists
 from endoxa.measures.placing import Placed, Placement, place
 from endoxa.measures.uncertain import (
@@ -37,7 +37,7 @@ FEW = 64  # worlds for measures without a closed form
 def left_out(
     run: Run,
     counted: Tally,
-    measures: str | Measure | Sequence[str | Measure],
+    measures: Wanted,
     policy: Policy | None = None,
     *,
     families: Mapping[str, str] | bool = False,
@@ -111,13 +111,7 @@ def _in_own_worlds(
 
 
 def between(
-    run: Run,
-    counted: Tally,
-    first: str,
-    second: str,
-    measures: str | Measure | Sequence[str | Measure],
-    policy: Policy | None = None,
-    worlds: int = WORLDS,
+    run: Run, counted: Tally, first: str, second: str, measures: Wanted, policy: Policy, worlds: int = WORLDS
 ) -> Scores:
     """Two systems scored under the votes of all the others: neither votes on the truth that scores it."""
     for name in (first, second):
@@ -129,9 +123,7 @@ def between(
     out = [counted.systems.index(name) for name in (first, second)]
     weights = counted.weights.copy()
     weights[out] = 0.0
-    others = belief_of(
-        replace(counted, weights=weights), people=PEOPLE, rng=np.random.default_rng((policy or Policy()).seed)
-    )
+    others = belief_of(replace(counted, weights=weights), people=PEOPLE, rng=np.random.default_rng(policy.seed))
     belief = replace(others, notes=(*others.notes, f"the votes of {first} and {second} are left out"))
     kept = Run(run.frame.filter(pl.col("system").is_in([first, second])), run.ties)
     return measure_belief(kept, belief, measures, policy, worlds=worlds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -46,12 +47,11 @@ class Topic:
 
 @dataclass(frozen=True)
 class Preferences(Table):
-    """Who prefers what: query, group, subgroup, item, level.
+    """Preferences of judges: query, group, subgroup, item, level.
 
-    A group is one judge at one time. Within a subgroup every item of a higher level is preferred to every item
-    of a lower one; of the level only the order counts, and whether it is above 0 (relevant). Subgroups express
-    that a judge ordered only parts: what follows from several of them (A over B, B over C) is preferred too.
-    Groups may disagree; a group may not contradict itself.
+    A group is one judge at one time. Within a subgroup items of a higher level are preferred to those of a lower one;
+    a level above 0 means relevant. Subgroups are parts that a judge ordered; preferences follow through several of
+    them (A over B, B over C). Groups may disagree; a group may not contradict itself.
     """
 
     frame: pl.DataFrame
@@ -79,12 +79,9 @@ class Preferences(Table):
     def of_opinions(cls, opinions: Opinions, *, unjudged: bool = False) -> Preferences:
         """Preferences by grade: one group per source and query, every higher grade over every lower one.
 
-        A negative grade means not judged, and prefers nothing. With `unjudged` it is a level below 0, as in
-        trec_eval: whatever was judged is preferred to what was not.
+        A negative grade means not judged and is left out; with `unjudged` it is a level below 0, as in trec_eval.
         """
-        rows = opinions.frame.filter(pl.col("grade").is_not_null())
-        if not unjudged:
-            rows = rows.filter(pl.col("grade") >= 0)
+        rows = opinions.frame.filter(pl.col("grade").is_not_null() if unjudged else pl.col("grade") >= 0)
         return cls.of(
             rows.select(
                 "query", pl.col("source").alias("group"), pl.lit("0").alias("subgroup"), "item",
@@ -122,9 +119,9 @@ class Preferences(Table):
                 made = Group(number[part], level[part])
             else:
                 made = _partial(number[part], level[part], subgroup[part])
-                circle = _circle(made)
-                if circle is not None:
-                    here = part.start + np.flatnonzero(np.isin(number[part], made.items[circle]))
+                both: Any = made.closure
+                if pairs := [pair for pair in np.argwhere(both & both.T) if pair[0] != pair[1]]:
+                    here = part.start + np.flatnonzero(np.isin(number[part], made.items[pairs[0]]))
                     raise _contradiction(self.frame, int(row[here].max()), [rows["item"][int(at)] for at in here])
             groups[place[part.start]].append(made)
         names = self.places.group_by("place", maintain_order=True).agg("item")["item"].to_list()
@@ -156,14 +153,6 @@ def _closed(above: Bools) -> Bools:
         if (further == above).all():
             return above
         above = further
-
-
-def _circle(group: Group) -> Ints | None:
-    """Two members that are preferred to each other; None if the group is consistent."""
-    if group.closure is None or not (group.closure & group.closure.T).any():
-        return None
-    both = np.argwhere(group.closure & group.closure.T)
-    return np.asarray(both[both[:, 0] != both[:, 1]][0])
 
 
 def _contradiction(frame: pl.DataFrame, row: int, items: list[str]) -> PreferenceError:

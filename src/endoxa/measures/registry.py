@@ -100,6 +100,3 @@ def register(name: str, **known: Any) -> Callable[[K], K]:
         return kernel
 
     return enter
-
-
-__all__ = ["ALIASES", "REGISTRY", "Definition", "register"]

@@ -1,7 +1,6 @@
 """Measures under a belief: every list is scored in the same possible worlds, and exactly where a closed form exists.
 
-The unit of work is a query: all its lists are scored together, so that what depends on the world alone (how many
-items are relevant, the ideal list) is computed once. `score_query` is the kernel; `gather` joins what it returns.
+The unit of work is a query: `score_query` scores all its lists together, and `gather` joins the results.
 """
 
 from __future__ import annotations
@@ -345,15 +344,10 @@ def chances_of(placed: Placed, chances: Floats, *, spread: bool) -> Chances:
 
 
 def expectation(name: str, rank: Ints, p: Floats, retrieved: Ints, pool: Floats, **settings: Any) -> Moments | None:
-    """E[M; defined], E[M²; defined] and Pr(M undefined) of a measure for S lists of one query, exactly.
+    """E[M; defined], E[M²; defined] and Pr(M undefined) of a measure for S lists of one query; None if unknown.
 
-    rank       [S, h]  ranks of the retrieved items that have a p, ascending; padding is BEYOND
-    p          [S, h]  their probabilities; padding is NaN
-    retrieved  [S]     lengths of the lists; items without a p are not relevant
-    pool       [m]     p of every item of the query, retrieved or not, those in `p` among them; NaN is left out;
-                       or [S, m], where every list has a belief of its own
-
-    The settings are those of the measure except `rel`, which p already respects. None: there is no closed form.
+    The arrays are those of `Chances`, with NaN as padding in `p` and `pool`. The settings are those of the measure
+    except `rel`, which p already respects.
     Misleads: a plug-in (p taken as gain) is not this; it is biased both ways.
     """
     definition = KNOWN[name]

@@ -48,10 +48,9 @@ def confidence_sequence(x: Floats, *, alpha: float = 0.05, pool: int | None = No
                     m is replaced by (N m - S_{t-1})/(N - t + 1), the mean of what is left, and the interval is
                     intersected with [S_t/N, (S_t + N - t)/N]. At t = N it is the mean itself.
 
-    m runs over 0, 1/grid, …, 1. The first product falls and the second rises with m, so an end lies between the last
-    m that is left out and the first that is kept; the former is reported, which is wider by at most 1/grid.
-    Misleads: at a t fixed beforehand a plain interval is shorter; and numbers picked because of what they would say
-    (best first) have no common mean, whatever t.
+    m runs over 0, 1/grid, …, 1, so that the interval is wider by at most 1/grid.
+    Misleads: at a t fixed beforehand a plain interval is shorter; numbers picked by what they would say (best first)
+    have no common mean.
     Source: Waudby-Smith and Ramdas, J. R. Stat. Soc. B 86 (2024), sections 4 and 5; METHODS F.3.
     """
     x = _checked(x)

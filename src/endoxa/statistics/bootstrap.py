@@ -13,8 +13,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from endoxa.errors import TextError, did_you_mean
-from endoxa.policies import refuse_outside
+from endoxa.errors import TextError
+from endoxa.policies import refuse_choice, refuse_outside
 from endoxa.tables import Floats, Ints
 
 Method = Literal["bootstrap-t", "percentile"]
@@ -105,12 +105,8 @@ def blocks(total: int, size: int) -> Iterator[slice]:
 def _beyond(confidence: float, resamples: int, method: Method, tails: Tails) -> int:
     """How many resamples lie at or beyond an end: (B+1)·α, with α halved where either end has its own."""
     refuse_outside("confidence", confidence)
-    if method not in get_args(Method):
-        raise TextError(
-            f"intervals are bootstrap-t or percentile, not {method!r}{did_you_mean(method, get_args(Method))}"
-        )
-    if tails not in get_args(Tails):
-        raise TextError(f"tails are symmetric or equal, not {tails!r}{did_you_mean(tails, get_args(Tails))}")
+    refuse_choice("method", method, get_args(Method))
+    refuse_choice("tails", tails, get_args(Tails))
     share = 1 - confidence if method == "bootstrap-t" and tails == "symmetric" else (1 - confidence) / 2
     k = math.floor((resamples + 1) * share + 1e-9)
     if k < 1:

@@ -20,10 +20,9 @@ from endoxa.tables import Bools, Floats
 
 @dataclass(frozen=True)
 class Components:
-    """Where the spread of crossed values comes from: variances between queries, between subjects, and the rest.
+    """Variances between queries, between subjects, and of single cells.
 
-    mean and se are those of the mean over subjects, then over queries; freedom is the number of degrees of
-    freedom of se (Satterthwaite).
+    mean and se are those of the mean over subjects, then over queries; freedom has the degrees of freedom of se.
     """
 
     query: Floats
@@ -43,9 +42,9 @@ def variance_components(values: Floats) -> Components:
         SS within queries   = (σs² + σe²)(n - Q)
         SS in all           = σs²(n - Σ ns²/n) + σq²(n - Σ nq²/n) + σe²(n - 1)
     with ns, nq the numbers of cells of a subject and of a query. On a full table this is the analysis of variance,
-    and se² = σq²/Q + σs²/S + σe²/(QS); with holes each cell weighs 1/(Q·nq).
-    Misleads: with few subjects σs² is all but unknown. An estimate below 0 is given as 0. NaN where there are fewer
-    than two subjects, or two queries, or where the holes leave the three inseparable.
+    and se² = σq²/Q + σs²/S + σe²/(QS); with holes each cell weighs 1/(Q·nq). An estimate below 0 is given as 0. NaN
+    with fewer than two subjects or queries, or if holes leave the three inseparable.
+    Misleads: with few subjects σs² is all but unknown.
     Source: Searle, Casella & McCulloch, Variance Components, 1992, ch. 5 (Henderson's method I).
     """
     values, rows, seen = _rows(values)
@@ -81,9 +80,8 @@ def variance_components(values: Floats) -> Components:
     freedom = np.where(spread > 0, total**2 / np.where(spread > 0, spread, 1.0), np.nan)
     means = filled.sum(1) / np.maximum(by_query, 1)  # over subjects, then over the queries that anybody answered
     mean = np.where(queries > 0, means.sum(1) / np.maximum(queries, 1), np.nan)
-    shape = values.shape[:-2]
     result = (query, subject, error, mean, np.sqrt(total), freedom)
-    return Components(*(part.reshape(shape) for part in result))
+    return Components(*(part.reshape(values.shape[:-2]) for part in result))
 
 
 def crossed_bootstrap(
@@ -109,8 +107,7 @@ def crossed_bootstrap(
     values, rows, seen = _rows(values)
     filled, counted = np.where(seen, rows, 0.0), seen.astype(np.float64)
     subjects, queries = rows.shape[1:]
-    seed = int(rng.integers(1 << 62))
-    stream = np.random.default_rng(seed)
+    stream = np.random.default_rng(int(rng.integers(1 << 62)))
     drawn = np.full((len(rows), resamples), np.nan)
     for block in blocks(resamples if rows.size else 0, BLOCK // max(subjects + 3 * queries, 1)):
         size = block.stop - block.start
@@ -124,9 +121,8 @@ def crossed_bootstrap(
             drawn[row, block] = np.where(total > 0, (weight * means).sum(1) / np.maximum(total, 1), np.nan)
     mean, freedom = parts.mean.ravel(), parts.freedom.ravel()
     usable = np.isfinite(parts.se.ravel())
-    lo, hi, se = (np.full(len(rows), np.nan) for _ in range(3))
     flat = usable & (parts.se.ravel() == 0)
-    lo[flat], hi[flat], se[flat] = mean[flat], mean[flat], 0.0
+    lo, hi, se = np.where(flat, mean, np.nan), np.where(flat, mean, np.nan), np.where(flat, 0.0, np.nan)
     at = np.flatnonzero(usable & ~flat)
     if len(at):
         ends = np.nanquantile(drawn[at], [(1 - confidence) / 2, (1 + confidence) / 2], axis=1)
@@ -134,10 +130,8 @@ def crossed_bootstrap(
         stretch = special.stdtrit(f, (1 + confidence) / 2) / special.ndtri((1 + confidence) / 2) * np.sqrt((f + 1) / f)
         lo[at], hi[at] = mean[at] + stretch * (ends - mean[at])
         se[at] = np.nanstd(drawn[at], axis=1, ddof=1)
-    shape = values.shape[:-2]
-    return Means(
-        mean.reshape(shape), se.reshape(shape), lo.reshape(shape), hi.reshape(shape), seen.sum((1, 2)).reshape(shape)
-    )
+    shape, n = values.shape[:-2], seen.sum((1, 2))
+    return Means(mean.reshape(shape), se.reshape(shape), lo.reshape(shape), hi.reshape(shape), n.reshape(shape))
 
 
 def _rows(values: Floats) -> tuple[Floats, Floats, Bools]:

@@ -82,9 +82,8 @@ def checked(x: Floats, y: Floats, weights: Floats | None = None) -> tuple[Floats
 def null_correlation(n: int) -> float:
     """√E[r²] of the isotonic fit to n values of pure Gaussian noise at distinct x: √((H_n - 1) / (n - 1)).
 
-    H_n = 1 + 1/2 + … + 1/n. With 50 pairs .267, with 500 .108: correlations of mapped scores near these say nothing.
-    Ties in x leave fewer ways to bend, so that the level is a little lower there. NaN for fewer than two values.
-    Source: METHODS D.6 (optimism).
+    H_n = 1 + 1/2 + … + 1/n. With 50 pairs it is .267, with 500 .108, and a little lower if x has ties. NaN for fewer
+    than two values. Source: METHODS D.6 (optimism).
     """
     if n < 2:
         return math.nan

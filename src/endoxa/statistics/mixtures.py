@@ -236,8 +236,7 @@ def _coefficients_of(model: MixtureModel, dtype: type[np.floating[Any]], *, prio
 def _exponentials(logs: Matrix) -> tuple[Floats, Matrix, Floats]:
     """The greatest of each row, exp(row - greatest) in place, and the sums of that.
 
-    Values below e^-80 of the greatest (e^-600 in double precision) are raised to it: subnormal numbers would make the
-    matrix products a hundred times slower.
+    Values below e^-80 of the greatest (e^-600 in double precision) are raised to it, because subnormals are slow.
     """
     greatest = logs.max(axis=1)
     np.subtract(logs, greatest[:, None], out=logs)
@@ -254,6 +253,19 @@ def _blocks_of(offsets: Ints, components: int) -> Iterator[tuple[int, int]]:
         end = max(end, first + 1)
         yield first, end
         first = end
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """A block of images in the E-step: exp(log joint - greatest), and the words."""
+
+    shares: Matrix
+    greatest: Floats
+    totals: Floats
+    weights: Floats
+    offsets: Ints
+    words: Ints
+    word_offsets: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,8 +337,8 @@ def _expect(model: MixtureModel, data: _Data) -> tuple[float, Floats, Floats, Fl
     """The E-step, block by block: L, sums over rows (L × (2F + 1)) and words (V × L), and log p(b) of each row.
 
     With joint_bl = p(l)p(b|l), S_dl = Σ_b joint_bl, Z_wd = Σ_l p(w|l) S_dl and c_dl = Σ_w p(w|l)/Z_wd, the share of
-    a row in all words of its image is Σ_w tau_wbl = joint_bl c_dl: no array over words × rows × components is needed.
-    joint is scaled by the greatest of each row and then of each image, so that one exp per entry is enough.
+    a row in all words of its image is Σ_w tau_wbl = joint_bl c_dl. joint is scaled by the greatest of each row and then
+    of each image, so that one exp per entry is enough.
     """
     rules, dtype = data.rules, data.rules.dtype
     coefficients = _coefficients_of(model, dtype, prior=True)
@@ -356,19 +368,6 @@ def _expect(model: MixtureModel, data: _Data) -> tuple[float, Floats, Floats, Fl
             shares *= own
         sums += shares.T @ rows
     return objective, sums, words * model.words.T, explained
-
-
-@dataclass(frozen=True, eq=False)
-class _Block:
-    """A block of images in the E-step: exp(log joint - greatest), and the words."""
-
-    shares: Matrix
-    greatest: Floats
-    totals: Floats
-    weights: Floats
-    offsets: Ints
-    words: Ints
-    word_offsets: Ints
 
 
 def _spread(block: _Block, table: Matrix, sums: Floats, correspondence: Correspondence) -> tuple[float, Matrix]:
@@ -491,10 +490,9 @@ def _reseeded(model: MixtureModel, starved: Ints, data: _Data, explained: Floats
 
 
 def _start(data: _Data, components: int, rules: Rules, rng: np.random.Generator) -> MixtureModel:
-    """k-means++ centres, every row assigned to the nearest, and the moments of the groups.
+    """k-means++ centres from SAMPLED rows per component, every row assigned to the nearest, the moments of the groups.
 
-    Centres are drawn from SAMPLED rows per component, by weight. One extra row with the variance of all rows keeps the
-    variance of small groups above the floor, where they would stay. Words start uniformly on the rows of their image.
+    One extra row with the variance of all rows keeps the variance of small groups above the floor.
     """
     features = len(data.centre)
     x = data.table[:, features:-1]
