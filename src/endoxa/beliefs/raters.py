@@ -495,11 +495,7 @@ def _confidence(voted: pl.DataFrame) -> Floats:
 def _resampled(
     model: _Model, found: Fit, kinds: list[str], keep: Floats, people: int, rng: np.random.Generator
 ) -> npt.NDArray[np.float32]:
-    """Posterior [resample, item, class] under resamples of the raters of each kind.
-
-    A rater that is drawn twice is two raters with the same votes and the same θ, so that only the E step counts it
-    twice.
-    """
+    """Posterior [resample, item, class] under resamples of the raters of each kind: the E step counts them as drawn."""
     strata = [np.flatnonzero(np.array(kinds) == kind) for kind in sorted(set(kinds))]
     draws = np.empty((people, *found.posterior.shape), dtype=np.float32)
     for draw in draws:

@@ -49,10 +49,7 @@ def chances(belief: Belief, rel: float = 1) -> pl.DataFrame:
 
 
 def decided(labels: Opinions) -> pl.DataFrame:
-    """The pairs that have a label: query, item, grade, propensity; undecided and negative grades are left out.
-
-    A pair has one label here: two people who judged it are no larger sample of pairs.
-    """
+    """The pairs with a label, which must be one: query, item, grade, propensity; negative grades are left out."""
     rows = labels.frame.filter(pl.col("grade") >= 0).select("query", "item", "grade", "propensity")
     if (twice := rows.filter(rows.select("query", "item").is_duplicated())).height:
         raise TableError(

@@ -124,10 +124,7 @@ def _counted(at: Any, mass: Floats, weight: Floats, rows: int) -> tuple[Floats, 
 
 
 def subjects(opinions: Opinions, *, people: int = PEOPLE, rng: np.random.Generator | None = None) -> Belief:
-    """One reading per person, equally weighted: each person's own context stays together.
-
-    In a person's reading what that person did not judge is not relevant: ask everyone the same, or use votes.
-    """
+    """One reading per person, equally weighted, in which items that the person did not judge are not relevant."""
     rows = _decided(opinions)
     sources = rows["source"].unique().sort().to_list()
     frame = rows.select(

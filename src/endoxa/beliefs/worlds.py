@@ -119,10 +119,7 @@ def draw(readings: Readings, worlds: int, seed: int) -> Floats:
 
 
 def draw_people(readings: Readings, seed: int) -> Floats:
-    """Two worlds under each resample of the people, side by side: [2 · resamples, item].
-
-    They use the random numbers of the first worlds of `draw`, and differ from those only as far as the belief does.
-    """
+    """Two worlds under each resample of the people, from the random numbers of `draw`: [2 · resamples, item]."""
     assert readings.people is not None
     assert readings.people_weights is not None
     resamples = len(readings.people)

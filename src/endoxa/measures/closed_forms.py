@@ -357,10 +357,7 @@ def _hits(p: Floats, rank: Ints, t: Floats, spread: bool) -> tuple[Floats, Float
 
 
 def _hits_over_rank(p: Floats, rank: Ints, t: Floats, spread: bool) -> tuple[Floats, Floats]:
-    """First two moments of X = Σ over relevant of hits(rank)/rank, as running sums over the items.
-
-    With H hits and the sum X before it, a relevant item at rank k gives H+1 and X + (H+1)/k.
-    """
+    """First two moments of X = Σ over relevant of hits(rank)/rank: a hit at rank k turns H, X into H+1, X + (H+1)/k."""
     shape = (p.shape[1], len(t))
     room = np.zeros((6, max(CACHED // max(math.prod(shape), 1), 1) + 1, *shape))
     room[0, 0] = 1.0

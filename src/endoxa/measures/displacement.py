@@ -185,10 +185,7 @@ def average_answers(compared: pl.DataFrame) -> pl.DataFrame:
 
 
 def answer_values(compared: pl.DataFrame, column: str = "score") -> tuple[list[str], list[str], list[str], Floats]:
-    """(systems, subjects, queries, values [system, subject, query]) for `statistics.crossed_bootstrap`.
-
-    A value is NaN if the subject did not answer the query or the number is undefined.
-    """
+    """(systems, subjects, queries, values [system, subject, query]); NaN without an answer or if undefined."""
     if column not in NUMBERS:
         raise TextError(f"{column!r} is none of {', '.join(NUMBERS)}{did_you_mean(column, NUMBERS)}")
     systems = compared["system"].unique(maintain_order=True)

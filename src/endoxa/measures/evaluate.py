@@ -55,10 +55,7 @@ class Blocks(Protocol):
 def measure(
     run: Run | Blocks, judgments: Opinions | Preferences, measures: Wanted, policy: Policy | None = None
 ) -> Scores:
-    """Score every list of the run against judgments or preferences.
-
-    Formula: one value per system, query and measure; averages are made by `summarise`.
-    """
+    """Score every list of the run against judgments or preferences: a value per system, query and measure."""
     policy = policy or Policy(ties=run.ties if isinstance(run, Run) else "trec")
     if isinstance(run, Run) and (policy.ties == "input") != (run.ties == "input"):
         raise TableError(

@@ -68,10 +68,7 @@ class Ranking:
 
     @cached_property
     def agreement(self) -> tuple[Floats, Floats]:
-        """Over pairs of items: the sum of shares of judges that the list agrees with, and how many pairs.
-
-        Both as [BOTH | ONE | NEITHER].
-        """
+        """[BOTH | ONE | NEITHER]: shares of judges that the list agrees with, summed over pairs of items; pairs."""
         if len(self.groups) == 1:  # one judge: the list agrees or it does not
             fulfilled, possible = self.counts
             return fulfilled[0].astype(float), possible[0].astype(float)
@@ -134,11 +131,7 @@ def tally(group: Group, order: Ints, retrieved: int) -> tuple[Ints, Ints]:
 
 
 def balanced(ranking: Ranking, group: Group, *, only_retrieved: bool) -> tuple[int, int]:
-    """Preferences fulfilled and possible in a group, with as many irrelevant items as relevant ones.
-
-    Of too many irrelevant items the first ones stay; for each that is missing one is imagined that no list
-    retrieves.
-    """
+    """Preferences fulfilled and possible, with as many irrelevant items (cut or imagined) as relevant ones."""
     order, retrieved = ranking.order(group)
     if only_retrieved:
         order = order[:retrieved]
@@ -216,10 +209,7 @@ PREFERENCES: dict[str, Definition] = {}
 
 
 def prefer(**known: Any) -> Callable[[Kernel], Kernel]:
-    """Enter a kernel into the table under its own name, which is trec_eval's.
-
-    None is monotone: an item moved up may pass one that is preferred to it.
-    """
+    """Enter a kernel under its own name, that of trec_eval. None is monotone: an item may pass a preferred one."""
 
     def enter(kernel: Kernel) -> Kernel:
         name: str = kernel.__name__

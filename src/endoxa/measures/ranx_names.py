@@ -27,10 +27,7 @@ _RBP = re.compile(r"rbp\.(?P<p>[0-9]{1,9})(?:-l(?P<rel>[0-9]{1,2}))?")
 
 
 def expand(text: str) -> tuple[str, dict[str, Any]] | None:
-    """Our name and settings for one of ranx's; None if it is not one of its names.
-
-    Its RBP sums raw grades; here it is binary, and items are relevant from the given grade on.
-    """
+    """Our name and settings for one of ranx's names, or None. RBP, which sums raw grades in ranx, is binary here."""
     if rbp := _RBP.fullmatch(text):
         return "RBP", {"p": float(f"0.{rbp['p']}"), "rel": int(rbp["rel"] or 1)}
     form = _FORM.fullmatch(text)

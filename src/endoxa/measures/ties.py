@@ -98,10 +98,7 @@ def _reranked(lists: Lists, rank: Ints) -> Lists:
 
 
 def ordered(lists: Lists, worth: Floats, *, best: bool) -> Lists:
-    """Equal scores with the items worth most first (best) or last (worst).
-
-    Between items with a gain and items judged worthless stand those without a judgment.
-    """
+    """Equal scores with the items of most gain first (best) or last (worst), items without a judgment in the middle."""
     assert lists.block is not None
     assert lists.length is not None
     order = np.lexsort((-worth, lists.block), axis=-1)
@@ -126,10 +123,7 @@ def _place_in_group(group: Ints) -> Ints:
 
 
 def shuffled(lists: Lists, count: int, seed: int, seeds: Ints) -> Lists:
-    """`count` random orders of equal scores, as a new first axis.
-
-    Each judged item takes a random place of its run of equals, the others the places left.
-    """
+    """`count` random orders of equal scores, as a new first axis; a judged item takes a random place in its group."""
     assert lists.block is not None
     assert lists.length is not None
     rank = np.broadcast_to(lists.rank, (count, *lists.rank.shape)).copy()

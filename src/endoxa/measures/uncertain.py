@@ -380,10 +380,7 @@ def expectations(
     mapper: Mapper = map,
     placement: Placement | None = None,
 ) -> Floats:
-    """Mean over queries of each measure's expectation, and no more: [measure, system].
-
-    Measures without a closed form are drawn in a few worlds.
-    """
+    """Mean over queries of the expectation of each measure, by closed form, else in a few worlds: [measure, system]."""
     policy = policy or Policy(ties=run.ties)
     wanted = parse_all(measures)
     placed = placement or place(run, belief, policy)

@@ -86,10 +86,7 @@ def _bets(x: Floats, total: Floats, alpha: float) -> Floats:
 
 
 def _ends(x: Floats, total: Floats, bets: Floats, enough: float, pool: int | None, grid: int) -> tuple[Ints, Ints]:
-    """Number of the last grid point that is left out from below, and of the first from above, at each t.
-
-    Blocks of t, so that memory does not grow with their number; capitals are kept as logarithms.
-    """
+    """Numbers of the last grid point left out from below and of the first from above, at each t, in blocks of t."""
     m = np.arange(grid + 1) / grid
     high, low = np.zeros(grid + 1), np.zeros(grid + 1)
     below, above = np.zeros(len(x), dtype=np.int64), np.full(len(x), grid)

@@ -82,10 +82,7 @@ def enough(n: int) -> int:
 
 
 def moments(rows: Floats) -> tuple[Floats, Floats, Ints]:
-    """Mean, standard deviation (n-1) and number of values of each row of a matrix, NaN dropped.
-
-    The deviation is exactly 0 where the values differ by rounding only, NaN where there are fewer than two.
-    """
+    """Mean, deviation (n-1; 0 if values differ by rounding only) and number of values of each row, NaN dropped."""
     seen = ~np.isnan(rows)
     n = seen.sum(axis=1)
     filled = np.where(seen, rows, 0.0)
@@ -127,10 +124,7 @@ def _ends(pivots: Floats, k: int, method: Method, tails: Tails, n: int) -> tuple
 
 
 def _pivots(unit: Floats, method: Method, resamples: int, stream: np.random.Generator) -> Floats:
-    """Resampled means of rows with mean 0 and deviation 1, studentised for bootstrap-t: [row, resample].
-
-    One matrix of counts (how often each query was drawn) serves all rows, so that a resample is a product.
-    """
+    """Resampled means of rows with mean 0 and deviation 1, studentised for bootstrap-t: [row, resample]."""
     n = unit.shape[1]
     pivots = np.empty((len(unit), resamples))
     squares = unit**2

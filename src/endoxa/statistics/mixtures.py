@@ -371,10 +371,7 @@ def _expect(model: MixtureModel, data: _Data) -> tuple[float, Floats, Floats, Fl
 
 
 def _spread(block: _Block, table: Matrix, sums: Floats, correspondence: Correspondence) -> tuple[float, Matrix]:
-    """Spread the words of a block over its rows: Σ log p(w|d), and the factors of shares that give Σ_w tau.
-
-    Adds Σ_d S_dl / Z_wd to the sums (V × L), which lack the factor p(w|l) only.
-    """
+    """Σ log p(w|d) of a block, and the factors of shares that give Σ_w tau. Adds Σ_d S_dl / Z_wd to the sums."""
     from scipy.sparse import csr_array
 
     dtype = table.dtype

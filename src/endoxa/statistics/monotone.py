@@ -337,10 +337,7 @@ def _sweep(
 
 @compiled
 def _shift(ends: Ints, k: int, s2: float, count: Floats, total: Floats, reach: int, mu: Floats) -> None:
-    """Propose to shift each change point by up to `reach` gaps, with the same steps and noise.
-
-    The proposal is symmetric, so that the ratio is that of the likelihoods of the y that change their step.
-    """
+    """Propose to shift each change point by up to `reach` gaps either way, with the same steps and noise."""
     for j in range(k):
         at = ends[j] + (1 + np.random.randint(reach)) * (1 - 2 * np.random.randint(2))
         if (j == 0 or at > ends[j - 1]) and at > 0 and at < ends[j + 1]:

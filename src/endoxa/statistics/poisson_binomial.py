@@ -38,10 +38,7 @@ def pmf(p: Floats) -> Floats:
 
 
 def moments(p: Floats) -> tuple[Floats, Floats, Floats]:
-    """Mean, variance and third central moment of how many happen.
-
-    Formula: Σp, Σp(1-p), Σp(1-p)(1-2p); NaN is left out.
-    """
+    """Mean, variance and third central moment: Σp, Σp(1-p), Σp(1-p)(1-2p); NaN is left out."""
     p = probabilities(p)
     p = np.where(np.isnan(p), 0.0, p)
     spread = p * (1 - p)
