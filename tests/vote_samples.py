@@ -15,6 +15,12 @@ def votes_of_frame(frame: pl.DataFrame) -> Votes:
     classes, label = coded(frame["label"].drop_nulls())
     named = classes.dtype == pl.String
     return Votes(
-        item[cast], rater[cast], label, None, items.to_list(), raters.to_list(),
-        classes.to_list() if named else classes.to_numpy().astype(float), np.full(len(items), -1),
-    )  # fmt: skip
+        item[cast],
+        rater[cast],
+        label,
+        None,
+        items.to_list(),
+        raters.to_list(),
+        classes.to_list() if named else classes.to_numpy().astype(float),
+        np.full(len(items), -1),
+    )
