@@ -68,8 +68,7 @@ def features(times: int) -> None:
 
 def mixtures(times: int) -> None:
     """One EM step of ROMM and RWMM at the size of the source."""
-    from endoxa.statistics.concepts import MixtureModel
-    from endoxa.statistics.mixtures import Images, Rules, refine
+    from endoxa.statistics.mixtures import Images, MixtureModel, Rules, refine
 
     rng = np.random.default_rng(0)
     centres = rng.standard_normal((COMPONENTS, FEATURES)) * 2

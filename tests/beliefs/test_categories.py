@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from endoxa.beliefs import categories as module
-from endoxa.beliefs.categories import RollUp, believe, levels, mixture_weights, roll_up, size, smoothed
+from endoxa.beliefs.categories import RollUp, believe, levels, mixture_weights, roll_up, size
 from endoxa.errors import TableError, TextError
 from endoxa.tables import Belief, Labels, Taxonomy
 
@@ -95,24 +95,6 @@ def test_a_category_with_two_parents_counts_once():
         return direct[name] + sum(by_children(child) for child, parent in edges if parent == name)
 
     assert by_children("all") == pytest.approx(1.2)
-
-
-def test_smoothed_of_the_worked_example():
-    made = smoothed(filed(), tree_of(TREE), 0.5)
-    at = made.items.index("q")
-    found = {name: (made.a[row, at], made.b[row, at]) for row, name in enumerate(made.categories)}
-    assert found["people"] == (4.5, 3.5)
-    assert found["crowd"] == (1.5, 6.5)
-    assert found["outdoor"] == (3.5, 4.5)
-    assert found["all"] == (8, 0)
-    mean = dict(zip(made.categories, made.mean[:, at], strict=True))
-    variance = dict(zip(made.categories, made.variance[:, at], strict=True))
-    assert mean["people"] == pytest.approx(0.5625)
-    assert variance["people"] == pytest.approx(0.027344, abs=5e-7)
-    assert mean["crowd"] == pytest.approx(0.1875)
-    assert variance["crowd"] == pytest.approx(0.016927, abs=5e-7)
-    assert mean["outdoor"] == pytest.approx(0.4375)
-    assert (mean["all"], variance["all"]) == (1, 0)
 
 
 def test_size_of_the_worked_example():
@@ -234,25 +216,18 @@ def plain_shares(edges, rows, item, copies=None):
 
 
 @settings(max_examples=100, deadline=None)
-@given(studies(), st.sampled_from([0.0, 0.5, 2.0]))
-def test_shares_are_plain_counts(study, alpha):
+@given(studies())
+def test_shares_are_plain_counts(study):
     edges, rows = study
     tree, labels = tree_of(edges), labels_of(rows)
-    rolled, smooth = roll_up(labels, tree), smoothed(labels, tree, alpha)
-    assert sorted(rolled.items) == rolled.items == smooth.items == sorted({row[1] for row in rows})
-    above, _ = plainly(edges, rows)
+    rolled = roll_up(labels, tree)
+    assert sorted(rolled.items) == rolled.items == sorted({row[1] for row in rows})
     for column, item in enumerate(rolled.items):
         direct, p, people = plain_shares(edges, rows, item)
         assert rolled.subjects[column] == people
         for row, category in enumerate(rolled.categories):
             assert rolled.direct[row, column] == pytest.approx(direct.get(category, 0))
             assert rolled.rolled[row, column] == pytest.approx(p.get(category, 0))
-            below = sum(category in above[name] for name in above if name != "c0")
-            a = people * p.get(category, 0) + alpha * below
-            total = people + alpha * (len(above) - 1)
-            assert smooth.a[row, column] == pytest.approx(a)
-            assert smooth.b[row, column] == pytest.approx(total - a, abs=1e-9)
-    assert (smooth.b >= 0).all()
 
 
 def plain_belief(edges, rows, mix, smoothing=0.0, copies=None):
@@ -455,7 +430,7 @@ def test_people_who_agree_are_one_labelling():
 
 def test_unknown_category():
     labels = filed(VOTES | {"r4": "landscape landscape landscape cty landscape"})
-    for make in (roll_up, believe, levels, lambda a, b: smoothed(a, b, 1)):
+    for make in (roll_up, believe, levels):
         if make is levels:
             labels = labels_of([("s", "r4", "cty"), ("s", "q", "city")])
         with pytest.raises(TableError, match=r"item 'r4' is filed in 'cty'.*did you mean city"):
@@ -491,11 +466,6 @@ def test_a_query_asked_twice_counts_once():
 def test_bad_settings(setting, said):
     with pytest.raises(TextError, match=said):
         believe(filed(), tree_of(TREE), **setting)
-
-
-def test_bad_alpha():
-    with pytest.raises(TextError, match="alpha is a number, 0 or greater, not -1"):
-        smoothed(filed(), tree_of(TREE), -1)
 
 
 def test_one_person_cannot_be_resampled():

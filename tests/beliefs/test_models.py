@@ -23,7 +23,7 @@ def stubborn(opinions: Opinions, *, p: float = 0.5, people: int = 0) -> Belief:
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(models, "MODELS", dict(models.MODELS))
-    models.register("stubborn", stubborn, takes=(Opinions,), resampled=7)
+    models.register("stubborn", stubborn, takes=(Opinions,), people=7)
     return "stubborn"
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
+from vote_samples import votes_of_frame
 
 from endoxa.beliefs import raters
 from endoxa.beliefs.raters import Prior, Votes, believe, cavity, fit, held_out
@@ -265,7 +266,7 @@ def crowdkit_frame() -> pl.DataFrame:
 
 
 def test_flat_prior_gives_what_crowdkit_gives() -> None:
-    found = fit(Votes.of(crowdkit_frame()), prior="flat", iterations=3, tolerance=0)
+    found = fit(votes_of_frame(crowdkit_frame()), prior="flat", iterations=3, tolerance=0)
     assert found.posterior == pytest.approx(np.array(CROWDKIT_POSTERIOR), abs=6e-7)
     assert any("always gave the same answer (dan)" in text for text in found.warnings)
 
@@ -473,88 +474,22 @@ def test_a_split_vote_is_held_out_whole() -> None:
     assert got[:12] + got[12:] == pytest.approx(np.ones(12))  # either answer of one vote under one fit
 
 
+def test_an_ordinal_rater_needs_grades() -> None:
+    with pytest.raises(TextError, match="ordinal needs classes that are grades"):
+        fit(votes_of(TABLE_1, classes=["no", "yes"]), variant="ordinal")
+
+
 def test_held_out_refuses_impossible_folds() -> None:
     with pytest.raises(TextError, match="folds must be from 2 to the number of votes"):
         held_out(votes_of(TABLE_1), folds=1, rng=np.random.default_rng(0))
 
 
-# --- Votes.of ------------------------------------------------------------------------------------------------------
-
-
-def test_votes_of_a_frame_with_names_truth_and_undecided() -> None:
-    frame = pl.DataFrame(
-        {"item": ["y", "x", "x", "z"], "rater": ["b", "b", "a", "a"], "label": ["cat", "dog", "cat", None]}
-    )
-    votes = Votes.of(frame, truth=pl.DataFrame({"item": ["w", "x"], "label": ["owl", "dog"]}))
-    assert (votes.items, votes.raters, votes.classes) == (["w", "x", "y", "z"], ["a", "b"], ["cat", "dog", "owl"])
-    assert (votes.item.tolist(), votes.rater.tolist(), votes.label.tolist()) == ([2, 1, 1], [1, 1, 0], [0, 1, 0])
-    assert votes.pinned.tolist() == [2, 1, -1, -1]
-    assert votes.weight is None
-    with pytest.raises(TextError, match="ordinal needs classes that are grades"):
-        fit(votes, variant="ordinal")
-
-
-def test_votes_of_a_frame_with_grades_and_weights() -> None:
-    frame = pl.DataFrame({"item": [1, 1, 2], "rater": ["a", "a", "b"], "label": [0, 2, 1], "weight": [0.25, 0.75, 1.0]})
-    votes = Votes.of(frame)
-    assert votes.classes.tolist() == [0, 1, 2]  # type: ignore[union-attr]
-    assert (votes.items, votes.weight.tolist()) == (["1", "2"], [0.25, 0.75, 1.0])  # type: ignore[union-attr]
-
-
-VOTE = {"item": ["x"], "rater": ["a"], "label": [1]}
-
-
-@pytest.mark.parametrize(
-    ("frame", "said"),
-    [
-        ({"item": ["x"], "label": [1]}, "needs a column 'rater'"),
-        ({"item": ["x", "x"], "rater": ["a", "a"], "label": [1, 0]}, "'a' votes twice on item 'x'; keep one"),
-        ({"item": ["x", None], "rater": ["a", "a"], "label": [1, 0]}, "row 2 of the table of votes: item is missing"),
-        ({"item": ["x"], "rater": ["a"], "label": [float("nan")]}, "NaN or infinite"),
-        ({"item": ["x"], "rater": ["a"], "label": [None]}, "there is no vote"),
-        (VOTE | {"weight": [-1.0]}, "the weight of a vote is a number, 0 or greater"),
-        (VOTE | {"weight": [float("nan")]}, "the weight of a vote is a number, 0 or greater"),
-    ],
-)
-def test_bad_votes_are_refused(frame: dict, said: str) -> None:
-    with pytest.raises(TableError, match=said):
-        Votes.of(pl.DataFrame(frame))
-
-
-@pytest.mark.parametrize(
-    ("truth", "said"),
-    [
-        ({"item": ["x", "x"], "label": [1, 0]}, "item 'x' has two known labels"),
-        ({"item": ["x"], "label": ["cat"]}, "known labels are String, votes are Float64"),
-    ],
-)
-def test_bad_truth_is_refused(truth: dict, said: str) -> None:
-    with pytest.raises(TableError, match=said):
-        Votes.of(pl.DataFrame(VOTE), truth=pl.DataFrame(truth))
-
-
-def test_bad_codes_are_refused() -> None:
-    good = votes_of(TABLE_1)
-    with pytest.raises(TableError, match=r"the label of a vote is not in 0\.\.0"):
-        votes_of(TABLE_1, classes=np.array([0.0]))
-    with pytest.raises(TableError, match="pinned has 1 entries for 7 items"):
-        votes_of(TABLE_1, pinned=[0])
-    with pytest.raises(TableError, match="pinned holds a class"):
-        votes_of(TABLE_1, pinned=[5] * 7)
-    with pytest.raises(TableError, match="21 votes have 3 numbers in 'rater'"):
-        Votes(good.item, good.rater[:3], good.label, None, good.items, good.raters, good.classes, good.pinned)
-    with pytest.raises(TableError, match="21 votes have 2 weights"):
-        Votes(good.item, good.rater, good.label, np.ones(2), good.items, good.raters, good.classes, good.pinned)
-    with pytest.raises(TableError, match="none that weighs anything"):
-        fit(votes_of(TABLE_1, weight=np.zeros((3, 7))))
-
-
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"prior": "informd"}, "a prior is informed or flat, not 'informd'; did you mean informed"),
+        ({"prior": "informd"}, "prior must be one of informed, flat, not 'informd'; did you mean informed"),
         ({"prior": Prior(1, 0, 1)}, "the votes of a prior are greater than 0"),
-        ({"variant": "two-coin"}, "a variant is full, one-coin or ordinal, not 'two-coin'"),
+        ({"variant": "two-coin"}, "variant must be one of full, one-coin, ordinal, not 'two-coin'"),
         ({"iterations": 0}, "iterations must be 1 or more, not 0"),
     ],
 )

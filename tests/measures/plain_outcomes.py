@@ -6,6 +6,9 @@ from itertools import product
 import numpy as np
 from hypothesis import strategies as st
 
+from endoxa.measures.distributions import gathered
+from endoxa.statistics.poisson_binomial import pmf
+
 NAN = math.nan
 SEVEN = np.array([0.9, 0.6, 0.8, 0.2, 0.5, 0.1, 0.3])  # METHODS 0.4 and A.4
 chances = st.one_of(st.sampled_from([0.0, 1.0, 0.5, 1e-9, 1 - 1e-9]), st.floats(0, 1))
@@ -54,3 +57,20 @@ def plain_ap(z, found, length, k=None):
         return NAN
     within = [(rank, place) for rank, place in found if z[place] and (k is None or rank <= k)]
     return sum((i + 1) / rank for i, (rank, _) in enumerate(within)) / sum(z)
+
+
+def listed_ap(p, rest, rank):
+    """The distribution of AP, every outcome of the items in doubt listed; `rest` holds the p of items not retrieved."""
+    hits, sums, chance = np.zeros(1), np.zeros(1), np.ones(1)
+    for one, place in zip(p.tolist(), rank.tolist(), strict=True):
+        found = (hits + 1, sums + (hits + 1) / place, chance * one)
+        if one == 1:
+            hits, sums, chance = found
+        elif one > 0:
+            hits, sums = np.append(hits, found[0]), np.append(sums, found[1])
+            chance = np.append(chance * (1 - one), found[2])
+    missed = pmf(rest[rest > 0])
+    total = hits[:, None] + np.arange(len(missed))
+    mass, some = chance[:, None] * missed, total > 0
+    values = np.broadcast_to(sums[:, None], total.shape)[some] / total[some]
+    return gathered(values, mass[some], float(mass[~some].sum()))

@@ -12,6 +12,7 @@ from plain_outcomes import (
     SEVEN,
     chances,
     hits,
+    listed_ap,
     outcomes,
     plain_ap,
     plain_f,
@@ -23,7 +24,6 @@ from plain_outcomes import (
 
 from endoxa.errors import TableError, TextError
 from endoxa.measures import closed_forms, ranked, sets
-from endoxa.measures.distributions import average_precision
 from endoxa.measures.lists import BEYOND, Lists
 from endoxa.measures.uncertain import expectation
 from endoxa.statistics.poisson_binomial import pmf
@@ -235,7 +235,7 @@ def test_spread_of_ap_agrees_with_the_listed_outcomes(sure):
     p = np.concatenate([rng.random(11), np.ones(sure)])[rng.permutation(11 + sure)]
     rest = np.concatenate([rng.random(3), np.ones(sure // 2), np.zeros(2)])
     rank = np.cumsum(rng.integers(1, 4, len(p)))
-    listed = average_precision(p, rest, rank)
+    listed = listed_ap(p, rest, rank)
     made = expectation("AP", rank[None], p[None], rank[-1:], np.concatenate([p, rest]))
     assert made.mean[0] == pytest.approx(listed.mean_and, rel=1e-11)
     assert made.square[0] == pytest.approx(listed.values**2 @ listed.mass, rel=1e-11)

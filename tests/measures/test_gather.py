@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import polars as pl
 import pytest
@@ -10,7 +12,7 @@ from endoxa.errors import JoinError
 from endoxa.measures.gather import gather
 from endoxa.measures.grammar import parse_all
 from endoxa.measures.placing import place
-from endoxa.measures.uncertain import measure_belief, score_belief
+from endoxa.measures.uncertain import _covering, measure_belief, score_query
 from endoxa.policies import Policy
 from endoxa.scale.local import mapped
 from endoxa.tables import Belief, Run, Scores
@@ -60,7 +62,10 @@ def test_blocks_of_whole_queries_under_a_belief_give_what_the_whole_gives() -> N
     blocks = []
     for some in (["q0", "q3"], ["q1"], ["q2"]):
         part = Run(run.frame.filter(pl.col("query").is_in(some)), run.ties)
-        blocks.append(score_belief(part, belief, wanted, policy, worlds=20))
+        placed = place(part, belief, policy)
+        kernel = partial(score_query, placed.systems, wanted, policy, 20, 0.95, placed.top)
+        queries = zip(range(len(placed.lists)), placed.readings, placed.lists, strict=True)
+        blocks += [_covering(placed, wanted), *map(kernel, queries)]
     whole = measure_belief(run, belief, NAMES, policy, worlds=20)
 
     def refused(*_: object) -> None:

@@ -144,7 +144,7 @@ def test_a_family_with_parameters_replaces_the_one_of_the_nickname() -> None:
 
 
 def test_level_is_given_to_measures_that_have_none() -> None:
-    found = parse_all(["AP", "P(rel=3)@5", "nDCG", "NumRet", "RBP", "map"], level=2)
+    found = parse_all(["AP", "P(rel=3)@5", "nDCG", "NumRet", "RBP", "map"], rel=2)
     assert [str(m) for m in found] == ["AP(rel=2)", "P(rel=3)@5", "nDCG", "NumRet", "RBP", "AP(rel=2)"]
     assert found[-1].label == "map"
 

@@ -548,7 +548,7 @@ def test_trec_eval_gives_the_same(wanted: str, seed: int, level: int) -> None:
 def compare_with_trec_eval(
     run: dict[str, dict[str, float]], qrels: dict[str, dict[str, int]], names: set[str], theirs: Any, level: int
 ) -> None:
-    ours = parse_all(sorted(names), level=level)
+    ours = parse_all(sorted(names), rel=level)
     scores = measure(run_of(run), opinions_of(qrels), ours, Policy.like("trec_eval-9")).to_dict()["run"]
     assert set(scores) == set(theirs)
     seen = set()

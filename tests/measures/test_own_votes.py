@@ -10,6 +10,7 @@ from endoxa.beliefs import consensus
 from endoxa.errors import JoinError, TextError
 from endoxa.measures.own_votes import between, left_out
 from endoxa.measures.uncertain import expectations
+from endoxa.policies import Policy
 from endoxa.tables import Belief, Run
 
 
@@ -58,7 +59,7 @@ def test_families_leave_together() -> None:
 def test_two_systems_under_the_votes_of_the_others() -> None:
     run = some_run()
     counted = consensus.tally(consensus.votes(run, 5), weights="equal")
-    scores = between(run, counted, "s0", "s3", ["P@5"])
+    scores = between(run, counted, "s0", "s3", ["P@5"], Policy())
     assert scores.systems == ["s0", "s3"]
     rest = Run(run.frame.filter(~pl.col("system").is_in(["s0", "s3"])))
     held = consensus.believe(rest, depth=5, weights="equal", people=0).frame
@@ -75,10 +76,10 @@ def test_two_systems_under_the_votes_of_the_others() -> None:
 def test_which_two(names, error, words) -> None:
     run = some_run()
     with pytest.raises(error, match=words):
-        between(run, consensus.tally(consensus.votes(run, 5)), *names, ["AP"])
+        between(run, consensus.tally(consensus.votes(run, 5)), *names, ["AP"], Policy())
 
 
 def test_too_few_are_left() -> None:
     run = some_run(systems=3)
     with pytest.raises(JoinError, match="fewer than two systems"):
-        between(run, consensus.tally(consensus.votes(run, 5)), "s0", "s1", ["AP"])
+        between(run, consensus.tally(consensus.votes(run, 5)), "s0", "s1", ["AP"], Policy())

@@ -310,7 +310,7 @@ def test_truth_drawn_from_the_belief_lies_in_the_interval_of_a_query(name: str, 
     belief = Belief.of(pl.DataFrame(rows, schema=["query", "item", "p"], orient="row"))
     ranked = [("s", f"q{q}", f"d{i}", -float(n)) for q in range(queries) for n, i in enumerate(rng.permutation(items))]
     run = Run.of(pl.DataFrame(ranked, schema=["system", "query", "item", "score"], orient="row"))
-    scores = measure_belief(run, belief, [name], level=0.9)
+    scores = measure_belief(run, belief, [name], confidence=0.9)
     truth = measure_belief(run, belief, [name], Policy(seed=99), worlds=40).draws.truth[
         0, 0
     ]  # other worlds than the interval's

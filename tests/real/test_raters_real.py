@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from vote_samples import votes_of_frame
 
 from endoxa.beliefs.raters import Fit, Votes, cavity, fit, held_out
 
@@ -21,7 +22,7 @@ DAWID_SKENE = {"rte": 0.928, "dog": 0.843, "web": 0.829}
 def crowd(folder, name: str) -> tuple[Votes, np.ndarray]:
     """Votes, and the true class of each item, -1 where it is not known."""
     where = folder("crowd") / name
-    votes = Votes.of(pl.read_csv(where / "label.csv.gz").rename({"worker": "rater"}))
+    votes = votes_of_frame(pl.read_csv(where / "label.csv.gz").rename({"worker": "rater"}))
     truth = pl.read_csv(where / "truth.csv.gz").select(pl.col("item").cast(pl.String), pl.col("truth"))
     return votes, coded(votes, truth)
 
@@ -84,7 +85,7 @@ def test_informed_prior_predicts_votes_better(folder, name: str) -> None:
     """The reason for the default: unseen votes; and, all but on edges, the truth's log loss."""
     if name == "edges":
         frame, gold = edges(folder)
-        votes = Votes.of(frame)
+        votes = votes_of_frame(frame)
         truth = coded(votes, gold)
     else:
         votes, truth = crowd(folder, name)
@@ -108,7 +109,7 @@ def test_relevance_judgments_of_rf10(folder) -> None:
     frame = pl.read_csv(folder("crowd") / "trec_rf10.csv.gz", infer_schema=False).with_columns(
         pl.concat_str("query", "doc", separator=" ").alias("item")
     )
-    votes = Votes.of(
+    votes = votes_of_frame(
         frame.filter(pl.col("response") != "undecided")
         .unique(["item", "rater"], keep="first", maintain_order=True)
         .select("item", "rater", (pl.col("response").cast(pl.Int64) >= 1).cast(pl.Int64).alias("label"))
@@ -144,7 +145,7 @@ def test_people_beside_networks_on_edges(folder, number: int) -> None:
     frame, gold = edges(folder)
     networks = frame.filter(kind="system")["rater"].unique().sort().to_list()
     people = frame.filter(kind="human")["rater"].unique().sort().to_list()[:number]
-    votes = Votes.of(frame.filter(pl.col("rater").is_in(networks + people)))
+    votes = votes_of_frame(frame.filter(pl.col("rater").is_in(networks + people)))
     truth = coded(votes, gold)
     said = np.full((len(networks), len(votes.items)), -1)
     for at, network in enumerate(networks):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from endoxa.errors import TableError, TextError
 from endoxa.statistics import betting
-from endoxa.statistics.betting import capital, confidence_sequence
+from endoxa.statistics.betting import confidence_sequence
 
 TRIALS = 300
 ALLOWED = 0.1 + 3 * math.sqrt(0.1 * 0.9 / TRIALS)  # alpha 0.1 and three standard errors of the simulation
@@ -32,15 +32,6 @@ def hedged(x, m, alpha, pool=None):
         squares += (value - (0.5 + total) / (t + 1)) ** 2
         capitals.append(max(0.5 * high, 0.5 * low))
     return capitals
-
-
-def test_worked_capital():
-    """METHODS F.3: x = 1, 1, 0, 1 with a bet of .5 against a mean of .5."""
-    x = np.array([1.0, 1, 0, 1])
-    assert capital(x, 0.5, 0.5)[-1] == pytest.approx(1.464844, abs=5e-7)
-    assert capital(x, 0.5, 0.5).tolist() == [1.25, 1.5625, 1.171875, 1.46484375]
-    assert capital(x, 0.5, -0.5)[-1] == pytest.approx(0.75**3 * 1.25)
-    assert capital(x, 0.5, np.array([0, 0, 0, 2.0])).tolist() == [1, 1, 1, 2]
 
 
 @settings(max_examples=40, deadline=None)
@@ -157,8 +148,6 @@ def test_no_numbers_no_intervals():
 def test_numbers_outside_are_refused(wrong):
     with pytest.raises(TableError, match=r"number 2 is .*not in \[0, 1\]"):
         confidence_sequence(np.array([0.5, wrong]))
-    with pytest.raises(TableError, match="number 2"):
-        capital(np.array([0.5, wrong]), 0.5, 0.1)
 
 
 def test_settings_that_make_no_sense_are_refused():
@@ -171,9 +160,3 @@ def test_settings_that_make_no_sense_are_refused():
         confidence_sequence(x, pool=1)
     with pytest.raises(TableError, match="one row"):
         confidence_sequence(np.ones((2, 2)))
-    with pytest.raises(TextError, match="owe money"):
-        capital(x, 0.5, 2.1)
-    with pytest.raises(TextError, match="owe money"):
-        capital(x, 0.5, math.nan)
-    with pytest.raises(TextError, match="m = 2"):
-        capital(x, 2, 0)

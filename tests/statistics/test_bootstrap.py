@@ -177,7 +177,7 @@ def test_ends_are_not_clipped():
     [
         ({"confidence": 95}, "between 0 and 1"),
         ({"method": "percentil"}, "did you mean percentile"),
-        ({"tails": "both"}, "symmetric or equal"),
+        ({"tails": "both"}, "one of symmetric, equal"),
         ({"resamples": 10}, "at least 20"),
         ({"resamples": 30, "method": "percentile"}, "at least 40"),
     ],

@@ -93,7 +93,6 @@ def test_predicts_between_and_beyond():
     made = fit(np.array([0.0, 2.0]), np.array([1.0, 5.0]))
     at = np.array([-9.0, 0, 1, 2, 9])
     assert made.predict(at).tolist() == [1, 1, 3, 5, 5]
-    assert made.predict(at, step=True).tolist() == [1, 1, 1, 5, 5]
 
 
 def test_falling_is_constant():

@@ -10,9 +10,8 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 
 from endoxa.errors import TableError, TextError
-from endoxa.statistics import concepts, mixtures
-from endoxa.statistics.concepts import MixtureModel
-from endoxa.statistics.mixtures import Images, Rules
+from endoxa.statistics import mixtures
+from endoxa.statistics.mixtures import Images, MixtureModel, Rules
 
 ROWS = np.array([0, 5, 0.2, 5.2, 4.8, 0.1])[:, None]
 IMAGES = Images.of([2, 1, 1, 2], [[0, 1], [0], [1], [1]], 2)  # sky, tiger
@@ -47,18 +46,18 @@ def test_the_worked_example_converged():
     near(model.p_l, [0.480001, 0.519999])
     near(model.means[:, 0], [0.098894, 5.007750])
     near([model.words[0, 0], model.words[1, 1]], [0.812368, 0.936536])
-    predicted = concepts.word_chances(model, np.array([[0.0], [5.0], [0.3], [4.9]]), np.array([2, 1, 1]))
+    predicted = mixtures.word_chances(model, np.array([[0.0], [5.0], [0.3], [4.9]]), np.array([2, 1, 1]))
     near(predicted, [[0.437916, 0.562084], [0.812368, 0.187632], [0.063464, 0.936536]])
 
 
 def test_retrieval_scores_of_the_worked_example():
     model = worked(50)
-    held = concepts.concepts(model, ROWS, IMAGES.counts, lam=0.1)
+    held = mixtures.concepts(model, ROWS, IMAGES.counts, lam=0.1)
     for query, expected in (
         ([0.1, 4.9], [-0.172284, -0.984086, -1.021999, -0.172284]),
         ([0.1], [-0.118240, 0.525515, -2.457636, -0.118240]),
     ):
-        density = np.exp(concepts.log_components(model, np.array(query)[:, None]))
+        density = np.exp(mixtures.log_components(model, np.array(query)[:, None]))
         near(np.log(density @ held.T).mean(0), expected)
 
 
@@ -68,7 +67,7 @@ def test_responsibilities_of_the_worked_entropy():
         np.array([0.5, 0.3, 0.2]), np.array([[0.0], [3.0], [6.0]]), np.array([[1.0], [1.0], [0.01]]), np.zeros((3, 0))
     )
     share = np.array([0.2, 0.1, 0.9, 0.8])
-    found = share @ concepts.responsibilities(model, np.array([[0.1], [-0.2], [5.9], [6.0]])) / share.sum()
+    found = share @ mixtures.responsibilities(model, np.array([[0.1], [-0.2], [5.9], [6.0]])) / share.sum()
     near(found, [0.148926, 0.003394, 0.847680])
 
 
@@ -228,13 +227,12 @@ def test_blocks_change_nothing(monkeypatch):
     rows, _, images = clustered(400)
     rules = Rules(iterations=6, tolerance=0, precision="double")
     whole = mixtures.fit(rows, 10, images, rng=np.random.default_rng(0), rules=rules, restarts=1)
-    for module in (concepts, mixtures):
-        monkeypatch.setattr(module, "ENTRIES", 70)
+    monkeypatch.setattr(mixtures, "ENTRIES", 70)
     parts = mixtures.fit(rows, 10, images, rng=np.random.default_rng(0), rules=rules, restarts=1)
     np.testing.assert_allclose(parts.history, whole.history, rtol=1e-10)
     np.testing.assert_allclose(
-        concepts.concepts(whole, rows, images.counts),
-        0.9 * concepts.responsibilities(whole, rows).reshape(100, 4, 10).mean(1) + 0.1 * whole.p_l,
+        mixtures.concepts(whole, rows, images.counts),
+        0.9 * mixtures.responsibilities(whole, rows).reshape(100, 4, 10).mean(1) + 0.1 * whole.p_l,
         rtol=1e-9,
     )
 
@@ -245,7 +243,7 @@ def test_clusters_and_their_words_are_found():
         rules = Rules(correspondence=correspondence)
         model = mixtures.fit(rows, 8, images, rng=np.random.default_rng(1), rules=rules)
         assert model.converged
-        found = concepts.responsibilities(model, rows).argmax(1)
+        found = mixtures.responsibilities(model, rows).argmax(1)
         of_group = [np.bincount(found[own == group], minlength=8).argmax() for group in range(8)]
         assert sorted(of_group) == list(range(8))
         assert np.mean(np.array(of_group)[own] == found) > 0.99
@@ -279,7 +277,7 @@ def test_a_starved_component_is_put_at_the_worst_row():
     near(model.means[1], [40.0], 3)
     near(model.p_l[1], 3 / 63, 3)
     # What is reported is the objective of what is returned, and it is the best that was met.
-    np.testing.assert_allclose(model.objective, concepts.log_density(model, rows).sum(), rtol=1e-9)
+    np.testing.assert_allclose(model.objective, mixtures.log_density(model, rows).sum(), rtol=1e-9)
     assert model.objective == model.history.max()
     assert (np.delete(np.diff(model.history), model.reseeded - 1) >= -1e-9).all()
 
@@ -306,18 +304,18 @@ def test_densities_are_those_of_scipy():
     )
     rows = rng.normal(size=(50, 3)) * 3 + 1e4
     joint = log_joint(model, rows)
-    np.testing.assert_allclose(concepts.log_components(model, rows, prior=True), joint, rtol=1e-7)
-    np.testing.assert_allclose(concepts.log_density(model, rows), logsumexp(joint, axis=1), rtol=1e-7)
-    shares = concepts.responsibilities(model, rows)
+    np.testing.assert_allclose(mixtures.log_components(model, rows, prior=True), joint, rtol=1e-7)
+    np.testing.assert_allclose(mixtures.log_density(model, rows), logsumexp(joint, axis=1), rtol=1e-7)
+    shares = mixtures.responsibilities(model, rows)
     np.testing.assert_allclose(shares, np.exp(joint - logsumexp(joint, axis=1, keepdims=True)), atol=1e-7)
     np.testing.assert_allclose(
-        concepts.log_density(model, rows, precision="single"), logsumexp(joint, axis=1), rtol=1e-4
+        mixtures.log_density(model, rows, precision="single"), logsumexp(joint, axis=1), rtol=1e-4
     )
 
 
 def test_an_image_without_rows_has_no_concepts():
     model = worked(1)
-    found = concepts.concepts(model, ROWS, np.array([0, 4, 0, 2, 0]))
+    found = mixtures.concepts(model, ROWS, np.array([0, 4, 0, 2, 0]))
     assert np.isnan(found[[0, 2, 4]]).all()
     np.testing.assert_allclose(found[[1, 3]].sum(1), 1)
 
@@ -346,7 +344,7 @@ def test_bad_input_is_named(change, error, message):
     ("setting", "message"),
     [
         ({"correspondence": "averge"}, "did you mean average"),
-        ({"precision": "half"}, "expected one of single, double"),
+        ({"precision": "half"}, "there are: single, double"),
         ({"kappa": 0}, "kappa is 0"),
         ({"eta": -1}, "eta is -1"),
         ({"floor": math.nan}, "floor is nan"),
@@ -366,9 +364,9 @@ def test_misfits_are_named():
     with pytest.raises(TableError, match="1 features and 2 words, the rows have 2 and 0"):
         mixtures.refine(START, np.zeros((3, 2)))
     with pytest.raises(TableError, match="expects 1 features"):
-        concepts.log_density(START, np.zeros((3, 2)))
+        mixtures.log_density(START, np.zeros((3, 2)))
     with pytest.raises(TableError, match="images with 3 rows do not fit 6"):
-        concepts.concepts(START, ROWS, np.array([1, 2]))
+        mixtures.concepts(START, ROWS, np.array([1, 2]))
 
 
 @pytest.mark.parametrize("floor", [1e-4, 1e-6, 1e-9])

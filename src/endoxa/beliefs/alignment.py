@@ -1,19 +1,16 @@
-"""Texts that systems produced, as votes: what OCR engines, taggers or transcribers found, without a true text.
+"""Votes from texts that systems produced, such as OCR engines, taggers or transcribers, without a true text.
 
-Outputs are {system: {document: words in order}}. A document is a query, a word in its place is an item, and a
-system votes for what it produced:
+Outputs are {system: {document: words in order}}. A document is a query, and a system votes for the words it produced:
 
-    bag_of_words   an item is the j-th occurrence of a word, wherever it stands. Order is not looked at: "Paris met
-                   John" and "John met Paris" are one output. Right for named entities, keywords, sets of answers.
-    aligned        an item is a word in a column of the outputs aligned with one another. A word in the wrong place
-                   is another item. Right for running text. Like every progressive alignment it may misplace a word
-                   that is repeated, and block moves look like errors.
+    bag_of_words   an item is the j-th occurrence of a word, in any order. Use it for named entities, keywords and sets
+                   of answers.
+    aligned        an item is a word in a column of the aligned outputs, so that a word in another place is another
+                   item. Use it for running text. A repeated word may be misplaced, and moved blocks look like errors.
 
-A system that has an item has a row with grade 1. One that produced other words for the document does not: no row
-is a no. One whose output is empty says no to every item of the document in rows with grade 0, for without them it
-could not be told from one that lacks the document, which does not vote there at all. Words are compared as they
-are: bring letter case, punctuation and Unicode to one form first.
-Source: Lamiroy & Sun, GREC 2011, section 2.3.2, methods I and II; they do not say how they aligned.
+A system has a row with grade 1 for each item it produced; a missing row is a no. A system with empty output for a
+document has rows with grade 0 for all its items, because a system without any row does not vote on the document. Words
+are compared exactly, so normalise letter case, punctuation and Unicode first.
+Source: Lamiroy & Sun, GREC 2011, section 2.3.2, methods I and II, which do not specify the alignment.
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations, pairwise, product
+from itertools import combinations, groupby, pairwise, product
 from typing import Any
 
 import numpy as np
@@ -34,20 +31,15 @@ Outputs = Mapping[str, Mapping[str, Sequence[str]]]
 Column = tuple[str | None, ...]
 
 GAP = -1  # in a profile, where a system has no word
-# The score 1 as a whole number: a similarity with a denominator up to 22 (a word of 22 letters) is exact, so that
-# equal scores are equal and ties are broken by rule, not by rounding.
-UNIT = math.lcm(*range(1, 23))
+UNIT = math.lcm(*range(1, 23))  # the score 1: similarities of words of up to 22 letters are exact whole numbers
 BLOCK = 1 << 18  # pairs of columns that are weighed at once: 2 MB, which a cache holds
 ROWS = {"source": pl.String, "query": pl.String, "item": pl.String, "grade": pl.Float64}
 
 
 def bag_of_words(outputs: Outputs) -> Opinions:
-    """Votes for words regardless of their order: item `word#j` is the j-th occurrence of a word in a document.
+    """Votes for words in any order: a system votes for the item `word#j` if it produced the word at least j times.
 
-    A system has `word#j` if it produced the word j times or more: three systems that saw "Paris" once, once and
-    twice all vote for `Paris#1`, and the third for `Paris#2`.
-    Misleads: a word from one end of the page confirms the same word at the other end; frequent words agree by
-    chance. Linear in the number of words.
+    Misleads: the same word elsewhere on the page counts as agreement, and frequent words agree by chance.
     Source: Lamiroy & Sun 2011, method I.
     """
     _check(outputs)
@@ -61,18 +53,17 @@ def bag_of_words(outputs: Outputs) -> Opinions:
 
 
 def aligned(outputs: Outputs, *, near: float | None = None) -> Opinions:
-    """Votes for words in their places: item `3:Paris` is the word in column 3 of the aligned outputs.
+    """Votes for words in their places: the item `3:Paris` is the word in column 3 of the aligned outputs.
 
-    Two words in a column score 1 if equal, -1 if not, and a word over a gap -1. With `near` (0.8 is usual) words
-    of which at least that share is the same, sim = 1 - Levenshtein/longer length, score 2·sim - 1: misread words
-    then stand over what they should be. They remain different items.
-    The outputs of a document are joined two at a time, the most alike first: UPGMA on 1 - equal words/longer
-    length of their pairwise alignments, ties in the order given. Columns of what is joined score the mean over
-    pairs of their words (two gaps: 0), and Needleman & Wunsch's optimum is taken; of equal scores a pair of
-    columns goes before a gap in the later output, and that before a gap in the earlier one, from the end.
-    Misleads: what is joined is never parted again, so early mistakes stay; the order of the systems decides ties.
-    Time grows as systems² · words², memory as words²/4 bytes; 5 outputs of 2,000 words take one or two
-    seconds. The search for near words is quick at 0.8 and slow at 0.6, where most short words are compared.
+    Two words in a column score 1 if they are equal and -1 if not; a word over a gap scores -1. With `near` (0.8 is
+    usual), words with sim = 1 - Levenshtein/longer length of at least `near` score 2·sim - 1, so that misread words are
+    aligned; they remain different items. Outputs are joined pairwise, the most similar first: UPGMA on 1 - equal
+    words/longer length of their pairwise alignments, ties in the order given. Joined columns score the mean over pairs
+    of their words (two gaps: 0). Needleman & Wunsch give the optimum; among equal scores, from the end, a pair of
+    columns precedes a gap in the later output, and that a gap in the earlier one.
+    Misleads: early mistakes stay, because joined outputs are not separated again; the order of systems decides ties.
+    Time grows as systems² · words² (a second or two for 5 outputs of 2,000 words), memory as words²/4 bytes. The search
+    for near words is quick at 0.8 and slow at 0.6.
     Source: Lamiroy & Sun 2011, method II; Needleman & Wunsch 1970; Feng & Doolittle 1987.
     """
     _check(outputs)
@@ -98,9 +89,7 @@ def aligned(outputs: Outputs, *, near: float | None = None) -> Opinions:
 
 
 def columns(texts: Mapping[str, Sequence[str]], *, near: float | None = None) -> list[Column]:
-    """The outputs of one document, {system: words}, one under the other: each column has a word or None (a gap)
-    for every system, in the order given. These are the columns that `aligned` counts from 1.
-    """
+    """Align the outputs of one document, {system: words}: each column has a word or None (a gap) for every system."""
     outputs = {system: {"": words} for system, words in texts.items()}
     _check(outputs)
     words, alike = _vocabulary(outputs, near)
@@ -134,7 +123,7 @@ def _check(outputs: Outputs) -> None:
 
 
 def _opinions(outputs: Outputs, yes: pl.DataFrame) -> Opinions:
-    """A row of grade 1 per system and item that it has, and noes of the systems whose output is empty."""
+    """Rows of grade 1 for each system and its items, and rows of grade 0 for systems whose output is empty."""
     if yes.is_empty():
         raise TableError("no system has a word for any document; there is nothing to vote on")
     yes = yes.select("source", "query", "item", grade=pl.lit(1.0))
@@ -152,11 +141,8 @@ def _opinions(outputs: Outputs, yes: pl.DataFrame) -> Opinions:
 
 
 def _profile(texts: list[list[int]], near: Any | None) -> Ints:
-    """All texts in one profile, in the order given. `near` is over the whole vocabulary."""
-    used, flat = np.unique(
-        np.concatenate([np.empty(0, np.int64), *(np.array(text, dtype=np.int64) for text in texts)]),
-        return_inverse=True,
-    )
+    """Join all texts into one profile, in the order given. `near` is over the whole vocabulary."""
+    used, flat = np.unique(np.array([word for text in texts for word in text], dtype=np.int64), return_inverse=True)
     near = near[used][:, used] if near is not None else None
     ends = np.cumsum([len(text) for text in texts])
     profiles = {place: part[:, None] for place, part in enumerate(np.split(flat.astype(np.int64), ends[:-1]))}
@@ -165,7 +151,7 @@ def _profile(texts: list[list[int]], near: Any | None) -> Ints:
         (a, b): _distance(profiles[a], profiles[b], near) if len(profiles) > 2 else Fraction(0)
         for a, b in combinations(profiles, 2)
     }
-    while distance:  # sums over pairs of texts; the mean is UPGMA's. A cluster is called by its first text.
+    while distance:  # sums over pairs of texts; UPGMA takes their mean. The key of a cluster is its first text.
         a, b = min(distance, key=lambda pair: (distance[pair] / (len(members[pair[0]]) * len(members[pair[1]])), pair))
         profiles[a] = _joined(profiles[a], profiles.pop(b), near)
         members[a] += members.pop(b)
@@ -178,7 +164,7 @@ def _profile(texts: list[list[int]], near: Any | None) -> Ints:
 
 
 def _distance(first: Ints, second: Ints, near: Any | None) -> Fraction:
-    """1 - equal words/longer length of two texts; two empty texts are alike. Exact, so that ties are ties."""
+    """1 - equal words/longer length of two texts, as an exact fraction; 0 for two empty texts."""
     pair = _joined(first, second, near)
     matches = np.count_nonzero((pair[:, 0] == pair[:, 1]) & (pair[:, 0] != GAP))
     longer = max(len(first), len(second))
@@ -186,7 +172,7 @@ def _distance(first: Ints, second: Ints, near: Any | None) -> Fraction:
 
 
 def _joined(first: Ints, second: Ints, near: Any | None) -> Ints:
-    """Two profiles in one, their columns paired by the best score."""
+    """Join two profiles, with their columns paired by the best score."""
     above, below = _path(first, second, near)
     wide = np.full((len(above), first.shape[1] + second.shape[1]), GAP, dtype=np.int64)
     wide[above != GAP, : first.shape[1]] = first[above[above != GAP]]
@@ -195,13 +181,11 @@ def _joined(first: Ints, second: Ints, near: Any | None) -> Ints:
 
 
 def _path(first: Ints, second: Ints, near: Any | None) -> tuple[Ints, Ints]:
-    """Which column of either profile stands in each column of the alignment; GAP where a gap was put in.
+    """The column of each profile in each column of the alignment, or GAP where a gap was inserted.
 
-    Needleman & Wunsch, on sums over pairs (the number of pairs is the same everywhere, so sums order as means do).
-    Every word has to be paid for with a gap unless it is paired, so all gaps are paid in advance: a gap then costs
-    nothing, and pairing a word with a word earns sim - (-1) - (-1) = sim + 2. What is left is
-    H[i,j] = max(H[i-1,j-1] + earned[i,j], H[i-1,j], H[i,j-1]), whose last term is a running maximum: a row at a
-    time. Two bits per cell are kept for the way back.
+    This is Needleman & Wunsch on sums over pairs of words. All gaps are charged in advance, so that a gap costs nothing
+    and pairing two words earns sim + 2. Then H[i,j] = max(H[i-1,j-1] + earned[i,j], H[i-1,j], H[i,j-1]) is computed row
+    by row, the last term as a running maximum. Two bits per cell are kept for the way back.
     """
     n, m = len(first), len(second)
     diagonal, up = (np.empty((n, (m + 7) // 8), dtype=np.uint8) for _ in range(2))
@@ -219,7 +203,7 @@ def _path(first: Ints, second: Ints, near: Any | None) -> tuple[Ints, Ints]:
 
 
 def _earned(first: Ints, second: Ints, near: Any | None) -> Ints:
-    """What pairing columns earns over leaving both to gaps: sim + 2, summed over pairs of words; [column, column]."""
+    """[column, column]: what pairing the columns earns over gaps, sim + 2 summed over pairs of words."""
     words = (first != GAP).sum(1)[:, None] * (second != GAP).sum(1)
     equal = np.zeros_like(words)
     for above, below in product(first.T, np.where(second == GAP, GAP - 1, second).T):  # a gap is no match for a gap
@@ -232,7 +216,7 @@ def _earned(first: Ints, second: Ints, near: Any | None) -> Ints:
 
 
 def _counts(profile: Ints, size: int) -> Any:
-    """How often each word stands in each column: a sparse matrix [column, word]."""
+    """The number of times that each word occurs in each column: a sparse matrix [column, word]."""
     from scipy.sparse import csr_array
 
     column, text = np.nonzero(profile != GAP)
@@ -241,7 +225,7 @@ def _counts(profile: Ints, size: int) -> Any:
 
 
 def _way_back(diagonal: Any, up: Any, n: int, m: int) -> tuple[Ints, Ints]:
-    """From the last cell to the first: diagonal if it is one of the best, else up, else left."""
+    """Walk from the last cell to the first: diagonally if that is optimal, else up, else left."""
     i, j = n, m
     way: list[tuple[int, int]] = []
     while i and j:
@@ -264,7 +248,7 @@ def _way_back(diagonal: Any, up: Any, n: int, m: int) -> tuple[Ints, Ints]:
 
 
 def _vocabulary(outputs: Outputs, near: float | None) -> tuple[list[str], Any | None]:
-    """Every word once, and what near words earn over strangers, sim + 1 in units: a sparse matrix [word, word]."""
+    """The distinct words, and what near words earn over other pairs, sim + 1 in units: sparse [word, word]."""
     words = list(dict.fromkeys(word for found in outputs.values() for text in found.values() for word in text))
     if near is None:
         return words, None
@@ -281,14 +265,11 @@ def _vocabulary(outputs: Outputs, near: float | None) -> tuple[list[str], Any | 
 def _near_pairs(words: list[str], near: float) -> Iterator[tuple[int, int, int]]:
     """Pairs of different words with sim = 1 - Levenshtein/longer length ≥ near, and 2·sim - 1 + 1 in units.
 
-    With at most k edits, one of any k+1 pieces of the shorter word stands unharmed in the longer one, moved by k
-    places at the most; so only words that share a piece are compared.
-    Source: the pieces are Li, Deng, Wang & Feng's (Pass-Join, VLDB 2011).
+    With at most k edits, one of any k+1 pieces of the shorter word occurs in the longer one, shifted by at most k
+    letters; so only words that share a piece are compared. Source: Li, Deng, Wang & Feng (Pass-Join, VLDB 2011).
     """
     order = sorted(range(len(words)), key=lambda place: len(words[place]))
-    by_length: dict[int, list[int]] = {}
-    for place in order:
-        by_length.setdefault(len(words[place]), []).append(place)
+    by_length = {length: list(places) for length, places in groupby(order, key=lambda place: len(words[place]))}
     pieces: dict[tuple[int, int], list[dict[str, list[int]]]] = {}
     for place in order:
         word = words[place]
@@ -311,7 +292,7 @@ def _near_pairs(words: list[str], near: float) -> Iterator[tuple[int, int, int]]
 
 
 def _pieces(words: list[str], places: list[int], cuts: list[int]) -> list[dict[str, list[int]]]:
-    """Which words have which text in their first, second, … piece."""
+    """The words by the text of their first, second, … piece."""
     indexes: list[dict[str, list[int]]] = []
     for begin, end in pairwise(cuts):
         index: dict[str, list[int]] = {}
@@ -322,7 +303,7 @@ def _pieces(words: list[str], places: list[int], cuts: list[int]) -> list[dict[s
 
 
 def _levenshtein(one: str, other: str, limit: int) -> int:
-    """Letters to put in, take out or change; any number above `limit` where there are more."""
+    """The number of letters to insert, delete or change; any number above `limit` if it exceeds `limit`."""
     row = list(range(len(other) + 1))
     for i, letter in enumerate(one, 1):
         corner, row[0] = row[0], i

@@ -1,14 +1,14 @@
-"""Belief from people who filed items in categories.
+"""Beliefs from people who filed items in categories of a taxonomy.
 
-A category of the taxonomy holds what was filed in it and in all below it. What counts as relevant to a query (an item
-itself) depends on which of its categories is meant: each is a reading, weighted by how many people filed the query
-there, and an item's probability is the share of people who filed it there too, or below.
+A category contains the items filed in it or below it. A query is an item. Each category of the query is a reading, with
+a weight by how many people filed the query there; within it, the probability of another item is the share of people who
+filed that item there or below.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -20,7 +20,7 @@ from scipy import sparse
 
 from endoxa.errors import TableError, TextError, did_you_mean
 from endoxa.policies import refuse_choice
-from endoxa.tables import Belief, Bools, Floats, Ints, Labels, Taxonomy
+from endoxa.tables import Belief, Floats, Ints, Labels, Taxonomy, coded, places
 
 Floats32 = npt.NDArray[np.float32]
 Mix = Literal["assigned", "normalised", "normalised_no_root", "subject"]
@@ -38,11 +38,11 @@ MOST = 1 << 31  # numbers in the column `people`: 8 GB
 
 @dataclass(frozen=True)
 class RollUp:
-    """How surely each item belongs to each category.
+    """The shares of people who filed each item in each category. The root is the first category.
 
-    direct    [category, item]  p', the share of the item's people who filed it in just this category; sums to 1
-    rolled    [category, item]  p, the share who filed it there or below; 1 at the root, which stands first
-    subjects  [item]            how many people filed the item
+    direct    [category, item]  p', the share of the item's people who filed it in exactly this category; sums to 1
+    rolled    [category, item]  p, the share who filed it there or below; 1 at the root
+    subjects  [item]            the number of people who filed the item
     """
 
     categories: list[str]
@@ -52,37 +52,15 @@ class RollUp:
     subjects: Ints
 
 
-@dataclass(frozen=True)
-class Smoothed:
-    """The same with doubt about the shares: p of each category and item is Beta(a, b). Arrays are [category, item]."""
-
-    categories: list[str]
-    items: list[str]
-    a: Floats
-    b: Floats
-
-    @cached_property
-    def mean(self) -> Floats:
-        """Expected share, a/(a+b)."""
-        return self.a / (self.a + self.b)
-
-    @cached_property
-    def variance(self) -> Floats:
-        """Variance of the share, ab / ((a+b)² (a+b+1)); 0 at the root."""
-        total = self.a + self.b
-        return self.a * self.b / (total**2 * (total + 1))
-
-
 def roll_up(labels: Labels, taxonomy: Taxonomy) -> RollUp:
     """Shares of people who filed each item in each category, and in it or below.
 
-    Formula: p'(w|i) = #{s: Ω(s,i) = w} / N_i and p(w|i) = #{s: w among Ω(s,i) and its ancestors} / N_i, N_i the number
-    of people who filed item i. A person counts once in a category, by whatever paths she reaches it; one who filed
-    an item in several counts in all of their ancestors, and divides her direct share among them. Items that nobody
-    filed do not appear.
-    Misleads: with few people shares are coarse; see `smoothed`. The arrays are dense: categories times items.
+    Formula: p'(w|i) = #{s: Ω(s,i) = w} / N_i and p(w|i) = #{s: w among Ω(s,i) and its ancestors} / N_i, with N_i the
+    number of people who filed item i. A person counts once in a category, by however many paths. A person who filed an
+    item in several categories counts in all of their ancestors and splits the direct share evenly.
+    Misleads: with few people shares are coarse (`believe` can smooth them). The arrays are dense: categories × items.
     Source: Santini, Benchmarking without ground truth, eqs. 6-8. Eq. 8 as printed adds the direct shares of the
-    children only, which leaves the root below 1; adding up children counts twice where a category has two parents.
+    children only, which leaves the root below 1 and counts items twice where a category has two parents.
     """
     filed = _Filed(labels, taxonomy)
     return RollUp(
@@ -91,52 +69,35 @@ def roll_up(labels: Labels, taxonomy: Taxonomy) -> RollUp:
     )  # fmt: skip
 
 
-def smoothed(labels: Labels, taxonomy: Taxonomy, alpha: float) -> Smoothed:
-    """Shares as they are known from few people: the mass of a category is Beta(a, b).
-
-    Formula: a Dirichlet over the categories that an item may be filed in, alpha for each but the root (which
-    nobody need name to be there): a = #{people who filed it in w or below} + alpha · #{w and what lies below it},
-    b = N_i + alpha · #{categories but the root} - a. The root has b = 0: all is in it. As alpha goes to 0 the mean
-    goes to p of `roll_up`. For people who filed an item in several categories a counts each person once.
-    Misleads: alpha weighs every category alike, so one with many below it gains most.
-    """
-    _refuse_negative("alpha", alpha)
-    filed = _Filed(labels, taxonomy)
-    counts = filed.counts.toarray().T
-    below, total = filed.below, len(filed.categories) - 1
-    a = counts + alpha * below[:, None]
-    return Smoothed(filed.categories, filed.items, a, np.maximum(filed.people_of + alpha * total - a, 0.0))
-
-
 def size(rolled: RollUp, *, without: str | None = None) -> pl.DataFrame:
     """Expected number of items in each category, and its variance: category, size, variance.
 
-    Formula: E|w| = Σ p(w|i), Var|w| = Σ p(1-p), items independent. `without` leaves out the query, which need
-    not find itself.
+    Formula: E|w| = Σ p(w|i), Var|w| = Σ p(1-p), if items are independent. `without` is the query, which is left out.
     Source: Santini, eq. 9, which calls the expectation the size.
     """
     p = rolled.rolled
     if without is not None:
-        p = np.delete(p, _place(without, rolled.items, "item"), axis=1)
+        _refuse_unfiled(without, rolled.items)
+        p = np.delete(p, rolled.items.index(without), axis=1)
     return pl.DataFrame({"category": rolled.categories, "size": p.sum(1), "variance": (p * (1 - p)).sum(1)})
 
 
 def mixture_weights(rolled: RollUp, query: str, mix: Mix | Printed = "assigned") -> tuple[list[str], Floats]:
-    """The categories that a query may be meant as, and their weights.
+    """The categories that the query may mean, and their weights.
 
         assigned            p'(w|q)                                sums to 1
         normalised          p(w|q) / Σ p, over all categories      sums to 1
         normalised_no_root  the same without the root              sums to 1
         as_printed          p(w|q)                                 sums to more than 1
 
-    Misleads: under `normalised` and `as_printed` the root weighs most, and in it every system is perfect.
+    Misleads: under `normalised` and `as_printed` the root has the greatest weight, and there every system is perfect.
     Source: Santini, eq. 13 is as_printed.
     """
     if mix == "subject":
         raise TextError("mix='subject' weighs people, not categories; each who filed the query has the same weight")
     refuse_choice("mix", mix, (*get_args(Mix), *get_args(Printed)))
-    at = _place(query, rolled.items, "item")
-    weights = (rolled.direct if mix == "assigned" else rolled.rolled)[:, at].copy()
+    _refuse_unfiled(query, rolled.items)
+    weights = (rolled.direct if mix == "assigned" else rolled.rolled)[:, rolled.items.index(query)].copy()
     if mix == "normalised_no_root":
         weights[0] = 0.0
     kept = np.flatnonzero(weights)
@@ -154,20 +115,19 @@ def believe(
 ) -> Belief:  # fmt: skip
     """One reading per category that the query (an item) may be meant as; within it p(w|i) of every other item.
 
-        assigned            the categories it was filed in, weighted by p'(w|q): draw a person, take her reading
-                            of the query, judge items by the shares of all
-        normalised          every category that holds it, weighted by p(w|q)
+        assigned            the categories that the query was filed in, with the weights p'(w|q)
+        normalised          every category that contains the query, with the weights p(w|q)
         normalised_no_root  the same without the root
-        subject             each person who filed the query: her category, and her own filing of the items. Keeps
-                            together how a person reads the query and the items, as the others do not. Who filed the
-                            query in several categories has a reading for each, with one person's weight in all.
+        subject             a reading for each person who filed the query, with that person's own category and own
+                            filing of the items. A person with several categories has a reading for each, and the same
+                            total weight
 
-    `queries` are items; all that were filed if left out. The query itself is in no reading. Items are mentioned with
-    p = 0 too, so that unmentioned items can be given another value; under `subject` a reading mentions what
-    the person filed, and a note says how much the person did not file.
-    `smoothing` is alpha of `smoothed`, and makes p its mean; weights stay shares of those who filed.
-    `people` is the number of resamples of the people (with replacement, one draw for all items) in the columns
-    `people` and `people_weight`; what a resample leaves without a label keeps its value. Needs `rng`.
+    `queries` are items, by default all that were filed. The query itself is in no reading. Items with p = 0 are
+    mentioned; under `subject` a reading mentions what the person filed, and a note tells how much that leaves out.
+    `smoothing` is alpha: p = (people who filed it in w or below + alpha · categories in w or below) / (people +
+    alpha · categories), without the root. It does not change the weights.
+    `people` is the number of resamples of the people, one draw for all items, in the columns `people` and
+    `people_weight`; what a resample leaves without a label keeps its value. It needs `rng`.
     Misleads: the four differ in the mean, not only in the spread. Report assigned and subject side by side.
     Source: Santini, eqs. 6-14.
     """
@@ -197,15 +157,15 @@ def believe(
         frame, more = _by_subject(filed, wanted, drawn, explicit=queries is not None)
     else:
         frame, more = _by_category(filed, wanted, mix, smoothing, drawn, explicit=queries is not None)
-    return _belief(frame, "taxonomy", [*notes, *more])
+    return Belief(frame, "irrelevant", "taxonomy", (*notes, *more))  # sorted and valid: Belief.of would be slow
 
 
 def levels(labels: Labels, taxonomy: Taxonomy, *, queries: Iterable[str] | None = None) -> Belief:
     """One labelling, where only the generality of the query is in doubt.
 
-    One reading per category that holds the query, but the root; all weigh the same. In a reading an item is relevant
-    if it lies in that category: the doubt is between readings, not within them.
-    Misleads: a deep category has more levels above it, and so weighs its general ones more.
+    Each category that contains the query, except the root, is a reading with the same weight, in which exactly the
+    items of that category are relevant.
+    Misleads: the deeper the category of the query, the more weight its general categories have.
     Source: ours, for collections with one labelling, where Santini's shares are all 0 or 1.
     """
     frame = labels.frame
@@ -234,16 +194,11 @@ def levels(labels: Labels, taxonomy: Taxonomy, *, queries: Iterable[str] | None 
         + (f", on which {len(filed.subjects):,} people agree" if len(filed.subjects) > 1 else ""),
     ]
     table = _table(filed, query, category, weight, of_reading, p)
-    return _belief(table, "levels", [*notes, *more])
-
-
-def _belief(frame: pl.DataFrame, model: str, notes: list[str]) -> Belief:
-    """The rows come sorted and proper. Belief.of would find them so, and take ten times as long as they took."""
-    return Belief(frame, "irrelevant", model, tuple(notes))
+    return Belief(table, "irrelevant", "levels", (*notes, *more))  # sorted and valid: Belief.of would be slow
 
 
 class _Filed:
-    """The labels as numbers: who filed what where, as sparse matrices. A filing is one person's of one item."""
+    """The labels as sparse matrices. A filing is the pair of one person and one item."""
 
     def __init__(self, labels: Labels, taxonomy: Taxonomy) -> None:
         frame = labels.frame
@@ -255,12 +210,9 @@ class _Filed:
                 f"item {row['item']!r} is filed in {row['category']!r} by {row['source']!r}, and the taxonomy has no "
                 f"such category{did_you_mean(row['category'], self.categories)}"
             )
-        self.subjects, subject = _coded(frame["source"])
-        self.items, item = _coded(frame["item"])
-        numbers = pl.Series(np.arange(len(self.categories)))
-        category = (
-            frame["category"].replace_strict(pl.Series(self.categories), numbers, return_dtype=pl.Int64).to_numpy()
-        )
+        (subjects, subject), (items, item) = coded(frame["source"]), coded(frame["item"])
+        self.subjects, self.items = subjects.to_list(), items.to_list()
+        category = places(frame["category"], self.categories)
         keys, filing = np.unique(item * len(self.subjects) + subject, return_inverse=True)
         self.item_of, self.subject_of = keys // len(self.subjects), keys % len(self.subjects)
         shape = (len(keys), len(self.categories))
@@ -268,50 +220,42 @@ class _Filed:
         self.people_of = np.bincount(self.item_of, minlength=len(self.items))
         self.above = _above(taxonomy, self.categories)
         self.reach = self.labels @ self.above
-        self.reach.data = np.ones(len(self.reach.data))  # a person counts once, by whatever paths
+        self.reach.data = np.ones(len(self.reach.data))  # a person counts once, by however many paths
         self.to_items = sparse.csr_array(
             (np.ones(len(keys)), (self.item_of, np.arange(len(keys)))), shape=(len(self.items), len(keys))
         )
 
     @cached_property
     def shares(self) -> Any:
-        """[filing, category]: 1 divided among the categories of the filing."""
+        """[filing, category]: 1, split evenly among the categories of the filing."""
         return sparse.csr_array(self.labels.multiply(1 / self.labels.sum(1)[:, None]))
 
     @cached_property
     def direct(self) -> Any:
-        """[item, category]: how many people filed the item in just this one."""
+        """[item, category]: the number of people who filed the item in exactly this category."""
         return self.to_items @ self.shares
 
     @cached_property
     def counts(self) -> Any:
-        """[item, category]: how many people filed the item there or below."""
+        """[item, category]: the number of people who filed the item there or below."""
         return self.to_items @ self.reach
 
     @cached_property
     def below(self) -> Floats:
-        """[category]: how many categories, the root apart, are it or lie below it."""
+        """[category]: the number of categories that are it or below it, without the root."""
         return np.asarray(self.above[1:].sum(0), dtype=np.float64)
 
 
-def _coded(names: pl.Series) -> tuple[list[str], Ints]:
-    """The names in byte order, and the number of each row's."""
-    known = names.unique().sort()
-    numbers = pl.Series(np.arange(len(known)))
-    return known.to_list(), names.replace_strict(known, numbers, return_dtype=pl.Int64).to_numpy()
-
-
 def _above(taxonomy: Taxonomy, categories: list[str]) -> Any:
-    """[category, category]: 1 where the second is the first or holds it."""
+    """[category, category]: 1 where the second is the first or an ancestor of it."""
     number = {name: place for place, name in enumerate(categories)}
-    ancestors = [[number[name] for name in taxonomy.ancestors[category]] for category in categories]
-    row = np.repeat(np.arange(len(categories)), [len(one) for one in ancestors])
-    column = np.concatenate([np.array(one, dtype=np.int64) for one in ancestors])
+    pairs = [(number[name], number[above]) for name in categories for above in taxonomy.ancestors[name]]
+    row, column = np.array(pairs, dtype=np.int64).T
     return sparse.csr_array((np.ones(len(row)), (row, column)), shape=(len(categories), len(categories)))
 
 
 def _wanted(filed: _Filed, queries: Iterable[str] | None) -> Ints:
-    """Numbers of the items asked about."""
+    """The numbers of the items that are queries."""
     if len(filed.items) < 2:
         raise TableError(f"only item {filed.items[0]!r} was filed; a query needs other items to be found")
     if queries is None:
@@ -321,19 +265,13 @@ def _wanted(filed: _Filed, queries: Iterable[str] | None) -> Ints:
     if not names:
         raise TableError("no query is asked for; queries are items, or None for every item that was filed")
     for name in names:
-        if name not in number:
-            raise TableError(_unknown(name, filed.items, "query"))
+        _refuse_unfiled(name, number, "query")
     return np.array(sorted(number[name] for name in names), dtype=np.int64)
 
 
-def _place(name: str, known: list[str], what: str) -> int:
+def _refuse_unfiled(name: str, known: Collection[str], what: str = "item") -> None:
     if name not in known:
-        raise TableError(_unknown(name, known, what))
-    return known.index(name)
-
-
-def _unknown(name: str, known: list[str], what: str) -> str:
-    return f"nobody filed the {what} {name!r}{did_you_mean(name, known)}"
+        raise TableError(f"nobody filed the {what} {name!r}{did_you_mean(name, known)}")
 
 
 def _only_root(query: str) -> str:
@@ -343,7 +281,7 @@ def _only_root(query: str) -> str:
 
 
 def _drawn(filed: _Filed, people: int, rng: np.random.Generator | None) -> Floats | None:
-    """[subject, resample]: how often each person was drawn."""
+    """[subject, resample]: the number of times that each person was drawn."""
     if people < 0:
         raise TextError(f"people is a number of resamples, 0 or more, not {people}")
     if not people:
@@ -353,14 +291,14 @@ def _drawn(filed: _Filed, people: int, rng: np.random.Generator | None) -> Float
     count = len(filed.subjects)
     if count < 2:
         raise TableError("one person filed all; other people of her kind cannot be drawn: leave people at 0")
-    # one less than there are: the mean of S - 1 drawn from S varies as that of S people does
+    # the mean of S - 1 people drawn from S varies as the mean of S people does
     return rng.multinomial(count - 1, np.full(count, 1 / count), size=people).T.astype(np.float64)
 
 
 def _chosen(
     filed: _Filed, weights: Any, wanted: Ints, *, without_root: bool, explicit: bool
 ) -> tuple[Ints, Ints, Floats, list[str]]:
-    """Readings of the queries: item and category of each, its weight, and a note on queries that have none."""
+    """The readings of the queries (item, category, weight), and a note on items without a reading."""
     chosen = weights[wanted].tocoo()
     at, category = (np.asarray(part, dtype=np.int64) for part in chosen.coords)
     kept = (chosen.data > 0) & ((category > 0) | (not without_root))
@@ -378,7 +316,7 @@ def _chosen(
 def _by_category(
     filed: _Filed, wanted: Ints, mix: str, smoothing: float, drawn: Floats | None, *, explicit: bool
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Rows of the mixes over categories."""
+    """The rows of a belief whose readings are categories."""
     counts = filed.direct if mix == "assigned" else filed.counts
     query, category, weight, notes = _chosen(
         filed, counts, wanted, without_root=mix == "normalised_no_root", explicit=explicit
@@ -398,20 +336,19 @@ def _by_category(
         found = _by_items(filed, inside) @ drawn
         shares = (found + prior[number]) / np.where(asked > 0, asked + total, 1.0)
         p_people[number] = np.where(asked > 0, np.minimum(shares, 1.0), p[number][:, None])
-    of_people = _people_weights(
-        filed, query, category, weight, drawn, filed.shares if mix == "assigned" else filed.reach
-    )
+    values = filed.shares if mix == "assigned" else filed.reach
+    of_people = _people_weights(filed, query, category, weight, drawn, values)
     return _table(filed, query, category, weight, of_reading, p, p_people, of_people), notes
 
 
 def _by_items(filed: _Filed, filings: Ints) -> Any:
-    """[item, subject]: 1 at these filings."""
+    """[item, subject]: 1 for these filings."""
     shape = (len(filed.items), len(filed.subjects))
     return sparse.csr_array((np.ones(len(filings)), (filed.item_of[filings], filed.subject_of[filings])), shape=shape)
 
 
 def _people_weights(filed: _Filed, query: Ints, category: Ints, weight: Floats, drawn: Floats, values: Any) -> Floats32:
-    """[reading, resample]: shares of the readings of each query among the people drawn."""
+    """[reading, resample]: the share of each reading in its query among the people drawn."""
     entries = values.tocoo()
     filing, other = (np.asarray(part, dtype=np.int64) for part in entries.coords)
     keys = query * len(filed.categories) + category
@@ -426,7 +363,7 @@ def _people_weights(filed: _Filed, query: Ints, category: Ints, weight: Floats, 
 
 
 def _shared(values: Floats, query: Ints, weight: Floats) -> Floats32:
-    """Shares of each query's readings, which stand together; the weights as they are where nobody was drawn."""
+    """The share of each reading in its query, whose readings are adjacent; its weight where nobody was drawn."""
     starts = np.flatnonzero(np.diff(query, prepend=-1))
     sums = np.repeat(np.add.reduceat(values, starts, axis=0), np.diff(np.append(starts, len(query))), axis=0)
     shares = np.where(sums > 0, values / np.where(sums > 0, sums, 1.0), weight[:, None])
@@ -435,7 +372,7 @@ def _shared(values: Floats, query: Ints, weight: Floats) -> Floats32:
 
 @dataclass(frozen=True)
 class _Own:
-    """People's own readings of the queries, sorted by query and name: arrays [reading]."""
+    """The readings of single people, sorted by query and name: arrays [reading]."""
 
     query: Ints
     subject: Ints
@@ -445,7 +382,7 @@ class _Own:
 
 
 def _by_subject(filed: _Filed, wanted: Ints, drawn: Floats | None, *, explicit: bool) -> tuple[pl.DataFrame, list[str]]:
-    """Rows of mix="subject": a person's own filings of the other items, under her own filing of the query."""
+    """The rows of a belief whose readings are people: each person's own filing of the query and of the other items."""
     filings = np.bincount(filed.subject_of, minlength=len(filed.subjects))
     own, notes = _own_readings(filed, wanted, filings, explicit=explicit)
     weight = own.share / np.bincount(own.query, weights=own.share, minlength=len(filed.items))[own.query]
@@ -456,7 +393,7 @@ def _by_subject(filed: _Filed, wanted: Ints, drawn: Floats | None, *, explicit: 
     other = by_subject[first[reading] + step]
     kept = filed.item_of[other] != own.query[reading]
     reading, other = reading[kept], other[kept]
-    p = _contains(filed.reach, other, own.category[reading]).astype(np.float64)
+    p = filed.reach[other, own.category[reading]]
     missing = 1 - len(reading) / (len(count) * (len(filed.items) - 1))
     notes.append(f"{missing:.1%} of the labels are missing; an item that a person did not file is irrelevant to her")
     items = pl.Series(filed.items)
@@ -473,7 +410,7 @@ def _by_subject(filed: _Filed, wanted: Ints, drawn: Floats | None, *, explicit: 
 
 
 def _own_readings(filed: _Filed, wanted: Ints, filings: Ints, *, explicit: bool) -> tuple[_Own, list[str]]:
-    """One for each person who filed the query and something else, and for each category she filed it in."""
+    """A reading for each person who filed the query and another item, and for each category of the query."""
     mine = np.flatnonzero(np.isin(filed.item_of, wanted))
     own = filed.shares[mine].tocoo()
     filing, category, share = mine[own.coords[0]], np.asarray(own.coords[1], dtype=np.int64), own.data
@@ -503,20 +440,11 @@ def _own_readings(filed: _Filed, wanted: Ints, filings: Ints, *, explicit: bool)
     return own, notes
 
 
-def _contains(matrix: Any, row: Ints, column: Ints) -> Bools:
-    """Where a sparse matrix has an entry at these places."""
-    entries = matrix.tocoo()
-    width = matrix.shape[1]
-    keys = np.sort(np.asarray(entries.coords[0], dtype=np.int64) * width + entries.coords[1])
-    asked = row * width + column
-    return np.asarray(keys[np.minimum(np.searchsorted(keys, asked), len(keys) - 1)] == asked)
-
-
 def _table(
     filed: _Filed, query: Ints, category: Ints, weight: Floats, of_reading: Ints, p: Floats,
     p_people: Floats32 | None = None, of_people: Floats32 | None = None,
 ) -> pl.DataFrame:  # fmt: skip
-    """A row for each reading and each item but the query; p [category used, item] at `of_reading`."""
+    """The rows of a belief: each reading with each item but the query; p is [category, item] at `of_reading`."""
     reading, item = np.nonzero(np.arange(len(filed.items)) != query[:, None])
     items = pl.Series(filed.items)
     table: dict[str, Any] = {

@@ -1,8 +1,7 @@
-"""Belief from what the systems themselves returned: each system is a voter, and two virtual systems vote too.
+"""Belief from what the systems themselves returned: each system is a voter, with pseudo-votes as a prior.
 
-The virtual systems ⊤ (returns everything) and ⊥ (returns nothing) are the pseudo-counts of a Beta(1, 1) prior.
-A consensus rewards similarity to the majority: it ranks a whole field tolerably and its best systems badly, and
-near-duplicates outvote a single better system. Weights reduce that effect and do not remove it.
+Misleads: a consensus rewards similarity to the majority. It ranks a whole field tolerably and its best systems badly,
+and near-duplicates outvote a single better system. Weights reduce that effect and do not remove it.
 Source: Lamiroy and Sun 2011; METHODS B.
 """
 
@@ -18,43 +17,34 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
-from endoxa.errors import JoinError, TableError, TextError, did_you_mean
+from endoxa.errors import JoinError, TableError, TextError, refuse_unknown
+from endoxa.policies import refuse_choice
 from endoxa.statistics.bootstrap import BLOCK, blocks
-from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Run
+from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Run, coded, places
 
 DEPTH = 100
 ALIKE = 0.8  # Jaccard above which two systems are clones of one another
 PEOPLE = 200  # resamples of the voters
 Weights = Literal["equal", "redundancy", "cluster", "minimum-variance"]
 WEIGHTS: Weights = "cluster"  # clones share one vote; without clones it is `equal`
+Pseudo = tuple[float, float]  # pseudo-votes for yes and for no
 
 
 def votes(run: Run, depth: int = DEPTH) -> Opinions:
-    """A row, grade 1, for every item that a system has among its first `depth`.
-
-    The universe is the union of these over the systems; within it a system that answers the query says no to what
-    it does not list.
-    """
+    """A row, grade 1, for every item that a system has among its first `depth`; the universe is their union."""
     _refuse_depth(depth)
-    rows = run.frame.filter(pl.col("rank") <= depth)
-    given = {"source": pl.col("system"), "kind": pl.lit("system"), "grade": pl.lit(1.0), "role": pl.lit("main")}
     empty = Opinions.of(pl.DataFrame(schema={"query": pl.String, "item": pl.String, "grade": pl.Float64})).frame
-    columns = [
-        given[name].alias(name)
-        if name in given
-        else pl.col(name)
-        if name in rows.columns
-        else pl.lit(None, dtype).alias(name)
-        for name, dtype in empty.schema.items()
-    ]
-    return Opinions(rows.select(columns))  # a run lists an item once: nothing is left to check
+    rows = run.frame.filter(pl.col("rank") <= depth).select(
+        "query", "item", source="system", kind=pl.lit("system"), grade=pl.lit(1.0), role=pl.lit("main")
+    )
+    return Opinions(pl.concat([empty, rows], how="diagonal"))  # a run lists an item once: nothing is left to check
 
 
 def spelt_out(opinions: Opinions) -> Opinions:
     """The same opinions with a row of grade 0 for every item that a system could have listed and did not.
 
-    For people and judges an absent row means that they were not asked. For a system it means no, if any row names the
-    item for a query that the system answers. Models of raters count rows, so these rows must be written out.
+    An absent row of a person means not asked; of a system it means no, if it answers the query and any row names the
+    item. Models of raters count rows, so these rows must be written out.
     """
     frame = opinions.frame
     systems = frame.filter(pl.col("kind") == "system")
@@ -67,8 +57,7 @@ def spelt_out(opinions: Opinions) -> Opinions:
         .join(systems, on=["source", "query", "item"], how="anti")
         .with_columns(pl.lit("system").alias("kind"), pl.lit(0.0).alias("grade"), pl.lit("main").alias("role"))
     )
-    absent = [pl.lit(None, kind).alias(name) for name, kind in frame.schema.items() if name not in noes.columns]
-    return Opinions(pl.concat([frame, noes.with_columns(absent).select(frame.columns)]))
+    return Opinions(pl.concat([frame, noes], how="diagonal"))
 
 
 @dataclass(frozen=True)
@@ -90,7 +79,7 @@ class Tally:
     silent: Any
     voting: Bools
     weights: Floats
-    prior: tuple[float, float]
+    prior: Pseudo
 
     @cached_property
     def queries(self) -> list[str]:
@@ -129,9 +118,8 @@ class Tally:
     def resampled(self, count: int, rng: np.random.Generator) -> npt.NDArray[np.float32]:
         """P under `count` resamples of the voters: [row, resample].
 
-        The Bayesian bootstrap (Rubin 1981): weights from a Dirichlet in place of whole counts. The voters are the
-        systems that are scored, and a count of 0, 1, 2 of the own vote would come in lumps. Its parameter,
-        (S - 2)/S, makes a share vary by p(1 - p)/(S - 1), as a sample of S voters does.
+        The Bayesian bootstrap (Rubin 1981) draws weights from a Dirichlet, because whole counts of a system's own vote
+        would be lumpy. The parameter (S - 2)/S makes a share vary by p(1 - p)/(S - 1), as in a sample of S voters.
         """
         a, b = self.prior
         size = len(self.systems)
@@ -142,13 +130,11 @@ class Tally:
             whole = a + b + answered[self.place[block]]
             if self.silent.nnz:
                 whole -= self.silent[block] @ drawn
-            yes = self.yes[block] @ drawn + a
-            any_vote = whole > 0
-            resampled[block] = (
-                yes / whole
-                if any_vote.all()
-                else np.where(any_vote, yes / np.where(any_vote, whole, 1.0), p[block, None])
-            )
+            yes, voted = self.yes[block] @ drawn + a, whole > 0
+            if voted.all():
+                resampled[block] = yes / whole
+            else:
+                resampled[block] = np.where(voted, yes / np.where(voted, whole, 1.0), p[block, None])
         return resampled
 
     @cached_property
@@ -165,8 +151,7 @@ class Tally:
             owner = clusters(overlap(self.yes))
         else:
             for name in named:
-                if name not in self.systems:
-                    raise TextError(f"no system is called {name!r}{did_you_mean(name, self.systems)}")
+                refuse_unknown("system", name, self.systems)
             labels = [named.get(system, f"\0{system}") for system in self.systems]
             owner = np.unique(labels, return_inverse=True)[1]
         return [np.flatnonzero(owner == mine).tolist() for mine in owner]
@@ -217,8 +202,7 @@ def weigh(yes: Any, systems: Sequence[str], method: Weights | Mapping[str, float
     """
     if isinstance(method, Mapping):
         for name, weight in method.items():
-            if name not in systems:
-                raise TextError(f"no system is called {name!r}{did_you_mean(name, systems)}")
+            refuse_unknown("system", name, systems)
             if not (np.isfinite(weight) and weight >= 0):
                 raise TextError(f"the weight of {name!r} is {weight}; a weight is a number, 0 or greater")
         given = np.array([float(method.get(system, 1.0)) for system in systems])
@@ -227,10 +211,7 @@ def weigh(yes: Any, systems: Sequence[str], method: Weights | Mapping[str, float
         return given
     if method == "equal":
         return np.ones(len(systems))
-    if method not in get_args(Weights):
-        raise TextError(
-            f"weights are {', '.join(get_args(Weights))}, not {method!r}{did_you_mean(method, get_args(Weights))}"
-        )
+    refuse_choice("weights", method, get_args(Weights))
     alike = overlap(yes)
     if method == "cluster":
         return 1 / np.bincount(clusters(alike))[clusters(alike)]
@@ -241,16 +222,14 @@ def weigh(yes: Any, systems: Sequence[str], method: Weights | Mapping[str, float
     return np.asarray(raw * redundancy.sum() / raw.sum())
 
 
-def tally(
-    opinions: Opinions, *, prior: tuple[float, float] = (1.0, 1.0), weights: Weights | Mapping[str, float] = WEIGHTS
-) -> Tally:
+def tally(opinions: Opinions, *, prior: Pseudo = (1.0, 1.0), weights: Weights | Mapping[str, float] = WEIGHTS) -> Tally:
     """Count the systems' votes. The universe is every pair that any row names, also with 'no' or 'unknown'."""
     _refuse_prior(prior)
     frame = opinions.frame
     systems = opinions.sources
     _refuse_few(systems)
     rows, at = _numbered(frame.select("query", "item"))
-    who = frame["source"].replace_strict(systems, list(range(len(systems))), return_dtype=pl.Int64).to_numpy()
+    who = places(frame["source"], systems)
     voting = _voting(rows, at, who, systems)
     outside = frame.filter(~pl.col("confidence").is_between(0, 1))
     if outside.height:
@@ -275,8 +254,7 @@ class Ballots:
 
     rows               query, item: every pair of the run, in byte order
     systems            the voters, in order of name
-    pair, voter, rank  of every line of the run: the number of its pair, the number of its system, its rank. Lines are
-                       in order of query, system and rank
+    pair, voter, rank  numbers of the pair and the system of every line, and its rank, in order of query, system, rank
     """
 
     rows: pl.DataFrame
@@ -291,7 +269,7 @@ class Ballots:
         systems = sorted(run.systems)
         _refuse_few(systems)
         rows, pair = _numbered(run.frame.select("query", "item"))
-        voter = run.frame["system"].replace_strict(systems, list(range(len(systems))), return_dtype=pl.Int64).to_numpy()
+        voter = places(run.frame["system"], systems)
         order = np.argsort(_place(rows)[pair] * len(systems) + voter, kind="stable")  # a list is in order of rank
         return cls(rows, systems, pair[order], voter[order], run.frame["rank"].to_numpy().astype(np.int64)[order])
 
@@ -307,11 +285,7 @@ class Ballots:
         return inside
 
     def tally(
-        self,
-        depth: int = DEPTH,
-        *,
-        prior: tuple[float, float] = (1.0, 1.0),
-        weights: Weights | Mapping[str, float] = WEIGHTS,
+        self, depth: int = DEPTH, *, prior: Pseudo = (1.0, 1.0), weights: Weights | Mapping[str, float] = WEIGHTS
     ) -> Tally:
         """The votes of the first `depth` items of every list, counted: the same as `tally(votes(run, depth))`."""
         _refuse_depth(depth)
@@ -333,7 +307,7 @@ def _refuse_depth(depth: int) -> None:
         raise TextError(f"the vote depth must be at least 1, not {depth}")
 
 
-def _refuse_prior(prior: tuple[float, float]) -> None:
+def _refuse_prior(prior: Pseudo) -> None:
     a, b = prior
     if not (a >= 0 and b >= 0 and np.isfinite(a + b)):
         raise TextError(f"the prior must be two numbers, 0 or greater, not {prior}")
@@ -366,7 +340,7 @@ def _place(rows: pl.DataFrame) -> Ints:
 
 def _numbered(pairs: pl.DataFrame) -> tuple[pl.DataFrame, Ints]:
     """The distinct pairs in byte order, and the place of each row among them."""
-    (queries, query), (items, item) = (_ordered(pairs[name]) for name in ("query", "item"))
+    (queries, query), (items, item) = (coded(pairs[name]) for name in ("query", "item"))
     key = query * len(items) + item
     if len(queries) * len(items) <= 16 * len(key):  # a table of all pairs is smaller than what sorting would take
         present = np.zeros(len(queries) * len(items), dtype=bool)
@@ -377,18 +351,11 @@ def _numbered(pairs: pl.DataFrame) -> tuple[pl.DataFrame, Ints]:
     return pl.DataFrame({"query": queries[distinct // len(items)], "item": items[distinct % len(items)]}), place
 
 
-def _ordered(names: pl.Series) -> tuple[pl.Series, Ints]:
-    """The distinct names in byte order, and the place of each name among them."""
-    known = names.unique().sort()
-    places = pl.int_range(len(known), dtype=pl.Int64, eager=True)
-    return known, names.replace_strict(known, places, return_dtype=pl.Int64).to_numpy()
-
-
 def believe(
     opinions: Opinions | Run,
     *,
     depth: int = DEPTH,
-    prior: tuple[float, float] = (1.0, 1.0),
+    prior: Pseudo = (1.0, 1.0),
     weights: Weights | Mapping[str, float] = WEIGHTS,
     people: int = PEOPLE,
     rng: np.random.Generator | None = None,

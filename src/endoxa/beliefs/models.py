@@ -1,7 +1,4 @@
-"""The models that turn opinions, runs or labels into a belief, by name.
-
-`register` adds a model; `believe`, its messages, the help of the command line and the documentation read the registry.
-"""
+"""The registry of models that turn opinions, runs or labels into a belief. Help and documentation are made from it."""
 
 from __future__ import annotations
 
@@ -53,19 +50,16 @@ class Model:
 MODELS: dict[str, Model] = {}
 
 
-def register(
-    name: str, function: Callable[..., Belief], *, takes: tuple[type, ...] = (Opinions,), resampled: int | None = None,
-    counts_rows: bool = False, keeps_gold: bool = False,
-) -> None:  # fmt: skip
-    """Add a model. `resampled` is its default number of resamples of the people, where there are several."""
-    MODELS[name] = Model(name, function, takes, resampled, counts_rows, keeps_gold)
+def register(name: str, function: Callable[..., Belief], **known: Any) -> None:
+    """Add a model; `known` holds the other fields of `Model`."""
+    MODELS[name] = Model(name, function, **known)
 
 
 register("consensus", consensus.believe, takes=(Run, Opinions))
 register("votes", votes.votes, counts_rows=True)
-register("dawid-skene", raters.believe, resampled=PEOPLE, counts_rows=True, keeps_gold=True)
+register("dawid-skene", raters.believe, people=PEOPLE, counts_rows=True, keeps_gold=True)
 register("subjects", votes.subjects, counts_rows=True)
-register("taxonomy", categories.believe, takes=(Labels,), resampled=PEOPLE)
+register("taxonomy", categories.believe, takes=(Labels,), people=PEOPLE)
 register("levels", categories.levels, takes=(Labels,))
 register("crisp", votes.crisp)
 register("graded", votes.graded)

@@ -1,12 +1,11 @@
-"""Who is right when raters disagree: the model of Dawid and Skene, for people, systems and judges alike.
+"""The model of Dawid and Skene: the true classes of items from the votes of raters who err.
 
-Every item has a true class, drawn with probabilities π. Given the truth t, rater r says l with probability
-θ_r[t, l], independently of the other raters. Expectation-maximisation finds π and θ; the posterior of the truth
-follows from them. A vote is one entry of a sparse matrix [item, rater·class], so that either step is a product.
+Every item has a true class, drawn with probabilities π. Given the truth t, rater r votes l with probability θ_r[t, l],
+independently of the other raters. Expectation-maximisation (EM) estimates π and θ, and from them the posterior of the
+truth. The votes are a sparse matrix [item, rater·class], so that each step of EM is a matrix product.
 
-Misleads where raters err together: systems of one make, or items that are hard for all, look like agreement, and
-agreement like truth. Nothing in the votes shows it. A few people beside the systems, or some gold, do
-(`tests/real/test_raters_real.py` measures how much).
+Misleads: errors that raters share, such as those of similar systems, look like agreement. The votes alone do not show
+it; gold items or a few people beside the systems do (measured in `tests/real/test_raters_real.py`).
 Source: Dawid & Skene, Applied Statistics 28 (1979); Zhang, Chen, Zhou & Jordan, JMLR 17 (2016), for one coin.
 """
 
@@ -22,28 +21,28 @@ import numpy.typing as npt
 import polars as pl
 
 from endoxa.errors import TableError, TextError, did_you_mean
-from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Unmentioned, cast, refuse_null, require
+from endoxa.policies import refuse_choice
+from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Unmentioned, coded
 
 Variant = Literal["full", "one-coin", "ordinal"]
 
 ITERATIONS = 1_000
 TOLERANCE = 1e-8
-RESAMPLE_ITERATIONS = 50  # a resample starts at the fit; on real sets its spread is right to 1 % by then
-NEAR = 1e-5  # and stops when no posterior moves by more: far below what resamples differ by
-FLOOR = 1e-10  # of a vote: what keeps log 0 away under the flat prior; crowd-kit's number
-VISIBLE = 1e-5  # a posterior that still moves by less has settled for all that can be seen
-NOTHING = 1e-12  # a probability below it gets no row in a belief
-STEEPEST = 50.0  # where the search for an ordinal rater ends; the floor stops it before
-SMALLEST = 1e-300  # under logarithms that no vote ever reads
+RESAMPLE_ITERATIONS = 50  # a resample starts at the fit; on real data its spread is then right to 1 %
+NEAR = 1e-5  # a resample stops if no posterior changes by more, which is far less than resamples differ by
+FLOOR = 1e-10  # least number of votes under the flat prior, which avoids log 0; crowd-kit has the same
+VISIBLE = 1e-5  # a fit whose posteriors change by less counts as converged
+NOTHING = 1e-12  # a smaller probability has no row in a belief
+STEEPEST = 50.0  # limit of the search for λ of an ordinal rater; the floor stops it earlier
+SMALLEST = 1e-300  # replaces 0 in logarithms that no vote reads
 
 
 @dataclass(frozen=True)
 class Prior:
-    """The prior before any vote, stated in votes and items as they are with two classes.
+    """The prior, as numbers of votes and items with two classes: Beta(1 + right, 1 + wrong) on each row of θ.
 
-    With K classes, row t of θ_r has Dirichlet parameters 1 + 2·right/K at t and 1 + 2·wrong/K at every other class,
-    π has 1 + classes throughout. So the right class always has right/wrong times the votes of each wrong one, and
-    a row holds about as many votes however many classes there are. With K = 2: Beta(1 + right, 1 + wrong).
+    With K classes, row t of θ_r has Dirichlet parameters 1 + 2·right/K at t and 1 + 2·wrong/K at the other classes. All
+    parameters of π are 1 + classes.
     """
 
     right: float
@@ -52,7 +51,7 @@ class Prior:
 
     @property
     def flat(self) -> bool:
-        """Whether it says nothing, so that the posterior mode is the maximum of the likelihood."""
+        """Whether the prior is uniform, so that the posterior mode is the maximum of the likelihood."""
         return self.right == self.wrong == self.classes == 0
 
 
@@ -61,11 +60,11 @@ PRIORS = {"informed": Prior(3, 1, 1), "flat": Prior(0, 0, 0)}
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """Who gave which item which class, in numbers: vote n is `rater[n]` calling `item[n]` the class `label[n]`.
+    """Votes as numbers: in vote n, the rater `rater[n]` gives the item `item[n]` the class `label[n]`.
 
-    `weight` is how much of a vote it is (None: 1 each): a rater who is sure to 0.8 casts 0.8 for one class and 0.2
-    for the other. `pinned` holds the class of the items whose truth is known, -1 elsewhere. `classes` are
-    ascending grades, or names. An item without a vote may stand in `items`; it is believed to be like the others.
+    `weight` is the weight of each vote (None: all 1); a rater with confidence 0.8 casts 0.8 for one class and 0.2 for
+    the other. `pinned` has the known class of an item, or -1. `classes` are ascending grades, or names. An item in
+    `items` may have no vote; its posterior is then π.
     """
 
     item: Ints
@@ -77,109 +76,24 @@ class Votes:
     classes: Floats | list[str]
     pinned: Ints
 
-    def __post_init__(self) -> None:
-        for name, codes, size in (
-            ("item", self.item, len(self.items)),
-            ("rater", self.rater, len(self.raters)),
-            ("label", self.label, len(self.classes)),
-        ):
-            if len(codes) != len(self.item):
-                raise TableError(f"{len(self.item)} votes have {len(codes)} numbers in {name!r}; each vote has one")
-            if len(codes) and not (codes.min() >= 0 and codes.max() < size):
-                raise TableError(f"the {name} of a vote is not in 0..{size - 1}; number them from 0 without gaps")
-        if len(self.pinned) != len(self.items):
-            raise TableError(f"pinned has {len(self.pinned)} entries for {len(self.items)} items; give -1 for unknown")
-        if len(self.pinned) and not (self.pinned.min() >= -1 and self.pinned.max() < len(self.classes)):
-            raise TableError(f"pinned holds a class that is not in 0..{len(self.classes) - 1}, nor -1 for unknown")
-        if self.weight is None:
-            return
-        if len(self.weight) != len(self.item):
-            raise TableError(f"{len(self.item)} votes have {len(self.weight)} weights; each vote has one")
-        if not (np.isfinite(self.weight) & (self.weight >= 0)).all():
-            raise TableError("the weight of a vote is a number, 0 or greater")
-
     def __len__(self) -> int:
         return len(self.item)
 
-    @classmethod
-    def of(cls, frame: pl.DataFrame, *, truth: pl.DataFrame | None = None) -> Votes:
-        """Number the columns item, rater, label and, where there is one, weight; a null label is no vote.
-
-        Labels may be numbers (grades) or names. `truth` has columns item and label: the items whose class is known.
-        A rater votes once on an item; with weights a vote can be split over several labels.
-        """
-        columns = ["item", "rater", "label"] + (["weight"] if "weight" in frame.columns else [])
-        frame = _coded(frame, tuple(columns), "table of votes")
-        known = None if truth is None else _coded(truth, ("item", "label"), "table of known labels")
-        if known is not None and known.schema["label"] != frame.schema["label"]:
-            raise TableError(
-                f"known labels are {known.schema['label']}, votes are {frame.schema['label']}; give both as numbers, "
-                "or both as names"
-            )
-        key = ["item", "rater", "label"] if "weight" in columns else ["item", "rater"]
-        if (twice := frame.filter(frame.select(key).is_duplicated())).height:
-            raise TableError(
-                f"{twice['rater'][0]!r} votes twice on item {twice['item'][0]!r}; keep one vote, or say how it is "
-                "split in a column 'weight'"
-            )
-        parts = [frame["item"], *([] if known is None else [known["item"]])]
-        items = pl.concat(parts).unique().sort()
-        raters = frame["rater"].unique().sort()
-        labels = pl.concat([frame["label"], *([] if known is None else [known["label"]])]).drop_nulls().unique().sort()
-        if not len(labels):
-            raise TableError("there is no vote: every label is missing; expected rows of item, rater and label")
-        cast_votes = frame.filter(pl.col("label").is_not_null())
-        pinned = np.full(len(items), -1, dtype=np.int64)
-        if known is not None:
-            known = known.filter(pl.col("label").is_not_null()).unique()
-            if (torn := known.filter(known["item"].is_duplicated())).height:
-                raise TableError(f"item {torn['item'][0]!r} has two known labels; an item has one truth")
-            pinned[_places(known["item"], items)] = _places(known["label"], labels)
-        return cls(
-            item=_places(cast_votes["item"], items),
-            rater=_places(cast_votes["rater"], raters),
-            label=_places(cast_votes["label"], labels),
-            weight=cast_votes["weight"].to_numpy() if "weight" in columns else None,
-            items=items.to_list(),
-            raters=raters.to_list(),
-            classes=labels.to_list() if labels.dtype == pl.String else labels.to_numpy(),
-            pinned=pinned,
-        )
-
     def where(self, chosen: Bools) -> Votes:
-        """These votes only; items, raters and classes stay as they are."""
+        """The chosen votes, with the same items, raters and classes."""
         weight = None if self.weight is None else self.weight[chosen]
         return replace(self, item=self.item[chosen], rater=self.rater[chosen], label=self.label[chosen], weight=weight)
 
 
-def _coded(frame: pl.DataFrame, columns: tuple[str, ...], table: str) -> pl.DataFrame:
-    """The columns, in their types; labels that are not numbers are names."""
-    require(frame, columns, table)
-    types: dict[str, Any] = dict.fromkeys(("item", "rater"), pl.String) | {"weight": pl.Float64}
-    types["label"] = pl.Float64 if frame.schema["label"].is_numeric() or frame.schema["label"] == pl.Null else pl.String
-    frame = cast(frame.select(columns), {name: types[name] for name in columns}, table)
-    refuse_null(frame, tuple(name for name in columns if name != "label"), table)
-    if types["label"] == pl.Float64 and not frame["label"].drop_nulls().is_finite().all():
-        raise TableError(f"a label of the {table} is NaN or infinite; leave it empty for undecided")
-    return frame
-
-
-def _places(column: pl.Series, names: pl.Series) -> Ints:
-    """Where each entry stands among the sorted names."""
-    if column.dtype == pl.String:
-        return column.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int64)
-    return np.searchsorted(names.to_numpy(), column.to_numpy())
-
-
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What the votes say under the model, and whether to trust it.
+    """The fitted model, with warnings about what makes it doubtful.
 
-    posterior   [item, class], from these `confusion` and `prior`: one more E step would not change it
-    confusion   [rater, truth, label], rows sum to 1. Under the flat prior a label that a rater never used has 0
+    posterior   [item, class], the result of an E step with this `confusion` and `prior`
+    confusion   [rater, truth, label], θ; under the flat prior, a label that a rater never used has probability 0
     prior       [class], π
-    objective   log posterior density after each M step, constants left out (the log likelihood, under the flat
-                prior); it does not fall, but by the floor's 1e-10 under the flat prior
+    objective   log posterior density after each M step, without constants; it never falls by more than rounding, or by
+                the floor of 1e-10 votes under the flat prior
     """
 
     posterior: Floats
@@ -193,7 +107,7 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class _Model:
-    """Votes made ready for the two steps. Tables of raters are held as [rater·label, truth] throughout."""
+    """The votes and the prior, arranged for the steps of EM. Tables of raters are [rater·label, truth]."""
 
     matrix: Any  # sparse [item, rater·label]: the weight of each vote
     raters: int
@@ -229,7 +143,7 @@ def _model(votes: Votes, prior: Prior, variant: Variant) -> _Model:
 
 
 def _distance(votes: Votes, variant: Variant) -> Floats:
-    """Between classes, in mean steps of the scale; names have none."""
+    """The distances between classes, in mean steps of the scale."""
     K = len(votes.classes)
     if variant != "ordinal" or K == 1:
         return np.zeros((K, K))
@@ -242,7 +156,7 @@ def _distance(votes: Votes, variant: Variant) -> Floats:
 
 
 def _start(model: _Model, *, smooth: bool) -> Floats:
-    """Shares of the votes, with one vote more for every class unless the prior is flat; pinned items are certain."""
+    """The starting posterior: shares of the votes, with one vote added to every class if `smooth`."""
     K = model.classes
     counts = np.asfortranarray(model.matrix @ np.tile(np.eye(K), (model.raters, 1))) + (1.0 if smooth else 0.0)
     total = counts.sum(axis=1, keepdims=True)
@@ -251,13 +165,14 @@ def _start(model: _Model, *, smooth: bool) -> Floats:
 
 
 def _pin(model: _Model, q: Floats) -> Floats:
+    """Make the known classes certain, in place."""
     q[model.pinned] = 0
     q[model.pinned, model.truth] = 1
     return q
 
 
 def _expect(model: _Model, logs: Floats, classes: Floats) -> tuple[Floats, float]:
-    """E step: posterior of every item, and the log likelihood of all votes."""
+    """E step: the posterior of every item, and the log likelihood of all votes."""
     scores = np.asfortranarray(model.matrix @ logs)  # classes are few: NumPy is slow along a short last axis
     scores += np.log(classes)
     known = float(scores[model.pinned, model.truth].sum())
@@ -295,10 +210,10 @@ def _maximise(model: _Model, q: Floats) -> tuple[Floats, Floats]:
 
 
 def _geometric(counts: Floats, distance: Floats) -> Floats:
-    """θ[r, l, t] = exp(-λ_r d[t, l]) / Σ_l exp(-λ_r d[t, l]) with the λ that makes these counts likeliest.
+    """θ[r, l, t] = exp(-λ_r d[t, l]) / Σ_l exp(-λ_r d[t, l]), with the λ of greatest likelihood for these counts.
 
-    An exponential family in λ: the log likelihood is concave, and largest where the expected distance equals the
-    one that was seen. Newton's steps for all raters at once; one that leaves its bracket halves it instead.
+    The log likelihood is concave in λ and greatest where the expected distance equals the observed one. Newton's method
+    finds λ for all raters at once; a step that leaves its bracket halves the bracket instead.
     """
     rows = counts.sum(axis=1)
     seen = (counts * distance).sum(axis=(1, 2))
@@ -334,27 +249,22 @@ def fit(
     votes: Votes, *, prior: str | Prior = "informed", variant: Variant = "full", iterations: int = ITERATIONS,
     tolerance: float = TOLERANCE,
 ) -> Fit:  # fmt: skip
-    """Posterior of every item and confusion matrix of every rater, by MAP expectation-maximisation.
+    """Fit the posterior of every item and the confusion matrix of every rater by MAP expectation-maximisation.
 
-        E  q_i(t) ∝ π_t Π_votes (r, l) on i  θ_r[t, l]^weight      (in logarithms; known items stay as they are)
+        E  q_i(t) ∝ π_t Π_votes (r, l) on i  θ_r[t, l]^weight      (in logarithms; pinned items do not change)
         M  θ_r[t, l] = (Σ_i q_i(t) weight_irl + prior votes) / Σ_l of the same;  π_t = (Σ_i q_i(t) + c) / (n + K c)
 
-    prior `informed`: Prior(3, 1, 1). With two classes Beta(4, 2) on either coin and Beta(2, 2) on π; with K, 6/K of a
-    vote for the right class and 2/K for each wrong one in each row of θ, and one item in each class (c = 1). A prior
-    that does not favour right answers (Beta(2, 2) on all) is a trap: it can end with the same posterior for every item.
-    prior `flat`: maximum likelihood, as Dawid and Skene. Like crowd-kit, whose posteriors it gives, it counts no less
-    than 1e-10 of a vote on every label that the rater used, so that no logarithm is infinite.
+    prior    `informed` is Prior(3, 1, 1). A prior that does not favour right answers, such as Beta(2, 2) on all, can
+             end with the same posterior for every item. `flat` is maximum likelihood, as in Dawid and Skene and in
+             crowd-kit, with at least 1e-10 votes on every label that the rater used.
+    variant  `full`: θ_r is any matrix. `one-coin`: a rater is right with probability a_r, and all errors are equally
+             likely. `ordinal`: θ_r[t, l] ∝ exp(-λ_r |t - l|), for grades. The last two have one number per rater and a
+             uniform π, because a fitted π would absorb the classes that raters name too seldom. They are wrong if
+             raters prefer a class; a warning says so. With two classes they are the same.
 
-    variant `full`: θ_r is any matrix. `one-coin`: right with probability a_r, errors spread evenly. `ordinal`:
-    θ_r[t, l] ∝ exp(-λ_r |t - l|), for grades; of all errors of a given mean size those that assume least. These two
-    have one number per rater, the prior counts as one row of votes, and π is held uniform: fitted, it swallows the
-    class that raters name too seldom (crowd-kit's one coin does), since no rater can prefer one class. With two
-    classes they are the same. Raters who do prefer one class break both; a warning says so.
-
-    It starts at the vote shares (with one vote more for each class, unless the prior is flat) and stops when no
-    posterior moves by `tolerance`, or after `iterations`. EM climbs to the next summit, not the highest; under the
-    flat prior it climbs slowly, and its posteriors go on hardening long after the labels have settled.
-    Pinned items count in π like the others: right if they are a sample of the items, wrong if chosen by class.
+    EM starts at the vote shares and stops when no posterior changes by `tolerance`, or after `iterations`. It finds a
+    local maximum. Under the flat prior, posteriors go on approaching 0 and 1 long after the labels have settled.
+    Misleads: pinned items count in π, which is wrong if they were chosen by class.
     """
     settings = _prior(prior)
     _check(votes, variant, iterations)
@@ -388,15 +298,12 @@ def _prior(prior: str | Prior) -> Prior:
         if not min(prior.right, prior.wrong, prior.classes) > 0 and not prior.flat:
             raise TextError(f"the votes of a prior are greater than 0, or all 0 for flat; not {prior}")
         return prior
-    if prior not in PRIORS:
-        raise TextError(f"a prior is informed or flat, not {prior!r}{did_you_mean(prior, PRIORS)}")
+    refuse_choice("prior", prior, PRIORS)
     return PRIORS[prior]
 
 
 def _check(votes: Votes, variant: str, iterations: int) -> None:
-    if variant not in get_args(Variant):
-        known = get_args(Variant)
-        raise TextError(f"a variant is full, one-coin or ordinal, not {variant!r}{did_you_mean(variant, known)}")
+    refuse_choice("variant", variant, get_args(Variant))
     if iterations < 1:
         raise TextError(f"iterations must be 1 or more, not {iterations}")
     if not len(votes) or (votes.weight is not None and not votes.weight.any()):
@@ -404,7 +311,7 @@ def _check(votes: Votes, variant: str, iterations: int) -> None:
 
 
 def _warnings(votes: Votes, table: Floats, q: Floats) -> list[str]:
-    """What makes the result doubtful, as sentences."""
+    """Sentences about what makes the fit doubtful."""
     found = []
     K, R = table.shape[1], len(votes.raters)
     if K == 1:
@@ -434,12 +341,11 @@ def _warnings(votes: Votes, table: Floats, q: Floats) -> list[str]:
 
 
 def cavity(votes: Votes, fit: Fit, raters: str | Iterable[str]) -> Floats:
-    """Posterior [item, class] with the votes of these raters taken out, and the same confusion matrices.
+    """Posterior [item, class] without the votes of these raters, under the same confusion matrices.
 
-    Their log likelihood is left out of the E step; nothing is fitted again. It is what a system must be scored
-    against: its own vote, and those of its family, would count in its favour. An item that nobody else voted on falls
-    back to π. Pinned items stay pinned.
-    Misleads a little: π and the other raters' matrices were fitted with these votes in.
+    Use it to score a system, because its own votes and those of its family would count in its favour. An item without
+    another vote has posterior π. Pinned items stay pinned.
+    Misleads: π and the matrices of the other raters were fitted with these votes.
     """
     keep = _keep(votes, [raters] if isinstance(raters, str) else raters)
     model = _model(votes, PRIORS["flat"], "full")
@@ -448,7 +354,7 @@ def cavity(votes: Votes, fit: Fit, raters: str | Iterable[str]) -> Floats:
 
 
 def _keep(votes: Votes, without: Iterable[str]) -> Floats:
-    """1 for the raters that stay, 0 for these."""
+    """[rater]: 0 for the raters in `without`, else 1."""
     place = {name: at for at, name in enumerate(votes.raters)}
     keep = np.ones(len(place))
     for name in without:
@@ -466,11 +372,10 @@ def held_out(
     votes: Votes, *, prior: str | Prior = "informed", variant: Variant = "full", iterations: int = ITERATIONS,
     tolerance: float = TOLERANCE, folds: int = 5, rng: np.random.Generator,
 ) -> Floats:  # fmt: skip
-    """Log probability of every vote by a fit that did not see it: which prior and variant explain the data.
+    """Log probability of every vote under a fit to the other folds, to compare priors and variants by its mean.
 
-    log Σ_t q_i(t) θ_r[t, l], q and θ from the other folds, at least log 1e-10 (the flat prior holds impossible what it
-    did not see). A split vote stays together. Compare means: greater is better. A model that predicts votes better
-    need not be nearer the truth, but one that predicts them badly has no claim to it.
+    Formula: log Σ_t q_i(t) θ_r[t, l], at least log 1e-10. A vote that is split over labels stays in one fold.
+    Misleads: a model that predicts votes better need not be nearer to the truth.
     """
     if not 2 <= folds <= len(votes):
         raise TextError(f"folds must be from 2 to the number of votes ({len(votes)}), not {folds}")
@@ -495,21 +400,19 @@ def believe(
 ) -> Belief:  # fmt: skip
     """Grades of every (query, item) pair from a model of how often each rater (person, system, judge) errs.
 
-    Classes are the grades that occur. A null grade is undecided: no vote, but the pair stays, at π if nobody decided.
-    Answers with the role `practice` are left out. With two grades, a confidence c casts c for the grade that was
-    given and 1 - c for the other; with more it is not used. Known grades are rows of the source `truth` with the role
-    `gold`, or the table `gold`; they are believed with certainty, and show who errs.
-    `without` takes out the votes of raters about to be scored (see `cavity`).
-    `people` resamples the raters that often, with replacement and within their kind, each time with a few EM steps
-    from the fit; a rater drawn twice counts as two who answer alike. It needs `rng`.
+    The classes are the grades that occur. A null grade is undecided and not a vote; a pair without votes has the
+    probabilities π. Rows with the role `practice` are ignored. With two grades, a confidence c casts c for the given
+    grade and 1 - c for the other; with more grades, confidence is ignored. Known grades are the table `gold`, or rows
+    of the source `truth` with the role `gold`; they are certain and show who errs.
+    `without` removes the votes of raters that are to be scored (see `cavity`).
+    `people` is the number of resamples of the raters, with replacement and within their kind, each with a few EM steps
+    from the fit. It needs `rng`.
 
-    The prior is informed because it predicts votes it has not seen better than flat on every real set tried: mean log
-    probability of a held-out vote, informed / flat, rte -0.46 / -0.69, dog -0.58 / -1.04, web -1.18 / -1.90, edges
-    -0.96 / -2.80. Most of that gap are the 1 to 11 % of votes that flat holds impossible; on the others informed leads
-    by little, and on edges (10 items a class) flat leads. The log loss of the truth is 0.32 / 1.02, 1.48 / 2.66,
-    0.55 / 2.22, but 0.50 / 0.29 on edges. Informed does not find more right labels: 0.928 / 0.928, 0.841 / 0.843,
-    0.815 / 0.824, 0.969 / 0.988. So: informed for probabilities, flat as good or better for labels alone, and either
-    overconfident where raters make the same errors. For grades see also `ordinal`, which found 0.867 on web.
+    The prior `informed` gives better probabilities, and `flat` gives labels that are as good or better. Informed and
+    flat, on the real data sets rte, dog, web and edges: mean log probability of a held-out vote -0.46 / -0.69, -0.58 /
+    -1.04, -1.18 / -1.90, -0.96 / -2.80; log loss of the truth 0.32 / 1.02, 1.48 / 2.66, 0.55 / 2.22, 0.50 / 0.29; share
+    of right labels 0.928 / 0.928, 0.841 / 0.843, 0.815 / 0.824, 0.969 / 0.988 (`ordinal`: 0.867 on web).
+    Misleads: both are overconfident where raters make the same errors.
     """
     votes, pairs, kinds, notes = _asked(opinions, gold)
     if people and rng is None:
@@ -521,9 +424,9 @@ def believe(
     if people and rng is not None:
         model = _model(votes, _prior(prior), variant)
         draws = _resampled(model, found, kinds, _keep(votes, left), people, rng)
-    name = (
-        prior if isinstance(prior, str) else f"right {prior.right:g}, wrong {prior.wrong:g}, classes {prior.classes:g}"
-    )
+    name = prior
+    if isinstance(prior, Prior):
+        name = f"right {prior.right:g}, wrong {prior.wrong:g}, classes {prior.classes:g}"
     settled = "converged" if found.converged else "stopped"
     notes = [
         f"dawid-skene: prior {name}, variant {variant}, {settled} after {found.iterations:,} iterations",
@@ -536,7 +439,7 @@ def believe(
 
 
 def _asked(opinions: Opinions, gold: Opinions | None) -> tuple[Votes, pl.DataFrame, list[str], list[str]]:
-    """Votes, the (query, item) pairs in their order, the kind of each rater, and notes."""
+    """The votes, the (query, item) pairs in order, the kind of each rater, and notes."""
     frame = opinions.frame.filter(pl.col("role").ne_missing("practice"))
     is_truth = (pl.col("source") == "truth") & pl.col("role").eq_missing("gold")
     known = [frame.filter(is_truth)] + ([] if gold is None else [gold.frame])
@@ -550,8 +453,8 @@ def _asked(opinions: Opinions, gold: Opinions | None) -> tuple[Votes, pl.DataFra
     if not voted.height:
         raise TableError("nobody gave a grade (all are missing, practice, or known truth); a rater model needs votes")
     grades = np.unique(np.concatenate([voted["grade"].to_numpy(), truth["grade"].to_numpy()]))
-    raters = voted["source"].unique().sort()
-    item, rater = _pair_places(voted, pairs), _places(voted["source"], raters)
+    raters, rater = coded(voted["source"])
+    item = _pair_places(voted, pairs)
     label = np.searchsorted(grades, voted["grade"].to_numpy())
     pinned = np.full(pairs.height, -1, dtype=np.int64)
     pinned[_pair_places(truth, pairs)] = np.searchsorted(grades, truth["grade"].to_numpy())
@@ -567,24 +470,15 @@ def _asked(opinions: Opinions, gold: Opinions | None) -> tuple[Votes, pl.DataFra
             weight = np.concatenate([sure, 1 - sure])
         else:
             notes.append(f"confidence is used with two grades only; here are {len(grades)}")
-    votes = Votes(
-        item=item,
-        rater=rater,
-        label=label,
-        weight=weight,
-        items=pairs.select(pl.concat_str(keys, separator=" ")).to_series().to_list(),
-        raters=raters.to_list(),
-        classes=grades,
-        pinned=pinned,
-    )
+    items = pairs.select(pl.concat_str(keys, separator=" ")).to_series().to_list()
+    votes = Votes(item, rater, label, weight, items, raters.to_list(), grades, pinned)
     kind = dict(voted.select("source", pl.col("kind").fill_null("person")).iter_rows())
     return votes, pairs, [kind[name] for name in votes.raters], notes
 
 
 def _pair_places(rows: pl.DataFrame, pairs: pl.DataFrame) -> Ints:
-    """Where the pair of each row stands among the pairs."""
-    keys = ["query", "item"]
-    place = rows.select(keys).join(pairs.with_row_index("place"), on=keys, how="left", maintain_order="left")["place"]
+    """The position of the pair of each row among the pairs."""
+    place = rows.join(pairs.with_row_index("place"), on=["query", "item"], how="left", maintain_order="left")["place"]
     return place.to_numpy().astype(np.int64)
 
 
@@ -601,10 +495,7 @@ def _confidence(voted: pl.DataFrame) -> Floats:
 def _resampled(
     model: _Model, found: Fit, kinds: list[str], keep: Floats, people: int, rng: np.random.Generator
 ) -> npt.NDArray[np.float32]:
-    """Posterior [resample, item, class] had other raters of each kind been asked.
-
-    A rater drawn twice is two raters with the same votes, hence the same θ: only the E step counts them twice.
-    """
+    """Posterior [resample, item, class] under resamples of the raters of each kind: the E step counts them as drawn."""
     strata = [np.flatnonzero(np.array(kinds) == kind) for kind in sorted(set(kinds))]
     draws = np.empty((people, *found.posterior.shape), dtype=np.float32)
     for draw in draws:
@@ -623,7 +514,7 @@ def _resampled(
 
 
 def _rows(pairs: pl.DataFrame, grades: Floats, posterior: Floats, draws: npt.NDArray[np.float32]) -> pl.DataFrame:
-    """A row for every grade but 0 (a belief's missing mass is grade 0) that has a chance; one at least per pair."""
+    """A row for every grade but 0 with a positive probability, and at least one per pair; the rest is grade 0."""
     shown = grades != 0 if (grades != 0).any() else np.ones(len(grades), dtype=bool)
     likely = np.maximum(posterior, draws.max(axis=0, initial=0))
     keep = (likely >= NOTHING) & shown

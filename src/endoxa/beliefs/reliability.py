@@ -10,6 +10,7 @@ import polars as pl
 
 from endoxa.errors import JoinError, TableError, TextError
 from endoxa.policies import refuse_outside
+from endoxa.statistics import isotonic
 from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Run
 
 STEPS = 100  # Newton converges in ten; what has not by then is separated data
@@ -48,10 +49,7 @@ def chances(belief: Belief, rel: float = 1) -> pl.DataFrame:
 
 
 def decided(labels: Opinions) -> pl.DataFrame:
-    """The pairs that have a label: query, item, grade, propensity; undecided and negative grades are left out.
-
-    A pair has one label here: two people who judged it are no larger sample of pairs.
-    """
+    """The pairs with a label, which must be one: query, item, grade, propensity; negative grades are left out."""
     rows = labels.frame.filter(pl.col("grade") >= 0).select("query", "item", "grade", "propensity")
     if (twice := rows.filter(rows.select("query", "item").is_duplicated())).height:
         raise TableError(
@@ -76,10 +74,9 @@ def brier(p: Floats, z: Floats, weight: Floats | None = None) -> float:
 def spiegelhalter(p: Floats, z: Floats) -> tuple[float, float]:
     """Spiegelhalter's z and its two-sided p: is the Brier score what it would be if every z were Bernoulli(p)?
 
-    z = Σ (z - p)(1 - 2p) / √(Σ (1 - 2p)² p (1 - p)), standard normal if the belief is calibrated. Unweighted also
-    where labels were chosen with unequal probabilities that depend on p alone: given p the null holds for any choice.
-    NaN where every p is 0, 1/2 or 1: then nothing is tested. Errors in opposite directions can cancel, and correlated
-    labels of one query make the test reject too often.
+    z = Σ (z - p)(1 - 2p) / √(Σ (1 - 2p)² p (1 - p)), standard normal if the belief is calibrated; NaN if every p is 0,
+    1/2 or 1. It needs no weights if labels were chosen with probabilities that depend on p alone.
+    Misleads: opposite errors can cancel, and correlated labels of one query make the test reject too often.
     Source: Spiegelhalter, Statistics in Medicine 5 (1986); METHODS F.6.
     """
     p, z = np.asarray(p, dtype=float), np.asarray(z, dtype=float)
@@ -96,18 +93,16 @@ def calibrate(
 ) -> Calibration:  # fmt: skip
     """Compare a belief with labels: over all, by stated probability, and in the list of every system.
 
-    z = 1 where the label is at least `rel`, p = Pr(grade >= rel) under the belief. A labelled pair that the belief
-    does not mention has the p it gives to the unmentioned; where that is unknown it is left out. Labels weigh
-    1/propensity where they have one (Hájek means), else 1. Labels of queries the belief does not know are left out.
+    z = 1 if the label is at least `rel`, p = Pr(grade >= rel) under the belief. A labelled pair that the belief does
+    not mention has the p of unmentioned items, or is left out if that is unknown; so are labels of unknown queries. The
+    weight of a label is 1/propensity if it has one (Hájek means), else 1.
 
-    gap of a system: mean of z - p over the judged items among the first `depth` of its lists (all without). The
-    system's precision under the belief is unbiased only if its gap is 0; a belief right on average may flatter one
-    system and underrate another. The interval is clustered by query: residuals Σ_q w (z - p - gap) / Σ w, t with
-    (queries - 1) degrees of freedom; NaN with fewer than two queries.
-    slope and intercept: one weighted logistic regression of z on logit p, over pairs with 0 < p < 1; NaN where
-    a threshold of p separates the labels or there is one p only.
-    Misleads: labels that the belief was made from cannot test it (it looks perfect), and labels chosen by hand say
-    something about the chosen pairs only.
+    gap of a system: mean of z - p over the judged items among the first `depth` of its lists (default: all). The
+    precision of the system under the belief is unbiased only if its gap is 0. The interval is clustered by query:
+    residuals Σ_q w (z - p - gap) / Σ w, t with (queries - 1) degrees of freedom; NaN with fewer than two queries.
+    slope and intercept: one weighted logistic regression of z on logit p, over pairs with 0 < p < 1; NaN if a
+    threshold of p separates the labels or there is only one p.
+    Misleads: labels that the belief was made from cannot test it, and labels chosen by hand test only their own pairs.
     Source: METHODS F.6; Cox 1958 for slope and intercept; Wilson 1927 for the bins, with Kish's effective count.
     """
     refuse_outside("confidence", confidence)
@@ -145,34 +140,21 @@ def calibrate(
 
 
 def recalibrated(belief: Belief, labels: Opinions, *, rel: float = 1) -> Belief:
-    """The belief with its probabilities moved to what labels show, in the same order.
+    """The belief with its probabilities mapped to the shares that labels show.
 
-    The map g is the isotonic regression of z on p (labels of equal p pooled, weights 1/propensity where given), linear
-    between the p of labels and constant beyond them. Pr(grade >= rel) becomes g of it; grades at least rel keep their
-    shares of it, those below their shares of the rest.
-    Readings are mixed into one, and what the belief knew of other people is dropped; a note says so.
-    Misleads: with few labels the ends of g are 0 and 1, more certain than justified; a belief that errs on one
-    system only stays wrong there (see the gaps of calibrate).
+    Pr(grade >= rel) becomes g of it, the isotonic regression of z on p with weights 1/propensity; the grades on either
+    side keep their shares. Readings are mixed into one, and resamples of the people are dropped; notes say so.
+    Misleads: with few labels the ends of g are 0 and 1; errors on one system only remain (see the gaps of calibrate).
     Source: Zadrozny and Elkan 2002; METHODS F.6.
     """
-    from scipy.optimize import isotonic_regression
-
     stated = chances(belief, rel)
     rows, _ = _faced(belief, labels, rel)
     rows = rows.join(stated.select("query", "item"), on=["query", "item"], how="semi")
     if not rows.height:
         raise JoinError("no labelled pair is mentioned by the belief; there is nothing to recalibrate it by")
-    pooled = (  # p that differ by rounding only are one
-        rows.group_by(pl.col("p").round(12))
-        .agg(((pl.col("w") * pl.col("z")).sum() / pl.col("w").sum()).alias("z"), pl.col("w").sum())
-        .sort("p")
-    )
-    moved = isotonic_regression(pooled["z"].to_numpy(), weights=pooled["w"].to_numpy()).x
-
-    def g(p: Floats) -> Floats:
-        return np.asarray(np.interp(p, pooled["p"].to_numpy(), moved))
-
-    stated = stated.with_columns(pl.Series("g", g(stated["p"].to_numpy()))).rename({"p": "P"})
+    p, z, w = (rows[name].to_numpy() for name in ("p", "z", "w"))
+    g = isotonic.fit(p.round(12), z, w)  # p that differ by rounding only are one
+    stated = stated.with_columns(pl.Series("g", g.predict(stated["p"].to_numpy()))).rename({"p": "P"})
     relevant = pl.col("grade") >= rel
     mixed = (
         belief.frame.group_by("query", "item", "grade")
@@ -187,20 +169,16 @@ def recalibrated(belief: Belief, labels: Opinions, *, rel: float = 1) -> Belief:
     new = stated.filter(pl.col("P") == 0).select(
         "query", "item", pl.lit(float(rel)).alias("grade"), pl.col("g").alias("p")
     )
-    notes = [*belief.notes, f"recalibrated: isotonic regression on {rows.height:,} labels, {len(pooled):,} distinct p"]
+    notes = [*belief.notes, f"recalibrated: isotonic regression on {rows.height:,} labels, {len(g.x):,} distinct p"]
     if belief.frame.select(pl.struct("query", "reading").n_unique() > pl.col("query").n_unique()).item():
         notes.append("recalibrated: readings are mixed into one")
     if "people" in belief.frame.columns:
         notes.append("recalibrated: resamples of the people are dropped")
     unmentioned = belief.unmentioned
     if not isinstance(unmentioned, str) and rel <= 1:
-        unmentioned = float(g(np.array([unmentioned]))[0])
-    return Belief.of(
-        pl.concat([mixed.select(columns), new.select(columns)]),
-        unmentioned=unmentioned,
-        model=belief.model,
-        notes=notes,
-    )
+        unmentioned = float(g.predict(np.array([unmentioned]))[0])
+    frame = pl.concat([mixed.select(columns), new.select(columns)])
+    return Belief.of(frame, unmentioned=unmentioned, model=belief.model, notes=notes)
 
 
 def _faced(belief: Belief, labels: Opinions, rel: float) -> tuple[pl.DataFrame, list[str]]:
@@ -322,9 +300,7 @@ def _gaps(rows: pl.DataFrame, run: Run, depth: int | None, confidence: float) ->
     )
     residuals = (
         met.join(gaps, on="system", how="left", maintain_order="left")
-        .group_by(
-            "system", "query", maintain_order=True
-        )  # else the next sum differs from call to call in its last bits
+        .group_by("system", "query", maintain_order=True)  # keeps the last bits of the next sum the same in every call
         .agg((w * (error - pl.col("gap")) / pl.col("total")).sum().alias("residual"))
         .group_by("system")
         .agg((pl.col("residual") ** 2).sum().alias("squares"))

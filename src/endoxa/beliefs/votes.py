@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.errors import JoinError, TableError, TextError
-from endoxa.tables import Belief, Floats, Opinions
+from endoxa.tables import Belief, Floats, Opinions, coded
 
 PEOPLE = 200  # resamples of the people
 
@@ -55,9 +55,8 @@ def judge(opinions: Opinions) -> Belief:
     stated = ~np.isnan(sure)
     share = np.where(stated, sure, 1.0)[:, None]
     mass = share * mass + (1 - share) * (1 - mass) / max(len(levels) - 1, 1)
-    return _shares(
-        rows, levels, mass, 0.0, model="judge", notes=[f"{len(opinions.sources)} automatic judges"], people=0, rng=None
-    )
+    notes = [f"{len(opinions.sources)} automatic judges"]
+    return _shares(rows, levels, mass, 0.0, model="judge", notes=notes, people=0, rng=None)
 
 
 def votes(
@@ -65,9 +64,8 @@ def votes(
 ) -> Belief:
     """Shares of the votes: p(grade) = (votes for it + s · its share of all votes) / (votes + s). Undecided are dropped.
 
-    `smoothing` s is a number of pseudo-votes, distributed as the grades of all items are: it pulls shares of few votes
-    towards the usual grades. Use one or two where there are fewer than ten votes. Shares give every person the same
-    weight; Dawid–Skene weighs them.
+    `smoothing` s is a number of pseudo-votes, distributed as the grades of all items; use one or two if there are
+    fewer than ten votes. Every person has the same weight; Dawid–Skene weighs them.
     """
     if not (smoothing >= 0 and np.isfinite(smoothing)):
         raise TextError(f"smoothing is a number, 0 or greater, not {smoothing}")
@@ -91,38 +89,26 @@ def _shares(
 ) -> Belief:  # fmt: skip
     """Mean over sources of their distributions, pair by pair."""
     pairs = rows.select("query", "item").unique().sort("query", "item")
-    at = (
-        rows.select("query", "item")
-        .join(pairs.with_row_index("row"), on=["query", "item"], how="left", maintain_order="left")["row"]
-        .to_numpy()
-    )
+    numbered = pairs.with_row_index("row")
+    at = rows.join(numbered, on=["query", "item"], how="left", maintain_order="left")["row"].to_numpy()
     shares, count = _counted(at, mass, np.ones(len(at)), pairs.height)
     usual = smoothing * shares.sum(0) / max(float(count.sum()), 1.0)
     p = (shares + usual) / (count + smoothing)[:, None]
     kept = levels != 0
     if not kept.any():  # all gave grade 0
         levels, p, kept = np.append(levels, 1.0), np.column_stack([p, np.zeros(len(p))]), np.append(kept, True)
-    frame = pl.DataFrame(
-        {
-            "query": np.repeat(pairs["query"].to_numpy(), kept.sum()),
-            "item": np.repeat(pairs["item"].to_numpy(), kept.sum()),
-            "grade": np.tile(levels[kept], pairs.height),
-            "p": np.clip(p[:, kept].ravel(), 0, 1),
-        },
-        schema_overrides={"query": pl.String, "item": pl.String},
+    frame = pairs[np.repeat(np.arange(pairs.height), kept.sum())].with_columns(
+        pl.Series("grade", np.tile(levels[kept], pairs.height)), pl.Series("p", np.clip(p[:, kept].ravel(), 0, 1))
     )
-    sources = rows["source"].unique().sort().to_list()
+    sources, who = coded(rows["source"])
     if people and len(sources) > 1:
         rng = rng or np.random.default_rng(0)
-        who = rows["source"].replace_strict(sources, list(range(len(sources))), return_dtype=pl.Int64).to_numpy()
         drawn = rng.multinomial(len(sources) - 1, np.full(len(sources), 1 / len(sources)), size=people)  # see subjects
         several = np.empty((frame.height, people), dtype=np.float32)
         for number, weights in enumerate(drawn):
             shared, total = _counted(at, mass, weights[who].astype(float), pairs.height)
-            whole = total + smoothing
-            own = np.where(
-                whole[:, None] > 0, (shared + usual) / np.where(whole > 0, whole, 1.0)[:, None], p[:, : mass.shape[1]]
-            )
+            whole = (total + smoothing)[:, None]
+            own = np.where(whole > 0, (shared + usual) / np.where(whole > 0, whole, 1.0), p[:, : mass.shape[1]])
             own = np.column_stack([own, np.zeros(len(own))]) if own.shape[1] < len(kept) else own
             several[:, number] = np.clip(own[:, kept], 0, 1).ravel()
         frame = frame.with_columns(pl.Series("people", several, dtype=pl.Array(pl.Float32, people)))
@@ -138,38 +124,28 @@ def _counted(at: Any, mass: Floats, weight: Floats, rows: int) -> tuple[Floats, 
 
 
 def subjects(opinions: Opinions, *, people: int = PEOPLE, rng: np.random.Generator | None = None) -> Belief:
-    """One reading per person, equally weighted: each person's own context stays together.
-
-    In a person's reading what that person did not judge is not relevant: ask everyone the same, or use votes.
-    """
+    """One reading per person, equally weighted, in which items that the person did not judge are not relevant."""
     rows = _decided(opinions)
     sources = rows["source"].unique().sort().to_list()
     frame = rows.select(
         "query", pl.col("source").alias("reading"), pl.lit(1.0).alias("weight"), "item", "grade", pl.lit(1.0).alias("p")
     )
     if people and len(sources) > 1:
-        frame = _resampled_weights(frame, sources, people, rng or np.random.default_rng(0))
+        frame = _resampled_weights(frame, people, rng or np.random.default_rng(0))
     pairs = rows.select(pl.struct("query", "item").n_unique()).item() * len(sources)
     gaps = 1 - rows.height / max(pairs, 1)
-    notes = [
-        f"{len(sources)} people, one reading each"
-        + (
-            f"; {gaps:.0%} of the pairs were not judged by a person and count as not relevant for them"
-            if gaps > 0
-            else ""
-        )
-    ]
+    unasked = f"; {gaps:.0%} of the pairs were not judged by a person and count as not relevant for them"
+    notes = [f"{len(sources)} people, one reading each" + (unasked if gaps > 0 else "")]
     return Belief.of(frame, model="subjects", notes=notes)
 
 
-def _resampled_weights(frame: pl.DataFrame, sources: list[str], people: int, rng: np.random.Generator) -> pl.DataFrame:
+def _resampled_weights(frame: pl.DataFrame, people: int, rng: np.random.Generator) -> pl.DataFrame:
     """How often each reading's person was drawn, as a share of the query's."""
-    size = len(sources)
+    readings, who = coded(frame["reading"])
+    size = len(readings)
     # one person less than there are: the mean of S - 1 drawn from S varies by s²/S, that of S drawn by (S - 1)/S of it
     drawn = rng.multinomial(size - 1, np.full(size, 1 / size), size=people).astype(np.float64)  # [resample, person]
-    who = frame["reading"].replace_strict(sources, list(range(size)), return_dtype=pl.Int64).to_numpy()
-    queries = frame["query"].unique().sort().to_list()
-    where = frame["query"].replace_strict(queries, list(range(len(queries))), return_dtype=pl.Int64).to_numpy()
+    queries, where = coded(frame["query"])
     asked = np.zeros((len(queries), size))
     asked[where, who] = 1.0
     total = asked @ drawn.T  # [query, resample]
@@ -193,19 +169,16 @@ def pinned(belief: Belief, labels: Opinions) -> Belief:
     ).unique(["query", "reading"], maintain_order=True)
     known = sure.join(readings, on="query", how="inner")
     rest = belief.frame.join(sure, on=["query", "item"], how="anti")
-    if "people" in belief.frame.columns:
-        known = _with_ones(known, "people", belief.frame.schema["people"])
     columns = belief.frame.columns
+    if "people" in columns:  # what is judged is certain under every resample of the people
+        dtype: Any = belief.frame.schema["people"]
+        ones = np.ones((known.height, dtype.shape[0]), dtype=np.float32)
+        known = known.with_columns(pl.Series("people", ones, dtype=dtype))
     frame = pl.concat([rest.select(columns), known.select(columns)])
     lost = sure.join(readings, on="query", how="anti").height
     strangers = f"; {lost:,} belong to queries that it does not mention, and are left out" if lost else ""
     notes = (*belief.notes, f"{rows.height - lost:,} judged pairs are certain (pinned){strangers}")
     return Belief.of(frame, unmentioned=belief.unmentioned, model=f"{belief.model}, pinned", notes=notes)
-
-
-def _with_ones(frame: pl.DataFrame, name: str, dtype: Any) -> pl.DataFrame:
-    """A column of arrays of ones: what is judged is certain under every resample of the people."""
-    return frame.with_columns(pl.Series(name, np.ones((frame.height, dtype.shape[0]), dtype=np.float32), dtype=dtype))
 
 
 def _decided(opinions: Opinions, *, negative: bool = False) -> pl.DataFrame:

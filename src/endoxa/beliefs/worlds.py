@@ -1,8 +1,7 @@
 """Possible worlds: a reading is drawn for each query, then a grade for each item. All systems share the worlds.
 
-The worlds of a query depend only on the seed and on the name of the query, so that they do not change with what else
-is evaluated. Within a query, one uniform random number decides the grade of an item in a world. If a belief is varied
-(a vote is left out, or other people are asked), the worlds change only as far as the belief does.
+The worlds of a query depend only on the seed and on its name. One uniform random number decides the grade of an item in
+a world, so that a varied belief (a vote is left out, other people are asked) changes as little as possible.
 """
 
 from __future__ import annotations
@@ -120,10 +119,7 @@ def draw(readings: Readings, worlds: int, seed: int) -> Floats:
 
 
 def draw_people(readings: Readings, seed: int) -> Floats:
-    """Two worlds under each resample of the people, side by side: [2 · resamples, item].
-
-    They use the random numbers of the first worlds of `draw`, and differ from those only as far as the belief does.
-    """
+    """Two worlds under each resample of the people, from the random numbers of `draw`: [2 · resamples, item]."""
     assert readings.people is not None
     assert readings.people_weights is not None
     resamples = len(readings.people)
@@ -189,22 +185,18 @@ def extended(belief: Belief, run: Run) -> Belief:
     """The belief with every retrieved item mentioned, if it gives unmentioned items a probability; else unchanged."""
     if isinstance(belief.unmentioned, str):
         return belief
-    readings = belief.frame.select("query", "reading", "weight").unique(maintain_order=True)
+    p, columns = float(belief.unmentioned), belief.frame.columns
+    readings = belief.frame.unique(["query", "reading"], maintain_order=True).drop("item", "grade", "p")
     fresh = (
         run.frame.select("query", "item")
         .unique(maintain_order=True)
         .join(belief.frame, on=["query", "item"], how="anti")
         .join(readings, on="query", how="inner")
-        .with_columns(pl.lit(1.0).alias("grade"), pl.lit(float(belief.unmentioned)).alias("p"))
+        .with_columns(pl.lit(1.0).alias("grade"), pl.lit(p).alias("p"))
     )
-    for name in ("people", "people_weight"):
-        if name in belief.frame.columns:
-            dtype = belief.frame.schema[name]
-            if name == "people":
-                same = np.full((fresh.height, dtype.shape[0]), float(belief.unmentioned), dtype=np.float32)  # type: ignore[attr-defined]
-                fresh = fresh.with_columns(pl.Series(name, same, dtype=dtype))
-            else:
-                owner = belief.frame.select("query", "reading", name).unique(["query", "reading"], maintain_order=True)
-                fresh = fresh.join(owner, on=["query", "reading"], how="left", maintain_order="left")
-    frame = pl.concat([belief.frame, fresh.select(belief.frame.columns)])
+    if "people" in columns:
+        dtype: Any = belief.frame.schema["people"]
+        same = np.full((fresh.height, dtype.shape[0]), p, dtype=np.float32)
+        fresh = fresh.with_columns(pl.Series("people", same, dtype=dtype))
+    frame = pl.concat([belief.frame, fresh.select(columns)])
     return Belief.of(frame, unmentioned="irrelevant", model=belief.model, notes=belief.notes)

@@ -12,9 +12,8 @@ import numpy as np
 from endoxa.engines import Index, Material
 from endoxa.errors import TableError, TextError
 from endoxa.images.features import Regions
-from endoxa.statistics import concepts, mixtures
-from endoxa.statistics.concepts import MixtureModel
-from endoxa.statistics.mixtures import Images, Rules
+from endoxa.statistics import mixtures
+from endoxa.statistics.mixtures import Images, MixtureModel, Rules
 from endoxa.tables import Floats
 
 ROWS_PER_COMPONENT = 10
@@ -111,7 +110,7 @@ class Mixture:
             restarts=self.restarts,
         )
         rows = (self._raw(material) - centre) @ turn
-        own = concepts.concepts(model, rows, material.counts, lam=0.0).astype(np.float32)
+        own = mixtures.concepts(model, rows, material.counts, lam=0.0).astype(np.float32)
         arrays = {"centre": centre, "turn": turn, "vocabulary": np.array(vocabulary, dtype=np.str_), "concepts": own}
         return Index(self, material, arrays | {name: getattr(model, name) for name in LEARNT})
 
@@ -125,7 +124,7 @@ class Mixture:
         step = max(1, ENTRIES // max(1, max(len(index.items), len(model.p_l)) * int(queries.counts.max(initial=1))))
         for first in range(0, len(queries), step):
             at = offsets[first : first + step + 1]
-            logs = concepts.log_components(model, rows[at[0] : at[-1]])
+            logs = mixtures.log_components(model, rows[at[0] : at[-1]])
             greatest = logs.max(axis=1, keepdims=True)
             fits = np.exp(logs - greatest) @ across
             fits = np.log(np.maximum(fits, np.finfo(np.float64).tiny)) + greatest
@@ -178,7 +177,7 @@ def predict_words(index: Index, material: Material) -> tuple[tuple[str, ...], Fl
         raise TextError(f"the index of {engine.name} has no words to predict; build one of rwmm")
     rows = (engine._raw(material) - index.arrays["centre"]) @ index.arrays["turn"]
     vocabulary = tuple(str(word) for word in index.arrays["vocabulary"])
-    return vocabulary, concepts.word_chances(model_of(index), rows, material.counts)
+    return vocabulary, mixtures.word_chances(model_of(index), rows, material.counts)
 
 
 def _projection(raw: Floats, *, whiten: bool) -> tuple[Floats, Floats]:

@@ -80,7 +80,7 @@ def score(
     `placement` is the run placed in this belief, if the caller has placed it already.
     """
     return measure_belief(
-        run, belief, measures, settings.policy, worlds=settings.worlds, level=settings.confidence,
+        run, belief, measures, settings.policy, worlds=settings.worlds, confidence=settings.confidence,
         plugin=settings.plugin, progress=progress, mapper=mapper, placement=placement,
     )  # fmt: skip
 

@@ -62,7 +62,7 @@ def evaluate(
 
 
 def _with_rel(measure: Measure, settings: Settings) -> Measure:
-    return measure if settings.rel is None else measure.with_level(settings.rel)
+    return measure if settings.rel is None else measure.with_relevant_grade(settings.rel)
 
 
 def _random_ranking(opinions: Opinions, collection: int | None) -> str:

@@ -59,7 +59,7 @@ class Reference:
         if not named:
             named = PLUGIN_MEASURES if self.kind == "votes" and settings.plugin else DEFAULT_MEASURES[self.kind]
             named = [name for name in named if not compared or "AP" not in named or name in COMPARED]
-        measures = parse_all(named, level=settings.rel)
+        measures = parse_all(named, rel=settings.rel)
         if isinstance(self.table, Opinions) and self.kind in {"judgments", "opinions"}:
             refuse_all_relevant(self.table, _least_grades(measures))
         return measures

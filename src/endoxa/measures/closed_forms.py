@@ -1,8 +1,7 @@
-"""Closed forms: what a measure's definition says about its value where relevance is a probability.
+"""Closed forms of measures where items are relevant independently of one another, each with its own probability p.
 
-Items are relevant independently of one another, each with its own probability p. A definition in the registry may
-have four such forms: `moments` for a table of lists, `law` for one list, `difference` for two lists that share the
-truth, and `sum_form` where the value is a sum over items or a ratio of such sums. Nothing here is drawn at random.
+A definition in the registry may have four: `moments` for a table of lists, `law` for one list, `difference` for two
+lists that share the truth, and `sum_form` where the value is a sum over items or a ratio of such sums.
 """
 
 from __future__ import annotations
@@ -120,12 +119,11 @@ class Difference:
 
 @dataclass(frozen=True)
 class SumForm:
-    """How a value is a sum over items of weight times gain, or a ratio of two such sums.
+    """A value that is a sum over items of weight times gain, or a ratio of two such sums.
 
     k       only the first k items of a list count; None for the whole list
     weight  weight of each item, from its rank and the length of its list
-    divisor the value is the number of relevant items in the first k divided by this, for every list; None where
-            weights differ
+    divisor the value is the number of relevant items in the first k divided by this; None if weights differ
     graded  the gain is the grade; else it is 1 for a relevant item
     ratio   the sum is divided by (number of relevant items + `size`), summed over all queries first
     size    what the denominator of a ratio has beside the relevant items, from the length of the list
@@ -160,11 +158,8 @@ def precision_gap(
     """See `distributions.precision_difference`; lists are filled up to their sizes with items that are irrelevant."""
     if relative:
         return None
-    filled = (
-        np.pad(part, (0, max(0, (k or size) - len(both) - len(part))))
-        for part, size in zip((first, second), sizes, strict=True)
-    )
-    return Difference(precision_difference(both, *filled))
+    spare = [max(0, (k or size) - len(both) - len(part)) for part, size in zip((first, second), sizes, strict=True)]
+    return Difference(precision_difference(both, np.pad(first, (0, spare[0])), np.pad(second, (0, spare[1]))))
 
 
 def precision_sum(*, k: int | None = None, relative: bool = False) -> SumForm | None:
@@ -200,7 +195,7 @@ def _share_of(p: Floats, size: Ints) -> Moments:
 # ---- the first relevant item
 
 
-def first_moments(lists: Chances, value: Callable[[Ints], Floats], k: int | None) -> Moments:
+def _first_moments(lists: Chances, value: Callable[[Ints], Floats], k: int | None) -> Moments:
     """Moments of a value that the rank of the first relevant item decides; 0 where there is none."""
     p, rank = lists.first(k)
     none = np.cumprod(1 - p, axis=1)
@@ -211,7 +206,7 @@ def first_moments(lists: Chances, value: Callable[[Ints], Floats], k: int | None
 
 def reciprocal_moments(lists: Chances, *, k: int | None = None) -> Moments:
     """Moments of the reciprocal rank."""
-    return first_moments(lists, lambda rank: 1 / rank, k)
+    return _first_moments(lists, lambda rank: 1 / rank, k)
 
 
 def reciprocal_law(one: OneList, *, k: int | None = None) -> Distribution:
@@ -221,7 +216,7 @@ def reciprocal_law(one: OneList, *, k: int | None = None) -> Distribution:
 
 def success_moments(lists: Chances, *, k: int) -> Moments:
     """Moments of whether anything in the first k is relevant."""
-    return first_moments(lists, lambda rank: np.ones(rank.shape), k)
+    return _first_moments(lists, lambda rank: np.ones(rank.shape), k)
 
 
 def success_law(one: OneList, *, k: int) -> Distribution:
@@ -281,13 +276,11 @@ def f_law(one: OneList, *, k: int | None = None, beta: float = 1.0) -> Distribut
 
 def f_sum(*, k: int | None = None, beta: float = 1.0) -> SumForm | None:
     """Twice the hits over (relevant items + size), each summed over all queries; for beta = 1."""
-    if beta != 1:
-        return None
 
     def size(length: Ints) -> Floats:
         return np.asarray(length if k is None else np.full(length.shape, k), dtype=float)
 
-    return SumForm(k, lambda rank, length: np.full(rank.shape, 2.0), ratio=True, size=size)
+    return SumForm(k, lambda rank, length: np.full(rank.shape, 2.0), ratio=True, size=size) if beta == 1 else None
 
 
 def average_precision_moments(lists: Chances, *, k: int | None = None, norm: str = "R") -> Moments | None:
@@ -335,10 +328,7 @@ def _ratios(lists: Chances, k: int | None, c: Floats, numerator: Numerator) -> M
 
 
 def _raised(p: Floats, t: Floats) -> Iterator[tuple[slice, Floats]]:
-    """π = pt/(1 - p + pt) as [items, S, t], for as many items at a time as stay in the cache.
-
-    Where few probabilities differ, as among votes, π is computed once for each.
-    """
+    """π = pt/(1 - p + pt) as [items, S, t], for as many items at a time as stay in the cache; once for equal p."""
     values = np.unique(p)
     step = max(CACHED // max(p.shape[1] * len(t), 1), 1)
     if 4 * len(values) > p.size or len(values) > DIFFERENT:
@@ -367,11 +357,7 @@ def _hits(p: Floats, rank: Ints, t: Floats, spread: bool) -> tuple[Floats, Float
 
 
 def _hits_over_rank(p: Floats, rank: Ints, t: Floats, spread: bool) -> tuple[Floats, Floats]:
-    """First two moments of X = Σ over relevant of hits(rank)/rank.
-
-    With H hits and the sum X before it, a relevant item at rank k gives H+1 and X + (H+1)/k. So the moments of (X, H)
-    are running sums over the items: what an item adds follows from the sums before it.
-    """
+    """First two moments of X = Σ over relevant of hits(rank)/rank: a hit at rank k turns H, X into H+1, X + (H+1)/k."""
     shape = (p.shape[1], len(t))
     room = np.zeros((6, max(CACHED // max(math.prod(shape), 1), 1) + 1, *shape))
     room[0, 0] = 1.0
@@ -419,8 +405,7 @@ def _legendre(nodes: int) -> tuple[Floats, Floats]:
 def _nodes(speed: float, fastest: float) -> tuple[Floats, Floats, Floats]:
     """t, log t and weight of the nodes for integrands that fall from t = 1 as exp(-speed (1 - t)), up to `fastest`.
 
-    Where it falls steeply, only the part that matters is covered. In u = t^¼ powers t^c and log t at 0 do no harm:
-    both come with u³. Where the fall over the part is moderate, and t = 0 far away, fewer nodes are exact too.
+    Where it falls steeply, only the part that matters is covered; fewer nodes are enough if it is far from t = 0.
     """
     reach = 1.0 if speed <= FALL else -math.expm1(math.log1p(-FALL / speed) / 4)
     s, weight = _legendre(FEWER if speed > FALL and 4 * reach * fastest < MODERATE else NODES)
@@ -429,10 +414,7 @@ def _nodes(speed: float, fastest: float) -> tuple[Floats, Floats, Floats]:
 
 
 def _log_A(pool: Floats, t: Floats) -> Floats:
-    """log Π(1 - p + pt) at each t. In this form 1 - p + pt keeps its digits where p = 1 and t is near 0.
-
-    Logarithms are slow: sixteen factors are multiplied before each. No t is below 1e-14, so they cannot vanish.
-    """
+    """log Π(1 - p + pt) at each t, a logarithm for sixteen factors: no t is below 1e-14, so they cannot vanish."""
     values, counts = np.unique(pool, return_counts=True)
     if 16 * len(values) < len(pool):  # few probabilities differ, as among votes
         return np.asarray(counts @ np.log((1 - values)[:, None] + values[:, None] * t))

@@ -1,12 +1,9 @@
-"""Weighted displacement: a system's list against a subject's own ranked answer.
+"""Weighted displacement: how far a system's list is from the ranked answer of a subject.
 
-The subject's answer is the ideal; each of its items counts by how far the system put it from there, weighted by
-the relevance that the subject gave it. Kernels take arrays whose last axis is the subject's rank; every axis before
-it broadcasts. Relevance falls along it; NaN is padding, at the end.
-
-Whatever is not ordered is in random order: items that the subject holds for equally relevant stand as the system has
-them, and items in one run of equal scores, or behind the end of the system's list, take its places by chance. All
-three are one question, answered by `_gap`: t equals at places a … a+t-1, drawn among M places.
+Each item of the answer costs the distance between its rank in the answer and its rank in the list, weighted by its
+relevance. The last axis of an array is the subject's rank, along which relevance falls; NaN is padding at the end. All
+other axes broadcast. Ties cost their expectation: items with equal scores, and items that the system did not return,
+are in random order. Items of equal relevance are in the system's order. `_gap` computes all three cases.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ from scipy import special
 from endoxa.errors import JoinError, TableError, TextError, did_you_mean
 from endoxa.measures.lists import CELLS, ratio
 from endoxa.policies import refuse_choice
-from endoxa.tables import Answers, Bools, Floats, Ints, Run
+from endoxa.tables import Answers, Bools, Floats, Ints, Run, coded, places
 
 Rule = Literal["uniform", "optimist", "printed", "tail", "worst", "incremental"]
 Scale = Literal["mean", "chance", "raw"]
@@ -35,28 +32,26 @@ def displacement(
     relevance: Floats, first: Ints, *, returned: Ints | int, N: Ints | int, length: Ints | int = 1,
     rule: Rule = "uniform",
 ) -> Floats:  # fmt: skip
-    """Weighted displacement w of the subject's items in the system's list; NaN where no item has relevance.
+    """Weighted displacement w of the subject's items in the system's list; NaN if no item is relevant.
 
-    relevance  [..., m]  s of the item at the subject's rank k; in [0, 1], falling; NaN is padding
-    first      [..., m]  the item's rank in the system's list (the first rank of its run of equal scores); 0 where it
-                         was not returned
-    length     [..., m]  size of that run; the value is the expectation over its orders
+    relevance  [..., m]  relevance s of the item at the subject's rank k, from 0 to 1, not rising; NaN is padding
+    first      [..., m]  first rank of the item's group of equal scores in the system's list; 0 if it is not there
+    length     [..., m]  size of that group
     returned   [...]     length m' of the system's list
     N          [...]     size of the collection
 
-    Formula: w = Σ s_k |k - rank of item k|. Items of equal s stand in the order in which the system has them, which
-    is the order that costs least. Items B that were not returned, at the subject's ranks β_1 < β_2 < …:
+    Formula: w = Σ s_k |k - rank of item k|, with items of equal s in the system's order, which costs least. `rule`
+    places the items B that the system did not return, which have the subject's ranks β_1 < β_2 < …:
         uniform      in random order at ranks m'+1 … N: Σ s E|u - β|
-        optimist     at m'+1, m'+2, …: the least they can cost
+        optimist     at m'+1, m'+2, …, where they cost least
         tail         at N-|B|+1, … N
-        worst        the most they can cost; most relevant last, unless N is so small that some cost more in front
-        printed      Σ s N, which is more than any place costs
-        incremental  an error if there are any: ask the system for more items
-    Misleads: grows with the length of the lists; scale it before comparing queries. Under all rules but optimist it
-    grows with N, which is often a guess, and mostly says how much was returned.
-    Source: Santini, Benchmarking without ground truth, eqs. 17-23. Weights the right item, where eq. 17 weights the
-    one that stands at its place. `uniform` is ours; it is Σ s ((m'+1+N)/2 - β) where the system returns at least as
-    many items as the subject.
+        worst        where they cost most
+        printed      Σ s N, which is more than any rank costs
+        incremental  an error: the system must return every item of the answer
+    Misleads: w grows with the length of the lists, so scale it before comparing queries. Under every rule but optimist
+    it grows with N, which is often a guess, and mostly shows how much was returned.
+    Source: Santini, Benchmarking without ground truth, eqs. 17-23, except that eq. 17 weights the item that the system
+    has at rank k. `uniform` is ours.
     """
     refuse_choice("rule", rule, get_args(Rule))
     lists = _checked(relevance, first, length, returned, N)
@@ -83,65 +78,34 @@ def displacement(
 
 
 def chance_displacement(relevance: Floats, N: Ints | int) -> Floats:
-    """E0[w]: the displacement to expect from a system that orders the N items by chance.
+    """E0[w]: the expected displacement of a random order of the N items; NaN if no item is relevant.
 
-    Formula: Σ s_k e_k, e_k = [k(k-1) + (N-k)(N-k+1)] / (2N), where all relevances differ. Equals cost less, since
-    they stand as the system has them: the expectation is over the orders of their places. Where all N items are
-    equally relevant it is 0. NaN where no item has relevance.
+    Formula: Σ s_k [k(k-1) + (N-k)(N-k+1)] / (2N) if all relevances differ; items of equal relevance cost less.
     """
     shape = np.asarray(relevance).shape
     return displacement(relevance, np.zeros(shape, dtype=np.int64), returned=0, N=N)
 
 
 def greatest_displacement(relevance: Floats, N: Ints | int) -> Floats:
-    """w_max: the displacement of the order of N items that is worst for this answer.
-
-    An item costs most at one end of the list, so the k-th goes to the front or to the back, next to those before it:
-    the best of these choices by dynamic programming, m² steps for an answer of m items. Equals that went to the front
-    are the first of their run. NaN where no item has relevance.
-    """
+    """w_max: the displacement of the worst order of N items for this answer; NaN if no item is relevant."""
     shape = np.asarray(relevance).shape
     return displacement(relevance, np.zeros(shape, dtype=np.int64), returned=0, N=N, rule="worst")
 
 
-def chance_variance(relevance: Floats, N: Ints | int) -> Floats:
-    """Var0[w]: variance of the displacement of a random order of N items.
-
-    Formula: Σ d_kj² / (N-1), d the matrix s_k |k - j| less its row means and column means plus its mean. Known also
-    where all items of the answer are equally relevant: s² m (N-m)(N+1)/12. NaN where some are equal and others not
-    (items of relevance 0 do not matter): then w is no sum over items.
-    Source: Hoeffding, Annals of Mathematical Statistics 22 (1951).
-    """
-    shape = np.asarray(relevance).shape
-    lists = _checked(relevance, np.zeros(shape, dtype=np.int64), 1, 0, N)
-    found = np.full(len(lists.relevance), np.nan)
-    for row, (s, n) in enumerate(zip(np.nan_to_num(lists.relevance), lists.N.tolist(), strict=True)):
-        s = s[s > 0]  # noqa: PLW2901  padding and items without relevance
-        levels = len(np.unique(s))
-        if levels == 1:
-            found[row] = s[0] ** 2 * len(s) * (n - len(s)) * (n + 1) / 12
-        elif levels == len(s) > 0:
-            found[row] = _linear_variance(s, n)
-    return found.reshape(lists.shape)
-
-
 def rational(x: Floats, p: float = 1.0) -> Floats:
-    """Quality 1/(1 + x)^p: 1 at no displacement, falling to 0. p > 0. Source: Santini, after eq. 18."""
+    """Quality 1/(1 + x)^p, which is 1 without displacement and falls to 0. p > 0. Source: Santini, after eq. 18."""
     _positive("power", p)
     return np.asarray((1.0 + np.asarray(x, dtype=np.float64)) ** -p)
 
 
 def exponential(x: Floats, lam: float = 1.0) -> Floats:
-    """Quality exp(-λx): 1 at no displacement, falling to 0. λ > 0. Source: Santini, after eq. 18."""
+    """Quality exp(-λx), which is 1 without displacement and falls to 0. λ > 0. Source: Santini, after eq. 18."""
     _positive("power", lam)
     return np.asarray(np.exp(-lam * np.asarray(x, dtype=np.float64)))
 
 
 def chance_corrected(w: Floats, chance: Floats) -> Floats:
-    """1 - w/E0[w]: 1 is the subject's own order, 0 what chance gives, below 0 worse; NaN where chance costs nothing.
-
-    Chance costs nothing where any order is as good as any other: a collection of one item, or of equals.
-    """
+    """1 - w/E0[w]: 1 is the subject's own order, 0 is chance; NaN if E0 is 0 because all orders cost the same."""
     return np.asarray(1 - ratio(w, chance))
 
 
@@ -149,18 +113,17 @@ def compare_answers(
     run: Run, answers: Answers, *, N: int | None = None, rule: Rule = "uniform", g: Quality = "rational",
     power: float = 1.0, scale: Scale = "mean",
 ) -> pl.DataFrame:  # fmt: skip
-    """Every system's list against every subject's answer to the same query.
+    """Compare every system's list with every subject's answer to the same query.
 
     Columns: system, source, query; displacement w; per_item = w/Σs, a mean number of ranks; quality = g(x), with x =
-    per_item (scale "mean"), w/E0[w] ("chance") or w itself ("raw"); score = 1 - w/E0[w]; returned, the share of the
-    subject's items that the system returned; undefined, true where no item of the answer has relevance: then all but
-    `returned` is NaN. score is NaN too where chance costs nothing.
+    per_item (scale "mean"), w/E0[w] ("chance") or w itself ("raw"); score = 1 - w/E0[w], NaN where E0[w] is 0;
+    returned, the share of the subject's items that the system returned; undefined, true where no item of the answer is
+    relevant, so that all numbers but `returned` are NaN.
 
-    N is the size of the collection. Without it, a query's collection is all that any system returned or any subject
-    named for it: then another system in the run changes the values of all.
-    A query that a system did not answer is an empty list. Equal scores: the expectation over their orders, of w, not
-    of g(w), which is convex; under ties="input" the order read.
-    Misleads: scale "raw" compares nothing across queries: w grows with the length of the answers.
+    N is the size of the collection. Without it, the collection of a query is all that any system returned or any
+    subject named, so that another system in the run changes all values. A query that a system did not answer is an
+    empty list. Under ties="input" items with equal scores are in the order read.
+    Misleads: with scale "raw" queries cannot be compared, because w grows with the length of the answers.
     """
     refuse_choice("rule", rule, get_args(Rule))
     refuse_choice("g", g, get_args(Quality))
@@ -181,20 +144,17 @@ def compare_answers(
             "or choose rule='uniform'"
         )
     w, chance, worth = (np.empty(pairs.height) for _ in range(3))
-    sizes, starts = pairs["items"].to_numpy(), pairs["start"].to_numpy()
-    given = {name: rows[name].to_numpy() for name in ("relevance", "first", "length")}
-    of_pair = {name: pairs[name].to_numpy() for name in ("listed", "N")}
+    sizes, starts, listed, n = (pairs[name].to_numpy() for name in ("items", "start", "listed", "N"))
     for at in _alike(sizes):
         most = int(sizes[at].max())
         inside = np.arange(most) < sizes[at, None]
         cells = np.where(inside, starts[at, None] + np.arange(most), 0)
-        relevance = np.where(inside, given["relevance"][cells], np.nan)
-        n = of_pair["N"][at]
-        w[at] = displacement(
-            relevance, np.where(inside, given["first"][cells], 0), length=np.where(inside, given["length"][cells], 1),
-            returned=of_pair["listed"][at], N=n, rule=rule,
-        )  # fmt: skip
-        chance[at] = chance_displacement(relevance, n)
+        relevance, first, length = (
+            np.where(inside, rows[name].to_numpy()[cells], filler)
+            for name, filler in (("relevance", np.nan), ("first", 0), ("length", 1))
+        )
+        w[at] = displacement(relevance, first, length=length, returned=listed[at], N=n[at], rule=rule)
+        chance[at] = chance_displacement(relevance, n[at])
         worth[at] = np.nansum(relevance, -1)
     per_item = ratio(w, worth)
     x = {"mean": per_item, "chance": ratio(w, chance), "raw": w}[scale]
@@ -209,11 +169,10 @@ def compare_answers(
 
 
 def average_answers(compared: pl.DataFrame) -> pl.DataFrame:
-    """One row per system: every number of `compare_answers`, averaged over subjects, then over queries.
+    """Average the numbers of `compare_answers` over subjects, then over queries: one row per system.
 
-    Each query counts the same, however many people answered it. NaN is left out, and `undefined` counts the pairs
-    of a query and a subject whose score is NaN. Numbers are averaged as they are: the mean of g(w), never g of a
-    mean, which would be less (g is convex).
+    Every query has the same weight, however many people answered it. NaN is left out, and `undefined` counts the pairs
+    of query and subject whose score is NaN. The mean quality is the mean of g(w), not g of the mean.
     """
     numbers = [pl.col(name).fill_nan(None).mean() for name in NUMBERS]
     by_query = compared.group_by("system", "query", maintain_order=True).agg(
@@ -226,23 +185,14 @@ def average_answers(compared: pl.DataFrame) -> pl.DataFrame:
 
 
 def answer_values(compared: pl.DataFrame, column: str = "score") -> tuple[list[str], list[str], list[str], Floats]:
-    """(systems, subjects, queries, values [system, subject, query]) for `statistics.crossed_bootstrap`.
-
-    NaN where a subject did not answer the query, or the number is undefined.
-    """
+    """(systems, subjects, queries, values [system, subject, query]); NaN without an answer or if undefined."""
     if column not in NUMBERS:
         raise TextError(f"{column!r} is none of {', '.join(NUMBERS)}{did_you_mean(column, NUMBERS)}")
     systems = compared["system"].unique(maintain_order=True)
-    names = [systems, compared["source"].unique().sort(), compared["query"].unique().sort()]
-    at = [_codes(compared[part], known) for part, known in zip(("system", "source", "query"), names, strict=True)]
-    values = np.full([len(known) for known in names], np.nan)
-    values[tuple(at)] = compared[column].to_numpy()
-    return names[0].to_list(), names[1].to_list(), names[2].to_list(), values
-
-
-def _codes(column: pl.Series, known: pl.Series) -> Ints:
-    """The number of each name among those known."""
-    return column.replace_strict(known, pl.Series(np.arange(len(known))), return_dtype=pl.Int64).to_numpy()
+    (subjects, subject), (queries, query) = coded(compared["source"]), coded(compared["query"])
+    values = np.full((len(systems), len(subjects), len(queries)), np.nan)
+    values[places(compared["system"], systems), subject, query] = compared[column].to_numpy()
+    return systems.to_list(), subjects.to_list(), queries.to_list(), values
 
 
 def _some(names: pl.Series) -> str:
@@ -251,7 +201,7 @@ def _some(names: pl.Series) -> str:
 
 
 def _joined(run: Run, answers: Answers, N: int | None) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """One row per system and answered item, with where the system has it; and one per system and answer."""
+    """A table of system and answered item, with the rank in the system's list, and a table of system and answer."""
     block = "rank" if run.ties == "input" else "block"
     placed = run.frame.select("system", "query", "item", pl.col(block).cast(pl.Int64).alias("first")).with_columns(
         pl.len().over("system", "query", "first").cast(pl.Int64).alias("length")
@@ -280,7 +230,7 @@ def _joined(run: Run, answers: Answers, N: int | None) -> tuple[pl.DataFrame, pl
 
 
 def _refuse_too_few(pairs: pl.DataFrame) -> None:
-    """The collection holds at least what the system returned and what the subject named beside it."""
+    """Refuse an N that is less than the number of items that a system and a subject name together."""
     short = pairs.filter(pl.col("listed") + pl.col("absent") > pl.col("N"))
     if short.height:
         row = short.row(0, named=True)
@@ -291,7 +241,7 @@ def _refuse_too_few(pairs: pl.DataFrame) -> None:
 
 
 def _alike(sizes: Ints) -> list[Ints]:
-    """Pairs in batches of about one length, so that padding stays small and no batch exceeds CELLS."""
+    """Batches of pairs of similar length, so that padding stays small. No batch exceeds CELLS."""
     order = np.argsort(sizes, kind="stable")
     rising = sizes[order]
     batches, start = list[Ints](), 0
@@ -306,7 +256,7 @@ def _alike(sizes: Ints) -> list[Ints]:
 
 @dataclass(frozen=True)
 class _Lists:
-    """Checked input, its leading axes flattened: arrays [row, m] and [row]."""
+    """Checked input with its leading axes flattened: arrays [row, m] and [row]."""
 
     relevance: Floats
     first: Ints
@@ -319,7 +269,7 @@ class _Lists:
 
 @dataclass(frozen=True)
 class _Flat:
-    """Every item of every row, by row and place; `first` and `length` are the places the system may have it at."""
+    """Every item of every row, by row and place; the system has it at one of `length` ranks from `first` on."""
 
     row: Ints
     place: Ints
@@ -332,7 +282,7 @@ class _Flat:
 def _checked(
     relevance: Floats, first: Ints, length: Ints | int, returned: Ints | int, collection: Ints | int
 ) -> _Lists:
-    """Refuse what is no answer, or no list; leading axes broadcast and flattened."""
+    """Refuse what is not an answer or not a list; broadcast and flatten the leading axes."""
     s = np.asarray(relevance, dtype=np.float64)
     if s.ndim == 0:
         raise TableError("relevance has no axis; its last axis is the subject's rank")
@@ -377,7 +327,7 @@ def _checked(
 
 
 def _flattened(lists: _Lists) -> _Flat:
-    """Items in the subject's order, equals in the system's, what the system did not return last."""
+    """Sort items into the subject's order, equally relevant ones into the system's order, missing ones last."""
     missing = lists.first == 0
     first = np.where(missing, lists.returned[:, None] + 1, lists.first)
     length = np.where(missing, (lists.N - lists.returned)[:, None], lists.length)
@@ -392,7 +342,7 @@ def _flattened(lists: _Lists) -> _Flat:
 
 
 def _charge(costs: Floats, flat: _Flat, which: Bools) -> None:
-    """Add s · E Σ|place - rank| of the items chosen, one group of exchangeable items at a time."""
+    """Add s · E Σ|place - rank| of the chosen items to the costs, one group of exchangeable items at a time."""
     which = which & (flat.relevance > 0)
     row, place, s = flat.row[which], flat.place[which], flat.relevance[which]
     first, length = flat.first[which], flat.length[which]
@@ -407,12 +357,12 @@ def _charge(costs: Floats, flat: _Flat, which: Bools) -> None:
 
 
 def _gap(place: Ints, size: Ints, first: Ints, length: Ints) -> Floats:
-    """E Σ_j |a+j-1 - U_(j)|: `size` equals stand at a, a+1, …, and have by chance as many of the places
-    first … first+length-1, U_(1) < U_(2) < ….
+    """E Σ_j |a+j-1 - U_(j)|, where `size` equal items have the subject's ranks a, a+1, … and the system's ranks
+    U_(1) < U_(2) < … are drawn at random from first … first+length-1.
 
-    With places counted from `first`: where no U_(j) can be on the other side of its a+j-1, the absolute value is that
-    of the sum. Else Σ E[U_(j) - (a+j-1)] + 2 Σ E[(a+j-1 - U_(j))⁺], and the last sum, turned round, is
-    Σ_x E[(C_x - (x-a+1)⁺)⁺] over x < a+t-1, C_x the number of the equals among the first x places (hypergeometric).
+    Ranks are counted from `first`. If no U_(j) can be on the other side of a+j-1, the absolute value is that of the
+    sum. Otherwise the result is Σ E[U_(j) - (a+j-1)] + 2 Σ E[(a+j-1 - U_(j))⁺], and the last sum is equal to
+    Σ_x E[(C_x - (x-a+1)⁺)⁺] over x < a+t-1, with C_x the number of the items among the first x ranks (hypergeometric).
     """
     a, t, M = place - first + 1, size, length
     rise = np.asarray(t * (M + 1) / 2 - t * a - t * (t - 1) / 2)
@@ -430,7 +380,7 @@ def _gap(place: Ints, size: Ints, first: Ints, length: Ints) -> Floats:
 
 
 def _surplus(a: int, t: int, M: int) -> float:
-    """Σ over c = 1 … t-1 of E[(C_x - c)⁺], x = a+c-1, C_x of t marked among the first x of M places."""
+    """Σ over c = 1 … t-1 of E[(C_x - c)⁺], with x = a+c-1 and C_x the number of t items among the first x of M."""
     total, step = 0.0, max(1, CELLS // t)
     i = np.arange(2, t + 1)
     for start in range(1, t, step):
@@ -448,10 +398,10 @@ def _log_choose(n: int, k: Ints) -> Floats:
 
 
 def _charge_worst(costs: Floats, lists: _Lists, row: Ints, place: Ints, s: Floats, i: Ints) -> None:
-    """Add the most that the missing items can cost.
+    """Add the greatest cost of the missing items to the costs.
 
-    All at the back, the first of them last, is the worst where even the foremost of those places is as far from the
-    last item as the foremost free place is. Elsewhere the front is tried too, row by row.
+    In most rows all of them at the end, the most relevant last, is worst. If some may cost more in front of the free
+    ranks, `_most` searches the row.
     """
     counts = np.bincount(row, minlength=len(costs))
     deepest = np.zeros(len(costs), dtype=np.int64)
@@ -466,11 +416,11 @@ def _charge_worst(costs: Floats, lists: _Lists, row: Ints, place: Ints, s: Float
 
 
 def _most(s: Floats, place: Ints, low: int, high: int) -> float:
-    """The greatest Σ s |place - rank| over ranks low … high, equals in the order of their ranks.
+    """The greatest Σ s |place - rank| over ranks low … high, with items of equal s in the order of their ranks.
 
-    Runs of equals come in falling s, each at places a … a+t-1. `best[f]` is the most so far with f items in front. A
-    run sends its first L to the front, at ranks low+f …, the others to the back, behind those before them. No choice
-    counts more than it costs, and the worst order is among them.
+    An item costs most at one end of the free ranks, next to items before it. So this is dynamic programming over groups
+    of equal s, in m² steps: `best[f]` is the greatest cost so far with f items in front. A group at places a … a+t-1
+    sends its first L items to the front, at ranks low+f …, and the others to the back.
     """
     s, place = s[s > 0], place[s > 0]
     head = np.flatnonzero(np.diff(s, prepend=np.inf))
@@ -486,18 +436,6 @@ def _most(s: Floats, place: Ints, low: int, high: int) -> float:
             after[L : L + begin + 1] = np.maximum(after[L : L + begin + 1], best + s[begin] * cost)
         best = after
     return float(best.max())
-
-
-def _linear_variance(s: Floats, n: int) -> float:
-    """Variance of Σ s_k |k - π(k)| over random permutations of n."""
-    k, j = np.arange(1, len(s) + 1), np.arange(1, n + 1)
-    before = np.minimum(j, len(s))
-    zeroth, first = np.append(0.0, np.cumsum(s))[before], np.append(0.0, np.cumsum(s * k))[before]
-    columns = j * (2 * zeroth - s.sum()) + (s * k).sum() - 2 * first  # Σ_k s_k |k - j|
-    rows = s * (k * (k - 1) + (n - k) * (n - k + 1)) / 2
-    squares = s**2 * ((k - 1) * k * (2 * k - 1) + (n - k) * (n - k + 1) * (2 * (n - k) + 1)) / 6
-    centred = squares.sum() - (rows**2).sum() / n - (columns**2).sum() / n + (rows.sum() / n) ** 2
-    return float(max(centred, 0.0) / (n - 1))  # n > 1: two different relevances are two items
 
 
 def _positive(name: str, value: float) -> None:

@@ -1,8 +1,7 @@
-"""Whole distributions of measures where relevance is a probability, for one list and for two lists.
+"""Exact distributions of measures where relevance is a probability, for one list and for two lists.
 
-Items are relevant independently of one another, each with its own p. That is an assumption: where one person's
-reading decides many items at once the means below stay right for counts and precision, the spreads do not.
-Nothing here is drawn at random.
+Items are relevant independently of one another, each with its own p. If one person's reading decides many items at
+once, the means stay right for counts and precision, but the spreads do not.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.errors import TableError, TextError
 from endoxa.measures.lists import CELLS
-from endoxa.policies import refuse_outside
+from endoxa.policies import refuse_choice, refuse_outside
 from endoxa.statistics.poisson_binomial import convolve, pmf, probabilities
 from endoxa.tables import Floats, Ints
 
@@ -24,7 +23,6 @@ Mode = Literal["pmf", "as_printed"]
 Size = Literal["random", "expected"]
 
 TINY = 1e-12  # values that differ by less are the same value, apart from rounding; so are probabilities
-ENUMERATED = 20  # items in doubt whose every outcome is listed
 DIRECT = 1 << 27  # products that are added up one by one; beyond, Fourier transforms
 
 
@@ -80,17 +78,17 @@ class Distribution:
         below = np.concatenate([[0.0], np.cumsum(self.mass)]) / self.total
         return np.asarray(below[np.searchsorted(self.values, at, side="right")])
 
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Central interval, given that the measure is defined.
 
-        Formula: the greatest value lo with Pr(M < lo) ≤ (1 - level)/2 and the least hi with Pr(M > hi) no
-        greater. The measure moves in steps, so [lo, hi] holds at least `level`, often more.
+        Formula: the greatest value lo with Pr(M < lo) ≤ (1 - confidence)/2 and the least hi with Pr(M > hi) no
+        greater. The measure moves in steps, so [lo, hi] holds at least `confidence`, often more.
         Misleads: it covers doubt about which items are relevant, not about other queries or other judges.
         """
-        refuse_outside("level", level)
+        refuse_outside("confidence", confidence)
         if not self.total > 0:
             return math.nan, math.nan
-        share = (1 - level) / 2 * self.total + TINY
+        share = (1 - confidence) / 2 * self.total + TINY
         below = np.cumsum(self.mass) - self.mass
         above = np.cumsum(self.mass[::-1])[::-1] - self.mass
         return float(self.values[below <= share][-1]), float(self.values[above <= share][0])
@@ -110,7 +108,7 @@ def precision(p: Floats, n: int | None = None, mode: Mode = "pmf") -> Distributi
     mode="as_printed" divides the masses by n, as the source prints them. They then sum to 1/n: no distribution.
     Source: Santini, eq. 10 and 11 (erratum A-E8).
     """
-    _refuse_unknown("mode", mode, get_args(Mode))
+    refuse_choice("mode", mode, get_args(Mode))
     p = one_list(p)
     n = _size(n, p)
     if n == 0:
@@ -127,7 +125,7 @@ def recall(p_retrieved: Floats, p_rest: Floats, size: Size = "random") -> Distri
     Misleads: with the expected size the value may exceed 1, and its mean is a ratio of expectations.
     Source: Santini, eq. 12 (errata A-E9, A-E10); the mean by expected size is Lamiroy & Sun's recall.
     """
-    _refuse_unknown("size", size, get_args(Size))
+    refuse_choice("size", size, get_args(Size))
     p, rest = one_list(p_retrieved, "p_retrieved"), one_list(p_rest, "p_rest")
     if size == "random":
         return _by_counts(p, rest, lambda hits, missed: hits / (hits + missed), 0.0)
@@ -166,46 +164,13 @@ def success(p: Floats) -> Distribution:
     return Distribution(np.array([0.0, 1.0]), np.array([none, 1 - none]))
 
 
-def average_precision(p: Floats, rest: Floats, rank: Ints | None = None) -> Distribution:
-    """Average precision of a ranking with p in rank order; `rest` holds the p of the relevant-or-not not retrieved.
-
-    Formula: AP = (1/T) Σ over relevant of hits(rank)/rank; undefined where T = 0. Every outcome of the items in
-    doubt (0 < p < 1) is listed, 20 at most: the values form no lattice. Mean and spread of longer lists:
-    `expectation("AP", …)`.
-    """
-    p, rest = one_list(p), one_list(rest, "rest")
-    p, rank = _ranked(p, rank)
-    doubts = sum(int(((part > 0) & (part < 1)).sum()) for part in (p, rest))
-    if doubts > ENUMERATED:
-        raise TextError(
-            f"the distribution of AP lists every outcome, and {doubts} items are in doubt (at most {ENUMERATED}); "
-            "draw worlds instead, or take its mean and spread from expectation('AP', …)"
-        )
-    hits, sums, chance = np.zeros(1), np.zeros(1), np.ones(1)
-    for one, place in zip(p.tolist(), rank.tolist(), strict=True):
-        if one == 0:
-            continue
-        found = (hits + 1, sums + (hits + 1) / place, chance * one)
-        if one == 1:
-            hits, sums, chance = found
-        else:
-            hits, sums = np.append(hits, found[0]), np.append(sums, found[1])
-            chance = np.append(chance * (1 - one), found[2])
-    missed = pmf(rest[rest > 0])
-    total = hits[:, None] + np.arange(len(missed))
-    mass = chance[:, None] * missed
-    some = total > 0
-    values = np.broadcast_to(sums[:, None], total.shape)[some] / total[some]
-    return gathered(values, mass[some], float(mass[~some].sum()))
-
-
 def sum_over_queries(ps: Sequence[Floats], k: int) -> Distribution:
     """Mean P@k over queries, from the p of each query's items in rank order; the first k of each count.
 
     Formula: mean P@k = K/(Qk), K Poisson-binomial over the items of all Q queries together.
     Misleads: it says how sure the mean is for these queries; other queries are another doubt.
     """
-    if k is not None and k < 1:
+    if k < 1:
         raise TextError(f"a cut-off counts from 1, not {k}")
     if not len(ps):
         return NOTHING
@@ -217,9 +182,7 @@ def precision_difference(common: Floats, a_only: Floats, b_only: Floats) -> Dist
     """Precision of A minus precision of B, from the p of the items both retrieved, only A, only B.
 
     Formula: P_A - P_B = K_C (1/n_A - 1/n_B) + K_A'/n_A - K_B'/n_B, the three counts Poisson-binomial and
-    independent, on the lattice 1/lcm(n_A, n_B). Both systems face the same truth. With lists of one length the
-    common items cancel: only what one system has and the other has not matters. Undefined for an empty list.
-    Source: METHODS A.6, derived.
+    independent, on the lattice 1/lcm(n_A, n_B). Undefined for an empty list. Source: METHODS A.6, derived.
     """
     parts = [one_list(common, "common"), one_list(a_only, "a_only"), one_list(b_only, "b_only")]
     both, a, b = (len(part) for part in parts)
@@ -270,11 +233,10 @@ def mixture(distributions: Sequence[Distribution], weights: Floats, as_printed: 
     up, and what comes out sums to whatever they sum to.
     Source: Santini, eq. 13 and 14 (errata A-E11 to A-E13).
     """
-    share = mixture_weights(len(distributions), weights, any_sum=as_printed)
+    weighted = list(zip(mixture_weights(len(distributions), weights, any_sum=as_printed), distributions, strict=True))
     values = np.concatenate([one.values for one in distributions])
-    mass = np.concatenate([weight * one.mass for weight, one in zip(share.tolist(), distributions, strict=True)])
-    undefined = sum(weight * one.undefined for weight, one in zip(share.tolist(), distributions, strict=True))
-    return gathered(values, mass, float(undefined))
+    mass = np.concatenate([weight * one.mass for weight, one in weighted])
+    return gathered(values, mass, float(sum(weight * one.undefined for weight, one in weighted)))
 
 
 def mixture_weights(count: int, weights: Floats, *, any_sum: bool = False) -> Floats:
@@ -354,8 +316,3 @@ def squared(beta: float) -> float:
     if not math.isfinite(beta):
         raise TextError(f"beta must be a number, not {beta}; 1 weighs precision and recall alike")
     return beta * beta
-
-
-def _refuse_unknown(what: str, word: str, known: Sequence[str]) -> None:
-    if word not in known:
-        raise TextError(f"{what} is {' or '.join(known)}, not {word!r}{did_you_mean(word, known)}")

@@ -1,7 +1,6 @@
 """From runs and judgments to scores.
 
 The unit of work is a block of whole queries: `score_block` maps one block to values, `gather` joins the blocks.
-Blocks are independent, so a file reader, a process pool or a cluster can feed the same function.
 """
 
 from __future__ import annotations
@@ -56,10 +55,7 @@ class Blocks(Protocol):
 def measure(
     run: Run | Blocks, judgments: Opinions | Preferences, measures: Wanted, policy: Policy | None = None
 ) -> Scores:
-    """Score every list of the run against judgments or preferences.
-
-    Formula: one value per system, query and measure; averages are made by `summarise`.
-    """
+    """Score every list of the run against judgments or preferences: a value per system, query and measure."""
     policy = policy or Policy(ties=run.ties if isinstance(run, Run) else "trec")
     if isinstance(run, Run) and (policy.ties == "input") != (run.ties == "input"):
         raise TableError(
@@ -81,14 +77,12 @@ def measure(
 
     blocks: dict[str, list[Block]] = {source: [] for source in panel}
     systems: list[str] = []
-    whole: list[Any] = (
-        [(run.systems, {name: name for name in run.systems}, [scored(run)])] if isinstance(run, Run) else []
-    )
-    for names, renamed, results in whole or run.map(scored):  # type: ignore[union-attr]
-        systems += [renamed[name] for name in names]
+    parts: Any = [(run.systems, {}, [scored(run)])] if isinstance(run, Run) else run.map(scored)
+    for names, renamed, results in parts:
+        systems += [renamed.get(name, name) for name in names]
         for result in results:
             for source, block in result.items():
-                blocks[source].append(block.renamed(renamed))
+                blocks[source].append(block.renamed(renamed) if renamed else block)
     return gather(panel, list(blocks.values()), wanted, policy, systems=systems, empty=empty)
 
 
@@ -115,6 +109,24 @@ def score_block(run: Run, judgments: Judgments, measures: Sequence[Measure], pol
             "or take grades as preferences with -R qrels_prefs (in Python Preferences.of_opinions)"
         )
     found, coverage = _look_up(run, judgments, policy)
+    return _scored(found, coverage, judgments, measures, policy)
+
+
+def score_empty(judgments: Judgments, places: Ints, measures: Sequence[Measure], policy: Policy) -> Block:
+    """Scores of an empty list for these queries."""
+    nothing = np.zeros(0, dtype=np.int64)
+    found = _Found(
+        [""] * len(places), places, np.zeros_like(places), nothing, nothing, nothing, np.zeros(0), nothing, None
+    )
+    if policy.ties in {"average", "range"}:  # an empty list has no ties
+        policy = replace(policy, ties="trec")
+    return _scored(found, NOT_COVERED, judgments, measures, policy)
+
+
+def _scored(
+    found: _Found, coverage: pl.DataFrame, judgments: Judgments, measures: Sequence[Measure], policy: Policy
+) -> Block:
+    """The scores of these lists, batch by batch."""
     numeric = [m for m in measures if not m.definition.text]
     count, places = len(found.systems), found.places
     values = np.full((len(numeric), count), np.nan)
@@ -131,23 +143,6 @@ def score_block(run: Run, judgments: Judgments, measures: Sequence[Measure], pol
             is_open = True
             spread[:, :, chosen] = ends
     return Block(found.systems, places, values, spread if is_open else None, texts, coverage)
-
-
-def score_empty(judgments: Judgments, places: Ints, measures: Sequence[Measure], policy: Policy) -> Block:
-    """Scores of an empty list for these queries."""
-    size = len(places)
-    pool, pool_stratum = judgments.pools(places)
-    sampled = judgments.sizes.shape[1] > 0
-    lists = Lists(
-        rank=np.zeros((size, 0), dtype=np.int64), grades=np.zeros((size, 0)), retrieved=np.zeros(size, dtype=np.int64),
-        pool=pool, top=judgments.top, stratum=np.zeros((size, 0), dtype=np.int64) if sampled else None,
-        pool_stratum=pool_stratum if sampled else None, stratum_size=judgments.sizes[places] if sampled else None,
-    )  # fmt: skip
-    if policy.ties in {"average", "range"}:  # an empty list has no ties
-        policy = replace(policy, ties="trec")
-    values, spread = score(lists, [m for m in measures if not m.definition.text], policy, places)
-    texts = [[""] * size for m in measures if m.definition.text]
-    return Block([""] * size, places, values, spread, texts, NOT_COVERED)
 
 
 def _look_up(run: Run, judgments: Judgments, policy: Policy) -> tuple[_Found, pl.DataFrame]:
@@ -209,21 +204,16 @@ def _batches(found: _Found, judgments: Judgments) -> Iterator[tuple[Ints, Lists]
         real = at < hits[chosen][:, None]
         rows = np.where(real, starts[chosen][:, None] + at, 0)
 
-        def padded(values: Ints | Floats, filler: float, rows: Ints = rows, real: Bools = real) -> Ints | Floats:
-            return np.where(real, values[rows], filler) if len(values) else np.full(real.shape, filler)
+        def padded(values: Any, filler: float, rows: Ints = rows, real: Bools = real) -> Any:
+            padding = np.full(real.shape, filler, dtype=values.dtype)
+            return np.where(real, values[rows], padding) if len(values) else padding
 
         pool, pool_stratum = judgments.pools(places[chosen])
-        sampled = judgments.sizes.shape[1] > 0
-        lists = Lists(
-            rank=padded(found.rank, BEYOND).astype(np.int64),
-            grades=padded(found.grade, np.nan).astype(float),
-            retrieved=found.sizes[chosen],
-            pool=pool,
-            top=judgments.top,
-            block=padded(found.block, BEYOND).astype(np.int64) if found.length is not None else None,
-            length=padded(found.length, 1).astype(np.int64) if found.length is not None else None,
-            stratum=padded(found.stratum, -1).astype(np.int64) if sampled else None,
-            pool_stratum=pool_stratum if sampled else None,
-            stratum_size=judgments.sizes[places[chosen]] if sampled else None,
-        )
-        yield chosen, lists
+        more = {}
+        if found.length is not None:
+            more = {"block": padded(found.block, BEYOND), "length": padded(found.length, 1)}
+        if judgments.sizes.shape[1]:
+            sizes = judgments.sizes[places[chosen]]
+            more |= {"stratum": padded(found.stratum, -1), "pool_stratum": pool_stratum, "stratum_size": sizes}
+        rank, grades = padded(found.rank, BEYOND), padded(found.grade, np.nan)
+        yield chosen, Lists(rank, grades, found.sizes[chosen], pool, judgments.top, **more)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+import textwrap
 
 from endoxa.measures.grammar import KNOWN, REQUIRED, parse_all
 from endoxa.measures.pairs import PREFERENCES
@@ -60,12 +60,6 @@ def _others(definition: Definition) -> list[str]:
     return [] if definition.name in PREFERENCES else aliases + families
 
 
-def _place(definition: Definition) -> tuple[str, int]:
-    """Module and line of the kernel, so that the order of the page does not depend on the order of imports."""
-    kernel: Any = definition.kernel
-    return kernel.__module__, kernel.__code__.co_firstlineno
-
-
 def definition_line(text: str) -> str:
     """Meaning and formula of a measure in one line, for glossaries."""
     text_of = parts(parse_all(text)[0].definition)
@@ -73,7 +67,7 @@ def definition_line(text: str) -> str:
 
 
 def reference() -> str:
-    """docs/measures.md: every measure, from the registry."""
+    """docs/measures.md: every measure, from the registry, by module and line of its kernel."""
     lines = [
         "# Measures",
         "",
@@ -82,22 +76,26 @@ def reference() -> str:
         "of trec_eval are accepted everywhere.",
         "",
     ]
-    for definition in sorted(KNOWN.values(), key=_place):
+    by_line = sorted(KNOWN.values(), key=lambda one: (one.kernel.__module__, one.kernel.__code__.co_firstlineno))
+    for definition in by_line:
         text_of = parts(definition)
-        lines += [f"## {definition.name}", "", text_of["Meaning"], ""]
-        lines += [f"- **{name}**: {text_of[name]}" for name in PARTS]
         settings = [
             f"`{setting}`" + ("" if default is REQUIRED else f" = `{default!r}`")
             for setting, default in definition.settings.items()
         ]
-        if settings:
-            lines.append(f"- **Settings**: {', '.join(settings)}")
-        if others := _others(definition):
-            lines.append(f"- **Also**: {', '.join(f'`{name}`' for name in others)}")
-        if definition.exact:
-            lines.append(f"- **Exact under a belief**: {'; '.join(definition.exact)}")
+        points = {name: text_of[name] for name in PARTS} | {
+            "Settings": ", ".join(settings),
+            "Also": ", ".join(f"`{name}`" for name in _others(definition)),
+            "Exact under a belief": "; ".join(definition.exact),
+        }
+        lines += [f"## {definition.name}", "", _wrapped(text_of["Meaning"]), ""]
+        lines += [_wrapped(f"- **{name}**: {point}", indent="  ") for name, point in points.items() if point]
         lines.append("")
     return "\n".join(lines)
+
+
+def _wrapped(text: str, indent: str = "") -> str:
+    return textwrap.fill(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ def gain(grade: Floats, dcg: Discount, gains: Mapping[float, float] | None) -> F
     """What an item of each grade is worth. Negative grades and padding are worth nothing."""
     known = np.where(grade > 0, grade, 0.0)
     worth = np.exp2(known) - 1 if dcg == "exp-log2" else known
-    for level, value in (gains or {}).items():
-        worth = np.where(grade == float(level), float(value), worth)
+    for one, value in (gains or {}).items():
+        worth = np.where(grade == float(one), float(value), worth)
     return worth
 
 
@@ -73,7 +73,7 @@ def nDCG(
     Formula: DCG@k / DCG@k of the judged items in order of grade, retrieved or not; gain = grade (trec_eval),
     2^grade − 1 with dcg='exp-log2', or as in gains={1: 3.5, 2: 9}.
     Misleads: not comparable between gain conventions, and high for queries with few graded items.
-    Undefined where nothing has a gain. A relevance level plays no part.
+    Undefined where nothing has a gain. There is no least relevant grade.
     Source: Järvelin and Kekäläinen 2002; trec_eval ndcg, ndcg_cut.
     """
     return ratio(DCG(lists, k=k, dcg=dcg, gains=gains), ideal(lists, dcg, gains, k))

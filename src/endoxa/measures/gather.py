@@ -88,8 +88,7 @@ def gather(
     panel   what the lists were scored against, by assessor; a single entry unless assessors are scored apart
     blocks  for each of them its blocks, which may be made while they are joined
     empty   scores of empty lists, for topics that a run lacks
-    noun    the word for what the lists are scored against, for messages
-    lines   what the draws print about the belief
+    noun    what the lists are scored against, for messages; `lines` are those of the belief, for the draws
     """
     parts = [
         _Joined.of(reference, some, measures, policy, empty, _Columns(measures, systems, len(reference.queries), noun))
@@ -139,8 +138,6 @@ def _without(draws: Draws, queries: set[str]) -> Draws:
 
 def _mean_coverage(coverages: list[pl.DataFrame]) -> pl.DataFrame:
     """One row per system over all assessors: the mean of what they saw, because scores are means too."""
-    if len(coverages) == 1:
-        return coverages[0]
     return (
         pl.concat(coverages)
         .group_by("system", maintain_order=True)
@@ -170,7 +167,7 @@ class _Joined:
         coverages, texts = [], []
         wanted = [str(m) for m in measures if m.definition.text]
         for block in blocks:
-            columns.add(block, columns.numbers(block.systems))
+            columns.add(block, np.array([columns.number[system] for system in block.systems], dtype=np.int64))
             coverages.append(block.coverage)
             texts += [
                 (system, reference.queries[place], name, block.texts[row][at])
@@ -183,7 +180,8 @@ class _Joined:
             columns.add(empty(reference, absent[:, 1], measures, policy), absent[:, 0])
         lacking = [(systems[system], reference.queries[query]) for system, query in absent]
         counts = [pl.Series("missing", np.bincount(absent[:, 0], minlength=len(systems)), dtype=pl.Int64)]
-        counts += [pl.Series("queries", columns.scored(), dtype=pl.Int64)]
+        scored = np.bincount(columns.joined("owner"), minlength=len(systems))
+        counts += [pl.Series("queries", scored, dtype=pl.Int64)]
         return cls(
             columns.frame(reference.queries, policy),
             coverage.with_columns(counts).select("system", "queries", "missing", *COVERED),
@@ -206,9 +204,6 @@ class _Columns:
         self.parts: dict[str, list[Any]] = {name: [] for name in ("owner", "place", "value", "undefined", "spread")}
         self.worlds: dict[str, Floats] = {}
 
-    def numbers(self, systems: Sequence[str]) -> Ints:
-        return np.array([self.number[system] for system in systems], dtype=np.int64)
-
     def add(self, block: Block, owner: Ints) -> None:
         """Take the scores of a block in; its lists belong to these systems."""
         values = block.values[self.rows]
@@ -227,16 +222,10 @@ class _Columns:
         parts = self.parts[name]
         return np.concatenate(parts, axis=-1) if parts else np.zeros(0, dtype=np.int64)
 
-    def spread(self) -> Floats | None:
-        """sd, lo and hi of every list, [3, measure, list]; None where no value is open."""
-        if all(part is None for part in self.parts["spread"]):
-            return None
+    def spread(self) -> Floats:
+        """sd, lo and hi of every list, [3, measure, list]; NaN where the value is certain."""
         both = zip(self.parts["spread"], self.parts["value"], strict=True)
         return np.concatenate([np.full((3, *v.shape), np.nan) if part is None else part for part, v in both], axis=-1)
-
-    def scored(self) -> Ints:
-        """How many queries of each system have scores."""
-        return np.bincount(self.joined("owner"), minlength=len(self.systems))
 
     def absent(self, reference: Topics, coverage: pl.DataFrame, policy: Policy) -> Ints:
         """Pairs of system and query without a list, in order; refused where the policy or good sense says so."""
@@ -269,13 +258,8 @@ class _Columns:
             "measure": pl.Series(self.names * len(order), dtype=pl.String),
             "value": np.where(np.isnan(value), 0.0, value) if policy.undefined == "zero" else value,
         }
-        spread = self.spread()
-        for place_, name in enumerate(("sd", "lo", "hi")):
-            columns[name] = (
-                pl.repeat(None, len(value), dtype=pl.Float64, eager=True)
-                if spread is None
-                else pl.Series(name, spread[place_][:, order].T.ravel()).fill_nan(None)
-            )
+        for name, part in zip(("sd", "lo", "hi"), self.spread(), strict=True):
+            columns[name] = pl.Series(name, part[:, order].T.ravel()).fill_nan(None)
         return pl.DataFrame(columns | {"undefined": undefined.astype(float)})
 
     def draws(self, queries: list[str]) -> Draws | None:

@@ -1,6 +1,6 @@
-"""Names of measures: `nDCG@10`, `P(rel=2)@5`, `RBP(p=0.9)`, and trec_eval's `map`, `P_10`, `ndcg_cut.10`.
+"""The grammar of measure names: `nDCG@10`, `P(rel=2)@5`, `RBP(p=0.9)`, and trec_eval's `map`, `P_10`, `ndcg_cut.10`.
 
-A measure is a value: it prints, compares, hashes, and parses back from what it prints.
+A `Measure` is an immutable value. Its printed form parses back to the same measure.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ KNOWN = ChainMap(PREFERENCES, REGISTRY)  # iterates from the last to the first
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure with its settings. `label` is trec_eval's name for it, if it was asked for by that name."""
+    """A measure with its settings. `label` is the trec_eval name under which it was requested, if any."""
 
     name: str
     settings: tuple[tuple[str, Any], ...] = ()
@@ -38,45 +38,45 @@ class Measure:
 
     @property
     def definition(self) -> Definition:
-        """Its entry in the table of measures."""
+        """The entry of the measure in the registry."""
         return KNOWN[self.name]
 
     def __call__(self, lists: Lists, **more: Any) -> Floats:
-        """The value of each list; `more` gives settings that were not set, where they apply."""
+        """Compute the value of each list; `more` holds defaults, as in `keywords`."""
         value: Floats = self.definition.kernel(lists, **self.keywords(**more))
         return value
 
     def keywords(self, **more: Any) -> dict[str, Any]:
-        """The settings as a kernel takes them; `more` gives those that were not set, where they apply."""
+        """The keyword arguments of the kernel. `more` holds defaults, of which it ignores those that do not apply."""
         known = self.definition.settings
         given = {name: dict(value) if name == "gains" else value for name, value in self.settings}
         return {name: value for name, value in more.items() if name in known} | given
 
     @property
     def rel(self) -> float | None:
-        """The least relevant grade; None where the measure asks for none."""
+        """The least relevant grade, or None if the measure has no such setting."""
         rel: float | None = dict(self.settings).get("rel", self.definition.settings.get("rel", 1))
         return rel
 
     def closed_form(self, form: Callable[..., Form | None] | None, *arguments: Any) -> Form | None:
-        """A closed form of the definition under these settings; None where there is none.
+        """Apply a closed form of the definition under these settings; None if there is none.
 
-        `rel` is not among the settings: the probabilities that a closed form takes already respect it.
+        `rel` is not passed on, because the probabilities that a closed form takes already depend on it.
         """
         settings = {name: value for name, value in self.keywords().items() if name != "rel"}
         return None if form is None or self.rel is None else form(*arguments, **settings)
 
     @property
     def sum_form(self) -> SumForm | None:
-        """How the value is a sum over items, or a ratio of such sums; None where it is neither."""
+        """The value as a sum over items or as a ratio of such sums; None if it is neither."""
         return self.closed_form(self.definition.sum_form)
 
-    def with_level(self, level: float) -> Measure:
-        """The same with relevance level `level`, if it has one and none was set."""
+    def with_relevant_grade(self, grade: float) -> Measure:
+        """The same measure with `grade` as its least relevant grade, if it has that setting at its default."""
         given = dict(self.settings)
         if self.definition.settings.get("rel") is None or "rel" in given:
             return self
-        return replace(make(self.name, given | {"rel": level}), label=self.label)
+        return replace(make(self.name, given | {"rel": grade}), label=self.label)
 
     def __repr__(self) -> str:
         return str(self)
@@ -100,38 +100,31 @@ def _literal(value: Any) -> str:
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return repr(value)
     if isinstance(value, tuple) and value and isinstance(value[0], tuple):
-        return "{" + ",".join(f"{_number(level)}:{_number(gain)}" for level, gain in value) + "}"
+        return "{" + ",".join(f"{_number(grade)}:{_number(gain)}" for grade, gain in value) + "}"
     if isinstance(value, tuple):
         return "(" + ",".join(_number(item) for item in value) + ("," if len(value) == 1 else "") + ")"
     return _number(value)
 
 
 def make(name: str, settings: Mapping[str, Any], text: str = "") -> Measure:
-    """A measure from its name and settings, checked. Settings at their default are dropped."""
+    """Check the settings and build the measure. Settings at their default value are dropped."""
     definition = _definition(name, text)
     known = definition.settings
     text = text or name
-    kept: dict[str, Any] = {}
-    for setting, value in settings.items():
+    for setting in settings:
         if setting not in known:
             have = ", ".join(known) or "none"
             raise TextError(
                 f"{definition.name} has no setting {setting!r}{did_you_mean(setting, known)} (settings: {have})",
                 text, _place(text, setting),
             )  # fmt: skip
-        checked = _checked(definition, setting, value, text)
-        if known[setting] is REQUIRED or checked != known[setting]:
-            kept[setting] = checked
+    checked = {setting: _checked(definition, setting, value, text) for setting, value in settings.items()}
     for setting, default in known.items():
-        if default is REQUIRED and setting not in kept:
-            how = (
-                f"{definition.name}@{'10' if setting == 'k' else '0.1'}"
-                if setting == definition.cutoff
-                else f"{definition.name}({setting}=…)"
-            )
-            raise TextError(f"{definition.name} needs {setting}: write {how}", text, 0)
-    ordered = tuple((setting, kept[setting]) for setting in known if setting in kept)
-    return Measure(definition.name, ordered)
+        if default is REQUIRED and setting not in checked:
+            cut = f"@{'10' if setting == 'k' else '0.1'}"
+            example = definition.name + (cut if setting == definition.cutoff else f"({setting}=…)")
+            raise TextError(f"{definition.name} needs {setting}: write {example}", text, 0)
+    return Measure(definition.name, tuple((s, checked[s]) for s in known if s in checked and checked[s] != known[s]))
 
 
 def _definition(name: str, text: str) -> Definition:
@@ -143,7 +136,7 @@ def _definition(name: str, text: str) -> Definition:
 
 
 def _place(text: str, *names: str) -> int:
-    """Where a setting stands in the text: its name before the =, else the cut-off, else the beginning."""
+    """The position of a setting in the text: its name before the =, else the cut-off, else the beginning."""
     for name in names:
         found = re.search(rf"\b{re.escape(name)}\s*=", text)
         if found:
@@ -152,7 +145,7 @@ def _place(text: str, *names: str) -> int:
 
 
 def _is_number(value: Any) -> bool:
-    """A number that prints and parses back: finite, and no truth value."""
+    """Whether the value is a number that prints and parses back: finite, and not a truth value."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300
 
 
@@ -161,7 +154,7 @@ def _is_whole(value: Any, least: int, beyond: int) -> bool:
 
 
 def _checked(definition: Definition, setting: str, value: Any, text: str) -> Any:
-    """The value in the form the kernel takes; a TextError with a caret if it can't be."""
+    """Convert the value to the form that the kernel takes, or raise a TextError with a caret."""
 
     def refuse(expected: str) -> TextError:
         return TextError(f"{definition.name}: {setting} must be {expected}, not {value!r}", text, _place(text, setting))
@@ -184,22 +177,20 @@ def _checked(definition: Definition, setting: str, value: Any, text: str) -> Any
     if setting == "gains":
         if not isinstance(value, dict) or not value or not all(map(_is_number, [*value, *value.values()])):
             raise refuse("like {1: 3.5, 2: 9}")
-        return tuple(sorted((float(level), float(gain)) for level, gain in value.items()))
+        return tuple(sorted((float(grade), float(gain)) for grade, gain in value.items()))
     if setting == "recalls":
         several = isinstance(value, (list, tuple)) and len(value) > 0
-        if not several or not all(_is_number(level) and 0 <= level <= 1 for level in value):
+        if not several or not all(_is_number(recall) and 0 <= recall <= 1 for recall in value):
             raise refuse("like (0.2, 0.5, 0.8)")
-        return tuple(float(level) for level in value)
+        return tuple(float(recall) for recall in value)
     words = {"dcg": ("log2", "exp-log2"), "norm": ("R", "min"), "compat": CHOICES["compat"]}
     if setting in words:
         if value not in words[setting]:
             raise refuse("one of " + ", ".join(words[setting]))
-        return value
-    if setting == "relative":
+    elif setting == "relative":
         if not isinstance(value, bool):
             raise refuse("True or False")
-        return value
-    if not number:
+    elif not number:
         raise refuse("a number")
     return value
 
@@ -216,8 +207,7 @@ def _parse_own(text: str) -> Measure:
         ) from None  # fmt: skip
     cutoff: Any = None
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-        cutoff = _value(node.right, text)
-        node = node.left
+        cutoff, node = _value(node.right, text), node.left
     keywords: list[ast.keyword] = []
     if isinstance(node, ast.Call):
         if node.args:
@@ -242,7 +232,7 @@ def _parse_own(text: str) -> Measure:
 
 
 def _at(node: ast.expr | ast.keyword, text: str) -> int:
-    """Where a part stands in the text, in letters; Python counts bytes."""
+    """The position of a node in the text, in characters; Python counts bytes."""
     return len(text.encode()[: node.col_offset].decode(errors="ignore"))
 
 
@@ -255,22 +245,19 @@ def _value(node: ast.expr, text: str) -> Any:
         ) from None
 
 
-def parse_all(texts: str | Measure | Iterable[str | Measure], *, level: float | None = None) -> list[Measure]:
-    """All measures that the texts name, in the order given; `official` names many.
+def parse_all(texts: Wanted, *, rel: float | None = None) -> list[Measure]:
+    """All measures that the texts name, in the order given. A nickname such as `official` names several.
 
-    Two labels of trec_eval for one measure (Rprec, Rprec_mult_1.00) are both kept.
+    `rel` is the least relevant grade of the measures that do not set their own. If two trec_eval labels (Rprec,
+    Rprec_mult_1.00) name one measure, both are kept.
     """
-    if isinstance(texts, (str, Measure)):
-        texts = [texts]
-    texts = list(texts)
+    texts = [texts] if isinstance(texts, (str, Measure)) else list(texts)
     splits = (trec_names.split_name(text) for text in texts if isinstance(text, str))
     given = frozenset(split[0] for split in splits if split is not None and split[1])
-    found: dict[tuple[Measure, str | None], Measure] = {}
-    for text in texts:
-        for measure in _expand(text, given):
-            levelled = measure.with_level(level) if level is not None else measure
-            found.setdefault((levelled, levelled.label), levelled)
-    return list(found.values())
+    found = [measure for text in texts for measure in _expand(text, given)]
+    if rel is not None:
+        found = [measure.with_relevant_grade(rel) for measure in found]
+    return list({(measure, measure.label): measure for measure in found}.values())
 
 
 def _expand(text: str | Measure, given: frozenset[str] = frozenset()) -> list[Measure]:
@@ -287,7 +274,7 @@ def _expand(text: str | Measure, given: frozenset[str] = frozenset()) -> list[Me
 
 
 def parse(text: str) -> Measure:
-    """The measure that a text names.
+    """Parse the name of one measure.
 
     >>> parse("nDCG@10")
     nDCG@10

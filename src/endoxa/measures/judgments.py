@@ -76,10 +76,7 @@ class Judgments:
         return sieve
 
     def sifted(self, items: pl.Series, places: Ints, sizes: Ints) -> Ints:
-        """Rows that may be judged pairs: all that are, and a few that are not.
-
-        The items of list l, `sizes[l]` of them, stand one list after the other; its query is `places[l]`.
-        """
+        """Rows that may be judged pairs, and a few others; list l has `sizes[l]` adjacent rows of query `places[l]`."""
         shift = np.uint64(65 - self._sieve.size.bit_length())
         return np.flatnonzero(self._sieve[(items.hash().to_numpy() ^ np.repeat(_mixed(places), sizes)) >> shift])
 
@@ -102,11 +99,11 @@ class Judgments:
 SCALE = re.compile(r"^(-?[0-9.]+) ?[-–] ?([0-9.]+)$")
 
 
-def refuse_all_relevant(opinions: Opinions, levels: Iterable[float]) -> None:
-    """Ratings from 1 to 5 have no irrelevant grade at the usual level of 1: say from where on is relevant."""
+def refuse_all_relevant(opinions: Opinions, rels: Iterable[float]) -> None:
+    """Refuse a scale on which every grade is relevant: ratings from 1 to 5 with the usual least relevant grade 1."""
     scales = [match for name in opinions.frame["scale"].drop_nulls().unique() if (match := SCALE.match(name))]
     least = max((float(match[1]) for match in scales), default=-math.inf)
-    if any(level <= least for level in levels):
+    if any(rel <= least for rel in rels):
         name = next(match[0] for match in scales if float(match[1]) == least)
         raise TextError(
             f"the grades are ratings on the scale {name}, of which even the least would count as relevant; say from "

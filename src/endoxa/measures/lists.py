@@ -1,8 +1,7 @@
-"""Ranked lists seen through judgments: what every measure's kernel works on.
+"""Ranked lists seen through judgments: the input of every measure's kernel.
 
-Only items that somebody judged (or pooled) need a rank; the others matter by their number alone. So a list is
-the ranks and grades of its judged items, and a batch of lists is a padded array. The last axis runs over
-judged items in rank order; every axis before it broadcasts: one list, a batch of queries, many worlds.
+A list is the ranks and grades of its judged (or pooled) items; of the others only the number matters. A batch of lists
+is a padded array whose last axis is rank order; the other axes (queries, worlds) broadcast.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ class Drawn:
     table  [item, world]  the grade of every item in every world; the last row, NaN or -128, stands for padding
     at     [h, list]      the row of each item of each list
 
-    Arrays are made as [h, list, world] and shown as [world, list, h]: neighbours in memory are worlds, so that sums
-    along a list add whole rows, and padding at its end changes no digit.
+    Arrays are [world, list, h] with worlds adjacent in memory, so that padding changes no digit of a sum along a list.
     """
 
     table: Floats
@@ -168,11 +166,7 @@ class Lists:
         return found
 
     def weigh(self, weight: Callable[[Ints], Floats | Bools]) -> Floats:
-        """weight(rank) of each item, or its mean over the places the item may take among its equals.
-
-        A measure that is a sum over items of gain times such a weight is thereby exact under
-        `ties="average"`: expectation is linear.
-        """
+        """weight(rank) of each item, or its mean over the ranks of its group of equal scores (ties="average")."""
         if self.block is None or self.length is None:
             return np.asarray(weight(self.rank), dtype=float)
         real = self.rank < BEYOND

@@ -1,8 +1,6 @@
-"""What a system would score without its own votes, or without those of its family: scores beside the consensus.
+"""Scores of systems without their own votes, or without those of their family: how far they raise their own score.
 
-Votes are subtracted from the counted ones. The universe and the random numbers of the worlds stay the same, so that
-only the belief moves. One belief with all votes in it serves orders and P(A better); these scores show how far a system
-raises its own score.
+Votes are subtracted from the counted ones. The universe and the random numbers of the worlds stay the same.
 """
 
 from __future__ import annotations
@@ -17,16 +15,16 @@ import polars as pl
 
 from endoxa.beliefs.consensus import PEOPLE, Tally, belief_of
 from endoxa.beliefs.worlds import Readings, single, uniform
-from endoxa.errors import JoinError, TextError, did_you_mean
-from endoxa.measures.closed_forms import Chances, Moments
-from endoxa.measures.grammar import Measure, parse_all
+from endoxa.errors import JoinError, TextError, refuse_unknown
+from endoxa.measures.closed_forms import Moments
+from endoxa.measures.grammar import Measure, Wanted, parse_all
 from endoxa.measures.lists import BEYOND, CELLS, Lists
 from endoxa.measures.placing import Placed, Placement, place
 from endoxa.measures.uncertain import (
     Mapper,
-    by_closed_forms,
     chances_of,
     mean_over_queries,
+    means_of_lists,
     measure_belief,
     score_worlds,
 )
@@ -39,7 +37,7 @@ FEW = 64  # worlds for measures without a closed form
 def left_out(
     run: Run,
     counted: Tally,
-    measures: str | Measure | Sequence[str | Measure],
+    measures: Wanted,
     policy: Policy | None = None,
     *,
     families: Mapping[str, str] | bool = False,
@@ -80,19 +78,14 @@ def _without_own(
     """E[M | defined] of every list of a query under its own probabilities, [list, item]: [measure, list]."""
     one, placed, chances = query
     table = chances_of(placed, chances, spread=False)
-    values, drawn = by_closed_forms(partial(_expected, table), len(placed.rank), measures, policy)
-    if drawn:
-        some = _in_own_worlds(one, placed, chances, [measures[row] for row in drawn], policy, worlds)
-        some = np.nan_to_num(some, nan=0.0) if policy.undefined == "zero" else some
-        values[drawn] = mean_over_queries(some)
-    if policy.missing == "skip":
-        values[:, ~placed.present] = np.nan
-    return values
 
+    def expected(m: Measure) -> Moments | None:
+        return m.closed_form(m.definition.moments, table) if m.rel == 1 else None  # votes are grade 1 or 0
 
-def _expected(table: Chances, m: Measure) -> Moments | None:
-    """Votes are yes or no: grade 1, or 0."""
-    return m.closed_form(m.definition.moments, table) if m.rel == 1 else None
+    def drawn(some: Sequence[Measure]) -> Floats:
+        return _in_own_worlds(one, placed, chances, some, policy, worlds)
+
+    return means_of_lists(expected, drawn, placed, measures, policy)
 
 
 def _in_own_worlds(
@@ -118,18 +111,11 @@ def _in_own_worlds(
 
 
 def between(
-    run: Run,
-    counted: Tally,
-    first: str,
-    second: str,
-    measures: str | Measure | Sequence[str | Measure],
-    policy: Policy | None = None,
-    worlds: int = WORLDS,
+    run: Run, counted: Tally, first: str, second: str, measures: Wanted, policy: Policy, worlds: int = WORLDS
 ) -> Scores:
     """Two systems scored under the votes of all the others: neither votes on the truth that scores it."""
     for name in (first, second):
-        if name not in counted.systems:
-            raise TextError(f"no system is called {name!r}{did_you_mean(name, counted.systems)}")
+        refuse_unknown("system", name, counted.systems)
     if first == second:
         raise TextError(f"{first!r} is compared with itself; name two systems")
     if len(counted.systems) < 4:
@@ -137,9 +123,7 @@ def between(
     out = [counted.systems.index(name) for name in (first, second)]
     weights = counted.weights.copy()
     weights[out] = 0.0
-    others = belief_of(
-        replace(counted, weights=weights), people=PEOPLE, rng=np.random.default_rng((policy or Policy()).seed)
-    )
+    others = belief_of(replace(counted, weights=weights), people=PEOPLE, rng=np.random.default_rng(policy.seed))
     belief = replace(others, notes=(*others.notes, f"the votes of {first} and {second} are left out"))
     kept = Run(run.frame.filter(pl.col("system").is_in([first, second])), run.ties)
     return measure_belief(kept, belief, measures, policy, worlds=worlds)

@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from endoxa.measures.lists import ratio
+from endoxa.measures.lists import CELLS, ratio
 from endoxa.measures.registry import Definition, Kernel
 from endoxa.policies import Compat
 from endoxa.tables import Bools, Floats, Ints
 
 BOTH, ONE, NEITHER = range(3)  # how many items of a preferred pair were retrieved
-CELLS = 2_000_000  # the greatest matrix of pairs that is made at once: memory stays bounded
 
 
 @dataclass(frozen=True)
@@ -69,10 +68,7 @@ class Ranking:
 
     @cached_property
     def agreement(self) -> tuple[Floats, Floats]:
-        """Over pairs of items: the sum of shares of judges that the list agrees with, and how many pairs.
-
-        Both as [BOTH | ONE | NEITHER].
-        """
+        """[BOTH | ONE | NEITHER]: shares of judges that the list agrees with, summed over pairs of items; pairs."""
         if len(self.groups) == 1:  # one judge: the list agrees or it does not
             fulfilled, possible = self.counts
             return fulfilled[0].astype(float), possible[0].astype(float)
@@ -135,11 +131,7 @@ def tally(group: Group, order: Ints, retrieved: int) -> tuple[Ints, Ints]:
 
 
 def balanced(ranking: Ranking, group: Group, *, only_retrieved: bool) -> tuple[int, int]:
-    """Preferences fulfilled and possible in a group, with as many irrelevant items as relevant ones.
-
-    Of too many irrelevant items the first ones stay; for each that is missing one is imagined that no list
-    retrieves.
-    """
+    """Preferences fulfilled and possible, with as many irrelevant items (cut or imagined) as relevant ones."""
     order, retrieved = ranking.order(group)
     if only_retrieved:
         order = order[:retrieved]
@@ -152,11 +144,10 @@ def balanced(ranking: Ranking, group: Group, *, only_retrieved: bool) -> tuple[i
 
 
 def balanced_as_trec_eval(ranking: Ranking, group: Group, *, only_retrieved: bool) -> tuple[int, int]:
-    """The same with the digits of trec_eval, which departs from its own words in four places.
+    """The same with the digits of trec_eval, which departs from its own description.
 
-    Irrelevant is level 0 where subgroups exist, else 0 and below. Without subgroups only the lowest level is
-    cut, and then compared with itself, every item with itself too. With subgroups and among the retrieved the
-    cut is at the number of relevant items, retrieved or not; imagined items are compared with as many in any case.
+    Irrelevant is level 0 if there are subgroups, else 0 and below. Without subgroups only the lowest level is cut, and
+    then compared with itself. With subgroups the cut is at the number of relevant items, retrieved or not.
     """
     order, retrieved = ranking.order(group)
     level = group.level[order]
@@ -177,16 +168,11 @@ def balanced_as_trec_eval(ranking: Ranking, group: Group, *, only_retrieved: boo
     rivals = int(lowest.sum())
     kept = min(R, rivals)
     before = min(int(lowest[:retrieved].sum()), kept)
-    return (int(fulfilled.sum()) + before * kept - before * (before + 1) // 2, int(possible.sum()) + rivals * kept)
-
-
-def _shares(ranking: Ranking, least: int) -> Floats:
-    """Per group: preferences fulfilled / possible, where at least so many of the two items were retrieved."""
-    fulfilled, possible = ranking.counts
-    return ratio(fulfilled[:, : 3 - least].sum(-1), possible[:, : 3 - least].sum(-1))
+    return int(fulfilled.sum()) + before * kept - before * (before + 1) // 2, int(possible.sum()) + rivals * kept
 
 
 def _simple(ranking: Ranking, least: int) -> Floats:
+    """Preferences fulfilled / possible, where at least so many of the two items were retrieved."""
     fulfilled, possible = ranking.counts
     return ratio(fulfilled[:, : 3 - least].sum(), possible[:, : 3 - least].sum())
 
@@ -198,7 +184,8 @@ def _by_pair(ranking: Ranking, least: int) -> Floats:
 
 def _by_group(ranking: Ranking, least: int, compat: Compat) -> Floats:
     """Mean over the groups that express a preference; trec_eval counts the others as 0."""
-    shares = _shares(ranking, least)
+    fulfilled, possible = ranking.counts
+    shares = ratio(fulfilled[:, : 3 - least].sum(-1), possible[:, : 3 - least].sum(-1))
     defined = shares[~np.isnan(shares)]
     if not len(defined):
         return np.asarray(np.nan)
@@ -222,10 +209,7 @@ PREFERENCES: dict[str, Definition] = {}
 
 
 def prefer(**known: Any) -> Callable[[Kernel], Kernel]:
-    """Enter a kernel into the table under its own name, which is trec_eval's.
-
-    None is monotone: an item moved up may pass one that is preferred to it.
-    """
+    """Enter a kernel under its own name, that of trec_eval. None is monotone: an item may pass a preferred one."""
 
     def enter(kernel: Kernel) -> Kernel:
         name: str = kernel.__name__

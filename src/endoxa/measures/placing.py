@@ -87,10 +87,7 @@ class Placement:
 
 
 def place(run: Run, belief: Belief, policy: Policy | None = None) -> Placement:
-    """Place the lists of a run, cut as the policy says, in a belief.
-
-    Where the belief gives what it does not mention a probability, every retrieved item is mentioned from here on.
-    """
+    """Place the lists of a run, cut as the policy says, in a belief; every retrieved item that has a p is mentioned."""
     readings = list(readings_of(extended(belief, run)))
     frame = run.frame if policy is None or policy.cut is None else run.frame.filter(pl.col("rank") <= policy.cut)
     systems, rank = run.systems, frame["rank"].to_numpy()
@@ -127,10 +124,7 @@ def place(run: Run, belief: Belief, policy: Policy | None = None) -> Placement:
 
 
 def _matched(items: pl.Series, places: Ints, readings: Sequence[Readings]) -> tuple[Ints, Ints]:
-    """Rows whose item the belief mentions, ascending, and its place among the items of the query.
-
-    Hashes find candidates; names decide.
-    """
+    """Rows whose item the belief mentions, ascending, and its place among the items of the query (found by hashes)."""
     counts = [len(one.items) for one in readings]
     names = pl.DataFrame(
         {

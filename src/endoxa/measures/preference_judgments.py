@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -46,12 +47,11 @@ class Topic:
 
 @dataclass(frozen=True)
 class Preferences(Table):
-    """Who prefers what: query, group, subgroup, item, level.
+    """Preferences of judges: query, group, subgroup, item, level.
 
-    A group is one judge at one time. Within a subgroup every item of a higher level is preferred to every item
-    of a lower one; of the level only the order counts, and whether it is above 0 (relevant). Subgroups express
-    that a judge ordered only parts: what follows from several of them (A over B, B over C) is preferred too.
-    Groups may disagree; a group may not contradict itself.
+    A group is one judge at one time. Within a subgroup items of a higher level are preferred to those of a lower one;
+    a level above 0 means relevant. Subgroups are parts that a judge ordered; preferences follow through several of
+    them (A over B, B over C). Groups may disagree; a group may not contradict itself.
     """
 
     frame: pl.DataFrame
@@ -79,12 +79,9 @@ class Preferences(Table):
     def of_opinions(cls, opinions: Opinions, *, unjudged: bool = False) -> Preferences:
         """Preferences by grade: one group per source and query, every higher grade over every lower one.
 
-        A negative grade means not judged, and prefers nothing. With `unjudged` it is a level below 0, as in
-        trec_eval: whatever was judged is preferred to what was not.
+        A negative grade means not judged and is left out; with `unjudged` it is a level below 0, as in trec_eval.
         """
-        rows = opinions.frame.filter(pl.col("grade").is_not_null())
-        if not unjudged:
-            rows = rows.filter(pl.col("grade") >= 0)
+        rows = opinions.frame.filter(pl.col("grade").is_not_null() if unjudged else pl.col("grade") >= 0)
         return cls.of(
             rows.select(
                 "query", pl.col("source").alias("group"), pl.lit("0").alias("subgroup"), "item",
@@ -122,9 +119,9 @@ class Preferences(Table):
                 made = Group(number[part], level[part])
             else:
                 made = _partial(number[part], level[part], subgroup[part])
-                circle = _circle(made)
-                if circle is not None:
-                    here = part.start + np.flatnonzero(np.isin(number[part], made.items[circle]))
+                both: Any = made.closure
+                if pairs := [pair for pair in np.argwhere(both & both.T) if pair[0] != pair[1]]:
+                    here = part.start + np.flatnonzero(np.isin(number[part], made.items[pairs[0]]))
                     raise _contradiction(self.frame, int(row[here].max()), [rows["item"][int(at)] for at in here])
             groups[place[part.start]].append(made)
         names = self.places.group_by("place", maintain_order=True).agg("item")["item"].to_list()
@@ -156,14 +153,6 @@ def _closed(above: Bools) -> Bools:
         if (further == above).all():
             return above
         above = further
-
-
-def _circle(group: Group) -> Ints | None:
-    """Two members that are preferred to each other; None if the group is consistent."""
-    if group.closure is None or not (group.closure & group.closure.T).any():
-        return None
-    both = np.argwhere(group.closure & group.closure.T)
-    return np.asarray(both[both[:, 0] != both[:, 1]][0])
 
 
 def _contradiction(frame: pl.DataFrame, row: int, items: list[str]) -> PreferenceError:
@@ -224,46 +213,32 @@ def score_preferences(run: Run, preferences: Preferences, measures: Sequence[Mea
         )
     lists, ranked, coverage = _look_up(run, preferences, policy)
     places = lists["place"].to_numpy()
-    values = [
-        _values(preferences.topics[place].ranking(retrieved), measures, policy)
-        for place, retrieved in zip(places, ranked, strict=True)
-    ]
-    return Block(
-        lists["system"].to_list(), places, _by_measure(values, measures), None,
-        [[""] * lists.height for m in measures if m.definition.text], coverage,
-    )  # fmt: skip
+    rankings = [preferences.topics[place].ranking(found) for place, found in zip(places, ranked, strict=True)]
+    return replace(_scored(places, rankings, measures, policy), systems=lists["system"].to_list(), coverage=coverage)
 
 
 def score_empty(preferences: Preferences, places: Ints, measures: Sequence[Measure], policy: Policy) -> Block:
     """Scores of an empty list for these queries. trec_eval 9 counts none of their preferences."""
-    nothing = np.zeros(0, dtype=np.int64)
-    values = [_values(preferences.topics[place].ranking(nothing), measures, policy) for place in places]
-    if policy.compat == "trec_eval-9":
-        values = [[0.0 if m.definition.judged else _unjudged(m) for m in _numeric(measures)] for _ in places]
-    texts = [[""] * len(places) for m in measures if m.definition.text]
-    return Block([""] * len(places), places, _by_measure(values, measures), None, texts, NOT_COVERED)
+    rankings = [preferences.topics[place].ranking(np.zeros(0, dtype=np.int64)) for place in places]
+    return _scored(places, rankings, measures, policy, ignored=policy.compat == "trec_eval-9")
 
 
-def _numeric(measures: Sequence[Measure]) -> list[Measure]:
-    return [m for m in measures if not m.definition.text]
-
-
-def _values(ranking: Ranking, measures: Sequence[Measure], policy: Policy) -> list[float]:
-    return [
-        float(m.definition.kernel(ranking, **m.keywords(compat=policy.compat))) if m.definition.judged else _unjudged(m)
-        for m in _numeric(measures)
-    ]
-
-
-def _unjudged(m: Measure) -> float:
-    """The value of a measure that needs no judgments, for any one list."""
+def _scored(
+    places: Ints, rankings: Sequence[Ranking], measures: Sequence[Measure], policy: Policy, *, ignored: bool = False
+) -> Block:
+    """The values of the lists; 0 for measures that need judgments if the preferences are ignored."""
     nothing = np.zeros((1, 0))
-    return float(m(Lists(nothing.astype(np.int64), nothing, np.zeros(1, dtype=np.int64), nothing))[0])
-
-
-def _by_measure(values: list[list[float]], measures: Sequence[Measure]) -> Floats:
-    """[measure, list]; 0/0 is NaN until the blocks are gathered."""
-    return np.array(values, dtype=float).reshape(len(values), len(_numeric(measures))).T
+    unseen = Lists(nothing.astype(np.int64), nothing, np.zeros(1, dtype=np.int64), nothing)
+    numeric = [m for m in measures if not m.definition.text]
+    values = np.zeros((len(numeric), len(rankings)))
+    for row, m in enumerate(numeric):
+        if not m.definition.judged:  # any list has the same value
+            values[row] = m(unseen)[0]
+        elif not ignored:
+            settings = m.keywords(compat=policy.compat)
+            values[row] = [m.definition.kernel(ranking, **settings) for ranking in rankings]
+    texts = [[""] * len(places) for m in measures if m.definition.text]
+    return Block([""] * len(places), places, values, None, texts, NOT_COVERED)
 
 
 def _look_up(run: Run, preferences: Preferences, policy: Policy) -> tuple[pl.DataFrame, list[Ints], pl.DataFrame]:

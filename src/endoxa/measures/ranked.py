@@ -36,8 +36,7 @@ def GMAP(lists: Lists, *, rel: float = 1) -> Floats:
     Misleads: the floor decides the value when some query has AP = 0; that floor is a convention.
     Source: Robertson 2006; trec_eval gm_map.
     """
-    value: Floats = AP(lists, rel=rel)
-    return value
+    return AP(lists, rel=rel)
 
 
 def _reciprocal_bounds(lists: Lists, *, rel: float = 1, k: int | None = None) -> tuple[Floats, Floats]:

@@ -22,32 +22,23 @@ NAMES: dict[str, tuple[str, str | None, dict[str, Any]]] = {
     "ndcg_burges": ("nDCG", "nDCG", {"dcg": "exp-log2"}),
     "bpref": ("Bpref", "Bpref", {}),
 }
-_FORM = re.compile(r"(?P<name>[a-z1][a-z_1-]*?)(?:@(?P<k>[0-9]{1,9}))?(?:-l(?P<level>[0-9]{1,2}))?")
-_RBP = re.compile(r"rbp\.(?P<p>[0-9]{1,9})(?:-l(?P<level>[0-9]{1,2}))?")
+_FORM = re.compile(r"(?P<name>[a-z1][a-z_1-]*?)(?:@(?P<k>[0-9]{1,9}))?(?:-l(?P<rel>[0-9]{1,2}))?")
+_RBP = re.compile(r"rbp\.(?P<p>[0-9]{1,9})(?:-l(?P<rel>[0-9]{1,2}))?")
 
 
 def expand(text: str) -> tuple[str, dict[str, Any]] | None:
-    """Our name and settings for one of ranx's; None if it is not one of its names.
-
-    Its RBP sums raw grades; here it is binary at the level given.
-    """
-    rbp = _RBP.fullmatch(text)
-    if rbp:
-        return "RBP", {"p": float(f"0.{rbp['p']}"), "rel": int(rbp["level"] or 1)}
+    """Our name and settings for one of ranx's names, or None. RBP, which sums raw grades in ranx, is binary here."""
+    if rbp := _RBP.fullmatch(text):
+        return "RBP", {"p": float(f"0.{rbp['p']}"), "rel": int(rbp["rel"] or 1)}
     form = _FORM.fullmatch(text)
-    if not form or form["name"] not in NAMES:
+    cut, whole, fixed = NAMES.get(form["name"], (None, None, {})) if form else (None, None, {})
+    name = cut if form and form["k"] else whole
+    if form is None or name is None:
         return None
-    cut, whole, fixed = NAMES[form["name"]]
-    name = cut if form["k"] else whole
-    if name is None:
-        return None
-    settings = dict(fixed)
-    if form["k"]:
-        settings["k"] = int(form["k"])
-    if form["level"]:
-        level = int(form["level"])
-        if "rel" not in REGISTRY[name].settings:  # no least relevant grade: grades below it gain nothing
-            settings |= {"gains": dict.fromkeys(range(1, level), 0)} if level > 1 else {}
-        else:
-            settings["rel"] = level
+    settings = fixed | ({"k": int(form["k"])} if form["k"] else {})
+    if rel := int(form["rel"] or 0):
+        if "rel" in REGISTRY[name].settings:
+            settings["rel"] = rel
+        elif rel > 1:  # there is no least relevant grade: lower grades gain nothing
+            settings["gains"] = dict.fromkeys(range(1, rel), 0)
     return name, settings

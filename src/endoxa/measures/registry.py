@@ -6,13 +6,14 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from endoxa.measures.closed_forms import Difference, Moments, SumForm
 from endoxa.measures.distributions import Distribution
 from endoxa.tables import Floats
 
 Kernel = Callable[..., Any]  # Lists and settings to one value per list: a number, or a text
+K = TypeVar("K", bound=Kernel)
 Bounds = Callable[..., tuple[Floats, Floats]]
 Aggregate = Literal["mean", "sum", "geometric"]
 
@@ -91,14 +92,11 @@ ALIASES = {
 }  # fmt: skip
 
 
-def register(name: str, **known: Any) -> Callable[[Kernel], Kernel]:
+def register(name: str, **known: Any) -> Callable[[K], K]:
     """Enter a kernel into the table under its name."""
 
-    def enter(kernel: Kernel) -> Kernel:
+    def enter(kernel: K) -> K:
         REGISTRY[name] = Definition(name, kernel, **known)
         return kernel
 
     return enter
-
-
-__all__ = ["ALIASES", "REGISTRY", "Definition", "register"]

@@ -18,8 +18,7 @@ from endoxa.tables import Floats, Ints
 def score(lists: Lists, measures: Sequence[Measure], policy: Policy, seeds: Ints) -> tuple[Floats, Floats | None]:
     """Values as [measure, list] and, where they stay open, (sd, lo, hi) as [3, measure, list].
 
-    `seeds` has a number per list; together with the policy's seed it decides the shuffles of that list, so
-    that they do not depend on what else is in the batch.
+    `seeds` has a number per list, which decides its shuffles together with the seed of the policy.
     """
     plain = _settled(replace(lists, block=None, length=None), policy)
     values = np.array([m(plain, compat=policy.compat) for m in measures]).reshape(len(measures), len(seeds))
@@ -99,27 +98,18 @@ def _reranked(lists: Lists, rank: Ints) -> Lists:
 
 
 def ordered(lists: Lists, worth: Floats, *, best: bool) -> Lists:
-    """Equal scores with the items worth most first (best) or last (worst).
-
-    Between items with a gain and items judged worthless stand those without a judgment.
-    """
+    """Equal scores with the items of most gain first (best) or last (worst), items without a judgment in the middle."""
     assert lists.block is not None
     assert lists.length is not None
-    real = lists.rank < BEYOND
     order = np.lexsort((-worth, lists.block), axis=-1)
-    block = np.take_along_axis(lists.block, order, -1)
-    length = np.take_along_axis(lists.length, order, -1)
-    sorted_worth = np.take_along_axis(worth, order, -1)
-    place = _place_in_group(block)
-    # worthless items are counted from the other end
-    reverse = np.flip(_place_in_group(np.flip(block, -1)), -1)
-    from_front = block + place
-    from_back = block + length - 1 - reverse
-    best_rank = np.where(sorted_worth > 0, from_front, from_back)
-    rank = best_rank if best else block + (length - 1 - (best_rank - block))
-    back = np.empty_like(rank)
-    np.put_along_axis(back, order, rank, -1)
-    return _reranked(lists, np.where(real, back, BEYOND))
+    block, length = (np.take_along_axis(part, order, -1) for part in (lists.block, lists.length))
+    from_front = _place_in_group(block)
+    from_back = length - 1 - np.flip(_place_in_group(np.flip(block, -1)), -1)
+    gains = np.take_along_axis(worth, order, -1) > 0  # items without a gain are counted from the other end
+    place = np.where(gains, from_front, from_back)
+    rank = np.empty_like(block)
+    np.put_along_axis(rank, order, block + (place if best else length - 1 - place), -1)
+    return _reranked(lists, np.where(lists.rank < BEYOND, rank, BEYOND))
 
 
 def _place_in_group(group: Ints) -> Ints:
@@ -133,10 +123,7 @@ def _place_in_group(group: Ints) -> Ints:
 
 
 def shuffled(lists: Lists, count: int, seed: int, seeds: Ints) -> Lists:
-    """`count` random orders of equal scores, as a new first axis.
-
-    Each judged item takes a random place of its run of equals, the others the places left.
-    """
+    """`count` random orders of equal scores, as a new first axis; a judged item takes a random place in its group."""
     assert lists.block is not None
     assert lists.length is not None
     rank = np.broadcast_to(lists.rank, (count, *lists.rank.shape)).copy()

@@ -1,7 +1,7 @@
-"""trec_eval's names for measures, and how it writes them.
+"""trec_eval's names of measures: parsing of the names, and the labels that trec_eval prints.
 
-`map`, `P_10`, `P.5,10`, `ndcg_cut.10`, `iprec_at_recall..25`, `ndcg.1=3,2=9`, and the nicknames `official`, `set`,
-`all_trec`, `qrels_jg`, `prefs`, `all_prefs`.
+Examples are `map`, `P_10`, `P.5,10`, `ndcg_cut.10`, `iprec_at_recall..25` and `ndcg.1=3,2=9`. The nicknames are
+`official`, `set`, `all_trec`, `qrels_jg`, `prefs` and `all_prefs`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,12 @@ Named = tuple[str, str, dict[str, Any]]  # trec_eval's label, our name, settings
 
 @dataclass(frozen=True)
 class Family:
-    """One row of trec_eval's table: our name for it, and what its parameters mean.
+    """A family of trec_eval measures: Endoxa's name for it, and the meaning of its parameters.
 
-    kind: one of `none`, `cutoffs`, `levels` (one value for each), `pairs`, `numbers` (one value in all)
+    kind     `none`: no parameters. `cutoffs` and `levels`: each parameter gives a measure with that `setting`.
+             `pairs` and `numbers`: all parameters together give one measure
+    default  the parameters if none are given
+    since    the major version of trec_eval that introduced the family
     """
 
     name: str
@@ -114,9 +117,9 @@ NICKNAMES: dict[str, tuple[str, ...]] = {
 
 
 def expand(text: str, *, given: frozenset[str] = frozenset()) -> list[Named] | None:
-    """The measures that a trec_eval name stands for; None if it is not one of its names.
+    """The measures that a trec_eval name stands for; None if trec_eval has no such name.
 
-    A nickname leaves out the families in `given`: those asked for with parameters of their own.
+    A nickname omits the families in `given`, which the user requested separately with parameters.
     """
     if text in NICKNAMES:
         families = (family for family in NICKNAMES[text] if family not in given)
@@ -126,7 +129,7 @@ def expand(text: str, *, given: frozenset[str] = frozenset()) -> list[Named] | N
 
 
 def split_name(text: str) -> tuple[str, str] | None:
-    """`P.5,10` or `P_10` as family and parameters; None if no family of trec_eval is called so."""
+    """Split `P.5,10` or `P_10` into family and parameters; None if trec_eval has no such family."""
     for family in sorted(FAMILIES, key=len, reverse=True):
         rest = text[len(family) :]
         if text.startswith(family) and (not rest or rest[0] in "._"):
@@ -137,27 +140,22 @@ def split_name(text: str) -> tuple[str, str] | None:
 
 
 def _members(family: str, parameters: str, text: str) -> list[Named]:
-    row = FAMILIES[family]
+    row, at = FAMILIES[family], len(family) + 1
     fixed = dict(row.fixed)
-    if not parameters:
-        if row.kind == "cutoffs":
-            return [(_label(family, value), row.name, fixed | {"k": int(value)}) for value in row.default]
-        if row.kind == "levels":
-            return [(_label(family, value), row.name, fixed | {row.setting: value}) for value in row.default]
+    if not parameters and row.kind not in {"cutoffs", "levels"}:
         return [(family, row.name, fixed)]
     if row.kind == "none":
         raise TextError(f"{family} takes no parameters", text, len(family))
     if row.kind == "pairs":
-        return [(f"{family}_{parameters}", row.name, fixed | _pairs(parameters, text, len(family) + 1))]
-    values = _numbers(parameters, text, len(family) + 1)
+        return [(f"{family}_{parameters}", row.name, fixed | _pairs(parameters, text, at))]
+    values = _numbers(parameters, text, at) if parameters else list(row.default)
     if row.kind == "numbers" and row.numbers is not None:
         try:
             return [(f"{family}_{parameters}", row.name, fixed | row.numbers(values))]
         except ValueError as error:
-            raise TextError(str(error), text, len(family) + 1) from None
+            raise TextError(str(error), text, at) from None
     if row.kind == "cutoffs":
-        whole = sorted({int(value) for value in values})  # trec_eval reads 23.4 as 23
-        return [(_label(family, value), row.name, fixed | {"k": value}) for value in whole]
+        values = [int(value) for value in values]  # trec_eval reads 23.4 as 23
     return [(_label(family, value), row.name, fixed | {row.setting: value}) for value in sorted(set(values))]
 
 
@@ -168,7 +166,7 @@ def _label(family: str, value: float) -> str:
 
 
 def _number(text: str) -> float:
-    """A finite decimal number; Python's own `1_0`, `nan` and `inf` are none."""
+    """Parse a finite decimal number; `1_0`, `nan` and `inf`, which Python accepts, are refused."""
     if not re.fullmatch(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]{1,2})?\s*", text, re.IGNORECASE):
         raise ValueError(text)
     return float(text)
@@ -182,44 +180,43 @@ def _numbers(parameters: str, text: str, at: int) -> list[float]:
 
 
 def _pairs(parameters: str, text: str, at: int) -> dict[str, Any]:
-    """`1=3,2=9` as gains; `p=0.95` as the persistence of RBP."""
+    """Parse `1=3,2=9` into gains by grade, and `p=0.95` into the persistence of RBP."""
     gains: dict[float, float] = {}
     settings: dict[str, Any] = {}
     for part in parameters.split(","):
-        level, _, value = part.partition("=")
+        key, _, value = part.partition("=")
         try:
-            if level.isidentifier():
-                settings[level] = _number(value)
+            if key.isidentifier():
+                settings[key] = _number(value)
             else:
-                gains[_number(level)] = _number(value)
+                gains[_number(key)] = _number(value)
         except ValueError:
             raise TextError(f"{part!r} is not a pair like 1=3.5", text, at) from None
     return settings | ({"gains": gains} if gains else {})
 
 
 def place(label: str) -> tuple[int, float]:
-    """Where trec_eval prints a label: the place of its family, then the size of its cut-off."""
+    """The sort key of a label in trec_eval's output: the number of its family, then its cut-off."""
     for family in sorted(FAMILIES, key=len, reverse=True):
         if label == family or label.startswith(family + "_"):
-            number = label[len(family) + 1 :]
             try:
-                return ORDER[family], float(number or 0)
+                return ORDER[family], float(label[len(family) + 1 :] or 0)
             except ValueError:
                 return ORDER[family], 0.0
     return len(ORDER), 0.0
 
 
 def label_of(name: str, settings: dict[str, Any]) -> str | None:
-    """trec_eval's label for one of our measures, if it has one: AP is `map`, P@10 is `P_10`."""
+    """trec_eval's label of one of Endoxa's measures, if it has one: AP is `map`, P@10 is `P_10`."""
     given = {key: value for key, value in settings.items() if key != "rel"}
     for family, row in FAMILIES.items():
-        if row.name != name or family.endswith("_avgjg"):
+        same = row.name == name and all(given.get(key) == value for key, value in row.fixed)
+        if not same or family.endswith("_avgjg"):
             continue
         rest = {key: value for key, value in given.items() if key not in dict(row.fixed)}
-        if any(given.get(key) != value for key, value in row.fixed):
-            continue
-        if not rest and row.kind not in {"cutoffs", "levels"}:
+        if row.kind in {"cutoffs", "levels"}:
+            if set(rest) == {row.setting}:
+                return _label(family, rest[row.setting])
+        elif not rest:
             return family
-        if row.kind in {"cutoffs", "levels"} and set(rest) == {row.setting}:
-            return _label(family, rest[row.setting])
     return None

@@ -1,7 +1,6 @@
 """Measures under a belief: every list is scored in the same possible worlds, and exactly where a closed form exists.
 
-The unit of work is a query: all its lists are scored together, so that what depends on the world alone (how many
-items are relevant, the ideal list) is computed once. `score_query` is the kernel; `gather` joins what it returns.
+The unit of work is a query: `score_query` scores all its lists together, and `gather` joins the results.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.beliefs.worlds import Readings, draw, draw_people
-from endoxa.errors import TextError, did_you_mean
+from endoxa.errors import TextError, did_you_mean, refuse_unknown
 from endoxa.measures import distributions
 from endoxa.measures.closed_forms import Chances, Moments, OneList
 from endoxa.measures.distributions import Distribution
@@ -30,7 +29,7 @@ from endoxa.statistics import poisson_binomial
 from endoxa.statistics.bootstrap import blocks
 from endoxa.tables import Belief, Floats, Ints, Opinions, Run, Scores
 
-LEVEL = 0.95
+CONFIDENCE = 0.95
 TOGETHER = 400  # worlds whose grades are kept in one array
 NEAR = 2_000_000  # cells of an array that stays near the processor
 LONGEST = 256  # lists up to this length have the exact interval of precision
@@ -45,7 +44,7 @@ def measure_belief(
     policy: Policy | None = None,
     *,
     worlds: int = WORLDS,
-    level: float = LEVEL,
+    confidence: float = CONFIDENCE,
     plugin: bool = False,
     progress: Progress | None = None,
     mapper: Mapper = map,
@@ -53,11 +52,11 @@ def measure_belief(
 ) -> Scores:
     """Score every list under the belief: expectation, spread, interval and undefined mass per query, and the draws.
 
-    Formula: value = E[M | M defined], by the closed form of the measure's definition if it has one, else the mean
-    over `worlds`; [lo, hi] holds the middle `level` of the worlds (of the exact distribution for P). A certain belief
-    gives the values of ordinary judgments. plugin=True scores expected grades as if they were grades, which is biased.
-    `mapper` maps the kernel over the queries, as `map` does; `scale.local.mapped` can use several threads. `placement`
-    is the run placed in this belief, if the caller has placed it already.
+    Formula: value = E[M | M defined], by the closed form of the measure if it has one, else the mean over `worlds`;
+    [lo, hi] holds the middle `confidence` of the worlds (of the exact distribution for P). A certain belief gives the
+    values of ordinary judgments. plugin=True scores expected grades as if they were grades, which is biased. `mapper`
+    maps the kernel over the queries, as `map` does; `scale.local.mapped` can use several threads. `placement` is the
+    run placed in this belief, if the caller has placed it already.
     """
     policy = policy or Policy(ties=run.ties)
     wanted = parse_all(measures)
@@ -67,7 +66,7 @@ def measure_belief(
     _refuse(wanted, policy, worlds)
     policy = _openly(belief, policy)
     placed = placement or place(run, belief, policy)
-    kernel = partial(score_query, placed.systems, wanted, policy, worlds, level, placed.top)
+    kernel = partial(score_query, placed.systems, wanted, policy, worlds, confidence, placed.top)
     scored = mapper(kernel, list(zip(range(len(placed.lists)), placed.readings, placed.lists, strict=True)))
     scores = gather(
         {"": placed},
@@ -75,25 +74,15 @@ def measure_belief(
         wanted,
         policy,
         systems=placed.systems,
-        empty=partial(_score_empty, worlds=worlds, level=level),
+        empty=partial(_score_empty, worlds=worlds, confidence=confidence),
         noun="belief",
         lines=tuple(belief.lines()),
     )
     return scores if scores.draws is None else replace(scores, draws=replace(scores.draws, origin=(run, belief)))
 
 
-def score_belief(
-    run: Run, belief: Belief, measures: Sequence[Measure], policy: Policy, *, worlds: int = WORLDS, level: float = LEVEL
-) -> Block:
-    """Score one block of whole queries under a belief. Pure: the same for every feeder, and for any cut into blocks."""
-    placed = place(run, belief, policy)
-    kernel = partial(score_query, placed.systems, measures, policy, worlds, level, placed.top)
-    parts = [kernel(query) for query in zip(range(len(placed.lists)), placed.readings, placed.lists, strict=True)]
-    return _as_one([_covering(placed, measures), *parts])
-
-
 def score_query(
-    systems: Sequence[str], measures: Sequence[Measure], policy: Policy, worlds: int, level: float, top: float,
+    systems: Sequence[str], measures: Sequence[Measure], policy: Policy, worlds: int, confidence: float, top: float,
     query: tuple[int, Readings, Placed],
 ) -> Block:  # fmt: skip
     """Score the lists of one query, those that are there: (its number, the belief about it, its lists)."""
@@ -101,21 +90,27 @@ def score_query(
     rows = np.flatnonzero(every.present)
     placed = every.some(rows)
     return replace(
-        _scored(one, placed, measures, policy, worlds, level, top),
+        _scored(one, placed, measures, policy, worlds, confidence, top),
         systems=[systems[row] for row in rows.tolist()],
         places=np.full(len(rows), number),
     )
 
 
 def _scored(
-    one: Readings, placed: Placed, measures: Sequence[Measure], policy: Policy, worlds: int, level: float, top: float
+    one: Readings,
+    placed: Placed,
+    measures: Sequence[Measure],
+    policy: Policy,
+    worlds: int,
+    confidence: float,
+    top: float,
 ) -> Block:
     """Scores of the lists of one query; systems and places are for the caller to fill in."""
     grades = draw(one, worlds, policy.seed)
     truth = in_worlds(one, grades, placed, measures, policy, top=top)
     undefined = np.isnan(truth).mean(-1)
     truth = _settled(truth, policy)
-    described = describe(truth, level)
+    described = describe(truth, confidence)
     if policy.unjudged == "bounds":
         described[2:] = _bounds(one, grades, placed, measures, policy, top)
     elif policy.unjudged == "nonrelevant":
@@ -125,7 +120,7 @@ def _scored(
                 value, sd = _value_and_sd(moments, policy)
                 described[:2, row] = value, np.where(np.isnan(sd), described[1, row], sd)
                 undefined[row] = moments.undefined
-            if (ends := seen.ends(m, level)) is not None:
+            if (ends := seen.ends(m, confidence)) is not None:
                 described[2:, row] = ends
     people = None
     if one.people is not None:
@@ -136,45 +131,29 @@ def _scored(
 
 
 def _score_empty(
-    placed: Placement, places: Ints, measures: Sequence[Measure], policy: Policy, *, worlds: int, level: float
+    placed: Placement, places: Ints, measures: Sequence[Measure], policy: Policy, *, worlds: int, confidence: float
 ) -> Block:
     """Scores of an empty list for these queries."""
     nothing = np.zeros((1, 0), dtype=np.int64)
     empty = Placed(nothing, nothing, np.zeros(1, dtype=np.int64))
-    queries = {
-        query: _scored(placed.readings[query], empty, measures, policy, worlds, level, placed.top)
-        for query in sorted(set(places.tolist()))
-    }
-    return replace(
-        _as_one([queries[query] for query in places.tolist()]), systems=[""] * len(places), places=np.asarray(places)
-    )
+    queries, at = np.unique(places, return_inverse=True)
+    scored = [
+        _scored(placed.readings[query], empty, measures, policy, worlds, confidence, placed.top)
+        for query in queries.tolist()
+    ]
+
+    def joined(name: str, axis: int = 1) -> Any:
+        parts = [getattr(block, name) for block in scored]
+        return None if parts[0] is None else np.concatenate(parts, axis).take(at, axis)
+
+    doubts = (joined(name) for name in ("undefined", "truth", "people"))
+    return Block([""] * len(places), places, joined("values"), joined("spread", 2), [], NOT_COVERED, *doubts)
 
 
 def _covering(placed: Placement, measures: Sequence[Measure]) -> Block:
     """A block without lists that holds the coverage of the run."""
     count = len(measures)
     return Block([], np.zeros(0, dtype=np.int64), np.zeros((count, 0)), None, [], placed.coverage, np.zeros((count, 0)))
-
-
-def _as_one(blocks: Sequence[Block]) -> Block:
-    """Blocks of different queries, joined; the first may be a block without lists."""
-    scored = [block for block in blocks if block.truth is not None]
-
-    def joined(name: str, axis: int) -> Any:
-        parts = [getattr(block, name) for block in scored]
-        return None if not parts or parts[0] is None else np.concatenate(parts, axis=axis)
-
-    return Block(
-        [system for block in blocks for system in block.systems],
-        np.concatenate([block.places for block in blocks]),
-        np.concatenate([block.values for block in blocks], axis=1),
-        joined("spread", 2),
-        [],
-        pl.concat([block.coverage for block in blocks]),
-        joined("undefined", 1),
-        joined("truth", 1),
-        joined("people", 1),
-    )
 
 
 def _watched(blocks: Iterable[Block], progress: Progress | None, total: int) -> Iterator[Block]:
@@ -239,12 +218,12 @@ def _table_and_pool(one: Readings, grades: Floats) -> tuple[Floats, Floats]:
     """Grades [world, item] as Drawn takes them, and sorted as Lists takes them: [world, 1, item]."""
     table = np.empty((grades.shape[1] + 1, len(grades)), dtype=grades.dtype)
     table[:-1], table[-1] = grades.T, np.nan if grades.dtype == float else PADDING
-    levels = np.unique(np.append(one.grades, 0.0)).astype(grades.dtype)
-    pool = np.full(grades.shape, levels[0])
+    possible = np.unique(np.append(one.grades, 0.0)).astype(grades.dtype)
+    pool = np.full(grades.shape, possible[0])
     place_ = np.arange(grades.shape[1])
-    for level in levels[1:]:  # counting the few grades is faster than sorting all items
-        count = (table[:-1] >= level).sum(0, dtype=np.int32)
-        pool = np.where(place_ < count[:, None], level, pool)
+    for grade in possible[1:]:  # counting the few grades is faster than sorting all items
+        count = (table[:-1] >= grade).sum(0, dtype=np.int32)
+        pool = np.where(place_ < count[:, None], grade, pool)
     return table, pool[:, None]
 
 
@@ -277,15 +256,15 @@ def _settled(values: Floats, policy: Policy) -> Floats:
     return np.nan_to_num(values, nan=0.0) if policy.undefined == "zero" else values
 
 
-def describe(values: Floats, level: float) -> Floats:
-    """Mean, deviation and ends of the middle `level` over the last axis: [4, …]; NaN where all is undefined."""
+def describe(values: Floats, confidence: float) -> Floats:
+    """Mean, deviation and ends of the middle `confidence` over the last axis: [4, …]; NaN where all is undefined."""
     defined = ~np.isnan(values)
     count = defined.sum(-1)
     share = np.maximum(count, 1)
     mean = np.where(count > 0, np.where(defined, values, 0.0).sum(-1) / share, np.nan)
     apart = np.where(defined, values - mean[..., None], 0.0)
     ordered = np.sort(values, -1)  # NaN last
-    tail = (1 - level) / 2
+    tail = (1 - confidence) / 2
     ends = (np.floor(tail * (share - 1)), np.ceil((1 - tail) * (share - 1)))
     low, high = (np.take_along_axis(ordered, end.astype(np.int64)[..., None], -1)[..., 0] for end in ends)
     return np.stack([mean, np.where(count > 0, np.sqrt((apart**2).sum(-1) / share), np.nan), low, high])
@@ -341,7 +320,7 @@ class _Seen:
         stacked = (np.stack([getattr(part, name) for part in parts]) for name in names)
         return Moments(*(np.einsum("r,rs->s", self.one.weights, part) for part in stacked))
 
-    def ends(self, m: Measure, level: float) -> tuple[Floats, Floats] | None:
+    def ends(self, m: Measure, confidence: float) -> tuple[Floats, Floats] | None:
         """The exact interval of a value that is a Poisson-binomial count divided by a number, mixed over readings."""
         form = m.sum_form
         if form is None or form.divisor is None or form.k is None or form.k > LONGEST or m.rel is None:
@@ -351,7 +330,7 @@ class _Seen:
         pmf = np.zeros((len(inside), width + 1))
         for weight, table in zip(self.one.weights, self.tables(m.rel), strict=True):
             pmf += weight * poisson_binomial.pmf(np.where(inside, table.p, 0.0)[:, :width])
-        tail = (1 - level) / 2 + 1e-12
+        tail = (1 - confidence) / 2 + 1e-12
         low = (np.cumsum(pmf, 1) <= tail).sum(1)
         high = width - (np.cumsum(pmf[:, ::-1], 1) <= tail).sum(1)
         return low / form.divisor, high / form.divisor
@@ -365,15 +344,10 @@ def chances_of(placed: Placed, chances: Floats, *, spread: bool) -> Chances:
 
 
 def expectation(name: str, rank: Ints, p: Floats, retrieved: Ints, pool: Floats, **settings: Any) -> Moments | None:
-    """E[M; defined], E[M²; defined] and Pr(M undefined) of a measure for S lists of one query, exactly.
+    """E[M; defined], E[M²; defined] and Pr(M undefined) of a measure for S lists of one query; None if unknown.
 
-    rank       [S, h]  ranks of the retrieved items that have a p, ascending; padding is BEYOND
-    p          [S, h]  their probabilities; padding is NaN
-    retrieved  [S]     lengths of the lists; items without a p are not relevant
-    pool       [m]     p of every item of the query, retrieved or not, those in `p` among them; NaN is left out;
-                       or [S, m], where every list has a belief of its own
-
-    The settings are those of the measure except `rel`, which p already respects. None: there is no closed form.
+    The arrays are those of `Chances`, with NaN as padding in `p` and `pool`. The settings are those of the measure
+    except `rel`, which p already respects.
     Misleads: a plug-in (p taken as gain) is not this; it is biased both ways.
     """
     definition = KNOWN[name]
@@ -387,12 +361,8 @@ def expectation(name: str, rank: Ints, p: Floats, retrieved: Ints, pool: Floats,
     return None if definition.moments is None else definition.moments(table, **settings)
 
 
-def mean_of(moments: Moments, policy: Policy) -> Floats:
-    """E[M | defined]; or E[M] with undefined values as 0, where the policy says so."""
-    return _value_and_sd(moments, policy)[0]
-
-
 def _value_and_sd(moments: Moments, policy: Policy) -> tuple[Floats, Floats]:
+    """Mean and deviation of M given that it is defined; or with undefined values as 0, where the policy says so."""
     defined = np.ones_like(moments.undefined) if policy.undefined == "zero" else 1 - moments.undefined
     possible = defined > 1e-15
     share = np.where(possible, defined, 1.0)
@@ -410,10 +380,7 @@ def expectations(
     mapper: Mapper = map,
     placement: Placement | None = None,
 ) -> Floats:
-    """Mean over queries of each measure's expectation, and no more: [measure, system].
-
-    Measures without a closed form are drawn in a few worlds.
-    """
+    """Mean over queries of the expectation of each measure, by closed form, else in a few worlds: [measure, system]."""
     policy = policy or Policy(ties=run.ties)
     wanted = parse_all(measures)
     placed = placement or place(run, belief, policy)
@@ -431,30 +398,35 @@ def mean_over_queries(values: Floats) -> Floats:
 def expected_or_drawn(
     measures: Sequence[Measure], policy: Policy, worlds: int, top: float, query: tuple[Readings, Placed]
 ) -> Floats:
-    """E[M | defined] of every list of a query: [measure, list]; by closed form, else over worlds."""
+    """E[M | defined] of every list of a query: [measure, list]."""
     one, placed = query
-    values, drawn = by_closed_forms(_Seen(one, placed, spread=False).expected, len(placed.rank), measures, policy)
-    if drawn:
-        grades = draw(one, worlds, policy.seed)
-        some = in_worlds(one, grades, placed, [measures[row] for row in drawn], policy, top=top)
-        values[drawn] = mean_over_queries(_settled(some, policy))
-    if policy.missing == "skip":
-        values[:, ~placed.present] = np.nan
-    return values
+
+    def drawn(some: Sequence[Measure]) -> Floats:
+        return in_worlds(one, draw(one, worlds, policy.seed), placed, some, policy, top=top)
+
+    return means_of_lists(_Seen(one, placed, spread=False).expected, drawn, placed, measures, policy)
 
 
-def by_closed_forms(
-    expected: Callable[[Measure], Moments | None], lists: int, measures: Sequence[Measure], policy: Policy
-) -> tuple[Floats, list[int]]:
-    """E[M | defined] as [measure, list] for measures with a closed form, and the numbers of the other measures."""
-    values, drawn = np.full((len(measures), lists), np.nan), []
+Expected = Callable[[Measure], Moments | None]  # the closed form of a measure for the lists of a query
+InWorlds = Callable[[Sequence[Measure]], Floats]  # their values in drawn worlds: [measure, list, world]
+
+
+def means_of_lists(
+    expected: Expected, drawn: InWorlds, placed: Placed, measures: Sequence[Measure], policy: Policy
+) -> Floats:
+    """E[M | defined] of every list of a query, by closed form, else over worlds: [measure, list]."""
+    values, rest = np.full((len(measures), len(placed.rank)), np.nan), []
     for row, m in enumerate(measures):
         moments = expected(m) if policy.unjudged == "nonrelevant" else None
         if moments is None:
-            drawn.append(row)
+            rest.append(row)
         else:
-            values[row] = mean_of(moments, policy)
-    return values, drawn
+            values[row] = _value_and_sd(moments, policy)[0]
+    if rest:
+        values[rest] = mean_over_queries(_settled(drawn([measures[row] for row in rest]), policy))
+    if policy.missing == "skip":
+        values[:, ~placed.present] = np.nan
+    return values
 
 
 # ---- whole distributions
@@ -464,8 +436,7 @@ def distribute(
     run: Run, belief: Belief, m: Measure, system: str, query: str | None, *, worlds: int, seed: int = 0
 ) -> Distribution:
     """The distribution of a measure for one system on a query, or of its mean over all: exact, else over worlds."""
-    if system not in run.systems:
-        raise TextError(f"no system is called {system!r}{did_you_mean(system, run.systems)}")
+    refuse_unknown("system", system, run.systems)
     placed = place(run, belief).some([system])
     if query is not None and query not in placed.queries:
         raise TextError(f"the belief has no query {query!r}{did_you_mean(query, placed.queries)}")

@@ -40,8 +40,7 @@ def GMBpref(lists: Lists, *, rel: float = 1) -> Floats:
     Misleads: the floor decides the value when some query has Bpref = 0.
     Source: trec_eval gm_bpref.
     """
-    value: Floats = Bpref(lists, rel=rel)
-    return value
+    return Bpref(lists, rel=rel)
 
 
 @register("infAP", monotone=False, by_gain=False)

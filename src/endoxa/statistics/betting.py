@@ -1,7 +1,7 @@
 """Confidence sequences: intervals for a mean that are valid at all times, so that one can stop early.
 
-Whoever doubts that the mean is m bets against it. If m is right, no bet has an expected gain, and the chance that
-the capital ever grows 1/alpha-fold is at most alpha (Ville); every m that has lost the bet is left out.
+If the mean is m, bets against it have no expected gain, and the chance that the capital ever grows 1/alpha-fold is at
+most alpha (Ville). The interval leaves out every m against which the capital has grown so much.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ NOTHING = 1e-300  # stands for a mean of 0 in a quotient
 class Sequence:
     """An interval for the mean after each number: lo, hi and the mean so far, [t].
 
-    With probability 1 - alpha all intervals hold the mean. `empty` is the first t (from 1) at which no mean was left,
-    else None: that happens to one sequence in 1/alpha, or to numbers whose mean drifts or that were not drawn at
-    random; from there on the last interval that was not empty is kept.
+    With probability 1 - alpha all intervals hold the mean. `empty` is the first t (from 1) at which no mean was left
+    (by chance alpha, or because the mean drifts), else None; from there on the last interval that was not empty stays.
     """
 
     lo: Floats
@@ -35,23 +34,6 @@ class Sequence:
     mean: Floats
     alpha: float
     empty: int | None = None
-
-
-def capital(x: Floats, m: float, bet: Floats | float) -> Floats:
-    """What a purse of 1 has become after each number: prod_{s<=t} (1 + bet_s (x_s - m)), [t].
-
-    A positive bet wins where the numbers lie above m, a negative one below. A fair game if the mean is m and each bet
-    was laid before its number was seen. A bet lies in [-1/(1-m), 1/m]: beyond it the purse could go below 0.
-    Source: METHODS F.3.
-    """
-    x = _checked(x)
-    if not 0 <= m <= 1:
-        raise TextError(f"the mean of numbers in [0, 1] lies in [0, 1]; m = {m} does not")
-    bets = np.broadcast_to(np.asarray(bet, dtype=np.float64), x.shape)
-    least, most = (-math.inf if m == 1 else -1 / (1 - m)), (math.inf if m == 0 else 1 / m)
-    if not ((bets >= least) & (bets <= most)).all():
-        raise TextError(f"against a mean of {m:g} a bet lies in [{least:g}, {most:g}]; beyond it one could owe money")
-    return np.asarray(np.cumprod(1 + bets * (x - m)), dtype=np.float64)
 
 
 def confidence_sequence(x: Floats, *, alpha: float = 0.05, pool: int | None = None, grid: int = 1000) -> Sequence:
@@ -66,14 +48,17 @@ def confidence_sequence(x: Floats, *, alpha: float = 0.05, pool: int | None = No
                     m is replaced by (N m - S_{t-1})/(N - t + 1), the mean of what is left, and the interval is
                     intersected with [S_t/N, (S_t + N - t)/N]. At t = N it is the mean itself.
 
-    m runs over 0, 1/grid, …, 1. The first product falls and the second rises with m, so an end lies between the last
-    m that is left out and the first that is kept; the former is reported, which is wider by at most 1/grid.
-    Misleads: at a t fixed beforehand a plain interval is shorter; and numbers picked because of what they would say
-    (best first) have no common mean, whatever t.
+    m runs over 0, 1/grid, …, 1, so that the interval is wider by at most 1/grid.
+    Misleads: at a t fixed beforehand a plain interval is shorter; numbers picked by what they would say (best first)
+    have no common mean.
     Source: Waudby-Smith and Ramdas, J. R. Stat. Soc. B 86 (2024), sections 4 and 5; METHODS F.3.
     """
     x = _checked(x)
-    _refuse(x, alpha, pool, grid)
+    refuse_outside("alpha", alpha, 0.05)
+    if grid < 2:
+        raise TextError(f"a grid has at least 2 steps, not {grid}; 1000 is usual")
+    if pool is not None and (pool < 1 or len(x) > pool):
+        raise TableError(f"{len(x):,} numbers cannot be drawn without replacement from a pool of {pool:,}")
     t = np.arange(1, len(x) + 1)
     total = np.cumsum(x)
     below, above = _ends(x, total, _bets(x, total, alpha), math.log(2 / alpha), pool, grid)
@@ -101,10 +86,7 @@ def _bets(x: Floats, total: Floats, alpha: float) -> Floats:
 
 
 def _ends(x: Floats, total: Floats, bets: Floats, enough: float, pool: int | None, grid: int) -> tuple[Ints, Ints]:
-    """Number of the last grid point that is left out from below, and of the first from above, at each t.
-
-    Blocks of t, so that memory does not grow with their number; capitals are kept as logarithms.
-    """
+    """Numbers of the last grid point left out from below and of the first from above, at each t, in blocks of t."""
     m = np.arange(grid + 1) / grid
     high, low = np.zeros(grid + 1), np.zeros(grid + 1)
     below, above = np.zeros(len(x), dtype=np.int64), np.full(len(x), grid)
@@ -137,12 +119,3 @@ def _checked(x: Floats) -> Floats:
             "rescale by the ends of the scale, not by those of the sample"
         )
     return x
-
-
-def _refuse(x: Floats, alpha: float, pool: int | None, grid: int) -> None:
-    """Settings that make no sequence."""
-    refuse_outside("alpha", alpha, 0.05)
-    if grid < 2:
-        raise TextError(f"a grid has at least 2 steps, not {grid}; 1000 is usual")
-    if pool is not None and (pool < 1 or len(x) > pool):
-        raise TableError(f"{len(x):,} numbers cannot be drawn without replacement from a pool of {pool:,}")

@@ -1,8 +1,7 @@
 """Bootstrap intervals for a mean over queries: one row, or thousands of rows at once.
 
-The last axis is the query, every axis before it broadcasts; NaN is a query without a value and is dropped,
-row by row. The resamples of a row depend on `rng` and on how many values the row has, never on its
-neighbours: a row has the same interval alone and in a batch.
+The last axis is the query, the others broadcast; NaN is a query without a value. The resamples of a row depend on `rng`
+and on its number of values, so that a row has the same interval alone and in a batch.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from endoxa.errors import TextError, did_you_mean
-from endoxa.policies import refuse_outside
+from endoxa.errors import TextError
+from endoxa.policies import refuse_choice, refuse_outside
 from endoxa.tables import Floats, Ints
 
 Method = Literal["bootstrap-t", "percentile"]
@@ -49,14 +48,12 @@ def mean_intervals(
     bootstrap-t: t* = (m* - m) / se*, se* the resample's own standard error.
         symmetric   m ± c·se, c the `confidence` quantile of |t*|
         equal       [m - t*_hi·se, m - t*_lo·se], as much of t* beyond either end
-    Symmetric is the default because it was measured to be the safer: both cover well on skewed scores, but
-    where two systems differ on few queries the equal-tailed one falls to 75-90 % (tests/…/test_coverage.py).
+    Symmetric is the default: both cover well on skewed scores, but where two systems differ on few queries the
+    equal-tailed one falls to 75-90 % (tests/…/test_coverage.py).
 
-    A resample without spread (se* = 0) has t* = ±∞, or 0 where m* = m: as an interval it would never, or
-    always, have covered. Where more than 1 - `confidence` of the resamples are infinite (two values of fifty differ
-    from the rest; three values in all) the end is infinite: this sample does not bound the mean. Ends are not
-    clipped to the range of a measure. A row of equal values has the interval [m, m], which is certain of the
-    sample only; a row with fewer than two values has NaN.
+    A resample without spread (se* = 0) has t* = ±∞, or 0 if m* = m. If more than 1 - `confidence` of the resamples are
+    infinite, so is the end: the sample does not bound the mean. Ends are not clipped to the range of a measure. A row
+    of equal values has the interval [m, m]; a row with fewer than two values has NaN.
     Source: Efron & Tibshirani 1993, ch. 12-13; Hall, Annals of Statistics 16 (1988), for symmetric t.
     """
     values = np.asarray(values, dtype=np.float64)
@@ -80,18 +77,12 @@ def mean_intervals(
 
 
 def enough(n: int) -> int:
-    """The number of resamples of n values that pays off: 10,000, and fewer (at least 1,000) beyond 1,000 values.
-
-    With many values the quantiles of t* are all but normal, and their own noise is small beside 1/√n.
-    """
+    """The number of resamples of n values that is enough: 10,000, and fewer (at least 1,000) beyond 1,000 values."""
     return max(1_000, min(RESAMPLES, 10_000_000 // max(n, 1)))
 
 
 def moments(rows: Floats) -> tuple[Floats, Floats, Ints]:
-    """Mean, standard deviation (n-1) and number of values of each row of a matrix, NaN dropped.
-
-    The deviation is exactly 0 where the values differ by rounding only, NaN where there are fewer than two.
-    """
+    """Mean, deviation (n-1; 0 if values differ by rounding only) and number of values of each row, NaN dropped."""
     seen = ~np.isnan(rows)
     n = seen.sum(axis=1)
     filled = np.where(seen, rows, 0.0)
@@ -111,12 +102,8 @@ def blocks(total: int, size: int) -> Iterator[slice]:
 def _beyond(confidence: float, resamples: int, method: Method, tails: Tails) -> int:
     """How many resamples lie at or beyond an end: (B+1)·α, with α halved where either end has its own."""
     refuse_outside("confidence", confidence)
-    if method not in get_args(Method):
-        raise TextError(
-            f"intervals are bootstrap-t or percentile, not {method!r}{did_you_mean(method, get_args(Method))}"
-        )
-    if tails not in get_args(Tails):
-        raise TextError(f"tails are symmetric or equal, not {tails!r}{did_you_mean(tails, get_args(Tails))}")
+    refuse_choice("method", method, get_args(Method))
+    refuse_choice("tails", tails, get_args(Tails))
     share = 1 - confidence if method == "bootstrap-t" and tails == "symmetric" else (1 - confidence) / 2
     k = math.floor((resamples + 1) * share + 1e-9)
     if k < 1:
@@ -137,10 +124,7 @@ def _ends(pivots: Floats, k: int, method: Method, tails: Tails, n: int) -> tuple
 
 
 def _pivots(unit: Floats, method: Method, resamples: int, stream: np.random.Generator) -> Floats:
-    """Resampled means of rows with mean 0 and deviation 1, studentised for bootstrap-t: [row, resample].
-
-    One matrix of counts (how often each query was drawn) serves all rows, so that a resample is a product.
-    """
+    """Resampled means of rows with mean 0 and deviation 1, studentised for bootstrap-t: [row, resample]."""
     n = unit.shape[1]
     pivots = np.empty((len(unit), resamples))
     squares = unit**2

@@ -1,8 +1,7 @@
 """Intervals and variances for a mean over people and queries, where every person meets every query.
 
-The last two axes are the subject and the query, every axis before them broadcasts; NaN is a cell without a value
-and is dropped. The mean is that of the queries' means over subjects: each query counts the same, however many
-people answered it. Two systems' cells are compared by handing over their differences.
+The last two axes are the subject and the query, the others broadcast; NaN is a cell without a value. The mean is that
+of the queries' means over subjects. To compare two systems, pass the differences of their cells.
 """
 
 from __future__ import annotations
@@ -21,10 +20,9 @@ from endoxa.tables import Bools, Floats
 
 @dataclass(frozen=True)
 class Components:
-    """Where the spread of crossed values comes from: variances between queries, between subjects, and the rest.
+    """Variances between queries, between subjects, and of single cells.
 
-    mean and se are those of the mean over subjects, then over queries; freedom is the number of degrees of
-    freedom of se (Satterthwaite).
+    mean and se are those of the mean over subjects, then over queries; freedom has the degrees of freedom of se.
     """
 
     query: Floats
@@ -44,9 +42,9 @@ def variance_components(values: Floats) -> Components:
         SS within queries   = (σs² + σe²)(n - Q)
         SS in all           = σs²(n - Σ ns²/n) + σq²(n - Σ nq²/n) + σe²(n - 1)
     with ns, nq the numbers of cells of a subject and of a query. On a full table this is the analysis of variance,
-    and se² = σq²/Q + σs²/S + σe²/(QS); with holes each cell weighs 1/(Q·nq).
-    Misleads: with few subjects σs² is all but unknown. An estimate below 0 is given as 0. NaN where there are fewer
-    than two subjects, or two queries, or where the holes leave the three inseparable.
+    and se² = σq²/Q + σs²/S + σe²/(QS); with holes each cell weighs 1/(Q·nq). An estimate below 0 is given as 0. NaN
+    with fewer than two subjects or queries, or if holes leave the three inseparable.
+    Misleads: with few subjects σs² is all but unknown.
     Source: Searle, Casella & McCulloch, Variance Components, 1992, ch. 5 (Henderson's method I).
     """
     values, rows, seen = _rows(values)
@@ -60,17 +58,12 @@ def variance_components(values: Floats) -> Components:
     within_subjects = in_all - (centred.sum(2) ** 2 / np.maximum(by_subject, 1)).sum(1)
     within_queries = in_all - (centred.sum(1) ** 2 / np.maximum(by_query, 1)).sum(1)
     zero = np.zeros(len(rows))
-    system = np.moveaxis(
-        np.array(
-            [
-                [n - subjects, zero, n - subjects],
-                [zero, n - queries, n - queries],
-                [n - (by_query**2).sum(1) / known, n - (by_subject**2).sum(1) / known, n - 1.0],
-            ]
-        ),
-        2,
-        0,
-    )
+    equations = [
+        [n - subjects, zero, n - subjects],
+        [zero, n - queries, n - queries],
+        [n - (by_query**2).sum(1) / known, n - (by_subject**2).sum(1) / known, n - 1.0],
+    ]
+    system = np.moveaxis(np.array(equations), 2, 0)
     solvable = (subjects > 1) & (queries > 1) & (np.abs(np.linalg.det(system)) > TINY * known.astype(float) ** 3)
     found = np.full((len(rows), 3), np.nan)
     sums = np.stack([within_subjects, within_queries, in_all], -1)[solvable]
@@ -85,10 +78,10 @@ def variance_components(values: Floats) -> Components:
     of = np.stack([queries - 1, subjects - 1, (queries - 1) * (subjects - 1)])
     total, spread = parts.sum(0), (parts**2 / np.maximum(of, 1)).sum(0)
     freedom = np.where(spread > 0, total**2 / np.where(spread > 0, spread, 1.0), np.nan)
-    mean = _mean(filled, seen)
-    shape = values.shape[:-2]
+    means = filled.sum(1) / np.maximum(by_query, 1)  # over subjects, then over the queries that anybody answered
+    mean = np.where(queries > 0, means.sum(1) / np.maximum(queries, 1), np.nan)
     result = (query, subject, error, mean, np.sqrt(total), freedom)
-    return Components(*(part.reshape(shape) for part in result))
+    return Components(*(part.reshape(values.shape[:-2]) for part in result))
 
 
 def crossed_bootstrap(
@@ -96,18 +89,14 @@ def crossed_bootstrap(
 ) -> Means:
     """Interval for a mean over subjects and queries: both are resampled, independently and with replacement.
 
-    A cell counts as often as its subject was drawn times as often as its query was (pigeonhole bootstrap); the
-    mean is taken over subjects, then over queries. The same draws serve every row. The ends are the middle `confidence`
-    of the resampled means, stretched about the mean by
-        t / z · √((f + 1)/f)
-    with t and z the quantiles of Student's t with f degrees of freedom and of the normal, f from
-    `variance_components`. Unstretched, few subjects make the interval short: with 5 that differ much a 95 %
-    interval covers 84 % (stretched: 94 %). With 20 subjects and 40 queries the stretched one was seen to
-    cover 94 to 96 % (tests/statistics/test_crossed.py).
-    `se` is the deviation of the resampled means, `n` the number of cells. Errs on the wide side, by up to √3,
-    where neither people nor queries differ and all spread is that of single cells.
-    NaN where there are fewer than two subjects or two queries: one person says nothing about others. For an interval
-    about queries only, take `mean_intervals` of the means over subjects.
+    A cell counts as often as its subject was drawn times as often as its query was (pigeonhole bootstrap). The same
+    draws serve every row. The ends are the middle `confidence` of the resampled means, stretched about the mean by
+    t / z · √((f + 1)/f), with t and z the quantiles of Student's t with f degrees of freedom and of the normal, f from
+    `variance_components`. With 5 subjects that differ much a 95 % interval covers 94 % (unstretched: 84 %), with 20
+    subjects and 40 queries 94 to 96 % (tests/statistics/test_crossed.py).
+    `se` is the deviation of the resampled means, `n` the number of cells. NaN with fewer than two subjects or queries;
+    for an interval about queries only, take `mean_intervals` of the means over subjects.
+    Misleads: too wide by up to √3 if neither people nor queries differ.
     Source: Owen, Annals of Applied Statistics 1 (2007); the stretch as Hesterberg, American Statistician 69 (2015).
     """
     refuse_outside("confidence", confidence)
@@ -118,8 +107,7 @@ def crossed_bootstrap(
     values, rows, seen = _rows(values)
     filled, counted = np.where(seen, rows, 0.0), seen.astype(np.float64)
     subjects, queries = rows.shape[1:]
-    seed = int(rng.integers(1 << 62))
-    stream = np.random.default_rng(seed)
+    stream = np.random.default_rng(int(rng.integers(1 << 62)))
     drawn = np.full((len(rows), resamples), np.nan)
     for block in blocks(resamples if rows.size else 0, BLOCK // max(subjects + 3 * queries, 1)):
         size = block.stop - block.start
@@ -133,9 +121,8 @@ def crossed_bootstrap(
             drawn[row, block] = np.where(total > 0, (weight * means).sum(1) / np.maximum(total, 1), np.nan)
     mean, freedom = parts.mean.ravel(), parts.freedom.ravel()
     usable = np.isfinite(parts.se.ravel())
-    lo, hi, se = (np.full(len(rows), np.nan) for _ in range(3))
     flat = usable & (parts.se.ravel() == 0)
-    lo[flat], hi[flat], se[flat] = mean[flat], mean[flat], 0.0
+    lo, hi, se = np.where(flat, mean, np.nan), np.where(flat, mean, np.nan), np.where(flat, 0.0, np.nan)
     at = np.flatnonzero(usable & ~flat)
     if len(at):
         ends = np.nanquantile(drawn[at], [(1 - confidence) / 2, (1 + confidence) / 2], axis=1)
@@ -143,10 +130,8 @@ def crossed_bootstrap(
         stretch = special.stdtrit(f, (1 + confidence) / 2) / special.ndtri((1 + confidence) / 2) * np.sqrt((f + 1) / f)
         lo[at], hi[at] = mean[at] + stretch * (ends - mean[at])
         se[at] = np.nanstd(drawn[at], axis=1, ddof=1)
-    shape = values.shape[:-2]
-    return Means(
-        mean.reshape(shape), se.reshape(shape), lo.reshape(shape), hi.reshape(shape), seen.sum((1, 2)).reshape(shape)
-    )
+    shape, n = values.shape[:-2], seen.sum((1, 2))
+    return Means(mean.reshape(shape), se.reshape(shape), lo.reshape(shape), hi.reshape(shape), n.reshape(shape))
 
 
 def _rows(values: Floats) -> tuple[Floats, Floats, Bools]:
@@ -160,11 +145,3 @@ def _rows(values: Floats) -> tuple[Floats, Floats, Bools]:
     if np.isinf(rows).any():
         raise TableError("a crossed value is infinite; leave NaN where there is none")
     return values, rows, ~np.isnan(rows)
-
-
-def _mean(filled: Floats, seen: Bools) -> Floats:
-    """Mean over subjects, then over the queries that anybody answered; NaN where nobody answered any."""
-    answered = seen.sum(1)
-    means = filled.sum(1) / np.maximum(answered, 1)
-    queries = (answered > 0).sum(1)
-    return np.where(queries > 0, means.sum(1) / np.maximum(queries, 1), np.nan)

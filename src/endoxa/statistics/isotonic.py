@@ -26,30 +26,26 @@ class Isotonic:
     r: float
     constant: bool
 
-    def predict(self, x: Floats, *, step: bool = False) -> Floats:
-        """The fit at any x: linear between the x seen, or (step) the level of the nearest below; flat beyond them."""
-        x = np.asarray(x, dtype=np.float64)
-        if step:
-            at = np.searchsorted(self.x, x, side="right") - 1
-            return np.asarray(self.y[np.maximum(at, 0)])
+    def predict(self, x: Floats) -> Floats:
+        """The fit at any x: linear between the x seen, flat beyond them."""
         return np.asarray(np.interp(x, self.x, self.y))
 
 
 def fit(x: Floats, y: Floats, weights: Floats | None = None) -> Isotonic:
-    """Minimise Σ w (y - f(x))² over nondecreasing f.
+    """Minimise Σ w (y - f(x))² over nondecreasing f, by pool-adjacent-violators on the weighted means of equal x.
 
-    Equal x are pooled into their weighted mean first, for f is a function of x; the rest is pool-adjacent-violators.
-    The fit has also the largest Pearson correlation with y of all nondecreasing functions of x, which is
-    r = √(1 - SSE/SST): projecting on a convex cone that holds the constants, <y, f> ≤ <ŷ, f> ≤ |ŷ| |f|.
-    Misleads: this r is of the data the map was made on. It is well above 0 on noise (see null_correlation); report
-    that of held-out queries. Where large x mean little y (distances), hand in -x.
+    Of all nondecreasing functions of x, the fit has the largest Pearson correlation with y, r = √(1 - SSE/SST).
+    Misleads: this r is of the data that the map was fitted to, and well above 0 on noise (see null_correlation); report
+    that of held-out queries. If y falls with x (distances), pass -x.
     Source: Barlow et al. 1972; METHODS D.6 (a), (b).
     """
+    from scipy.optimize import isotonic_regression
+
     x, y, w = checked(x, y, weights)
     knots, at = np.unique(x, return_inverse=True)
     mass: Floats = np.bincount(at, weights=w).astype(np.float64)
     means = np.bincount(at, weights=w * y) / mass
-    levels = pooled(means, mass)
+    levels = np.asarray(isotonic_regression(means, weights=mass).x)
     centre = float((w * y).sum() / w.sum())
     total = float((w * (y - centre) ** 2).sum())
     explained = float((mass * (levels - centre) ** 2).sum())
@@ -58,13 +54,6 @@ def fit(x: Floats, y: Floats, weights: Floats | None = None) -> Isotonic:
     if np.ptp(y) <= TINY * np.abs(y).max():
         r = math.nan
     return Isotonic(knots, levels, mass, r, constant)
-
-
-def pooled(means: Floats, weights: Floats) -> Floats:
-    """Pool adjacent violators: the nondecreasing sequence nearest to `means`."""
-    from scipy.optimize import isotonic_regression
-
-    return np.asarray(isotonic_regression(means, weights=weights).x)
 
 
 def checked(x: Floats, y: Floats, weights: Floats | None = None) -> tuple[Floats, Floats, Floats]:
@@ -93,9 +82,8 @@ def checked(x: Floats, y: Floats, weights: Floats | None = None) -> tuple[Floats
 def null_correlation(n: int) -> float:
     """√E[r²] of the isotonic fit to n values of pure Gaussian noise at distinct x: √((H_n - 1) / (n - 1)).
 
-    H_n = 1 + 1/2 + … + 1/n. With 50 pairs .267, with 500 .108: correlations of mapped scores near these say nothing.
-    Ties in x leave fewer ways to bend, so that the level is a little lower there. NaN for fewer than two values.
-    Source: METHODS D.6 (optimism).
+    H_n = 1 + 1/2 + … + 1/n. With 50 pairs it is .267, with 500 .108, and a little lower if x has ties. NaN for fewer
+    than two values. Source: METHODS D.6 (optimism).
     """
     if n < 2:
         return math.nan

@@ -5,41 +5,53 @@
     L = Σ_d [ kappa Σ_b log Σ_l p(l)p(b|l) + Σ_w log Σ_b (1/R_d) Σ_l p(w|l)p(l)p(b|l) ] + eta Σ_l,w log p(w|l)
 
 over images d with R_d rows (regions) and a set of words; without words it is an ordinary diagonal mixture. A row of
-weight v counts as v equal rows. L is a composite likelihood: each word sees all rows of its image, and rows are
-counted kappa times more; nothing follows from it about standard errors.
+weight v counts as v equal rows. L is a composite likelihood, which gives no standard errors.
 Source: Barnard et al. 2003, 2005 (ROMM, RWMM); METHODS D.9, where the choices they left open are made.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
-from endoxa.errors import TableError, TextError, did_you_mean
-from endoxa.statistics.concepts import (
-    ENTRIES,
-    LEAST,
-    Matrix,
-    MixtureModel,
-    Precision,
-    blocks_of,
-    coefficients_of,
-    ends_of,
-    exponentials,
-    table_of,
-)
+from endoxa.errors import TableError, TextError, refuse_unknown
 from endoxa.tables import Floats, Ints
 
 Correspondence = Literal["pair", "average", "max"]
+Precision = Literal["single", "double"]
+Matrix = npt.NDArray[Any]
 
+ENTRIES = 2**19  # rows × components of a block: 2 MB of float32, which fit into the cache
+LEAST = 1e-300
 RESEEDINGS = 5  # rounds per start; an outlier may starve its component again and again, without end
 SAMPLED = 20  # rows per component from which starting points are drawn
 SINGLE = 1e-4  # smallest floor for single precision
 MONOTONE = 1e-6  # relative decrease of L above which double precision is needed
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureModel:
+    """A mixture of L concepts over F features and V words (V is 0 without words).
+
+    p_l (L), means and variances (L × F), words p(w|l) (L × V)
+    objective  L of these parameters
+    history    L before every iteration, of the start that was kept
+    reseeded   places in history where a starved component had just been put elsewhere: only there L may fall
+    """
+
+    p_l: Floats
+    means: Floats
+    variances: Floats
+    words: Floats
+    objective: float = math.nan
+    history: Floats = field(default_factory=lambda: np.zeros(0))
+    reseeded: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    converged: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,14 +59,13 @@ class Rules:
     """Settings of the fit of a mixture.
 
     correspondence  which row a word belongs to. pair: all rows of its image, by p(w,b), the exact EM of L.
-                    average: the word is drawn from the mean of p(l|b), so that rows do not compete by their density.
-                    max: the word belongs wholly to the row with the greatest p(w,b). The last two are heuristics:
-                    in L the word's term has their own probability of it, and under average L may fall.
+                    average: the word is drawn from the mean of p(l|b). max: the word belongs to the row with the
+                    greatest p(w,b). The last two are heuristics, and under average L may fall.
     kappa, eta      weight of the rows beside the words; words added to every cell of the table (Dirichlet)
     floor           least variance of a component, as a share of the feature's variance over all rows
     iterations      at most; tolerance: stop when L changes by less than this share of itself
-    precision       single: matrices of float32, sums of float64; where L falls by more than 1e-6 of itself EM
-                    goes on in double from the best met, and below a floor of 1e-4 it begins so. double: falls by 1e-9
+    precision       single: matrices of float32, sums of float64; EM continues in double if L falls by more than 1e-6 of
+                    itself, and is double from the start if the floor is below 1e-4
     """
 
     correspondence: Correspondence = "pair"
@@ -66,10 +77,8 @@ class Rules:
     precision: Precision = "single"
 
     def __post_init__(self) -> None:
-        for name, kinds in (("correspondence", get_args(Correspondence)), ("precision", get_args(Precision))):
-            if (value := getattr(self, name)) not in kinds:
-                hint = did_you_mean(str(value), kinds)
-                raise TextError(f"no {name} is called {value!r}{hint}; expected one of {', '.join(kinds)}")
+        refuse_unknown("correspondence", self.correspondence, get_args(Correspondence), listed=True)
+        refuse_unknown("precision", self.precision, get_args(Precision), listed=True)
         for name in ("kappa", "floor"):
             if not 0 < getattr(self, name) < math.inf:
                 raise TextError(f"{name} is {getattr(self, name)}; expected a number above 0")
@@ -113,8 +122,7 @@ def fit(
     """The best of several EM runs from k-means++ starts, by L.
 
     A component with less than one row (or a tenth of an equal share, if that is less) is moved to the row with the
-    lowest density. Time is O(rows · L · (F + words per image)) per iteration; memory is a few copies of the rows
-    (with their squares) and a block of whole images × components, never rows × components.
+    lowest density. Time is O(rows · L · (F + words per image)) per iteration; memory is a few copies of the rows.
     Misleads: more components always raise L; it does not tell how many there are.
     """
     rules = rules or Rules()
@@ -143,6 +151,121 @@ def refine(
             f"{len(data.centre)} and {data.vocabulary}"
         )
     return data.original(_run(data.standard(start), data, rules))
+
+
+def log_components(
+    model: MixtureModel, rows: Matrix, *, prior: bool = False, precision: Precision = "double"
+) -> Matrix:
+    """log p(b|l), or with `prior` log p(l)p(b|l): rows × components, the whole matrix."""
+    rows = np.asarray(rows)
+    if rows.ndim != 2 or rows.shape[1] != model.means.shape[1]:
+        raise TableError(f"rows have the shape {rows.shape}; the mixture expects {model.means.shape[1]} features")
+    # Centred and scaled by the whole mixture: far from 0 the squares would lose all digits.
+    centre = model.p_l @ model.means
+    scale = np.sqrt(model.p_l @ (model.variances + (model.means - centre) ** 2))
+    inside = replace(model, means=(model.means - centre) / scale, variances=model.variances / scale**2)
+    dtype: type[np.floating[Any]] = np.float32 if precision == "single" else np.float64
+    coefficients = _coefficients_of(inside, np.float64, prior=prior)
+    coefficients[-1] -= np.log(scale).sum()
+    return np.asarray(_table_of(rows, centre, scale, dtype) @ coefficients.astype(dtype))
+
+
+def log_density(model: MixtureModel, rows: Matrix, *, precision: Precision = "double") -> Floats:
+    """log p(b) = log Σ_l p(l) p(b|l) of each row."""
+    return _gathered(model, rows, precision, lambda greatest, _, totals: greatest + np.log(totals))
+
+
+def responsibilities(model: MixtureModel, rows: Matrix, *, precision: Precision = "double") -> Floats:
+    """p(l|b) = p(l)p(b|l) / p(b): rows × components."""
+    return _gathered(model, rows, precision, lambda _, shares, totals: shares / totals[:, None])
+
+
+def _gathered(
+    model: MixtureModel, rows: Matrix, precision: Precision, what: Callable[[Floats, Matrix, Floats], Matrix]
+) -> Floats:
+    step = max(1, ENTRIES // len(model.p_l))
+    blocks = (rows[k : k + step] for k in range(0, max(len(rows), 1), step))
+    parts = [what(*_exponentials(log_components(model, b, prior=True, precision=precision))) for b in blocks]
+    return np.concatenate(parts).astype(np.float64)
+
+
+def concepts(
+    model: MixtureModel, rows: Matrix, counts: Ints, *, lam: float = 0.1, precision: Precision = "double"
+) -> Floats:
+    """p(l|d) = (1 - lam) mean_b p(l|b) + lam p(l): images × components; NaN for an image without rows."""
+    if counts.sum() != len(rows):
+        raise TableError(f"images with {counts.sum()} rows do not fit {len(rows)} rows")
+    found, offsets = np.full((len(counts), len(model.p_l)), np.nan), _ends_of(counts)
+    for first, end in _blocks_of(offsets, len(model.p_l)):
+        filled = first + np.flatnonzero(counts[first:end])
+        if len(filled):
+            shares = responsibilities(model, rows[offsets[first] : offsets[end]], precision=precision)
+            means = np.add.reduceat(shares, offsets[filled] - offsets[first], axis=0) / counts[filled, None]
+            found[filled] = (1 - lam) * means + lam * model.p_l
+    return found
+
+
+def word_chances(model: MixtureModel, rows: Matrix, counts: Ints, *, precision: Precision = "double") -> Floats:
+    """p(w|d) = mean_b Σ_l p(w|l) p(l|b): images × words; NaN for an image without rows."""
+    return np.asarray(concepts(model, rows, counts, lam=0.0, precision=precision) @ model.words)
+
+
+def _ends_of(counts: Ints) -> Ints:
+    """The offsets of groups of these lengths, and the end of the last."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
+
+
+def _table_of(x: Matrix, centre: Floats, scale: Floats, dtype: type[np.floating[Any]]) -> Matrix:
+    """Rows standardised: their squares, their values, and a column of ones."""
+    features = x.shape[1]
+    table = np.ones((len(x), 2 * features + 1), dtype=dtype)
+    table[:, features:-1] = (x - centre) / scale
+    np.square(table[:, features:-1], out=table[:, :features])
+    return table
+
+
+def _coefficients_of(model: MixtureModel, dtype: type[np.floating[Any]], *, prior: bool) -> Matrix:
+    """(2F + 1) × L: a row of squares, values and 1 times it is log p(b|l), with `prior` log p(l)p(b|l)."""
+    inverse = 1 / model.variances
+    constant = -0.5 * (np.log(2 * np.pi * model.variances) + model.means**2 * inverse).sum(1)
+    if prior:
+        constant = constant + np.log(np.maximum(model.p_l, LEAST))
+    return np.concatenate([-0.5 * inverse, model.means * inverse, constant[:, None]], axis=1).T.astype(dtype)
+
+
+def _exponentials(logs: Matrix) -> tuple[Floats, Matrix, Floats]:
+    """The greatest of each row, exp(row - greatest) in place, and the sums of that.
+
+    Values below e^-80 of the greatest (e^-600 in double precision) are raised to it, because subnormals are slow.
+    """
+    greatest = logs.max(axis=1)
+    np.subtract(logs, greatest[:, None], out=logs)
+    np.maximum(logs, logs.dtype.type(-80 if logs.dtype == np.float32 else -600), out=logs)
+    np.exp(logs, out=logs)
+    return greatest.astype(np.float64), logs, logs.sum(axis=1).astype(np.float64)
+
+
+def _blocks_of(offsets: Ints, components: int) -> Iterator[tuple[int, int]]:
+    """Blocks of whole images, each with about ENTRIES rows × components, or a single larger image."""
+    size, first = max(1, ENTRIES // components), 0
+    while first < len(offsets) - 1:
+        end = int(np.searchsorted(offsets, offsets[first] + size, side="right")) - 1
+        end = max(end, first + 1)
+        yield first, end
+        first = end
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """A block of images in the E-step: exp(log joint - greatest), and the words."""
+
+    shares: Matrix
+    greatest: Floats
+    totals: Floats
+    weights: Floats
+    offsets: Ints
+    words: Ints
+    word_offsets: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,38 +329,28 @@ def _laid_out(rows: Matrix, images: Images | None, weights: Floats | None, rules
     scale = np.sqrt(np.average((x - centre) ** 2, axis=0, weights=w))
     # A constant feature has no information; a scale of 1 gives it the same positive variance in every component.
     scale = np.where(scale > 1e-9 * np.maximum(np.abs(centre), 1e-9), scale, 1.0)
-    table = table_of(x, centre, scale, rules.dtype)
-    return _Data(table, w, centre, scale, ends_of(counts), words, ends_of(word_counts), images.vocabulary, rules)
+    table = _table_of(x, centre, scale, rules.dtype)
+    return _Data(table, w, centre, scale, _ends_of(counts), words, _ends_of(word_counts), images.vocabulary, rules)
 
 
-@dataclass(frozen=True, eq=False)
-class _Expected:
-    """The result of the E-step: L, sums over rows (L × (2F + 1)) and words (V × L), and log p(b)."""
-
-    objective: float
-    sums: Floats
-    words: Floats
-    explained: Floats
-
-
-def _expect(model: MixtureModel, data: _Data) -> _Expected:
-    """The E-step, block by block.
+def _expect(model: MixtureModel, data: _Data) -> tuple[float, Floats, Floats, Floats]:
+    """The E-step, block by block: L, sums over rows (L × (2F + 1)) and words (V × L), and log p(b) of each row.
 
     With joint_bl = p(l)p(b|l), S_dl = Σ_b joint_bl, Z_wd = Σ_l p(w|l) S_dl and c_dl = Σ_w p(w|l)/Z_wd, the share of
-    a row in all words of its image is Σ_w tau_wbl = joint_bl c_dl: no array over words × rows × components is needed.
-    joint is scaled by the greatest of each row and then of each image, so that one exp per entry is enough.
+    a row in all words of its image is Σ_w tau_wbl = joint_bl c_dl. joint is scaled by the greatest of each row and then
+    of each image, so that one exp per entry is enough.
     """
     rules, dtype = data.rules, data.rules.dtype
-    coefficients = coefficients_of(model, dtype, prior=True)
+    coefficients = _coefficients_of(model, dtype, prior=True)
     table = np.ascontiguousarray(model.words.T, dtype=dtype)
     sums = np.zeros((len(model.p_l), data.table.shape[1]))
     words = np.zeros((data.vocabulary, len(model.p_l)))
     explained = np.empty(len(data.weights))
     objective = rules.eta * float(np.log(np.maximum(model.words, LEAST)).sum()) if rules.eta else 0.0
-    for first, end in blocks_of(data.offsets, len(model.p_l)):
+    for first, end in _blocks_of(data.offsets, len(model.p_l)):
         at = slice(data.offsets[first], data.offsets[end])
         rows, w = data.table[at], data.weights[at]
-        greatest, shares, totals = exponentials(rows @ coefficients)
+        greatest, shares, totals = _exponentials(rows @ coefficients)
         explained[at] = greatest + np.log(totals)
         objective += rules.kappa * float(w @ explained[at])
         own = (rules.kappa * w / totals).astype(dtype)[:, None]
@@ -254,27 +367,11 @@ def _expect(model: MixtureModel, data: _Data) -> _Expected:
         else:
             shares *= own
         sums += shares.T @ rows
-    return _Expected(objective, sums, words * model.words.T, explained)
-
-
-@dataclass(frozen=True, eq=False)
-class _Block:
-    """A block of images in the E-step: exp(log joint - greatest), and the words."""
-
-    shares: Matrix
-    greatest: Floats
-    totals: Floats
-    weights: Floats
-    offsets: Ints
-    words: Ints
-    word_offsets: Ints
+    return objective, sums, words * model.words.T, explained
 
 
 def _spread(block: _Block, table: Matrix, sums: Floats, correspondence: Correspondence) -> tuple[float, Matrix]:
-    """Spread the words of a block over its rows: Σ log p(w|d), and the factors of shares that give Σ_w tau.
-
-    Adds Σ_d S_dl / Z_wd to the sums (V × L), which lack the factor p(w|l) only.
-    """
+    """Σ log p(w|d) of a block, and the factors of shares that give Σ_w tau. Adds Σ_d S_dl / Z_wd to the sums."""
     from scipy.sparse import csr_array
 
     dtype = table.dtype
@@ -310,7 +407,7 @@ def _spread(block: _Block, table: Matrix, sums: Floats, correspondence: Correspo
 def _best(block: _Block, table: Matrix, scale: Matrix, unit: Ints) -> Ints:
     """The row with the greatest p(w,b) for each word; the first in ties."""
     lengths = np.diff(block.offsets)[unit]
-    ends = ends_of(lengths)
+    ends = _ends_of(lengths)
     row = np.arange(ends[-1]) + np.repeat(block.offsets[unit] - ends[:-1], lengths)
     word = np.repeat(block.words, lengths)
     fits = np.empty(len(row), table.dtype)
@@ -321,17 +418,18 @@ def _best(block: _Block, table: Matrix, scale: Matrix, unit: Ints) -> Ints:
     return np.asarray(row[order[ends[:-1]]])
 
 
-def _maximise(model: MixtureModel, expected: _Expected, rules: Rules) -> tuple[MixtureModel, Floats]:
-    """The M-step, and the number of rows of each component. The floor is the best of the allowed variances."""
+def _maximise(model: MixtureModel, sums: Floats, words: Floats, rules: Rules) -> MixtureModel:
+    """The M-step. The floor is the best of the allowed variances."""
     features = model.means.shape[1]
-    mass = expected.sums[:, -1]
+    mass = sums[:, -1]
     held = np.maximum(mass, LEAST)[:, None]
-    means = expected.sums[:, features:-1] / held
-    variances = np.maximum(expected.sums[:, :features] / held - means**2, rules.floor)
-    words = (expected.words.T + rules.eta) if len(expected.words) else model.words
-    if len(expected.words):
-        words = words / np.maximum(words.sum(1, keepdims=True), LEAST)
-    return MixtureModel(mass / mass.sum(), means, variances, words), mass
+    means = sums[:, features:-1] / held
+    variances = np.maximum(sums[:, :features] / held - means**2, rules.floor)
+    table = model.words
+    if len(words):
+        table = words.T + rules.eta
+        table = table / np.maximum(table.sum(1, keepdims=True), LEAST)
+    return MixtureModel(mass / mass.sum(), means, variances, table)
 
 
 def _run(model: MixtureModel, data: _Data, rules: Rules) -> MixtureModel:
@@ -357,18 +455,18 @@ def _climb(model: MixtureModel, data: _Data, rules: Rules) -> MixtureModel:
     best, converged = replace(model, objective=-math.inf), False
     scale = rules.kappa * float(data.weights.sum())
     for iteration in range(rules.iterations + 1):
-        expected = _expect(model, data)
-        history.append(expected.objective)
-        if expected.objective >= best.objective:
-            best = replace(model, objective=expected.objective)
+        objective, sums, words, explained = _expect(model, data)
+        history.append(objective)
+        if objective >= best.objective:
+            best = replace(model, objective=objective)
         settled = len(history) > 1 and abs(history[-1] - history[-2]) <= rules.tolerance * max(abs(history[-1]), scale)
         converged = settled and iteration not in reseeded
         if converged or iteration == rules.iterations:
             break
-        model, mass = _maximise(model, expected, rules)
+        model, mass = _maximise(model, sums, words, rules), sums[:, -1]
         starved = np.flatnonzero(mass < min(1.0, 0.1 * mass.sum() / len(mass)))
         if len(starved) and len(reseeded) < RESEEDINGS and iteration < rules.iterations - 1:
-            model = _reseeded(model, starved, data, expected.explained)
+            model = _reseeded(model, starved, data, explained)
             reseeded.append(iteration + 1)
     return replace(
         best, history=np.array(history), reseeded=np.array(reseeded, dtype=np.int64), converged=bool(converged)
@@ -389,10 +487,9 @@ def _reseeded(model: MixtureModel, starved: Ints, data: _Data, explained: Floats
 
 
 def _start(data: _Data, components: int, rules: Rules, rng: np.random.Generator) -> MixtureModel:
-    """k-means++ centres, every row assigned to the nearest, and the moments of the groups.
+    """k-means++ centres from SAMPLED rows per component, every row assigned to the nearest, the moments of the groups.
 
-    Centres are drawn from SAMPLED rows per component, by weight. One extra row with the variance of all rows keeps the
-    variance of small groups above the floor, where they would stay. Words start uniformly on the rows of their image.
+    One extra row with the variance of all rows keeps the variance of small groups above the floor.
     """
     features = len(data.centre)
     x = data.table[:, features:-1]
@@ -413,7 +510,7 @@ def _start(data: _Data, components: int, rules: Rules, rng: np.random.Generator)
     half = 0.5 * np.square(points, dtype=np.float64).sum(1).astype(x.dtype)
     sums = np.zeros((components, data.table.shape[1]))
     words = np.zeros((data.vocabulary, components))
-    for first, end in blocks_of(data.offsets, components):
+    for first, end in _blocks_of(data.offsets, components):
         at = slice(data.offsets[first], data.offsets[end])
         w, nearest = data.weights[at], np.argmax(x[at] @ points.T - half, axis=1)
         gathered = np.zeros((at.stop - at.start, components), x.dtype)

@@ -1,7 +1,7 @@
-"""Bayesian regression by a nondecreasing step function whose change points are not known (numba).
+"""Bayesian regression by a nondecreasing step function with unknown change points (numba).
 
-A state is a set of k change points among the gaps between the distinct x, k + 1 levels in order, and a noise
-variance. Reversible-jump sampling averages over all of them; the average of steps is smooth.
+A state has k change points among the gaps between the distinct x, k + 1 ordered values of the steps, and a noise
+variance. Reversible-jump sampling averages over all states, so that the mean curve is smooth.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from endoxa.statistics.isotonic import checked
 from endoxa.tables import Floats, Ints
 
 POINTS = 200  # x at which the band is kept
-DRAWS = 1000  # draws of each chain that the band is made of
-PROBES = 3  # x at which convergence of the fit is watched
+DRAWS = 1000  # draws of each chain that the band is computed from
+PROBES = 3  # x at which convergence of the curve is checked
 
 F = TypeVar("F", bound=Callable[..., object])
 
 
 def compiled(function: F) -> F:
-    """Machine code, kept on disk between runs; typed as the function it is made of."""
+    """Compile the function to machine code, which is cached on disk; its type stays the same."""
     return cast(F, njit(cache=True)(function))
 
 
 @dataclass(frozen=True)
 class Prior:
-    """The prior on the curve before any data.
+    """The prior of the curve.
 
-    lam, kmax   number of change points: Poisson(lam) cut off at kmax (and at the number of gaps); given k every set
-                of k gaps is as likely as any other. Levels in order have prior chance 1/(k+1)!, so that the prior of
-                k is in effect Poisson(k) / (k+1)!
-    m0, v0      each level: Normal(m0, v0 s2), all together cut down to those in order
+    lam, kmax   number of change points: Poisson(lam), truncated at kmax and at the number of gaps; all sets of k gaps
+                are equally likely. The order of the steps has prior probability 1/(k+1)!, so that the prior of k is in
+                effect Poisson(k) / (k+1)!
+    m0, v0      value of each step: Normal(m0, v0 s2), truncated to ordered values
     a0, b0      noise variance s2: inverse gamma
-    raw         m0 and b0 are on the scale of y; else y is brought to mean 0 and variance 1 first
+    raw         whether m0 and b0 are on the scale of y; otherwise y is standardised first
     """
 
     lam: float = 3.0
@@ -62,14 +62,14 @@ class Prior:
 
 @dataclass(frozen=True, eq=False)
 class Monotone:
-    """What the data leave of the curve.
+    """The posterior of the curve.
 
-    x, mean, lo, hi   at most 200 of the distinct x, the posterior mean there and the pointwise band at `confidence`
-    knots, levels     every distinct x and the posterior mean there, from all draws
-    k                 posterior of the number of change points, from 0
-    s2, s2_lo, s2_hi  posterior mean of the noise variance, and its interval, on the scale of y
-    acceptance        share of the jumps that were taken
-    ess, rhat         effective draws and split R-hat of s2, of k and of the curve at its quartiles
+    x, mean, lo, hi   at most 200 of the distinct x, the posterior mean there, and its pointwise band at `confidence`
+    knots, levels     every distinct x, and the posterior mean there
+    k                 posterior distribution of the number of change points, from 0
+    s2, s2_lo, s2_hi  posterior mean of the noise variance, and its interval
+    acceptance        share of accepted jumps
+    ess, rhat         effective sample size and split R-hat of s2, of k and of the curve at its quartiles
     """
 
     x: Floats
@@ -88,12 +88,12 @@ class Monotone:
     confidence: float
 
     def predict(self, x: Floats) -> Floats:
-        """The posterior mean at any x: linear between the x seen, flat beyond them."""
+        """The posterior mean at any x: linear between the knots, constant beyond them."""
         return np.asarray(np.interp(np.asarray(x, dtype=np.float64), self.knots, self.levels))
 
     @property
     def settled(self) -> bool:
-        """Whether the chains agree: every R-hat at most 1.05 and every effective size at least 100."""
+        """Whether the chains converged: every R-hat is at most 1.05 and every effective size at least 100."""
         return max(self.rhat.values()) <= 1.05 and min(self.ess.values()) >= 100
 
 
@@ -103,15 +103,16 @@ def fit(
 ) -> Monotone:  # fmt: skip
     """Sample the posterior of a nondecreasing step function with unknown change points.
 
-    One iteration proposes to add, remove or move a change point, draws noise and levels afresh from their
-    conjugate posterior *without* the order, and takes the jump with chance min(1, A) if the levels are in order;
-    A = p(y|t')/p(y|t) · p(k')/p(k) · the ratio of move chances. The levels' own density cancels, so there is no
-    Jacobian and the target is the posterior cut down to ordered levels, exactly. With `gibbs`, change points are then
-    offered gaps near by, and noise and levels redrawn one by one within the order: the target stays, and in a
-    trial on 800 pairs the curve's effective draws grew 13 to 50 times.
-    Equal x are pooled (count, sum and sum of squares), so that thousands of tied scores cost little.
-    Misleads: noise is taken as normal with one variance, and pairs as independent; ratings of one query are
-    correlated, so that the band is too narrow for new queries. The curve is pulled towards few steps: see sensitivity.
+    An iteration proposes to add, remove or move a change point and draws noise and steps from their conjugate posterior
+    without the order. If the steps are in order, it accepts with probability min(1, A), A = p(y|t')/p(y|t) · p(k')/p(k)
+    · ratio of move probabilities, where
+        log p(y|t) = -½ Σ_j log(1 + v0 n_j) + a0 log b0 - a_n log b_n + lgamma(a_n) - lgamma(a0) - (n/2) log 2π,
+        a_n = a0 + n/2, b_n = b0 + ½ Σ_j [SS_j + n_j/(1 + v0 n_j) (mean_j - m0)²].
+    The density of the steps cancels, so that the target is exactly the posterior of ordered steps. With `gibbs`, each
+    iteration also shifts change points and redraws noise and steps within the order, which raised the effective sample
+    size 13 to 50 times in a trial on 800 pairs.
+    Misleads: noise is normal with one variance and pairs are independent. Ratings of one query are correlated, so that
+    the band is too narrow for new queries. The prior favours few steps: see `sensitivity`.
     Source: after Holmes and Heard, Statistics in Medicine 22 (2003); METHODS D.6 (c).
     """
     x, y, _ = checked(x, y)
@@ -158,45 +159,24 @@ def fit(
 
 
 def sensitivity(
-    x: Floats, y: Floats, *, prior: Prior = Prior(), confidence: float = 0.95, chains: int = 4, burn: int = 2_000,
-    iterations: int = 10_000, rng: np.random.Generator,
-) -> dict[str, Monotone]:  # fmt: skip
-    """The fit under the prior `given`, with levels spread wider (`v0 x 4`), and with more steps (`lam x 3`).
+    x: Floats, y: Floats, *, confidence: float = 0.95, iterations: int = 10_000, rng: np.random.Generator
+) -> dict[str, Monotone]:
+    """Fit with the default prior (`given`), with wider steps (`v0 x 4`) and with more steps (`lam x 3`).
 
-    Where the three curves differ by more than matters, the prior decides and not the data.
-    Source: METHODS D.6 (c).
+    If the three curves differ much, the result depends on the prior. Source: METHODS D.6 (c).
     """
+    prior = Prior()
     priors = {"given": prior, "v0 x 4": replace(prior, v0=4 * prior.v0), "lam x 3": replace(prior, lam=3 * prior.lam)}
     return {
-        name: fit(x, y, prior=other, confidence=confidence, chains=chains, burn=burn, iterations=iterations, rng=rng)
+        name: fit(x, y, prior=other, confidence=confidence, iterations=iterations, rng=rng)
         for name, other in priors.items()
     }
 
 
-def log_marginal(x: Floats, y: Floats, changes: Ints, *, prior: Prior = Prior()) -> float:
-    """log p(y | change points): levels and noise integrated out, the order of the levels not asked for.
-
-    a_n = a0 + n/2, b_n = b0 + ½ Σ_j [SS_j + n_j/(1 + v0 n_j) (mean_j - m0)²],
-    log p = -½ Σ_j log(1 + v0 n_j) + a0 log b0 - a_n log b_n + lgamma(a_n) - lgamma(a0) - (n/2) log 2π.
-    `changes` holds for each change point the number of distinct x before it. Where y is brought to variance 1, so is
-    this density. Source: METHODS D.6 (c).
-    """
-    x, y, _ = checked(x, y)
-    centre, scale = _scaling(y, prior)
-    knots, count, total, square = _pooled(x, (y - centre) / scale, prior.m0)
-    at = np.asarray(changes, dtype=np.int64)
-    if len(at) and (at.min() < 1 or at.max() >= len(knots) or (np.diff(at) <= 0).any()):
-        raise TableError(f"change points are rising numbers from 1 to {len(knots) - 1}, not {at.tolist()}")
-    ends = np.concatenate([at, [len(knots)]]).astype(np.int64)
-    a0, b0 = float(prior.a0), float(prior.b0)
-    value, _ = _evidence(ends, len(at), count, total, square, float(prior.v0), a0, b0)
-    return float(value + a0 * math.log(b0) - math.lgamma(a0) - len(y) / 2 * math.log(2 * math.pi))
-
-
 def split_rhat(traces: Floats) -> float:
-    """Gelman and Rubin's R-hat of chains [chain, draw], each cut in halves; 1 where they agree, NaN without spread.
+    """R-hat of chains [chain, draw], each split in halves; 1 if they agree, NaN if they never move.
 
-    R² = ((n-1) W + B) / (n W) with W the mean variance within the halves and B = n · variance of their means.
+    R² = ((n-1) W + B) / (n W), with W the mean variance within the halves and B = n · variance of their means.
     Source: Gelman et al., Bayesian Data Analysis, 3rd ed., 11.4.
     """
     half = traces.shape[1] // 2
@@ -206,10 +186,10 @@ def split_rhat(traces: Floats) -> float:
 
 
 def effective(traces: Floats) -> float:
-    """Effective sample size of the chains [chain, draw]; NaN where they never move.
+    """Effective sample size of chains [chain, draw]; NaN if they never move.
 
-    m n / (1 + 2 Σ ρ_t), autocorrelations ρ from within and between the halves of the chains, summed in pairs as long
-    as a pair is positive and held from rising. At most m n log10(m n): chains that alternate can beat chance.
+    m n / (1 + 2 Σ ρ_t), at most m n log10(m n). The autocorrelations ρ are from within and between the halves of the
+    chains; their pairs are summed while they are positive, and are not allowed to rise.
     Source: Geyer 1992; Vehtari et al., Bayesian Analysis 16 (2021), without ranks.
     """
     half = traces.shape[1] // 2
@@ -230,7 +210,7 @@ def effective(traces: Floats) -> float:
 
 
 def _scaling(y: Floats, prior: Prior) -> tuple[float, float]:
-    """What is taken from y and what it is divided by."""
+    """The mean and the standard deviation by which y is standardised; 0 and 1 if the prior is raw."""
     if prior.raw:
         return 0.0, 1.0
     centre, scale = float(y.mean()), float(y.std())
@@ -240,7 +220,7 @@ def _scaling(y: Floats, prior: Prior) -> tuple[float, float]:
 
 
 def _pooled(x: Floats, y: Floats, m0: float) -> tuple[Floats, Floats, Floats, Floats]:
-    """Distinct x; and of the y - m0 before and at each: count, sum and sum of squares, summed from the left."""
+    """The distinct x, and cumulative count, sum and sum of squares of y - m0 up to each of them."""
     knots, at = np.unique(x, return_inverse=True)
     d = y - m0
     sums = (np.bincount(at, weights=w, minlength=len(knots)) for w in (np.ones_like(d), d, d * d))
@@ -252,7 +232,7 @@ def _pooled(x: Floats, y: Floats, m0: float) -> tuple[Floats, Floats, Floats, Fl
 def _evidence(
     ends: Ints, k: int, count: Floats, total: Floats, square: Floats, v0: float, a0: float, b0: float
 ) -> tuple[float, float]:
-    """The part of log p(y|t) that depends on the k change points ends[:k] (ends[k] closes the last), and b_n."""
+    """The part of log p(y|t) that depends on the k change points ends[:k] (ends[k] is the end), and b_n."""
     b, logs, start = b0, 0.0, 0
     for j in range(k + 1):
         end = ends[j]
@@ -268,16 +248,16 @@ def _evidence(
 
 @compiled
 def _truncated(low: float, high: float) -> float:
-    """A standard normal within [low, high], by rejection (Robert, Statistics and Computing 5, 1995)."""
+    """Draw from a standard normal truncated to [low, high], by rejection (Robert, Statistics and Computing 5, 1995)."""
     if low > 0.0 or high < 0.0:
         flip = high < 0.0
         near, far = (-high, -low) if flip else (low, high)
         rate = 0.5 * (near + math.sqrt(near * near + 4.0))
         while True:
-            if rate * (far - near) < 1.0:  # short: even
+            if rate * (far - near) < 1.0:  # short: uniform proposals
                 z = near + (far - near) * np.random.random()
                 keep = math.exp(0.5 * (near * near - z * z))
-            else:  # long: exponential
+            else:  # long: exponential proposals
                 z = near - math.log(1.0 - np.random.random()) / rate
                 keep = math.exp(-0.5 * (z - rate) ** 2) if z <= far else 0.0
             if np.random.random() < keep:
@@ -295,7 +275,7 @@ def _truncated(low: float, high: float) -> float:
 
 @compiled
 def _proposal(kind: int, k: int, ends: Ints, other: Ints, gaps: int) -> int:
-    """Write into `other` the change points after a birth (0), death (1) or move (2); returns how many there are."""
+    """Write the change points after a birth (0), death (1) or move (2) into `other`, and return their number."""
     new = 0
     gone = np.random.randint(k) if kind > 0 else -1
     for j in range(k):
@@ -321,7 +301,7 @@ def _proposal(kind: int, k: int, ends: Ints, other: Ints, gaps: int) -> int:
 
 @compiled
 def _levels(ends: Ints, k: int, s2: float, count: Floats, total: Floats, v0: float, mu: Floats) -> bool:
-    """Draw the levels without asking for order; whether they are in order."""
+    """Draw the values of the steps without the order, and return whether they are in order."""
     start = 0
     for j in range(k + 1):
         weight = 1.0 / v0 + count[ends[j]] - count[start]
@@ -336,7 +316,7 @@ def _levels(ends: Ints, k: int, s2: float, count: Floats, total: Floats, v0: flo
 def _sweep(
     ends: Ints, k: int, count: Floats, total: Floats, square: Floats, v0: float, a0: float, b0: float, mu: Floats
 ) -> float:
-    """Redraw the noise given the levels, then each level given its neighbours and the noise; the noise is returned."""
+    """Redraw the noise given the steps, then each step given its neighbours and the noise; return the noise."""
     rest, start = 2.0 * b0, 0
     for j in range(k + 1):
         end = ends[j]
@@ -357,10 +337,7 @@ def _sweep(
 
 @compiled
 def _shift(ends: Ints, k: int, s2: float, count: Floats, total: Floats, reach: int, mu: Floats) -> None:
-    """Offer each change point another gap up to `reach` away, levels and noise as they are.
-
-    A symmetric step, so that the ratio is that of the likelihoods of the y that change their level.
-    """
+    """Propose to shift each change point by up to `reach` gaps either way, with the same steps and noise."""
     for j in range(k):
         at = ends[j] + (1 + np.random.randint(reach)) * (1 - 2 * np.random.randint(2))
         if (j == 0 or at > ends[j - 1]) and at > 0 and at < ends[j + 1]:
@@ -375,10 +352,10 @@ def _chain(
     seed: int, count: Floats, total: Floats, square: Floats, numbers: Floats, kmax: int, grid: Ints, probes: Ints,
     burn: int, iterations: int, every: int, gibbs: bool,
 ) -> tuple[Floats, Floats, Floats, float]:  # fmt: skip
-    """One chain. `count`, `total`, `square` are sums from the left, y less m0; levels are kept less m0.
+    """Run one chain on cumulative sums of y - m0; the steps `mu` are also less m0.
 
-    Returns the trace (k, s2, the curve at the probes), the summed rises of the curve at every x, the curve on the
-    grid at every so many draws, and the share of jumps taken.
+    Returns the trace (k, s2, the curve at the probes), the summed rises of the curve at every x, the curve on the grid
+    in every `every`-th iteration, and the share of accepted jumps.
     """
     np.random.seed(seed)
     lam, v0, a0, b0 = numbers

@@ -17,8 +17,8 @@ from endoxa.tables import Floats
 class Ogive:
     """f(x) = alpha + delta (x - a) + Σ gamma_i Phi_i(x) + Σ beta_j Psi_j(x) + Σ eta_ij S_ij(x) on [a, b].
 
-    All coefficients but alpha are at least 0. S_ij rises as Phi_i up to t0 and as Psi_j beyond it: flat at both ends.
-    Without it the slopes of the ends would sum to at least that at t0, and no curve could be flat, steep and flat.
+    All coefficients but alpha are at least 0. S_ij rises as Phi_i up to t0 and as Psi_j beyond it, so that a curve can
+    be flat, steep and flat.
 
     inflection   t0, where the curve turns from convex to concave
     left, right  the knots before and after t0
@@ -75,11 +75,10 @@ def _columns(x: Floats, a: float, t0: float, left: Floats, right: Floats) -> Flo
 def fit(x: Floats, y: Floats, weights: Floats | None = None, *, inflections: int = 15, knots: int = 6) -> Ogive:
     """Least squares over S-curves: the best of `inflections` places of the turn, coefficients at least 0 (NNLS).
 
-    f' rises before t0, falls after it and is never negative, so that f is nondecreasing, convex and then concave;
-    t0 = a or b give curves that only flatten or only steepen. Places of t0 and knots are quantiles of the distinct
-    x, the ends among them. alpha has either sign: it is the mean of y less that of the rest.
-    Misleads: a curve with two rises (a step, a plateau, a step) is not in the family; see isotonic for one that is
-    free. The turn is the best of the places tried, no more exact than their distance.
+    f is nondecreasing, convex up to t0 and then concave; with t0 = a or b it only flattens or only steepens. Places of
+    t0 and knots are quantiles of the distinct x, with the ends. alpha is the mean of y less that of the rest.
+    Misleads: a curve with two rises is not in the family (see isotonic). The turn is no more exact than the distance
+    of the places tried.
     Source: our own construction for the lost eq. 5 of Barnard et al.; METHODS D.6 (c), cubic ogive, with S_ij added.
     """
     if inflections < 1 or knots < 1:

@@ -19,49 +19,51 @@ NARROW, SHORT, MIDDLE = 64, 32, 256  # rows; items: rows are halved until they a
 DIRECT = 1 << 22  # products that two masses are multiplied out with, one by one; beyond, Fourier transforms
 
 
-def pmf(p: Floats, *, approximate: bool = False) -> Floats:
+def pmf(p: Floats) -> Floats:
     """Probability that exactly 0, 1, … n of n independent events happen: [..., n] to [..., n+1].
 
     Formula: Pr(K = k) is the coefficient of t^k in the product over items of (1 - p + p t).
-    Items are multiplied in one after the other; every term is positive, so that small masses are right to their
-    last digits too, and what is certain (p = 0 or 1, NaN) has masses of exactly 0 and 1. Beyond about 4,000 items
-    halves are joined by Fourier transforms: masses below 1e-16 are then noise, clipped at 0 and renormalised;
+    Items are multiplied in one by one; every term is positive, so that small masses are exact too. Beyond about 4,000
+    items halves are joined by Fourier transforms: masses below 1e-16 are then noise, clipped at 0 and renormalised;
     those outside the support stay exactly 0.
-    approximate=True takes the refined normal approximation (`Pr(K ≤ k)` ≈ Φ(x) + γ(1 - x²)φ(x)/6 with
-    x = (k + ½ - mean)/sd, γ the skewness) at a cost that grows with n only; for more than 100,000 items. The
-    cumulated error is about 1e-3 at 100 items, 1e-4 at 1,000; it grows as the variance falls.
     Misleads where events are not independent: the mean stays right, the spread does not.
-    Source: Hong, Computational Statistics & Data Analysis 59 (2013); Volkova 1996 for the approximation.
+    Source: Hong, Computational Statistics & Data Analysis 59 (2013).
     """
     p = probabilities(p)
     n = p.shape[-1]
     rows = np.where(np.isnan(p), 0.0, p).reshape(math.prod(p.shape[:-1]), n)
-    mass = _refined_normal(rows) if approximate else _multiplied(rows)
+    mass = _multiplied(rows)
     mass /= mass.sum(1, keepdims=True)  # p and 1 - p sum to 1 but for rounding, which thousands of equal p add up
     return mass.reshape(*p.shape[:-1], n + 1)
 
 
 def moments(p: Floats) -> tuple[Floats, Floats, Floats]:
-    """Mean, variance and third central moment of how many happen.
-
-    Formula: Σp, Σp(1-p), Σp(1-p)(1-2p); NaN is left out.
-    """
+    """Mean, variance and third central moment: Σp, Σp(1-p), Σp(1-p)(1-2p); NaN is left out."""
     p = probabilities(p)
     p = np.where(np.isnan(p), 0.0, p)
     spread = p * (1 - p)
     return np.asarray(p.sum(-1)), np.asarray(spread.sum(-1)), np.asarray((spread * (1 - 2 * p)).sum(-1))
 
 
-def convolve(first: Floats, *others: Floats) -> Floats:
-    """Masses of the sum of independent counts, from the masses of each; leading axes broadcast.
+def convolve(left: Floats, right: Floats) -> Floats:
+    """Masses of the sum of two independent counts, from the masses of each; leading axes broadcast.
 
     Formula: Pr(X + Y = k) = Σ_j Pr(X = j) Pr(Y = k - j). Long masses are multiplied by Fourier transforms,
     clipped at 0 and brought back to the product of the sums.
     """
-    total = np.asarray(first, dtype=np.float64)
-    for other in others:
-        total = _joined(total, np.asarray(other, dtype=np.float64))
-    return total
+    shape = np.broadcast_shapes(left.shape[:-1], right.shape[:-1])
+    size = left.shape[-1] + right.shape[-1] - 1
+    count = math.prod(shape)
+    left = np.broadcast_to(left, (*shape, left.shape[-1])).reshape(count, left.shape[-1])
+    right = np.broadcast_to(right, (*shape, right.shape[-1])).reshape(count, right.shape[-1])
+    result = np.empty((count, size))
+    if left.shape[1] * right.shape[1] <= DIRECT:
+        for row in range(count):
+            result[row] = np.convolve(left[row], right[row])
+    else:
+        for block in blocks(count, 64 * CACHED // size):
+            result[block] = _transformed(left[block], right[block], size)
+    return result.reshape(*shape, size)
 
 
 def probabilities(p: Floats, what: str = "p") -> Floats:
@@ -85,7 +87,7 @@ def _multiplied(rows: Floats) -> Floats:
         return _item_by_item(rows)
     halves = np.pad(rows, ((0, 0), (0, n % 2))).reshape(2 * count, (n + 1) // 2)
     masses = _multiplied(halves)
-    return _joined(masses[0::2], masses[1::2])[:, : n + 1]
+    return convolve(masses[0::2], masses[1::2])[:, : n + 1]
 
 
 def _item_by_item(rows: Floats) -> Floats:
@@ -104,23 +106,6 @@ def _item_by_item(rows: Floats) -> Floats:
             mass[1 : item + 2] += moved[: item + 1]
         result[block] = mass.T
     return result
-
-
-def _joined(left: Floats, right: Floats) -> Floats:
-    """Masses of the sum of two independent counts."""
-    shape = np.broadcast_shapes(left.shape[:-1], right.shape[:-1])
-    size = left.shape[-1] + right.shape[-1] - 1
-    count = math.prod(shape)
-    left = np.broadcast_to(left, (*shape, left.shape[-1])).reshape(count, left.shape[-1])
-    right = np.broadcast_to(right, (*shape, right.shape[-1])).reshape(count, right.shape[-1])
-    result = np.empty((count, size))
-    if left.shape[1] * right.shape[1] <= DIRECT:
-        for row in range(count):
-            result[row] = np.convolve(left[row], right[row])
-    else:
-        for block in blocks(count, 64 * CACHED // size):
-            result[block] = _transformed(left[block], right[block], size)
-    return result.reshape(*shape, size)
 
 
 def _transformed(left: Floats, right: Floats, size: int) -> Floats:
@@ -142,22 +127,3 @@ def _support(mass: Floats) -> tuple[Ints, Ints]:
     """First and last place of each row that has mass."""
     possible = mass > 0
     return np.asarray(possible.argmax(1)), np.asarray(mass.shape[1] - 1 - possible[:, ::-1].argmax(1))
-
-
-def _refined_normal(rows: Floats) -> Floats:
-    """Masses of each row by the skewness-corrected normal approximation, inside the support only."""
-    from scipy.special import ndtr
-
-    n = rows.shape[1]
-    mean, variance, third = moments(rows)
-    sd = np.sqrt(variance)
-    safe = np.where(sd > 0, sd, 1.0)[:, None]
-    x = (np.arange(n + 1) + 0.5 - mean[:, None]) / safe
-    density = np.exp(-x * x / 2) / math.sqrt(2 * math.pi)
-    below = np.clip(ndtr(x) + (third[:, None] / safe**3) * (1 - x * x) * density / 6, 0.0, 1.0)
-    mass = np.maximum(np.diff(below, axis=1, prepend=0.0), 0.0)
-    place = np.arange(n + 1)
-    sure, possible = (rows == 1).sum(1)[:, None], (rows > 0).sum(1)[:, None]
-    mass = np.where((place >= sure) & (place <= possible), mass, 0.0)
-    mass = np.where(sd[:, None] > 0, mass, (place == sure).astype(float))
-    return mass

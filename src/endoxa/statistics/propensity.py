@@ -43,10 +43,12 @@ class Weighted:
 def inclusion(q: npt.ArrayLike, draws: npt.ArrayLike = 1) -> Floats:
     """Chance that an item is drawn at least once: pi = 1 - Π_m (1 - q_m)^n_m.
 
-    `q` is [system, item], `draws` the number n_m of independent draws of each system, with replacement. Where
-    whether a query is asked at all was drawn too, multiply by that chance. Source: METHODS D.3.
+    `q` is [system, item], `draws` the number n_m of independent draws of each system, with replacement. If queries
+    were drawn too, multiply by their chance. Source: METHODS D.3.
     """
-    q = _chances(q, "q", zero=True)
+    q = np.asarray(q, dtype=np.float64)
+    if not (good := (q >= 0) & (q <= 1)).all():
+        raise TableError(f"q {q[~good].flat[0]:g} is not in [0, 1]; it is the chance with which a pair is drawn")
     n = np.asarray(draws, dtype=np.float64)
     if (n < 0).any():
         raise TextError(f"a system draws 0 times or more, not {n.min():g}")
@@ -59,40 +61,6 @@ def inclusion(q: npt.ArrayLike, draws: npt.ArrayLike = 1) -> Floats:
     # q = 1 is certain; elsewhere logarithms keep small chances exact
     sure = ((q == 1) & (n > 0)).any(axis=0)
     return np.where(sure, 1.0, -np.expm1((n * np.log1p(-np.where(q == 1, 0.0, q))).sum(axis=0)))
-
-
-def horvitz_thompson(y: npt.ArrayLike, pi: npt.ArrayLike) -> float:
-    """Total over all items from the sampled ones: Σ y/pi; each item once, however often it was drawn.
-
-    Unbiased whatever the chances. Its spread is great where pi is small and y is not. Source: Horvitz & Thompson 1952.
-    """
-    y, pi = _paired(y, pi)
-    return float((y / pi).sum())
-
-
-def hajek(y: npt.ArrayLike, pi: npt.ArrayLike) -> float:
-    """Mean over all items from the sampled ones: (Σ y/pi) / (Σ 1/pi); NaN of nothing.
-
-    Never leaves the range of y and spreads less than the Horvitz–Thompson mean; biased by about 1/n.
-    Source: Hájek 1971; METHODS D.3.
-    """
-    y, pi = _paired(y, pi)
-    return float((y / pi).sum() / (1 / pi).sum()) if len(y) else math.nan
-
-
-def balance(y: npt.ArrayLike, expected: npt.ArrayLike) -> float:
-    """Total over all items from all draws, repeated ones kept: Σ_draws y/lambda, lambda = Σ_m n_m q_m.
-
-    `expected` is lambda of each draw: how often all systems together were expected to draw that item. Unbiased; the
-    weight that a draw would have under one system's proposal alone is not (METHODS D-E4).
-    Source: Veach & Guibas 1995, the balance heuristic; Owen & Zhou 2000, deterministic mixture.
-    """
-    y, rate = np.asarray(y, dtype=np.float64), np.asarray(expected, dtype=np.float64)
-    if y.shape != rate.shape:
-        raise TableError(f"{y.size:,} answers but {rate.size:,} expected numbers of draws; give one for each")
-    if not (rate > 0).all():
-        raise TableError("an item that was drawn has an expected number of draws above 0; check the proposals")
-    return float((y / rate).sum())
 
 
 def effective(w: npt.ArrayLike) -> float:
@@ -119,31 +87,8 @@ def mean(y: npt.ArrayLike, weights: npt.ArrayLike, clusters: npt.ArrayLike, *, c
     y, w, codes = _clustered(y, weights, clusters)
     total = float(w.sum())
     value = float((w * y).sum() / total) if total > 0 else math.nan
-    parts = _sums(codes, w * (y - value) / total) if total > 0 else np.zeros(0)
+    parts = np.bincount(codes, w * (y - value) / total).astype(np.float64) if total > 0 else np.zeros(0)
     return _with_interval(value, parts, w, confidence)
-
-
-def total(
-    y: npt.ArrayLike, weights: npt.ArrayLike, clusters: npt.ArrayLike, *, queries: int | None = None,
-    confidence: float = 0.95,
-) -> Weighted:  # fmt: skip
-    """Horvitz–Thompson total Σ w y with its interval; queries are the clusters.
-
-    Variance Q/(Q-1) Σ (t_q - tbar)², t_q = Σ_{j in q} w y. `queries` counts the sampled queries where some of them
-    gave no pair (they count as 0). No interval below an effective sample size of 30 or with one query.
-    """
-    y, w, codes = _clustered(y, weights, clusters)
-    parts = _sums(codes, w * y)
-    if queries is not None:
-        if queries < len(parts):
-            raise TableError(f"{len(parts):,} queries have answers, but the number of queries is given as {queries:,}")
-        parts = np.append(parts, np.zeros(queries - len(parts)))
-    return _with_interval(float((w * y).sum()), parts, w, confidence)
-
-
-def _sums(codes: Ints, values: Floats) -> Floats:
-    """Sum of the values of each cluster."""
-    return np.asarray(np.bincount(codes, weights=values), dtype=np.float64)
 
 
 def _with_interval(value: float, parts: Floats, w: Floats, confidence: float) -> Weighted:
@@ -162,24 +107,6 @@ def _with_interval(value: float, parts: Floats, w: Floats, confidence: float) ->
 
         reach = float(stats.t.ppf((1 + confidence) / 2, Q - 1)) * se
     return Weighted(value, se, value - reach, value + reach, size, largest_share(w), len(w), Q, refused)
-
-
-def _chances(values: npt.ArrayLike, name: str, *, zero: bool) -> Floats:
-    """Probabilities, checked; 0 only where allowed."""
-    p = np.asarray(values, dtype=np.float64)
-    good = (p >= 0 if zero else p > 0) & (p <= 1)
-    if not good.all():
-        where = "[0, 1]" if zero else "(0, 1]"
-        raise TableError(f"{name} {p[~good].flat[0]:g} is not in {where}; it is the chance with which a pair is drawn")
-    return p
-
-
-def _paired(y: npt.ArrayLike, pi: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Answers and their chances, one for each."""
-    y, pi = np.asarray(y, dtype=np.float64), _chances(pi, "inclusion probability", zero=False)
-    if y.shape != pi.shape or y.ndim != 1:
-        raise TableError(f"{y.size:,} answers but {pi.size:,} inclusion probabilities; give one for each")
-    return y, pi
 
 
 def _clustered(y: npt.ArrayLike, weights: npt.ArrayLike, clusters: npt.ArrayLike) -> tuple[Floats, Floats, Ints]:

@@ -21,12 +21,10 @@ def sign_flip(
     """p-value of each row of paired differences, under random exchange of the two systems in each query.
 
     With k differences that are not zero and k ≤ `exact`: the share of the 2^k sign assignments with
-    |mean| ≥ |observed mean|. Beyond: (count + 1) / (resamples + 1) over random assignments, which is valid
-    for any number of them but never below 1/(resamples + 1). Rounding never decides: sums closer than 1e-12
-    of Σ|d| are equal. All differences zero: p = 1; no value: NaN.
-    Tests that the two systems are exchangeable; a difference in spread alone can also be detected. With fewer
-    than 6 differing queries p cannot reach 0.05. All rows share the sign assignments, so that the p-value of
-    one pair does not depend on the other pairs in the batch.
+    |mean| ≥ |observed mean|. Beyond: (count + 1) / (resamples + 1) over random assignments, which all rows share.
+    Sums closer than 1e-12 of Σ|d| are equal. All differences zero: p = 1; no value: NaN.
+    Misleads: it tests that the two systems are exchangeable, so that a difference in spread alone can also be detected.
+    With fewer than 6 differing queries p cannot reach 0.05.
     Source: Fisher 1935; Smucker, Allan & Carterette, CIKM 2007.
     """
     values = np.asarray(differences, dtype=np.float64)
@@ -91,9 +89,8 @@ def tukey_ranges(values: Floats, *, resamples: int = RESAMPLES, rng: np.random.G
 def tukey(values: Floats, *, resamples: int = RESAMPLES, rng: np.random.Generator) -> Floats:
     """Randomised Tukey HSD: p-values of all pairs of systems at once, [system, system].
 
-    p = (permutations with range ≥ |observed difference of the means| + 1) / (resamples + 1). The chance that
-    *any* pair is called different when none is stays at the level: nothing remains to be corrected. The
-    price is power, and that p of a pair depends on which other systems stand in the table.
+    p = (permutations with range ≥ |observed difference of the means| + 1) / (resamples + 1). It is corrected for all
+    pairs together. The price is power, and p of a pair depends on the other systems in the table.
     """
     ranges = np.sort(tukey_ranges(values, resamples=resamples, rng=rng))
     means = values.mean(axis=1)

@@ -15,6 +15,8 @@ from endoxa.tables.checks import (
     Ints,
     Table,
     cast,
+    coded,
+    places,
     refuse_null,
     rename_known,
     require,
@@ -28,5 +30,5 @@ from endoxa.tables.taxonomy import Labels, Taxonomy
 __all__ = [
     "ASIDE", "COUNTED", "KINDS", "OTHER_NAMES", "Answers", "Belief", "Bools", "Bundle", "Comparison", "Costs", "Counts",
     "Draws", "DuplicateItemError", "DuplicateJudgmentError", "Floats", "Ints", "Labels", "Opinions", "Run", "Scores",
-    "Table", "Taxonomy", "Unmentioned", "cast", "refuse_null", "rename_known", "require",
+    "Table", "Taxonomy", "Unmentioned", "cast", "coded", "places", "refuse_null", "rename_known", "require",
 ]  # fmt: skip

@@ -32,20 +32,15 @@ class Answers(Table):
             raise TableError(
                 "an answer needs a column 'rank' or 'relevance', or both; add one that gives the order of the items"
             )
-        given = [pl.lit(source).alias("source")] if "source" not in frame.columns else []
-        frame = frame.with_columns(given)
+        if "source" not in frame.columns:
+            frame = frame.with_columns(pl.lit(source).alias("source"))
         if "relevance" not in frame.columns:
             place = pl.col("rank").cast(pl.Float64, strict=False).rank("dense").over("source", "query")
             longest = place.max().over("source", "query")
             frame = frame.with_columns(((longest - place + 1) / longest).alias("relevance"))
         if "rank" not in frame.columns:
-            frame = frame.with_columns(
-                pl.col("relevance")
-                .cast(pl.Float64, strict=False)
-                .rank("ordinal", descending=True)
-                .over("source", "query")
-                .alias("rank")
-            )
+            falling = pl.col("relevance").cast(pl.Float64, strict=False).rank("ordinal", descending=True)
+            frame = frame.with_columns(falling.over("source", "query").alias("rank"))
         types = dict.fromkeys(("source", "query", "item"), pl.String) | {"rank": pl.Float64, "relevance": pl.Float64}
         frame = cast(frame.select(list(types)), types, "table of answers")
         refuse_null(frame, tuple(types), "table of answers")
@@ -62,18 +57,15 @@ class Answers(Table):
                 "an answer ranks an item once: remove one of the two"
             )
         frame = frame.sort(*who, "rank", maintain_order=True)
-        rises = frame.filter(pl.col("relevance") > pl.col("relevance").shift(1).over(who))
-        if rises.height:
+        rank, relevance = pl.col("rank"), pl.col("relevance")
+        if (rises := frame.filter(relevance > relevance.shift(1).over(who))).height:
             row = rises.row(0, named=True)
             raise TableError(
                 f"{row['source']!r}, query {row['query']!r}: item {row['item']!r} has a higher relevance than the "
                 "item ranked above it; relevance must decrease with rank"
             )
-        torn = frame.filter(
-            (pl.col("rank") == pl.col("rank").shift(1).over(who))
-            & (pl.col("relevance") != pl.col("relevance").shift(1).over(who))
-        )
-        if torn.height:
+        same_rank = rank == rank.shift(1).over(who)
+        if (torn := frame.filter(same_rank & (relevance != relevance.shift(1).over(who)))).height:
             row = torn.row(0, named=True)
             raise TableError(
                 f"{row['source']!r}, query {row['query']!r}: two items at rank {row['rank']:g} have different "

@@ -50,11 +50,10 @@ class Belief(Table):
         frame = frame.with_columns(value.alias(name) for name, value in defaults.items() if name not in frame.columns)
         more = [name for name in ("people", "people_weight") if name in frame.columns]
         frame = frame.select("query", "reading", "weight", "item", "grade", "p", *more)
-        text, number = (
-            dict.fromkeys(("query", "reading", "item"), pl.String),
-            dict.fromkeys(("weight", "grade", "p"), pl.Float64),
+        types = dict.fromkeys(("query", "reading", "item"), pl.String) | dict.fromkeys(
+            ("weight", "grade", "p"), pl.Float64
         )
-        frame = cast(frame, text | number, "belief")
+        frame = cast(frame, types, "belief")
         refuse_null(frame, ("query", "reading", "weight", "item", "grade", "p"), "belief")
         _refuse_improper(frame)
         frame = frame.sort("query", "reading", "item", "grade", maintain_order=True)
@@ -107,16 +106,13 @@ class Belief(Table):
 
 def _refuse_improper(frame: pl.DataFrame) -> None:
     """Refuse a p outside 0 to 1, a negative weight, two weights of one reading, and weights that sum to 0."""
-    for name, wrong, rule in (
-        ("p", ~pl.col("p").is_between(0, 1), "a probability must be between 0 and 1"),
-        (
-            "weight",
-            ~((pl.col("weight") >= 0) & pl.col("weight").is_finite()),
-            "a weight must be a number of at least 0",
-        ),
-        ("grade", ~pl.col("grade").is_finite(), "a grade must be a finite number"),
+    p, weight, grade = (pl.col(name) for name in ("p", "weight", "grade"))
+    for name, valid, rule in (
+        ("p", p.is_between(0, 1), "a probability must be between 0 and 1"),
+        ("weight", (weight >= 0) & weight.is_finite(), "a weight must be a number of at least 0"),
+        ("grade", grade.is_finite(), "a grade must be a finite number"),
     ):
-        if (bad := frame.filter(wrong)).height:
+        if (bad := frame.filter(~valid)).height:
             raise TableError(
                 f"{name} of item {bad['item'][0]!r} in query {bad['query'][0]!r} is {bad[name][0]:g}; {rule}"
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -126,6 +126,18 @@ def _moments(column: pl.Series) -> pl.Series:
     if column.dtype == pl.String:
         return column.str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
     return column.cast(pl.Datetime("us", "UTC"), strict=False)
+
+
+def places(column: pl.Series, names: pl.Series | Sequence[str]) -> Ints:
+    """The position of each entry of the column among the names."""
+    numbers = pl.int_range(len(names), dtype=pl.Int64, eager=True)
+    return column.replace_strict(pl.Series(names), numbers, return_dtype=pl.Int64).to_numpy()
+
+
+def coded(column: pl.Series) -> tuple[pl.Series, Ints]:
+    """The distinct names of a column in byte order, and the position of each entry among them."""
+    names = column.unique().sort()
+    return names, places(column, names)
 
 
 def refuse_null(frame: pl.DataFrame, columns: tuple[str, ...], table: str) -> None:

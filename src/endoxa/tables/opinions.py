@@ -11,11 +11,8 @@ from endoxa.errors import TableError, did_you_mean
 from endoxa.tables.checks import Table, cast, refuse_null, rename_known, require
 
 KINDS = ("person", "system", "judge")
-ASIDE = (
-    "practice",
-    "gold",
-    "attention",
-)  # roles that test the judge rather than rate the item; excluded from all measures
+# roles that test the judge rather than rate the item; excluded from all measures
+ASIDE = ("practice", "gold", "attention")
 COUNTED = ~pl.col("role").is_in(ASIDE).fill_null(False)
 
 

@@ -11,7 +11,7 @@ import polars as pl
 from endoxa.errors import EndoxaError, did_you_mean
 from endoxa.policies import Policy
 from endoxa.tables.belief import Belief
-from endoxa.tables.checks import Floats, Table
+from endoxa.tables.checks import Floats, Table, coded, places
 from endoxa.tables.run import Run
 
 
@@ -42,13 +42,9 @@ class Draws:
             at = np.indices(values.shape, dtype=np.uint32).reshape(4, -1)
             names = [pl.Series(part)[at[axis]] for axis, part in enumerate((self.measures, self.systems, self.queries))]
             columns = dict(zip(("measure", "system", "query"), names, strict=True))
-            parts.append(
-                pl.DataFrame(columns | {"draw": at[3], "value": values.ravel()}).with_columns(
-                    pl.lit(doubt).alias("doubt")
-                )
-            )
-        frame = pl.concat(parts)
-        return frame.select("system", "query", "measure", "doubt", "draw", "value")
+            part = pl.DataFrame(columns | {"draw": at[3], "value": values.ravel()})
+            parts.append(part.with_columns(pl.lit(doubt).alias("doubt")))
+        return pl.concat(parts).select("system", "query", "measure", "doubt", "draw", "value")
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,14 +90,10 @@ class Scores(Table):
             have, hint = ", ".join(self.measures), did_you_mean(measure, self.measures)
             raise EndoxaError(f"no score is called {measure!r}{hint} (there are: {have})")
         rows = self.frame.filter(pl.col("measure") == measure)
-        systems, queries = self.systems, rows["query"].unique().sort().to_list()
+        systems, (queries, query) = self.systems, coded(rows["query"])
         values = np.full((len(systems), len(queries)), np.nan)
-        at = rows.select(
-            pl.col("system").replace_strict(systems, list(range(len(systems))), return_dtype=pl.Int64),
-            pl.col("query").replace_strict(queries, list(range(len(queries))), return_dtype=pl.Int64),
-        )
-        values[at["system"].to_numpy(), at["query"].to_numpy()] = rows["value"].to_numpy()
-        return systems, queries, values
+        values[places(rows["system"], systems), query] = rows["value"].to_numpy()
+        return systems, queries.to_list(), values
 
     def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
         """Return {system: {query: {measure: value}}}, as pytrec_eval does for one system."""

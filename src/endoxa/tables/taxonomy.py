@@ -115,11 +115,8 @@ class Labels(Table):
         require(frame, ("item", "category"), "table of labels")
         if "source" not in frame.columns:
             frame = frame.with_columns(pl.lit(source).alias("source"))
-        frame = cast(
-            frame.select("source", "item", "category"),
-            dict.fromkeys(("source", "item", "category"), pl.String),
-            "table of labels",
-        )
+        columns = ("source", "item", "category")
+        frame = cast(frame.select(columns), dict.fromkeys(columns, pl.String), "table of labels")
         refuse_null(frame, ("source", "item"), "table of labels")
         frame = frame.filter(pl.col("category").is_not_null() & (pl.col("category") != ""))
         if not frame.height:
