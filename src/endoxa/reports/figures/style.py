@@ -132,12 +132,32 @@ def as_matrix(axes: Axes, names: Sequence[str], heads: Sequence[str], *, left: f
     axes.tick_params(axis="y", pad=(left - 0.15) * 72)
 
 
-def add_cell(axes: Axes, row: int, column: int, face: Any, text: str, *, line: float = 1.5) -> None:
-    """A cell of a matrix, with the text that shows on hovering."""
+def add_cell(
+    axes: Axes, row: int, column: int, face: Any, text: str, label: str = "", *, line: float = 1.5, **look: Any
+) -> None:
+    """A cell of a matrix with its label, and the text that shows on hovering."""
     from matplotlib.patches import Rectangle
 
-    look = {"facecolor": face, "edgecolor": PAPER, "linewidth": line}
-    axes.add_artist(Rectangle((column - 0.5, row - 0.5), 1, 1, gid=hover(text), clip_on=False, **look))
+    patch = Rectangle((column - 0.5, row - 0.5), 1, 1, gid=hover(text), clip_on=False, linewidth=line)
+    patch.set(facecolor=face, edgecolor=PAPER)
+    axes.add_artist(patch)
+    axes.text(column, row, label, ha="center", va="center", gid=MUTE, **look)
+
+
+def add_legend(figure: Figure, handles: Sequence[Any], texts: Sequence[str], x: float, y: float, **look: Any) -> None:
+    """A legend whose upper left corner is x inches from the left edge and y inches from the top."""
+    corner = (x / figure.get_figwidth(), 1 - y / figure.get_figheight())
+    figure.legend(handles, texts, loc="upper left", bbox_to_anchor=corner, borderaxespad=0, borderpad=0, **look)
+
+
+def add_edge_text(
+    axes: Axes, text: str, y: float, *, right: bool = False, narrow: bool, off: float = 0.12, **look: Any
+) -> None:
+    """A text `off` inches outside the left or right edge of the axes; on a phone just inside it."""
+    look |= {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points", "annotation_clip": False}
+    shift = 0.0 if narrow else (off if right else -off) * 72
+    side = "left" if right != narrow else "right"
+    axes.annotate(text, (int(right), y), xytext=(shift, 0), ha=side, va="center", **look)
 
 
 def to_svg(figure: Figure, *, prefix: str = "") -> str:
