@@ -57,7 +57,7 @@ def better(evaluation: Evaluation, measure: str, *, width: float = 7.0) -> Figur
         text = chance(one.better).replace(" ", "") if texts else ""
         style.add_cell(
             axes, i, j, _shade(one.superiority), _compared(one), text.replace("0.", ".") if narrow else text,
-            line=1.5 if texts else 0.8, fontsize=8 if narrow else 9, fontweight="bold" if one.differs else "normal",
+            size=8 if narrow else 9, bold=one.differs,
         )  # fmt: skip
     if not texts:
         marked = [at for at, one in cells.items() if one.differs]

@@ -91,8 +91,8 @@ def add_texts(
     bare = {"facecolor": style.PAPER, "edgecolor": "none", "pad": 1} if narrow else None  # grid lines stop at the text
     weight = "bold" if best else "normal"
     color = style.MUTED if virtual else style.INK
-    style.add_edge_text(axes, name, y, narrow=narrow, fontweight=weight, color=color, gid=text, bbox=bare)
-    style.add_edge_text(
-        axes, value, y, right=True, narrow=narrow, off=0.1, fontsize=10 if narrow else 9,
+    axes.annotate(name, **style.beside(axes, y, narrow=narrow), fontweight=weight, color=color, gid=text, bbox=bare)
+    axes.annotate(
+        value, **style.beside(axes, y, right=True, narrow=narrow, off=0.1), fontsize=10 if narrow else 9,
         fontweight=weight if narrow else "normal", color=style.INK if best else style.MUTED, bbox=bare,
     )  # fmt: skip

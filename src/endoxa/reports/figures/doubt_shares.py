@@ -80,11 +80,13 @@ def shares(evaluation: Evaluation, *, width: float = 7.0) -> Figure:
             axes.text(0, y, " no known doubt changes it", ha="left", va="center", fontsize=9, color=style.MUTED)
         deviation = f"± {number(math.sqrt(total), 3)}" if total > 0 else DASH
         above = place - 0.26 if narrow else y
-        style.add_edge_text(axes, name, above, narrow=narrow, color=style.MUTED if virtual else style.INK)
-        style.add_edge_text(axes, deviation, above, right=True, narrow=narrow, fontsize=9, color=style.MUTED)
-    style.add_legend(
-        figure, [Patch(color=COLOURS[doubt]) for doubt in DOUBTS], keys, left, 0.04, ncols=3 if legend < 0.5 else 1,
-        handlelength=1, handleheight=0.9, columnspacing=1.4, fontsize=9,
+        color = style.MUTED if virtual else style.INK
+        axes.annotate(name, **style.beside(axes, above, narrow=narrow), color=color)
+        right_of_it = style.beside(axes, above, right=True, narrow=narrow)
+        axes.annotate(deviation, **right_of_it, fontsize=9, color=style.MUTED)
+    figure.legend(
+        [Patch(color=COLOURS[doubt]) for doubt in DOUBTS], keys, **style.legend_at(figure, left, 0.04),
+        ncols=3 if legend < 0.5 else 1, handlelength=1, handleheight=0.9, columnspacing=1.4, fontsize=9,
     )  # fmt: skip
     style.footer(figure, lines)
     return figure

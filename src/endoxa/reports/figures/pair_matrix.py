@@ -57,9 +57,8 @@ def pairs(
         strength = 0 if math.isnan(one.difference) else abs(one.difference) / reach
         face = (style.ORANGE if one.difference < 0 else style.BLUE, 0.06 + 0.5 * strength)
         text = signed(one.difference, 3).replace("0.", "." if narrow else "0.", 1) + "*" * one.differs(alpha)
-        weight = "bold" if one.differs(alpha) and not narrow else "normal"
-        look = {"fontsize": small, "fontweight": weight, "line": 1.5 if texts else 0.8}
-        style.add_cell(axes, i, j, face, _described(one), text if texts else "", **look)
+        bold = one.differs(alpha) and not narrow
+        style.add_cell(axes, i, j, face, _described(one), text if texts else "", size=small, bold=bold)
     if not texts:
         marked = [place for place, one in cells.items() if one.differs(alpha)]
         axes.plot([j for _, j in marked], [i for i, _ in marked], "o", color=style.INK, markersize=2.6, gid=style.MUTE)

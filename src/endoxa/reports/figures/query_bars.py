@@ -77,7 +77,7 @@ def differences(scores: Scores, system: str, baseline: str, measure: str, *, wid
     axes.set_xlabel(f"{count} quer{'y' if count == 1 else 'ies'}, sorted{tail}")
     texts = [f"{short[0]} higher: {wins}", f"{short[1]} higher: {losses}"]
     patches = [Patch(color=style.BLUE), Patch(color=style.ORANGE)]
-    style.add_legend(figure, patches, texts, left, 0.1, handlelength=1, handleheight=0.9)
+    figure.legend(patches, texts, **style.legend_at(figure, left, 0.1), handlelength=1, handleheight=0.9)
     return figure
 
 

@@ -74,8 +74,14 @@ def rater_map(raters: pl.DataFrame, *, width: float = 7.0) -> Figure:
         for marker, edge, face in looks.values()
     ]
     columns = 2 if narrow else 3
-    style.add_legend(
-        figure, handles, list(looks), left, 0.08, ncols=columns, handlelength=1, columnspacing=1.4, fontsize=9
+    figure.legend(
+        handles,
+        list(looks),
+        **style.legend_at(figure, left, 0.08),
+        ncols=columns,
+        handlelength=1,
+        columnspacing=1.4,
+        fontsize=9,
     )
     return figure
 
@@ -170,7 +176,9 @@ def calibration(raters: pl.DataFrame, *, width: float = 7.0) -> Figure:
         Line2D([], [], color=color, marker="o", markersize=5, markerfacecolor=face)
         for color, face in ((style.GREY, style.PAPER), (style.BLUE, style.BLUE))
     ]
-    style.add_legend(figure, keys, ["as given", "calibrated"], left, 0.06, ncols=2, columnspacing=1.4, fontsize=9)
+    figure.legend(
+        keys, ["as given", "calibrated"], **style.legend_at(figure, left, 0.06), ncols=2, columnspacing=1.4, fontsize=9
+    )
     if note:
         figure.text(0.15 / width, 0.05 / figure.get_figheight(), note, fontsize=9, color=style.MUTED, va="bottom")
     return figure

@@ -70,7 +70,7 @@ def score_map(
     axes.locator_params(axis="x", nbins=4 if narrow else 7)
     axes.set_xlabel("score")
     axes.set_ylabel("rating")
-    style.add_legend(figure, handles, texts, left, 0.08, ncols=3, handlelength=2.2, columnspacing=1.4)
+    figure.legend(handles, texts, **style.legend_at(figure, left, 0.08), ncols=3, handlelength=2.2, columnspacing=1.4)
     return figure
 
 
@@ -135,7 +135,7 @@ def precision_recall(points: pl.DataFrame, *, width: float = 7.0) -> Figure:
     if len(order) > len(chosen):
         handles.append(Line2D([], [], color=style.OTHER, linewidth=0.9))
         texts.append(f"{len(order) - len(chosen)} other systems")
-    style.add_legend(figure, handles, texts, *corner, handlelength=2.6, labelspacing=0.5)
+    figure.legend(handles, texts, **style.legend_at(figure, *corner), handlelength=2.6, labelspacing=0.5)
     return figure
 
 
@@ -163,8 +163,7 @@ def selection(frame: pl.DataFrame, *, width: float = 7.0) -> Figure:
         text = number(r, 2).replace("0.", "." if narrow else "0.") if texts else ""
         style.add_cell(
             axes, i, j, (style.GREY, 0.15) if math.isnan(r) else face,
-            f"{system} on pairs of {by}: r {number(r, 3)}, {pairs} pairs", text, fontsize=9,
-            fontweight="bold" if i == j else "normal",
+            f"{system} on pairs of {by}: r {number(r, 3)}, {pairs} pairs", text, bold=i == j,
         )  # fmt: skip
         if i == j:
             frame_of_own = Rectangle((j - 0.46, i - 0.44), 0.92, 0.88, gid=style.MUTE, fill=False, zorder=4)

@@ -70,10 +70,10 @@ def curves(curves: pl.DataFrame, *, width: float = 7.0, highlight: Sequence[str]
             )
         )
         texts.append(text)
-    style.add_legend(figure, handles, texts, *corner, handlelength=2.6, labelspacing=0.5)
+    figure.legend(handles, texts, **style.legend_at(figure, *corner), handlelength=2.6, labelspacing=0.5)
     for place, line in enumerate(note):
-        y = (footer - 0.05 - place * 0.17) / figure.get_figheight()
-        figure.text(0.15 / width, y, line, fontsize=9, color=style.INK, va="top", fontstyle="italic")
+        height = (footer - 0.05 - place * 0.17) / figure.get_figheight()
+        figure.text(0.15 / width, height, line, fontsize=9, color=style.INK, va="top", fontstyle="italic")
     return figure
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from endoxa import formatting
 from endoxa.formatting import shortened
@@ -133,43 +134,43 @@ def as_matrix(axes: Axes, names: Sequence[str], heads: Sequence[str], *, left: f
 
 
 def add_cell(
-    axes: Axes, row: int, column: int, face: Any, text: str, label: str = "", *, line: float = 1.5, **look: Any
+    axes: Axes, row: int, column: int, face: Any, text: str, label: str = "", *, size: float = 9, bold: bool = False
 ) -> None:
-    """A cell of a matrix with its label, and the text that shows on hovering."""
+    """A cell of a matrix with its label, and the text that shows on hovering. Cells without labels are small."""
     from matplotlib.patches import Rectangle
 
-    patch = Rectangle((column - 0.5, row - 0.5), 1, 1, gid=hover(text), clip_on=False, linewidth=line)
-    patch.set(facecolor=face, edgecolor=PAPER)
+    patch = Rectangle((column - 0.5, row - 0.5), 1, 1, gid=hover(text), clip_on=False)
+    patch.set(facecolor=face, edgecolor=PAPER, linewidth=1.5 if label else 0.8)
     axes.add_artist(patch)
-    axes.text(column, row, label, ha="center", va="center", gid=MUTE, **look)
+    weight = "bold" if bold else "normal"
+    axes.text(column, row, label, ha="center", va="center", fontsize=size, fontweight=weight, gid=MUTE)
 
 
-def add_legend(figure: Figure, handles: Sequence[Any], texts: Sequence[str], x: float, y: float, **look: Any) -> None:
-    """A legend whose upper left corner is x inches from the left edge and y inches from the top."""
+def legend_at(figure: Figure, x: float, y: float) -> dict[str, Any]:
+    """Settings of a legend whose upper left corner is x inches from the left edge and y inches from the top."""
     corner = (x / figure.get_figwidth(), 1 - y / figure.get_figheight())
-    figure.legend(handles, texts, loc="upper left", bbox_to_anchor=corner, borderaxespad=0, borderpad=0, **look)
+    return {"loc": "upper left", "bbox_to_anchor": corner, "borderaxespad": 0, "borderpad": 0}
 
 
-def add_edge_text(
-    axes: Axes, text: str, y: float, *, right: bool = False, narrow: bool, off: float = 0.12, **look: Any
-) -> None:
-    """A text `off` inches outside the left or right edge of the axes; on a phone just inside it."""
-    look |= {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points", "annotation_clip": False}
+def beside(axes: Axes, y: float, *, right: bool = False, narrow: bool, off: float = 0.12) -> dict[str, Any]:
+    """Settings of a text `off` inches outside the left or right edge of the axes; on a phone just inside it."""
     shift = 0.0 if narrow else (off if right else -off) * 72
-    side = "left" if right != narrow else "right"
-    axes.annotate(text, (int(right), y), xytext=(shift, 0), ha=side, va="center", **look)
+    place = {"xy": (int(right), y), "xycoords": axes.get_yaxis_transform(), "annotation_clip": False, "va": "center"}
+    return place | {"xytext": (shift, 0), "textcoords": "offset points", "ha": "left" if right != narrow else "right"}
 
 
-def to_svg(figure: Figure, *, prefix: str = "") -> str:
+def to_svg(figure: Figure, *, apart: bool = False) -> str:
     """The figure as one `<svg>` element, text as text, hover texts as `<title>`; the same bytes every time.
 
-    It stands alone as a file and inside a page. `prefix` keeps the ids of several figures on one page apart.
+    It stands alone as a file and inside a page. `apart` gives its ids a prefix made from its content, so that several
+    figures can be on one page.
     """
     out = io.StringIO()
     with styled():
         figure.savefig(out, format="svg", metadata={"Date": None})
     svg = out.getvalue()
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], count=1, flags=re.DOTALL)
+    prefix = f"f{crc32(svg.encode()):08x}" if apart else ""
     # Only tags are touched: the text between them holds names, which may look like anything.
     svg = re.sub(r"<[^>]+>", lambda tag: _tidied(tag[0], prefix), svg)
     return re.sub(r"\n\s*", "\n", svg)

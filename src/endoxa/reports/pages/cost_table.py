@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from endoxa.formatting import DASH, number, size
-from endoxa.reports.pages.layout import Cell, Grid, text_cell
+from endoxa.reports.pages import cells
+from endoxa.reports.pages.cells import Cell
+from endoxa.reports.pages.layout import Grid
 
 if TYPE_CHECKING:
     from endoxa.tables import Costs
@@ -19,7 +21,7 @@ def cost_grid(costs: Costs) -> Grid:
         described, built, asked = (at.get((system, phase)) for phase in ("describe", "build", "query"))
         rows.append(
             [
-                text_cell(system), _milliseconds(described), _seconds(built),
+                cells.text(system), _milliseconds(described), _seconds(built),
                 Cell(size(built["bytes"]), built["bytes"]) if built else Cell(DASH), _milliseconds(asked),
             ]
         )  # fmt: skip
