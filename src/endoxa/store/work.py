@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 from endoxa.errors import RefusedError, absent
 from endoxa.store import schema as s
 from endoxa.store import statements as q
-from endoxa.store.catalogue import Study, note, taxonomy_of
+from endoxa.store.catalogue import Study, count_rows, insert, taxonomy_of
 from endoxa.studies.kinds import Response
 
 HOUR = 3600.0
@@ -140,8 +140,8 @@ def _at_limit(connection: Connection, study: Study, rater_id: int) -> bool:
     if limit is None:
         return False
     a = s.assignments.c
-    mine = sa.select(sa.func.count()).where(a.rater_id == rater_id, a.role == "main")
-    return int(connection.scalar(mine.where(a.state.in_(("open", "answered")))) or 0) >= limit
+    taken = a.state.in_(("open", "answered"))
+    return count_rows(connection, s.assignments, a.rater_id == rater_id, a.role == "main", taken) >= limit
 
 
 def _claim(connection: Connection, study: Study, rater_id: int, start: float, now: float) -> Any | None:
@@ -161,10 +161,8 @@ def _claim(connection: Connection, study: Study, rater_id: int, start: float, no
 
 
 def _add_slot(connection: Connection, study: Study, task_id: int, shuffle: float) -> int:
-    inserted = connection.execute(
-        sa.insert(s.assignments).values(study_id=study.id, task_id=task_id, role="main", state="free", shuffle=shuffle)
-    )
-    return int(inserted.inserted_primary_key[0])  # type: ignore[index]
+    slot = {"study_id": study.id, "task_id": task_id, "role": "main", "state": "free", "shuffle": shuffle}
+    return insert(connection, s.assignments, **slot)
 
 
 def progress(connection: Connection, study: Study, rater_id: int) -> Progress:
@@ -254,11 +252,9 @@ def answer(
             {
                 "study_id": study.id, "rater_id": rater_id, "task_id": task_id, "item_id": given.item, "key": key,
                 "kind": "answer", "place": place.get(given.item, 0), "grade": given.grade, "category": given.category,
-                "rank": given.rank, "relevance": given.relevance, "comment": circumstances.comment, "shown": slot.shown,
-                "screen": circumstances.screen, "method": circumstances.method,
-                "active_seconds": circumstances.active_seconds, "away_seconds": circumstances.away_seconds,
-                "propensity": members[given.item].propensity,
-                "selected_by": members[given.item].selected_by, "role": slot.role, "at": now,
+                "rank": given.rank, "relevance": given.relevance, "shown": slot.shown, "role": slot.role, "at": now,
+                "propensity": members[given.item].propensity, "selected_by": members[given.item].selected_by,
+                **vars(circumstances),
             }
             for given in responses
         ],
@@ -314,11 +310,6 @@ def undo(connection: Connection, study: Study, rater_id: int, key: str, *, now: 
     return _shown(connection, [slot_row])[0], progress(connection, study, rater_id)
 
 
-def record(connection: Connection, study: Study, rater_id: int, kind: str, *, now: float) -> None:
-    """Record an event of a judge, such as pause, resume or enlarge."""
-    note(connection, study.id, kind, now=now, rater_id=rater_id)
-
-
 def _is_known(connection: Connection, rater_id: int, key: str, kind: str, task_id: int | None = None) -> bool:
     """Whether this act was saved before. A key that belongs to another act is refused, so that this one is not lost."""
     there = connection.execute(q.ACT, {"rater": rater_id, "key": key}).one_or_none()
@@ -343,15 +334,10 @@ def _mark(
     connection: Connection, study: Study, rater_id: int, slot: Any, key: str, kind: str, now: float,
     circumstances: Circumstances,
 ) -> int:  # fmt: skip
-    inserted = connection.execute(
-        sa.insert(s.answers).values(
-            study_id=study.id, rater_id=rater_id, task_id=slot.task_id, key=key, kind=kind, place=-1, role=slot.role,
-            at=now, comment=circumstances.comment, active_seconds=circumstances.active_seconds,
-            away_seconds=circumstances.away_seconds,
-            screen=circumstances.screen, method=circumstances.method, shown=slot.shown,
-        )
+    return insert(
+        connection, s.answers, study_id=study.id, rater_id=rater_id, task_id=slot.task_id, key=key, kind=kind,
+        place=-1, role=slot.role, at=now, shown=slot.shown, **vars(circumstances),
     )  # fmt: skip
-    return int(inserted.inserted_primary_key[0])  # type: ignore[index]
 
 
 def _balance(connection: Connection, study: Study, slot: Any) -> None:
@@ -359,12 +345,8 @@ def _balance(connection: Connection, study: Study, slot: Any) -> None:
     if slot.role != "main":
         return
     a = s.assignments
-    states = (
-        sa.select(sa.func.count())
-        .select_from(a)
-        .where(a.c.task_id == slot.task_id, a.c.state.in_(("free", "open", "answered")))
-    )
-    over = int(connection.scalar(states) or 0) - study.settings.overlap
+    used = a.c.state.in_(("free", "open", "answered"))
+    over = count_rows(connection, a, a.c.task_id == slot.task_id, used) - study.settings.overlap
     if over < 0:
         _add_slot(connection, study, slot.task_id, slot.shuffle)
     elif over > 0:

@@ -9,11 +9,12 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import polars as pl
 
-from endoxa.errors import JoinError, TableError, TextError, did_you_mean
+from endoxa.errors import JoinError, TableError, TextError
 from endoxa.policies import refuse_outside
 from endoxa.statistics import propensity
 from endoxa.statistics.propensity import LEAST, effective
 from endoxa.studies.grades import GIVEN
+from endoxa.studies.sampling import lists_of
 from endoxa.tables import COUNTED, Bools, Floats, Ints, Opinions, Run
 
 CUTOFFS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000)
@@ -162,12 +163,8 @@ def curves(
         notes.append(f"recall has no bands: the relevant pairs have an effective sample size of {relevant_size:.1f}")
     if Q < FEW:
         notes.append(f"with only {Q} queries the bands are too narrow (simulated 95 % bands: 78 % with 4, 85 % with 8)")
-    returned = np.array(
-        [
-            [(ranks <= k).sum() for k in ks]
-            for ranks in (lists.filter(pl.col("system") == name)["rank"] for name in names)
-        ]
-    )
+    ranks_of = [lists.filter(pl.col("system") == name)["rank"].to_numpy() for name in names]
+    returned = np.array([(ranks[:, None] <= ks).sum(axis=0) for ranks in ranks_of])
     thin = (sampled > 0) & (size >= LEAST) & (N.sum(axis=1) < 0.6 * returned)
     if thin.any():
         deep = int(ks[np.flatnonzero(thin.any(axis=0))[0]])
@@ -214,12 +211,7 @@ def _faced(
     run: Run, opinions: Opinions, queries: Iterable[str] | None, shares: Mapping[int, float] | None
 ) -> tuple[pl.DataFrame, pl.DataFrame, int, list[str]]:
     """The lists and the answered pairs of the study's queries, the number of these queries, and notes."""
-    lists = run.frame
-    if queries is not None:
-        wanted, known = list(queries), lists["query"].unique().to_list()
-        for query in sorted(set(wanted) - set(known)):
-            raise JoinError(f"no system has a list for query {query!r}{did_you_mean(query, known)}")
-        lists = lists.filter(pl.col("query").is_in(wanted))
+    lists = lists_of(run, queries)
     every = weights(opinions, shares=shares)
     here = every.join(lists.select("query").unique(), on="query", how="semi")
     pairs = here.filter(pl.col("rating").is_not_null())

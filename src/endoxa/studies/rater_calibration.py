@@ -10,7 +10,7 @@ import polars as pl
 
 from endoxa.errors import TextError
 from endoxa.statistics.bootstrap import TINY
-from endoxa.studies.agreement import Ratings, long_alpha, ratings, with_the_others
+from endoxa.studies.agreement import Ratings, long_alpha, ratings, sums, with_the_others
 from endoxa.studies.grades import CALIBRATED, GIVEN, MOVED
 from endoxa.tables import Bools, Floats, Ints, Opinions
 
@@ -178,8 +178,8 @@ def _fit(given: Ratings, shrinkage: float) -> pl.DataFrame:
     n, m, squares = _moments(rater, x, many)
     size, mean, within = _moments(unit, x, given.units.height)
     # all raters' grades on the items that each rater saw; a mean over items, each of them a mean over its raters
-    M = _over(_sums(rater, mean[unit], many), n)
-    V = _over(_sums(rater, within[unit] / size[unit] + (mean[unit] - M[rater]) ** 2, many), n)
+    M = _over(sums(rater, mean[unit], many), n)
+    V = _over(sums(rater, within[unit] / size[unit] + (mean[unit] - M[rater]) ** 2, many), n)
     v = _over(squares, n)
     stretched = (n > 1) & (squares > 0)
     spread = (squares + shrinkage * V) / np.maximum(n - 1 + shrinkage, 1) if shrinkage > 0 else v
@@ -205,10 +205,10 @@ def _map(frame: pl.DataFrame) -> tuple[Floats, Floats]:
 def _moments(at: Ints, x: Floats, many: int) -> tuple[Floats, Floats, Floats]:
     """Count, mean (NaN of none) and sum of squares about it, at each place."""
     n = np.bincount(at, minlength=many).astype(np.float64)
-    mean = _over(_sums(at, x, many), n)
+    mean = _over(sums(at, x, many), n)
     left = x - mean[at]
     left[np.abs(left) <= TINY * np.abs(x)] = 0  # rounding, not data
-    return n, mean, _sums(at, left**2, many)
+    return n, mean, sums(at, left**2, many)
 
 
 def _between(unit: Ints, x: Floats) -> float:
@@ -217,11 +217,6 @@ def _between(unit: Ints, x: Floats) -> float:
         return math.nan
     n, _, squares = _moments(unit, x, 0)
     return float((squares / (n - 1)).mean())
-
-
-def _sums(at: Ints, values: Floats, many: int) -> Floats:
-    """Sum of the values at each place."""
-    return np.asarray(np.bincount(at, weights=values, minlength=many), dtype=np.float64)
 
 
 def _over(part: Floats, n: Floats) -> Floats:

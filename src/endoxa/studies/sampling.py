@@ -109,7 +109,10 @@ def plan(
         raise TextError(f"the share of queries is above 0 and at most 1, not {query_share:g}")
     if depth is not None and depth < 1:
         raise TextError(f"the depth of a pool is at least 1, not {depth}")
-    frame, names = _of_queries(run, queries)
+    frame = lists_of(run, queries)
+    if not frame.height:
+        raise JoinError("there is no list to draw from; give a run with at least one query")
+    names = frame["query"].unique(maintain_order=True).to_list()
     sampled = np.sort(rng.permutation(len(names))[: max(1, round(query_share * len(names)))])
     chance = len(sampled) / len(names)
     items, code = _coded(frame, collection)
@@ -132,14 +135,10 @@ def plan(
         chosen = np.searchsorted(np.unique(item), item)
         parts.append((np.full(len(item), query), task, present[who], universe[item], pi[chosen]))
         sizes.append(len(universe))
+    query_of, turn, system_of, item_of, propensity = map(np.concatenate, zip(*parts, strict=True))
+    of_query, of_system = pl.Series(names, dtype=pl.String)[query_of], pl.Series(systems, dtype=pl.String)[system_of]
     drawn = pl.DataFrame(
-        {
-            "query": pl.Series(names, dtype=pl.String)[np.concatenate([part[0] for part in parts])],
-            "turn": np.concatenate([part[1] for part in parts]),
-            "system": pl.Series(systems, dtype=pl.String)[np.concatenate([part[2] for part in parts])],
-            "item": items[np.concatenate([part[3] for part in parts])],
-            "propensity": np.concatenate([part[4] for part in parts]),
-        }
+        {"query": of_query, "turn": turn, "system": of_system, "item": items[item_of], "propensity": propensity}
     )
     tasks = drawn.group_by("query", "item", maintain_order=True).agg(
         pl.col("turn").min(),
@@ -298,18 +297,14 @@ def _binned(values: Floats, scale: tuple[float, float, int]) -> Ints:
     return np.asarray(np.floor(share * (bins - 1) + 0.5), dtype=np.int64)
 
 
-def _of_queries(run: Run, queries: Iterable[str] | None) -> tuple[pl.DataFrame, list[str]]:
-    """The rows of these queries, and their names in the order of the run."""
-    frame = run.frame
-    if queries is not None:
-        wanted = list(queries)
-        known = frame["query"].unique().to_list()
-        for query in sorted(set(wanted) - set(known)):
-            raise JoinError(f"no system has a list for query {query!r}{did_you_mean(query, known)}")
-        frame = frame.filter(pl.col("query").is_in(wanted))
-    if not frame.height:
-        raise JoinError("there is no list to draw from; give a run with at least one query")
-    return frame, frame["query"].unique(maintain_order=True).to_list()
+def lists_of(run: Run, queries: Iterable[str] | None) -> pl.DataFrame:
+    """The rows of these queries (by default of all); a query without a list is refused."""
+    if queries is None:
+        return run.frame
+    wanted, known = list(queries), run.frame["query"].unique().to_list()
+    for query in sorted(set(wanted) - set(known)):
+        raise JoinError(f"no system has a list for query {query!r}{did_you_mean(query, known)}")
+    return run.frame.filter(pl.col("query").is_in(wanted))
 
 
 def _coded(frame: pl.DataFrame, collection: Iterable[str] | None) -> tuple[pl.Series, Ints]:

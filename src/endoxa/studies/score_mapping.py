@@ -99,12 +99,9 @@ def mapping(
             notes.append(f"{system}: {reason}")
             rows.append(row | dict.fromkeys(("in_sample", "null", "held_out", "se", "moved"), math.nan) | {"folds": 0})
             continue
-        found = _fitted(x, y, query, fold, method, resamples, confidence, (seed, 1))
-        notes += [f"{system}: {note}" for note in found.notes]
-        rows.append(
-            row | {name: getattr(found, name) for name in ("in_sample", "null", "held_out", "se", "folds", "moved")}
-        )
-        table = pl.DataFrame({"x": found.x, "mean": found.mean, "lo": found.lo, "hi": found.hi})
+        figures, table, more = _fitted(x, y, query, fold, method, resamples, confidence, (seed, 1))
+        notes += [f"{system}: {note}" for note in more]
+        rows.append(row | figures)
         maps[system] = table.with_columns(-pl.col("x")).reverse() if turn else table
     if method != "isotonic":
         notes.append("standard errors come from resampled queries, with unchanged maps")
@@ -225,26 +222,11 @@ def fitter_of(method: Method, rng: np.random.Generator) -> Fitter:
     return make
 
 
-@dataclass(frozen=True, eq=False)
-class _Fitted:
-    in_sample: float
-    null: float
-    held_out: float
-    se: float
-    folds: int
-    x: Floats
-    mean: Floats
-    lo: Floats
-    hi: Floats
-    notes: tuple[str, ...]
-    moved: float
-
-
 def _fitted(
     x: Floats, y: Floats, query: Ints, fold: Ints, method: Method, resamples: int, confidence: float,
     seed: tuple[int, int],
-) -> _Fitted:  # fmt: skip
-    """Map, band and figures of one system."""
+) -> tuple[dict[str, object], pl.DataFrame, tuple[str, ...]]:  # fmt: skip
+    """The figures of one system (columns of `Mapping.frame`), its map with the band, and notes."""
     from scipy import stats
 
     rng = np.random.default_rng(seed)
@@ -274,8 +256,9 @@ def _fitted(
         reach = float(stats.t.ppf((1 + confidence) / 2, count - 1)) * error
         lo, hi = mean - reach, mean + reach
         se = _spread(predicted, y, query, resamples, rng)
-    null = isotonic.null_correlation(len(x))
-    return _Fitted(r, null, pearson(predicted, y), se, count, grid, mean, lo, hi, notes, moved)
+    figures = {"in_sample": r, "null": isotonic.null_correlation(len(x)), "held_out": pearson(predicted, y)}
+    table = pl.DataFrame({"x": grid, "mean": mean, "lo": lo, "hi": hi})
+    return figures | {"se": se, "folds": count, "moved": moved}, table, notes
 
 
 def _resampled(

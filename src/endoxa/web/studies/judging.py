@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Query, Request, Response
@@ -57,10 +58,8 @@ def router(studio: Studio) -> APIRouter:
         with studio.reading() as connection:
             progress = work.progress(connection, found, rater)
             tree = catalogue.taxonomy_of(connection, found)
-        nickname = studio.visitor(request).nickname
-        return {
-            "study": _described(found, tree), "rater": {"nickname": nickname}, "progress": _progress(progress, found)
-        }  # fmt: skip
+        rater_out = {"nickname": studio.visitor(request).nickname}
+        return {"study": _described(found, tree), "rater": rater_out, "progress": _progress(progress, found)}
 
     @here.get("/api/studies/{study}/tasks", response_model=b.TasksOut, responses=b.PROBLEMS, tags=["judging"])
     def tasks(request: Request, study: Name, count: Annotated[int, Query(ge=1, le=10)] = 3) -> Any:
@@ -81,16 +80,13 @@ def router(studio: Studio) -> APIRouter:
             body.comment if found.settings.comments else None, body.active_seconds, body.away_seconds, body.screen,
             body.method,
         )  # fmt: skip
+        given = [kinds.Response(**response.model_dump()) for response in body.responses]
+        key, now = str(body.key), studio.now()
         with studio.writing() as connection:
             if body.kind == "skip":
-                received = work.skip(
-                    connection, found, rater, body.task, str(body.key), circumstances, now=studio.now()
-                )
+                received = work.skip(connection, found, rater, body.task, key, circumstances, now=now)
             else:
-                given = [kinds.Response(r.item, r.grade, r.category, r.rank, r.relevance) for r in body.responses]
-                received = work.answer(
-                    connection, found, rater, body.task, str(body.key), given, circumstances, now=studio.now()
-                )
+                received = work.answer(connection, found, rater, body.task, key, given, circumstances, now=now)
         if not received.new:
             response.status_code = 200
         return {"progress": _progress(received.progress, found), "feedback": _feedback(found, received.feedback)}
@@ -108,7 +104,7 @@ def router(studio: Studio) -> APIRouter:
         """Record an event such as pause or resume."""
         found, rater = studio.judge(request, study)
         with studio.writing(lasting=False) as connection:
-            work.record(connection, found, rater, body.kind, now=studio.now())
+            catalogue.note(connection, found.id, body.kind, now=studio.now(), rater_id=rater)
 
     @here.post("/api/studies/{study}/leave", status_code=204, responses=b.PROBLEMS, tags=["judging"])
     def leave(request: Request, response: Response, study: Name) -> None:
@@ -152,7 +148,7 @@ def _described(study: Study, tree: Any) -> dict[str, Any]:
         "instructions": settings.paragraphs, "skip": settings.skip,
         "screen": {
             "name": settings.screen, "kind": settings.shape.kind, "per_task": settings.items_per_task,
-            "grades": [{"value": g.value, "label": g.label, "key": g.key} for g in settings.shape.grades],
+            "grades": settings.shape.grades,
         },
         "categories": _categories(tree, settings.hide_tree) if settings.kind.needs_taxonomy and tree else None,
     }  # fmt: skip
@@ -184,16 +180,11 @@ def _categories(tree: Any, hidden: bool) -> list[dict[str, Any]]:
 
 
 def _progress(progress: work.Progress, study: Study) -> dict[str, Any]:
-    return {
-        "done": progress.done, "total": progress.total, "practice_left": progress.practice_left,
-        "finished": progress.finished or study.state != "open",
-    }  # fmt: skip
+    return {**vars(progress), "finished": progress.finished or study.state != "open"}
 
 
 def _task(studio: Studio, study: Study, task: work.Task) -> dict[str, Any]:
-    query = None
-    if task.query is not None:
-        query = _shown(studio, study, task.query, "query")
+    query = None if task.query is None else _shown(studio, study, task.query, "query")
     items = [{"id": item["id"], **_shown(studio, study, item, f"result {at}")} for at, item in enumerate(task.items, 1)]
     return {"id": task.id, "practice": task.practice, "query": query, "items": items, "previous": task.previous}
 
@@ -217,17 +208,15 @@ def _feedback(study: Study, feedback: list[dict[str, Any]] | None) -> list[dict[
 
 def _picture(studio: Studio, request: Request, name: str, sha: str, *, small: bool) -> Response:
     """A picture of the visitor's own study; a name is looked up in the database before it reaches the disk."""
-    import sqlalchemy as sa
-
     visitor = studio.visitor(request)
     study = studio.study(name)
     if visitor.role != "organiser" and visitor.study_id != study.id:
         raise absent("picture")
-    if len(sha) != 64 or not all(c in "0123456789abcdef" for c in sha):
+    if not re.fullmatch("[0-9a-f]{64}", sha):
         raise absent("picture")
     with studio.reading() as connection:
         known = any(
-            connection.scalar(sa.select(table.c.id).where(table.c.study_id == study.id, table.c.file == sha).limit(1))
+            catalogue.count_rows(connection, table, table.c.study_id == study.id, table.c.file == sha)
             for table in (s.items, s.queries)
         )
     path = pictures.place(studio.home.files, sha, small=small)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as InPath
@@ -14,6 +15,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from endoxa.errors import absent
 from endoxa.store import catalogue, exports, people, records, status
+from endoxa.store import schema as s
 from endoxa.store.catalogue import Study
 from endoxa.web.security import need_own_page
 from endoxa.web.studies import bodies as b
@@ -147,20 +149,14 @@ def router(studio: Studio) -> APIRouter:
         """All answers as a file."""
         found = owned(request, study)
         with tempfile.TemporaryDirectory() as folder, studio.reading() as connection:
-            target = Path(folder) / f"answers{exports.SUFFIX[form]}"
+            target = Path(folder) / f"answers.{form}"
             exports.export(connection, found, target, form, history=history)
             content = target.read_bytes()
-        name = f"{found.name}{exports.SUFFIX[form]}"
-        headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{_quoted(name)}"}
+        name = quote(f"{found.name}.{form}", safe="")
+        headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
         return Response(content, media_type=MEDIA[form], headers=headers)
 
     return here
-
-
-def _quoted(name: str) -> str:
-    from urllib.parse import quote
-
-    return quote(name, safe="")
 
 
 def _row(connection: Any, study: Study) -> dict[str, Any]:
@@ -169,5 +165,5 @@ def _row(connection: Any, study: Study) -> dict[str, Any]:
         "name": study.name, "title": study.settings.heading, "screen": study.settings.screen, "state": study.state,
         "done": states.get("answered", 0) + states.get("skipped", 0),
         "planned": sum(count for state, count in states.items() if state != "lapsed"),
-        "raters": records.raters(connection, study),
+        "raters": catalogue.count_rows(connection, s.raters, s.raters.c.study_id == study.id),
     }  # fmt: skip
