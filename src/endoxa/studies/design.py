@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.tables.bundle import Task
 
 if TYPE_CHECKING:
     from endoxa.studies.kinds import StudyKind
@@ -108,7 +109,7 @@ def register_screen(screen: Screen) -> Screen:
     return screen
 
 
-CHOICES = {"choose": ("proposal", "pool", "pairs"), "task": ("search", "classification")}
+CHOICES = {"choose": ("proposal", "pool", "pairs"), "task": get_args(Task)}
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ class Settings:
     skip: bool = True
     hide_tree: bool = False
     threshold: float | None = None
-    task: str = "search"
+    task: Task = "search"
     licence: str = ""
     seed: int = 0
 
@@ -231,6 +232,7 @@ class Settings:
 
 TYPES: dict[str, tuple[Any, str]] = {
     "str": (str, "a text"),
+    "Task": (str, "a text"),
     "int": (int, "a whole number"),
     "float": (int | float, "a number"),
     "bool": (bool, "true or false"),

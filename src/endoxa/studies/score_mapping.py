@@ -256,7 +256,11 @@ def _fitted(
         reach = float(stats.t.ppf((1 + confidence) / 2, count - 1)) * error
         lo, hi = mean - reach, mean + reach
         se = _spread(predicted, y, query, resamples, rng)
-    figures = {"in_sample": r, "null": isotonic.null_correlation(len(x)), "held_out": pearson(predicted, y)}
+    figures: dict[str, object] = {
+        "in_sample": r,
+        "null": isotonic.null_correlation(len(x)),
+        "held_out": pearson(predicted, y),
+    }
     table = pl.DataFrame({"x": grid, "mean": mean, "lo": lo, "hi": hi})
     return figures | {"se": se, "folds": count, "moved": moved}, table, notes
 

@@ -73,16 +73,9 @@ def rater_map(raters: pl.DataFrame, *, width: float = 7.0) -> Figure:
         Line2D([], [], linestyle="none", marker=marker, markersize=8, markeredgecolor=edge, markerfacecolor=face)
         for marker, edge, face in looks.values()
     ]
+    place = style.legend_at(figure, left, 0.08)
     columns = 2 if narrow else 3
-    figure.legend(
-        handles,
-        list(looks),
-        **style.legend_at(figure, left, 0.08),
-        ncols=columns,
-        handlelength=1,
-        columnspacing=1.4,
-        fontsize=9,
-    )
+    figure.legend(handles, list(looks), **place, ncols=columns, handlelength=1, columnspacing=1.4, fontsize=9)
     return figure
 
 
