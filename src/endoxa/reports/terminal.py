@@ -97,7 +97,7 @@ def ranking(evaluation: Evaluation, measure: str) -> pl.DataFrame:
         columns["without own vote"] = rows["without_own_vote"]
     columns["P(best)"] = [_probability(value) for value in rows["p_best"]]
     if "unique" in rows.columns:
-        columns["unique"] = [_percent(value) for value in rows["unique"]]
+        columns["unique"] = ["–" if share is None else f"{share:.0%}" for share in rows["unique"].fill_nan(None)]
     return pl.DataFrame(columns)
 
 
@@ -105,10 +105,6 @@ def _probability(value: float | None) -> str:
     if value is None or value != value:  # noqa: PLR0124
         return "–"
     return "<.01" if 0 < value < 0.005 else f"{value:.2f}"
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None or value != value else f"{value:.0%}"  # noqa: PLR0124
 
 
 def _labelled(evaluation: Evaluation) -> Iterator[Any]:

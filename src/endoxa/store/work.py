@@ -117,14 +117,18 @@ def _give(connection: Connection, study: Study, rater_id: int, seed: int, now: f
     """Give a judge one more task: practice first, then common, then main tasks, with gold in between."""
     given, last = connection.execute(q.GIVEN, {"rater": rater_id}).one()
     waiting = connection.execute(q.WAITING, {"rater": rater_id}).all()
-    practice = min((row for row in waiting if row.role == "practice"), key=lambda row: row.task_id, default=None)
-    gold = common = None
+    waiting = sorted(waiting, key=lambda row: row.task_id if row.role == "practice" else row.shuffle)
+
+    def first(*roles: str) -> Any:
+        return next((row for row in waiting if row.role in roles), None)
+
     every = study.settings.gold_every
-    if given % every == seed % every:
-        gold = min((row for row in waiting if row.role in KNOWN), key=lambda row: row.shuffle, default=None)
-    common = min((row for row in waiting if row.role == "common"), key=lambda row: row.shuffle, default=None)
+    practice, common = first("practice"), first("common")
+    gold = first(*KNOWN) if given % every == seed % every else None
     chosen = practice or gold or common
-    if chosen is None and not _at_limit(connection, study, rater_id):
+    a, limit = s.assignments.c, study.settings.limit
+    mine = (a.rater_id == rater_id, a.role == "main", a.state.in_(("open", "answered")))
+    if chosen is None and (limit is None or count_rows(connection, s.assignments, *mine) < limit):
         chosen = _claim(connection, study, rater_id, np.random.default_rng([seed, given]).random(), now)
     if chosen is None:
         return False
@@ -133,15 +137,6 @@ def _give(connection: Connection, study: Study, rater_id: int, seed: int, now: f
     position = 0 if last is None else last + 1
     connection.execute(q.TAKE, {"slot": chosen.id, "rater": rater_id, "at": position, "order": shown, "now": now})
     return True
-
-
-def _at_limit(connection: Connection, study: Study, rater_id: int) -> bool:
-    limit = study.settings.limit
-    if limit is None:
-        return False
-    a = s.assignments.c
-    taken = a.state.in_(("open", "answered"))
-    return count_rows(connection, s.assignments, a.rater_id == rater_id, a.role == "main", taken) >= limit
 
 
 def _claim(connection: Connection, study: Study, rater_id: int, start: float, now: float) -> Any | None:

@@ -134,8 +134,8 @@ def fleiss(values: Floats) -> tuple[float, int, int]:
     """Fleiss' kappa of a [rater, unit] matrix, its number of grades per unit, and the number of dropped units.
 
     kappa = (mean P_u - P_e)/(1 - P_e), P_u the share of equal pairs among the n grades of unit u, P_e the sum of the
-    squared shares of the grades. All units need the same n, from any raters: the most frequent n is used (the larger
-    of ties), and units with another number of grades are dropped. NaN where all grades are equal.
+    squared shares of the grades. All units need the same n: units that do not have the most frequent n (the larger of
+    ties) are dropped. NaN where all grades are equal.
     Source: Fleiss, Psychological Bulletin 76 (1971).
     """
     return _fleiss(*_long(values))
@@ -165,10 +165,9 @@ def agreement(
 ) -> Agreement:  # fmt: skip
     """Agreement of the sources over all pairs with two or more grades, in any role; filter the opinions beforehand.
 
-    Undecided answers are left out and counted. So are grades below 0, which mean not judged, unless calibration made
-    them negative. The interval is the central `confidence` part of alpha over resamples of units. It covers other pairs
-    of the same kind under the *same* raters; other raters may agree better or worse, and if items of one query depend
-    on each other the interval is too narrow. `resamples` = 0 omits it.
+    Undecided answers are left out and counted, and so are unjudged pairs. The interval is the central `confidence` part
+    of alpha over resamples of units (`resamples` = 0 omits it). It covers other pairs under the *same* raters, and is
+    too narrow if items of one query depend on each other.
     Source: alpha, cohen, fleiss, icc; for resampling units, Zapf et al., BMC Medical Research Methodology 16 (2016).
     """
     _refuse_level(level)

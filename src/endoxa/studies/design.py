@@ -47,14 +47,12 @@ class Screen:
     @property
     def middle(self) -> float:
         """The default threshold: a grade above it is relevant (above 3 on a scale from 1 to 5)."""
-        lo, hi = self.scale
-        return (lo + hi) / 2
+        return sum(self.scale) / 2
 
     @property
     def scale_name(self) -> str:
         """The name of the scale in opinions, such as `1-5`."""
-        lo, hi = self.scale
-        return f"{lo:g}-{hi:g}"
+        return "{:g}-{:g}".format(*self.scale)
 
     @property
     def tolerance(self) -> float:

@@ -65,19 +65,20 @@ def mapping(
 
     A pair's rating is the mean over its sources (roles main and common, without undecided answers). Rated pairs that a
     system did not return have no score; they are counted, but not used.
-    held_out: queries are split into `folds`; each fold is predicted by a map fitted to the others, and one Pearson
-    correlation is computed over all predictions. For its standard error, isotonic resamples queries and refits all
-    maps; bayes and ogive resample queries and keep the predictions. In simulated studies of 30 queries the former was
-    about 13 % too large, the latter 12 to 21 % too small.
-    Band of the map: for isotonic, the central `confidence` part of the refits to resampled queries; for bayes, that of
-    the posterior; for ogive, Student's t with the jackknife error over folds.
+    held_out: each of `folds` parts of the queries is predicted by a map fitted to the others, and one Pearson
+    correlation is computed over all predictions. Its standard error comes from resampled queries: isotonic refits all
+    maps (about 13 % too large in simulated studies of 30 queries), bayes and ogive do not (12 to 21 % too small).
+    Band of the map: for isotonic, the central `confidence` part of the refits; for bayes, that of the posterior; for
+    ogive, Student's t with the jackknife error over folds.
     `distances`: systems whose scores fall as ratings rise: all, a list of names, or ("auto") those with a negative
     correlation, which is decided on the same data and favours a system that is mere noise.
-    Misleads: for noise, the pooled held-out correlation lies slightly below 0, because each fold is predicted from a
-    mean without its own ratings. All figures refer to pairs chosen in the same way, such as only the best ranks.
+    Misleads: for noise, the pooled held-out correlation lies slightly below 0. All figures refer to pairs chosen in the
+    same way, such as only the best ranks.
     Source: Barnard et al.; METHODS D.6. Compare systems by held_out under one method, never by the best of several.
     """
-    _checked(method, folds, resamples, confidence)
+    if method not in get_args(Method):
+        raise TextError(f"a map is isotonic, bayes or ogive, not {method!r}{did_you_mean(method, get_args(Method))}")
+    refuse_settings(folds, resamples, confidence)
     ratings, notes = rated(opinions)
     seed = int(rng.integers(1 << 62))
     order = dealt(ratings["query"], np.random.default_rng((seed, 0)))
@@ -269,11 +270,8 @@ def _resampled(
     x: Floats, y: Floats, query: Ints, fold: Ints, grid: Floats, resamples: int, confidence: float,
     rng: np.random.Generator,
 ) -> tuple[float, Floats, Floats, tuple[str, ...]]:  # fmt: skip
-    """Error of the held-out correlation and band of the isotonic map, from resampled queries with all maps refitted.
-
-    A query drawn twice counts twice and stays in its fold, so that no copy predicts the other.
-    """
-    queries = int(query.max()) + 1
+    """Error of the held-out correlation and band of the isotonic map, from resampled queries with all maps refitted."""
+    queries = int(query.max()) + 1  # one drawn twice counts twice and stays in its fold: no copy predicts the other
     figures, curves = np.full(resamples, np.nan), np.empty((resamples, len(grid)))
     for number in range(resamples):
         times = np.bincount(rng.integers(queries, size=queries), minlength=queries)[query]
@@ -329,10 +327,8 @@ def _turned(run: Run, distances: bool | Literal["auto"] | Collection[str]) -> se
     return set(distances)
 
 
-def _checked(method: str, folds: int, resamples: int, confidence: float) -> None:
-    """Refuse invalid settings."""
-    if method not in get_args(Method):
-        raise TextError(f"a map is isotonic, bayes or ogive, not {method!r}{did_you_mean(method, get_args(Method))}")
+def refuse_settings(folds: int, resamples: int, confidence: float) -> None:
+    """Refuse fewer than 2 folds or resamples, and a confidence outside 0 to 1."""
     if folds < 2 or resamples < 2:
         raise TextError(f"{folds} folds and {resamples} resamples; expected at least 2 of each (5 and 500 are usual)")
     refuse_outside("confidence", confidence)

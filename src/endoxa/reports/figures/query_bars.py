@@ -66,7 +66,8 @@ def differences(scores: Scores, system: str, baseline: str, measure: str, *, wid
             ha=ha, va=va, fontsize=9, color=style.INK,
         )  # fmt: skip
     axes.locator_params(axis="y", nbins=6)
-    axes.yaxis.set_major_formatter(lambda value, _: signed(value, _places(reach)))
+    decimals = max(0, min(6, 1 - math.floor(math.log10(reach))))
+    axes.yaxis.set_major_formatter(lambda value, _: signed(value, decimals))
     axes.set_xticks(range(count) if ticks else [])
     if ticks:
         axes.set_xticklabels(names, rotation=90, fontsize=9)
@@ -92,8 +93,3 @@ def query_differences(scores: Scores, system: str, baseline: str, measure: str) 
     ours, theirs = values[systems.index(system)], values[systems.index(baseline)]
     frame = pl.DataFrame({"query": queries, "system": ours, "baseline": theirs, "difference": ours - theirs})
     return frame.filter(pl.col("difference").is_not_nan()).sort("difference", descending=True, maintain_order=True)
-
-
-def _places(reach: float) -> int:
-    """Decimals of an axis whose largest value is `reach`."""
-    return max(0, min(6, 1 - math.floor(math.log10(reach))))

@@ -47,16 +47,17 @@ def rater_map(raters: pl.DataFrame, *, width: float = 7.0) -> Figure:
     for place in np.argsort(-size).tolist():  # the small on top of the large
         row = rows.row(place, named=True)
         r = row["correlation"]
-        color, marker, alpha = _look(r)
+        agrees = not r < FAR
+        color = style.GREY if math.isnan(r) else style.BLUE if agrees else style.ORANGE
+        face = style.PAPER if math.isnan(r) else (color, 0.15 + 0.75 * min(r, 1.0) if agrees else 0.75)
         known = "" if math.isnan(r) else f", correlation {number(r, 2)}"
         flags = f" ({row['flags']})" if row["flags"] else ""
         text = style.hover(
             f"{row['source']}: shift {signed(row['shift'], 2)}, stretch {number(row['a'], 2)}, "
             f"{row['answers']} answers{known}{flags}"
         )
-        face = (color, alpha) if not math.isnan(r) else style.PAPER
         axes.plot(
-            [x[place]], [y[place]], marker=marker, markersize=float(size[place]), markerfacecolor=face,
+            [x[place]], [y[place]], marker="o" if agrees else "D", markersize=float(size[place]), markerfacecolor=face,
             markeredgecolor=color, markeredgewidth=0.9, gid=text, zorder=3,
         )  # fmt: skip
     _add_names(axes, rows, x, y, size, narrow=narrow)
@@ -77,13 +78,6 @@ def rater_map(raters: pl.DataFrame, *, width: float = 7.0) -> Figure:
     columns = 2 if narrow else 3
     figure.legend(handles, list(looks), **place, ncols=columns, handlelength=1, columnspacing=1.4, fontsize=9)
     return figure
-
-
-def _look(r: float) -> tuple[str, str, float]:
-    """Colour, marker and darkness of a rater's correlation with the others."""
-    if math.isnan(r):
-        return style.GREY, "o", 0.0
-    return (style.ORANGE, "D", 0.75) if r < FAR else (style.BLUE, "o", 0.15 + 0.75 * min(r, 1.0))
 
 
 def _add_names(axes: Axes, rows: pl.DataFrame, x: Floats, y: Floats, size: Floats, *, narrow: bool) -> None:

@@ -21,7 +21,8 @@ def cost_grid(costs: Costs) -> Grid:
         described, built, asked = (at.get((system, phase)) for phase in ("describe", "build", "query"))
         rows.append(
             [
-                cells.text(system), _milliseconds(described), _seconds(built),
+                cells.text(system), _milliseconds(described),
+                Cell(number(built["seconds"], 2), built["seconds"]) if built else Cell(DASH),
                 Cell(size(built["bytes"]), built["bytes"]) if built else Cell(DASH), _milliseconds(asked),
             ]
         )  # fmt: skip
@@ -41,7 +42,3 @@ def _milliseconds(row: dict[str, float] | None) -> Cell:
     return Cell(
         number(1000 * row["median"], places), row["median"], small=f"{number(1000 * row['p95'], places)} at p95"
     )
-
-
-def _seconds(row: dict[str, float] | None) -> Cell:
-    return Cell(DASH) if row is None else Cell(number(row["seconds"], 2), row["seconds"])

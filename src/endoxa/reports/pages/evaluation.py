@@ -64,7 +64,8 @@ def _sections(evaluation: Evaluation) -> Iterator[Section | None]:
     """The sections of the page in their order; None for those that there is nothing to say in."""
     if evaluation.in_doubt:
         yield _doubtful_summary(evaluation)
-        yield _ridges(evaluation)
+        charts = [_ridge(evaluation, measure) for measure in evaluation.measures[:FOLDED]]
+        yield Section("ridges", "Distributions", "Where each mean may lie", charts=charts)
         yield _better(evaluation)
         yield _shares(evaluation)
         yield _depths(evaluation)
@@ -372,11 +373,6 @@ def _further_measures(evaluation: Evaluation) -> Grid:
     heads = ["system", *(head for measure in others for head in (clean(measure), "P(best)"))]
     caption = f"Further measures {within(evaluation)}, each with its P(best)"
     return Grid(caption, heads, rows)
-
-
-def _ridges(evaluation: Evaluation) -> Section:
-    charts = [_ridge(evaluation, measure) for measure in evaluation.measures[:FOLDED]]
-    return Section("ridges", "Distributions", "Where each mean may lie", charts=charts)
 
 
 def _ridge(evaluation: Evaluation, measure: str) -> Chart:
