@@ -9,7 +9,6 @@ import polars as pl
 
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import VOTED
-from endoxa.formatting import number
 from endoxa.reports import text
 
 if TYPE_CHECKING:
@@ -220,6 +219,13 @@ def _contenders(evaluation: Evaluation) -> pl.DataFrame:
 # ---- tables -------------------------------------------------------------------------------------------
 
 
+def number(value: float | None, whole: bool = False) -> str:
+    """Four decimals; a dash where there is no value."""
+    if value is None or value != value:  # noqa: PLR0124
+        return "–"
+    return f"{value:.0f}" if whole else f"{value:.4f}"
+
+
 def interval(lo: float | None, hi: float | None) -> str:
     """[lo, hi] with three decimals, or nothing."""
     if lo is None or hi is None or lo != lo:  # noqa: PLR0124
@@ -240,8 +246,7 @@ def summary_table(summary: pl.DataFrame, lower: Sequence[str] = (), width: int =
         row = cells.get((system, measure))
         if row is None:
             return "–"
-        value = number(row["value"], 0 if measure in counts else 4, "-")
-        return f"{value} [dim]{interval(row['lo'], row['hi'])}[/dim]".strip()
+        return f"{number(row['value'], measure in counts)} [dim]{interval(row['lo'], row['hi'])}[/dim]".strip()
 
     if max(map(len, systems)) + 23 * len(measures) > width and len(systems) > 1 and len(measures) > 1:
         return frame_table(_long(summary))
@@ -284,9 +289,7 @@ def frame_table(frame: pl.DataFrame, whole: Sequence[str] = ()) -> Table:
     from rich.table import Table
 
     def cell(name: str, value: Any) -> str:
-        if isinstance(value, float):
-            return number(value, 0 if name in whole else 4, "-")
-        return "" if value is None else str(value)
+        return number(value, name in whole) if isinstance(value, float) else "" if value is None else str(value)
 
     rows = [[cell(name, value) for name, value in row.items()] for row in frame.iter_rows(named=True)]
     table = Table(box=None, header_style="bold", pad_edge=False)

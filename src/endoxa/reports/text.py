@@ -6,11 +6,11 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import polars as pl
 
-from endoxa.errors import TextError, did_you_mean
+from endoxa.errors import refuse_unknown
 from endoxa.evaluations.standings import best_values, counts
 from endoxa.formatting import DASH, clean, number
 from endoxa.tables.checks import finite
@@ -110,13 +110,8 @@ def undefined_note(summary: pl.DataFrame) -> str | None:
 
 
 def _escape(style: Style) -> Any:
-    try:
-        return {"markdown": _markdown, "latex": _latex, "tsv": _plain}[style]
-    except KeyError:
-        known = ("markdown", "latex", "tsv", "jsonl")
-        raise TextError(
-            f"no table style is called {style!r}{did_you_mean(style, known)} (there are: {', '.join(known)})"
-        ) from None
+    refuse_unknown("table style", style, get_args(Style), listed=True)
+    return {"markdown": _markdown, "latex": _latex, "tsv": _plain}[style]
 
 
 def _markdown(text: str) -> str:

@@ -19,7 +19,7 @@ from endoxa.errors import RefusedError, absent
 from endoxa.store import schema as s
 from endoxa.store import statements as q
 from endoxa.store.catalogue import Study, count_rows, insert, taxonomy_of
-from endoxa.studies.kinds import Response
+from endoxa.studies.kinds import COLUMNS, Response
 
 HOUR = 3600.0
 KNOWN = ("gold", "attention")
@@ -222,10 +222,8 @@ def _before_undo(connection: Connection, rows: Sequence[Any]) -> dict[int, list[
     for r in connection.execute(q.RESPONSES, whose):
         if r.task_id not in last or last[r.task_id][0] != r.key:
             last[r.task_id] = (r.key, [])
-        last[r.task_id][1].append(
-            {"item": r.item_id, "grade": r.grade, "category": r.category, "rank": r.rank, "relevance": r.relevance,
-             "comment": r.comment}
-        )  # fmt: skip
+        given = {name: getattr(r, name) for name in (*COLUMNS, "comment")}
+        last[r.task_id][1].append({"item": r.item_id, **given})
     return {task_id: previous for task_id, (_, previous) in last.items()}
 
 
@@ -235,7 +233,7 @@ def answer(
 ) -> Received:  # fmt: skip
     """Save an answer. The same key again changes nothing and returns the same outcome."""
     _lock(connection, study, rater_id)
-    if _is_known(connection, rater_id, key, "answer", task_id):
+    if _known_act(connection, rater_id, key, "answer", task_id):
         return Received(False, progress(connection, study, rater_id), _feedback(connection, study, rater_id, key))
     slot = _slot(connection, study, rater_id, task_id)
     members = {row.item_id: row for row in connection.execute(q.MEMBERS, {"task": task_id})}
@@ -267,7 +265,7 @@ def skip(
 ) -> Received:  # fmt: skip
     """Skip a task; another judge gets it instead."""
     _lock(connection, study, rater_id)
-    new = not _is_known(connection, rater_id, key, "skip", task_id)
+    new = not _known_act(connection, rater_id, key, "skip", task_id)
     if new:
         if not study.settings.skip:
             raise RefusedError("tasks of this study cannot be skipped; choose undecided instead", 422)
@@ -282,37 +280,28 @@ def undo(connection: Connection, study: Study, rater_id: int, key: str, *, now: 
     """Undo the last answer or skip; its task becomes the current one."""
     _lock(connection, study, rater_id)
     a = s.assignments
-    if _is_known(connection, rater_id, key, "undo"):
-        task_id = connection.scalar(
-            sa.select(s.answers.c.task_id).where(s.answers.c.rater_id == rater_id, s.answers.c.key == key)
-        )
-        slot = connection.execute(sa.select(a).where(a.c.rater_id == rater_id, a.c.task_id == task_id)).one()
+    if known := _known_act(connection, rater_id, key, "undo"):
+        slot = connection.execute(q.SLOT, {"rater": rater_id, "task": known.task_id}).one()
         return _shown(connection, [slot])[0], progress(connection, study, rater_id)
     if study.state != "open":
         raise RefusedError("the study is closed; answers can no longer be changed")
-    slot_row = connection.execute(
-        sa.select(a)
-        .where(a.c.rater_id == rater_id, a.c.state.in_(("answered", "skipped")))
-        .order_by(a.c.answer_id.desc())
-        .limit(1)
-    ).one_or_none()
-    if slot_row is None:
+    acts = sa.select(a).where(a.c.rater_id == rater_id, a.c.state.in_(("answered", "skipped")))
+    last = connection.execute(acts.order_by(a.c.answer_id.desc()).limit(1)).one_or_none()
+    if last is None:
         raise RefusedError("there is nothing to undo")
-    _mark(connection, study, rater_id, slot_row, key, "undo", now, Circumstances())
-    _close(connection, slot_row.id, "open", None)
-    if slot_row.state == "skipped":
-        _balance(connection, study, slot_row)
-    return _shown(connection, [slot_row])[0], progress(connection, study, rater_id)
+    _mark(connection, study, rater_id, last, key, "undo", now, Circumstances())
+    _close(connection, last.id, "open", None)
+    if last.state == "skipped":
+        _balance(connection, study, last)
+    return _shown(connection, [last])[0], progress(connection, study, rater_id)
 
 
-def _is_known(connection: Connection, rater_id: int, key: str, kind: str, task_id: int | None = None) -> bool:
-    """Whether this act was saved before. A key that belongs to another act is refused, so that this one is not lost."""
+def _known_act(connection: Connection, rater_id: int, key: str, kind: str, task_id: int | None = None) -> Any | None:
+    """This act, if it was saved before. A key that belongs to another act is refused, so that this one is not lost."""
     there = connection.execute(q.ACT, {"rater": rater_id, "key": key}).one_or_none()
-    if there is None:
-        return False
-    if there.kind != kind or task_id not in {None, there.task_id}:
+    if there is not None and (there.kind != kind or task_id not in {None, there.task_id}):
         raise RefusedError("this key belongs to another act of yours; reload the page")
-    return True
+    return there
 
 
 def _slot(connection: Connection, study: Study, rater_id: int, task_id: int) -> Any:
@@ -380,12 +369,7 @@ def _feedback(connection: Connection, study: Study, rater_id: int, key: str) -> 
     feedback = []
     for row in rows:
         response = Response(row.item_id, row.grade, row.category, row.rank, row.relevance)
-        own = (getattr(response, name) for name in kind.columns)
+        said = next((own for name in kind.columns if (own := getattr(response, name)) is not None), None)
         right = None if row.expected is None else kind.is_right(row.expected, response, 0.0)
-        feedback.append(
-            {
-                "item": row.item_id, "expected": row.expected,
-                "said": next((value for value in own if value is not None), None), "right": right,
-            }
-        )  # fmt: skip
+        feedback.append({"item": row.item_id, "expected": row.expected, "said": said, "right": right})
     return feedback

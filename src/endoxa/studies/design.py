@@ -160,10 +160,8 @@ class Settings:
         from endoxa.studies.kinds import KINDS  # here, because kinds build on settings, and may register screens
 
         if self.screen not in SCREENS:
-            raise TextError(
-                f"no screen is called {self.screen!r}{did_you_mean(self.screen, SCREENS)} "
-                f"(screens: {', '.join(SCREENS)})"
-            )
+            hint = f"{did_you_mean(self.screen, SCREENS)} (screens: {', '.join(SCREENS)})"
+            raise TextError(f"no screen is called {self.screen!r}{hint}")
         if self.shape.kind not in KINDS:
             raise TextError(f"screen {self.screen!r} is of kind {self.shape.kind!r}, which is not registered")
         for name, known in CHOICES.items():

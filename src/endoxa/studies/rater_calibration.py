@@ -37,7 +37,7 @@ class Calibration:
     def apply(self, opinions: Opinions) -> Opinions:
         """All grades, each mapped by its rater's own a x + b, on common items and all others.
 
-        Grades are not clipped to the scale and may fall below 0; `scale` begins with "calibrated", which sets them apart
+        Grades are not clipped to the scale and may fall below 0; `scale` begins with "calibrated", which tells them
         from unjudged pairs. Undecided and unjudged pairs stay so, and unknown raters keep their grades (see remarks).
         """
         rows = opinions.frame.join(

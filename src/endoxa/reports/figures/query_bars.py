@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from endoxa.errors import EndoxaError, did_you_mean
+from endoxa.errors import refuse_unknown
 from endoxa.formatting import shortened, signed
 from endoxa.reports.figures import style
 
@@ -32,10 +32,9 @@ def differences(scores: Scores, system: str, baseline: str, measure: str, *, wid
     count = len(values)
     short = style.fitted([system, baseline], 44, width - 2.3)
     wins, losses = int((values > 0).sum()), int((values < 0).sum())
-    ticks = 0 < count <= (width - 0.9) / 0.2
-    names = shortened(queries, 14) if ticks else []
+    names = shortened(queries, 14) if count <= (width - 0.9) / 0.2 else []
     left, right, legend = 0.82, 0.15, 0.7
-    bottom = 0.35 + (style.inches_of(names, 9) + 0.1 if ticks else 0.05)
+    bottom = 0.35 + (style.inches_of(names, 9) + 0.1 if names else 0.05)
     tall = 2.1 if narrow else 2.8
     figure, axes = style.canvas(width, tall + bottom + legend, left=left, bottom=bottom, right=right, top=legend)
     axes.grid(axis="y")
@@ -68,10 +67,8 @@ def differences(scores: Scores, system: str, baseline: str, measure: str, *, wid
     axes.locator_params(axis="y", nbins=6)
     decimals = max(0, min(6, 1 - math.floor(math.log10(reach))))
     axes.yaxis.set_major_formatter(lambda value, _: signed(value, decimals))
-    axes.set_xticks(range(count) if ticks else [])
-    if ticks:
-        axes.set_xticklabels(names, rotation=90, fontsize=9)
-        axes.tick_params(axis="x", length=0)
+    axes.set_xticks(range(len(names)), names, rotation=90, fontsize=9)
+    axes.tick_params(axis="x", length=0)
     axes.set_ylabel(f"difference in {shortened([measure], 20)[0]}")
     equal = count - wins - losses
     tail = f", {equal} equal" if equal else ""
@@ -86,10 +83,7 @@ def query_differences(scores: Scores, system: str, baseline: str, measure: str) 
     """query, system, baseline, difference: largest difference first, only queries defined for both."""
     systems, queries, values = scores.matrix(measure)
     for name in (system, baseline):
-        if name not in systems:
-            raise EndoxaError(
-                f"no system is called {name!r}{did_you_mean(name, systems)} (there are: {', '.join(systems)})"
-            )
+        refuse_unknown("system", name, systems, listed=True)
     ours, theirs = values[systems.index(system)], values[systems.index(baseline)]
     frame = pl.DataFrame({"query": queries, "system": ours, "baseline": theirs, "difference": ours - theirs})
     return frame.filter(pl.col("difference").is_not_nan()).sort("difference", descending=True, maintain_order=True)

@@ -178,10 +178,9 @@ def per_query(frame: pl.DataFrame, whole: float, *, width: float = 7.0) -> Figur
     rows = frame.sort("alpha", descending=True, maintain_order=True)
     values = rows["alpha"].to_numpy()
     queries = rows["query"].to_list()
-    ticks = len(queries) <= (width - 0.9) / 0.2
-    names = shortened(queries, 14) if ticks else []
+    names = shortened(queries, 14) if len(queries) <= (width - 0.9) / 0.2 else []
     left, right, top = 0.72, 0.2, 0.15
-    bottom = 0.35 + (style.inches_of(names, 9) + 0.1 if ticks else 0.05)
+    bottom = 0.35 + (style.inches_of(names, 9) + 0.1 if names else 0.05)
     tall = 2.1 if narrow else 2.8
     figure, axes = style.canvas(width, tall + bottom + top, left=left, bottom=bottom, right=right, top=top)
     axes.grid(axis="y")
@@ -207,10 +206,8 @@ def per_query(frame: pl.DataFrame, whole: float, *, width: float = 7.0) -> Figur
             f"all queries {number(whole, 2)}", (1, whole), xycoords=axes.get_yaxis_transform(), xytext=(-2, 3),
             textcoords="offset points", ha="right", va="bottom", fontsize=9, color=style.BLUE,
         )  # fmt: skip
-    axes.set_xticks(range(len(names)))
-    if ticks:
-        axes.set_xticklabels(names, rotation=90, fontsize=9)
-        axes.tick_params(axis="x", length=0)
+    axes.set_xticks(range(len(names)), names, rotation=90, fontsize=9)
+    axes.tick_params(axis="x", length=0)
     axes.set_ylabel("alpha")
     axes.set_xlabel(f"{len(queries)} queries, sorted")
     return figure

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import polars as pl
 
@@ -146,7 +147,7 @@ def _better(found: Verdicts) -> Section | None:
             caption += f" {one.virtual} returns everything: a system that does not beat it carries no information."
         charts.append(
             chart(
-                lambda width, one=one: better(one, found.measure, width=width),  # type: ignore[misc]
+                partial(better, one, found.measure),
                 heading=capitalised(clean(way)),
                 label=f"Probability that one system is better than another on {found.measure}: {way}",
                 caption=caption,

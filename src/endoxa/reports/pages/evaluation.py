@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -165,9 +166,7 @@ def _intervals(evaluation: Evaluation) -> list[Chart]:
         heads = ("system", "mean", "low", "high", "queries", "undefined")
         charts.append(
             chart(
-                lambda width, measure=measure: intervals(  # type: ignore[misc]
-                    summary, measure, width=width, lower=measure in lower
-                ),
+                partial(intervals, summary, measure, lower=measure in lower),
                 heading=measure,
                 label=f"Mean {measure} of {len(rows)} systems with intervals; best is {best.system} "
                 f"with {number(best.value)}",
@@ -197,7 +196,7 @@ def _curves(evaluation: Evaluation) -> Section | None:
     mean, _, _ = generality(table)
     line = "" if math.isnan(mean) else f" A random ranking would reach {mean:.2g} at every recall."
     drawing = chart(
-        lambda width: curves(table, width=width, highlight=highlight),
+        partial(curves, table, highlight=highlight),
         heading="Precision at each recall",
         label=f"Precision-recall curves of {len(rows)} systems; highest mean precision: {rows[0][0].title}.{line} "
         f"{generality_note(table) or ''}",
@@ -229,7 +228,7 @@ def _differences(evaluation: Evaluation) -> Section | None:
         for query, ours, theirs, gap in frame.iter_rows()
     ]
     drawing = chart(
-        lambda width: differences(scores, system, baseline, measure, width=width),
+        partial(differences, scores, system, baseline, measure),
         heading=f"{short[0]} against {short[1]}",
         label=f"Differences in {measure} per query, {system} minus {baseline}, from {rows[0][3].text} to "
         f"{rows[-1][3].text}",
@@ -266,9 +265,7 @@ def _pairs(evaluation: Evaluation) -> Section | None:
         who = f"{apart} of {len(found)} pairs can" if len(found) > 1 else f"The two {'can' if apart else 'cannot'}"
         charts.append(
             chart(
-                lambda width, measure=measure, lower=lower: pairs(  # type: ignore[misc]
-                    comparison, measure, width=width, alpha=alpha, lower=lower
-                ),
+                partial(pairs, comparison, measure, alpha=alpha, lower=lower),
                 heading=measure,
                 label=f"Differences in {measure} between {len(found)} pairs of systems; {apart} can be told apart",
                 caption=f"{who} be told apart at the {alpha:.2g} level."
@@ -389,7 +386,7 @@ def _ridge(evaluation: Evaluation, measure: str) -> Chart:
     best = contenders(evaluation, measure)[0]
     where = within(evaluation)
     return chart(
-        lambda width: ridges(evaluation, measure, width=width),
+        partial(ridges, evaluation, measure),
         heading=measure,
         label=f"Distribution of the mean {measure} of {len(rows)} systems {where}; the best on average is "
         f"{best.system} with {number(best.value)}",
@@ -424,7 +421,7 @@ def _better(evaluation: Evaluation) -> Section | None:
         where = within(evaluation)
         charts.append(
             chart(
-                lambda width, measure=measure: better(evaluation, measure, width=width),  # type: ignore[misc]
+                partial(better, evaluation, measure),
                 heading=measure,
                 label=f"Probability that one system is better than another on {measure} {where}, for {len(found)} "
                 f"pairs; {apart} can be told apart",
@@ -451,7 +448,7 @@ def _shares(evaluation: Evaluation) -> Section | None:
     lines = advice(evaluation)
     heads = ("system", *(doubt_name(evaluation, doubt) for doubt in DOUBTS), "deviation")
     drawing = chart(
-        lambda width: shares(evaluation, width=width),
+        partial(shares, evaluation),
         heading="Where the doubt comes from",
         label=f"Share of each doubt in the variance of the mean {measure} of {len(rows)} systems. {' '.join(lines)}",
         caption=f"Shares of the variance of the mean {measure} {where}; ±: its standard deviation.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -128,13 +129,13 @@ def _files(files: Sequence[File]) -> Grid:
 
 
 def chart(
-    draw: Callable[[float], Figure], *, heading: str, label: str, caption: str, grid: Grid, phone: bool = True
+    draw: Callable[..., Figure], *, heading: str, label: str, caption: str, grid: Grid, phone: bool = True
 ) -> Chart:
-    """A figure for a page, drawn once for a desktop and once for a phone."""
+    """A figure for a page, drawn once for a desktop and once for a phone by a function that takes a `width`."""
     from markupsafe import Markup
 
-    wide = draw(WIDE)
-    narrow = draw(NARROW) if phone else None
+    wide = draw(width=WIDE)
+    narrow = draw(width=NARROW) if phone else None
     return Chart(
         clean(heading),
         clean(label),
@@ -152,11 +153,6 @@ def _themed(svg: str) -> str:
     head, _, body = svg.partition(">")
     viewbox = head[head.index("viewBox") :].split('"')[1]
     body = body.replace('<style type="text/css">*{stroke-linejoin: round; stroke-linecap: butt}</style>', "")
-    parts = body.split(' style="')
-    styles = [parts[0]]
-    for part in parts[1:]:
-        rules, quote, rest = part.partition('"')
-        for color, variable in THEME.items():
-            rules = rules.replace(color, f"var(--{variable})")
-        styles.append(rules + quote + rest)
-    return f'<svg viewBox="{viewbox}" aria-hidden="true" focusable="false">' + ' style="'.join(styles)
+    colours = re.compile("|".join(THEME))
+    body = re.sub(' style="[^"]*"', lambda rules: colours.sub(lambda one: f"var(--{THEME[one[0]]})", rules[0]), body)
+    return f'<svg viewBox="{viewbox}" aria-hidden="true" focusable="false">{body}'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import polars as pl
 
@@ -119,8 +120,8 @@ def _map_chart(found: Analysis, every: pl.DataFrame, system: str, systems: int) 
     most = rating_maps.points_of(systems)
     part = f" (at most {most:,} of {points.height:,} are drawn)" if points.height > most else ""
     return chart(
-        lambda width: rating_maps.score_map(
-            points, tables, width=width, band=band, span=found.scale, threshold=found.threshold, share=systems
+        partial(
+            rating_maps.score_map, points, tables, band=band, span=found.scale, threshold=found.threshold, share=systems
         ),
         heading=system,
         label=f"Scores of {system} and the ratings that people gave, with the maps {', '.join(tables)}",
@@ -150,7 +151,7 @@ def _curves(found: Analysis) -> Section | None:
     ]
     heads = ("system", "first", "precision", "recall", "mean rating", "asked", "effective")
     drawing = chart(
-        lambda width: rating_maps.precision_recall(estimated.points, width=width),
+        partial(rating_maps.precision_recall, estimated.points),
         heading="Precision and recall",
         label=f"Estimated precision and recall of {len(found.systems)} systems, weighted by the probabilities with "
         "which pairs were chosen",
@@ -224,7 +225,7 @@ def _by_query(found: Analysis) -> list[Chart]:
     left = every.height - defined.height
     return [
         chart(
-            lambda width: rater_plots.per_query(defined, found.final.alpha, width=width),
+            partial(rater_plots.per_query, defined, found.final.alpha),
             heading="Query by query",
             label=f"Agreement of the raters on {defined.height} queries, from {rows[-1][-1].text} to "
             f"{rows[0][-1].text}",
@@ -263,7 +264,7 @@ def _raters(found: Analysis) -> Section:
     ]
     charts = [
         chart(
-            lambda width: rater_plots.rater_map(known, width=width),
+            partial(rater_plots.rater_map, known),
             heading="Map of the raters",
             label=f"{known.height} raters by how severe they are and how much of the scale they use",
             caption="To the right: severe raters, whose grades calibration raises. Up: raters who use little of the "
@@ -276,7 +277,7 @@ def _raters(found: Analysis) -> Section:
             ),
         ),
         chart(
-            lambda width: rater_plots.calibration(known, width=width),
+            partial(rater_plots.calibration, known),
             heading="Before and after calibration",
             label=f"Mean and spread of the grades of {known.height} raters on common pairs, before and after "
             "calibration",
@@ -294,7 +295,7 @@ def _scale(found: Analysis) -> Section | None:
         return None
     rows = [[cells.text(name), cells.share(value)] for name, value in zip(found.classes, one.shares, strict=True)]
     drawing = chart(
-        lambda width: rater_plots.uniformity(found.classes, one.shares, width=width),
+        partial(rater_plots.uniformity, found.classes, one.shares),
         heading="Use of the scale",
         label=f"Shares of {len(rows)} grades among the answers",
         caption=f"Share of each grade among the answers; dashed: even use. The deviation is {number(one.dev, 3)}, "
@@ -324,7 +325,7 @@ def _selection(found: Analysis) -> Section | None:
         "drew by rank, and that alone raises the correlation."
     )
     drawing = chart(
-        lambda width: rating_maps.selection(chosen.frame, width=width),
+        partial(rating_maps.selection, chosen.frame),
         heading="Who chose the pairs",
         label="Correlation of every system on the pairs that each system chose",
         caption="Row: system; column: who chose the pairs. Framed: its own pairs. Darker: higher.",

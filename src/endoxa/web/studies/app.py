@@ -48,10 +48,10 @@ class Studio:
         """A transaction that is on the disk when it ends; see `Store.writing`."""
         return self.home.store.writing(lasting=lasting)
 
-    def visitor(self, request: Request, *, token: str | None = None) -> Visitor:
+    def visitor(self, request: Request) -> Visitor:
         """The person whose browser this is. An act must come from our own page and carry its token."""
         with self.reading() as connection:
-            return self._visitor(connection, request, token)
+            return self._visitor(connection, request)
 
     def _visitor(self, connection: Connection, request: Request, token: str | None = None) -> Visitor:
         secret = self.site.secret(request)
@@ -81,21 +81,20 @@ class Studio:
         except RefusedError:
             raise absent("study") from None  # without the names of other studies
 
-    def judge(self, request: Request, name: str) -> tuple[Study, int]:
-        """The study and the number of its judge; to anybody else the study does not exist."""
-        with self.reading() as connection:
-            visitor, study = self._visitor(connection, request), self._study(connection, name)
-        if visitor.role != "judge" or visitor.study_id != study.id or visitor.rater_id is None:
-            raise absent("study")
-        return study, visitor.rater_id
-
-    def participant(self, request: Request, name: str, *, token: str | None = None) -> tuple[Study, Visitor]:
-        """The study and its participant; to anybody else the study does not exist."""
+    def member(self, request: Request, name: str, role: str, token: str | None = None) -> tuple[Study, Visitor]:
+        """The study and its judge or participant; to anybody else the study does not exist."""
         with self.reading() as connection:
             visitor, study = self._visitor(connection, request, token), self._study(connection, name)
-        if visitor.role != "participant" or visitor.study_id != study.id:
+        if visitor.role != role or visitor.study_id != study.id:
             raise absent("study")
         return study, visitor
+
+    def judge(self, request: Request, name: str) -> tuple[Study, int]:
+        """The study and the number of its judge."""
+        study, visitor = self.member(request, name, "judge")
+        if visitor.rater_id is None:
+            raise absent("study")
+        return study, visitor.rater_id
 
     def organiser(self, request: Request) -> Visitor:
         """The organiser; anybody else is refused."""

@@ -23,6 +23,7 @@ from endoxa.web.studies.bodies import Name, Token
 def router(studio: Studio) -> APIRouter:
     """The routes for judges."""
     here = APIRouter()
+    api = APIRouter(prefix="/api/studies/{study}", responses=b.PROBLEMS, tags=["judging"])
 
     @here.get("/join/{token}", response_class=HTMLResponse, include_in_schema=False)
     def invitation(request: Request, token: Token) -> Response:
@@ -51,7 +52,7 @@ def router(studio: Studio) -> APIRouter:
         shown = {"name": found.name, "title": found.settings.heading}
         return studio.site.page("judge.html", request, study=shown, module=found.settings.kind.module)
 
-    @here.get("/api/studies/{study}/me", response_model=b.MeOut, responses=b.PROBLEMS, tags=["judging"])
+    @api.get("/me", response_model=b.MeOut)
     def me(request: Request, study: Name) -> Any:
         """The study as this judge sees it, and the judge's progress."""
         found, rater = studio.judge(request, study)
@@ -61,7 +62,7 @@ def router(studio: Studio) -> APIRouter:
         rater_out = {"nickname": studio.visitor(request).nickname}
         return {"study": _described(found, tree), "rater": rater_out, "progress": _progress(progress, found)}
 
-    @here.get("/api/studies/{study}/tasks", response_model=b.TasksOut, responses=b.PROBLEMS, tags=["judging"])
+    @api.get("/tasks", response_model=b.TasksOut)
     def tasks(request: Request, study: Name, count: Annotated[int, Query(ge=1, le=10)] = 3) -> Any:
         """The current task and the ones after it. The same tasks are returned until they are answered."""
         found, rater = studio.judge(request, study)
@@ -69,10 +70,9 @@ def router(studio: Studio) -> APIRouter:
             given, progress = work.tasks(connection, found, rater, count=count, now=studio.now())
         return {"tasks": [_task(studio, found, task) for task in given], "progress": _progress(progress, found)}
 
-    @here.post(
-        "/api/studies/{study}/answers", status_code=201, response_model=b.ReceivedOut, tags=["judging"],
-        responses={**b.PROBLEMS, 200: {"model": b.ReceivedOut, "description": "was saved before"}},
-    )  # fmt: skip
+    saved = {"model": b.ReceivedOut, "description": "was saved before"}
+
+    @api.post("/answers", status_code=201, response_model=b.ReceivedOut, responses={200: saved})
     def answers(request: Request, response: Response, study: Name, body: b.AnswerBody) -> Any:
         """Save an answer or a skip. It is on the disk when this returns; the same key again changes nothing."""
         found, rater = studio.judge(request, study)
@@ -91,7 +91,7 @@ def router(studio: Studio) -> APIRouter:
             response.status_code = 200
         return {"progress": _progress(received.progress, found), "feedback": _feedback(found, received.feedback)}
 
-    @here.post("/api/studies/{study}/undo", response_model=b.UndoneOut, responses=b.PROBLEMS, tags=["judging"])
+    @api.post("/undo", response_model=b.UndoneOut)
     def undo(request: Request, study: Name, body: b.UndoBody) -> Any:
         """Undo the last answer or skip."""
         found, rater = studio.judge(request, study)
@@ -99,14 +99,14 @@ def router(studio: Studio) -> APIRouter:
             task, progress = work.undo(connection, found, rater, str(body.key), now=studio.now())
         return {"task": _task(studio, found, task), "progress": _progress(progress, found)}
 
-    @here.post("/api/studies/{study}/events", status_code=204, responses=b.PROBLEMS, tags=["judging"])
+    @api.post("/events", status_code=204)
     def events(request: Request, study: Name, body: b.EventBody) -> None:
         """Record an event such as pause or resume."""
         found, rater = studio.judge(request, study)
         with studio.writing(lasting=False) as connection:
             catalogue.note(connection, found.id, body.kind, now=studio.now(), rater_id=rater)
 
-    @here.post("/api/studies/{study}/leave", status_code=204, responses=b.PROBLEMS, tags=["judging"])
+    @api.post("/leave", status_code=204)
     def leave(request: Request, response: Response, study: Name) -> None:
         """End this browser's session; the link opens a new one."""
         studio.judge(request, study)
@@ -118,6 +118,7 @@ def router(studio: Studio) -> APIRouter:
     def file(request: Request, study: Name, name: str, size: str = "") -> Response:
         return _picture(studio, request, study, name, small=size == "small")
 
+    here.include_router(api)
     return here
 
 
