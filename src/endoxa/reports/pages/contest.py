@@ -15,9 +15,8 @@ from endoxa.evaluations.standings import chances
 from endoxa.formatting import capitalised, chance, clean, html_of, number
 from endoxa.reports.figures.chance_matrix import better
 from endoxa.reports.pages import cells
-from endoxa.reports.pages.cost_table import cost_grid
 from endoxa.reports.pages.gallery import Gallery
-from endoxa.reports.pages.layout import Grid, Section, chart, render
+from endoxa.reports.pages.layout import Grid, Section, chart, cost_grid, render
 from endoxa.tables import Costs
 
 SURE = 0.9  # probability from which a reference is said to prefer one system

@@ -35,8 +35,7 @@ from endoxa.reports.figures.query_bars import differences, query_differences
 from endoxa.reports.figures.recall_curves import curves, curves_order, generality, generality_note
 from endoxa.reports.pages import cells
 from endoxa.reports.pages.cells import Cell
-from endoxa.reports.pages.cost_table import cost_grid
-from endoxa.reports.pages.layout import Chart, Grid, Section, chart, render
+from endoxa.reports.pages.layout import Chart, Grid, Section, chart, cost_grid, render
 from endoxa.reports.text import undefined_note
 
 FOLDED = 4  # measures that have figures of their own; the first is open

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from endoxa.formatting import clean, size
+from endoxa.formatting import DASH, clean, number, size
 from endoxa.reports.figures import style
 from endoxa.reports.pages import cells
 from endoxa.reports.pages.cells import Cell
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from endoxa.evaluations.evaluation import File
     from endoxa.reports.pages.gallery import Gallery
+    from endoxa.tables import Costs
 
 WIDE, NARROW = 9.0, 3.6  # inches of a figure on a desktop and on a phone
 
@@ -156,3 +157,34 @@ def _themed(svg: str) -> str:
     colours = re.compile("|".join(THEME))
     body = re.sub(' style="[^"]*"', lambda rules: colours.sub(lambda one: f"var(--{THEME[one[0]]})", rules[0]), body)
     return f'<svg viewBox="{viewbox}" aria-hidden="true" focusable="false">{body}'
+
+
+def cost_grid(costs: Costs) -> Grid:
+    """A row per system: seconds of a picture, of the index and of a query, and the size of the index."""
+    at = {(row["system"], row["phase"]): row for row in costs.frame.iter_rows(named=True)}
+    rows = []
+    for system in costs.frame["system"].unique(maintain_order=True):
+        described, built, asked = (at.get((system, phase)) for phase in ("describe", "build", "query"))
+        rows.append(
+            [
+                cells.text(system), _milliseconds(described),
+                Cell(number(built["seconds"], 2), built["seconds"]) if built else Cell(DASH),
+                Cell(size(built["bytes"]), built["bytes"]) if built else Cell(DASH), _milliseconds(asked),
+            ]
+        )  # fmt: skip
+    return Grid(
+        "Cost of each system",
+        ("system", "picture, ms", "index, s", "index, size", "query, ms"),
+        rows,
+        note="Medians, with the 95th percentile below. Pictures are described once, on one core each; systems that "
+        "share a descriptor share its cost. Queries run one at a time, against all pictures.",
+    )
+
+
+def _milliseconds(row: dict[str, float] | None) -> Cell:
+    if row is None or row["median"] is None:
+        return Cell(DASH)
+    places = 1 if row["median"] < 0.1 else 0
+    return Cell(
+        number(1000 * row["median"], places), row["median"], small=f"{number(1000 * row['p95'], places)} at p95"
+    )
