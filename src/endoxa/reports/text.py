@@ -29,6 +29,8 @@ LATEX = str.maketrans(
     | {sign: f"${command}$" for sign, command in SYMBOLS.items()}
     | {'"': "{''}", "[": "{[}", "*": "{*}", "–": "--", "—": "---", "…": r"\ldots{}"}
 )
+BOLD = {"markdown": "**{}**", "latex": r"\textbf{{{}}}"}
+INTERVALS = {"markdown": r" \[{}, {}\]", "latex": r" {{\scriptsize [{}, {}]}}"}
 # What pdfLaTeX sets with its stock fonts; anything else needs an engine that reads Unicode.
 LATIN = re.compile(r"[\x00-\u017f\u2010-\u2026−×±≤≥→∞⊤]*")
 
@@ -82,9 +84,10 @@ def summary_table(
             decimals = 0 if measure in whole else 4
             value = _shown(row["value"], decimals, escape)
             if measure in best and row["value"] is not None and round(row["value"], 4) == best[measure]:
-                value = _bold(value, style)
+                value = BOLD.get(style, "{}").format(value)
             if intervals and row["lo"] is not None and not math.isnan(row["lo"]):
-                value += _bracket(_shown(row["lo"], decimals, escape), _shown(row["hi"], decimals, escape), style)
+                ends = (_shown(row[end], decimals, escape) for end in ("lo", "hi"))
+                value += INTERVALS.get(style, " [{}, {}]").format(*ends)
             line.append(value)
         cells.append(line)
     head = [escape("system"), *(escape(measure) for measure in measures)]
@@ -142,16 +145,6 @@ def _cell(value: Any, decimals: int, escape: Any) -> str:
 
 def _shown(value: float | None, decimals: int, escape: Any) -> str:
     return str(escape(number(value, decimals, "-" if escape is _plain else "−")))
-
-
-def _bold(text: str, style: Style) -> str:
-    return {"markdown": f"**{text}**", "latex": rf"\textbf{{{text}}}"}.get(style, text)
-
-
-def _bracket(lo: str, hi: str, style: Style) -> str:
-    if style == "latex":
-        return rf" {{\scriptsize [{lo}, {hi}]}}"
-    return f" \\[{lo}, {hi}\\]" if style == "markdown" else f" [{lo}, {hi}]"
 
 
 def _table(

@@ -149,10 +149,8 @@ def add_run(connection: Connection, study: Study, run: Run, *, now: float) -> No
     for system in run.systems:
         if system in there:
             raise RefusedError(f"study {study.name!r} already has a run of system {system!r}; rename one of them")
-        rows = run.frame.filter(pl.col("system") == system)
-        buffer = io.BytesIO()
-        rows.select("system", "query", "item", "score").write_parquet(buffer)
-        add_document(connection, study, "run", system, buffer.getvalue(), now=now, rows=rows.height)
+        rows = run.frame.filter(pl.col("system") == system).select("system", "query", "item", "score")
+        add_document(connection, study, "run", system, _packed(rows), now=now, rows=rows.height)
 
 
 def run_of(connection: Connection, study: Study) -> Run | None:
@@ -163,9 +161,7 @@ def run_of(connection: Connection, study: Study) -> Run | None:
 
 def add_taxonomy(connection: Connection, study: Study, taxonomy: Taxonomy, *, now: float) -> None:
     """Store the taxonomy."""
-    buffer = io.BytesIO()
-    taxonomy.frame.write_parquet(buffer)
-    add_document(connection, study, "taxonomy", "taxonomy", buffer.getvalue(), now=now)
+    add_document(connection, study, "taxonomy", "taxonomy", _packed(taxonomy.frame), now=now)
 
 
 def taxonomy_of(connection: Connection, study: Study) -> Taxonomy | None:
@@ -173,6 +169,12 @@ def taxonomy_of(connection: Connection, study: Study) -> Taxonomy | None:
     wanted = _documents(s.documents.c.content, study, "taxonomy").order_by(s.documents.c.id.desc())
     content = connection.scalar(wanted)
     return None if content is None else Taxonomy.of(pl.read_parquet(io.BytesIO(content)))
+
+
+def _packed(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
 
 
 def _documents(column: sa.Column[Any], study: Study, kind: str) -> sa.Select[Any]:

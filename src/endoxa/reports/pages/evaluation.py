@@ -10,20 +10,9 @@ from typing import Any
 import polars as pl
 
 from endoxa.errors import EndoxaError
+from endoxa.evaluations import standings
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS, advice, answer, doubt_name, remark, within
-from endoxa.evaluations.standings import (
-    DOUBTS,
-    best_values,
-    chances,
-    contenders,
-    counts,
-    headline,
-    order_of,
-    pairs_of,
-    rival,
-    variances,
-)
 from endoxa.formatting import clean, counted, html_of, number, probability, shortened, signed
 from endoxa.measures.explain import definition_line
 from endoxa.reports.figures.chance_matrix import NUMBERED, better
@@ -120,8 +109,8 @@ def _definitions(evaluation: Evaluation) -> list[tuple[str, str]]:
 
 def _summary(evaluation: Evaluation) -> Grid:
     summary = evaluation.summary
-    measures, whole = evaluation.measures, counts(summary)
-    best = best_values(summary, evaluation.lower)
+    measures, whole = evaluation.measures, standings.counts(summary)
+    best = standings.best_values(summary, evaluation.lower)
     caption = f"Means over queries, with {100 * evaluation.confidence:g} % intervals."
     note = undefined_note(summary) or ""
 
@@ -135,11 +124,11 @@ def _summary(evaluation: Evaluation) -> Grid:
             for row in summary.iter_rows(named=True)
         ]
         return Grid(caption, ("measure", "value", "queries"), rows, note=note)
-    first = headline(evaluation)
+    first = standings.headline(evaluation)
     found = {(row["system"], row["measure"]): cell(row) for row in summary.iter_rows(named=True)}
     rows = [
         [cells.name(one.system), *(found.get((one.system, measure), cells.number(None)) for measure in measures)]
-        for one in order_of(evaluation, first)
+        for one in standings.order_of(evaluation, first)
     ]
     heads = ["system", *(clean(measure) for measure in measures)]
     caption += " The best of each measure is bold."
@@ -150,18 +139,18 @@ def _intervals(evaluation: Evaluation) -> list[Chart]:
     if len(evaluation.systems) == 1:
         return []
     summary, lower = evaluation.summary, evaluation.lower
-    measures = [measure for measure in evaluation.measures if measure not in counts(summary)]
+    measures = [measure for measure in evaluation.measures if measure not in standings.counts(summary)]
     charts = []
     for measure in measures[:FOLDED]:
-        standings = order_of(evaluation, measure)
+        ranked = standings.order_of(evaluation, measure)
         rows = [
             [
                 cells.name(one.system), *(cells.number(value) for value in (one.value, one.lo, one.hi)),
                 cells.whole(one.queries), cells.whole(one.undefined),
             ]
-            for one in standings
+            for one in ranked
         ]  # fmt: skip
-        best = standings[0]
+        best = ranked[0]
         heads = ("system", "mean", "low", "high", "queries", "undefined")
         charts.append(
             chart(
@@ -207,8 +196,8 @@ def _curves(evaluation: Evaluation) -> Section | None:
 
 def _differences(evaluation: Evaluation) -> Section | None:
     scores = evaluation.scores
-    measure = headline(evaluation)
-    pair = rival(evaluation, measure)
+    measure = standings.headline(evaluation)
+    pair = standings.rival(evaluation, measure)
     if pair is None or scores is None or measure not in scores.measures:
         return None
     system, baseline = pair
@@ -244,7 +233,7 @@ def _pairs(evaluation: Evaluation) -> Section | None:
     if comparison is None:
         return None
     charts = []
-    measures = [measure for measure in evaluation.measures if pairs_of(comparison, measure)]
+    measures = [measure for measure in evaluation.measures if standings.pairs_of(comparison, measure)]
     alpha = 1 - evaluation.confidence
     many = len(evaluation.systems) > CELLS_WITH_TEXT
     for measure in measures[: 1 if many else FOLDED]:
@@ -326,13 +315,10 @@ def _first_measure(evaluation: Evaluation) -> Grid:
     measure = evaluation.measures[0]
     rows = _rows_of(evaluation, measure)
     several = len(evaluation.systems) > 1
+    without = "Without own vote: score where the system’s own votes do not count."
     columns: dict[str, tuple[str, Callable[[float | None], Cell], str]] = {
         "p_best": ("P(best)", cells.chance, "P(best): probability of being the best of all, with all doubts."),
-        "without_own_vote": (
-            "without own vote",
-            cells.number,
-            "Without own vote: score where the system’s own votes do not count.",
-        ),
+        "without_own_vote": ("without own vote", cells.number, without),
         "unique": ("unique", cells.share, "Unique: share of its votes that no other system shares."),
     }
     chosen = [name for name in columns if _known(evaluation, name) and (several or name != "p_best")]
@@ -356,10 +342,10 @@ def _further_measures(evaluation: Evaluation) -> Grid:
     known = {(row["system"], row["measure"]): row for row in evaluation.summary.iter_rows(named=True)}
     leaders = {}
     for measure in others:
-        standings = contenders(evaluation, measure)
-        leaders[measure] = standings[0].system if len(standings) > 1 else None
+        ranked = standings.contenders(evaluation, measure)
+        leaders[measure] = ranked[0].system if len(ranked) > 1 else None
     rows = []
-    for system in (one.system for one in order_of(evaluation, first)):
+    for system in (one.system for one in standings.order_of(evaluation, first)):
         line = [_system(evaluation, system)]
         for measure in others:
             row = known.get((system, measure), {"value": None, "lo": None, "hi": None})
@@ -382,7 +368,7 @@ def _ridge(evaluation: Evaluation, measure: str) -> Chart:
         for row in rows
     ]  # fmt: skip
     heads = ["system", "mean", "low", "high", "deviation", "P(best)", *(["without own vote"] if own else []), "queries"]
-    best = contenders(evaluation, measure)[0]
+    best = standings.contenders(evaluation, measure)[0]
     where = within(evaluation)
     return chart(
         partial(ridges, evaluation, measure),
@@ -400,10 +386,10 @@ def _better(evaluation: Evaluation) -> Section | None:
     many = len(evaluation.systems) > NUMBERED
     charts = []
     for measure in evaluation.measures[: 1 if many else FOLDED]:
-        found = chances(evaluation, measure)
+        found = standings.chances(evaluation, measure)
         if all(math.isnan(one.better) for one in found):  # none compared, or nothing known about them
             continue
-        places = {one.system: at for at, one in enumerate(order_of(evaluation, measure))}
+        places = {one.system: at for at, one in enumerate(standings.order_of(evaluation, measure))}
         found = [one if places[one.system] < places[one.against] else one.turned() for one in found]
         found.sort(key=lambda one: (places[one.system], places[one.against]))
         apart = sum(one.differs for one in found)
@@ -437,15 +423,15 @@ def _shares(evaluation: Evaluation) -> Section | None:
     if evaluation.doubts is None:
         return None
     measure, where = evaluation.measures[0], within(evaluation)
-    parts = variances(evaluation)
+    parts = standings.variances(evaluation)
     rows = []
-    for system in (one.system for one in order_of(evaluation, measure)):
+    for system in (one.system for one in standings.order_of(evaluation, measure)):
         own = parts.get(system, {})
         total = sum(value for value in own.values() if not math.isnan(value))
-        parts_of_it = [cells.share(own.get(doubt), total) for doubt in DOUBTS]
+        parts_of_it = [cells.share(own.get(doubt), total) for doubt in standings.DOUBTS]
         rows.append([_system(evaluation, system), *parts_of_it, cells.number(math.sqrt(total) if total > 0 else None)])
     lines = advice(evaluation)
-    heads = ("system", *(doubt_name(evaluation, doubt) for doubt in DOUBTS), "deviation")
+    heads = ("system", *(doubt_name(evaluation, doubt) for doubt in standings.DOUBTS), "deviation")
     drawing = chart(
         partial(shares, evaluation),
         heading="Where the doubt comes from",
@@ -474,7 +460,7 @@ def _rows_of(evaluation: Evaluation, measure: str) -> list[dict[str, Any]]:
     """The summary's rows of a measure, best first, the virtual system in its place."""
     rows = evaluation.summary.filter(pl.col("measure") == measure).iter_rows(named=True)
     found = {row["system"]: row for row in rows}
-    return [found[one.system] for one in order_of(evaluation, measure)]
+    return [found[one.system] for one in standings.order_of(evaluation, measure)]
 
 
 def _known(evaluation: Evaluation, column: str) -> bool:

@@ -136,19 +136,13 @@ def _curves(found: Analysis) -> Section | None:
     estimated = found.curves
     if estimated is None:
         return None
-    rows = [
-        [
-            cells.name(row["system"]),
-            cells.whole(row["cutoff"]),
-            *(
-                cells.interval(row[name], row[f"{name}_lo"], row[f"{name}_hi"], 3)
-                for name in ("precision", "recall", "rating")
-            ),
-            cells.whole(row["sampled"]),
-            cells.number(row["effective"], 1),
-        ]
-        for row in estimated.points.iter_rows(named=True)
-    ]
+    rows = []
+    for row in estimated.points.iter_rows(named=True):
+        ranges = [(row[name], row[f"{name}_lo"], row[f"{name}_hi"]) for name in ("precision", "recall", "rating")]
+        figures = [cells.whole(row["cutoff"]), *(cells.interval(*ends, 3) for ends in ranges)]
+        rows.append(
+            [cells.name(row["system"]), *figures, cells.whole(row["sampled"]), cells.number(row["effective"], 1)]
+        )
     heads = ("system", "first", "precision", "recall", "mean rating", "asked", "effective")
     drawing = chart(
         partial(rating_maps.precision_recall, estimated.points),
@@ -170,11 +164,8 @@ def _agreement(found: Analysis) -> Section:
     stages = [("as given", found.agreement)] + ([("calibrated", found.after)] if found.after is not None else [])
     alphas = [cells.interval(one.alpha, one.lo, one.hi, 3, strong=True) for _, one in stages]
     rows = [[cells.text(f"Krippendorff’s alpha ({found.metric})"), *alphas]]
-    for name, figure in (
-        ("Cohen’s kappa", "kappa"),
-        ("Cohen’s kappa, quadratic", "quadratic"),
-        ("Fleiss’ kappa", "fleiss"),
-    ):
+    kappas = {"kappa": "Cohen’s kappa", "quadratic": "Cohen’s kappa, quadratic", "fleiss": "Fleiss’ kappa"}
+    for figure, name in kappas.items():
         values = [getattr(one, figure) for _, one in stages]
         if not all(math.isnan(value) for value in values):
             # calibrated grades are hardly ever equal, so kappas without weights mean nothing for them
@@ -258,6 +249,7 @@ def _raters(found: Analysis) -> Section:
     if known.height < 2:
         return Section("raters", "Raters", "The raters", below=grid)
     calibrated = "calibrated" if found.calibrated else "as calibration would change them"
+    drawn = (0, 6, 7, 3, 1)  # columns of the table that the map shows
     after = [
         [cells.name(source), *(cells.number(value, 2) for value in (mean, sd, a * mean + b, a * sd))]
         for source, mean, sd, a, b in known.select("source", "mean", "sd", "a", "b").iter_rows()
@@ -270,11 +262,7 @@ def _raters(found: Analysis) -> Section:
             caption="To the right: severe raters, whose grades calibration raises. Up: raters who use little of the "
             "scale, whose differences it stretches. Larger: more answers. Dark blue: agrees with the others; orange "
             "diamond: hardly agrees, or disagrees.",
-            grid=Grid(
-                "Raters on the map",
-                ("rater", "shift", "stretch", "with others", "answers"),
-                [[row[0], row[6], row[7], row[3], row[1]] for row in rows],
-            ),
+            grid=Grid("Raters on the map", [heads[at] for at in drawn], [[row[at] for at in drawn] for row in rows]),
         ),
         chart(
             partial(rater_plots.calibration, known),
