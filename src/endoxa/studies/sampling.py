@@ -140,10 +140,10 @@ def plan(
         chosen = np.searchsorted(np.unique(item), item)
         parts.append((np.full(len(item), query), task, present[who], universe[item], pi[chosen]))
         sizes.append(len(universe))
-    query_of, turn, system_of, item_of, propensity = map(np.concatenate, zip(*parts, strict=True))
-    of_query, of_system = pl.Series(names, dtype=pl.String)[query_of], pl.Series(systems, dtype=pl.String)[system_of]
+    query_at, turn, system_at, item_at, propensity = map(np.concatenate, zip(*parts, strict=True))
+    of_query, of_system = pl.Series(names, dtype=pl.String)[query_at], pl.Series(systems, dtype=pl.String)[system_at]
     drawn = pl.DataFrame(
-        {"query": of_query, "turn": turn, "system": of_system, "item": items[item_of], "propensity": propensity}
+        {"query": of_query, "turn": turn, "system": of_system, "item": items[item_at], "propensity": propensity}
     )
     tasks = drawn.group_by("query", "item", maintain_order=True).agg(
         pl.col("turn").min(),

@@ -82,8 +82,8 @@ def shares(evaluation: Evaluation, *, width: float = 7.0) -> Figure:
         above = place - 0.26 if narrow else y
         color = style.MUTED if virtual else style.INK
         axes.annotate(name, **style.beside(axes, above, narrow=narrow), color=color)
-        right_of_it = style.beside(axes, above, right=True, narrow=narrow)
-        axes.annotate(deviation, **right_of_it, fontsize=9, color=style.MUTED)
+        edge = style.beside(axes, above, right=True, narrow=narrow)
+        axes.annotate(deviation, **edge, fontsize=9, color=style.MUTED)
     figure.legend(
         [Patch(color=COLOURS[doubt]) for doubt in DOUBTS], keys, **style.legend_at(figure, left, 0.04),
         ncols=3 if legend < 0.5 else 1, handlelength=1, handleheight=0.9, columnspacing=1.4, fontsize=9,

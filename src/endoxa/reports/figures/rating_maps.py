@@ -166,7 +166,7 @@ def selection(frame: pl.DataFrame, *, width: float = 7.0) -> Figure:
             f"{system} on pairs of {by}: r {number(r, 3)}, {pairs} pairs", text, bold=i == j,
         )  # fmt: skip
         if i == j:
-            frame_of_own = Rectangle((j - 0.46, i - 0.44), 0.92, 0.88, gid=style.MUTE, fill=False, zorder=4)
-            frame_of_own.set(edgecolor=style.INK, linewidth=1.2)
-            axes.add_artist(frame_of_own)
+            outline = Rectangle((j - 0.46, i - 0.44), 0.92, 0.88, gid=style.MUTE, fill=False, zorder=4)
+            outline.set(edgecolor=style.INK, linewidth=1.2)
+            axes.add_artist(outline)
     return figure

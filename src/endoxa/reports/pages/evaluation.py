@@ -428,8 +428,8 @@ def _shares(evaluation: Evaluation) -> Section | None:
     for system in (one.system for one in standings.order_of(evaluation, measure)):
         own = parts.get(system, {})
         total = sum(value for value in own.values() if not math.isnan(value))
-        parts_of_it = [cells.share(own.get(doubt), total) for doubt in standings.DOUBTS]
-        rows.append([_system(evaluation, system), *parts_of_it, cells.number(math.sqrt(total) if total > 0 else None)])
+        portions = [cells.share(own.get(doubt), total) for doubt in standings.DOUBTS]
+        rows.append([_system(evaluation, system), *portions, cells.number(math.sqrt(total) if total > 0 else None)])
     lines = advice(evaluation)
     heads = ("system", *(doubt_name(evaluation, doubt) for doubt in standings.DOUBTS), "deviation")
     drawing = chart(

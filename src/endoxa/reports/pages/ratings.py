@@ -186,7 +186,7 @@ def _agreement(found: Analysis) -> Section:
         )
     grids = [Grid("How far raters agree", ("figure", *(name for name, _ in stages)), rows, note=note)]
     if found.benefit is not None:
-        stages_of_it = [
+        stage_rows = [
             [cells.text(stage), cells.number(variance, 4), cells.number(value, 3, strong=stage == "held out")]
             for stage, variance, value in found.benefit.frame.iter_rows()
         ]
@@ -195,7 +195,7 @@ def _agreement(found: Analysis) -> Section:
             "by construction, and alpha, because it does not depend on the scale."
         )
         caption = f"The effect of calibration on {found.benefit.items:,} common pairs"
-        grids.append(Grid(caption, ("stage", "variance", "alpha"), stages_of_it, note=note))
+        grids.append(Grid(caption, ("stage", "variance", "alpha"), stage_rows, note=note))
     return Section("agreement", "Agreement", "How far raters agree", (), grids, _by_query(found))
 
 

@@ -59,8 +59,8 @@ def router(studio: Studio) -> APIRouter:
         with studio.reading() as connection:
             progress = work.progress(connection, found, rater)
             tree = catalogue.taxonomy_of(connection, found)
-        rater_out = {"nickname": studio.visitor(request).nickname}
-        return {"study": _described(found, tree), "rater": rater_out, "progress": _progress(progress, found)}
+        judge = {"nickname": studio.visitor(request).nickname}
+        return {"study": _described(found, tree), "rater": judge, "progress": _progress(progress, found)}
 
     @api.get("/tasks", response_model=b.TasksOut)
     def tasks(request: Request, study: Name, count: Annotated[int, Query(ge=1, le=10)] = 3) -> Any:
