@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import uuid
 from datetime import UTC, datetime
-from typing import Any
 
 import polars as pl
 import sqlalchemy as sa
@@ -127,7 +126,9 @@ def add_opinions(connection: Connection, study: Study, opinions: Opinions, *, no
             "selected_by": row["selected_by"] if selected_by is None else selected_by,
         }
         if pair not in tasks:
-            tasks[pair] = _task_for(connection, study, *pair, selection)
+            tasks[pair] = insert(connection, s.tasks, study_id=study.id, query_id=pair[0], role="main", round=1)
+            member = {"task_id": tasks[pair], "item_id": pair[1], "place": 0, **selection}
+            connection.execute(sa.insert(s.task_items).values(member))
         if row["source"] not in raters:
             there = rater_named(connection, study.id, row["source"])
             raters[row["source"]] = there or add_rater(connection, study.id, row["source"], now=now)
@@ -183,9 +184,3 @@ def _imported(connection: Connection, study: Study) -> dict[tuple[int, int], int
         .where(s.answers.c.study_id == study.id, s.answers.c.method == "import")
     )
     return {(row.query_id, row.item_id): row.task_id for row in rows}
-
-
-def _task_for(connection: Connection, study: Study, query_id: int, item_id: int, selection: dict[str, Any]) -> int:
-    number = insert(connection, s.tasks, study_id=study.id, query_id=query_id, role="main", round=1)
-    connection.execute(sa.insert(s.task_items).values(task_id=number, item_id=item_id, place=0, **selection))
-    return number
