@@ -102,11 +102,11 @@ def test_the_same_bytes_twice(make: Callable[[], dict[str, Any]]) -> None:
 def test_hostile_names_are_text_and_nothing_else() -> None:
     names = [HOSTILE, LONG, "$\\frac$ % # ^", ' d="1.23456789" id="x" url(#a)', "a\x00\x1b\u202eb"]
     for figure in drawn(names, 7.0).values():
-        svg = to_svg(figure, prefix="p")
+        svg = to_svg(figure, apart=True)
         root = ElementTree.fromstring(svg)
         assert not list(root.iter("script"))
         assert not list(root.iter(f"{SVG}script"))
-    svg = to_svg(intervals(sample_evaluation(systems=names).summary, "AP"), prefix="p")
+    svg = to_svg(intervals(sample_evaluation(systems=names).summary, "AP"), apart=True)
     assert any(title.startswith(HOSTILE) for title in titles_of(svg))
     assert any(title.startswith(names[3]) for title in titles_of(svg))
     assert any(text.startswith(' d="1.2345') for text in texts_of(svg))
@@ -204,8 +204,8 @@ def test_same_bytes_twice_and_hostile_names_are_text() -> None:
     made = sample_in_doubt([HOSTILE, LONG + "1", LONG + "2", '"><img src=x onerror=y>'], measures=("AP",))
     first, second = figures_of(made, 3.6), figures_of(made, 3.6)
     for name, figure in first.items():
-        svg = to_svg(figure, prefix="p")
-        assert svg == to_svg(second[name], prefix="p")
+        svg = to_svg(figure, apart=True)
+        assert svg == to_svg(second[name], apart=True)
         root = ElementTree.fromstring(svg)
         assert not [node for node in root.iter() if node.tag.endswith(("script", "img"))]
         assert any(HOSTILE in title for title in titles_of(svg)), name

@@ -35,10 +35,13 @@ def test_strips_hold_each_systems_first_results_best_first() -> None:
         run(), pictures={"x": "data:x"}, captions={"x": "An x"}, beliefs={"us": ("what we think", known)}, depth=1
     )
     asked = next(one for one in made.queries if one.query == "q1")
-    assert [(strip.system, [r.item for r in strip.results]) for strip in asked.strips] == [("a", ["x"]), ("b", ["x"])]
-    only = asked.strips[0].results[0]
+    assert [(system, [r.item for r in results]) for system, results in asked.strips.items()] == [
+        ("a", ["x"]),
+        ("b", ["x"]),
+    ]
+    only = asked.strips["a"][0]
     assert (only.caption, only.score, only.probabilities, only.tied) == ("An x", "2.00", [("us", "0.75", 0.75)], False)
-    tied = next(one for one in made.queries if one.query == "q2").strips[0].results[0]
+    tied = next(one for one in made.queries if one.query == "q2").strips["a"][0]
     assert tied.tied and tied.probabilities == [("us", "0", 0.0)]
 
 

@@ -19,9 +19,8 @@ def test_png_is_a_png_of_the_size_asked_for() -> None:
     assert int.from_bytes(png[16:20], "big") == 500
 
 
-def test_prefix_keeps_ids_apart() -> None:
-    figure = curves(sample_curves(["a", "b"]))
-    one, two = to_svg(figure, prefix="one"), to_svg(figure, prefix="two")
+def test_ids_of_two_figures_are_kept_apart() -> None:
+    one, two = (to_svg(curves(sample_curves(["a", "b"]), width=width), apart=True) for width in (7.0, 6.0))
     ids = set(re.findall(r' id="([^"]+)"', one))
     assert ids
     assert not ids & set(re.findall(r' id="([^"]+)"', two))

@@ -51,8 +51,8 @@ def prepare(folder: Path, url: str | None, *, judges: int, tasks: int) -> list[s
     with open_home(folder, url, create=True) as home, home.store.writing() as connection:
         settings = Settings(name=STUDY, screen="one-result", overlap=judges)
         study = catalogue.create(connection, settings, now=time.time())
-        catalogue.add_items(connection, study, items)
-        catalogue.add_queries(connection, study, queries)
+        catalogue.add_shown(connection, s.items, study, items)
+        catalogue.add_shown(connection, s.queries, study, queries)
         catalogue.add_work(connection, study, work, rng=np.random.default_rng(0))
         return [
             people.invite(connection, home.key, study, "judge", nickname=f"judge {n}", now=time.time())[1]

@@ -59,9 +59,9 @@ def study_of(
     items = planned.tasks["item"].unique(maintain_order=True)
     with home.store.writing() as connection:
         study = catalogue.create(connection, shape, now=NOW)
-        catalogue.add_items(connection, study, shown(items, "item"))
+        catalogue.add_shown(connection, s.items, study, shown(items, "item"))
         if has_query:
-            catalogue.add_queries(connection, study, shown(pl.Series(QUERIES), "query"))
+            catalogue.add_shown(connection, s.queries, study, shown(pl.Series(QUERIES), "query"))
         catalogue.add_work(connection, study, planned, rng=np.random.default_rng(3))
     return study
 

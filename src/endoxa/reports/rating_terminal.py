@@ -11,6 +11,9 @@ from endoxa.evaluations.rating_sentences import answer
 from endoxa.evaluations.ratings import Analysis
 from endoxa.formatting import number
 from endoxa.reports.terminal import frame_table
+from endoxa.studies.dominance import Dominance
+from endoxa.studies.score_mapping import Mapping
+from endoxa.studies.selection import Selection
 
 SHOWN = 8  # raters, systems that a print names before it only counts them
 CUTOFFS = (1, 10, 100)  # of the curves, where they have them
@@ -25,9 +28,9 @@ def parts(found: Analysis) -> Iterator[Any]:
         yield f"\n[bold]{heading}[/bold]"
         yield frame_table(frame)
     if found.selection is not None:
-        yield "\n" + _selection(found)
+        yield "\n" + _selection(found.selection)
     if found.dominance is not None:
-        yield "\n" + _dominance(found)
+        yield "\n" + _dominance(found.dominance)
     yield ""
     if found.first is not None:
         yield (
@@ -54,9 +57,10 @@ def _tables(found: Analysis) -> list[tuple[str, pl.DataFrame]]:
     """What the terminal shows: agreement, maps, raters that stand out, curves at a few cut-offs."""
     tables = [("How far raters agree", _agreement(found))]
     if found.first is not None:
-        tables.append(("Mapped scores and ratings: r on queries not seen, ± its standard error", _maps(found)))
+        maps = _maps(found, found.first)
+        tables.append(("Mapped scores and ratings: r on queries not seen, ± its standard error", maps))
     if found.curves is not None:
-        tables.append(("Estimated for whole lists", _curves(found)))
+        tables.append(("Estimated for whole lists", _curves(found.curves.points)))
     if (raters := _raters(found)).height:
         tables.append((f"Raters{'' if raters.height == found.raters else ' that stand out'}", raters))
     return tables
@@ -80,29 +84,21 @@ def _agreement(found: Analysis) -> pl.DataFrame:
     return pl.DataFrame({"figure": list(kept)} | columns)
 
 
-def _maps(found: Analysis) -> pl.DataFrame:
-    first = found.first
-    assert first is not None
-    frame = first.frame.select("system")
+def _maps(found: Analysis, first: Mapping) -> pl.DataFrame:
+    columns = {"system": first.frame["system"].to_list()}
     for method, mapping in found.mappings.items():
-        values = [
+        columns[method] = [
             f"{_short(r)}±{_short(se)}" if r == r else "–"  # noqa: PLR0124
             for r, se in mapping.frame.select("held_out", "se").iter_rows()
         ]
-        frame = frame.with_columns(pl.Series(method, values))
-    more = first.frame.select(
-        pl.Series("fit", [_short(r) for r in first.frame["in_sample"]]),
-        pl.Series("noise", [_short(r) for r in first.frame["null"]]),
-        pl.Series("plain", [_short(r) for r in first.frame["pearson"]]),
-        pl.col("pairs"),
-        pl.col("held_out").fill_nan(None),
-    )
-    return frame.hstack(more).sort("held_out", descending=True, nulls_last=True, maintain_order=True).drop("held_out")
+    for head, name in (("fit", "in_sample"), ("noise", "null"), ("plain", "pearson")):
+        columns[head] = [_short(r) for r in first.frame[name]]
+    order = first.frame["held_out"].fill_nan(None)
+    rows = pl.DataFrame(columns).with_columns(first.frame["pairs"])
+    return rows.sort(order, descending=True, nulls_last=True, maintain_order=True)
 
 
-def _curves(found: Analysis) -> pl.DataFrame:
-    assert found.curves is not None
-    points = found.curves.points
+def _curves(points: pl.DataFrame) -> pl.DataFrame:
     kept = points.filter(pl.col("cutoff").is_in(CUTOFFS))
     rows = kept if kept.height else points
     return pl.DataFrame(
@@ -136,9 +132,7 @@ def _raters(found: Analysis) -> pl.DataFrame:
     )
 
 
-def _selection(found: Analysis) -> str:
-    one = found.selection
-    assert one is not None
+def _selection(one: Selection) -> str:
     if one.advantage.gamma != one.advantage.gamma:
         return "Self-advantage cannot be worked out: a system has too few pairs chosen by another."
     return (
@@ -148,9 +142,7 @@ def _selection(found: Analysis) -> str:
     )
 
 
-def _dominance(found: Analysis) -> str:
-    one = found.dominance
-    assert one is not None
+def _dominance(one: Dominance) -> str:
     verdicts = one.frame.select("verdict", "system").group_by("verdict", maintain_order=True).agg("system")
     listed = "; ".join(
         f"{verdict}: {', '.join(names[:SHOWN])}{' …' if len(names) > SHOWN else ''}"

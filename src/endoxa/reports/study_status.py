@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
+
+from endoxa.formatting import number
+
+_number = partial(number, decimals=2, minus="-")
 
 
 def status_lines(status: dict[str, Any]) -> list[str]:
@@ -25,7 +30,7 @@ def status_lines(status: dict[str, Any]) -> list[str]:
         gold = f", gold {rater['gold_right']} of {rater['gold_asked']}" if rater["gold_asked"] else ""
         flags = "".join(f"\n      ! {flag}" for flag in rater["flags"])
         lines.append(
-            f"    {rater['nickname']}: {rater['answers']:,} answers, {_number(rater['median_seconds'], 1)} s per item, "
+            f"    {rater['nickname']}: {rater['answers']:,} answers, {number(rater['median_seconds'], 1)} s per item, "
             f"correlation {_number(rater['correlation'])}{gold}{flags}"
         )
     if (verdict := status["verdict"]) is not None:
@@ -35,7 +40,3 @@ def status_lines(status: dict[str, Any]) -> list[str]:
         ]
         lines += [f"  {one['sentence']}" for one in verdict["pairs"]] + [f"  {note}" for note in verdict["notes"]]
     return lines
-
-
-def _number(value: float | None, digits: int = 2) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"

@@ -34,12 +34,14 @@ def parts(evaluation: Evaluation, *, width: int, per_query: bool = False, summar
         yield ""
     if evaluation.kind == "bundle":
         yield from _bundled(evaluation, width)
-    elif evaluation.in_doubt:
-        yield from _doubtful(evaluation, width, summary=summary)
+    elif summary and evaluation.in_doubt:
+        yield from _doubtful(evaluation, width)
     elif summary:
         yield summary_table(evaluation.summary, evaluation.lower, width)
         if "ranges" in evaluation.tables:
-            yield f"\n[bold]{_reach(evaluation)}[/bold]"
+            ties = evaluation.policy.ties == "range"
+            reach = " with ties at their worst and at their best" if ties else ", least and most"
+            yield f"\n[bold]Mean over queries{reach}[/bold]"
             yield frame_table(evaluation.tables["ranges"])
     if evaluation.kind != "bundle":
         yield "\n" + "\n".join(map(plain, remarks(evaluation)))
@@ -71,16 +73,7 @@ def _bundled(evaluation: Evaluation, width: int) -> Iterator[Any]:
     yield "\n" + "\n".join(map(plain, remarks(evaluation)[sentences:]))
 
 
-def _reach(evaluation: Evaluation) -> str:
-    ties = evaluation.policy.ties == "range"
-    return (
-        "Mean over queries with ties at their worst and at their best" if ties else "Mean over queries, least and most"
-    )
-
-
-def _doubtful(evaluation: Evaluation, width: int, *, summary: bool) -> Iterator[Any]:
-    if not summary:
-        return
+def _doubtful(evaluation: Evaluation, width: int) -> Iterator[Any]:
     first = evaluation.measures[0]
     within = " within this consensus" if evaluation.kind in VOTED else " under this belief"
     yield f"[bold]{plain(first)}{within}[/bold]"
@@ -98,16 +91,12 @@ def ranking(evaluation: Evaluation, measure: str) -> pl.DataFrame:
     """The systems in order: mean with interval, score without the own vote, P(best), unique share."""
     rows = evaluation.summary.filter(pl.col("measure") == measure)
     rows = rows.sort("value", descending=measure not in evaluation.lower, nulls_last=True)
-    columns: dict[str, Any] = {
-        "system": rows["system"],
-        "mean": rows["value"],
-        "interval": [interval(lo, hi) for lo, hi in rows.select("lo", "hi").iter_rows()],
-    }
+    columns: dict[str, Any] = {"system": rows["system"], "mean": rows["value"], "interval": _intervals(rows)}
     if "without_own_vote" in rows.columns:
         columns["without own vote"] = rows["without_own_vote"]
     columns["P(best)"] = [_probability(value) for value in rows["p_best"]]
     if "unique" in rows.columns:
-        columns["unique"] = [_percent(value) for value in rows["unique"]]
+        columns["unique"] = ["–" if share is None else f"{share:.0%}" for share in rows["unique"].fill_nan(None)]
     return pl.DataFrame(columns)
 
 
@@ -115,10 +104,6 @@ def _probability(value: float | None) -> str:
     if value is None or value != value:  # noqa: PLR0124
         return "–"
     return "<.01" if 0 < value < 0.005 else f"{value:.2f}"
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None or value != value else f"{value:.0%}"  # noqa: PLR0124
 
 
 def _labelled(evaluation: Evaluation) -> Iterator[Any]:
@@ -146,26 +131,18 @@ def _labelled(evaluation: Evaluation) -> Iterator[Any]:
 def _estimates(estimates: pl.DataFrame) -> Iterator[Any]:
     """Intervals from labels and belief together; nothing where the sample does not bound the value."""
 
-    def ends(lo: float, hi: float, measure: str, outside: float) -> str:
-        if outside > 0:
+    def ends(row: dict[str, Any], over: str) -> str:
+        lo, hi = row[f"lo{over}"], row[f"hi{over}"]
+        if row["outside"] > 0 or lo != lo:  # noqa: PLR0124
             return "–"
-        top = float("inf") if measure.startswith("DCG") else 1.0
-        return interval(max(lo, 0.0), min(hi, top)) if lo == lo else "–"  # noqa: PLR0124
+        return interval(max(lo, 0.0), min(hi, float("inf") if row["measure"].startswith("DCG") else 1.0))
 
-    rows = list(estimates.iter_rows(named=True))
-    values = [row["estimate"] if row["lo"] == row["lo"] and not row["outside"] else None for row in rows]
-    table = pl.DataFrame(
-        {
-            "system": [row["system"] for row in rows],
-            "measure": [row["measure"] for row in rows],
-            "estimate": pl.Series(values, dtype=pl.Float64),
-            "these queries": [ends(row["lo"], row["hi"], row["measure"], row["outside"]) for row in rows],
-            "queries like these": [
-                ends(row["lo_queries"], row["hi_queries"], row["measure"], row["outside"]) for row in rows
-            ],
-            "labels": [row["labels"] for row in rows],
-        }
-    )
+    intervals = [
+        pl.Series(name, [ends(row, over) for row in estimates.iter_rows(named=True)], pl.String)
+        for name, over in (("these queries", ""), ("queries like these", "_queries"))
+    ]
+    bounded = pl.when(pl.col("lo").is_not_nan() & (pl.col("outside") == 0)).then("estimate").alias("estimate")
+    table = estimates.select("system", "measure", bounded, *intervals, "labels")
     yield "\n[bold]Prediction-powered estimates[/bold] (valid even if the belief is wrong)"
     yield frame_table(table)
     if (estimates["outside"] > 0).any():
@@ -271,9 +248,9 @@ def summary_table(summary: pl.DataFrame, lower: Sequence[str] = (), width: int =
             return "–"
         return f"{number(row['value'], measure in counts)} [dim]{interval(row['lo'], row['hi'])}[/dim]".strip()
 
-    table = Table(box=None, header_style="bold", pad_edge=False)
     if max(map(len, systems)) + 23 * len(measures) > width and len(systems) > 1 and len(measures) > 1:
         return frame_table(_long(summary))
+    table = Table(box=None, header_style="bold", pad_edge=False)
     if len(systems) == 1 or len(measures) > 6:
         table.add_column("measure")
         for system in systems:
@@ -281,29 +258,23 @@ def summary_table(summary: pl.DataFrame, lower: Sequence[str] = (), width: int =
         for measure in measures:
             table.add_row(plain(measure), *(cell(system, measure) for system in systems))
         return table
-    first = measures[0]
-    sign = 1 if first in lower else -1
-    ordered = sorted(systems, key=lambda s: (_missing(cells, s, first), sign * (cells[s, first]["value"] or 0)))
+    ordered = summary.filter(pl.col("measure") == measures[0]).sort(
+        pl.col("value").fill_nan(None), descending=measures[0] not in lower, nulls_last=True, maintain_order=True
+    )
     table.add_column("system", overflow="fold")
     for measure in measures:
         table.add_column(plain(measure), no_wrap=True)
-    for system in ordered:
+    for system in dict.fromkeys([*ordered["system"], *systems]):
         table.add_row(plain(system), *(cell(system, measure) for measure in measures))
     return table
 
 
 def _long(summary: pl.DataFrame) -> pl.DataFrame:
     """One row per measure and system."""
-    ends = [interval(lo, hi) for lo, hi in summary.select("lo", "hi").iter_rows()]
     order = summary["measure"].unique(maintain_order=True).to_list()
     place = summary["measure"].replace_strict(order, list(range(len(order))), return_dtype=pl.Int64)
-    long = summary.select("measure", "system", "value", pl.Series("interval", ends, dtype=pl.String), "queries")
+    long = summary.select("measure", "system", "value", _intervals(summary), "queries")
     return long.sort(place, "value", descending=[False, True], nulls_last=True, maintain_order=True)
-
-
-def _missing(cells: dict[tuple[str, str], Any], system: str, measure: str) -> bool:
-    row = cells.get((system, measure))
-    return row is None or row["value"] is None or row["value"] != row["value"]
 
 
 def plain(text: str) -> str:

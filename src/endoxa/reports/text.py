@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Sequence
-from typing import Any, Literal
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Literal, get_args
 
 import polars as pl
 
-from endoxa.errors import TextError, did_you_mean
+from endoxa.errors import refuse_unknown
 from endoxa.evaluations.standings import best_values, counts
 from endoxa.formatting import DASH, clean, number
 from endoxa.tables.checks import finite
@@ -20,38 +20,17 @@ Style = Literal["markdown", "latex", "tsv", "jsonl"]
 MARKDOWN = str.maketrans(
     {letter: f"\\{letter}" for letter in "\\`*_{}[]|~$#"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 )
+LETTERS = dict(zip("\\~^<>|`", "backslash asciitilde asciicircum less greater bar asciigrave".split(), strict=True))
+SYMBOLS = {"−": "-", "×": r"\times", "±": r"\pm", "≤": r"\le", "≥": r"\ge", "→": r"\to", "∞": r"\infty", "⊤": r"\top"}
+# After \\ a bare bracket would be read as a length, a bare star as \\*.
 LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "&": r"\&",
-        "%": r"\%",
-        "$": r"\$",
-        "#": r"\#",
-        "_": r"\_",
-        "{": r"\{",
-        "}": r"\}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        '"': "{''}",
-        "`": r"\textasciigrave{}",
-        "[": "{[}",  # after \\ a bare bracket would be read as a length, a bare star as \\*
-        "*": "{*}",
-        "–": "--",
-        "—": "---",
-        "…": r"\ldots{}",
-        "−": "$-$",
-        "×": r"$\times$",
-        "±": r"$\pm$",
-        "≤": r"$\le$",
-        "≥": r"$\ge$",
-        "→": r"$\to$",
-        "∞": r"$\infty$",
-        "⊤": r"$\top$",
-    }
+    {sign: f"\\{sign}" for sign in "&%$#_{}"}
+    | {sign: rf"\text{name}{{}}" for sign, name in LETTERS.items()}
+    | {sign: f"${command}$" for sign, command in SYMBOLS.items()}
+    | {'"': "{''}", "[": "{[}", "*": "{*}", "–": "--", "—": "---", "…": r"\ldots{}"}
 )
+BOLD = {"markdown": "**{}**", "latex": r"\textbf{{{}}}"}
+INTERVALS = {"markdown": r" \[{}, {}\]", "latex": r" {{\scriptsize [{}, {}]}}"}
 # What pdfLaTeX sets with its stock fonts; anything else needs an engine that reads Unicode.
 LATIN = re.compile(r"[\x00-\u017f\u2010-\u2026−×±≤≥→∞⊤]*")
 
@@ -68,8 +47,7 @@ def render(
     if style == "jsonl":
         return _jsonl(frame.to_dicts())
     if style == "tsv":
-        rows = [[_plain(value) for value in row] for row in frame.iter_rows()]
-        return _tsv_raw([[_plain(name) for name in frame.columns], *rows])
+        return _tsv([map(_plain, row) for row in (frame.columns, *frame.iter_rows())])
     right = [dtype.is_numeric() for dtype in frame.dtypes]
     escape = _escape(style)
     cells = [[_cell(value, decimals, escape) for value in row] for row in frame.iter_rows()]
@@ -91,17 +69,10 @@ def summary_table(
     measures = summary["measure"].unique(maintain_order=True).to_list()
     rows = {(row["system"], row["measure"]): row for row in summary.iter_rows(named=True)}
     if style == "jsonl":
-        return _jsonl(
-            [
-                {"system": system}
-                | {
-                    measure: {key: rows[system, measure][key] for key in ("value", "lo", "hi", "queries", "undefined")}
-                    for measure in measures
-                    if (system, measure) in rows
-                }
-                for system in systems
-            ]
-        )
+        objects: dict[str, dict[str, Any]] = {system: {"system": system} for system in systems}
+        for (system, measure), row in rows.items():
+            objects[system][measure] = {key: row[key] for key in ("value", "lo", "hi", "queries", "undefined")}
+        return _jsonl(list(objects.values()))
     whole = counts(summary)
     best = best_values(summary, lower)
     escape = _escape(style)
@@ -113,14 +84,15 @@ def summary_table(
             decimals = 0 if measure in whole else 4
             value = _shown(row["value"], decimals, escape)
             if measure in best and row["value"] is not None and round(row["value"], 4) == best[measure]:
-                value = _bold(value, style)
+                value = BOLD.get(style, "{}").format(value)
             if intervals and row["lo"] is not None and not math.isnan(row["lo"]):
-                value += _bracket(_shown(row["lo"], decimals, escape), _shown(row["hi"], decimals, escape), style)
+                ends = (_shown(row[end], decimals, escape) for end in ("lo", "hi"))
+                value += INTERVALS.get(style, " [{}, {}]").format(*ends)
             line.append(value)
         cells.append(line)
     head = [escape("system"), *(escape(measure) for measure in measures)]
     if style == "tsv":
-        return _tsv_raw([head, *cells])
+        return _tsv([head, *cells])
     note = undefined_note(summary)
     right = [False] + [True] * len(measures)
     return _table(style, head, cells, right, caption=caption, label=label, note=escape(note) if note else None)
@@ -141,13 +113,8 @@ def undefined_note(summary: pl.DataFrame) -> str | None:
 
 
 def _escape(style: Style) -> Any:
-    try:
-        return {"markdown": _markdown, "latex": _latex, "tsv": _plain}[style]
-    except KeyError:
-        known = ("markdown", "latex", "tsv", "jsonl")
-        raise TextError(
-            f"no table style is called {style!r}{did_you_mean(style, known)} (there are: {', '.join(known)})"
-        ) from None
+    refuse_unknown("table style", style, get_args(Style), listed=True)
+    return {"markdown": _markdown, "latex": _latex, "tsv": _plain}[style]
 
 
 def _markdown(text: str) -> str:
@@ -180,50 +147,21 @@ def _shown(value: float | None, decimals: int, escape: Any) -> str:
     return str(escape(number(value, decimals, "-" if escape is _plain else "−")))
 
 
-def _bold(text: str, style: Style) -> str:
-    return {"markdown": f"**{text}**", "latex": rf"\textbf{{{text}}}"}.get(style, text)
-
-
-def _bracket(lo: str, hi: str, style: Style) -> str:
-    if style == "latex":
-        return rf" {{\scriptsize [{lo}, {hi}]}}"
-    return f" \\[{lo}, {hi}\\]" if style == "markdown" else f" [{lo}, {hi}]"
-
-
 def _table(
     style: Style, head: Sequence[str], cells: Sequence[Sequence[str]], right: Sequence[bool], *, caption: str | None,
     label: str | None, note: str | None = None,
 ) -> str:  # fmt: skip
+    """A table as Markdown or LaTeX; `right` says which columns are set to the right."""
     if style == "markdown":
-        return _markdown_table(head, cells, right, caption=caption, note=note)
-    return _latex_table(head, cells, right, caption=caption, label=label, note=note)
-
-
-def _markdown_table(
-    head: Sequence[str], cells: Sequence[Sequence[str]], right: Sequence[bool], *, caption: str | None, note: str | None
-) -> str:
-    widths = [max(3, *(len(row[i]) for row in [head, *cells])) for i in range(len(head))]
-
-    def line(row: Sequence[str]) -> str:
-        padded = [
-            text.rjust(wide) if number_like else text.ljust(wide)
-            for text, wide, number_like in zip(row, widths, right, strict=True)
+        widths = [max(3, *map(len, column)) for column in zip(head, *cells, strict=True)]
+        sides = [">" if number_like else "<" for number_like in right]
+        rule = ["-" * (wide - 1) + (":" if side == ">" else "-") for wide, side in zip(widths, sides, strict=True)]
+        rows = [
+            " | ".join(f"{text:{side}{wide}}" for text, side, wide in zip(row, sides, widths, strict=True))
+            for row in (head, rule, *cells)
         ]
-        return f"| {' | '.join(padded)} |"
-
-    rule = [
-        "-" * (wide - 1) + ":" if number_like else "-" * wide for wide, number_like in zip(widths, right, strict=True)
-    ]
-    lines = [line(head), f"| {' | '.join(rule)} |", *(line(row) for row in cells)]
-    above = [f"{_markdown(caption)}\n"] if caption else []
-    below = [f"\n{note}"] if note else []
-    return "\n".join([*above, *lines, *below]) + "\n"
-
-
-def _latex_table(
-    head: Sequence[str], cells: Sequence[Sequence[str]], right: Sequence[bool], *, caption: str | None,
-    label: str | None, note: str | None,
-) -> str:  # fmt: skip
+        above = [f"{_markdown(caption)}\n"] if caption else []
+        return "\n".join([*above, *(f"| {row} |" for row in rows), *([f"\n{note}"] if note else [])]) + "\n"
     columns = "".join("r" if number_like else "l" for number_like in right)
     body = [
         rf"\begin{{tabular}}{{{columns}}}",
@@ -245,7 +183,7 @@ def _latex_table(
     return "\n".join([*needs, *body]) + "\n"
 
 
-def _tsv_raw(rows: Sequence[Sequence[str]]) -> str:
+def _tsv(rows: Iterable[Iterable[str]]) -> str:
     return "".join("\t".join(row) + "\n" for row in rows)
 
 

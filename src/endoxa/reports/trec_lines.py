@@ -26,10 +26,7 @@ def lines(
     meaningless; trec_eval prints 0 for it, and so does this function.
     """
     labels = _labels(measures, scores.policy.compat)
-    cells = {
-        (system, query, measure): value
-        for system, query, measure, value in scores.frame.select("system", "query", "measure", "value").iter_rows()
-    }
+    cells = {row[:3]: row[3] for row in scores.frame.select("system", "query", "measure", "value").iter_rows()}
     texts = {row[:3]: row[3] for row in scores.texts.iter_rows()} if scores.texts is not None else {}
     absent = set(scores.absent.iter_rows()) if scores.absent is not None else set()
     written: list[str] = []
@@ -63,11 +60,9 @@ def lines(
                     written.append(_line(label, "all", system))
                 elif not m.definition.text:
                     way = m.definition.aggregate
-                    total = _joined(values[label], way)
+                    total = float(len(queries)) if label == "num_q" else _joined(values[label], way)
                     if zscores is not None and way == "geometric":
                         total = 0.0
-                    if label == "num_q":
-                        total = float(len(queries))
                     shown = _shown(total, way == "sum" and zscores is None)
                     written.append(_line(mark + label, "all", shown, mark))
     return written
@@ -89,10 +84,8 @@ def _in_deviations(
     shifted = []
     for value, query in zip(values, queries, strict=True):
         mean, deviation = zscores.get((query, label), (np.nan, 0.0))
-        if deviation:
-            shifted.append((value - mean) / deviation)
-        else:
-            shifted.append(0.0 if value == mean else unknown)
+        equal = 0.0 if value == mean else unknown
+        shifted.append((value - mean) / deviation if deviation else equal)
     return np.array(shifted)
 
 

@@ -16,7 +16,7 @@ from endoxa.errors import RefusedError, TableError, did_you_mean
 from endoxa.store import schema as s
 from endoxa.store import statements as q
 from endoxa.studies.design import Settings
-from endoxa.studies.planning import Work
+from endoxa.studies.planning import DRAWS, Work
 from endoxa.tables import Run, Taxonomy
 
 CHUNK = 5_000  # rows per insert
@@ -42,11 +42,8 @@ def create(connection: Connection, settings: Settings, *, now: float) -> Study:
     """Create a study; its name must be free."""
     if connection.scalar(sa.select(s.studies.c.id).where(s.studies.c.name == settings.name)):
         raise RefusedError(f"a study called {settings.name!r} exists already; choose another name")
-    connection.execute(
-        sa.insert(s.studies).values(
-            name=settings.name, settings=asdict(settings), state="open", results_open=False, created_at=now
-        )
-    )
+    given = {"name": settings.name, "settings": asdict(settings)}
+    insert(connection, s.studies, **given, state="open", results_open=False, created_at=now)
     return find(connection, settings.name)
 
 
@@ -87,31 +84,27 @@ def note(
     connection: Connection, study_id: int | None, kind: str, *, now: float, rater_id: int | None = None, **detail: Any
 ) -> None:
     """Record an event."""
-    connection.execute(
-        sa.insert(s.events).values(study_id=study_id, rater_id=rater_id, kind=kind, detail=detail, at=now)
-    )
+    insert(connection, s.events, study_id=study_id, rater_id=rater_id, kind=kind, detail=detail, at=now)
+
+
+def insert(connection: Connection, table: sa.Table, **values: Any) -> int:
+    """Insert a row; returns its number."""
+    return int(connection.execute(sa.insert(table).values(**values)).inserted_primary_key[0])  # type: ignore[index]
+
+
+def count_rows(connection: Connection, table: sa.Table, *which: sa.ColumnElement[bool]) -> int:
+    """The number of rows to which all conditions apply."""
+    return int(connection.scalar(sa.select(sa.func.count()).select_from(table).where(*which)) or 0)
 
 
 # Items and queries
 
 
-def add_items(connection: Connection, study: Study, frame: pl.DataFrame) -> int:
-    """Add items (item, text, file, original); existing ones stay unchanged. Returns the number of new ones."""
-    return _add(connection, s.items, study, frame.rename({"item": "name"}))
-
-
-def add_queries(connection: Connection, study: Study, frame: pl.DataFrame) -> int:
-    """Add queries (query, text, file, original); existing ones stay unchanged. Returns the number of new ones."""
-    return _add(connection, s.queries, study, frame.rename({"query": "name"}))
-
-
-def _add(connection: Connection, table: sa.Table, study: Study, frame: pl.DataFrame) -> int:
-    known = set(ids(connection, table, study))
-    rows = [
-        {"study_id": study.id, **row}
-        for row in frame.select("name", "text", "file", "original").iter_rows(named=True)
-        if row["name"] not in known
-    ]
+def add_shown(connection: Connection, table: sa.Table, study: Study, frame: pl.DataFrame) -> int:
+    """Add items or queries (item or query, text, file, original), unless they exist. Returns the number of new ones."""
+    known = ids(connection, table, study)
+    named = frame.select(pl.first().alias("name"), "text", "file", "original")
+    rows = [{"study_id": study.id, **row} for row in named.iter_rows(named=True) if row["name"] not in known]
     _insert(connection, table, rows)
     return len(rows)
 
@@ -144,52 +137,48 @@ def add_document(
     invitation_id: int | None = None, **detail: Any,
 ) -> int:  # fmt: skip
     """Store a document."""
-    inserted = connection.execute(
-        sa.insert(s.documents).values(
-            study_id=study.id, kind=kind, name=name, content=content, detail=detail, created_at=now,
-            invitation_id=invitation_id,
-        )
+    return insert(
+        connection, s.documents, study_id=study.id, kind=kind, name=name, content=content, detail=detail,
+        created_at=now, invitation_id=invitation_id,
     )  # fmt: skip
-    return int(inserted.inserted_primary_key[0])  # type: ignore[index]
 
 
 def add_run(connection: Connection, study: Study, run: Run, *, now: float) -> None:
     """Store the runs from which results are drawn."""
-    there = {name for (name,) in connection.execute(_documents(study, "run").with_only_columns(s.documents.c.name))}
+    there = set(connection.scalars(_documents(s.documents.c.name, study, "run")))
     for system in run.systems:
         if system in there:
             raise RefusedError(f"study {study.name!r} already has a run of system {system!r}; rename one of them")
-        rows = run.frame.filter(pl.col("system") == system)
-        buffer = io.BytesIO()
-        rows.select("system", "query", "item", "score").write_parquet(buffer)
-        add_document(connection, study, "run", system, buffer.getvalue(), now=now, rows=rows.height)
+        rows = run.frame.filter(pl.col("system") == system).select("system", "query", "item", "score")
+        add_document(connection, study, "run", system, _packed(rows), now=now, rows=rows.height)
 
 
-def run_of(connection: Connection, study: Study, kind: str = "run") -> Run | None:
+def run_of(connection: Connection, study: Study) -> Run | None:
     """The runs of a study; None where it has none."""
-    contents = connection.scalars(_documents(study, kind).with_only_columns(s.documents.c.content)).all()
-    if not contents:
-        return None
-    return Run.of(pl.concat([pl.read_parquet(io.BytesIO(content)) for content in contents]))
+    contents = connection.scalars(_documents(s.documents.c.content, study, "run")).all()
+    return None if not contents else Run.of(pl.concat([pl.read_parquet(io.BytesIO(content)) for content in contents]))
 
 
 def add_taxonomy(connection: Connection, study: Study, taxonomy: Taxonomy, *, now: float) -> None:
     """Store the taxonomy."""
-    buffer = io.BytesIO()
-    taxonomy.frame.write_parquet(buffer)
-    add_document(connection, study, "taxonomy", "taxonomy", buffer.getvalue(), now=now)
+    add_document(connection, study, "taxonomy", "taxonomy", _packed(taxonomy.frame), now=now)
 
 
 def taxonomy_of(connection: Connection, study: Study) -> Taxonomy | None:
     """The taxonomy of a study; None where it has none."""
-    content = connection.scalar(
-        _documents(study, "taxonomy").with_only_columns(s.documents.c.content).order_by(s.documents.c.id.desc())
-    )
+    wanted = _documents(s.documents.c.content, study, "taxonomy").order_by(s.documents.c.id.desc())
+    content = connection.scalar(wanted)
     return None if content is None else Taxonomy.of(pl.read_parquet(io.BytesIO(content)))
 
 
-def _documents(study: Study, kind: str) -> sa.Select[Any]:
-    return sa.select(s.documents).where(s.documents.c.study_id == study.id, s.documents.c.kind == kind)
+def _packed(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def _documents(column: sa.Column[Any], study: Study, kind: str) -> sa.Select[Any]:
+    return sa.select(column).where(s.documents.c.study_id == study.id, s.documents.c.kind == kind)
 
 
 # Tasks
@@ -204,38 +193,24 @@ def add_work(connection: Connection, study: Study, work: Work, *, rng: np.random
     slots: list[dict[str, Any]] = []
     for (task,), rows in work.tasks.group_by("task", maintain_order=True):
         first = rows.row(0, named=True)
-        inserted = connection.execute(
-            sa.insert(s.tasks).values(
-                study_id=study.id, query_id=queries.get(first["query"]), role=first["role"], round=first["round"]
-            )
-        )
-        numbers[int(task)] = number = int(inserted.inserted_primary_key[0])  # type: ignore[index]
+        given = {"query_id": queries.get(first["query"]), "role": first["role"], "round": first["round"]}
+        numbers[int(task)] = number = insert(connection, s.tasks, study_id=study.id, **given)
         if first["role"] == "main":
-            slots += [
-                {"study_id": study.id, "task_id": number, "role": "main", "state": "free"}
-                for _ in range(study.settings.overlap)
-            ]
-    _insert(
-        connection,
-        s.task_items,
-        [
-            {
-                "task_id": numbers[row["task"]], "item_id": items[row["item"]], "place": row["place"],
-                "propensity": row["propensity"], "selected_by": row["selected_by"], "expected": row["expected"],
-            }
-            for row in work.tasks.iter_rows(named=True)
-        ],
-    )  # fmt: skip
+            slot = {"study_id": study.id, "task_id": number, "role": "main", "state": "free"}
+            slots += [slot] * study.settings.overlap
+    kept = work.tasks.select("task", "item", "place", "propensity", "selected_by", "expected")
+    members = [
+        {"task_id": numbers[row.pop("task")], "item_id": items[row.pop("item")], **row}
+        for row in kept.iter_rows(named=True)
+    ]
+    _insert(connection, s.task_items, members)
     shuffle = rng.random(len(slots))
     _insert(connection, s.assignments, [{**slot, "shuffle": at} for slot, at in zip(slots, shuffle, strict=True)])
-    _insert(
-        connection,
-        s.draws,
-        [
-            {"study_id": study.id, "task_id": numbers[task], "item_id": items[item], "system": system}
-            for task, item, system in work.draws.select("task", "item", "system").iter_rows()
-        ],
-    )
+    draws = [
+        {"study_id": study.id, "task_id": numbers[task], "item_id": items[item], "system": system}
+        for task, item, system in work.draws.select("task", "item", "system").iter_rows()
+    ]
+    _insert(connection, s.draws, draws)
     return len(numbers)
 
 
@@ -259,5 +234,4 @@ def draws_of(connection: Connection, study: Study) -> pl.DataFrame:
         .where(s.draws.c.study_id == study.id)
         .order_by(s.draws.c.id)
     ).all()
-    schema = {"task": pl.Int64, "query": pl.String, "system": pl.String, "item": pl.String}
-    return pl.DataFrame([tuple(row) for row in rows], schema=schema, orient="row")
+    return pl.DataFrame([tuple(row) for row in rows], schema=DRAWS, orient="row")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,11 +36,9 @@ class Store:
         """Whether only one writer at a time is possible."""
         return self.engine.dialect.name == "sqlite"
 
-    @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> AbstractContextManager[Connection]:
         """A connection for reading."""
-        with self.engine.connect() as connection:
-            yield connection
+        return self.engine.connect()
 
     @contextmanager
     def writing(self, *, lasting: bool = True) -> Iterator[Connection]:
@@ -64,28 +62,25 @@ class Store:
         self.engine.dispose()
 
 
-def open_store(url: str, *, create: bool = True) -> Store:
+def open_store(url: str) -> Store:
     """The store at a URL (`sqlite:///studies.db`, `postgresql://user@host/name`), with up-to-date tables."""
     from alembic.util import CommandError
 
     store = Store(connect(url))
     try:
-        if create:
-            migrate(store.engine)
+        migrate(store.engine)
         with store.reading() as connection:
             connection.execute(sa.text("select count(*) from studies"))
-    except (DatabaseError, CommandError) as error:
+    except CommandError:
         store.close()
-        if isinstance(error, CommandError):
-            raise FileError(
-                _shown(url), "the database was created by a later version of endoxa", "update endoxa"
-            ) from None
-        remedy = (
-            "check the directory and its permissions"
-            if url.startswith("sqlite")
-            else "check address, name and password"
-        )
-        raise FileError(_shown(url), f"the database cannot be opened: {_reason(error)}", remedy) from None
+        problem = "the database was created by a later version of endoxa"
+        raise FileError(_shown(url), problem, "update endoxa") from None
+    except DatabaseError as error:
+        store.close()
+        problem = f"the database cannot be opened: {str(error.orig).strip().splitlines()[0]}"
+        local = url.startswith("sqlite")
+        remedy = "check the directory and its permissions" if local else "check address, name and password"
+        raise FileError(_shown(url), problem, remedy) from None
     return store
 
 
@@ -119,9 +114,7 @@ def migrate(engine: Engine) -> None:
     from alembic import command
 
     with engine.execution_options(write=True).begin() as connection:
-        if (
-            engine.dialect.name == "postgresql"
-        ):  # otherwise two processes that start at once would both create the tables
+        if engine.dialect.name == "postgresql":  # two processes that start at once must not both create the tables
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
         command.upgrade(alembic_config(connection), "head")
 
@@ -161,7 +154,3 @@ def _shown(url: str) -> str:
         return sa.make_url(url).render_as_string(hide_password=True)
     except ArgumentError:
         return "the given address"
-
-
-def _reason(error: DatabaseError) -> str:
-    return str(error.orig).strip().splitlines()[0]

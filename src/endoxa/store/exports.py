@@ -19,7 +19,6 @@ from endoxa.studies.latest import as_answered, latest, once
 from endoxa.tables import COUNTED, Answers, Bundle, Labels, Opinions
 
 FORMS = ("csv", "jsonl", "parquet", "qrels")
-SUFFIX = {"csv": ".csv", "jsonl": ".jsonl", "parquet": ".parquet", "qrels": ".qrels"}
 
 
 def forms_of(study: Study) -> tuple[str, ...]:
@@ -83,9 +82,8 @@ def _one_word(names: pl.Series) -> pl.Series:
 
 
 def bundle(
-    connection: Connection, study: Study, *, now: float, with_runs: bool = False, with_files: bool = False,
-    shrinkage: float = 5.0,
-) -> Bundle:  # fmt: skip
+    connection: Connection, study: Study, *, now: float, with_runs: bool = False, with_files: bool = False
+) -> Bundle:
     """The study as a benchmark: every judge's answers, how pairs were chosen, calibration, licence.
 
     Items have the hash of the original file or, with `with_files`, of the picture as judges saw it.
@@ -103,7 +101,7 @@ def bundle(
         if share < 1
     )
     if isinstance(table, Opinions) and len(table.sources) > 1:
-        calibration = rater_calibration.calibrate(table, shrinkage=shrinkage)
+        calibration = rater_calibration.calibrate(table)
         fitted, notes = calibration.frame, (*notes, *calibration.notes)
     draws = catalogue.draws_of(connection, study)
     return Bundle(

@@ -60,15 +60,12 @@ def _key(path: Path) -> str:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        return _checked(path)
+        key = path.read_text(encoding="ascii", errors="replace").strip()
+        if len(key) < 32:
+            problem = "is not a key that signs links"
+            raise FileError(str(path), problem, "remove it; all links must be made again") from None
+        return key
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         key = secrets.token_urlsafe(48)
         file.write(key + "\n")
-    return key
-
-
-def _checked(path: Path) -> str:
-    key = path.read_text(encoding="ascii", errors="replace").strip()
-    if len(key) < 32:
-        raise FileError(str(path), "is not a key that signs links", "remove it; all links must be made again")
     return key

@@ -35,7 +35,9 @@ class Planned:
 def make(home: Home, settings: Settings, sources: Sources, *, now: float, progress: Progress | None = None) -> Planned:
     """Set up a study. All input is read and checked first; then one transaction enters everything or nothing."""
     rng = np.random.default_rng(settings.seed)
-    items = _items(sources, home.files, progress)
+    if sources.items is None:
+        raise JoinError("a study needs items: a folder of pictures or texts, or a table of item and text (--items)")
+    items = read_shown(sources.items, "item", home.files, progress)
     run = read([str(path) for path in sources.runs], kind="run") if sources.runs else None
     pairs = read_pairs(sources.pairs) if sources.pairs else None
     tree = _tree(settings, sources)
@@ -45,8 +47,8 @@ def make(home: Home, settings: Settings, sources: Sources, *, now: float, progre
     known = _known(settings, sources, tree)
     with home.store.writing() as connection:
         study = catalogue.create(connection, settings, now=now)
-        catalogue.add_items(connection, study, items)
-        catalogue.add_queries(connection, study, queries)
+        catalogue.add_shown(connection, s.items, study, items)
+        catalogue.add_shown(connection, s.queries, study, queries)
         if run is not None:
             catalogue.add_run(connection, study, run, now=now)
         if tree is not None:
@@ -86,8 +88,8 @@ def add(home: Home, name: str, sources: Sources, *, now: float, progress: Progre
         # No new task becomes common: judges who have finished the common part would have to return to it.
         works.append(settings.kind.plan(settings, planning.Material(items=tuple(unknown)), rng))
     with home.store.writing() as connection:
-        added = catalogue.add_items(connection, study, new_items)
-        asked = catalogue.add_queries(connection, study, new_queries)
+        added = catalogue.add_shown(connection, s.items, study, new_items)
+        asked = catalogue.add_shown(connection, s.queries, study, new_queries)
         count = sum(catalogue.add_work(connection, study, work, rng=rng) for work in works)
         catalogue.note(connection, study.id, "added to", now=now, items=added, queries=asked, tasks=count)
     return Planned(study, count, (f"{added:,} new items, {asked:,} new queries, {count:,} new tasks", *notes))
@@ -129,21 +131,17 @@ def round_is_due(home: Home, name: str) -> bool:
     """Whether the settings ask for a further round and at most a tenth of the tasks are still free."""
     with home.store.reading() as connection:
         study = catalogue.find(connection, name)
-        if study.settings.rounds < 2 or study.state != "open":
-            return False
-        if _last_round(connection, study) >= study.settings.rounds:
+        rounds = study.settings.rounds
+        if rounds < 2 or study.state != "open" or _last_round(connection, study) >= rounds:
             return False
         states = records.slots(connection, study)
     free, done = states.get("free", 0), states.get("answered", 0)
     return done > 0 and free <= 0.1 * (free + done)
 
 
-def _of(study: Study) -> sa.ColumnElement[bool]:
-    return s.tasks.c.study_id == study.id
-
-
 def _last_round(connection: Connection, study: Study) -> int:
-    return int(connection.scalar(sa.select(sa.func.max(s.tasks.c.round)).where(_of(study))) or 1)
+    last = sa.select(sa.func.max(s.tasks.c.round)).where(s.tasks.c.study_id == study.id)
+    return int(connection.scalar(last) or 1)
 
 
 def _asked(connection: Connection, study: Study) -> pl.DataFrame:
@@ -153,15 +151,9 @@ def _asked(connection: Connection, study: Study) -> pl.DataFrame:
         .join(s.tasks, s.tasks.c.id == s.task_items.c.task_id)
         .join(s.queries, s.queries.c.id == s.tasks.c.query_id)
         .join(s.items, s.items.c.id == s.task_items.c.item_id)
-        .where(_of(study))
+        .where(s.tasks.c.study_id == study.id)
     ).all()
     return pl.DataFrame([tuple(row) for row in rows], schema={"query": pl.String, "item": pl.String}, orient="row")
-
-
-def _items(sources: Sources, folder: Path, progress: Progress | None) -> pl.DataFrame:
-    if sources.items is None:
-        raise JoinError("a study needs items: a folder of pictures or texts, or a table of item and text (--items)")
-    return read_shown(sources.items, "item", folder, progress)
 
 
 def _queries(

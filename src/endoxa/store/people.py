@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from endoxa.errors import RefusedError, TextError
 from endoxa.store import schema as s
 from endoxa.store import statements as q
-from endoxa.store.catalogue import Study, note
+from endoxa.store.catalogue import Study, count_rows, insert, note
 
 ROLES = ("judge", "participant", "organiser")
 DAY = 86_400.0
@@ -74,22 +74,17 @@ def invite(
         raise RefusedError(f"people are invited as {', '.join(ROLES)}, not as {role!r}", 422)
     if not 0 < days <= 3650:
         raise RefusedError(f"a link is valid for up to 3650 days, not {days:g}", 422)
+    study_id, i = study.id if study else None, s.invitations.c
     if nickname is not None:
         nickname = checked(nickname)
-        if _is_invited(
-            connection, study.id if study else None, nickname, s.invitations.c.withdrawn_at.is_(None),
-            s.invitations.c.expires_at > now,
-        ):  # fmt: skip
+        if _is_invited(connection, study_id, nickname, i.withdrawn_at.is_(None), i.expires_at > now):
             raise RefusedError(f"{nickname!r} is invited already; withdraw that link first, or choose another nickname")
     secret = secrets.token_urlsafe(24)
-    inserted = connection.execute(
-        sa.insert(s.invitations).values(
-            study_id=study.id if study else None, role=role, nickname=nickname, digest=digest(secret), created_at=now,
-            expires_at=now + days * DAY,
-        )
+    number = insert(
+        connection, s.invitations, study_id=study_id, role=role, nickname=nickname, digest=digest(secret),
+        created_at=now, expires_at=now + days * DAY,
     )  # fmt: skip
-    number = int(inserted.inserted_primary_key[0])  # type: ignore[index]
-    note(connection, study.id if study else None, "invited", now=now, invitation=number, role=role)
+    note(connection, study_id, "invited", now=now, invitation=number, role=role)
     return number, URLSafeSerializer(key, salt="invitation").dumps(secret)
 
 
@@ -178,30 +173,35 @@ def join(connection: Connection, invitation: Invitation, nickname: str, *, now: 
 def _name(connection: Connection, invitation: Invitation, nickname: str, now: float) -> None:
     """Give a new person the nickname; a returning one keeps theirs."""
     name = invitation.nickname or checked(nickname)
-    namesake = sa.select(s.raters.c.id).where(
-        s.raters.c.study_id == invitation.study_id, s.raters.c.folded == folded(name)
-    )
     if invitation.nickname is None:
         # An existing judge of that name is somebody else, even one with imported answers only.
-        if _is_invited(connection, invitation.study_id, name) or connection.scalar(namesake) is not None:
+        if _is_invited(connection, invitation.study_id, name) or rater_named(connection, invitation.study_id, name):
             raise RefusedError(f"the nickname {name!r} is taken; choose another nickname", 422)
         connection.execute(sa.update(s.invitations).where(s.invitations.c.id == invitation.id).values(nickname=name))
     if invitation.role != "judge":
         return
-    there = sa.select(s.raters.c.id).where(s.raters.c.invitation_id == invitation.id)
-    if connection.scalar(there):
+    if count_rows(connection, s.raters, s.raters.c.invitation_id == invitation.id):
         return
-    number = connection.scalar(namesake) if invitation.nickname is not None else None
+    number = rater_named(connection, invitation.study_id, name) if invitation.nickname is not None else None
     if number is not None:  # invited again after the first link became invalid: the same judge
         connection.execute(sa.update(s.raters).where(s.raters.c.id == number).values(invitation_id=invitation.id))
         return
-    connection.execute(
-        sa.insert(s.raters).values(
-            study_id=invitation.study_id, nickname=name, folded=folded(name), invitation_id=invitation.id,
-            seed=secrets.randbits(62), joined_at=now,
-        )
-    )  # fmt: skip
+    add_rater(connection, invitation.study_id, name, invitation.id, now=now)
     note(connection, invitation.study_id, "joined", now=now, invitation=invitation.id)
+
+
+def rater_named(connection: Connection, study_id: int | None, name: str) -> int | None:
+    """The number of the rater of that nickname, in any letter case; None where there is none."""
+    r = s.raters.c
+    return connection.scalar(sa.select(r.id).where(r.study_id == study_id, r.folded == folded(name)))
+
+
+def add_rater(
+    connection: Connection, study_id: int | None, name: str, invitation_id: int | None = None, *, now: float
+) -> int:
+    """A new rater; returns the number."""
+    who = {"nickname": name, "folded": folded(name), "invitation_id": invitation_id, "seed": secrets.randbits(62)}
+    return insert(connection, s.raters, study_id=study_id, **who, joined_at=now)
 
 
 def visitor_of(connection: Connection, secret: str, *, now: float) -> Visitor | None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import secrets
 import uuid
 from datetime import UTC, datetime
-from typing import Any
 
 import polars as pl
 import sqlalchemy as sa
@@ -14,15 +12,14 @@ from sqlalchemy import Connection
 
 from endoxa.errors import JoinError, TableError
 from endoxa.store import schema as s
-from endoxa.store.catalogue import Study, ids, note
-from endoxa.store.people import checked, folded
+from endoxa.store.catalogue import Study, ids, insert, note
+from endoxa.store.people import add_rater, checked, folded, rater_named
 from endoxa.studies.latest import ROWS, latest
 from endoxa.tables import Opinions
 
 ROLES = ("main", "common", "gold", "attention", "practice")
-SPACE = uuid.UUID(
-    "6f1d5d7e-61c0-4f2b-9b5a-0d2c4c0f7a11"
-)  # namespace for the keys of imported rows: an identical row gets the same key
+# Namespace for the keys of imported rows: an identical row gets the same key.
+SPACE = uuid.UUID("6f1d5d7e-61c0-4f2b-9b5a-0d2c4c0f7a11")
 
 
 def rows(connection: Connection, study: Study) -> pl.DataFrame:
@@ -63,13 +60,6 @@ def given_out(connection: Connection, study: Study) -> list[int]:
         .order_by(first, a.task_id)
     )
     return [int(task) for task in found]
-
-
-def raters(connection: Connection, study: Study) -> int:
-    """The number of judges who have joined."""
-    return int(
-        connection.scalar(sa.select(sa.func.count()).select_from(s.raters).where(s.raters.c.study_id == study.id)) or 0
-    )
 
 
 def answered_shares(connection: Connection, study: Study) -> dict[int, float]:
@@ -136,16 +126,17 @@ def add_opinions(connection: Connection, study: Study, opinions: Opinions, *, no
             "selected_by": row["selected_by"] if selected_by is None else selected_by,
         }
         if pair not in tasks:
-            tasks[pair] = _task_for(connection, study, *pair, selection)
+            tasks[pair] = insert(connection, s.tasks, study_id=study.id, query_id=pair[0], role="main", round=1)
+            member = {"task_id": tasks[pair], "item_id": pair[1], "place": 0, **selection}
+            connection.execute(sa.insert(s.task_items).values(member))
         if row["source"] not in raters:
-            raters[row["source"]] = _rater(connection, study, row["source"], now)
+            there = rater_named(connection, study.id, row["source"])
+            raters[row["source"]] = there or add_rater(connection, study.id, row["source"], now=now)
         at = row["at"].timestamp() if row["at"] is not None else now
-        connection.execute(
-            sa.insert(s.answers).values(
-                study_id=study.id, rater_id=raters[row["source"]], task_id=tasks[pair], item_id=pair[1], key=key,
-                kind="answer", place=0, grade=row["grade"], role=row["role"] or "main", at=at, method="import",
-                **selection,
-            )
+        insert(
+            connection, s.answers, study_id=study.id, rater_id=raters[row["source"]], task_id=tasks[pair],
+            item_id=pair[1], key=key, kind="answer", place=0, grade=row["grade"], role=row["role"] or "main", at=at,
+            method="import", **selection,
         )  # fmt: skip
         added += 1
     note(connection, study.id, "imported answers", now=now, added=added)
@@ -193,24 +184,3 @@ def _imported(connection: Connection, study: Study) -> dict[tuple[int, int], int
         .where(s.answers.c.study_id == study.id, s.answers.c.method == "import")
     )
     return {(row.query_id, row.item_id): row.task_id for row in rows}
-
-
-def _task_for(connection: Connection, study: Study, query_id: int, item_id: int, selection: dict[str, Any]) -> int:
-    inserted = connection.execute(sa.insert(s.tasks).values(study_id=study.id, query_id=query_id, role="main", round=1))
-    number = int(inserted.inserted_primary_key[0])  # type: ignore[index]
-    connection.execute(sa.insert(s.task_items).values(task_id=number, item_id=item_id, place=0, **selection))
-    return number
-
-
-def _rater(connection: Connection, study: Study, name: str, now: float) -> int:
-    there = connection.scalar(
-        sa.select(s.raters.c.id).where(s.raters.c.study_id == study.id, s.raters.c.folded == folded(name))
-    )
-    if there is not None:
-        return int(there)
-    inserted = connection.execute(
-        sa.insert(s.raters).values(
-            study_id=study.id, nickname=name, folded=folded(name), seed=secrets.randbits(62), joined_at=now
-        )
-    )
-    return int(inserted.inserted_primary_key[0])  # type: ignore[index]

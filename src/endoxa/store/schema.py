@@ -59,28 +59,19 @@ documents = sa.Table(  # runs, taxonomy, and the submissions of participants
     _moment("created_at"),
 )
 
-items = sa.Table(
-    "items",
-    metadata,
-    _key(),
-    _study(),
-    _text("name"),
-    _text("text", null=True),
-    sa.Column("file", sa.String(64), nullable=True),  # SHA-256 of the stored picture
-    sa.Column("original", sa.String(64), nullable=True),  # SHA-256 of the original file
-    sa.UniqueConstraint("study_id", "name"),
-)
-
-queries = sa.Table(
-    "queries",
-    metadata,
-    _key(),
-    _study(),
-    _text("name"),
-    _text("text", null=True),
-    sa.Column("file", sa.String(64), nullable=True),
-    sa.Column("original", sa.String(64), nullable=True),
-    sa.UniqueConstraint("study_id", "name"),
+items, queries = (
+    sa.Table(
+        name,
+        metadata,
+        _key(),
+        _study(),
+        _text("name"),
+        _text("text", null=True),
+        sa.Column("file", sa.String(64), nullable=True),  # SHA-256 of the stored picture
+        sa.Column("original", sa.String(64), nullable=True),  # SHA-256 of the original file
+        sa.UniqueConstraint("study_id", "name"),
+    )
+    for name in ("items", "queries")
 )
 
 invitations = sa.Table(

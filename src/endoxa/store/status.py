@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
 import polars as pl
 import sqlalchemy as sa
 from sqlalchemy import Connection
@@ -18,8 +16,10 @@ from endoxa.studies import quality
 from endoxa.studies.kinds import Answered, Response
 from endoxa.studies.latest import UNDECIDED, latest
 from endoxa.tables import COUNTED
+from endoxa.tables.checks import finite
 
 HOURS = 48  # the last hours for which answers per hour are shown
+LAST = pl.col("last").map_elements(datetime.isoformat, pl.String)
 
 
 def status(connection: Connection, study: Study, *, now: float) -> dict[str, Any]:
@@ -33,6 +33,7 @@ def status(connection: Connection, study: Study, *, now: float) -> dict[str, Any
     def is_right(expected: str, response: Response) -> bool:
         return kind.is_right(expected, response, screen.tolerance)
 
+    judges = quality.judges(rows, answers, opinions, is_right=is_right)
     draws = catalogue.draws_of(connection, study)
     order = records.given_out(connection, study) if draws.height else []
     found = {
@@ -40,7 +41,7 @@ def status(connection: Connection, study: Study, *, now: float) -> dict[str, Any
         "at": _iso(now),
         "progress": _progress(connection, study, rows, answers),
         "agreement": None,
-        "raters": _raters(quality.judges(rows, answers, opinions, is_right=is_right)),
+        "raters": judges.rename({"source": "nickname"}).with_columns(LAST).to_dicts(),
         "uniformity": None,
         "verdict": None,
         "notes": _notes(connection, study),
@@ -49,22 +50,14 @@ def status(connection: Connection, study: Study, *, now: float) -> dict[str, Any
         "results_open": study.results_open,
         **kind.summary(screen, Answered(answers, draws, order)),
     }
-    return _plain(found)  # type: ignore[no-any-return]
+    return finite(found)  # type: ignore[no-any-return]
 
 
 def _progress(connection: Connection, study: Study, rows: pl.DataFrame, answers: pl.DataFrame) -> dict[str, Any]:
-    states = records.slots(connection, study)
-    waiting = int(
-        connection.scalar(
-            sa.select(sa.func.count())
-            .select_from(s.assignments)
-            .where(
-                s.assignments.c.study_id == study.id, s.assignments.c.role == "common",
-                s.assignments.c.state == "waiting",
-            )
-        )
-        or 0
-    )  # fmt: skip
+    states, a = records.slots(connection, study), s.assignments.c
+    waiting = catalogue.count_rows(
+        connection, s.assignments, a.study_id == study.id, a.role == "common", a.state == "waiting"
+    )
     judged = answers.filter(COUNTED)
     hours = (
         rows.filter(pl.col("kind") == "answer")
@@ -76,19 +69,12 @@ def _progress(connection: Connection, study: Study, rows: pl.DataFrame, answers:
     return {
         "planned": sum(count for state, count in states.items() if state != "lapsed") + waiting,
         "done": states.get("answered", 0) + states.get("skipped", 0),
-        "raters": records.raters(connection, study),
+        "raters": catalogue.count_rows(connection, s.raters, s.raters.c.study_id == study.id),
         "answers": judged.height,
         "undecided": judged.filter(UNDECIDED).height,
         "skipped": states.get("skipped", 0),
         "per_hour": [{"hour": hour.isoformat(), "answers": count} for hour, count in hours.iter_rows()],
     }
-
-
-def _raters(frame: pl.DataFrame) -> list[dict[str, Any]]:
-    return [
-        {**{name: value for name, value in row.items() if name != "source"}, "nickname": row["source"]}
-        for row in frame.iter_rows(named=True)
-    ]
 
 
 def _notes(connection: Connection, study: Study) -> list[str]:
@@ -131,18 +117,3 @@ def _submissions(connection: Connection, study: Study) -> list[dict[str, Any]]:
 
 def _iso(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).isoformat()
-
-
-def _plain(value: Any) -> Any:
-    """Values that JSON can represent; NaN and infinity become None."""
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return value

@@ -18,8 +18,8 @@ from sqlalchemy import Connection
 from endoxa.errors import RefusedError, absent
 from endoxa.store import schema as s
 from endoxa.store import statements as q
-from endoxa.store.catalogue import Study, note, taxonomy_of
-from endoxa.studies.kinds import Response
+from endoxa.store.catalogue import Study, count_rows, insert, taxonomy_of
+from endoxa.studies.kinds import COLUMNS, Response
 
 HOUR = 3600.0
 KNOWN = ("gold", "attention")
@@ -117,14 +117,18 @@ def _give(connection: Connection, study: Study, rater_id: int, seed: int, now: f
     """Give a judge one more task: practice first, then common, then main tasks, with gold in between."""
     given, last = connection.execute(q.GIVEN, {"rater": rater_id}).one()
     waiting = connection.execute(q.WAITING, {"rater": rater_id}).all()
-    practice = min((row for row in waiting if row.role == "practice"), key=lambda row: row.task_id, default=None)
-    gold = common = None
+    waiting = sorted(waiting, key=lambda row: row.task_id if row.role == "practice" else row.shuffle)
+
+    def first(*roles: str) -> Any:
+        return next((row for row in waiting if row.role in roles), None)
+
     every = study.settings.gold_every
-    if given % every == seed % every:
-        gold = min((row for row in waiting if row.role in KNOWN), key=lambda row: row.shuffle, default=None)
-    common = min((row for row in waiting if row.role == "common"), key=lambda row: row.shuffle, default=None)
+    practice, common = first("practice"), first("common")
+    gold = first(*KNOWN) if given % every == seed % every else None
     chosen = practice or gold or common
-    if chosen is None and not _at_limit(connection, study, rater_id):
+    a, limit = s.assignments.c, study.settings.limit
+    mine = (a.rater_id == rater_id, a.role == "main", a.state.in_(("open", "answered")))
+    if chosen is None and (limit is None or count_rows(connection, s.assignments, *mine) < limit):
         chosen = _claim(connection, study, rater_id, np.random.default_rng([seed, given]).random(), now)
     if chosen is None:
         return False
@@ -133,15 +137,6 @@ def _give(connection: Connection, study: Study, rater_id: int, seed: int, now: f
     position = 0 if last is None else last + 1
     connection.execute(q.TAKE, {"slot": chosen.id, "rater": rater_id, "at": position, "order": shown, "now": now})
     return True
-
-
-def _at_limit(connection: Connection, study: Study, rater_id: int) -> bool:
-    limit = study.settings.limit
-    if limit is None:
-        return False
-    a = s.assignments.c
-    mine = sa.select(sa.func.count()).where(a.rater_id == rater_id, a.role == "main")
-    return int(connection.scalar(mine.where(a.state.in_(("open", "answered")))) or 0) >= limit
 
 
 def _claim(connection: Connection, study: Study, rater_id: int, start: float, now: float) -> Any | None:
@@ -161,10 +156,8 @@ def _claim(connection: Connection, study: Study, rater_id: int, start: float, no
 
 
 def _add_slot(connection: Connection, study: Study, task_id: int, shuffle: float) -> int:
-    inserted = connection.execute(
-        sa.insert(s.assignments).values(study_id=study.id, task_id=task_id, role="main", state="free", shuffle=shuffle)
-    )
-    return int(inserted.inserted_primary_key[0])  # type: ignore[index]
+    slot = {"study_id": study.id, "task_id": task_id, "role": "main", "state": "free", "shuffle": shuffle}
+    return insert(connection, s.assignments, **slot)
 
 
 def progress(connection: Connection, study: Study, rater_id: int) -> Progress:
@@ -229,10 +222,8 @@ def _before_undo(connection: Connection, rows: Sequence[Any]) -> dict[int, list[
     for r in connection.execute(q.RESPONSES, whose):
         if r.task_id not in last or last[r.task_id][0] != r.key:
             last[r.task_id] = (r.key, [])
-        last[r.task_id][1].append(
-            {"item": r.item_id, "grade": r.grade, "category": r.category, "rank": r.rank, "relevance": r.relevance,
-             "comment": r.comment}
-        )  # fmt: skip
+        given = {name: getattr(r, name) for name in (*COLUMNS, "comment")}
+        last[r.task_id][1].append({"item": r.item_id, **given})
     return {task_id: previous for task_id, (_, previous) in last.items()}
 
 
@@ -242,7 +233,7 @@ def answer(
 ) -> Received:  # fmt: skip
     """Save an answer. The same key again changes nothing and returns the same outcome."""
     _lock(connection, study, rater_id)
-    if _is_known(connection, rater_id, key, "answer", task_id):
+    if _known_act(connection, rater_id, key, "answer", task_id):
         return Received(False, progress(connection, study, rater_id), _feedback(connection, study, rater_id, key))
     slot = _slot(connection, study, rater_id, task_id)
     members = {row.item_id: row for row in connection.execute(q.MEMBERS, {"task": task_id})}
@@ -254,11 +245,9 @@ def answer(
             {
                 "study_id": study.id, "rater_id": rater_id, "task_id": task_id, "item_id": given.item, "key": key,
                 "kind": "answer", "place": place.get(given.item, 0), "grade": given.grade, "category": given.category,
-                "rank": given.rank, "relevance": given.relevance, "comment": circumstances.comment, "shown": slot.shown,
-                "screen": circumstances.screen, "method": circumstances.method,
-                "active_seconds": circumstances.active_seconds, "away_seconds": circumstances.away_seconds,
-                "propensity": members[given.item].propensity,
-                "selected_by": members[given.item].selected_by, "role": slot.role, "at": now,
+                "rank": given.rank, "relevance": given.relevance, "shown": slot.shown, "role": slot.role, "at": now,
+                "propensity": members[given.item].propensity, "selected_by": members[given.item].selected_by,
+                **vars(circumstances),
             }
             for given in responses
         ],
@@ -276,7 +265,7 @@ def skip(
 ) -> Received:  # fmt: skip
     """Skip a task; another judge gets it instead."""
     _lock(connection, study, rater_id)
-    new = not _is_known(connection, rater_id, key, "skip", task_id)
+    new = not _known_act(connection, rater_id, key, "skip", task_id)
     if new:
         if not study.settings.skip:
             raise RefusedError("tasks of this study cannot be skipped; choose undecided instead", 422)
@@ -291,42 +280,28 @@ def undo(connection: Connection, study: Study, rater_id: int, key: str, *, now: 
     """Undo the last answer or skip; its task becomes the current one."""
     _lock(connection, study, rater_id)
     a = s.assignments
-    if _is_known(connection, rater_id, key, "undo"):
-        task_id = connection.scalar(
-            sa.select(s.answers.c.task_id).where(s.answers.c.rater_id == rater_id, s.answers.c.key == key)
-        )
-        slot = connection.execute(sa.select(a).where(a.c.rater_id == rater_id, a.c.task_id == task_id)).one()
+    if known := _known_act(connection, rater_id, key, "undo"):
+        slot = connection.execute(q.SLOT, {"rater": rater_id, "task": known.task_id}).one()
         return _shown(connection, [slot])[0], progress(connection, study, rater_id)
     if study.state != "open":
         raise RefusedError("the study is closed; answers can no longer be changed")
-    slot_row = connection.execute(
-        sa.select(a)
-        .where(a.c.rater_id == rater_id, a.c.state.in_(("answered", "skipped")))
-        .order_by(a.c.answer_id.desc())
-        .limit(1)
-    ).one_or_none()
-    if slot_row is None:
+    acts = sa.select(a).where(a.c.rater_id == rater_id, a.c.state.in_(("answered", "skipped")))
+    last = connection.execute(acts.order_by(a.c.answer_id.desc()).limit(1)).one_or_none()
+    if last is None:
         raise RefusedError("there is nothing to undo")
-    _mark(connection, study, rater_id, slot_row, key, "undo", now, Circumstances())
-    _close(connection, slot_row.id, "open", None)
-    if slot_row.state == "skipped":
-        _balance(connection, study, slot_row)
-    return _shown(connection, [slot_row])[0], progress(connection, study, rater_id)
+    _mark(connection, study, rater_id, last, key, "undo", now, Circumstances())
+    _close(connection, last.id, "open", None)
+    if last.state == "skipped":
+        _balance(connection, study, last)
+    return _shown(connection, [last])[0], progress(connection, study, rater_id)
 
 
-def record(connection: Connection, study: Study, rater_id: int, kind: str, *, now: float) -> None:
-    """Record an event of a judge, such as pause, resume or enlarge."""
-    note(connection, study.id, kind, now=now, rater_id=rater_id)
-
-
-def _is_known(connection: Connection, rater_id: int, key: str, kind: str, task_id: int | None = None) -> bool:
-    """Whether this act was saved before. A key that belongs to another act is refused, so that this one is not lost."""
+def _known_act(connection: Connection, rater_id: int, key: str, kind: str, task_id: int | None = None) -> Any | None:
+    """This act, if it was saved before. A key that belongs to another act is refused, so that this one is not lost."""
     there = connection.execute(q.ACT, {"rater": rater_id, "key": key}).one_or_none()
-    if there is None:
-        return False
-    if there.kind != kind or task_id not in {None, there.task_id}:
+    if there is not None and (there.kind != kind or task_id not in {None, there.task_id}):
         raise RefusedError("this key belongs to another act of yours; reload the page")
-    return True
+    return there
 
 
 def _slot(connection: Connection, study: Study, rater_id: int, task_id: int) -> Any:
@@ -343,15 +318,10 @@ def _mark(
     connection: Connection, study: Study, rater_id: int, slot: Any, key: str, kind: str, now: float,
     circumstances: Circumstances,
 ) -> int:  # fmt: skip
-    inserted = connection.execute(
-        sa.insert(s.answers).values(
-            study_id=study.id, rater_id=rater_id, task_id=slot.task_id, key=key, kind=kind, place=-1, role=slot.role,
-            at=now, comment=circumstances.comment, active_seconds=circumstances.active_seconds,
-            away_seconds=circumstances.away_seconds,
-            screen=circumstances.screen, method=circumstances.method, shown=slot.shown,
-        )
+    return insert(
+        connection, s.answers, study_id=study.id, rater_id=rater_id, task_id=slot.task_id, key=key, kind=kind,
+        place=-1, role=slot.role, at=now, shown=slot.shown, **vars(circumstances),
     )  # fmt: skip
-    return int(inserted.inserted_primary_key[0])  # type: ignore[index]
 
 
 def _balance(connection: Connection, study: Study, slot: Any) -> None:
@@ -359,12 +329,8 @@ def _balance(connection: Connection, study: Study, slot: Any) -> None:
     if slot.role != "main":
         return
     a = s.assignments
-    states = (
-        sa.select(sa.func.count())
-        .select_from(a)
-        .where(a.c.task_id == slot.task_id, a.c.state.in_(("free", "open", "answered")))
-    )
-    over = int(connection.scalar(states) or 0) - study.settings.overlap
+    used = a.c.state.in_(("free", "open", "answered"))
+    over = count_rows(connection, a, a.c.task_id == slot.task_id, used) - study.settings.overlap
     if over < 0:
         _add_slot(connection, study, slot.task_id, slot.shuffle)
     elif over > 0:
@@ -403,12 +369,7 @@ def _feedback(connection: Connection, study: Study, rater_id: int, key: str) -> 
     feedback = []
     for row in rows:
         response = Response(row.item_id, row.grade, row.category, row.rank, row.relevance)
-        own = (getattr(response, name) for name in kind.columns)
+        said = next((own for name in kind.columns if (own := getattr(response, name)) is not None), None)
         right = None if row.expected is None else kind.is_right(row.expected, response, 0.0)
-        feedback.append(
-            {
-                "item": row.item_id, "expected": row.expected,
-                "said": next((value for value in own if value is not None), None), "right": right,
-            }
-        )  # fmt: skip
+        feedback.append({"item": row.item_id, "expected": row.expected, "said": said, "right": right})
     return feedback

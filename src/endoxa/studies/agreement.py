@@ -91,7 +91,8 @@ def alpha(values: Floats, *, level: Level = "interval") -> float:
     """
     _refuse_level(level)
     unit, x = _pairable(*_long(values))
-    _refuse_negative(x, level)
+    if level == "ratio" and len(x) and x.min() < 0:
+        raise TableError(f"grade {x.min():g} is negative; the ratio level needs grades of at least 0")
     return long_alpha(unit, x, level)
 
 
@@ -133,8 +134,8 @@ def fleiss(values: Floats) -> tuple[float, int, int]:
     """Fleiss' kappa of a [rater, unit] matrix, its number of grades per unit, and the number of dropped units.
 
     kappa = (mean P_u - P_e)/(1 - P_e), P_u the share of equal pairs among the n grades of unit u, P_e the sum of the
-    squared shares of the grades. All units need the same n, from any raters: the most frequent n is used (the larger
-    of ties), and units with another number of grades are dropped. NaN where all grades are equal.
+    squared shares of the grades. All units need the same n: units that do not have the most frequent n (the larger of
+    ties) are dropped. NaN where all grades are equal.
     Source: Fleiss, Psychological Bulletin 76 (1971).
     """
     return _fleiss(*_long(values))
@@ -164,10 +165,9 @@ def agreement(
 ) -> Agreement:  # fmt: skip
     """Agreement of the sources over all pairs with two or more grades, in any role; filter the opinions beforehand.
 
-    Undecided answers are left out and counted. So are grades below 0, which mean not judged, unless calibration made
-    them negative. The interval is the central `confidence` part of alpha over resamples of units. It covers other pairs
-    of the same kind under the *same* raters; other raters may agree better or worse, and if items of one query depend
-    on each other the interval is too narrow. `resamples` = 0 omits it.
+    Undecided answers are left out and counted, and so are unjudged pairs. The interval is the central `confidence` part
+    of alpha over resamples of units (`resamples` = 0 omits it). It covers other pairs under the *same* raters, and is
+    too narrow if items of one query depend on each other.
     Source: alpha, cohen, fleiss, icc; for resampling units, Zapf et al., BMC Medical Research Methodology 16 (2016).
     """
     _refuse_level(level)
@@ -229,18 +229,18 @@ def with_the_others(given: Ratings) -> tuple[Floats, Ints]:
     others = (total[shared] - x) / (count[shared] - 1)
     n = np.bincount(rater, minlength=many)
 
-    def sums(values: Floats) -> Floats:
-        return _sums(rater, values, many)
+    def by_rater(values: Floats) -> Floats:
+        return sums(rater, values, many)
 
     def centred(values: Floats) -> Floats:
-        left = values - (sums(values) / np.maximum(n, 1))[rater]
+        left = values - (by_rater(values) / np.maximum(n, 1))[rater]
         left[np.abs(left) <= TINY * np.abs(values)] = 0  # rounding, not data
         return left
 
     x, others = centred(x), centred(others)
-    spread = np.sqrt(sums(x**2) * sums(others**2))
+    spread = np.sqrt(by_rater(x**2) * by_rater(others**2))
     defined = (spread > 0) & (n > 2)
-    return np.where(defined, sums(x * others) / np.where(defined, spread, 1.0), np.nan), n
+    return np.where(defined, by_rater(x * others) / np.where(defined, spread, 1.0), np.nan), n
 
 
 def _matrix(values: Floats) -> Floats:
@@ -284,15 +284,15 @@ def _alphas(unit: Ints, x: Floats, level: Level, weights: Floats) -> Floats:
     if level == "interval":
         x = x - x.mean()
         observed = weights @ _within(unit, x, sizes)
-        first, second = weights @ _sums(unit, x), weights @ _sums(unit, x**2)
+        first, second = weights @ sums(unit, x), weights @ sums(unit, x**2)
         total = 2 * (n * second - first**2)
         least = TINY * n**2 * float(np.abs(x).max()) ** 2
         return _one_minus((n - 1) * observed, total, total > least)
     grades, code = np.unique(x, return_inverse=True)
-    tables = np.stack([_sums(code, row[unit], len(grades)) for row in weights])
+    tables = np.stack([sums(code, row[unit], len(grades)) for row in weights])
     if level == "nominal":
         pairs, count = np.unique(unit * len(grades) + code, return_counts=True)
-        equal = _sums(pairs // len(grades), count.astype(np.float64) ** 2)
+        equal = sums(pairs // len(grades), count.astype(np.float64) ** 2)
         observed = weights @ ((sizes**2 - equal) / (sizes - 1))
         total = n**2 - (tables**2).sum(axis=1)
     elif level == "ordinal":
@@ -306,7 +306,7 @@ def _alphas(unit: Ints, x: Floats, level: Level, weights: Floats) -> Floats:
     return _one_minus((n - 1) * observed, total, (tables > 0).sum(axis=1) > 1)
 
 
-def _sums(at: Ints, values: Floats, size: int = 0) -> Floats:
+def sums(at: Ints, values: Floats, size: int = 0) -> Floats:
     """Sum of the values at each place."""
     return np.asarray(np.bincount(at, weights=values, minlength=size), dtype=np.float64)
 
@@ -318,8 +318,8 @@ def _one_minus(part: Floats, whole: Floats, defined: Bools) -> Floats:
 
 def _within(unit: Ints, x: Floats, sizes: Ints) -> Floats:
     """Sum of (x - y)² over the ordered pairs of each unit, by n - 1."""
-    mean = _sums(unit, x) / sizes
-    return 2 * sizes * _sums(unit, (x - mean[unit]) ** 2) / (sizes - 1)
+    mean = sums(unit, x) / sizes
+    return 2 * sizes * sums(unit, (x - mean[unit]) ** 2) / (sizes - 1)
 
 
 def _ratio(x: Floats, y: Floats) -> Floats:
@@ -333,7 +333,7 @@ def _ratio_within(unit: Ints, x: Floats) -> Floats:
     found = np.zeros(int(unit[-1]) + 1)
     for lag in range(1, int(np.bincount(unit).max())):
         together = np.flatnonzero(unit[lag:] == unit[:-lag])
-        found += _sums(unit[together], 2 * _ratio(x[together], x[together + lag]), len(found))
+        found += sums(unit[together], 2 * _ratio(x[together], x[together + lag]), len(found))
     return found
 
 
@@ -509,8 +509,3 @@ def _refuse_level(level: str) -> None:
         raise TextError(
             f"levels are nominal, ordinal, interval and ratio, not {level!r}{did_you_mean(level, get_args(Level))}"
         )
-
-
-def _refuse_negative(x: Floats, level: Level) -> None:
-    if level == "ratio" and len(x) and x.min() < 0:
-        raise TableError(f"grade {x.min():g} is negative; the ratio level needs grades of at least 0")

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, get_args
 
 from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.tables.bundle import Task
 
 if TYPE_CHECKING:
     from endoxa.studies.kinds import StudyKind
@@ -46,14 +47,12 @@ class Screen:
     @property
     def middle(self) -> float:
         """The default threshold: a grade above it is relevant (above 3 on a scale from 1 to 5)."""
-        lo, hi = self.scale
-        return (lo + hi) / 2
+        return sum(self.scale) / 2
 
     @property
     def scale_name(self) -> str:
         """The name of the scale in opinions, such as `1-5`."""
-        lo, hi = self.scale
-        return f"{lo:g}-{hi:g}"
+        return "{:g}-{:g}".format(*self.scale)
 
     @property
     def tolerance(self) -> float:
@@ -108,7 +107,7 @@ def register_screen(screen: Screen) -> Screen:
     return screen
 
 
-CHOICES = {"choose": ("proposal", "pool", "pairs"), "task": ("search", "classification")}
+CHOICES = {"choose": ("proposal", "pool", "pairs"), "task": get_args(Task)}
 
 
 @dataclass(frozen=True)
@@ -147,26 +146,22 @@ class Settings:
     skip: bool = True
     hide_tree: bool = False
     threshold: float | None = None
-    task: Literal["search", "classification"] = "search"
+    task: Task = "search"
     licence: str = ""
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, expected in TYPES.items():
-            value = getattr(self, name)
-            if value is None and name in OPTIONAL:
-                continue
-            wrong = isinstance(value, bool) and expected is not bool
-            fits = isinstance(value, int | float) if expected is float else isinstance(value, expected)
-            if wrong or not fits:
-                raise TextError(f"{name} is {WORDS[expected]}, not {value!r}")
+        for field in fields(self):
+            value, (expected, _, optional) = getattr(self, field.name), str(field.type).partition(" | ")
+            allowed, words = TYPES[expected]
+            wrong = isinstance(value, bool) and allowed is not bool
+            if (wrong or not isinstance(value, allowed)) and not (optional and value is None):
+                raise TextError(f"{field.name} is {words}, not {value!r}")
         from endoxa.studies.kinds import KINDS  # here, because kinds build on settings, and may register screens
 
         if self.screen not in SCREENS:
-            raise TextError(
-                f"no screen is called {self.screen!r}{did_you_mean(self.screen, SCREENS)} "
-                f"(screens: {', '.join(SCREENS)})"
-            )
+            hint = f"{did_you_mean(self.screen, SCREENS)} (screens: {', '.join(SCREENS)})"
+            raise TextError(f"no screen is called {self.screen!r}{hint}")
         if self.shape.kind not in KINDS:
             raise TextError(f"screen {self.screen!r} is of kind {self.shape.kind!r}, which is not registered")
         for name, known in CHOICES.items():
@@ -231,15 +226,13 @@ class Settings:
         return cls(**given)
 
 
-OPTIONAL = {"per_task", "depth", "limit", "threshold"}
-WHOLE = ("per_task", "tasks_per_query", "depth", "common", "overlap", "limit", "gold_every", "rounds", "count", "seed")
-TYPES: dict[str, type] = {
-    **dict.fromkeys(("name", "screen", "title", "instructions", "choose", "task", "licence"), str),
-    **dict.fromkeys(WHOLE, int),
-    **dict.fromkeys(("gamma", "floor", "hold", "threshold"), float),
-    **dict.fromkeys(("comments", "skip", "hide_tree"), bool),
+TYPES: dict[str, tuple[Any, str]] = {
+    "str": (str, "a text"),
+    "Task": (str, "a text"),
+    "int": (int, "a whole number"),
+    "float": (int | float, "a number"),
+    "bool": (bool, "true or false"),
 }
-WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 LEAST = {
     "per_task": 1, "tasks_per_query": 1, "gamma": 0, "depth": 1, "common": 0, "overlap": 1, "limit": 1,
     "gold_every": 2, "rounds": 1, "count": 1, "hold": 0.01, "seed": 0,

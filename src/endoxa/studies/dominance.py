@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from endoxa.errors import JoinError, TextError, did_you_mean
-from endoxa.studies.score_mapping import answered, rated, signals
-from endoxa.studies.selection import correlations, refuse_settings, resampled, spread, sums_by_query
+from endoxa.studies.score_mapping import answered, rated, refuse_settings, signals
+from endoxa.studies.selection import correlations, resampled, spread, sums_by_query
 from endoxa.tables import Floats, Opinions, Run
 
 WHO = ["master", "others", "all"]
@@ -43,10 +43,9 @@ def dominance(
 
     The master is the person with most answers, unless given. Several ratings of a pair are averaged. The correlation
     uses the scores or (`mapped`) the ratings predicted by isotonic maps fitted to all ratings of other queries.
-    se, lo and hi come from resampled queries, each with all its ratings, so that dependence within a query and shared
-    pairs are accounted for. Fisher's z assumes independent pairs, which is wrong here; it is given for comparison with
-    older tables. A difference that is not significant does not prove equality: p_equivalent is the larger p of two
-    one-sided tests (TOST) that the difference is below -margin or above margin.
+    se, lo and hi come from resampled queries, each with all its ratings. Fisher's z assumes independent pairs, which is
+    wrong here; it is given for comparison with older tables. p_equivalent is the larger p of two one-sided tests (TOST)
+    that the difference is below -margin or above margin.
     Misleads: the pooled r may lie outside both (`outside`): above, because a mean of several people is less noisy than
     one rating; on either side, if the master rates other pairs or is more lenient (Simpson's paradox).
     Source: Barnard et al., Table 5; Schuirmann 1987 for the two tests; METHODS D.8.

@@ -9,11 +9,12 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import polars as pl
 
-from endoxa.errors import JoinError, TableError, TextError, did_you_mean
+from endoxa.errors import JoinError, TableError, TextError
 from endoxa.policies import refuse_outside
 from endoxa.statistics import propensity
 from endoxa.statistics.propensity import LEAST, effective
 from endoxa.studies.grades import GIVEN
+from endoxa.studies.sampling import lists_of
 from endoxa.tables import COUNTED, Bools, Floats, Ints, Opinions, Run
 
 CUTOFFS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000)
@@ -46,15 +47,12 @@ def weights(opinions: Opinions, *, shares: Mapping[int, float] | None = None) ->
 
     rating is the mean of the answers, null where all are undecided. In a single round, weight = 1/pi. With several
     rounds, each draws from the pairs that earlier ones did not ask. The estimate of round b is what is known before it
-    plus its own Horvitz–Thompson total, and the estimates are averaged with shares w_b (planned pairs of the round /
-    all planned pairs):
+    plus its own Horvitz–Thompson total, and the estimates are averaged with shares w_b (of the planned pairs):
         weight of a pair of round b = w_b/pi_b + Σ_{b' > b} w_b'
     The round is read from selected_by (adaptive@k), otherwise it is 1. The estimate is unbiased if the shares are fixed
-    beforehand: give `shares` as {round: planned pairs}. Without them, the asked pairs are counted, which depends
-    slightly on the draw.
-    Answers to practice, gold and attention tasks are left out, and so are common ones without a propensity.
-    Pairs of a pool (selected_by begins with `pool`) without a propensity get 1; other pairs without one are refused.
-    A negative grade means not judged, unless calibration made it negative.
+    beforehand: give `shares` as {round: planned pairs}. Without them, the asked pairs are counted.
+    Left out are answers to practice, gold and attention tasks, and common ones without a propensity. Pairs of a pool
+    (selected_by begins with `pool`) without a propensity get 1; other pairs without one are refused.
     Source: METHODS D.3; the combination of rounds is derived and proved in tests/studies/test_estimates.py.
     """
     pi = pl.col("propensity")
@@ -105,9 +103,9 @@ def curves(
     `queries` are the queries of the plan (by default all of the run); Q is their number. A point is undefined (NaN) if
     no pair within M was asked. Bands are percentiles over resampled queries; there is none if the effective sample size
     is below 30 (within M for precision, of the relevant pairs for recall) or only one query has answers.
-    Misleads: recall refers to the universe from which pairs were drawn; a cut-off deeper than the planned depth counts
-    items that could not be asked. Lists shorter than M lower horvitz_thompson, but not the Hájek precision. Undecided
-    pairs are left out, which lowers it too. Interpolated precision is the maximum of noisy values, hence optimistic.
+    Misleads: recall refers to the universe from which pairs were drawn; a deeper cut-off counts items that could not be
+    asked. Lists shorter than M and undecided pairs lower horvitz_thompson, but not the Hájek precision. Interpolated
+    precision is the maximum of noisy values, hence optimistic.
     Source: Barnard et al.; METHODS D.4, E.2.
     """
     refuse_outside("confidence", confidence)
@@ -162,12 +160,8 @@ def curves(
         notes.append(f"recall has no bands: the relevant pairs have an effective sample size of {relevant_size:.1f}")
     if Q < FEW:
         notes.append(f"with only {Q} queries the bands are too narrow (simulated 95 % bands: 78 % with 4, 85 % with 8)")
-    returned = np.array(
-        [
-            [(ranks <= k).sum() for k in ks]
-            for ranks in (lists.filter(pl.col("system") == name)["rank"] for name in names)
-        ]
-    )
+    ranks_of = [lists.filter(pl.col("system") == name)["rank"].to_numpy() for name in names]
+    returned = np.array([(ranks[:, None] <= ks).sum(axis=0) for ranks in ranks_of])
     thin = (sampled > 0) & (size >= LEAST) & (N.sum(axis=1) < 0.6 * returned)
     if thin.any():
         deep = int(ks[np.flatnonzero(thin.any(axis=0))[0]])
@@ -214,12 +208,7 @@ def _faced(
     run: Run, opinions: Opinions, queries: Iterable[str] | None, shares: Mapping[int, float] | None
 ) -> tuple[pl.DataFrame, pl.DataFrame, int, list[str]]:
     """The lists and the answered pairs of the study's queries, the number of these queries, and notes."""
-    lists = run.frame
-    if queries is not None:
-        wanted, known = list(queries), lists["query"].unique().to_list()
-        for query in sorted(set(wanted) - set(known)):
-            raise JoinError(f"no system has a list for query {query!r}{did_you_mean(query, known)}")
-        lists = lists.filter(pl.col("query").is_in(wanted))
+    lists = lists_of(run, queries)
     every = weights(opinions, shares=shares)
     here = every.join(lists.select("query").unique(), on="query", how="semi")
     pairs = here.filter(pl.col("rating").is_not_null())

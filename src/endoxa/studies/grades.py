@@ -16,9 +16,8 @@ GIVEN = pl.col("grade").is_not_null() & ~UNJUDGED
 def cut(threshold: float, given: npt.ArrayLike) -> float:
     """The threshold for calibrated ratings: halfway between the threshold and the next of the `given` grades.
 
-    "Above 3" on a scale of whole grades means 4 or more, and any cut between 3 and 4 means the same. After calibration
-    by a·x + b, an unbiased judge's 3 lies slightly above or below 3, and a cut at 3 counts half of them as relevant: in
-    simulated studies precision was .15 too high. A threshold between two grades stays unchanged.
+    After calibration by a·x + b, an unbiased judge's 3 lies slightly above or below 3, and a cut at 3 counts half of
+    them as relevant: in simulated studies precision was .15 too high. A threshold between two grades stays unchanged.
     """
     grades = np.unique(np.asarray(given, dtype=np.float64))
     if len(grades) < 2:

@@ -36,9 +36,8 @@ def as_answered(current: pl.DataFrame, shares: Mapping[int, float]) -> pl.DataFr
     """The answers with the propensity that a pair is planned *and* answered.
 
     Tasks are given out in an order that is independent of their content, so the answered tasks are a random part of
-    each round, and `shares` is the size of that part. Without this factor, Horvitz–Thompson totals are too small in a
-    study that stops early. Imported answers keep their propensity. A pair that is asked with certainty (in a pool)
-    keeps propensity 1: the pool is not a sample, and its unanswered pairs are unjudged.
+    each round, and `shares` is the size of that part. Imported answers keep their propensity, and so do pairs that are
+    asked with certainty (in a pool), which is not a sample: its unanswered pairs are unjudged.
     """
     share = pl.col("round").replace_strict(dict(shares), default=1.0, return_dtype=pl.Float64)
     drawn = COUNTED & (pl.col("method").ne_missing("import")) & (pl.col("propensity") < 1)

@@ -48,7 +48,13 @@ def prepare(settings: Settings, material: Material, *, rng: np.random.Generator)
     work = settings.kind.plan(settings, material, rng)
     if not work.tasks.height:
         raise TableError("there is no task: the runs or pairs are empty")
-    return _with_common(work, settings.common, rng)
+    numbers = work.tasks["task"].unique().sort().to_numpy()
+    chosen = rng.choice(numbers, size=min(settings.common, len(numbers)), replace=False)
+    role = pl.when(pl.col("task").is_in(chosen.tolist())).then(pl.lit("common")).otherwise(pl.col("role"))
+    notes = work.notes
+    if settings.common >= len(numbers):
+        notes = (*notes, f"all {len(numbers)} tasks are common: every judge gets all of them")
+    return Work(work.tasks.with_columns(role.alias("role")), work.draws, notes)
 
 
 def need_run(material: Material) -> Run:
@@ -101,13 +107,3 @@ def certain(rows: pl.DataFrame) -> Work:
 
 def _shaped(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select(pl.col(name).cast(dtype) for name, dtype in TASKS.items())
-
-
-def _with_common(work: Work, common: int, rng: np.random.Generator) -> Work:
-    numbers = work.tasks["task"].unique().sort().to_numpy()
-    chosen = rng.choice(numbers, size=min(common, len(numbers)), replace=False)
-    role = pl.when(pl.col("task").is_in(chosen.tolist())).then(pl.lit("common")).otherwise(pl.col("role"))
-    notes = work.notes
-    if common >= len(numbers):
-        notes = (*notes, f"all {len(numbers)} tasks are common: every judge gets all of them")
-    return Work(work.tasks.with_columns(role.alias("role")), work.draws, notes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,7 @@ def judges(
 
     The flags are a reason to talk to the judge, not to discard answers.
     """
-    shared = _with_others(opinions)
+    apart, correlations = _with_others(opinions)
     found = []
     for (source,), acts in rows.group_by("source", maintain_order=True):  # includes judges who skipped everything
         mine = answers.filter(pl.col("source") == source)
@@ -45,8 +44,8 @@ def judges(
         right = sum(is_right(row[0], Response(0, *row[1:])) for row in asked.select("expected", *COLUMNS).iter_rows())
         pages = mine.group_by("task").agg(pl.col("active_seconds").first() / pl.len())["active_seconds"].drop_nulls()
         median = float(np.median(pages.to_numpy())) if len(pages) else math.nan
-        drift = _drift(shared, str(source))
-        correlation = float(shared.correlation.get(str(source), math.nan))
+        drift = _drift(apart, str(source))
+        correlation = correlations.get(str(source), math.nan)
         last_act = acts.sort("number").group_by("task").agg(pl.col("kind").last())["kind"]
         answered = mine.filter(COUNTED)
         undecided = answered.filter(UNDECIDED).height
@@ -58,23 +57,19 @@ def judges(
     return pl.DataFrame(found, schema=SCHEMA, orient="row").sort("answers", descending=True, maintain_order=True)
 
 
-@dataclass(frozen=True)
-class _Shared:
-    """Ratings of pairs that several judges rated: source, time, and the difference from the mean of the others."""
+def _with_others(opinions: Opinions | None) -> tuple[pl.DataFrame, dict[str, float]]:
+    """Ratings of pairs that several judges rated, and each judge's correlation with the mean of the others.
 
-    rows: pl.DataFrame
-    correlation: dict[str, float]
-
-
-def _with_others(opinions: Opinions | None) -> _Shared:
+    The frame has source, at (seconds) and apart, the difference from the mean of the others.
+    """
     empty = pl.DataFrame(schema={"source": pl.String, "at": pl.Float64, "apart": pl.Float64})
     if opinions is None:
-        return _Shared(empty, {})
+        return empty, {}
     frame = opinions.frame.filter(pl.col("grade").is_not_null() & COUNTED)
     pair = ["query", "item"]
     several = frame.filter(pl.len().over(pair) > 1)
     if not several.height:
-        return _Shared(empty, {})
+        return empty, {}
     others = (pl.col("grade").sum().over(pair) - pl.col("grade")) / (pl.len().over(pair) - 1)
     moment = pl.col("at").dt.epoch("ms") / 1000
     apart = several.select("source", moment.alias("at"), (pl.col("grade") - others).alias("apart"))
@@ -85,17 +80,17 @@ def _with_others(opinions: Opinions | None) -> _Shared:
         for name, r, n in zip(given.sources, values, counts, strict=True)
         if n >= FEW and r == r  # noqa: PLR0124
     }
-    return _Shared(apart, known)
+    return apart, known
 
 
-def _drift(shared: _Shared, source: str) -> tuple[float, float, float]:
-    rows = shared.rows.filter(pl.col("source") == source).drop_nulls().sort("at")
+def _drift(apart: pl.DataFrame, source: str) -> tuple[float, float, float]:
+    rows = apart.filter(pl.col("source") == source).drop_nulls().sort("at")
     if rows.height < FEW:
         return math.nan, math.nan, math.nan
-    x: Floats = np.linspace(0.0, 1.0, rows.height)  # by order, not by time: a night between two answers is no drift
-    y = rows["apart"].to_numpy()
     from scipy.stats import t
 
+    x: Floats = np.linspace(0.0, 1.0, rows.height)  # by order, not by time: a night between two answers is no drift
+    y = rows["apart"].to_numpy()
     centred = x - x.mean()
     slope = float((centred * y).sum() / (centred**2).sum())
     residual = y - y.mean() - slope * centred

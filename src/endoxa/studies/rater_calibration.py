@@ -10,7 +10,7 @@ import polars as pl
 
 from endoxa.errors import TextError
 from endoxa.statistics.bootstrap import TINY
-from endoxa.studies.agreement import Ratings, long_alpha, ratings, with_the_others
+from endoxa.studies.agreement import Ratings, long_alpha, ratings, sums, with_the_others
 from endoxa.studies.grades import CALIBRATED, GIVEN, MOVED
 from endoxa.tables import Bools, Floats, Ints, Opinions
 
@@ -37,9 +37,8 @@ class Calibration:
     def apply(self, opinions: Opinions) -> Opinions:
         """All grades, each mapped by its rater's own a x + b, on common items and all others.
 
-        Grades are not clipped to the scale: a threshold then applies to real numbers, and a grade may fall below 0.
-        Elsewhere that means not judged; here `scale` begins with "calibrated", which tells the two apart. Undecided
-        and unjudged pairs stay so, and raters that are unknown to the calibration keep their grades (see remarks).
+        Grades are not clipped to the scale and may fall below 0; `scale` begins with "calibrated", which tells them
+        from unjudged pairs. Undecided and unjudged pairs stay so, and unknown raters keep their grades (see remarks).
         """
         rows = opinions.frame.join(
             self.frame.select("source", "a", "b"), on="source", how="left", maintain_order="left"
@@ -87,17 +86,14 @@ def calibrate(opinions: Opinions, *, shrinkage: float = 5.0) -> Calibration:
     """A shift and a stretch for each rater, from the moments of the items that raters have in common.
 
     a_r = √(V/v_r), b_r = M - a_r m_r: m_r, v_r are mean and variance (ddof 0) of the rater's grades on the common items
-    J_r that the rater saw, M, V those of *all* raters' grades on the same items; with other items, difficulty would be
-    mistaken for bias. Each item counts once, however many raters graded it; otherwise raters who agree exactly would
-    be shifted where better items have more raters. After the map, the grades of each rater on J_r have M and V.
-    A spread from few items is uncertain, so m_r and v_r are first shrunk towards M and V, with the weight of
-    `shrinkage` = κ items:
-    v* = ((n-1) v_unbiased + κ V)/(n-1+κ), m* = (n m + κ M)/(n + κ). κ = 0 is the plain map above (with v_r, not with
-    v_unbiased as the formula for κ > 0 would have it).
+    J_r that the rater saw, M, V those of *all* raters' grades on the same items. Each item counts once, however many
+    raters graded it. After the map, the grades of each rater on J_r have M and V. A spread from few items is uncertain,
+    so m_r and v_r are first shrunk towards M and V, with the weight of `shrinkage` = κ items:
+    v* = ((n-1) v_unbiased + κ V)/(n-1+κ), m* = (n m + κ M)/(n + κ). κ = 0 is the plain map above (with v_r).
     A constant rater and one with a single common item are shifted only (a = 1); one without common items is unchanged.
 
-    Common items are the rows of role 'common'; without any, all pairs with two or more raters, which a note mentions.
-    A common item that only one rater graded is left out.
+    Common items are the rows of role 'common'; without any, all pairs with two or more raters. One that only one rater
+    graded is left out.
     Misleads: V contains differences between raters as well as between items, so calibrated grades spread more than
     those of one rater. Differences in quality between the items J_r of different raters are not corrected.
     Source: Barnard and Shirahatti et al.; METHODS D.1.
@@ -117,8 +113,7 @@ def benefit(opinions: Opinions, *, shrinkage: float = 5.0, folds: int = 5, rng: 
     """Whether calibration improves agreement on items that it was not fitted on.
 
     Common items are split at random into `folds`; the grades of each fold are mapped by a fit to the other folds.
-    In sample, the variance between raters falls by construction: rely on the row `held out`. Look at alpha too: a map
-    that shrinks all grades together lowers the variance without improving agreement.
+    In sample, the variance between raters falls by construction: rely on the row `held out`, and on alpha.
     Source: METHODS D.1.
     """
     _refuse(shrinkage)
@@ -136,10 +131,8 @@ def benefit(opinions: Opinions, *, shrinkage: float = 5.0, folds: int = 5, rng: 
         fold = rng.permutation(len(units)) % used
         for number in range(used):
             out = fold[place] == number
-            a, b = _map(_fit(_where(given, ~out), shrinkage))
-            predicted[out] = a[given.rater[out]] * given.grade[out] + b[given.rater[out]]
-    a, b = _map(_fit(given, shrinkage))
-    inside = a[given.rater] * given.grade + b[given.rater]
+            predicted[out] = _mapped(_fit(_where(given, ~out), shrinkage), _where(given, out))
+    inside = _mapped(_fit(given, shrinkage), given)
     rows = [
         (stage, _between(place, x), math.nan if np.isnan(x).any() else long_alpha(place, x))
         for stage, x in (("before", given.grade), ("in sample", inside), ("held out", predicted))
@@ -168,7 +161,6 @@ def _common(opinions: Opinions) -> tuple[Ratings, list[str]]:
 
 
 def _where(given: Ratings, kept: Bools) -> Ratings:
-    """The selected ratings."""
     return replace(given, rater=given.rater[kept], unit=given.unit[kept], grade=given.grade[kept])
 
 
@@ -178,8 +170,8 @@ def _fit(given: Ratings, shrinkage: float) -> pl.DataFrame:
     n, m, squares = _moments(rater, x, many)
     size, mean, within = _moments(unit, x, given.units.height)
     # all raters' grades on the items that each rater saw; a mean over items, each of them a mean over its raters
-    M = _over(_sums(rater, mean[unit], many), n)
-    V = _over(_sums(rater, within[unit] / size[unit] + (mean[unit] - M[rater]) ** 2, many), n)
+    M = _over(sums(rater, mean[unit], many), n)
+    V = _over(sums(rater, within[unit] / size[unit] + (mean[unit] - M[rater]) ** 2, many), n)
     v = _over(squares, n)
     stretched = (n > 1) & (squares > 0)
     spread = (squares + shrinkage * V) / np.maximum(n - 1 + shrinkage, 1) if shrinkage > 0 else v
@@ -197,18 +189,19 @@ def _fit(given: Ratings, shrinkage: float) -> pl.DataFrame:
     return frame.with_columns(pl.concat_str(words, separator=", ", ignore_nulls=True).alias("flags"))
 
 
-def _map(frame: pl.DataFrame) -> tuple[Floats, Floats]:
-    """a and b of each rater."""
-    return frame["a"].to_numpy(), frame["b"].to_numpy()
+def _mapped(frame: pl.DataFrame, given: Ratings) -> Floats:
+    """a x + b of each grade."""
+    a, b = frame["a"].to_numpy(), frame["b"].to_numpy()
+    return np.asarray(a[given.rater] * given.grade + b[given.rater])
 
 
 def _moments(at: Ints, x: Floats, many: int) -> tuple[Floats, Floats, Floats]:
     """Count, mean (NaN of none) and sum of squares about it, at each place."""
     n = np.bincount(at, minlength=many).astype(np.float64)
-    mean = _over(_sums(at, x, many), n)
+    mean = _over(sums(at, x, many), n)
     left = x - mean[at]
     left[np.abs(left) <= TINY * np.abs(x)] = 0  # rounding, not data
-    return n, mean, _sums(at, left**2, many)
+    return n, mean, sums(at, left**2, many)
 
 
 def _between(unit: Ints, x: Floats) -> float:
@@ -217,11 +210,6 @@ def _between(unit: Ints, x: Floats) -> float:
         return math.nan
     n, _, squares = _moments(unit, x, 0)
     return float((squares / (n - 1)).mean())
-
-
-def _sums(at: Ints, values: Floats, many: int) -> Floats:
-    """Sum of the values at each place."""
-    return np.asarray(np.bincount(at, weights=values, minlength=many), dtype=np.float64)
 
 
 def _over(part: Floats, n: Floats) -> Floats:

@@ -52,7 +52,12 @@ def proposal(ranks: npt.ArrayLike, *, gamma: float = 1.0, floor: float = 0.1, si
     Misleads: gamma = 5 and floor = 0, as published by Barnard et al., draw rank 1 in 96 of 100 draws (METHODS D-E3).
     Source: METHODS D.3.
     """
-    _refuse_proposal(gamma, floor, size)
+    if not (math.isfinite(gamma) and gamma >= 0):
+        raise TextError(f"gamma is at least 0 (uniform), not {gamma}; 1 is usual")
+    if not 0 <= floor <= 1:
+        raise TextError(f"the floor lies between 0 and 1, not {floor:g}; 0.1 is usual")
+    if size < 1:
+        raise TextError(f"a universe has at least 1 item, not {size}")
     r = np.asarray(ranks, dtype=np.float64)
     if r.shape[-1:] > (size,) or (r > size).any() or (r < 0).any():
         raise TableError(f"ranks lie between 1 and {size:,} (the items of the universe), or are 0 if not returned")
@@ -109,7 +114,10 @@ def plan(
         raise TextError(f"the share of queries is above 0 and at most 1, not {query_share:g}")
     if depth is not None and depth < 1:
         raise TextError(f"the depth of a pool is at least 1, not {depth}")
-    frame, names = _of_queries(run, queries)
+    frame = lists_of(run, queries)
+    if not frame.height:
+        raise JoinError("there is no list to draw from; give a run with at least one query")
+    names = frame["query"].unique(maintain_order=True).to_list()
     sampled = np.sort(rng.permutation(len(names))[: max(1, round(query_share * len(names)))])
     chance = len(sampled) / len(names)
     items, code = _coded(frame, collection)
@@ -132,14 +140,10 @@ def plan(
         chosen = np.searchsorted(np.unique(item), item)
         parts.append((np.full(len(item), query), task, present[who], universe[item], pi[chosen]))
         sizes.append(len(universe))
+    query_at, turn, system_at, item_at, propensity = map(np.concatenate, zip(*parts, strict=True))
+    of_query, of_system = pl.Series(names, dtype=pl.String)[query_at], pl.Series(systems, dtype=pl.String)[system_at]
     drawn = pl.DataFrame(
-        {
-            "query": pl.Series(names, dtype=pl.String)[np.concatenate([part[0] for part in parts])],
-            "turn": np.concatenate([part[1] for part in parts]),
-            "system": pl.Series(systems, dtype=pl.String)[np.concatenate([part[2] for part in parts])],
-            "item": items[np.concatenate([part[3] for part in parts])],
-            "propensity": np.concatenate([part[4] for part in parts]),
-        }
+        {"query": of_query, "turn": turn, "system": of_system, "item": items[item_at], "propensity": propensity}
     )
     tasks = drawn.group_by("query", "item", maintain_order=True).agg(
         pl.col("turn").min(),
@@ -215,14 +219,13 @@ def adapt(
 ) -> Plan:
     """A further round, drawn so that predicted answers spread evenly over the scale.
 
-    For each system an isotonic map from rank to rating is fitted to the answers (items that it did not return have the
-    rank after the longest list). The prediction of a pair is the mean over the systems that returned it, and its bin is
-    the nearest grade of the `scale` (lowest grade, highest grade, number of grades). Over the n pooled pairs that were
-    not asked
+    For each system an isotonic map from rank to rating is fitted to the answers (an item that it did not return has the
+    rank after the longest list). A pair is predicted by the mean over the systems that returned it; its bin is the
+    nearest grade of the `scale` (lowest grade, highest grade, number of grades). Over the n pooled pairs not asked yet
         q = (1 - floor) / (non-empty bins · pairs in the bin) + floor / n
-    and repeated pairs among `count` independent draws are dropped: pi = 1 - (1 - q)^count. If at most `count` pairs are
-    left, all are asked, with propensity 1. Propensities are conditional on earlier rounds; estimates.weights combines
-    the rounds. `asked` (query, item) are pairs that are planned but not answered yet.
+    and repeated pairs among `count` independent draws are dropped: pi = 1 - (1 - q)^count, or 1 if at most `count` are
+    left. Propensities are conditional on earlier rounds; estimates.weights combines the rounds. `asked` (query,
+    item) are pairs that are planned but not answered yet.
     Misleads: pairs outside the pool (with a collection in round 1) have propensity 0; then do not combine the rounds.
     Source: METHODS D.3 ("adapt later"), D.6.
     """
@@ -298,18 +301,14 @@ def _binned(values: Floats, scale: tuple[float, float, int]) -> Ints:
     return np.asarray(np.floor(share * (bins - 1) + 0.5), dtype=np.int64)
 
 
-def _of_queries(run: Run, queries: Iterable[str] | None) -> tuple[pl.DataFrame, list[str]]:
-    """The rows of these queries, and their names in the order of the run."""
-    frame = run.frame
-    if queries is not None:
-        wanted = list(queries)
-        known = frame["query"].unique().to_list()
-        for query in sorted(set(wanted) - set(known)):
-            raise JoinError(f"no system has a list for query {query!r}{did_you_mean(query, known)}")
-        frame = frame.filter(pl.col("query").is_in(wanted))
-    if not frame.height:
-        raise JoinError("there is no list to draw from; give a run with at least one query")
-    return frame, frame["query"].unique(maintain_order=True).to_list()
+def lists_of(run: Run, queries: Iterable[str] | None) -> pl.DataFrame:
+    """The rows of these queries (by default of all); a query without a list is refused."""
+    if queries is None:
+        return run.frame
+    wanted, known = list(queries), run.frame["query"].unique().to_list()
+    for query in sorted(set(wanted) - set(known)):
+        raise JoinError(f"no system has a list for query {query!r}{did_you_mean(query, known)}")
+    return run.frame.filter(pl.col("query").is_in(wanted))
 
 
 def _coded(frame: pl.DataFrame, collection: Iterable[str] | None) -> tuple[pl.Series, Ints]:
@@ -387,17 +386,6 @@ def _worth(tasks: pl.DataFrame) -> str:
     return f"the {tasks.height:,} pairs have an effective sample size of {worth:,.1f}"
 
 
-def _refuse_proposal(gamma: float, floor: float, size: int) -> None:
-    """Refuse invalid settings of a proposal."""
-    if not (math.isfinite(gamma) and gamma >= 0):
-        raise TextError(f"gamma is at least 0 (uniform), not {gamma}; 1 is usual")
-    if not 0 <= floor <= 1:
-        raise TextError(f"the floor lies between 0 and 1, not {floor:g}; 0.1 is usual")
-    if size < 1:
-        raise TextError(f"a universe has at least 1 item, not {size}")
-
-
 def _refuse_tasks(per_task: int) -> None:
-    """Refuse tasks without results."""
     if per_task < 1:
         raise TextError(f"a task shows at least 1 result, not {per_task}")

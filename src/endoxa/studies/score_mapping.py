@@ -65,19 +65,20 @@ def mapping(
 
     A pair's rating is the mean over its sources (roles main and common, without undecided answers). Rated pairs that a
     system did not return have no score; they are counted, but not used.
-    held_out: queries are split into `folds`; each fold is predicted by a map fitted to the others, and one Pearson
-    correlation is computed over all predictions. For its standard error, isotonic resamples queries and refits all
-    maps; bayes and ogive resample queries and keep the predictions. In simulated studies of 30 queries the former was
-    about 13 % too large, the latter 12 to 21 % too small.
-    Band of the map: for isotonic, the central `confidence` part of the refits to resampled queries; for bayes, that of
-    the posterior; for ogive, Student's t with the jackknife error over folds.
+    held_out: each of `folds` parts of the queries is predicted by a map fitted to the others, and one Pearson
+    correlation is computed over all predictions. Its standard error comes from resampled queries: isotonic refits all
+    maps (about 13 % too large in simulated studies of 30 queries), bayes and ogive do not (12 to 21 % too small).
+    Band of the map: for isotonic, the central `confidence` part of the refits; for bayes, that of the posterior; for
+    ogive, Student's t with the jackknife error over folds.
     `distances`: systems whose scores fall as ratings rise: all, a list of names, or ("auto") those with a negative
     correlation, which is decided on the same data and favours a system that is mere noise.
-    Misleads: for noise, the pooled held-out correlation lies slightly below 0, because each fold is predicted from a
-    mean without its own ratings. All figures refer to pairs chosen in the same way, such as only the best ranks.
+    Misleads: for noise, the pooled held-out correlation lies slightly below 0. All figures refer to pairs chosen in the
+    same way, such as only the best ranks.
     Source: Barnard et al.; METHODS D.6. Compare systems by held_out under one method, never by the best of several.
     """
-    _checked(method, folds, resamples, confidence)
+    if method not in get_args(Method):
+        raise TextError(f"a map is isotonic, bayes or ogive, not {method!r}{did_you_mean(method, get_args(Method))}")
+    refuse_settings(folds, resamples, confidence)
     ratings, notes = rated(opinions)
     seed = int(rng.integers(1 << 62))
     order = dealt(ratings["query"], np.random.default_rng((seed, 0)))
@@ -99,12 +100,9 @@ def mapping(
             notes.append(f"{system}: {reason}")
             rows.append(row | dict.fromkeys(("in_sample", "null", "held_out", "se", "moved"), math.nan) | {"folds": 0})
             continue
-        found = _fitted(x, y, query, fold, method, resamples, confidence, (seed, 1))
-        notes += [f"{system}: {note}" for note in found.notes]
-        rows.append(
-            row | {name: getattr(found, name) for name in ("in_sample", "null", "held_out", "se", "folds", "moved")}
-        )
-        table = pl.DataFrame({"x": found.x, "mean": found.mean, "lo": found.lo, "hi": found.hi})
+        figures, table, more = _fitted(x, y, query, fold, method, resamples, confidence, (seed, 1))
+        notes += [f"{system}: {note}" for note in more]
+        rows.append(row | figures)
         maps[system] = table.with_columns(-pl.col("x")).reverse() if turn else table
     if method != "isotonic":
         notes.append("standard errors come from resampled queries, with unchanged maps")
@@ -225,26 +223,11 @@ def fitter_of(method: Method, rng: np.random.Generator) -> Fitter:
     return make
 
 
-@dataclass(frozen=True, eq=False)
-class _Fitted:
-    in_sample: float
-    null: float
-    held_out: float
-    se: float
-    folds: int
-    x: Floats
-    mean: Floats
-    lo: Floats
-    hi: Floats
-    notes: tuple[str, ...]
-    moved: float
-
-
 def _fitted(
     x: Floats, y: Floats, query: Ints, fold: Ints, method: Method, resamples: int, confidence: float,
     seed: tuple[int, int],
-) -> _Fitted:  # fmt: skip
-    """Map, band and figures of one system."""
+) -> tuple[dict[str, object], pl.DataFrame, tuple[str, ...]]:  # fmt: skip
+    """The figures of one system (columns of `Mapping.frame`), its map with the band, and notes."""
     from scipy import stats
 
     rng = np.random.default_rng(seed)
@@ -274,19 +257,21 @@ def _fitted(
         reach = float(stats.t.ppf((1 + confidence) / 2, count - 1)) * error
         lo, hi = mean - reach, mean + reach
         se = _spread(predicted, y, query, resamples, rng)
-    null = isotonic.null_correlation(len(x))
-    return _Fitted(r, null, pearson(predicted, y), se, count, grid, mean, lo, hi, notes, moved)
+    figures: dict[str, object] = {
+        "in_sample": r,
+        "null": isotonic.null_correlation(len(x)),
+        "held_out": pearson(predicted, y),
+    }
+    table = pl.DataFrame({"x": grid, "mean": mean, "lo": lo, "hi": hi})
+    return figures | {"se": se, "folds": count, "moved": moved}, table, notes
 
 
 def _resampled(
     x: Floats, y: Floats, query: Ints, fold: Ints, grid: Floats, resamples: int, confidence: float,
     rng: np.random.Generator,
 ) -> tuple[float, Floats, Floats, tuple[str, ...]]:  # fmt: skip
-    """Error of the held-out correlation and band of the isotonic map, from resampled queries with all maps refitted.
-
-    A query drawn twice counts twice and stays in its fold, so that no copy predicts the other.
-    """
-    queries = int(query.max()) + 1
+    """Error of the held-out correlation and band of the isotonic map, from resampled queries with all maps refitted."""
+    queries = int(query.max()) + 1  # one drawn twice counts twice and stays in its fold: no copy predicts the other
     figures, curves = np.full(resamples, np.nan), np.empty((resamples, len(grid)))
     for number in range(resamples):
         times = np.bincount(rng.integers(queries, size=queries), minlength=queries)[query]
@@ -342,10 +327,8 @@ def _turned(run: Run, distances: bool | Literal["auto"] | Collection[str]) -> se
     return set(distances)
 
 
-def _checked(method: str, folds: int, resamples: int, confidence: float) -> None:
-    """Refuse invalid settings."""
-    if method not in get_args(Method):
-        raise TextError(f"a map is isotonic, bayes or ogive, not {method!r}{did_you_mean(method, get_args(Method))}")
+def refuse_settings(folds: int, resamples: int, confidence: float) -> None:
+    """Refuse fewer than 2 folds or resamples, and a confidence outside 0 to 1."""
     if folds < 2 or resamples < 2:
         raise TextError(f"{folds} folds and {resamples} resamples; expected at least 2 of each (5 and 500 are usual)")
     refuse_outside("confidence", confidence)

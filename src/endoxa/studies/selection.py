@@ -11,10 +11,9 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from endoxa.errors import JoinError, TableError, TextError
-from endoxa.policies import refuse_outside
+from endoxa.errors import JoinError, TableError
 from endoxa.statistics.bootstrap import BLOCK, TINY, blocks
-from endoxa.studies.score_mapping import rated, signals
+from endoxa.studies.score_mapping import rated, refuse_settings, signals
 from endoxa.tables import Floats, Ints, Opinions, Run
 
 EXACT = 7  # up to this number of systems, every permutation is tried
@@ -194,10 +193,3 @@ def spread(draws: Floats, confidence: float) -> tuple[float, float, float]:
         return math.nan, math.nan, math.nan
     lo, hi = np.quantile(seen, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(seen.std(ddof=1)), float(lo), float(hi)
-
-
-def refuse_settings(folds: int, resamples: int, confidence: float) -> None:
-    """Refuse fewer than 2 folds or resamples, and a confidence outside 0 to 1."""
-    if folds < 2 or resamples < 2:
-        raise TextError(f"{folds} folds and {resamples} resamples; expected at least 2 of each")
-    refuse_outside("confidence", confidence)

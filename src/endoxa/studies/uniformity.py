@@ -41,20 +41,16 @@ def deviation(grades: Iterable[float | None] | npt.ArrayLike, classes: Sequence[
     if not levels.size or len(np.unique(levels)) < levels.size:
         raise TableError(f"classes are the possible grades, at least one and each once, not {list(classes)}")
     given = np.asarray(grades if isinstance(grades, np.ndarray) else list(grades), dtype=np.float64)  # type: ignore[arg-type]
-    given = given[~np.isnan(given)]
-    order = np.argsort(levels)
-    ordered = levels[order]
-    right = np.clip(np.searchsorted(ordered, given), 0, len(ordered) - 1)
-    left = np.maximum(right - 1, 0)
-    at = np.where(np.abs(ordered[left] - given) < np.abs(ordered[right] - given), left, right)
-    off = np.abs(ordered[at] - given) > 1e-9 * np.maximum(1, np.abs(given))
+    values, counts = np.unique(given[~np.isnan(given)], return_counts=True)
+    at = np.abs(values[:, None] - levels).argmin(axis=1)
+    off = np.abs(levels[at] - values) > 1e-9 * np.maximum(1, np.abs(values))
     if off.any():
-        known = ", ".join(f"{level:g}" for level in ordered[:10]) + (", …" if len(ordered) > 10 else "")
+        known = ", ".join(f"{level:g}" for level in np.sort(levels)[:10]) + (", …" if len(levels) > 10 else "")
         raise TableError(
-            f"grade {given[off][0]:g} is not one of the classes {known}; list every grade of the scale, and use the "
+            f"grade {values[off][0]:g} is not one of the classes {known}; list every grade of the scale, and use the "
             "original grades, not calibrated ones"
         )
-    return of_counts(np.bincount(order[at], minlength=len(levels)).astype(np.float64))
+    return of_counts(np.bincount(at, weights=counts, minlength=len(levels)))
 
 
 def of_counts(counts: npt.ArrayLike) -> Uniformity:

@@ -43,23 +43,21 @@ def verdict(
 ) -> Verdict:  # fmt: skip
     """The mean rating of what each system shows, and the differences, with intervals that are valid at any time.
 
-    theta_m = Σ over m's draws of the rating / number of m's draws: the mean rating of what m's proposal shows. Each
-    task gives one number, z = Σ over its pairs of coef · rating, coef = draws of the pair by m / all draws of m (for a
-    difference coef_a - coef_b), rescaled to [0, 1] by the bounds of all planned tasks. Tasks are given out in random
-    order, so the z are drawn without replacement from the plan. The interval is a betting confidence sequence over the
-    tasks with a non-zero coefficient, intersected with the range that the unanswered tasks still allow. When all tasks
-    are answered, the interval is the value itself.
+    theta_m = Σ over m's draws of the rating / number of m's draws. Each task gives z = Σ over its pairs of coef ·
+    rating, coef = draws of the pair by m / all draws of m (for a difference coef_a - coef_b), rescaled to [0, 1] by the
+    bounds of all planned tasks. Tasks are given out in random order, so the z are drawn without replacement. The
+    interval is a betting confidence sequence over the tasks with a non-zero coefficient, intersected with the range
+    that the unanswered tasks still allow; when all tasks are answered, it is the value itself.
 
     draws         task, query, system, item of the plan, all tasks
     order         the tasks in the order in which they were given out (random, as a plan numbers them)
     grades        query, item, grade of the first answer; null is undecided; pairs without a row are not answered yet
     simultaneous  divide alpha equally among the intervals of all pairs, and among those of all systems (Bonferroni)
     Undecided pairs are left out as if they had not been drawn. A task counts once all its pairs are answered.
-    Misleads: a system's own interval is valid only if the same judges work throughout. If a severe judge answers the
-    first half, means shift (in simulations the interval missed in 20 to 97 % of studies); differences do not.
-    The verdict covers the planned tasks and first answers, not other queries or raters. It requires the random order:
-    it is invalid if raters pick or abandon tasks because of their content. Undecided pairs shift the target slightly as
-    they arrive; with many of them the guarantee is approximate.
+    Misleads: a system's own interval is valid only if the same judges work throughout (if a severe judge answers the
+    first half, it missed in 20 to 97 % of simulated studies); differences do not shift. The verdict covers the planned
+    tasks and first answers, not other queries or raters. It is invalid if raters pick or abandon tasks because of their
+    content, and approximate with many undecided pairs.
     Source: METHODS F.3; Waudby-Smith & Ramdas 2024.
     """
     study = _study(draws, order, grades, scale, tasks)
@@ -119,7 +117,7 @@ def course(
 
 @dataclass(frozen=True, eq=False)
 class _Study:
-    """The plan as arrays over its pairs: tasks, draws by [system, pair], ratings, and whether each is answered."""
+    """The plan as arrays over its pairs; counts are draws by [system, pair]."""
 
     systems: list[str]
     task: Ints

@@ -108,14 +108,9 @@ def need_own_page(request: Request) -> None:
     """Refuse an act that another site's page sent, going by what the browser says of its origin."""
     if request.method in SAFE:
         return
-    site = request.headers.get("sec-fetch-site")
-    if site is not None:
-        if site not in {"same-origin", "none"}:
-            raise RefusedError("this was sent by a page of another site; use this site's own page", 403)
-        return
-    origin = request.headers.get("origin")
-    host = request.headers.get("host")
-    if origin is not None and origin not in {f"http://{host}", f"https://{host}"}:
+    site, origin, host = (request.headers.get(name) for name in ("sec-fetch-site", "origin", "host"))
+    same_origin = origin in {None, f"http://{host}", f"https://{host}"}
+    if site not in {"same-origin", "none"} and not (site is None and same_origin):
         raise RefusedError("this was sent by a page of another site; use this site's own page", 403)
 
 

@@ -30,7 +30,9 @@ def all_of(evaluation: Evaluation) -> dict[str, Figure]:
     if "curves" in evaluation.tables:
         drawn["precision-recall"] = curves(evaluation.tables["curves"])
     for measure in evaluation.measures:
-        if measure in counts(evaluation.summary) or not (evaluation.in_doubt or _averaged(evaluation, measure)):
+        # Sums and geometric means over queries have neither intervals nor pairs.
+        averaged = evaluation.scores is None or parse(measure).definition.aggregate == "mean"
+        if measure in counts(evaluation.summary) or not (evaluation.in_doubt or averaged):
             continue
         name = "".join(sign if sign.isalnum() else "-" for sign in measure).strip("-")
         lower = measure in evaluation.lower
@@ -47,8 +49,3 @@ def all_of(evaluation: Evaluation) -> dict[str, Figure]:
             alpha = 1 - evaluation.confidence
             drawn[f"pairs-{name}"] = pairs(evaluation.comparison, measure, alpha=alpha, lower=lower)
     return drawn
-
-
-def _averaged(evaluation: Evaluation, measure: str) -> bool:
-    """Whether values over queries are means: sums and geometric means have neither intervals nor pairs."""
-    return evaluation.scores is None or parse(measure).definition.aggregate == "mean"

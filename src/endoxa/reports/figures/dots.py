@@ -16,36 +16,34 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+@style.styled()
 def intervals(summary: pl.DataFrame, measure: str, *, width: float = 7.0, lower: bool = False) -> Figure:
     """A dot and an interval per system, best on top. Undefined systems are last, without a dot.
 
     The intervals are each system's own. Two systems with overlapping intervals can still differ significantly, because
     systems are compared query by query: see `pairs`.
     """
-    with style.styled():
-        standings = ranking(summary, measure, lower=lower)
-        narrow = width < style.NARROW
-        names = style.fitted([one.system for one in standings], 30, room_of_names(width))
-        row = 0.44 if narrow else 0.3
-        left = 0.15 if narrow else 1.08 * style.inches_of(names) + 0.25  # the best is bold, which is wider
-        right = 0.15 if narrow else 1.75
-        bottom, top = 0.52, 0.1
-        figure, axes = style.canvas(
-            width, len(names) * row + bottom + top, left=left, bottom=bottom, right=right, top=top
-        )
-        prepare_rows(axes, len(names), [bound for one in standings for bound in (one.value, one.lo, one.hi)], narrow)
-        axes.set_xlabel(clean(measure))
-        decimals = 0 if measure in counts(summary) else 4
-        for place, (one, name) in enumerate(zip(standings, names, strict=True)):
-            text = style.hover(f"{one.system}: {number(one.value, decimals)}{interval_of(one, decimals)}")
-            best = place == 0 and len(names) > 1
-            y = place + (0.16 if narrow else 0.0)  # on a phone the text is above the line that it belongs to
-            if not narrow:
-                axes.axhline(y, color=style.FAINT, linewidth=0.6, zorder=0.5)
-            add_dot(axes, one, y, style.BLUE if best else style.SLATE, text, diamond=best)
-            above = place - 0.2 if narrow else y
-            add_texts(axes, one, name, above, text, narrow=narrow, best=best, decimals=decimals)
-        return figure
+    standings = ranking(summary, measure, lower=lower)
+    narrow = width < style.NARROW
+    names = style.fitted([one.system for one in standings], 30, room_of_names(width))
+    row = 0.44 if narrow else 0.3
+    left = 0.15 if narrow else 1.08 * style.inches_of(names) + 0.25  # the best is bold, which is wider
+    right = 0.15 if narrow else 1.75
+    bottom, top = 0.52, 0.1
+    figure, axes = style.canvas(width, len(names) * row + bottom + top, left=left, bottom=bottom, right=right, top=top)
+    prepare_rows(axes, len(names), [bound for one in standings for bound in (one.value, one.lo, one.hi)], narrow)
+    axes.set_xlabel(clean(measure))
+    decimals = 0 if measure in counts(summary) else 4
+    for place, (one, name) in enumerate(zip(standings, names, strict=True)):
+        text = style.hover(f"{one.system}: {number(one.value, decimals)}{interval_of(one, decimals)}")
+        best = place == 0 and len(names) > 1
+        y = place + (0.16 if narrow else 0.0)  # on a phone the text is above the line that it belongs to
+        if not narrow:
+            axes.axhline(y, color=style.FAINT, linewidth=0.6, zorder=0.5)
+        add_dot(axes, one, y, style.BLUE if best else style.SLATE, text, diamond=best)
+        above = place - 0.2 if narrow else y
+        add_texts(axes, one, name, above, text, narrow=narrow, best=best, decimals=decimals)
+    return figure
 
 
 def room_of_names(width: float) -> float:
@@ -90,17 +88,11 @@ def add_texts(
     value = "undefined"
     if not math.isnan(one.value):
         value = number(one.value, decimals) + ("" if narrow else interval_of(one, decimals))
-    edge = axes.get_yaxis_transform()
     bare = {"facecolor": style.PAPER, "edgecolor": "none", "pad": 1} if narrow else None  # grid lines stop at the text
     weight = "bold" if best else "normal"
+    color = style.MUTED if virtual else style.INK
+    axes.annotate(name, **style.beside(axes, y, narrow=narrow), fontweight=weight, color=color, gid=text, bbox=bare)
     axes.annotate(
-        name, (0, y), xycoords=edge, xytext=(0, 0) if narrow else (-0.12 * 72, 0), textcoords="offset points",
-        ha="left" if narrow else "right", va="center", fontweight=weight, color=style.MUTED if virtual else style.INK,
-        gid=text, annotation_clip=False, bbox=bare,
-    )  # fmt: skip
-    axes.annotate(
-        value, (1, y), xycoords=edge, xytext=(0, 0) if narrow else (0.1 * 72, 0), textcoords="offset points",
-        ha="right" if narrow else "left", va="center", fontsize=10 if narrow else 9,
-        fontweight=weight if narrow else "normal", color=style.INK if best else style.MUTED,
-        annotation_clip=False, bbox=bare,
+        value, **style.beside(axes, y, right=True, narrow=narrow, off=0.1), fontsize=10 if narrow else 9,
+        fontweight=weight if narrow else "normal", color=style.INK if best else style.MUTED, bbox=bare,
     )  # fmt: skip

@@ -26,6 +26,7 @@ DRAWN = 40  # systems that a figure draws; with more it draws the best, and says
 POINTS = 72  # at which the outline of a hill is computed
 
 
+@style.styled()
 def ridges(evaluation: Evaluation, measure: str, *, width: float = 7.0) -> Figure:
     """A hill per system, best on top: the density of its mean over queries, with all doubts.
 
@@ -34,49 +35,46 @@ def ridges(evaluation: Evaluation, measure: str, *, width: float = 7.0) -> Figur
     forty systems only the best are drawn. Systems whose hills overlap can still differ, because systems share worlds
     and queries: see `better`.
     """
-    with style.styled():
-        standings, note = shown(evaluation, measure)
-        scores = evaluation.scores
-        spread = None
-        if scores is not None:
-            spread = believed.doubts_of(scores, evaluation.settings).spread(measure)
-        drawn = None if spread is None else spread.drawn("all")
-        draws: dict[str, Floats] = {}
-        fewest = 2
-        if spread is not None and drawn is not None:
-            worlds = spread.people[..., ::2] if spread.people is not None else spread.truth
-            fewest = spread.resamples if worlds is None else min(spread.resamples, worlds.shape[-1])
-            draws = dict(zip(spread.systems, drawn, strict=True))
-        narrow = width < style.NARROW
-        names = style.fitted([titled(evaluation, one.system) for one in standings], 30, room_of_names(width))
-        row = 0.64 if narrow else 0.46 if len(names) <= 12 else 0.36
-        left = 0.15 if narrow else 1.08 * style.inches_of(names) + 0.25  # the best is bold, which is wider
-        right = 0.15 if narrow else 1.75
-        lines = style.wrapped([note], width)
-        bottom, top = 0.52 + 0.18 * len(lines), 0.1
-        figure, axes = style.canvas(
-            width, len(names) * row + bottom + top, left=left, bottom=bottom, right=right, top=top
-        )
-        prepare_rows(axes, len(names), [0.0], narrow)
-        axes.set_xlim(*_reach(standings, draws))
-        axes.set_xlabel(f"{clean(measure)} {within(evaluation)}")
-        best = next((one.system for one in standings if one.system != evaluation.virtual), "")
-        won = p_best(evaluation, measure)
-        for place, (one, name) in enumerate(zip(standings, names, strict=True)):
-            first, virtual = one.system == best and len(names) > 1, one.system == evaluation.virtual
-            color = style.BLUE if first else style.GREY if virtual else style.SLATE
-            y = place + (0.38 if narrow else 0.3)
-            sure = f", best with probability {chance(won[one.system])}" if one.system in won else ""
-            text = style.hover(f"{one.system}: {number(one.value)}{interval_of(one)}{sure}")
-            axes.axhline(y, color=style.FAINT, linewidth=0.6, zorder=0.5)
-            if one.system in draws and not math.isnan(one.value):
-                hill = _hill(draws[one.system], axes.get_xlim(), fewest)
-                _add_hill(axes, one, hill, y, 0.5 if narrow else 0.78, color, text, dashed=virtual)
-            add_dot(axes, one, y, color, text, diamond=first)
-            above = place - 0.33 if narrow else y - 0.13
-            add_texts(axes, one, name, above, text, narrow=narrow, best=first, virtual=virtual)
-        style.footer(figure, lines)
-        return figure
+    standings, note = shown(evaluation, measure)
+    scores = evaluation.scores
+    spread = None
+    if scores is not None:
+        spread = believed.doubts_of(scores, evaluation.settings).spread(measure)
+    drawn = None if spread is None else spread.drawn("all")
+    draws: dict[str, Floats] = {}
+    fewest = 2
+    if spread is not None and drawn is not None:
+        worlds = spread.people[..., ::2] if spread.people is not None else spread.truth
+        fewest = spread.resamples if worlds is None else min(spread.resamples, worlds.shape[-1])
+        draws = dict(zip(spread.systems, drawn, strict=True))
+    narrow = width < style.NARROW
+    names = style.fitted([titled(evaluation, one.system) for one in standings], 30, room_of_names(width))
+    row = 0.64 if narrow else 0.46 if len(names) <= 12 else 0.36
+    left = 0.15 if narrow else 1.08 * style.inches_of(names) + 0.25  # the best is bold, which is wider
+    right = 0.15 if narrow else 1.75
+    lines = style.wrapped([note], width)
+    bottom, top = 0.52 + 0.18 * len(lines), 0.1
+    figure, axes = style.canvas(width, len(names) * row + bottom + top, left=left, bottom=bottom, right=right, top=top)
+    prepare_rows(axes, len(names), [0.0], narrow)
+    axes.set_xlim(*_reach(standings, draws))
+    axes.set_xlabel(f"{clean(measure)} {within(evaluation)}")
+    best = next((one.system for one in standings if one.system != evaluation.virtual), "")
+    won = p_best(evaluation, measure)
+    for place, (one, name) in enumerate(zip(standings, names, strict=True)):
+        first, virtual = one.system == best and len(names) > 1, one.system == evaluation.virtual
+        color = style.BLUE if first else style.GREY if virtual else style.SLATE
+        y = place + (0.38 if narrow else 0.3)
+        sure = f", best with probability {chance(won[one.system])}" if one.system in won else ""
+        text = style.hover(f"{one.system}: {number(one.value)}{interval_of(one)}{sure}")
+        axes.axhline(y, color=style.FAINT, linewidth=0.6, zorder=0.5)
+        if one.system in draws and not math.isnan(one.value):
+            hill = _hill(draws[one.system], axes.get_xlim(), fewest)
+            _add_hill(axes, one, hill, y, 0.5 if narrow else 0.78, color, text, dashed=virtual)
+        add_dot(axes, one, y, color, text, diamond=first)
+        above = place - 0.33 if narrow else y - 0.13
+        add_texts(axes, one, name, above, text, narrow=narrow, best=first, virtual=virtual)
+    style.footer(figure, lines)
+    return figure
 
 
 def _add_hill(

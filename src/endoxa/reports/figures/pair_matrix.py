@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 CELLS_WITH_TEXT = 12  # larger matrices show colour and marks only
 
 
+@style.styled()
 def pairs(
     comparison: Comparison, measure: str, *, width: float = 7.0, alpha: float = 0.05, lower: bool = False
 ) -> Figure:
@@ -26,54 +27,43 @@ def pairs(
     column. Up to twelve systems the cells show numbers; beyond that colour and mark only, and a text on hovering. The
     figure grows with the number of systems, beyond `width` if necessary.
     """
-    with style.styled():
-        narrow = width < style.NARROW
-        order, columns, cells = pair_matrix(comparison, measure, lower=lower)
-        texts = len(columns) <= CELLS_WITH_TEXT
-        small = 8 if narrow or not texts else 9
-        letters = 8 if not texts else 9 if narrow else 10
-        names = [
-            f"{place + 1}  {name}" for place, name in enumerate(style.fitted(order, 12 if narrow else 28, 0.32 * width))
-        ]
-        heads = (
-            shortened(columns, 14 if narrow else 20)
-            if len(columns) == 1
-            else [str(order.index(name) + 1) for name in columns]
-        )
-        left = style.inches_of(names, letters) + 0.2
-        least = (0.45 if narrow else 0.6) if texts else 0.17
-        cell = min(max((width - left - 0.1) / max(len(columns), 1), least), 0.85)
-        if len(columns) == 1:
-            cell = max(1.2, style.inches_of(heads, letters) + 0.1)
-        row = min(cell, 0.4) if texts else cell
-        wide = max(left + cell * len(columns) + 0.1, width if narrow else 4.5)
-        adjusted = any(one.adjusted for one in cells.values())
-        key = f"Row minus column, {clean(measure)}. {'*' if texts else 'Dot'}: p < {alpha:.2g}"
-        legend = style.wrapped([f"{key}{', adjusted for the number of comparisons' if adjusted else ''}."], wide)
-        top, bottom = 0.32, 0.14 + 0.18 * len(legend)
-        margin = wide - left - cell * len(columns)
-        figure, axes = style.canvas(
-            wide, top + bottom + row * len(order), left=left, bottom=bottom, right=margin, top=top
-        )
-        style.as_matrix(axes, names, heads, left=left, letters=letters)
-        reach = max((abs(one.difference) for one in cells.values() if not math.isnan(one.difference)), default=0) or 1
-        for (i, j), one in cells.items():
-            strength = 0 if math.isnan(one.difference) else abs(one.difference) / reach
-            face = (style.ORANGE if one.difference < 0 else style.BLUE, 0.06 + 0.5 * strength)
-            style.add_cell(axes, i, j, face, _described(one), line=1.5 if texts else 0.8)
-            if texts:
-                text = signed(one.difference, 3).replace("0.", "." if narrow else "0.", 1)
-                star, weight = ("*", "normal" if narrow else "bold") if one.differs(alpha) else ("", "normal")
-                axes.text(
-                    j, i, text + star, ha="center", va="center", fontsize=small, fontweight=weight, gid=style.MUTE
-                )
-        if not texts:
-            marked = [place for place, one in cells.items() if one.differs(alpha)]
-            axes.plot(
-                [j for _, j in marked], [i for i, _ in marked], "o", color=style.INK, markersize=2.6, gid=style.MUTE
-            )
-        style.footer(figure, legend)
-        return figure
+    narrow = width < style.NARROW
+    order, columns, cells = pair_matrix(comparison, measure, lower=lower)
+    texts = len(columns) <= CELLS_WITH_TEXT
+    small = 8 if narrow or not texts else 9
+    letters = 8 if not texts else 9 if narrow else 10
+    names = [f"{at}  {name}" for at, name in enumerate(style.fitted(order, 12 if narrow else 28, 0.32 * width), 1)]
+    heads = (
+        shortened(columns, 14 if narrow else 20)
+        if len(columns) == 1
+        else [str(order.index(name) + 1) for name in columns]
+    )
+    left = style.inches_of(names, letters) + 0.2
+    least = (0.45 if narrow else 0.6) if texts else 0.17
+    cell = min(max((width - left - 0.1) / max(len(columns), 1), least), 0.85)
+    if len(columns) == 1:
+        cell = max(1.2, style.inches_of(heads, letters) + 0.1)
+    row = min(cell, 0.4) if texts else cell
+    wide = max(left + cell * len(columns) + 0.1, width if narrow else 4.5)
+    adjusted = any(one.adjusted for one in cells.values())
+    key = f"Row minus column, {clean(measure)}. {'*' if texts else 'Dot'}: p < {alpha:.2g}"
+    legend = style.wrapped([f"{key}{', adjusted for the number of comparisons' if adjusted else ''}."], wide)
+    top, bottom = 0.32, 0.14 + 0.18 * len(legend)
+    margin = wide - left - cell * len(columns)
+    figure, axes = style.canvas(wide, top + bottom + row * len(order), left=left, bottom=bottom, right=margin, top=top)
+    style.as_matrix(axes, names, heads, left=left, letters=letters)
+    reach = max((abs(one.difference) for one in cells.values() if not math.isnan(one.difference)), default=0) or 1
+    for (i, j), one in cells.items():
+        strength = 0 if math.isnan(one.difference) else abs(one.difference) / reach
+        face = (style.ORANGE if one.difference < 0 else style.BLUE, 0.06 + 0.5 * strength)
+        text = signed(one.difference, 3).replace("0.", "." if narrow else "0.", 1) + "*" * one.differs(alpha)
+        bold = one.differs(alpha) and not narrow
+        style.add_cell(axes, i, j, face, _described(one), text if texts else "", size=small, bold=bold)
+    if not texts:
+        marked = [place for place, one in cells.items() if one.differs(alpha)]
+        axes.plot([j for _, j in marked], [i for i, _ in marked], "o", color=style.INK, markersize=2.6, gid=style.MUTE)
+    style.footer(figure, legend)
+    return figure
 
 
 def pair_matrix(

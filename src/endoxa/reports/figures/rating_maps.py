@@ -11,6 +11,7 @@ import polars as pl
 
 from endoxa.formatting import number
 from endoxa.reports.figures import style
+from endoxa.reports.figures.recall_curves import recall_axes
 from endoxa.tables import Floats
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ LOOKS: dict[str, tuple[str, Any, float]] = {
 }
 
 
+@style.styled()
 def score_map(
     points: pl.DataFrame, maps: Mapping[str, pl.DataFrame], *, width: float = 7.0, band: str = "bayes",
     span: tuple[float, float] = (math.nan, math.nan), threshold: float = math.nan, share: int = 1,
@@ -34,48 +36,42 @@ def score_map(
     At most about 2,000 pairs are drawn, evenly spaced by score; fewer on a page with many systems (`share`). Ratings
     are moved a little at random, always in the same way, so that equal ones do not hide each other.
     """
-    with style.styled():
-        from matplotlib.lines import Line2D
+    from matplotlib.lines import Line2D
 
-        narrow = width < style.NARROW
-        left, right, top, bottom = 0.55, 0.2, 0.42, 0.52
-        figure, axes = style.canvas(width, 2.9 if narrow else 4.2, left=left, bottom=bottom, right=right, top=top)
-        axes.grid(visible=True)
-        most = points_of(share) // (3 if narrow else 1)
-        drawn = points.sort("score").gather_every(max(1, math.ceil(points.height / most)))
-        x, y = drawn["score"].to_numpy(), drawn["rating"].to_numpy()
-        axes.plot(
-            x, y + _jitter(points["rating"].to_numpy(), len(y)), linestyle="none", marker="o", markersize=3.2,
-            color=style.GREY, alpha=0.35, markeredgewidth=0, zorder=1.5,
-        )  # fmt: skip
-        ends = [end for table in maps.values() for name in ("mean",) for end in table[name].to_list()]
-        low, high = style.limits_of([*ends, *points["rating"].to_list(), *(end for end in span if math.isfinite(end))])
-        axes.set_ylim(low, high)
-        if not math.isnan(threshold):
-            text = style.hover(f"threshold: relevant is above {threshold:g}")
-            axes.axhline(threshold, color=style.MUTED, linewidth=1, linestyle=(0, (1, 2)), zorder=1.8, gid=text)
-        handles, texts = [], []
-        for method, table in maps.items():
-            color, dashes, thick = LOOKS[method]
-            at, mean = table["x"].to_numpy(), table["mean"].to_numpy()
-            if method == band:
-                lo, hi = (table[name].to_numpy() for name in ("lo", "hi"))
-                axes.fill_between(
-                    at, lo, hi, color=color, alpha=0.18, linewidth=0, zorder=2, gid=style.hover(f"{method}: band")
-                )
-            axes.plot(
-                at, mean, color=color, linestyle=dashes, linewidth=thick, zorder=3, gid=style.hover(f"map: {method}")
+    narrow = width < style.NARROW
+    left, right, top, bottom = 0.55, 0.2, 0.42, 0.52
+    figure, axes = style.canvas(width, 2.9 if narrow else 4.2, left=left, bottom=bottom, right=right, top=top)
+    axes.grid(visible=True)
+    most = points_of(share) // (3 if narrow else 1)
+    drawn = points.sort("score").gather_every(max(1, math.ceil(points.height / most)))
+    x, y = drawn["score"].to_numpy(), drawn["rating"].to_numpy()
+    axes.plot(
+        x, y + _jitter(points["rating"].to_numpy(), len(y)), linestyle="none", marker="o", markersize=3.2,
+        color=style.GREY, alpha=0.35, markeredgewidth=0, zorder=1.5,
+    )  # fmt: skip
+    ends = [end for table in maps.values() for end in table["mean"].to_list()]
+    low, high = style.limits_of([*ends, *points["rating"].to_list(), *(end for end in span if math.isfinite(end))])
+    axes.set_ylim(low, high)
+    if not math.isnan(threshold):
+        text = style.hover(f"threshold: relevant is above {threshold:g}")
+        axes.axhline(threshold, color=style.MUTED, linewidth=1, linestyle=(0, (1, 2)), zorder=1.8, gid=text)
+    handles, texts = [], []
+    for method, table in maps.items():
+        color, dashes, thick = LOOKS[method]
+        at, mean = table["x"].to_numpy(), table["mean"].to_numpy()
+        if method == band:
+            lo, hi = (table[name].to_numpy() for name in ("lo", "hi"))
+            axes.fill_between(
+                at, lo, hi, color=color, alpha=0.18, linewidth=0, zorder=2, gid=style.hover(f"{method}: band")
             )
-            handles.append(Line2D([], [], color=color, linestyle=dashes, linewidth=thick))
-            texts.append(method)
-        axes.locator_params(axis="x", nbins=4 if narrow else 7)
-        axes.set_xlabel("score")
-        axes.set_ylabel("rating")
-        figure.legend(
-            handles, texts, loc="upper left", bbox_to_anchor=(left / width, 1 - 0.08 / figure.get_figheight()),
-            ncols=3, borderaxespad=0, borderpad=0, handlelength=2.2, columnspacing=1.4,
-        )  # fmt: skip
-        return figure
+        axes.plot(at, mean, color=color, linestyle=dashes, linewidth=thick, zorder=3, gid=style.hover(f"map: {method}"))
+        handles.append(Line2D([], [], color=color, linestyle=dashes, linewidth=thick))
+        texts.append(method)
+    axes.locator_params(axis="x", nbins=4 if narrow else 7)
+    axes.set_xlabel("score")
+    axes.set_ylabel("rating")
+    figure.legend(handles, texts, **style.legend_at(figure, left, 0.08), ncols=3, handlelength=2.2, columnspacing=1.4)
+    return figure
 
 
 def points_of(share: int) -> int:
@@ -90,109 +86,87 @@ def _jitter(every: Floats, size: int) -> Floats:
     return np.asarray(np.random.default_rng(0).uniform(-reach, reach, size))
 
 
+@style.styled()
 def precision_recall(points: pl.DataFrame, *, width: float = 7.0) -> Figure:
     """Estimated precision against recall, a mark per cut-off, with a shaded band where there is one.
 
     Up to six systems, those of the highest mean precision, have a colour and a mark; the others are grey.
     """
-    with style.styled():
-        from matplotlib.lines import Line2D
+    from matplotlib.lines import Line2D
 
-        narrow = width < style.NARROW
-        known = points.filter(pl.col("precision").is_not_nan() & pl.col("recall").is_not_nan())
-        means = known.group_by("system", maintain_order=True).agg(pl.col("precision").mean())
-        order = means.sort("precision", descending=True, maintain_order=True)["system"].to_list()
-        chosen = order[: len(style.SERIES)]
-        names = style.fitted(chosen, 34 if narrow else 26, width - 1.0 if narrow else 0.3 * width)
-        entries = len(chosen) + (len(order) > len(chosen))
-        legend = entries * 0.21 + 0.1
-        left, top, below = 0.6, 0.12, 0.52
-        right = 0.2 if narrow else style.inches_of(names or [""]) + 0.8
-        bottom = below + (legend if narrow else 0.0)
-        tall = 2.7 if narrow else max(3.8, legend)
-        figure, axes = style.canvas(width, tall + bottom + top, left=left, bottom=bottom, right=right, top=top)
-        axes.grid(visible=True)
-        axes.set_xlim(0, 1)
-        highest = max([*known["precision"].to_list(), *known["precision_hi"].drop_nans().to_list(), 0.0])
-        axes.set_ylim(0, min(1.02, 1.08 * highest) if highest else 1.0)
-        axes.locator_params(nbins=5)
-        axes.set_xlabel("recall")
-        axes.set_ylabel("precision")
-        handles: list[Any] = []
-        for system in reversed(order):  # the best is drawn last, on top
-            rows = known.filter(pl.col("system") == system).sort("cutoff")
-            x, y = rows["recall"].to_numpy(), rows["precision"].to_numpy()
-            if system not in chosen:
-                axes.plot(x, y, color=style.OTHER, linewidth=0.9, zorder=1.5, gid=style.hover(system))
-                continue
-            color, marker, dashes = style.SERIES[chosen.index(system)]
-            lo, hi = (rows[name].to_numpy() for name in ("precision_lo", "precision_hi"))
-            axes.fill_between(
-                x, lo, hi, color=color, alpha=0.12, linewidth=0, zorder=1.8, gid=style.hover(f"{system}: band")
+    narrow = width < style.NARROW
+    known = points.filter(pl.col("precision").is_not_nan() & pl.col("recall").is_not_nan())
+    means = known.group_by("system", maintain_order=True).agg(pl.col("precision").mean())
+    order = means.sort("precision", descending=True, maintain_order=True)["system"].to_list()
+    chosen = order[: len(style.SERIES)]
+    names = style.fitted(chosen, 34 if narrow else 26, width - 1.0 if narrow else 0.3 * width)
+    entries = len(chosen) + (len(order) > len(chosen))
+    right = 0.2 if narrow else style.inches_of(names or [""]) + 0.8
+    figure, axes, corner = recall_axes(width, entries, right=right, tall=3.8)
+    highest = max([*known["precision"].to_list(), *known["precision_hi"].drop_nans().to_list(), 0.0])
+    axes.set_ylim(0, min(1.02, 1.08 * highest) if highest else 1.0)
+    handles: list[Any] = []
+    for system in reversed(order):  # the best is drawn last, on top
+        rows = known.filter(pl.col("system") == system).sort("cutoff")
+        x, y = rows["recall"].to_numpy(), rows["precision"].to_numpy()
+        if system not in chosen:
+            axes.plot(x, y, color=style.OTHER, linewidth=0.9, zorder=1.5, gid=style.hover(system))
+            continue
+        color, marker, dashes = style.SERIES[chosen.index(system)]
+        lo, hi = (rows[name].to_numpy() for name in ("precision_lo", "precision_hi"))
+        axes.fill_between(
+            x, lo, hi, color=color, alpha=0.12, linewidth=0, zorder=1.8, gid=style.hover(f"{system}: band")
+        )
+        axes.plot(x, y, color=color, linestyle=dashes, linewidth=1.8, zorder=3, gid=style.hover(system))
+        for row in rows.iter_rows(named=True):
+            low, high = row["precision_lo"], row["precision_hi"]
+            band = "" if math.isnan(low) else f" [{low:.2f}, {high:.2f}]"
+            text = style.hover(
+                f"{system}, first {row['cutoff']}: precision {row['precision']:.2f}{band}, recall "
+                f"{row['recall']:.2f}, {row['sampled']} asked, effective {row['effective']:.0f}"
             )
-            axes.plot(x, y, color=color, linestyle=dashes, linewidth=1.8, zorder=3, gid=style.hover(system))
-            for row in rows.iter_rows(named=True):
-                low, high = row["precision_lo"], row["precision_hi"]
-                band = "" if math.isnan(low) else f" [{low:.2f}, {high:.2f}]"
-                text = style.hover(
-                    f"{system}, first {row['cutoff']}: precision {row['precision']:.2f}{band}, recall "
-                    f"{row['recall']:.2f}, {row['sampled']} asked, effective {row['effective']:.0f}"
-                )
-                axes.plot(
-                    [row["recall"]], [row["precision"]], marker=marker, color=color, markersize=6, zorder=4, gid=text,
-                    markeredgecolor=style.PAPER, markeredgewidth=0.8, clip_on=False,
-                )  # fmt: skip
-            handles.append(Line2D([], [], color=color, linestyle=dashes, marker=marker, linewidth=1.8, markersize=6))
-        handles.reverse()
-        texts = list(names)
-        if len(order) > len(chosen):
-            handles.append(Line2D([], [], color=style.OTHER, linewidth=0.9))
-            texts.append(f"{len(order) - len(chosen)} other systems")
-        tall_inches = figure.get_figheight()
-        corner = (0.3 / width, legend / tall_inches) if narrow else (1 - (right - 0.2) / width, 1 - 0.1 / tall_inches)
-        figure.legend(
-            handles, texts, loc="upper left", bbox_to_anchor=corner, borderaxespad=0, borderpad=0, handlelength=2.6,
-            labelspacing=0.5,
-        )  # fmt: skip
-        return figure
+            axes.plot(
+                [row["recall"]], [row["precision"]], marker=marker, color=color, markersize=6, zorder=4, gid=text,
+                markeredgecolor=style.PAPER, markeredgewidth=0.8, clip_on=False,
+            )  # fmt: skip
+        handles.append(Line2D([], [], color=color, linestyle=dashes, marker=marker, linewidth=1.8, markersize=6))
+    handles.reverse()
+    texts = list(names)
+    if len(order) > len(chosen):
+        handles.append(Line2D([], [], color=style.OTHER, linewidth=0.9))
+        texts.append(f"{len(order) - len(chosen)} other systems")
+    figure.legend(handles, texts, **style.legend_at(figure, *corner), handlelength=2.6, labelspacing=0.5)
+    return figure
 
 
+@style.styled()
 def selection(frame: pl.DataFrame, *, width: float = 7.0) -> Figure:
     """A matrix of correlations: row system, column who chose the pairs; a frame around a system's own."""
-    with style.styled():
-        from matplotlib.patches import Rectangle
+    from matplotlib.patches import Rectangle
 
-        narrow = width < style.NARROW
-        order = frame["system"].unique(maintain_order=True).to_list()
-        texts = len(order) <= (6 if narrow else 12)
-        names = [f"{at + 1}  {name}" for at, name in enumerate(style.fitted(order, 14 if narrow else 28, 0.34 * width))]
-        left = style.inches_of(names, 10) + 0.25
-        cell = min(max((width - left - 0.15) / len(order), 0.36 if texts else 0.17), 0.85)
-        row = min(cell, 0.45)
-        wide = max(left + cell * len(order) + 0.15, width if narrow else 4.5)
-        top, bottom = 0.55, 0.15
-        margin = wide - left - cell * len(order)
-        figure, axes = style.canvas(
-            wide, top + bottom + row * len(order), left=left, bottom=bottom, right=margin, top=top
-        )
-        style.as_matrix(axes, names, [str(at + 1) for at in range(len(order))], left=left, letters=10)
-        axes.set_xlabel("pairs chosen by", fontsize=9, color=style.MUTED)
-        reach = max((abs(r) for r in frame["r"].drop_nans().to_list()), default=1.0) or 1.0
-        for system, by, r, pairs in frame.iter_rows():
-            i, j = order.index(system), order.index(by)
-            face = (
-                (style.GREY, 0.15)
-                if math.isnan(r)
-                else (style.ORANGE if r < 0 else style.BLUE, 0.05 + 0.55 * abs(r) / reach)
-            )
-            style.add_cell(axes, i, j, face, f"{system} on pairs of {by}: r {number(r, 3)}, {pairs} pairs")
-            if texts:
-                text = number(r, 2)
-                axes.text(
-                    j, i, text.replace("0.", ".") if narrow else text, ha="center", va="center", fontsize=9,
-                    gid=style.MUTE, fontweight="bold" if i == j else "normal",
-                )  # fmt: skip
-            if i == j:
-                look: dict[str, Any] = {"facecolor": "none", "edgecolor": style.INK, "linewidth": 1.2, "zorder": 4}
-                axes.add_artist(Rectangle((j - 0.46, i - 0.44), 0.92, 0.88, gid=style.MUTE, **look))
-        return figure
+    narrow = width < style.NARROW
+    order = frame["system"].unique(maintain_order=True).to_list()
+    texts = len(order) <= (6 if narrow else 12)
+    names = [f"{at}  {name}" for at, name in enumerate(style.fitted(order, 14 if narrow else 28, 0.34 * width), 1)]
+    left = style.inches_of(names, 10) + 0.25
+    cell = min(max((width - left - 0.15) / len(order), 0.36 if texts else 0.17), 0.85)
+    row = min(cell, 0.45)
+    wide = max(left + cell * len(order) + 0.15, width if narrow else 4.5)
+    margin = wide - left - cell * len(order)
+    figure, axes = style.canvas(wide, 0.7 + row * len(order), left=left, bottom=0.15, right=margin, top=0.55)
+    style.as_matrix(axes, names, [str(at + 1) for at in range(len(order))], left=left, letters=10)
+    axes.set_xlabel("pairs chosen by", fontsize=9, color=style.MUTED)
+    reach = max((abs(r) for r in frame["r"].drop_nans().to_list()), default=1.0) or 1.0
+    for system, by, r, pairs in frame.iter_rows():
+        i, j = order.index(system), order.index(by)
+        face = (style.ORANGE if r < 0 else style.BLUE, 0.05 + 0.55 * abs(r) / reach)
+        text = number(r, 2).replace("0.", "." if narrow else "0.") if texts else ""
+        style.add_cell(
+            axes, i, j, (style.GREY, 0.15) if math.isnan(r) else face,
+            f"{system} on pairs of {by}: r {number(r, 3)}, {pairs} pairs", text, bold=i == j,
+        )  # fmt: skip
+        if i == j:
+            outline = Rectangle((j - 0.46, i - 0.44), 0.92, 0.88, gid=style.MUTE, fill=False, zorder=4)
+            outline.set(edgecolor=style.INK, linewidth=1.2)
+            axes.add_artist(outline)
+    return figure

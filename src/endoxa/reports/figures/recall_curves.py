@@ -12,9 +12,11 @@ import polars as pl
 from endoxa.reports.figures import style
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
+@style.styled()
 def curves(curves: pl.DataFrame, *, width: float = 7.0, highlight: Sequence[str] = ()) -> Figure:
     """Precision at each recall, one line per system, and the generality line: what a random ranking would reach.
 
@@ -22,74 +24,77 @@ def curves(curves: pl.DataFrame, *, width: float = 7.0, highlight: Sequence[str]
     mean precision. The others are drawn in grey behind them. Where generality differs by more than a factor
     of two between queries or collections, a note under the figure says so (`generality_note`).
     """
-    with style.styled():
-        from matplotlib.lines import Line2D
+    from matplotlib.lines import Line2D
 
-        narrow = width < style.NARROW
-        order = curves_order(curves)
-        chosen = [name for name in dict.fromkeys([*highlight, *order]) if name in order][: len(style.SERIES)]
-        chosen.sort(key=order.index)
-        names = style.fitted(chosen, 34 if narrow else 26, width - 1.0 if narrow else 0.3 * width)
-        note = wrap(generality_note(curves) or "", int((width - 0.3) / 0.075), break_on_hyphens=False)
-        level, low, high = generality(curves)
-        entries = len(chosen) + (len(order) > len(chosen)) + (not math.isnan(level))
-        legend = entries * 0.21 + 0.1
-        footer = len(note) * 0.17 + 0.1 if note else 0.0
-        left, top, below = 0.6, 0.12, 0.52
-        right = 0.15 if narrow else style.inches_of([*names, "random ranking: 0.0001"]) + 0.8
-        tall = 2.7 if narrow else max(3.6, legend)
-        bottom = below + footer + (legend if narrow else 0.0)
-        figure, axes = style.canvas(width, tall + bottom + top, left=left, bottom=bottom, right=right, top=top)
-        axes.grid(visible=True)
-        axes.set_xlim(0, 1)
-        precision = curves["precision"].drop_nulls().drop_nans()
-        highest = max([float(value) for value in precision.to_list()] + [0.0 if math.isnan(high) else high])
-        axes.set_ylim(0, min(1.0, 1.12 * highest) if highest else 1.0)
-        axes.locator_params(nbins=5)
-        axes.set_xlabel("recall")
-        axes.set_ylabel("precision")
-        lines: dict[str, Any] = {}
-        for (system,), rows in curves.sort("recall").group_by("system", maintain_order=True):
-            text = style.hover(f"{system}")
-            x, y = rows["recall"].to_numpy(), rows["precision"].to_numpy()
-            if system not in chosen:
-                axes.plot(x, y, color=style.OTHER, linewidth=0.9, zorder=1.5, gid=text)
-                continue
-            place = chosen.index(str(system))
-            color, marker, dashes = style.SERIES[place]
-            # The first is drawn last, on top; markers are staggered so that close lines show whose they are.
-            lines[str(system)] = axes.plot(
-                x, y, color=color, linestyle=dashes, linewidth=1.8, marker=marker, markersize=5.5,
-                markeredgecolor=style.PAPER, markeredgewidth=0.8, zorder=4 - place / 10, gid=text, clip_on=False,
-                markevery=(place * len(x) // 60 % max(len(x), 1), max(len(x) // 10, 1)),
-            )[0]  # fmt: skip
-        handles = [lines[name] for name in chosen]
-        texts = list(names)
-        if len(order) > len(chosen):
-            handles.append(Line2D([], [], color=style.OTHER, linewidth=0.9))
-            texts.append(f"{len(order) - len(chosen)} other systems")
-        if not math.isnan(level):
-            if high > low:
-                axes.axhspan(low, high, color=style.MUTED, alpha=0.1, linewidth=0, zorder=1)
-            text = f"random ranking: {_significant(level)}"
-            handles.append(
-                axes.axhline(
-                    level, color=style.MUTED, linestyle=(0, (4, 3)), linewidth=1.3, zorder=3, gid=style.hover(text)
-                )
+    narrow = width < style.NARROW
+    order = curves_order(curves)
+    chosen = [name for name in dict.fromkeys([*highlight, *order]) if name in order][: len(style.SERIES)]
+    chosen.sort(key=order.index)
+    names = style.fitted(chosen, 34 if narrow else 26, width - 1.0 if narrow else 0.3 * width)
+    note = wrap(generality_note(curves) or "", int((width - 0.3) / 0.075), break_on_hyphens=False)
+    level, low, high = generality(curves)
+    entries = len(chosen) + (len(order) > len(chosen)) + (not math.isnan(level))
+    footer = len(note) * 0.17 + 0.1 if note else 0.0
+    right = 0.15 if narrow else style.inches_of([*names, "random ranking: 0.0001"]) + 0.8
+    figure, axes, corner = recall_axes(width, entries, right=right, tall=3.6, footer=footer)
+    precision = curves["precision"].drop_nulls().drop_nans()
+    highest = max([float(value) for value in precision.to_list()] + [0.0 if math.isnan(high) else high])
+    axes.set_ylim(0, min(1.0, 1.12 * highest) if highest else 1.0)
+    lines: dict[str, Any] = {}
+    for (system,), rows in curves.sort("recall").group_by("system", maintain_order=True):
+        text = style.hover(f"{system}")
+        x, y = rows["recall"].to_numpy(), rows["precision"].to_numpy()
+        if system not in chosen:
+            axes.plot(x, y, color=style.OTHER, linewidth=0.9, zorder=1.5, gid=text)
+            continue
+        place = chosen.index(str(system))
+        color, marker, dashes = style.SERIES[place]
+        # The first is drawn last, on top; markers are staggered so that close lines show whose they are.
+        lines[str(system)] = axes.plot(
+            x, y, color=color, linestyle=dashes, linewidth=1.8, marker=marker, markersize=5.5,
+            markeredgecolor=style.PAPER, markeredgewidth=0.8, zorder=4 - place / 10, gid=text, clip_on=False,
+            markevery=(place * len(x) // 60 % max(len(x), 1), max(len(x) // 10, 1)),
+        )[0]  # fmt: skip
+    handles = [lines[name] for name in chosen]
+    texts = list(names)
+    if len(order) > len(chosen):
+        handles.append(Line2D([], [], color=style.OTHER, linewidth=0.9))
+        texts.append(f"{len(order) - len(chosen)} other systems")
+    if not math.isnan(level):
+        if high > low:
+            axes.axhspan(low, high, color=style.MUTED, alpha=0.1, linewidth=0, zorder=1)
+        text = f"random ranking: {_significant(level)}"
+        handles.append(
+            axes.axhline(
+                level, color=style.MUTED, linestyle=(0, (4, 3)), linewidth=1.3, zorder=3, gid=style.hover(text)
             )
-            texts.append(text)
-        tall_inches = figure.get_figheight()
-        corner = (1 - (right - 0.2) / width, 1 - (top - 0.05) / tall_inches)
-        figure.legend(
-            handles, texts, loc="upper left", borderaxespad=0, borderpad=0, handlelength=2.6, labelspacing=0.5,
-            fontsize=10, bbox_to_anchor=(0.3 / width, (footer + legend) / tall_inches) if narrow else corner,
-        )  # fmt: skip
-        for place, line in enumerate(note):
-            figure.text(
-                0.15 / width, (footer - 0.05 - place * 0.17) / tall_inches, line, fontsize=9, color=style.INK, va="top",
-                fontstyle="italic",
-            )  # fmt: skip
-        return figure
+        )
+        texts.append(text)
+    figure.legend(handles, texts, **style.legend_at(figure, *corner), handlelength=2.6, labelspacing=0.5)
+    for place, line in enumerate(note):
+        height = (footer - 0.05 - place * 0.17) / figure.get_figheight()
+        figure.text(0.15 / width, height, line, fontsize=9, color=style.INK, va="top", fontstyle="italic")
+    return figure
+
+
+def recall_axes(
+    width: float, entries: int, *, right: float, tall: float, footer: float = 0.0
+) -> tuple[Figure, Axes, tuple[float, float]]:
+    """Axes of precision against recall, and where the legend goes: beside them, or below them on a phone.
+
+    The corner of the legend is in inches from the left and from the top; `footer` is the space for notes below it.
+    """
+    narrow, legend = width < style.NARROW, entries * 0.21 + 0.1
+    inside = 2.7 if narrow else max(tall, legend)
+    bottom = 0.52 + footer + (legend if narrow else 0.0)
+    figure, axes = style.canvas(width, inside + bottom + 0.12, left=0.6, bottom=bottom, right=right, top=0.12)
+    axes.grid(visible=True)
+    axes.set_xlim(0, 1)
+    axes.locator_params(nbins=5)
+    axes.set_xlabel("recall")
+    axes.set_ylabel("precision")
+    corner = (0.3, figure.get_figheight() - footer - legend) if narrow else (width - right + 0.2, 0.07)
+    return figure, axes, corner
 
 
 def curves_order(curves: pl.DataFrame) -> list[str]:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from endoxa import formatting
 from endoxa.formatting import shortened
@@ -132,24 +133,44 @@ def as_matrix(axes: Axes, names: Sequence[str], heads: Sequence[str], *, left: f
     axes.tick_params(axis="y", pad=(left - 0.15) * 72)
 
 
-def add_cell(axes: Axes, row: int, column: int, face: Any, text: str, *, line: float = 1.5) -> None:
-    """A cell of a matrix, with the text that shows on hovering."""
+def add_cell(
+    axes: Axes, row: int, column: int, face: Any, text: str, label: str = "", *, size: float = 9, bold: bool = False
+) -> None:
+    """A cell of a matrix with its label, and the text that shows on hovering. Cells without labels are small."""
     from matplotlib.patches import Rectangle
 
-    look = {"facecolor": face, "edgecolor": PAPER, "linewidth": line}
-    axes.add_artist(Rectangle((column - 0.5, row - 0.5), 1, 1, gid=hover(text), clip_on=False, **look))
+    patch = Rectangle((column - 0.5, row - 0.5), 1, 1, gid=hover(text), clip_on=False)
+    patch.set(facecolor=face, edgecolor=PAPER, linewidth=1.5 if label else 0.8)
+    axes.add_artist(patch)
+    weight = "bold" if bold else "normal"
+    axes.text(column, row, label, ha="center", va="center", fontsize=size, fontweight=weight, gid=MUTE)
 
 
-def to_svg(figure: Figure, *, prefix: str = "") -> str:
+def legend_at(figure: Figure, x: float, y: float) -> dict[str, Any]:
+    """Settings of a legend whose upper left corner is x inches from the left edge and y inches from the top."""
+    corner = (x / figure.get_figwidth(), 1 - y / figure.get_figheight())
+    return {"loc": "upper left", "bbox_to_anchor": corner, "borderaxespad": 0, "borderpad": 0}
+
+
+def beside(axes: Axes, y: float, *, right: bool = False, narrow: bool, off: float = 0.12) -> dict[str, Any]:
+    """Settings of a text `off` inches outside the left or right edge of the axes; on a phone just inside it."""
+    shift = 0.0 if narrow else (off if right else -off) * 72
+    place = {"xy": (int(right), y), "xycoords": axes.get_yaxis_transform(), "annotation_clip": False, "va": "center"}
+    return place | {"xytext": (shift, 0), "textcoords": "offset points", "ha": "left" if right != narrow else "right"}
+
+
+def to_svg(figure: Figure, *, apart: bool = False) -> str:
     """The figure as one `<svg>` element, text as text, hover texts as `<title>`; the same bytes every time.
 
-    It stands alone as a file and inside a page. `prefix` keeps the ids of several figures on one page apart.
+    It stands alone as a file and inside a page. `apart` gives its ids a prefix made from its content, so that several
+    figures can be on one page.
     """
     out = io.StringIO()
     with styled():
         figure.savefig(out, format="svg", metadata={"Date": None})
     svg = out.getvalue()
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], count=1, flags=re.DOTALL)
+    prefix = f"f{crc32(svg.encode()):08x}" if apart else ""
     # Only tags are touched: the text between them holds names, which may look like anything.
     svg = re.sub(r"<[^>]+>", lambda tag: _tidied(tag[0], prefix), svg)
     return re.sub(r"\n\s*", "\n", svg)

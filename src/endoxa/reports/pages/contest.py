@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from functools import partial
 
 import polars as pl
 
@@ -14,9 +14,9 @@ from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS, consensual
 from endoxa.evaluations.standings import chances
 from endoxa.formatting import capitalised, chance, clean, html_of, number
 from endoxa.reports.figures.chance_matrix import better
-from endoxa.reports.pages.cost_table import cost_grid
+from endoxa.reports.pages import cells
 from endoxa.reports.pages.gallery import Gallery
-from endoxa.reports.pages.layout import Grid, Section, chance_cell, chart, name_cell, number_cell, render, share_cell
+from endoxa.reports.pages.layout import Grid, Section, chart, cost_grid, render
 from endoxa.tables import Costs
 
 SURE = 0.9  # probability from which a reference is said to prefer one system
@@ -42,7 +42,7 @@ class Contest:
 def page(contest: Contest) -> str:
     """The contest as one HTML file that opens offline."""
     found = contest.verdicts
-    sections = [_side_by_side(contest), _agreement(found), _better(found, count(1))]
+    sections = [_side_by_side(contest), _agreement(found), _better(found)]
     if contest.costs is not None:
         sections.append(Section("costs", "Costs", "What the systems cost", grids=[cost_grid(contest.costs)]))
     policies = [f"{way}: {meaning}" for way, meaning in contest.meanings.items()]
@@ -50,7 +50,7 @@ def page(contest: Contest) -> str:
     return render(
         title=contest.title, answer=html_of(lambda name: answer(found, name=name)), facts=contest.facts,
         warnings=[*contest.warnings, *contest.remarks],
-        sections=[section for section in sections if section is not None], policies=[*policies, *first.policy.lines()],
+        sections=sections, policies=[*policies, *first.policy.lines()],
         notes=contest.notes, provenance=contest.provenance, gallery=contest.gallery,
     )  # fmt: skip
 
@@ -89,13 +89,13 @@ def _side_by_side(contest: Contest) -> Section:
     order = found.standings.filter(pl.col("way") == next(iter(found.ways)))["system"].to_list()
     rows = []
     for system in order:
-        cells = [name_cell(system)]
+        line = [cells.name(system)]
         for way in found.ways:
             row = at[way, system]
             small = f"{_place(row['place'])} · [{number(row['lo'], 3)}, {number(row['hi'], 3)}]"
-            cells.append(number_cell(row["value"], 3, small=small, strong=row["place"] == 1))
-        cells += [share_cell(contest.ties[system])] if contest.ties else []
-        rows.append(cells)
+            line.append(cells.number(row["value"], 3, small=small, strong=row["place"] == 1))
+        line += [cells.share(contest.ties[system])] if contest.ties else []
+        rows.append(line)
     confidence = 100 * next(iter(found.ways.values())).confidence
     heads = ("system", *found.ways, *(("ranks tied",) if contest.ties else ()))
     note = (
@@ -116,7 +116,7 @@ def _agreement(found: Verdicts) -> Section | None:
     taus = Grid(
         "Kendall's tau of the rankings of all systems",
         ("way", "other way", "tau"),
-        [[name_cell(a), name_cell(b), number_cell(tau, 2)] for a, b, tau in found.agreement.iter_rows()],
+        [[cells.name(a), cells.name(b), cells.number(tau, 2)] for a, b, tau in found.agreement.iter_rows()],
     )
     rows = [(row, [row[way] for way in ways]) for row in found.pairs.iter_rows(named=True) if set(ways) <= set(row)]
     known = [(row, own) for row, own in rows if not any(p is None or math.isnan(p) for p in own)]
@@ -127,39 +127,29 @@ def _agreement(found: Verdicts) -> Section | None:
         f"Of {len(known)} pairs of systems, all ways prefer the same system in {agreed} (each with probability "
         f"{SURE:g} or more); in {against}, one way prefers one system and another way the other."
     )
-    pairs = [[name_cell(row["system"]), name_cell(row["baseline"]), *map(chance_cell, own)] for row, own in known]
+    pairs = [[cells.name(row["system"]), cells.name(row["baseline"]), *map(cells.chance, own)] for row, own in known]
     caption = f"P(better) of pairs on {found.measure}, ties counted half, the largest disagreement first"
     grid = Grid(caption, ("system", "against", *ways), pairs)
     return Section("agreement", "Agreement", "Where the verdicts disagree", [line], [taus], below=grid)
 
 
-def _better(found: Verdicts, ids: count[int]) -> Section | None:
+def _better(found: Verdicts) -> Section | None:
     charts = []
     for way, one in found.ways.items():
         pairs = chances(one, found.measure)
         if not pairs:
             continue
-        rows = [
-            [
-                name_cell(pair.system),
-                name_cell(pair.against),
-                *(chance_cell(p, 3) for p in (pair.better, pair.tie, pair.worse)),
-            ]
-            for pair in pairs
-        ]
+        rows = [[*map(cells.name, (pair.system, pair.against)), *cells.chances(pair)] for pair in pairs]
         heads = ("system", "against", "P(better)", "P(equal)", "P(worse)")
-        everything = (
-            f" {one.virtual} returns everything: a system that does not beat it carries no information."
-            if one.virtual
-            else ""
-        )
+        caption = f"{capitalised(clean(way))}. Systems are numbered, best first."
+        if one.virtual:
+            caption += f" {one.virtual} returns everything: a system that does not beat it carries no information."
         charts.append(
             chart(
-                lambda width, one=one: better(one, found.measure, width=width),  # type: ignore[misc]
-                ids,
+                partial(better, one, found.measure),
                 heading=capitalised(clean(way)),
                 label=f"Probability that one system is better than another on {found.measure}: {way}",
-                caption=f"{capitalised(clean(way))}. Systems are numbered, best first.{everything}",
+                caption=caption,
                 grid=Grid(f"{found.measure}: pairs, {way}", heads, rows),
             )
         )

@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from itertools import count
+from functools import partial
 from typing import Any
 
 import polars as pl
 
 from endoxa.errors import EndoxaError
+from endoxa.evaluations import standings
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS, advice, answer, doubt_name, remark, within
-from endoxa.evaluations.standings import (
-    DOUBTS,
-    best_values,
-    chances,
-    contenders,
-    counts,
-    headline,
-    order_of,
-    pairs_of,
-    rival,
-    variances,
-)
 from endoxa.formatting import clean, counted, html_of, number, probability, shortened, signed
 from endoxa.measures.explain import definition_line
 from endoxa.reports.figures.chance_matrix import NUMBERED, better
@@ -33,28 +22,13 @@ from endoxa.reports.figures.hills import ridges
 from endoxa.reports.figures.pair_matrix import CELLS_WITH_TEXT, pair_matrix, pairs
 from endoxa.reports.figures.query_bars import differences, query_differences
 from endoxa.reports.figures.recall_curves import curves, curves_order, generality, generality_note
-from endoxa.reports.pages.cost_table import cost_grid
-from endoxa.reports.pages.layout import (
-    Cell,
-    Chart,
-    Grid,
-    Section,
-    chance_cell,
-    chart,
-    name_cell,
-    number_cell,
-    range_cell,
-    render,
-    share_cell,
-    signed_cell,
-    text_cell,
-    whole_cell,
-)
+from endoxa.reports.pages import cells
+from endoxa.reports.pages.cells import Cell
+from endoxa.reports.pages.layout import Chart, Grid, Section, chart, cost_grid, render
 from endoxa.reports.text import undefined_note
 
 FOLDED = 4  # measures that have figures of their own; the first is open
 ROWS = 200  # rows of a data table before the middle is left out
-VIRTUAL = "returns everything"
 
 
 def page(evaluation: Evaluation) -> str:
@@ -66,7 +40,7 @@ def page(evaluation: Evaluation) -> str:
         aside=limits if evaluation.in_doubt else remark(evaluation),
         facts=_facts(evaluation),
         warnings=_warnings(evaluation),
-        sections=[section for section in _sections(evaluation, count(1)) if section is not None],
+        sections=_sections(evaluation),
         policies=evaluation.policy.lines(),
         notes=_notes(evaluation),
         definitions=_definitions(evaluation),
@@ -75,19 +49,20 @@ def page(evaluation: Evaluation) -> str:
     )
 
 
-def _sections(evaluation: Evaluation, ids: count[int]) -> Iterator[Section | None]:
+def _sections(evaluation: Evaluation) -> Iterator[Section | None]:
     """The sections of the page in their order; None for those that there is nothing to say in."""
     if evaluation.in_doubt:
         yield _doubtful_summary(evaluation)
-        yield _ridges(evaluation, ids)
-        yield _better(evaluation, ids)
-        yield _shares(evaluation, ids)
+        charts = [_ridge(evaluation, measure) for measure in evaluation.measures[:FOLDED]]
+        yield Section("ridges", "Distributions", "Where each mean may lie", charts=charts)
+        yield _better(evaluation)
+        yield _shares(evaluation)
         yield _depths(evaluation)
     else:
-        yield Section("summary", "Summary", "Summary", (), [_summary(evaluation)], _intervals(evaluation, ids))
-    yield _curves(evaluation, ids)
-    yield _differences(evaluation, ids)
-    yield None if evaluation.in_doubt else _pairs(evaluation, ids)
+        yield Section("summary", "Summary", "Summary", (), [_summary(evaluation)], _intervals(evaluation))
+    yield _curves(evaluation)
+    yield _differences(evaluation)
+    yield None if evaluation.in_doubt else _pairs(evaluation)
     yield _coverage(evaluation)
     if evaluation.costs is not None:
         yield Section("costs", "Costs", "What the systems cost", grids=[cost_grid(evaluation.costs)])
@@ -134,54 +109,52 @@ def _definitions(evaluation: Evaluation) -> list[tuple[str, str]]:
 
 def _summary(evaluation: Evaluation) -> Grid:
     summary = evaluation.summary
-    measures, whole = evaluation.measures, counts(summary)
-    best = best_values(summary, evaluation.lower)
+    measures, whole = evaluation.measures, standings.counts(summary)
+    best = standings.best_values(summary, evaluation.lower)
     caption = f"Means over queries, with {100 * evaluation.confidence:g} % intervals."
     note = undefined_note(summary) or ""
 
     def cell(row: dict[str, Any]) -> Cell:
         strong = row["value"] is not None and round(row["value"], 4) == best.get(row["measure"])
-        return range_cell(row["value"], row["lo"], row["hi"], 0 if row["measure"] in whole else 4, strong=strong)
+        return cells.interval(row["value"], row["lo"], row["hi"], 0 if row["measure"] in whole else 4, strong=strong)
 
     if len(evaluation.systems) == 1:  # one row as wide as the measures are many reads better as a column
         rows = [
-            [name_cell(row["measure"]), cell(row), whole_cell(row["queries"])] for row in summary.iter_rows(named=True)
+            [cells.name(row["measure"]), cell(row), cells.whole(row["queries"])]
+            for row in summary.iter_rows(named=True)
         ]
         return Grid(caption, ("measure", "value", "queries"), rows, note=note)
-    first = headline(evaluation)
+    first = standings.headline(evaluation)
     found = {(row["system"], row["measure"]): cell(row) for row in summary.iter_rows(named=True)}
     rows = [
-        [name_cell(one.system), *(found.get((one.system, measure), number_cell(None)) for measure in measures)]
-        for one in order_of(evaluation, first)
+        [cells.name(one.system), *(found.get((one.system, measure), cells.number(None)) for measure in measures)]
+        for one in standings.order_of(evaluation, first)
     ]
     heads = ["system", *(clean(measure) for measure in measures)]
     caption += " The best of each measure is bold."
     return Grid(caption, heads, rows, measures.index(first) + 1, first in evaluation.lower, note)
 
 
-def _intervals(evaluation: Evaluation, ids: count[int]) -> list[Chart]:
+def _intervals(evaluation: Evaluation) -> list[Chart]:
     if len(evaluation.systems) == 1:
         return []
     summary, lower = evaluation.summary, evaluation.lower
-    measures = [measure for measure in evaluation.measures if measure not in counts(summary)]
+    measures = [measure for measure in evaluation.measures if measure not in standings.counts(summary)]
     charts = []
     for measure in measures[:FOLDED]:
-        standings = order_of(evaluation, measure)
+        ranked = standings.order_of(evaluation, measure)
         rows = [
             [
-                name_cell(one.system), *(number_cell(value) for value in (one.value, one.lo, one.hi)),
-                whole_cell(one.queries), whole_cell(one.undefined),
+                cells.name(one.system), *(cells.number(value) for value in (one.value, one.lo, one.hi)),
+                cells.whole(one.queries), cells.whole(one.undefined),
             ]
-            for one in standings
+            for one in ranked
         ]  # fmt: skip
-        best = standings[0]
+        best = ranked[0]
         heads = ("system", "mean", "low", "high", "queries", "undefined")
         charts.append(
             chart(
-                lambda width, measure=measure: intervals(  # type: ignore[misc]
-                    summary, measure, width=width, lower=measure in lower
-                ),
-                ids,
+                partial(intervals, summary, measure, lower=measure in lower),
                 heading=measure,
                 label=f"Mean {measure} of {len(rows)} systems with intervals; best is {best.system} "
                 f"with {number(best.value)}",
@@ -193,7 +166,7 @@ def _intervals(evaluation: Evaluation, ids: count[int]) -> list[Chart]:
     return charts
 
 
-def _curves(evaluation: Evaluation, ids: count[int]) -> Section | None:
+def _curves(evaluation: Evaluation) -> Section | None:
     table = evaluation.tables.get("curves")
     if table is None or not table.height:
         return None
@@ -205,14 +178,13 @@ def _curves(evaluation: Evaluation, ids: count[int]) -> Section | None:
         for system, recall, precision in table.select("system", "recall", "precision").iter_rows()
     }
     rows = [
-        [name_cell(system), *(number_cell(values.get((system, recall)), 3) for recall in shown)]
+        [cells.name(system), *(cells.number(values.get((system, recall)), 3) for recall in shown)]
         for system in curves_order(table)
     ]
     mean, _, _ = generality(table)
     line = "" if math.isnan(mean) else f" A random ranking would reach {mean:.2g} at every recall."
     drawing = chart(
-        lambda width: curves(table, width=width, highlight=highlight),
-        ids,
+        partial(curves, table, highlight=highlight),
         heading="Precision at each recall",
         label=f"Precision-recall curves of {len(rows)} systems; highest mean precision: {rows[0][0].title}.{line} "
         f"{generality_note(table) or ''}",
@@ -222,10 +194,10 @@ def _curves(evaluation: Evaluation, ids: count[int]) -> Section | None:
     return Section("curves", "Precision and recall", "Precision and recall", charts=[drawing])
 
 
-def _differences(evaluation: Evaluation, ids: count[int]) -> Section | None:
+def _differences(evaluation: Evaluation) -> Section | None:
     scores = evaluation.scores
-    measure = headline(evaluation)
-    pair = rival(evaluation, measure)
+    measure = standings.headline(evaluation)
+    pair = standings.rival(evaluation, measure)
     if pair is None or scores is None or measure not in scores.measures:
         return None
     system, baseline = pair
@@ -240,12 +212,11 @@ def _differences(evaluation: Evaluation, ids: count[int]) -> Section | None:
         note = f"The {ROWS // 2} largest gains and losses of {frame.height} queries."
         frame = pl.concat([frame.head(ROWS // 2), frame.tail(ROWS // 2)])
     rows = [
-        [name_cell(query), number_cell(ours), number_cell(theirs), signed_cell(gap)]
+        [cells.name(query), cells.number(ours), cells.number(theirs), cells.signed(gap)]
         for query, ours, theirs, gap in frame.iter_rows()
     ]
     drawing = chart(
-        lambda width: differences(scores, system, baseline, measure, width=width),
-        ids,
+        partial(differences, scores, system, baseline, measure),
         heading=f"{short[0]} against {short[1]}",
         label=f"Differences in {measure} per query, {system} minus {baseline}, from {rows[0][3].text} to "
         f"{rows[-1][3].text}",
@@ -257,26 +228,24 @@ def _differences(evaluation: Evaluation, ids: count[int]) -> Section | None:
     return Section("differences", "Query by query", f"Query by query: {short[0]} against {short[1]}", charts=[drawing])
 
 
-def _pairs(evaluation: Evaluation, ids: count[int]) -> Section | None:
+def _pairs(evaluation: Evaluation) -> Section | None:
     comparison = evaluation.comparison
     if comparison is None:
         return None
     charts = []
-    measures = [measure for measure in evaluation.measures if pairs_of(comparison, measure)]
+    measures = [measure for measure in evaluation.measures if standings.pairs_of(comparison, measure)]
     alpha = 1 - evaluation.confidence
     many = len(evaluation.systems) > CELLS_WITH_TEXT
     for measure in measures[: 1 if many else FOLDED]:
         lower = measure in evaluation.lower
-        _, columns, cells = pair_matrix(comparison, measure, lower=lower)
-        found = [cells[place] for place in sorted(cells)]
+        _, columns, by_place = pair_matrix(comparison, measure, lower=lower)
+        found = [by_place[place] for place in sorted(by_place)]
         apart = sum(one.differs(alpha) for one in found)
         rows = [
             [
-                name_cell(one.system),
-                name_cell(one.baseline),
-                signed_cell(one.difference),
-                number_cell(one.lo),
-                number_cell(one.hi),
+                *map(cells.name, (one.system, one.baseline)),
+                cells.signed(one.difference),
+                *map(cells.number, (one.lo, one.hi)),
                 Cell(probability(one.p).removeprefix("p ").removeprefix("= "), one.p, strong=one.differs(alpha)),
             ]
             for one in found
@@ -284,10 +253,7 @@ def _pairs(evaluation: Evaluation, ids: count[int]) -> Section | None:
         who = f"{apart} of {len(found)} pairs can" if len(found) > 1 else f"The two {'can' if apart else 'cannot'}"
         charts.append(
             chart(
-                lambda width, measure=measure, lower=lower: pairs(  # type: ignore[misc]
-                    comparison, measure, width=width, alpha=alpha, lower=lower
-                ),
-                ids,
+                partial(pairs, comparison, measure, alpha=alpha, lower=lower),
                 heading=measure,
                 label=f"Differences in {measure} between {len(found)} pairs of systems; {apart} can be told apart",
                 caption=f"{who} be told apart at the {alpha:.2g} level."
@@ -308,9 +274,10 @@ def _coverage(evaluation: Evaluation) -> Section | None:
         items = row["items"] or 0
         rows.append(
             [
-                text_cell(row["system"]), whole_cell(row["queries"]), whole_cell(row["missing"], alert=True),
-                whole_cell(row["unknown"]), whole_cell(items), share_cell(items - (row["judged"] or 0), items),
-                share_cell(row["tied"] or 0, items),
+                cells.text(row["system"], virtual=row["system"] == evaluation.virtual), cells.whole(row["queries"]),
+                cells.whole(row["missing"], alert=True), cells.whole(row["unknown"]), cells.whole(items),
+                cells.share(items - (row["judged"] or 0), items),
+                cells.share(row["tied"] or 0, items),
             ]
         )  # fmt: skip
     tied = "Tied: share of its items whose score equals another’s."
@@ -327,8 +294,7 @@ def _coverage(evaluation: Evaluation) -> Section | None:
             f"judgments. Unjudged: share of its items without a judgment. {tied}"
         )
     heads = ("system", "queries", "missing", "unknown", "items", what, "tied")
-    grid = Grid(caption, heads, rows, note=note, virtual=_virtual(evaluation, scores.systems))
-    return Section("coverage", "Coverage", "Coverage", grids=[grid])
+    return Section("coverage", "Coverage", "Coverage", grids=[Grid(caption, heads, rows, note=note)])
 
 
 # Under doubt
@@ -349,112 +315,88 @@ def _first_measure(evaluation: Evaluation) -> Grid:
     measure = evaluation.measures[0]
     rows = _rows_of(evaluation, measure)
     several = len(evaluation.systems) > 1
+    without = "Without own vote: score where the system’s own votes do not count."
     columns: dict[str, tuple[str, Callable[[float | None], Cell], str]] = {
-        "p_best": ("P(best)", chance_cell, "P(best): probability of being the best of all, with all doubts."),
-        "without_own_vote": (
-            "without own vote",
-            number_cell,
-            "Without own vote: score where the system’s own votes do not count.",
-        ),
-        "unique": ("unique", share_cell, "Unique: share of its votes that no other system shares."),
+        "p_best": ("P(best)", cells.chance, "P(best): probability of being the best of all, with all doubts."),
+        "without_own_vote": ("without own vote", cells.number, without),
+        "unique": ("unique", cells.share, "Unique: share of its votes that no other system shares."),
     }
     chosen = [name for name in columns if _known(evaluation, name) and (several or name != "p_best")]
     leader = next((row["system"] for row in rows if row["system"] != evaluation.virtual), None)
-    cells = [
+    table = [
         [
             _system(evaluation, row["system"]),
-            range_cell(row["value"], row["lo"], row["hi"], strong=several and row["system"] == leader),
+            cells.interval(row["value"], row["lo"], row["hi"], strong=several and row["system"] == leader),
             *(columns[name][1](row[name]) for name in chosen),
         ]
         for row in rows
     ]
-    return Grid(
-        f"{measure} {within(evaluation)}: means over queries, with {100 * evaluation.confidence:g} % intervals",
-        ("system", clean(measure), *(columns[name][0] for name in chosen)),
-        cells,
-        1,
-        measure in evaluation.lower,
-        " ".join(columns[name][2] for name in chosen),
-        _virtual(evaluation, [row["system"] for row in rows]),
-    )
+    caption = f"{measure} {within(evaluation)}: means over queries, with {100 * evaluation.confidence:g} % intervals"
+    heads = ("system", clean(measure), *(columns[name][0] for name in chosen))
+    return Grid(caption, heads, table, 1, measure in evaluation.lower, " ".join(columns[name][2] for name in chosen))
 
 
 def _further_measures(evaluation: Evaluation) -> Grid:
     """The further measures side by side, in the order of the first."""
     first, *others = evaluation.measures
-    order = [one.system for one in order_of(evaluation, first)]
     known = {(row["system"], row["measure"]): row for row in evaluation.summary.iter_rows(named=True)}
     leaders = {}
     for measure in others:
-        standings = contenders(evaluation, measure)
-        leaders[measure] = standings[0].system if len(standings) > 1 else None
+        ranked = standings.contenders(evaluation, measure)
+        leaders[measure] = ranked[0].system if len(ranked) > 1 else None
     rows = []
-    for system in order:
-        cells = [_system(evaluation, system)]
+    for system in (one.system for one in standings.order_of(evaluation, first)):
+        line = [_system(evaluation, system)]
         for measure in others:
             row = known.get((system, measure), {"value": None, "lo": None, "hi": None})
-            cells.append(range_cell(row["value"], row["lo"], row["hi"], strong=system == leaders[measure]))
-            cells.append(chance_cell(row.get("p_best")))
-        rows.append(cells)
+            line.append(cells.interval(row["value"], row["lo"], row["hi"], strong=system == leaders[measure]))
+            line.append(cells.chance(row.get("p_best")))
+        rows.append(line)
     heads = ["system", *(head for measure in others for head in (clean(measure), "P(best)"))]
     caption = f"Further measures {within(evaluation)}, each with its P(best)"
-    return Grid(caption, heads, rows, virtual=_virtual(evaluation, order))
+    return Grid(caption, heads, rows)
 
 
-def _ridges(evaluation: Evaluation, ids: count[int]) -> Section:
-    charts = [_ridge(evaluation, measure, ids) for measure in evaluation.measures[:FOLDED]]
-    return Section("ridges", "Distributions", "Where each mean may lie", charts=charts)
-
-
-def _ridge(evaluation: Evaluation, measure: str, ids: count[int]) -> Chart:
+def _ridge(evaluation: Evaluation, measure: str) -> Chart:
     rows = _rows_of(evaluation, measure)
     own = ["without_own_vote"] if _known(evaluation, "without_own_vote") else []
-    cells = [
+    table = [
         [
-            _system(evaluation, row["system"]), *(number_cell(row[name]) for name in ("value", "lo", "hi", "se")),
-            chance_cell(row.get("p_best"), 3), *(number_cell(row[name]) for name in own), whole_cell(row["queries"]),
+            _system(evaluation, row["system"]), *(cells.number(row[name]) for name in ("value", "lo", "hi", "se")),
+            cells.chance(row.get("p_best"), 3), *(cells.number(row[name]) for name in own), cells.whole(row["queries"]),
         ]
         for row in rows
     ]  # fmt: skip
     heads = ["system", "mean", "low", "high", "deviation", "P(best)", *(["without own vote"] if own else []), "queries"]
-    best = contenders(evaluation, measure)[0]
+    best = standings.contenders(evaluation, measure)[0]
     where = within(evaluation)
     return chart(
-        lambda width: ridges(evaluation, measure, width=width),
-        ids,
+        partial(ridges, evaluation, measure),
         heading=measure,
         label=f"Distribution of the mean {measure} of {len(rows)} systems {where}; the best on average is "
         f"{best.system} with {number(best.value)}",
         caption=f"Where the mean over queries may lie {where}, with all doubts; the wider, the more doubtful. Dark: "
         f"the middle {100 * evaluation.confidence:g} %; mark: the mean. Systems whose hills overlap can still differ, "
         "because systems share possible worlds and queries.",
-        grid=Grid(
-            f"{measure} {where}: mean and interval",
-            heads,
-            cells,
-            1,
-            measure in evaluation.lower,
-            virtual=_virtual(evaluation, [row["system"] for row in rows]),
-        ),
+        grid=Grid(f"{measure} {where}: mean and interval", heads, table, 1, measure in evaluation.lower),
     )
 
 
-def _better(evaluation: Evaluation, ids: count[int]) -> Section | None:
+def _better(evaluation: Evaluation) -> Section | None:
     many = len(evaluation.systems) > NUMBERED
     charts = []
     for measure in evaluation.measures[: 1 if many else FOLDED]:
-        found = chances(evaluation, measure)
+        found = standings.chances(evaluation, measure)
         if all(math.isnan(one.better) for one in found):  # none compared, or nothing known about them
             continue
-        places = {one.system: at for at, one in enumerate(order_of(evaluation, measure))}
+        places = {one.system: at for at, one in enumerate(standings.order_of(evaluation, measure))}
         found = [one if places[one.system] < places[one.against] else one.turned() for one in found]
         found.sort(key=lambda one: (places[one.system], places[one.against]))
         apart = sum(one.differs for one in found)
         rows = [
             [
-                _system(evaluation, one.system), name_cell(one.against),
-                *(chance_cell(p, 3) for p in (one.better, one.tie, one.worse)), signed_cell(one.difference),
-                number_cell(one.lo), number_cell(one.hi),
+                _system(evaluation, one.system), cells.name(one.against), *cells.chances(one),
+                cells.signed(one.difference), cells.number(one.lo), cells.number(one.hi),
             ]
             for one in found
         ]  # fmt: skip
@@ -464,8 +406,7 @@ def _better(evaluation: Evaluation, ids: count[int]) -> Section | None:
         where = within(evaluation)
         charts.append(
             chart(
-                lambda width, measure=measure: better(evaluation, measure, width=width),  # type: ignore[misc]
-                ids,
+                partial(better, evaluation, measure),
                 heading=measure,
                 label=f"Probability that one system is better than another on {measure} {where}, for {len(found)} "
                 f"pairs; {apart} can be told apart",
@@ -478,37 +419,25 @@ def _better(evaluation: Evaluation, ids: count[int]) -> Section | None:
     return Section("better", "Who is better", "Which system is better than which", charts=charts) if charts else None
 
 
-def _shares(evaluation: Evaluation, ids: count[int]) -> Section | None:
+def _shares(evaluation: Evaluation) -> Section | None:
     if evaluation.doubts is None:
         return None
     measure, where = evaluation.measures[0], within(evaluation)
-    parts = variances(evaluation)
-    order = [one.system for one in order_of(evaluation, measure)]
+    parts = standings.variances(evaluation)
     rows = []
-    for system in order:
+    for system in (one.system for one in standings.order_of(evaluation, measure)):
         own = parts.get(system, {})
         total = sum(value for value in own.values() if not math.isnan(value))
-        deviation = math.sqrt(total) if total > 0 else None
-        rows.append(
-            [
-                _system(evaluation, system),
-                *(share_cell(own.get(doubt), total) for doubt in DOUBTS),
-                number_cell(deviation),
-            ]
-        )
+        portions = [cells.share(own.get(doubt), total) for doubt in standings.DOUBTS]
+        rows.append([_system(evaluation, system), *portions, cells.number(math.sqrt(total) if total > 0 else None)])
     lines = advice(evaluation)
+    heads = ("system", *(doubt_name(evaluation, doubt) for doubt in standings.DOUBTS), "deviation")
     drawing = chart(
-        lambda width: shares(evaluation, width=width),
-        ids,
+        partial(shares, evaluation),
         heading="Where the doubt comes from",
         label=f"Share of each doubt in the variance of the mean {measure} of {len(rows)} systems. {' '.join(lines)}",
         caption=f"Shares of the variance of the mean {measure} {where}; ±: its standard deviation.",
-        grid=Grid(
-            f"{measure} {where}: shares of the variance",
-            ("system", *(doubt_name(evaluation, doubt) for doubt in DOUBTS), "deviation"),
-            rows,
-            virtual=_virtual(evaluation, order),
-        ),
+        grid=Grid(f"{measure} {where}: shares of the variance", heads, rows),
     )
     return Section("shares", "Doubts", "Where the doubt comes from", lines, charts=[drawing])
 
@@ -518,7 +447,7 @@ def _depths(evaluation: Evaluation) -> Section | None:
     if table is None:
         return None
     rows = [
-        [Cell(f"{depth}", depth), number_cell(tau, 2), name_cell(leader)]
+        [Cell(f"{depth}", depth), cells.number(tau, 2), cells.name(leader)]
         for depth, tau, leader in table.select("depth", "tau", "leader").sort("depth").iter_rows()
     ]
     note = "Tau compares the ranking with the one shown above. 1: the same; 0: unrelated; −1: reversed."
@@ -531,7 +460,7 @@ def _rows_of(evaluation: Evaluation, measure: str) -> list[dict[str, Any]]:
     """The summary's rows of a measure, best first, the virtual system in its place."""
     rows = evaluation.summary.filter(pl.col("measure") == measure).iter_rows(named=True)
     found = {row["system"]: row for row in rows}
-    return [found[one.system] for one in order_of(evaluation, measure)]
+    return [found[one.system] for one in standings.order_of(evaluation, measure)]
 
 
 def _known(evaluation: Evaluation, column: str) -> bool:
@@ -540,9 +469,6 @@ def _known(evaluation: Evaluation, column: str) -> bool:
     return column in summary.columns and not summary[column].fill_nan(None).drop_nulls().is_empty()
 
 
-def _virtual(evaluation: Evaluation, systems: list[str]) -> int | None:
-    return systems.index(evaluation.virtual) if evaluation.virtual in systems else None
-
-
 def _system(evaluation: Evaluation, system: str) -> Cell:
-    return name_cell(system, VIRTUAL if system == evaluation.virtual else "")
+    virtual = system == evaluation.virtual
+    return cells.name(system, "returns everything" if virtual else "", virtual=virtual)

@@ -30,23 +30,15 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Strip:
-    """The first results of one system."""
-
-    system: str
-    results: Sequence[Result]
-
-
-@dataclass(frozen=True)
 class Asked:
-    """One query with the strips of all systems; `agreed` is how much of their first results they share, 0 to 1."""
+    """One query with the first results of all systems; `agreed` is how much of them they share, 0 to 1."""
 
     query: str
     caption: str
     category: str
     pictured: bool
     agreed: float
-    strips: Sequence[Strip]
+    strips: Mapping[str, Sequence[Result]]
 
 
 @dataclass(frozen=True)
@@ -89,12 +81,11 @@ def gallery(
     asked = [
         Asked(
             query, clean(captions.get(query, query.replace("_", " "))), clean(kinds.get(query, "")), query in pictures,
-            shared[query],
-            [Strip(system, results) for system, results in by_query[query].items()],
+            shared[query], by_query[query],
         )
         for query in order
     ]  # fmt: skip
-    shown = {one.query for one in asked} | {r.item for one in asked for strip in one.strips for r in strip.results}
+    shown = {one.query for one in asked} | {r.item for one in asked for results in one.strips.values() for r in results}
     data = json.dumps({item: pictures[item] for item in sorted(shown) if item in pictures}, ensure_ascii=True)
     safe = data.replace("<", "\\u003c")  # nothing in it may end the script element
     return Gallery(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import math
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import TYPE_CHECKING
 
-from endoxa.formatting import DASH, chance, clean, number, shortened, signed, size
-from endoxa.formatting import share as share_of
+from endoxa.formatting import DASH, clean, number, size
 from endoxa.reports.figures import style
+from endoxa.reports.pages import cells
+from endoxa.reports.pages.cells import Cell
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from endoxa.evaluations.evaluation import File
     from endoxa.reports.pages.gallery import Gallery
+    from endoxa.tables import Costs
 
-NAME = 48  # letters of a name in a table; the title of the cell has the whole name
 WIDE, NARROW = 9.0, 3.6  # inches of a figure on a desktop and on a phone
 
 # Colours of the figures that follow the reader's choice of light or dark.
@@ -33,20 +33,8 @@ THEME = {
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One cell: its text, what it is sorted by, and a second line in small letters."""
-
-    text: str
-    sort: float | str = ""
-    small: str = ""
-    title: str = ""
-    strong: bool = False
-    numeric: bool = True
-
-
-@dataclass(frozen=True)
 class Grid:
-    """A table: caption, heads, and rows of cells of which the first names the row. `virtual` is a grey row."""
+    """A table: caption, heads, and rows of cells of which the first names the row."""
 
     caption: str
     heads: Sequence[str]
@@ -54,7 +42,6 @@ class Grid:
     sorted_by: int | None = None
     ascending: bool = False
     note: str = ""
-    virtual: int | None = None
     small: bool = False
 
 
@@ -87,7 +74,7 @@ class Section:
 
 
 def render(
-    *, title: str, sections: Sequence[Section], answer: str = "", aside: str = "", facts: Sequence[str] = (),
+    *, title: str, sections: Iterable[Section | None], answer: str = "", aside: str = "", facts: Sequence[str] = (),
     warnings: Sequence[str] = (), policies: Sequence[str] = (), notes: Sequence[str] = (),
     definitions: Sequence[tuple[str, str]] = (), provenance: Mapping[str, str] | None = None,
     files: Sequence[File] = (), css: str = "", gallery: Gallery | None = None,
@@ -104,7 +91,7 @@ def render(
         aside=clean(aside),
         facts=facts,
         warnings=[clean(text) for text in warnings],
-        sections=sections,
+        sections=[section for section in sections if section is not None],
         policies=[line.partition(": ")[::2] for line in policies],
         notes=[clean(note) for note in notes],
         definitions=definitions,
@@ -136,27 +123,26 @@ def _asset(environment: Environment, name: str) -> str:
 
 def _files(files: Sequence[File]) -> Grid:
     rows = [
-        [text_cell(one.name), text_cell(one.kind), Cell(size(one.size), one.size), text_cell(one.sha256)]
+        [cells.text(one.name), cells.text(one.kind), Cell(size(one.size), one.size), cells.text(one.sha256)]
         for one in files
     ]
     return Grid("Files read", ("file", "kind", "size", "SHA-256"), rows)
 
 
 def chart(
-    draw: Callable[[float], Figure], ids: count[int], *, heading: str, label: str, caption: str, grid: Grid,
-    phone: bool = True,
-) -> Chart:  # fmt: skip
-    """A figure for a page, drawn once for a desktop and once for a phone. `ids` keeps the figures of a page apart."""
+    draw: Callable[..., Figure], *, heading: str, label: str, caption: str, grid: Grid, phone: bool = True
+) -> Chart:
+    """A figure for a page, drawn once for a desktop and once for a phone by a function that takes a `width`."""
     from markupsafe import Markup
 
-    wide = draw(WIDE)
-    narrow = draw(NARROW) if phone else None
+    wide = draw(width=WIDE)
+    narrow = draw(width=NARROW) if phone else None
     return Chart(
         clean(heading),
         clean(label),
         clean(caption),
-        Markup(_themed(style.to_svg(wide, prefix=f"f{next(ids)}"))),
-        Markup(_themed(style.to_svg(narrow, prefix=f"f{next(ids)}"))) if narrow else "",
+        Markup(_themed(style.to_svg(wide, apart=True))),
+        Markup(_themed(style.to_svg(narrow, apart=True))) if narrow else "",
         round(wide.get_figwidth() * 96),
         round(narrow.get_figwidth() * 84) if narrow else 0,
         grid,
@@ -168,62 +154,37 @@ def _themed(svg: str) -> str:
     head, _, body = svg.partition(">")
     viewbox = head[head.index("viewBox") :].split('"')[1]
     body = body.replace('<style type="text/css">*{stroke-linejoin: round; stroke-linecap: butt}</style>', "")
-    parts = body.split(' style="')
-    styles = [parts[0]]
-    for part in parts[1:]:
-        rules, quote, rest = part.partition('"')
-        for color, variable in THEME.items():
-            rules = rules.replace(color, f"var(--{variable})")
-        styles.append(rules + quote + rest)
-    return f'<svg viewBox="{viewbox}" aria-hidden="true" focusable="false">' + ' style="'.join(styles)
+    colours = re.compile("|".join(THEME))
+    body = re.sub(' style="[^"]*"', lambda rules: colours.sub(lambda one: f"var(--{THEME[one[0]]})", rules[0]), body)
+    return f'<svg viewBox="{viewbox}" aria-hidden="true" focusable="false">{body}'
 
 
-# Cells
+def cost_grid(costs: Costs) -> Grid:
+    """A row per system: seconds of a picture, of the index and of a query, and the size of the index."""
+    at = {(row["system"], row["phase"]): row for row in costs.frame.iter_rows(named=True)}
+    rows = []
+    for system in costs.frame["system"].unique(maintain_order=True):
+        described, built, asked = (at.get((system, phase)) for phase in ("describe", "build", "query"))
+        rows.append(
+            [
+                cells.text(system), _milliseconds(described),
+                Cell(number(built["seconds"], 2), built["seconds"]) if built else Cell(DASH),
+                Cell(size(built["bytes"]), built["bytes"]) if built else Cell(DASH), _milliseconds(asked),
+            ]
+        )  # fmt: skip
+    return Grid(
+        "Cost of each system",
+        ("system", "picture, ms", "index, s", "index, size", "query, ms"),
+        rows,
+        note="Medians, with the 95th percentile below. Pictures are described once, on one core each; systems that "
+        "share a descriptor share its cost. Queries run one at a time, against all pictures.",
+    )
 
 
-def name_cell(text: str, small: str = "") -> Cell:
-    """A name, shortened; the title has all of it."""
-    return Cell(shortened([text], NAME)[0], clean(text), small, clean(text), numeric=False)
-
-
-def text_cell(text: str, sort: float | str = "") -> Cell:
-    """A cell of words."""
-    return Cell(clean(text), sort or clean(text), numeric=False)
-
-
-def number_cell(value: float | None, decimals: int = 4, *, small: str = "", strong: bool = False) -> Cell:
-    """A number, or a dash."""
-    return Cell(number(value, decimals), _sort(value), small, strong=strong)
-
-
-def range_cell(
-    value: float | None, lo: float | None, hi: float | None, decimals: int = 4, *, strong: bool = False
-) -> Cell:
-    """A number with its interval below it, where there is one."""
-    interval = "" if lo is None or math.isnan(lo) else f"[{number(lo, decimals)}, {number(hi, decimals)}]"
-    return number_cell(value, decimals, small=interval, strong=strong)
-
-
-def signed_cell(value: float | None, decimals: int = 4) -> Cell:
-    """A difference with its sign."""
-    return Cell(signed(value, decimals), _sort(value))
-
-
-def chance_cell(p: float | None, decimals: int = 2) -> Cell:
-    """A probability that was counted in draws."""
-    return Cell(chance(p, decimals), _sort(p))
-
-
-def share_cell(part: float | None, whole: float = 1) -> Cell:
-    """A share in per cent."""
-    known = part is not None and not math.isnan(part) and whole > 0
-    return Cell(share_of(part, whole), part / whole) if known and part is not None else Cell(DASH)
-
-
-def whole_cell(value: int | None, *, alert: bool = False, small: str = "") -> Cell:
-    """A count; bold if it is an alert and not 0."""
-    return Cell(DASH if value is None else f"{value}", _sort(value), small, strong=alert and bool(value))
-
-
-def _sort(value: float | None) -> float | str:
-    return "" if value is None or math.isnan(value) else value
+def _milliseconds(row: dict[str, float] | None) -> Cell:
+    if row is None or row["median"] is None:
+        return Cell(DASH)
+    places = 1 if row["median"] < 0.1 else 0
+    return Cell(
+        number(1000 * row["median"], places), row["median"], small=f"{number(1000 * row['p95'], places)} at p95"
+    )

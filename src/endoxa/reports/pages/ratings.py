@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from itertools import count
+from functools import partial
 
 import polars as pl
 
@@ -13,21 +13,9 @@ from endoxa.evaluations.ratings import Analysis
 from endoxa.evaluations.sentences import answer
 from endoxa.formatting import capitalised, clean, counted, html_of, number, probability, share, shortened, signed
 from endoxa.reports.figures import rater_plots, rating_maps
-from endoxa.reports.pages.layout import (
-    Cell,
-    Chart,
-    Grid,
-    Section,
-    chart,
-    name_cell,
-    number_cell,
-    range_cell,
-    render,
-    share_cell,
-    signed_cell,
-    text_cell,
-    whole_cell,
-)
+from endoxa.reports.pages import cells
+from endoxa.reports.pages.cells import Cell
+from endoxa.reports.pages.layout import Chart, Grid, Section, chart, render
 
 CHARTS = 12  # maps that are drawn; the table has all
 FLAGS = "\ntbody th small { display: block; color: var(--muted); font-size: 0.8rem; }"
@@ -50,7 +38,7 @@ def page(evaluation: Evaluation) -> str:
             counted(found.undecided, "undecided", "undecided"),
         ],
         warnings=evaluation.warnings,
-        sections=[section for section in _sections(found, count(1)) if section is not None],
+        sections=_sections(found),
         policies=found.policies(),
         notes=evaluation.notes,
         provenance=evaluation.provenance,
@@ -59,17 +47,17 @@ def page(evaluation: Evaluation) -> str:
     )  # fmt: skip
 
 
-def _sections(found: Analysis, ids: count[int]) -> Iterator[Section | None]:
-    yield _maps(found, ids)
-    yield _curves(found, ids)
-    yield _agreement(found, ids)
-    yield _raters(found, ids)
-    yield _scale(found, ids)
-    yield _selection(found, ids)
+def _sections(found: Analysis) -> Iterator[Section | None]:
+    yield _maps(found)
+    yield _curves(found)
+    yield _agreement(found)
+    yield _raters(found)
+    yield _scale(found)
+    yield _selection(found)
     yield _dominance(found)
 
 
-def _maps(found: Analysis, ids: count[int]) -> Section | None:
+def _maps(found: Analysis) -> Section | None:
     first = found.first
     if first is None or found.points is None:
         return None
@@ -83,10 +71,10 @@ def _maps(found: Analysis, ids: count[int]) -> Section | None:
         missing = f"{own['missing']:,} missing" if own["missing"] else ""
         rows.append(
             [
-                name_cell(system),
+                cells.name(system),
                 *(_r_cell(of[system], strong=method == first.method) for method, of in by_method.items()),
-                *(number_cell(own[name], 3) for name in ("in_sample", "null", "pearson")),
-                whole_cell(own["pairs"], small=missing),
+                *(cells.number(own[name], 3) for name in ("in_sample", "null", "pearson")),
+                cells.whole(own["pairs"], small=missing),
             ]
         )
     heads = ["system", *(f"r, {method}" for method in by_method), "in sample", "noise", "plain r", "pairs"]
@@ -98,7 +86,7 @@ def _maps(found: Analysis, ids: count[int]) -> Section | None:
     )
     grid = Grid("Correlation of mapped scores with people’s ratings, on held-out queries", heads, rows, 1, False, note)
     drawn = [system for system in order["system"] if any(system in one.maps for one in found.mappings.values())]
-    charts = [_map_chart(found, found.points, system, ids, len(drawn)) for system in drawn[:CHARTS]]
+    charts = [_map_chart(found, found.points, system, len(drawn)) for system in drawn[:CHARTS]]
     lines = [f"{method}: {MEANINGS[method]}." for method in found.mappings]
     if len(drawn) > CHARTS:
         lines.append(f"The best {CHARTS} of {len(drawn)} systems are drawn; the table has all.")
@@ -108,16 +96,16 @@ def _maps(found: Analysis, ids: count[int]) -> Section | None:
 def _r_cell(row: Mapping[str, float], value: str = "held_out", error: str = "se", *, strong: bool = False) -> Cell:
     """A correlation and its standard error."""
     small = "" if math.isnan(row[error]) else f"± {number(row[error], 3)}"
-    return number_cell(row[value], 3, small=small, strong=strong)
+    return cells.number(row[value], 3, small=small, strong=strong)
 
 
-def _map_chart(found: Analysis, every: pl.DataFrame, system: str, ids: count[int], systems: int) -> Chart:
+def _map_chart(found: Analysis, every: pl.DataFrame, system: str, systems: int) -> Chart:
     points = every.filter(pl.col("system") == system)
     tables = {method: one.maps[system] for method, one in found.mappings.items() if system in one.maps}
     rows = []
     for method, table in tables.items():
         kept = table.gather_every(max(1, table.height // 20))
-        rows += [[text_cell(method), *(number_cell(value, 4) for value in row)] for row in kept.iter_rows()]
+        rows += [[cells.text(method), *(cells.number(value, 4) for value in row)] for row in kept.iter_rows()]
     band = "bayes" if "bayes" in tables else next(iter(tables))
     remarks = [
         note.removeprefix(f"{system}: ")
@@ -132,10 +120,9 @@ def _map_chart(found: Analysis, every: pl.DataFrame, system: str, ids: count[int
     most = rating_maps.points_of(systems)
     part = f" (at most {most:,} of {points.height:,} are drawn)" if points.height > most else ""
     return chart(
-        lambda width: rating_maps.score_map(
-            points, tables, width=width, band=band, span=found.scale, threshold=found.threshold, share=systems
+        partial(
+            rating_maps.score_map, points, tables, band=band, span=found.scale, threshold=found.threshold, share=systems
         ),
-        ids,
         heading=system,
         label=f"Scores of {system} and the ratings that people gave, with the maps {', '.join(tables)}",
         caption=f"A point is a rated pair, moved a little so that equal ones do not hide each other{part}. Shaded: the "
@@ -145,27 +132,20 @@ def _map_chart(found: Analysis, every: pl.DataFrame, system: str, ids: count[int
     )
 
 
-def _curves(found: Analysis, ids: count[int]) -> Section | None:
+def _curves(found: Analysis) -> Section | None:
     estimated = found.curves
     if estimated is None:
         return None
-    rows = [
-        [
-            name_cell(row["system"]),
-            whole_cell(row["cutoff"]),
-            *(
-                range_cell(row[name], row[f"{name}_lo"], row[f"{name}_hi"], 3)
-                for name in ("precision", "recall", "rating")
-            ),
-            whole_cell(row["sampled"]),
-            number_cell(row["effective"], 1),
-        ]
-        for row in estimated.points.iter_rows(named=True)
-    ]
+    rows = []
+    for row in estimated.points.iter_rows(named=True):
+        ranges = [(row[name], row[f"{name}_lo"], row[f"{name}_hi"]) for name in ("precision", "recall", "rating")]
+        figures = [cells.whole(row["cutoff"]), *(cells.interval(*ends, 3) for ends in ranges)]
+        rows.append(
+            [cells.name(row["system"]), *figures, cells.whole(row["sampled"]), cells.number(row["effective"], 1)]
+        )
     heads = ("system", "first", "precision", "recall", "mean rating", "asked", "effective")
     drawing = chart(
-        lambda width: rating_maps.precision_recall(estimated.points, width=width),
-        ids,
+        partial(rating_maps.precision_recall, estimated.points),
         heading="Precision and recall",
         label=f"Estimated precision and recall of {len(found.systems)} systems, weighted by the probabilities with "
         "which pairs were chosen",
@@ -180,24 +160,21 @@ def _curves(found: Analysis, ids: count[int]) -> Section | None:
     return Section("curves", "Precision and recall", "Precision and recall", [line], charts=[drawing])
 
 
-def _agreement(found: Analysis, ids: count[int]) -> Section:
+def _agreement(found: Analysis) -> Section:
     stages = [("as given", found.agreement)] + ([("calibrated", found.after)] if found.after is not None else [])
-    alphas = [range_cell(one.alpha, one.lo, one.hi, 3, strong=True) for _, one in stages]
-    rows = [[text_cell(f"Krippendorff’s alpha ({found.metric})"), *alphas]]
-    for name, figure in (
-        ("Cohen’s kappa", "kappa"),
-        ("Cohen’s kappa, quadratic", "quadratic"),
-        ("Fleiss’ kappa", "fleiss"),
-    ):
+    alphas = [cells.interval(one.alpha, one.lo, one.hi, 3, strong=True) for _, one in stages]
+    rows = [[cells.text(f"Krippendorff’s alpha ({found.metric})"), *alphas]]
+    kappas = {"kappa": "Cohen’s kappa", "quadratic": "Cohen’s kappa, quadratic", "fleiss": "Fleiss’ kappa"}
+    for figure, name in kappas.items():
         values = [getattr(one, figure) for _, one in stages]
         if not all(math.isnan(value) for value in values):
             # calibrated grades are hardly ever equal, so kappas without weights mean nothing for them
             values[1:] = [value if figure == "quadratic" else math.nan for value in values[1:]]
-            rows.append([text_cell(name), *(number_cell(value, 3) for value in values)])
+            rows.append([cells.text(name), *(cells.number(value, 3) for value in values)])
     for place, form in enumerate(found.agreement.icc["form"]):
         ends = [one.icc.row(place)[1:] for _, one in stages]
         if not all(math.isnan(value) for value, _, _ in ends):
-            rows.append([text_cell(form), *(range_cell(value, lo, hi, 3) for value, lo, hi in ends)])
+            rows.append([cells.text(form), *(cells.interval(value, lo, hi, 3) for value, lo, hi in ends)])
     note = (
         f"Over {found.agreement.units:,} pairs that two or more raters graded; intervals resample pairs, with the same "
         "raters."
@@ -209,8 +186,8 @@ def _agreement(found: Analysis, ids: count[int]) -> Section:
         )
     grids = [Grid("How far raters agree", ("figure", *(name for name, _ in stages)), rows, note=note)]
     if found.benefit is not None:
-        cells = [
-            [text_cell(stage), number_cell(variance, 4), number_cell(value, 3, strong=stage == "held out")]
+        stage_rows = [
+            [cells.text(stage), cells.number(variance, 4), cells.number(value, 3, strong=stage == "held out")]
             for stage, variance, value in found.benefit.frame.iter_rows()
         ]
         note = (
@@ -218,11 +195,11 @@ def _agreement(found: Analysis, ids: count[int]) -> Section:
             "by construction, and alpha, because it does not depend on the scale."
         )
         caption = f"The effect of calibration on {found.benefit.items:,} common pairs"
-        grids.append(Grid(caption, ("stage", "variance", "alpha"), cells, note=note))
-    return Section("agreement", "Agreement", "How far raters agree", (), grids, _by_query(found, ids))
+        grids.append(Grid(caption, ("stage", "variance", "alpha"), stage_rows, note=note))
+    return Section("agreement", "Agreement", "How far raters agree", (), grids, _by_query(found))
 
 
-def _by_query(found: Analysis, ids: count[int]) -> list[Chart]:
+def _by_query(found: Analysis) -> list[Chart]:
     """Agreement within each query, where at least two have any."""
     every = found.final.per_query
     defined = every.filter(pl.col("alpha").is_not_nan())
@@ -231,16 +208,15 @@ def _by_query(found: Analysis, ids: count[int]) -> list[Chart]:
     before = dict(found.agreement.per_query.select("query", "alpha").iter_rows())
     rows = [
         [
-            name_cell(query), whole_cell(units), whole_cell(graded), number_cell(before.get(query), 3),
-            number_cell(value, 3),
+            cells.name(query), cells.whole(units), cells.whole(graded), cells.number(before.get(query), 3),
+            cells.number(value, 3),
         ]
         for query, units, graded, value in defined.sort("alpha", descending=True).iter_rows()
     ]  # fmt: skip
     left = every.height - defined.height
     return [
         chart(
-            lambda width: rater_plots.per_query(defined, found.final.alpha, width=width),
-            ids,
+            partial(rater_plots.per_query, defined, found.final.alpha),
             heading="Query by query",
             label=f"Agreement of the raters on {defined.height} queries, from {rows[-1][-1].text} to "
             f"{rows[0][-1].text}",
@@ -252,13 +228,13 @@ def _by_query(found: Analysis, ids: count[int]) -> list[Chart]:
     ]
 
 
-def _raters(found: Analysis, ids: count[int]) -> Section:
+def _raters(found: Analysis) -> Section:
     frame = found.per_rater.sort("answers", descending=True, maintain_order=True)
     rows = [
         [
-            name_cell(row["source"], row["flags"] or ""), whole_cell(row["answers"]), whole_cell(row["undecided"]),
-            number_cell(row["correlation"], 3), signed_cell(row["change"], 3), whole_cell(row["common"]),
-            signed_cell(row["shift"], 2), number_cell(row["a"], 2),
+            cells.name(row["source"], row["flags"] or ""), cells.whole(row["answers"]), cells.whole(row["undecided"]),
+            cells.number(row["correlation"], 3), cells.signed(row["change"], 3), cells.whole(row["common"]),
+            cells.signed(row["shift"], 2), cells.number(row["a"], 2),
         ]
         for row in frame.iter_rows(named=True)
     ]  # fmt: skip
@@ -273,28 +249,23 @@ def _raters(found: Analysis, ids: count[int]) -> Section:
     if known.height < 2:
         return Section("raters", "Raters", "The raters", below=grid)
     calibrated = "calibrated" if found.calibrated else "as calibration would change them"
+    drawn = (0, 6, 7, 3, 1)  # columns of the table that the map shows
     after = [
-        [name_cell(source), *(number_cell(value, 2) for value in (mean, sd, a * mean + b, a * sd))]
+        [cells.name(source), *(cells.number(value, 2) for value in (mean, sd, a * mean + b, a * sd))]
         for source, mean, sd, a, b in known.select("source", "mean", "sd", "a", "b").iter_rows()
     ]
     charts = [
         chart(
-            lambda width: rater_plots.rater_map(known, width=width),
-            ids,
+            partial(rater_plots.rater_map, known),
             heading="Map of the raters",
             label=f"{known.height} raters by how severe they are and how much of the scale they use",
             caption="To the right: severe raters, whose grades calibration raises. Up: raters who use little of the "
             "scale, whose differences it stretches. Larger: more answers. Dark blue: agrees with the others; orange "
             "diamond: hardly agrees, or disagrees.",
-            grid=Grid(
-                "Raters on the map",
-                ("rater", "shift", "stretch", "with others", "answers"),
-                [[row[0], row[6], row[7], row[3], row[1]] for row in rows],
-            ),
+            grid=Grid("Raters on the map", [heads[at] for at in drawn], [[row[at] for at in drawn] for row in rows]),
         ),
         chart(
-            lambda width: rater_plots.calibration(known, width=width),
-            ids,
+            partial(rater_plots.calibration, known),
             heading="Before and after calibration",
             label=f"Mean and spread of the grades of {known.height} raters on common pairs, before and after "
             "calibration",
@@ -306,14 +277,13 @@ def _raters(found: Analysis, ids: count[int]) -> Section:
     return Section("raters", "Raters", "The raters", charts=charts, below=grid)
 
 
-def _scale(found: Analysis, ids: count[int]) -> Section | None:
+def _scale(found: Analysis) -> Section | None:
     one = found.uniformity
     if one is None or len(one.shares) < 2:
         return None
-    rows = [[text_cell(name), share_cell(value)] for name, value in zip(found.classes, one.shares, strict=True)]
+    rows = [[cells.text(name), cells.share(value)] for name, value in zip(found.classes, one.shares, strict=True)]
     drawing = chart(
-        lambda width: rater_plots.uniformity(found.classes, one.shares, width=width),
-        ids,
+        partial(rater_plots.uniformity, found.classes, one.shares),
         heading="Use of the scale",
         label=f"Shares of {len(rows)} grades among the answers",
         caption=f"Share of each grade among the answers; dashed: even use. The deviation is {number(one.dev, 3)}, "
@@ -324,12 +294,12 @@ def _scale(found: Analysis, ids: count[int]) -> Section | None:
     return Section("scale", "Scale", "How evenly the scale is used", charts=[drawing])
 
 
-def _selection(found: Analysis, ids: count[int]) -> Section | None:
+def _selection(found: Analysis) -> Section | None:
     chosen = found.selection
     if chosen is None:
         return None
     rows = [
-        [name_cell(system), name_cell(by), number_cell(r, 3), whole_cell(pairs)]
+        [cells.name(system), cells.name(by), cells.number(r, 3), cells.whole(pairs)]
         for system, by, r, pairs in chosen.frame.iter_rows()
     ]
     one = chosen.advantage
@@ -343,8 +313,7 @@ def _selection(found: Analysis, ids: count[int]) -> Section | None:
         "drew by rank, and that alone raises the correlation."
     )
     drawing = chart(
-        lambda width: rating_maps.selection(chosen.frame, width=width),
-        ids,
+        partial(rating_maps.selection, chosen.frame),
         heading="Who chose the pairs",
         label="Correlation of every system on the pairs that each system chose",
         caption="Row: system; column: who chose the pairs. Framed: its own pairs. Darker: higher.",
@@ -360,10 +329,10 @@ def _dominance(found: Analysis) -> Section | None:
         return None
     rows = [
         [
-            name_cell(row["system"]),
+            cells.name(row["system"]),
             *(_r_cell(row, f"r_{who}", f"se_{who}") for who in ("master", "others", "all")),
-            range_cell(row["difference"], row["lo"], row["hi"], 3),
-            text_cell(row["verdict"]),
+            cells.interval(row["difference"], row["lo"], row["hi"], 3),
+            cells.text(row["verdict"]),
         ]
         for row in one.frame.iter_rows(named=True)
     ]

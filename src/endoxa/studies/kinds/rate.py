@@ -14,7 +14,7 @@ from endoxa.studies.design import Screen, Settings
 from endoxa.studies.kinds import Answered, Response, StudyKind, near, register
 from endoxa.studies.latest import opinions
 from endoxa.studies.planning import Material, Work, need_run, of_pairs, work_of
-from endoxa.studies.verdict import Verdict, verdict
+from endoxa.studies.verdict import verdict
 from endoxa.tables import COUNTED, Opinions, Run, Taxonomy
 
 RESAMPLES = 200  # of the interval of agreement; few, because the dashboard is live
@@ -128,20 +128,16 @@ def _verdict(screen: Screen, answers: pl.DataFrame, answered: Answered) -> dict[
     pairs = [
         {**row, "sentence": sentence} for row, sentence in zip(found.pairs.to_dicts(), found.notes[:count], strict=True)
     ]
-    return {
-        "systems": found.systems.with_columns(pl.lit(None).alias("lo"), pl.lit(None).alias("hi")).to_dicts(),
-        "pairs": pairs, "notes": [*found.notes[count:], *_limits(found)], "scale": list(screen.scale),
-    }  # fmt: skip
-
-
-def _limits(found: Verdict) -> list[str]:
-    """What the verdict does not cover."""
-    return [
+    limits = [
         f"The verdict covers the {found.tasks:,} planned tasks and the first answer to each ({found.answered:,} so "
         "far). It does not cover other queries or other judges; use endoxa ratings or endoxa eval for those.",
         "The intervals of the differences are valid at any time. The means are only the values so far: they shift when "
         "judges of different severity answer one after another.",
     ]
+    return {
+        "systems": found.systems.with_columns(pl.lit(None).alias("lo"), pl.lit(None).alias("hi")).to_dicts(),
+        "pairs": pairs, "notes": [*found.notes[count:], *limits], "scale": list(screen.scale),
+    }  # fmt: skip
 
 
 RATE = register(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError, OperationalError
@@ -24,7 +24,6 @@ from endoxa.store.people import Visitor
 from endoxa.web.site import Site, create_application
 
 TEMPLATES = Path(__file__).parent / "templates"
-UPLOADS = ("/submit/",)
 log = logging.getLogger("endoxa")
 
 
@@ -41,22 +40,18 @@ class Studio:
         """The site that its pages stand on."""
         return Site(self.home.key, self.url, TEMPLATES, self.now)
 
-    @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> AbstractContextManager[Connection]:
         """A connection for reading."""
-        with self.home.store.reading() as connection:
-            yield connection
+        return self.home.store.reading()
 
-    @contextmanager
-    def writing(self, *, lasting: bool = True) -> Iterator[Connection]:
+    def writing(self, *, lasting: bool = True) -> AbstractContextManager[Connection]:
         """A transaction that is on the disk when it ends; see `Store.writing`."""
-        with self.home.store.writing(lasting=lasting) as connection:
-            yield connection
+        return self.home.store.writing(lasting=lasting)
 
-    def visitor(self, request: Request, *, token: str | None = None) -> Visitor:
+    def visitor(self, request: Request) -> Visitor:
         """The person whose browser this is. An act must come from our own page and carry its token."""
         with self.reading() as connection:
-            return self._visitor(connection, request, token)
+            return self._visitor(connection, request)
 
     def _visitor(self, connection: Connection, request: Request, token: str | None = None) -> Visitor:
         secret = self.site.secret(request)
@@ -86,21 +81,20 @@ class Studio:
         except RefusedError:
             raise absent("study") from None  # without the names of other studies
 
-    def judge(self, request: Request, name: str) -> tuple[Study, int]:
-        """The study and the number of its judge; to anybody else the study does not exist."""
-        with self.reading() as connection:
-            visitor, study = self._visitor(connection, request), self._study(connection, name)
-        if visitor.role != "judge" or visitor.study_id != study.id or visitor.rater_id is None:
-            raise absent("study")
-        return study, visitor.rater_id
-
-    def participant(self, request: Request, name: str, *, token: str | None = None) -> tuple[Study, Visitor]:
-        """The study and its participant; to anybody else the study does not exist."""
+    def member(self, request: Request, name: str, role: str, token: str | None = None) -> tuple[Study, Visitor]:
+        """The study and its judge or participant; to anybody else the study does not exist."""
         with self.reading() as connection:
             visitor, study = self._visitor(connection, request, token), self._study(connection, name)
-        if visitor.role != "participant" or visitor.study_id != study.id:
+        if visitor.role != role or visitor.study_id != study.id:
             raise absent("study")
         return study, visitor
+
+    def judge(self, request: Request, name: str) -> tuple[Study, int]:
+        """The study and the number of its judge."""
+        study, visitor = self.member(request, name, "judge")
+        if visitor.rater_id is None:
+            raise absent("study")
+        return study, visitor.rater_id
 
     def organiser(self, request: Request) -> Visitor:
         """The organiser; anybody else is refused."""
@@ -125,25 +119,16 @@ def create_app(studio: Studio) -> FastAPI:
         title="Endoxa studies",
         description="What the pages of a study speak. A session comes from an invitation link; unsafe methods carry "
         "X-CSRF-Token, which the page holds.",
-        routers=[_front(studio), *(part.router(studio) for part in (judging, organising, participating))],
-        uploads=UPLOADS,
+        routers=[part.router(studio) for part in (judging, organising, participating)],
+        uploads=("/submit/",),
     )
-    _add_database_problems(app, studio.site)
-    return app
+    site = studio.site
 
-
-def _front(studio: Studio) -> APIRouter:
-    here = APIRouter()
-
-    @here.get("/", response_class=HTMLResponse, include_in_schema=False)
+    @app.get("/", response_class=HTMLResponse, include_in_schema=False)
     def front(request: Request) -> Response:
         text = "Open the link that you were given. Organisers: endoxa study serve prints one at every start."
-        return studio.site.page("message.html", request, title="Endoxa studies", text=text)
+        return site.page("message.html", request, title="Endoxa studies", text=text)
 
-    return here
-
-
-def _add_database_problems(app: FastAPI, site: Site) -> None:
     @app.exception_handler(IntegrityError)
     async def collided(request: Request, _: Exception) -> Response:
         return site.problem(request, 409, "somebody did the same at the same moment; try again")
@@ -155,3 +140,5 @@ def _add_database_problems(app: FastAPI, site: Site) -> None:
         response = site.problem(request, 503, "the database does not respond at the moment; try again soon")
         response.headers["Retry-After"] = "2"
         return response
+
+    return app

@@ -9,6 +9,8 @@ from uuid import UUID
 from fastapi import Path
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from endoxa.studies.design import Grade
+
 MOST = 2**31 - 1  # the largest whole number in the database
 
 
@@ -97,21 +99,13 @@ class ProgressOut(BaseModel):
     finished: bool
 
 
-class GradeOut(BaseModel):
-    """A grade that can be given."""
-
-    value: float
-    label: str
-    key: str
-
-
 class ScreenOut(BaseModel):
     """What a judge sees."""
 
     name: str
     kind: str
     per_task: int
-    grades: list[GradeOut]
+    grades: list[Grade]
 
 
 class CategoryOut(BaseModel):
@@ -159,14 +153,10 @@ class QueryOut(BaseModel):
     missing: bool
 
 
-class ItemOut(BaseModel):
+class ItemOut(QueryOut):
     """An item of a task."""
 
     id: int
-    text: str | None
-    image: str | None
-    alt: str
-    missing: bool
 
 
 class SaidOut(BaseModel):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Query, Request, Response
@@ -22,6 +23,7 @@ from endoxa.web.studies.bodies import Name, Token
 def router(studio: Studio) -> APIRouter:
     """The routes for judges."""
     here = APIRouter()
+    api = APIRouter(prefix="/api/studies/{study}", responses=b.PROBLEMS, tags=["judging"])
 
     @here.get("/join/{token}", response_class=HTMLResponse, include_in_schema=False)
     def invitation(request: Request, token: Token) -> Response:
@@ -50,19 +52,17 @@ def router(studio: Studio) -> APIRouter:
         shown = {"name": found.name, "title": found.settings.heading}
         return studio.site.page("judge.html", request, study=shown, module=found.settings.kind.module)
 
-    @here.get("/api/studies/{study}/me", response_model=b.MeOut, responses=b.PROBLEMS, tags=["judging"])
+    @api.get("/me", response_model=b.MeOut)
     def me(request: Request, study: Name) -> Any:
         """The study as this judge sees it, and the judge's progress."""
         found, rater = studio.judge(request, study)
         with studio.reading() as connection:
             progress = work.progress(connection, found, rater)
             tree = catalogue.taxonomy_of(connection, found)
-        nickname = studio.visitor(request).nickname
-        return {
-            "study": _described(found, tree), "rater": {"nickname": nickname}, "progress": _progress(progress, found)
-        }  # fmt: skip
+        judge = {"nickname": studio.visitor(request).nickname}
+        return {"study": _described(found, tree), "rater": judge, "progress": _progress(progress, found)}
 
-    @here.get("/api/studies/{study}/tasks", response_model=b.TasksOut, responses=b.PROBLEMS, tags=["judging"])
+    @api.get("/tasks", response_model=b.TasksOut)
     def tasks(request: Request, study: Name, count: Annotated[int, Query(ge=1, le=10)] = 3) -> Any:
         """The current task and the ones after it. The same tasks are returned until they are answered."""
         found, rater = studio.judge(request, study)
@@ -70,10 +70,9 @@ def router(studio: Studio) -> APIRouter:
             given, progress = work.tasks(connection, found, rater, count=count, now=studio.now())
         return {"tasks": [_task(studio, found, task) for task in given], "progress": _progress(progress, found)}
 
-    @here.post(
-        "/api/studies/{study}/answers", status_code=201, response_model=b.ReceivedOut, tags=["judging"],
-        responses={**b.PROBLEMS, 200: {"model": b.ReceivedOut, "description": "was saved before"}},
-    )  # fmt: skip
+    saved = {"model": b.ReceivedOut, "description": "was saved before"}
+
+    @api.post("/answers", status_code=201, response_model=b.ReceivedOut, responses={200: saved})
     def answers(request: Request, response: Response, study: Name, body: b.AnswerBody) -> Any:
         """Save an answer or a skip. It is on the disk when this returns; the same key again changes nothing."""
         found, rater = studio.judge(request, study)
@@ -81,21 +80,18 @@ def router(studio: Studio) -> APIRouter:
             body.comment if found.settings.comments else None, body.active_seconds, body.away_seconds, body.screen,
             body.method,
         )  # fmt: skip
+        given = [kinds.Response(**response.model_dump()) for response in body.responses]
+        key, now = str(body.key), studio.now()
         with studio.writing() as connection:
             if body.kind == "skip":
-                received = work.skip(
-                    connection, found, rater, body.task, str(body.key), circumstances, now=studio.now()
-                )
+                received = work.skip(connection, found, rater, body.task, key, circumstances, now=now)
             else:
-                given = [kinds.Response(r.item, r.grade, r.category, r.rank, r.relevance) for r in body.responses]
-                received = work.answer(
-                    connection, found, rater, body.task, str(body.key), given, circumstances, now=studio.now()
-                )
+                received = work.answer(connection, found, rater, body.task, key, given, circumstances, now=now)
         if not received.new:
             response.status_code = 200
         return {"progress": _progress(received.progress, found), "feedback": _feedback(found, received.feedback)}
 
-    @here.post("/api/studies/{study}/undo", response_model=b.UndoneOut, responses=b.PROBLEMS, tags=["judging"])
+    @api.post("/undo", response_model=b.UndoneOut)
     def undo(request: Request, study: Name, body: b.UndoBody) -> Any:
         """Undo the last answer or skip."""
         found, rater = studio.judge(request, study)
@@ -103,14 +99,14 @@ def router(studio: Studio) -> APIRouter:
             task, progress = work.undo(connection, found, rater, str(body.key), now=studio.now())
         return {"task": _task(studio, found, task), "progress": _progress(progress, found)}
 
-    @here.post("/api/studies/{study}/events", status_code=204, responses=b.PROBLEMS, tags=["judging"])
+    @api.post("/events", status_code=204)
     def events(request: Request, study: Name, body: b.EventBody) -> None:
         """Record an event such as pause or resume."""
         found, rater = studio.judge(request, study)
         with studio.writing(lasting=False) as connection:
-            work.record(connection, found, rater, body.kind, now=studio.now())
+            catalogue.note(connection, found.id, body.kind, now=studio.now(), rater_id=rater)
 
-    @here.post("/api/studies/{study}/leave", status_code=204, responses=b.PROBLEMS, tags=["judging"])
+    @api.post("/leave", status_code=204)
     def leave(request: Request, response: Response, study: Name) -> None:
         """End this browser's session; the link opens a new one."""
         studio.judge(request, study)
@@ -122,6 +118,7 @@ def router(studio: Studio) -> APIRouter:
     def file(request: Request, study: Name, name: str, size: str = "") -> Response:
         return _picture(studio, request, study, name, small=size == "small")
 
+    here.include_router(api)
     return here
 
 
@@ -152,7 +149,7 @@ def _described(study: Study, tree: Any) -> dict[str, Any]:
         "instructions": settings.paragraphs, "skip": settings.skip,
         "screen": {
             "name": settings.screen, "kind": settings.shape.kind, "per_task": settings.items_per_task,
-            "grades": [{"value": g.value, "label": g.label, "key": g.key} for g in settings.shape.grades],
+            "grades": settings.shape.grades,
         },
         "categories": _categories(tree, settings.hide_tree) if settings.kind.needs_taxonomy and tree else None,
     }  # fmt: skip
@@ -184,16 +181,11 @@ def _categories(tree: Any, hidden: bool) -> list[dict[str, Any]]:
 
 
 def _progress(progress: work.Progress, study: Study) -> dict[str, Any]:
-    return {
-        "done": progress.done, "total": progress.total, "practice_left": progress.practice_left,
-        "finished": progress.finished or study.state != "open",
-    }  # fmt: skip
+    return {**vars(progress), "finished": progress.finished or study.state != "open"}
 
 
 def _task(studio: Studio, study: Study, task: work.Task) -> dict[str, Any]:
-    query = None
-    if task.query is not None:
-        query = _shown(studio, study, task.query, "query")
+    query = None if task.query is None else _shown(studio, study, task.query, "query")
     items = [{"id": item["id"], **_shown(studio, study, item, f"result {at}")} for at, item in enumerate(task.items, 1)]
     return {"id": task.id, "practice": task.practice, "query": query, "items": items, "previous": task.previous}
 
@@ -217,17 +209,15 @@ def _feedback(study: Study, feedback: list[dict[str, Any]] | None) -> list[dict[
 
 def _picture(studio: Studio, request: Request, name: str, sha: str, *, small: bool) -> Response:
     """A picture of the visitor's own study; a name is looked up in the database before it reaches the disk."""
-    import sqlalchemy as sa
-
     visitor = studio.visitor(request)
     study = studio.study(name)
     if visitor.role != "organiser" and visitor.study_id != study.id:
         raise absent("picture")
-    if len(sha) != 64 or not all(c in "0123456789abcdef" for c in sha):
+    if not re.fullmatch("[0-9a-f]{64}", sha):
         raise absent("picture")
     with studio.reading() as connection:
         known = any(
-            connection.scalar(sa.select(table.c.id).where(table.c.study_id == study.id, table.c.file == sha).limit(1))
+            catalogue.count_rows(connection, table, table.c.study_id == study.id, table.c.file == sha)
             for table in (s.items, s.queries)
         )
     path = pictures.place(studio.home.files, sha, small=small)

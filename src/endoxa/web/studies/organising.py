@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as InPath
 from fastapi.responses import HTMLResponse, RedirectResponse
+from sqlalchemy import Connection
 
 from endoxa.errors import absent
 from endoxa.store import catalogue, exports, people, records, status
+from endoxa.store import schema as s
 from endoxa.store.catalogue import Study
 from endoxa.web.security import need_own_page
 from endoxa.web.studies import bodies as b
@@ -52,11 +57,19 @@ class Latest:
 def router(studio: Studio) -> APIRouter:
     """The routes for the organiser."""
     here = APIRouter()
+    api = APIRouter(prefix="/api/studies/{study}", responses=b.PROBLEMS, tags=["organising"])
     latest = Latest()
 
     def owned(request: Request, name: str) -> Study:
         studio.organiser(request)
         return studio.study(name)
+
+    @contextmanager
+    def changing(request: Request, name: str) -> Iterator[tuple[Connection, Study]]:
+        found = owned(request, name)
+        with studio.writing() as connection:
+            yield connection, found
+        latest.kept.clear()
 
     @here.get("/organise/{token}", response_class=HTMLResponse, include_in_schema=False)
     def invitation(request: Request, token: Token) -> Response:
@@ -91,76 +104,57 @@ def router(studio: Studio) -> APIRouter:
         }  # fmt: skip
         return studio.site.page("dashboard.html", request, study=shown, forms=exports.forms_of(found))
 
-    @here.get("/api/studies/{study}/status", responses=b.PROBLEMS, tags=["organising"])
+    @api.get("/status")
     def now(request: Request, study: Name) -> dict[str, Any]:
         """Progress, agreement, judges, uniformity, the verdict on the systems, invitations, submissions."""
         return latest.of(studio, owned(request, study))
 
-    @here.post(
-        "/api/studies/{study}/invitations", status_code=201, response_model=b.InvitedOut, responses=b.PROBLEMS,
-        tags=["organising"],
-    )  # fmt: skip
+    @api.post("/invitations", status_code=201, response_model=b.InvitedOut)
     def invite(request: Request, study: Name, body: b.InviteBody) -> Any:
         """Make a link; it is shown only once."""
-        found = owned(request, study)
-        with studio.writing() as connection:
+        with changing(request, study) as (connection, found):
             number, token = people.invite(
                 connection, studio.home.key, found, body.role, nickname=body.nickname or None, days=body.days,
                 now=studio.now(),
             )  # fmt: skip
-        latest.kept.clear()
         return {"id": number, "url": f"{studio.url}/join/{token}"}
 
-    @here.post(
-        "/api/studies/{study}/invitations/{number}/withdraw", status_code=204, responses=b.PROBLEMS, tags=["organising"]
-    )
+    @api.post("/invitations/{number}/withdraw", status_code=204)
     def withdraw(request: Request, study: Name, number: Number) -> None:
         """Withdraw a link and end its sessions; answers are kept."""
-        found = owned(request, study)
-        with studio.writing() as connection:
+        with changing(request, study) as (connection, found):
             people.withdraw(connection, found, number, now=studio.now())
-        latest.kept.clear()
 
-    @here.post("/api/studies/{study}/state", status_code=204, responses=b.PROBLEMS, tags=["organising"])
+    @api.post("/state", status_code=204)
     def state(request: Request, study: Name, body: b.StateBody) -> None:
         """Open or close the study."""
-        found = owned(request, study)
-        with studio.writing() as connection:
+        with changing(request, study) as (connection, found):
             catalogue.set_state(connection, found, body.state, now=studio.now())
-        latest.kept.clear()
 
-    @here.post("/api/studies/{study}/results", status_code=204, responses=b.PROBLEMS, tags=["organising"])
+    @api.post("/results", status_code=204)
     def results(request: Request, study: Name, body: b.ResultsBody) -> None:
         """Let participants see the results, or not."""
-        found = owned(request, study)
-        with studio.writing() as connection:
+        with changing(request, study) as (connection, found):
             catalogue.open_results(connection, found, body.open, now=studio.now())
-        latest.kept.clear()
 
-    @here.get(
-        "/api/studies/{study}/export", response_class=Response, tags=["organising"],
-        responses={**b.PROBLEMS, 200: {"content": {media.partition(";")[0]: {} for media in MEDIA.values()}}},
-    )  # fmt: skip
+    content_types: dict[str, Any] = {"content": {media.partition(";")[0]: {} for media in MEDIA.values()}}
+
+    @api.get("/export", response_class=Response, responses={200: content_types})
     def export(
         request: Request, study: Name, form: Annotated[Form, Query()] = "csv", history: bool = False
     ) -> Response:
         """All answers as a file."""
         found = owned(request, study)
         with tempfile.TemporaryDirectory() as folder, studio.reading() as connection:
-            target = Path(folder) / f"answers{exports.SUFFIX[form]}"
+            target = Path(folder) / f"answers.{form}"
             exports.export(connection, found, target, form, history=history)
             content = target.read_bytes()
-        name = f"{found.name}{exports.SUFFIX[form]}"
-        headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{_quoted(name)}"}
+        name = quote(f"{found.name}.{form}", safe="")
+        headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
         return Response(content, media_type=MEDIA[form], headers=headers)
 
+    here.include_router(api)
     return here
-
-
-def _quoted(name: str) -> str:
-    from urllib.parse import quote
-
-    return quote(name, safe="")
 
 
 def _row(connection: Any, study: Study) -> dict[str, Any]:
@@ -169,5 +163,5 @@ def _row(connection: Any, study: Study) -> dict[str, Any]:
         "name": study.name, "title": study.settings.heading, "screen": study.settings.screen, "state": study.state,
         "done": states.get("answered", 0) + states.get("skipped", 0),
         "planned": sum(count for state, count in states.items() if state != "lapsed"),
-        "raters": records.raters(connection, study),
+        "raters": catalogue.count_rows(connection, s.raters, s.raters.c.study_id == study.id),
     }  # fmt: skip

@@ -43,14 +43,14 @@ def router(studio: Studio) -> APIRouter:
 
     @here.get("/submit/{study}", response_class=HTMLResponse, include_in_schema=False)
     def page(request: Request, study: Name) -> Response:
-        found, visitor = studio.participant(request, study)
+        found, visitor = studio.member(request, study, "participant")
         return _page(studio, request, found, visitor)
 
     @here.post("/submit/{study}", include_in_schema=False)
     def submit(
         request: Request, study: Name, run: Annotated[UploadFile, File()], csrf: Annotated[str, Form()] = ""
     ) -> Response:
-        found, visitor = studio.participant(request, study, token=csrf)
+        found, visitor = studio.member(request, study, "participant", csrf)
         if len(_mine(studio, found, visitor)) >= MOST:
             return _page(studio, request, found, visitor, error=f"you have submitted {MOST} runs, which is the maximum")
         content, file = run.file.read(), _file_name(run.filename or "")
@@ -104,12 +104,10 @@ def _mine(studio: Studio, study: Study, visitor: Visitor) -> list[Any]:
 
 def _checked(studio: Studio, study: Study, content: bytes, name: str) -> tuple[Run | None, dict[str, Any]]:
     """The submitted run and the findings of its check; a run with errors gets no results."""
+    lines = 0
     try:
         text = _unpacked(content, name)
-    except RefusedError as error:
-        return None, {"lines": 0, "warnings": [], "errors": [str(error)]}
-    lines = len(text.splitlines())
-    try:
+        lines = len(text.splitlines())
         run = _read(text, name)
     except RefusedError as error:
         return None, {"lines": lines, "warnings": [], "errors": [str(error)]}
