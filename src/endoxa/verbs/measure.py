@@ -10,16 +10,7 @@ from endoxa.measures.grammar import Measure, Wanted, parse_all
 from endoxa.progress import Progress
 from endoxa.scale.local import mapped
 from endoxa.tables import Scores
-from endoxa.verbs.inputs import (
-    Report,
-    foreign,
-    reference_of,
-    rounds_of,
-    run_of,
-    runs_of,
-    settings_of,
-    takes_settings,
-)  # fmt: skip
+from endoxa.verbs.inputs import Report, foreign, reference_of, rounds_of, run_of, runs_of, settings_of, takes_settings
 
 
 @takes_settings(scoring_only=True)
