@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 import numpy as np
 
 from endoxa.errors import TableError
+from endoxa.measures import linear
 from endoxa.measures.closed_forms import SumForm
+from endoxa.measures.linear import LinearForm
 from endoxa.measures.lists import BEYOND, Lists, ratio
 from endoxa.measures.registry import register
 from endoxa.policies import Compat
@@ -50,7 +52,21 @@ def _discounted_sum(
     return SumForm(k, lambda rank, length: 1 / np.log2(rank + 1.0), graded=True)
 
 
-@register("DCG", additive=True, high=np.inf, sum_form=_discounted_sum)
+def _linear(make: Callable[..., LinearForm]) -> Callable[..., LinearForm | None]:
+    """A linear form, where gains rise with the grade."""
+
+    def form(
+        *, k: int | None = None, dcg: Discount = "log2", gains: Mapping[float, float] | None = None
+    ) -> LinearForm | None:
+        given = dict(sorted((gains or {}).items()))
+        if min(given, default=1.0) <= 0 or list(given.values()) != sorted(given.values()):
+            return None
+        return make(lambda rank: discount(rank, k), lambda grade: gain(grade, dcg, gains), k)
+
+    return form
+
+
+@register("DCG", additive=True, high=np.inf, sum_form=_discounted_sum, linear=_linear(linear.discounted))
 def DCG(
     lists: Lists, *, k: int | None = None, dcg: Discount = "log2", gains: Mapping[float, float] | None = None
 ) -> Floats:
@@ -64,7 +80,7 @@ def DCG(
     return np.asarray((gain(lists.grade, dcg, gains) * weight).sum(-1))
 
 
-@register("nDCG", additive=True)
+@register("nDCG", additive=True, linear=_linear(linear.normalised))
 def nDCG(
     lists: Lists, *, k: int | None = None, dcg: Discount = "log2", gains: Mapping[float, float] | None = None
 ) -> Floats:

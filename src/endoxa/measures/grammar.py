@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from endoxa.errors import TextError, did_you_mean
 from endoxa.measures import gains, graded, ranked, ranx_names, sets, trec_names, unjudged  # noqa: F401  (they register)
 from endoxa.measures.closed_forms import SumForm
+from endoxa.measures.linear import LinearForm
 from endoxa.measures.lists import BEYOND, Lists
 from endoxa.measures.pairs import PREFERENCES
 from endoxa.measures.registry import ALIASES, REGISTRY, Definition
@@ -70,6 +71,11 @@ class Measure:
     def sum_form(self) -> SumForm | None:
         """The value as a sum over items or as a ratio of such sums; None if it is neither."""
         return self.closed_form(self.definition.sum_form)
+
+    @property
+    def linear(self) -> LinearForm | None:
+        """How the value moves with the relevance of single items; None where that is not known."""
+        return self.closed_form(self.definition.linear)
 
     def with_relevant_grade(self, grade: float) -> Measure:
         """The same measure with `grade` as its least relevant grade, if it has that setting at its default."""

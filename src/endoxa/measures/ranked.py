@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from endoxa.measures import closed_forms as exact
+from endoxa.measures import linear
 from endoxa.measures.lists import Lists, ratio
 from endoxa.measures.registry import register
 from endoxa.measures.sets import first_unjudged
@@ -14,7 +15,7 @@ from endoxa.policies import Compat
 from endoxa.tables import Floats, Ints
 
 
-@register("AP", moments=exact.average_precision_moments)
+@register("AP", moments=exact.average_precision_moments, linear=linear.average_precision_linear)
 def AP(lists: Lists, *, rel: float = 1, k: int | None = None, norm: Literal["R", "min"] = "R") -> Floats:
     """Average precision: the mean, over the relevant items, of the precision at their ranks.
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar
 
 from endoxa.measures.closed_forms import Difference, Moments, SumForm
 from endoxa.measures.distributions import Distribution
+from endoxa.measures.linear import LinearForm
 from endoxa.tables import Floats
 
 Kernel = Callable[..., Any]  # Lists and settings to one value per list: a number, or a text
@@ -38,6 +39,7 @@ class Definition:
     law         OneList, settings -> Distribution: every value that one list may have
     difference  p of common items, of A's and of B's own, sizes, settings -> Difference: A against B on one query
     sum_form    settings -> SumForm: the value as a sum over items, or as a ratio of such sums
+    linear      settings -> LinearForm: the value at expected relevance with its derivatives
     """
 
     name: str
@@ -56,6 +58,7 @@ class Definition:
     law: Callable[..., Distribution | None] | None = None
     difference: Callable[..., Difference | None] | None = None
     sum_form: Callable[..., SumForm | None] | None = None
+    linear: Callable[..., LinearForm | None] | None = None
 
     @cached_property
     def settings(self) -> dict[str, Any]:

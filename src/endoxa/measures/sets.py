@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from endoxa.measures import closed_forms as exact
+from endoxa.measures import linear
 from endoxa.measures.lists import Lists, ratio
 from endoxa.measures.registry import register
 from endoxa.tables import Floats, Ints
@@ -24,7 +25,7 @@ def _precision_bounds(lists: Lists, *, k: int, rel: float = 1, relative: bool = 
 
 @register(
     "P", additive=True, bounds=_precision_bounds, moments=exact.precision_moments, law=exact.precision_law,
-    difference=exact.precision_gap, sum_form=exact.precision_sum,
+    difference=exact.precision_gap, sum_form=exact.precision_sum, linear=linear.precision_linear,
 )  # fmt: skip
 def P(lists: Lists, *, k: int, rel: float = 1, relative: bool = False) -> Floats:
     """Share of the first k that are relevant.
@@ -39,7 +40,7 @@ def P(lists: Lists, *, k: int, rel: float = 1, relative: bool = False) -> Floats
 
 @register(
     "R", additive=True, moments=exact.recall_moments, law=exact.recall_law,
-    difference=exact.recall_gap, sum_form=exact.recall_sum,
+    difference=exact.recall_gap, sum_form=exact.recall_sum, linear=linear.recall_linear,
 )  # fmt: skip
 def R(lists: Lists, *, k: int, rel: float = 1) -> Floats:
     """Share of the relevant items that stand in the first k.
