@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from endoxa.beliefs import categories, consensus, raters, votes
+from endoxa.beliefs import categories, consensus, learned, raters, votes
 from endoxa.errors import TableError, TextError, did_you_mean, refuse_unknown
 from endoxa.tables import ASIDE, COUNTED, Belief, Labels, Opinions, Run, Taxonomy
 
@@ -56,6 +56,7 @@ def register(name: str, function: Callable[..., Belief], **known: Any) -> None:
 
 
 register("consensus", consensus.believe, takes=(Run, Opinions))
+register("learned", learned.believe, takes=(Run,))
 register("votes", votes.votes, counts_rows=True)
 register("dawid-skene", raters.believe, people=PEOPLE, counts_rows=True, keeps_gold=True)
 register("subjects", votes.subjects, counts_rows=True)

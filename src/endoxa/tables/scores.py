@@ -14,6 +14,10 @@ from endoxa.tables.belief import Belief
 from endoxa.tables.checks import Floats, Table, coded, places
 from endoxa.tables.run import Run
 
+DRAWN: dict[str, Any] = dict.fromkeys(("system", "query", "measure", "doubt"), pl.String) | {
+    "draw": pl.UInt32, "value": pl.Float64,
+}  # fmt: skip
+
 
 @dataclass(frozen=True, eq=False)
 class Draws:
@@ -44,6 +48,8 @@ class Draws:
             columns = dict(zip(("measure", "system", "query"), names, strict=True))
             part = pl.DataFrame(columns | {"draw": at[3], "value": values.ravel()})
             parts.append(part.with_columns(pl.lit(doubt).alias("doubt")))
+        if not parts:
+            return pl.DataFrame(schema=DRAWN)
         return pl.concat(parts).select("system", "query", "measure", "doubt", "draw", "value")
 
 

@@ -1,0 +1,333 @@
+"""Belief learned from a few labels: relevance predicted from where every system ranked an item.
+
+A label of one pair says something about every system that ranked the item, and so about all other pairs. The model is a
+logistic regression with the consensus of the systems as its prior, an effect for each topic and a weight for each
+system; its posterior is normal (Laplace's approximation). Without labels it is the consensus, with many labels it is
+the labels.
+Source: specification `decide`, sections 2 and 7; METHODS B for the consensus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.special import expit
+
+from endoxa.beliefs.consensus import clusters, overlap
+from endoxa.errors import JoinError, TextError
+from endoxa.tables import COUNTED, Belief, Bools, Floats, Ints, Opinions, Run
+
+DEPTH, SMALL = 100, 20  # first items of every list that make the universe; in a collection of few items
+COLLECTION = 1_000  # items below which a collection is small
+ALIKE = 0.4  # Jaccard above which systems share one vote
+INTERCEPT, SLOPE = (-1.0, 1 / 0.3), (1.0, 1.0)  # mean and variance of a0 and a1
+SPREAD = 1.5  # prior standard deviation of the effect of a topic and of the weight of a system
+EDGE = 1e-4  # the consensus is kept this far from 0 and 1
+STEPS, CLOSE = 50, 1e-9  # Newton needs a dozen steps
+PEOPLE = 50  # draws of the model that a belief keeps
+
+
+@dataclass(frozen=True, eq=False)
+class Universe:
+    """The pairs that any system has among its first `depth`, and where every system ranks them.
+
+    rows                query, item, in byte order
+    topic               [row] number of the query
+    system, row, rank   [entry] the lists, at any rank, in order of system, topic and rank
+    features            [row, system] sparse: phi / √(1 + Σ phi²), phi = 1 - ln(rank)/ln(depth + 1)
+    offset              [row] logit of the consensus weighted by rank
+    consensus           [row] (1 + q v)/(2 + q), v the weighted share of systems that have it among their first `depth`
+    weights             [system] 1/size of its cluster, sum 1
+    clusters            q, the number of groups of systems that are not near-duplicates
+    missing             [system] number of topics that it returned nothing for
+    """
+
+    rows: pl.DataFrame
+    systems: list[str]
+    queries: list[str]
+    topic: Ints
+    system: Ints
+    row: Ints
+    rank: Ints
+    features: Any
+    offset: Floats
+    consensus: Floats
+    weights: Floats
+    clusters: int
+    depth: int
+    missing: Ints
+
+    @classmethod
+    def of(cls, run: Run, depth: int | None = None) -> Universe:
+        """The universe of a run. `depth` is 100, or 20 in a collection of fewer than 1,000 items."""
+        if depth is None:
+            depth = DEPTH if run.frame["item"].n_unique() >= COLLECTION else SMALL
+        if depth < 1:
+            raise TextError(f"the depth of a list is at least 1, not {depth}")
+        systems = run.systems
+        key = ["query", "item"]
+        rows = run.frame.filter(pl.col("rank") <= depth).select(key).unique().sort(key)
+        if not rows.height:
+            raise JoinError("no system returned anything; there is nothing to judge")
+        queries = rows["query"].unique(maintain_order=True).to_list()
+        topic = rows["query"].rle_id().to_numpy().astype(np.int64)
+        lists = run.frame.join(rows.with_row_index("row"), on=key, how="inner", maintain_order="left")
+        system = lists["system"].replace_strict(systems, list(range(len(systems))), return_dtype=pl.Int64).to_numpy()
+        row, rank = lists["row"].to_numpy().astype(np.int64), lists["rank"].to_numpy().astype(np.int64)
+        order = np.lexsort((rank, topic[row], system))
+        system, row, rank = system[order], row[order], rank[order]
+        top = rank <= depth
+        at, shape = (row[top], system[top]), (rows.height, len(systems))
+        phi = sparse.csr_matrix((1 - np.log(rank[top]) / np.log(depth + 1), at), shape=shape)
+        voted = sparse.csr_matrix((np.ones(int(top.sum())), at), shape=shape)
+        owner = clusters(overlap(voted), ALIKE)
+        q = int(owner.max()) + 1
+        weights = 1 / np.bincount(owner)[owner]
+        weights = weights / weights.sum()
+        agreed = np.clip((0.5 + q * (phi @ weights)) / (1 + q), EDGE, 1 - EDGE)
+        length = np.sqrt(1 + np.asarray(phi.multiply(phi).sum(1)).ravel())
+        answered = np.bincount(np.unique(system * len(queries) + topic[row]) // len(queries), minlength=len(systems))
+        return cls(
+            rows, systems, queries, topic, system, row, rank, sparse.diags(1 / length) @ phi,
+            np.log(agreed) - np.log1p(-agreed), (1 + q * (voted @ weights)) / (2 + q), weights, q, depth,
+            len(queries) - answered,
+        )  # fmt: skip
+
+    @cached_property
+    def size(self) -> int:
+        """The number of coefficients: a0, a1, one per topic, one per system."""
+        return 2 + len(self.queries) + len(self.systems)
+
+    def design(self, rows: Ints) -> Floats:
+        """The dense design matrix of some rows: [row, coefficient]."""
+        design = np.zeros((len(rows), self.size))
+        design[:, 0], design[:, 1] = 1, self.offset[rows]
+        design[np.arange(len(rows)), 2 + self.topic[rows]] = 1
+        design[:, 2 + len(self.queries) :] = self.features[rows].toarray()
+        return design
+
+    def predict(self, b: Floats) -> Floats:
+        """The linear predictor of every row; of every row and draw, where b is [coefficient, draw]."""
+        T = len(self.queries)
+        offset = self.offset if b.ndim == 1 else self.offset[:, None]
+        return np.asarray(b[0] + b[1] * offset + b[2 : 2 + T][self.topic] + self.features @ b[2 + T :])
+
+    def prior(self) -> tuple[Floats, Floats]:
+        """Mean and precision of every coefficient."""
+        mean, precision = np.zeros(self.size), np.full(self.size, 1 / SPREAD**2)
+        (mean[0], wide), (mean[1], narrow) = INTERCEPT, SLOPE
+        precision[0], precision[1] = 1 / wide, 1 / narrow
+        return mean, precision
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A normal posterior of the coefficients: mean b, and the lower Cholesky factor of its precision."""
+
+    b: Floats
+    factor: Floats
+
+    @property
+    def root(self) -> Floats:
+        """A square root of the covariance: root @ root.T = covariance."""
+        return np.asarray(solve_triangular(self.factor, np.eye(len(self.b)), lower=True).T)
+
+    def sd(self, design: Floats) -> Floats:
+        """Standard deviation of the linear predictor in each row of a design matrix."""
+        return np.asarray(np.sqrt((solve_triangular(self.factor, design.T, lower=True) ** 2).sum(0)))
+
+
+def fit(universe: Universe, rows: Ints, share: Floats, start: Floats | None = None) -> Fit:
+    """The posterior given labels: `share` (0 to 1) of each labelled row. Newton with step halving, from `start`."""
+    mean, precision = universe.prior()
+    design = universe.design(rows)
+
+    def objective(at: Floats) -> float:
+        eta = design @ at
+        return float((share * eta - np.logaddexp(0, eta)).sum() - 0.5 * (precision * (at - mean) ** 2).sum())
+
+    b = mean if start is None else start
+    now = objective(b)
+    for _ in range(STEPS):
+        p = expit(design @ b)
+        factor = cho_factor(_hessian(design, p, precision), lower=True)
+        step = cho_solve(factor, design.T @ (share - p) - precision * (b - mean))
+        while (after := objective(b + step)) < now and np.abs(step).max() > CLOSE:
+            step = step / 2
+        b, now = b + step, after
+        if np.abs(step).max() <= CLOSE:
+            break
+    p = expit(design @ b)
+    return Fit(b, np.tril(cho_factor(_hessian(design, p, precision), lower=True)[0]))
+
+
+def _hessian(design: Floats, p: Floats, precision: Floats) -> Floats:
+    hessian: Floats = (design * (p * (1 - p))[:, None]).T @ design
+    hessian[np.diag_indices_from(hessian)] += precision
+    return hessian
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Labels that fall into a universe.
+
+    rows     [label] the judged rows, ascending
+    levels   the grades above 0 that occur, ascending
+    tails    [level, label] share of the judges who gave at least this grade
+    outside  number of judged pairs that no system has among its first `depth`, or of unknown queries
+    torn     number of pairs on which judges disagree
+    """
+
+    rows: Ints
+    levels: tuple[float, ...]
+    tails: Floats
+    outside: int = 0
+    torn: int = 0
+
+    @classmethod
+    def of(cls, universe: Universe, labels: Opinions | None) -> Judged:
+        """Labels of one or several judges; undecided and negative grades, and tests of the judge, are left out."""
+        if labels is None:
+            return cls(np.zeros(0, np.int64), (1.0,), np.zeros((1, 0)))
+        given = labels.frame.filter(COUNTED & (pl.col("grade") >= 0)).select("query", "item", "grade")
+        known = given.join(universe.rows.with_row_index("row"), on=["query", "item"], how="inner").sort("row", "grade")
+        levels = tuple(sorted(set(known["grade"].to_list()) - {0.0})) or (1.0,)
+        tails = [(pl.col("grade") >= level).mean().alias(str(place)) for place, level in enumerate(levels)]
+        differ = (pl.col("grade").n_unique() > 1).alias("differ")
+        pairs = known.group_by("row").agg(*tails, differ).sort("row")
+        outside = given.select("query", "item").n_unique() - pairs.height
+        shares = np.array([pairs[str(place)].to_numpy() for place in range(len(levels))], dtype=np.float64)
+        rows = pairs["row"].to_numpy().astype(np.int64)
+        return cls(rows, levels, shares.reshape(len(levels), len(rows)), outside, int(pairs["differ"].sum()))
+
+    def at_least(self, grade: float) -> Floats:
+        """The share of judges who gave at least this grade, for each label."""
+        place = next((place for place, level in enumerate(self.levels) if level >= grade), None)
+        return np.zeros(len(self.rows)) if place is None else self.tails[place]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What labels taught: one fit for every grade that occurs.
+
+    tails  [level, row] P(grade >= level), the labels in and falling with the level
+    """
+
+    universe: Universe
+    judged: Judged
+    levels: tuple[float, ...]
+    fits: tuple[Fit, ...]
+
+    @cached_property
+    def unjudged(self) -> Bools:
+        """[row] whether the row has no label."""
+        free = np.ones(self.universe.rows.height, dtype=bool)
+        free[self.judged.rows] = False
+        return free
+
+    @cached_property
+    def free(self) -> Floats:
+        """[level, row] P(grade >= level) by the model alone; the consensus where there is no label."""
+        if not len(self.judged):
+            return np.tile(self.universe.consensus, (len(self.levels), 1))
+        tails = np.array([expit(self.universe.predict(fit.b)) for fit in self.fits])
+        return np.asarray(np.minimum.accumulate(tails, axis=0))
+
+    @cached_property
+    def tails(self) -> Floats:
+        """[level, row] P(grade >= level)."""
+        return self._pinned(self.free.copy())
+
+    def drawn(self, count: int, rng: np.random.Generator) -> Floats:
+        """[level, row, draw] P(grade >= level) under draws of the coefficients, the same draws for every level."""
+        noise = rng.standard_normal((self.universe.size, count))
+        tails = np.empty((len(self.levels), self.universe.rows.height, count), dtype=np.float32)
+        for place, one in enumerate(self.fits):
+            tails[place] = expit(self.universe.predict(one.b[:, None] + one.root @ noise))
+        return self._pinned(np.minimum.accumulate(tails, axis=0))
+
+    def _pinned(self, tails: Floats) -> Floats:
+        for place, level in enumerate(self.levels):
+            share = self.judged.at_least(level)
+            tails[place, self.judged.rows] = share if tails.ndim == 2 else share[:, None]
+        return tails
+
+
+def learn(
+    universe: Universe, judged: Judged, levels: Sequence[float] | None = None, start: Learned | None = None
+) -> Learned:
+    """Fit the model to labels, one fit for every level (those that occur, if none are given), starting at `start`."""
+    levels = tuple(judged.levels if levels is None else levels)
+    known = dict(zip(start.levels, start.fits, strict=True)) if start is not None else {}
+    fits = []
+    for level in levels:
+        before = known[level].b if level in known else None
+        fits.append(fit(universe, judged.rows, judged.at_least(level), before))
+    return Learned(universe, judged, levels, tuple(fits))
+
+
+def cross_fitted(learned: Learned, folds: int = 5) -> Floats:
+    """[level, row] P(grade >= level) by fits that have not seen the labels of the row's own topic, nor of its fold.
+
+    Estimates that stay valid whatever the model take these as predictions: a label must not predict itself.
+    """
+    universe, judged = learned.universe, learned.judged
+    fold = universe.topic % folds
+    tails = np.empty((len(learned.levels), universe.rows.height))
+    for number in range(folds):
+        kept = fold[judged.rows] != number
+        here = fold == number
+        for place, level in enumerate(learned.levels):
+            one = fit(universe, judged.rows[kept], judged.at_least(level)[kept], learned.fits[place].b)
+            tails[place, here] = expit(universe.predict(one.b)[here])
+    return np.asarray(np.minimum.accumulate(tails, axis=0))
+
+
+def believe(
+    run: Run, labels: Opinions | None = None, *, depth: int | None = None, people: int = PEOPLE,
+    rng: np.random.Generator,
+) -> Belief:  # fmt: skip
+    """Learned from labels: which systems found what judges call relevant predicts every other pair.
+
+    logit P(relevant) = a0 + a1 c + u_topic + Σ over systems of x g: c the consensus, x where the system ranked the
+    item; a0 ~ N(-1, 1/.3), a1 ~ N(1, 1), u and g ~ N(0, 1.5²). Graded labels: one model for every grade. A judged pair
+    is certain; where judges disagree it has their share. `people` draws of the model stand for the doubt about it.
+    Without labels it is the consensus.
+    Misleads: differences between systems are too small (by a factor of 1.1 to 2), though rightly ordered.
+    Source: specification `decide`, section 2.
+    """
+    universe = Universe.of(run, depth)
+    judged = Judged.of(universe, labels)
+    learned = learn(universe, judged)
+    notes = [f"learned from {len(judged):,} labels: {len(universe.systems)} systems in {universe.clusters} groups"]
+    return belief_of(learned, people if len(judged) else 0, rng, notes)
+
+
+def belief_of(learned: Learned, people: int, rng: np.random.Generator, notes: Sequence[str] = ()) -> Belief:
+    """The learned probabilities as a table, with draws of the model in place of resampled people."""
+    drawn = learned.drawn(people, rng) if people > 1 else None
+    return table_of(learned, learned.tails, drawn, notes)
+
+
+def table_of(learned: Learned, tails: Floats, drawn: Floats | None = None, notes: Sequence[str] = ()) -> Belief:
+    """P(grade >= level) of every row, and draws of it, as a table of the probabilities of grades."""
+    parts = []
+    for place, level in enumerate(learned.levels):
+        above = place + 1 < len(learned.levels)
+        p = tails[place] - (tails[place + 1] if above else 0)
+        part = learned.universe.rows.with_columns(pl.lit(level).alias("grade"), pl.Series("p", np.clip(p, 0, 1)))
+        if drawn is not None:
+            each = np.clip(drawn[place] - (drawn[place + 1] if above else 0), 0, 1).astype(np.float32)
+            part = part.with_columns(pl.Series("people", each.ravel()).reshape((-1, each.shape[1])))
+        parts.append(part)
+    return Belief.of(pl.concat(parts), model="learned", notes=notes)
