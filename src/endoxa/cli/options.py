@@ -45,10 +45,16 @@ Labels = Annotated[
     list[str] | None,
     typer.Option(
         "--labels", metavar="FILE",
-        help="A few judged pairs beside runs or a belief; of several rounds the last one last.",
+        help="A few judged pairs beside runs or a belief; several rounds and judges may be given.",
         rich_help_panel=FILES,
     ),
 ]  # fmt: skip
+About = Annotated[
+    str,
+    typer.Option(
+        "--about", metavar="order|best|A,B", help="What labels are to settle: the order, the best, or two systems."
+    ),
+]
 Taxonomy = Annotated[
     str | None, typer.Option("--taxonomy", metavar="FILE", help="The categories of labels.", hidden=True)
 ]
@@ -255,3 +261,13 @@ def _measures(named: list[str], words: list[str]) -> list[Any]:
 def command_line() -> str:
     """The command as it was typed, for the provenance of a result."""
     return shlex.join(["endoxa", *sys.argv[1:]])
+
+
+def about_of(text: str) -> Any:
+    """What labels are to settle: a word, or two systems."""
+    if text in {"order", "best"}:
+        return text
+    names = tuple(part.strip() for part in text.split(","))
+    if len(names) != 2:
+        raise typer.BadParameter(f"--about is order, best, or two systems A,B; not {text!r}")
+    return names

@@ -1,51 +1,59 @@
-"""What to judge next: pairs drawn by chance, more often where the belief is unsure and the systems disagree."""
+"""What to judge next: pairs drawn by chance, more often where a label would say more about the order of the systems."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
-from endoxa.beliefs.reliability import chances
-from endoxa.errors import JoinError, TextError
-from endoxa.tables import Belief, Floats, Opinions, Run
+from endoxa.beliefs.learned import Learned, Universe
+from endoxa.comparisons.posterior import places_of, posterior
+from endoxa.errors import JoinError, TextError, refuse_unknown
+from endoxa.measures.grammar import Measure
+from endoxa.tables import Bools, Floats, Ints
+
+MIXING = 0.1  # share of the choice that is spread evenly over the pool
+SHARPNESS = 2.5  # the score is (√(p (1 - p)) · influence) to this power
+DOUBTFUL = 0.02  # added to P(best) where the best system is sought, so that no system is ignored
+About = Literal["order", "best"] | tuple[str, str]
 
 
 def choose(
-    run: Run, belief: Belief, count: int, *, judged: Opinions | None = None, mixing: float = 0.5, depth: int = 100,
-    rng: np.random.Generator,
+    learned: Learned, measure: Measure, count: int, *, about: About = "order", p: Floats | None = None,
+    depth: int | None = None, mixing: float = MIXING, rng: np.random.Generator,
 ) -> pl.DataFrame:  # fmt: skip
-    """About `count` pairs to judge, in random order: order, query, item, p, influence, systems, propensity.
+    """Exactly `count` pairs to judge, in random order: order, query, item, p, influence, systems, propensity.
 
-    Poisson sampling: every pair of propensities() is drawn by itself with its own propensity, so that the number drawn
-    has mean `count` and a standard deviation of at most √count. Keep the propensity with the label:
-    comparisons.prediction computes valid intervals from it, even if the belief is wrong. `order` is random: a judge who
-    stops after a share s of the list has a sample with propensities s times as large.
-    Further rounds: hand over what is `judged`. A later estimate then holds, given the earlier rounds, with propensity
-    1 for pairs judged in them and the propensity of the last round for its own, even if earlier labels made the
-    belief of the later round; only the labels of the last round must not. Finish a round before the next.
-    Source: Zrnic and Candès, arXiv:2403.03208; METHODS F.2, A.6.
+    Systematic sampling with the propensities of `propensities`, in random order of topics and of pairs within them: the
+    number drawn is fixed, and every topic gets its share to within one pair. Fewer are drawn only where fewer are left.
+    Keep the propensity with the label: estimates that stay valid whatever the belief are weighted by it. `order` is
+    random: a judge who stops after a share s of the list has a sample with propensities s times as large.
+    Source: specification `decide`, sections 3 and 7; Madow 1949 for systematic sampling.
     """
-    table = propensities(run, belief, count, judged=judged, mixing=mixing, depth=depth)
-    drawn = table.filter(pl.Series(rng.random(table.height)) < pl.col("propensity"))
+    table = propensities(learned, measure, count, about=about, p=p, depth=depth, mixing=mixing)
+    drawn = table.filter(pl.Series(systematic(table["propensity"].to_numpy(), table["query"].rle_id().to_numpy(), rng)))
     order = pl.Series("order", rng.permutation(drawn.height) + 1, dtype=pl.Int64)
     return drawn.with_columns(order).sort("order").select("order", *table.columns)
 
 
 def propensities(
-    run: Run, belief: Belief, count: int, *, judged: Opinions | None = None, mixing: float = 0.5, depth: int = 100
-) -> pl.DataFrame:
+    learned: Learned, measure: Measure, count: int, *, about: About = "order", p: Floats | None = None,
+    depth: int | None = None, mixing: float = MIXING,
+) -> pl.DataFrame:  # fmt: skip
     """The pairs that may be drawn, with their chances: query, item, p, influence, systems, propensity.
 
-    These are the pairs the belief mentions, that some system has in its first `depth`, and that are not judged yet:
-    the universe of estimate().
-        p            Pr(grade >= 1) under the belief
-        influence    standard deviation over systems of 1/log2(rank + 1), 0 where an item is beyond depth: an item
-                     that all systems rank alike cannot tell them apart (symmetric difference, A.6)
-        systems      how many have it within depth
-        propensity   min(1, c √(p (1 - p)) influence + mixing · count / pairs), c such that they sum to `count`
-    Where the scores of too few pairs are above 0 to spend the count on, what is left goes evenly to the others.
-    A mixing near 0 relies on the belief: a pair that the belief calls certain is hardly ever drawn, and if the belief
-    is wrong there, that one label has a large weight. Mostly even mixing has been found best (arXiv:2604.18569).
+    These are the pairs without a label that some system has among its first `depth`: as deep as the measure looks, or
+    as the universe reaches.
+        p            probability of relevance: the consensus, half mixed with what was learned once there are labels;
+                     or as given, one per row of the universe (NaN: never drawn)
+        influence    standard deviation over systems of the derivative of the measure with respect to p. With
+                     about="best" systems weigh by P(best) + .02; about=(A, B) takes the difference of the two
+        systems      how many systems have it within depth
+        propensity   min(1, c · share), Σ = count; share = (1 - mixing) score/Σ score + mixing/pairs within the topic,
+                     score = (√(p (1 - p)) · influence)^2.5
+    Misleads: a mixing near 0 relies on the belief. What it calls certain is then hardly ever drawn, and if it is wrong
+    there, that one label has a large weight.
     """
     if count < 1:
         raise TextError(f"at least 1 pair is chosen, not {count}")
@@ -54,60 +62,106 @@ def propensities(
             f"mixing must be above 0 and at most 1, not {mixing}; at 0 some pairs could never be drawn, and no "
             "estimate would be valid"
         )
-    if depth < 1:
-        raise TextError(f"the depth of a pool is at least 1, not {depth}")
-    table = chances(belief).join(_influence(run, depth), on=["query", "item"], how="inner")
-    if not table.height:
+    universe = learned.universe
+    deep = depth or depth_of(learned, measure)
+    given = default_chances(learned, measure) if p is None else p
+    inside = (universe.rank <= deep) & ~np.isnan(given[universe.row])
+    systems = np.bincount(universe.row[inside], minlength=universe.rows.height)
+    if not systems.any():
         raise JoinError(
-            f"the belief mentions no pair that a system has in its first {depth}; do run and belief belong together?"
+            f"the belief mentions no pair that a system has in its first {deep}; do run and belief belong together?"
         )
-    if judged is not None:
-        known = judged.frame.filter(pl.col("grade") >= 0).select("query", "item")
-        pairs, table = table.height, table.join(known, on=["query", "item"], how="anti")
-        if not table.height:
-            raise JoinError(f"all {pairs:,} pairs are judged; there is nothing left to choose from: raise the depth")
-    table = table.sort("query", "item")
-    p = table["p"].to_numpy()
-    score = np.sqrt(p * (1 - p)) * table["influence"].to_numpy()
-    return table.with_columns(pl.Series("propensity", filled(score, count, mixing)))
+    open_ = (systems > 0) & learned.unjudged
+    if not open_.any():
+        raise JoinError(
+            f"all {int((systems > 0).sum()):,} pairs are judged; there is nothing left to choose from: raise the depth"
+        )
+    influence = influences(learned, measure, np.nan_to_num(given), about)[open_]
+    chance, topic = given[open_], universe.topic[open_]
+    score = (np.sqrt(chance * (1 - chance)) * influence) ** SHARPNESS
+    return universe.rows.filter(pl.Series(open_)).with_columns(
+        pl.Series("p", chance), pl.Series("influence", influence), pl.Series("systems", systems[open_]),
+        pl.Series("propensity", inclusion(_shares(score, topic, mixing), count)),
+    )  # fmt: skip
 
 
-def filled(score: Floats, count: float, mixing: float) -> Floats:
-    """Chances that sum to `count`: min(1, c·score + mixing·count/n), c found exactly (water-filling).
+def default_chances(learned: Learned, measure: Measure) -> Floats:
+    """The consensus of the systems; once there are labels, half of it and half of what was learned."""
+    if not len(learned.judged):
+        return learned.universe.consensus
+    level = learned.levels.index(measure.rel) if measure.rel in learned.levels else 0
+    return np.asarray((learned.free[level] + learned.universe.consensus) / 2)
 
-    All are 1 where there are no more than `count`. Where even c = ∞ falls short, because few scores are above 0, the
-    others share the rest evenly.
-    """
-    score = np.asarray(score, dtype=np.float64)
-    n = len(score)
+
+def influences(learned: Learned, measure: Measure, p: Floats, about: About = "order") -> Floats:
+    """How far a label of each row of the universe would move the systems apart on the measure: [row]."""
+    linear = measure.linear
+    if linear is None:
+        raise TextError(f"{measure} does not say what to judge next; name AP, P@k, R@k, DCG@k or nDCG@k")
+    universe = learned.universe
+    slopes = linear.slopes(places_of(learned), p[None], np.ones(1))
+    entry = np.where(universe.rank <= universe.depth, np.nan_to_num(slopes.entry), 0.0)
+    shared = np.nan_to_num(slopes.shared)
+    if isinstance(about, tuple):
+        first, second = (universe.systems.index(system_of(universe, name)) for name in about)
+        sign = (universe.system == first).astype(np.float64) - (universe.system == second)
+        apart = np.bincount(universe.row, weights=entry * sign, minlength=len(p))
+        return np.asarray(np.abs(apart + (shared[first] - shared[second])[universe.topic]))
+    weight = np.full(len(universe.systems), 1.0)
+    if about == "best":
+        weight = posterior(learned, measure).best() + DOUBTFUL
+    elif about != "order":
+        raise TextError(f"a choice is about the order, the best, or two systems, not {about!r}")
+    weight = weight / weight.sum()
+    own, topic = weight[universe.system], universe.topic
+    mean = np.bincount(universe.row, weights=own * entry, minlength=len(p)) + (weight @ shared)[topic]
+    beside = shared[universe.system, topic[universe.row]]
+    square = np.bincount(universe.row, weights=own * entry * (entry + 2 * beside), minlength=len(p))
+    square += (weight @ shared**2)[topic]
+    return np.asarray(np.sqrt(np.maximum(square - mean**2, 0.0)))
+
+
+def system_of(universe: Universe, name: str) -> str:
+    """The name of a system; refused where there is none of that name."""
+    refuse_unknown("system", name, universe.systems)
+    return name
+
+
+def depth_of(learned: Learned, measure: Measure) -> int:
+    """How deep pairs are drawn: as deep as the measure looks, or as the universe reaches."""
+    return (measure.linear.k if measure.linear else None) or learned.universe.depth
+
+
+def _shares(score: Floats, topic: Ints, mixing: float) -> Floats:
+    """Shares of each pair in its topic, which sum to 1: by score, and evenly for the part `mixing`."""
+    total = np.bincount(topic, weights=score)[topic]
+    even = 1 / np.bincount(topic)[topic]
+    known = (1 - mixing) * score / np.where(total > 0, total, 1.0) + mixing * even
+    return np.asarray(np.where(total > 0, known, even))
+
+
+def inclusion(share: Floats, count: float) -> Floats:
+    """Chances that sum to `count`: min(1, c · share), c found exactly. All are 1 where there are no more."""
+    share = np.asarray(share, dtype=np.float64)
+    n = len(share)
     if n <= count:
         return np.ones(n)
-    even = mixing * count / n
-    positive = int((score > 0).sum())
-    if positive + (n - positive) * even <= count:
-        return np.where(score > 0, 1.0, (count - positive) / max(n - positive, 1))
-    order = np.argsort(-score, kind="stable")
-    falling = score[order]
-    rest = np.cumsum(falling[::-1])[::-1]  # sum of the scores from here on
-    full = np.arange(n)  # how many are at 1 before this one
-    c = np.divide(count - full - (n - full) * even, rest, out=np.zeros(n), where=rest > 0)
-    first = int(np.argmax(c * falling <= 1 - even))  # the least number at 1 with which no other goes beyond it
-    return np.asarray(np.minimum(1.0, c[first] * score + even))
+    order = np.argsort(-share, kind="stable")
+    falling = share[order]
+    rest = np.cumsum(falling[::-1])[::-1]  # sum of the shares from here on
+    c = (count - np.arange(n)) / rest
+    first = int(np.argmax(c * falling <= 1))  # the least number at 1 with which no other goes beyond it
+    return np.asarray(np.minimum(1.0, c[first] * share))
 
 
-def _influence(run: Run, depth: int) -> pl.DataFrame:
-    """query, item, influence, systems of everything within depth."""
-    S = len(run.systems)
-    weight = 1 / (pl.col("rank") + 1.0).log(2)
-    mean = weight.sum() / S
-    n = pl.len()
-    spread = ((weight - mean) ** 2).sum() + (S - n) * mean**2
-    alike = (n == S) & (pl.col("rank").min() == pl.col("rank").max())  # exactly 0, not what rounding leaves
-    return (
-        run.frame.filter(pl.col("rank") <= depth)
-        .group_by("query", "item")
-        .agg(
-            pl.when(alike).then(0.0).otherwise((spread / S).sqrt()).alias("influence"),
-            n.cast(pl.Int64).alias("systems"),
-        )
-    )
+def systematic(propensity: Floats, topic: Ints, rng: np.random.Generator) -> Bools:
+    """A sample of fixed size with these chances, topics and the pairs of each in random order: [pair]."""
+    order = np.lexsort((rng.random(len(propensity)), rng.random(int(topic.max(initial=0)) + 1)[topic]))
+    reached = np.cumsum(propensity[order])
+    size = round(float(reached[-1])) if len(reached) else 0
+    reached = reached * (size / reached[-1]) if size else reached
+    drawn = np.zeros(len(propensity), dtype=bool)
+    steps = np.floor(np.concatenate([[0.0], reached]) + rng.random())
+    steps[-1] = size + steps[0]  # a sum of many shares ends beside a whole number
+    drawn[order] = np.diff(steps) > 0
+    return drawn

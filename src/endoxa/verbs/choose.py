@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from endoxa.beliefs.reliability import chances
+from endoxa.comparisons.prediction import last_round
 from endoxa.errors import CallError
+from endoxa.evaluations import decided
 from endoxa.evaluations.dispatch import NO_RUN, belief_of
-from endoxa.evaluations.settings import DEPTH, WEIGHTS
-from endoxa.measures.grammar import Wanted, parse_all
-from endoxa.pools.choosing import choose as choose_pairs
-from endoxa.verbs.inputs import reference_of, rounds_of, run_of, settings_of
-
-FIRST = 10  # items of each run that pairs are drawn from, where no measure says how deep it looks
+from endoxa.measures.grammar import Measure, Wanted, parse_all
+from endoxa.pools import choosing
+from endoxa.pools.choosing import MIXING, About
+from endoxa.verbs.inputs import labels_of, reference_of, run_of, settings_of
 
 
 def choose(
@@ -23,29 +24,43 @@ def choose(
     count: int = 100,
     *,
     measures: Wanted | None = None,
+    about: About = "order",
     first: int | None = None,
     judged: Any = None,
-    mixing: float = 0.5,
-    depth: int = DEPTH,
-    weights: Any = WEIGHTS,
-    prior: tuple[float, float] = (1.0, 1.0),
+    mixing: float = MIXING,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Choose the pairs whose judgment says most about the order of the systems, each with its propensity.
+    """Choose the pairs whose label says most about the order of the systems: exactly `count`, each with its propensity.
 
-    Columns: order, query, item, p, influence, systems, propensity, selected_by. Pairs are drawn from the `first` items
-    of each run: as deep as the deepest of the `measures` looks, else 10. `judged` pairs are not asked again. Without a
-    reference the belief is the consensus of the runs (`depth`, `weights`, `prior`). `mixing` is the share of the choice
-    that is made at random over all pairs.
+    Columns: order, query, item, p, influence, systems, propensity, selected_by. The order is by the first of `measures`
+    that can be linearised (AP, P@k, R@k, DCG@k, nDCG@k), else by AP. `about` is the order, the best, or two systems.
+    Pairs come from the `first` items of each run: as deep as the measure looks, else 100 (20 in a collection of fewer
+    than 1,000 items). `judged` pairs are learned from and not asked again; rounds are numbered in `selected_by`, and
+    their files may come in any order. `reference` is a belief to rely on in place of the consensus and of what was
+    learned. `mixing` is the share of the choice that is spread evenly over all pairs.
     """
-    settings = settings_of({"depth": depth, "weights": weights, "prior": prior, "people": 0, "seed": seed}, run)
     if run is None or (isinstance(run, list) and not run):
         raise CallError(NO_RUN)
+    settings = settings_of({"people": 0, "seed": seed}, run)
     table = run_of(run, settings)
-    belief = belief_of(reference_of(reference, settings), table, settings)
-    cutoffs = [dict(m.settings).get("k") for m in parse_all(measures)] if measures else []
-    deep = first or max((int(k) for k in cutoffs if k is not None), default=FIRST)
-    pairs = choose_pairs(
-        table, belief, count, judged=rounds_of(judged), mixing=mixing, depth=deep, rng=np.random.default_rng(seed)
+    measure = measure_of(measures)
+    known = labels_of(judged)
+    universe = decided.universe_of(table, settings, first)
+    learned = decided.stand(universe, known, [measure]).learned
+    p = None
+    if reference is not None and not (isinstance(reference, list | tuple) and not reference):
+        stated = chances(belief_of(reference_of(reference, settings), table, settings))
+        joined = universe.rows.join(stated, on=["query", "item"], how="left", maintain_order="left")
+        p = joined["p"].fill_null(np.nan).to_numpy()
+    pairs = choosing.choose(
+        learned, measure, count, about=about, p=p, depth=first, mixing=mixing, rng=np.random.default_rng(seed)
     )
-    return pairs.with_columns(pl.lit(f"next@{deep}").alias("selected_by"))
+    deep = first or choosing.depth_of(learned, measure)
+    number = 0 if known is None else last_round(known)
+    return pairs.with_columns(pl.lit(f"next@{deep} round {number + 1}").alias("selected_by"))
+
+
+def measure_of(measures: Wanted | None) -> Measure:
+    """The first measure that can be linearised; AP where none was named."""
+    wanted = parse_all(measures) if measures else parse_all("AP")
+    return next((m for m in wanted if m.linear is not None), wanted[0])

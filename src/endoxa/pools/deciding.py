@@ -1,0 +1,210 @@
+"""The loop that settles a question with as few labels as possible: learn, look, stop or ask for more.
+
+A page, a terminal and a simulation run the same loop: `look` after every answer, `ask` for the next batch. Stopping is
+by the model: simulations show how often it stops with the wrong winner (docs/decide.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from endoxa.beliefs.learned import Judged, Learned, Universe, learn
+from endoxa.comparisons.posterior import Posterior, posterior
+from endoxa.errors import TextError
+from endoxa.measures.grammar import Measure
+from endoxa.policies import refuse_outside
+from endoxa.pools import choosing
+from endoxa.pools.choosing import MIXING, About
+from endoxa.tables import Floats, Ints
+
+UNTIL = 0.95
+BATCH = 25  # labels between two looks at the verdict
+LEAST = 25  # labels before which nothing is settled
+MOST = 1_000  # labels after which a simulated loop gives up
+FUTURES = 5  # simulated courses behind the number of labels that are still needed
+FARTHEST = 640  # labels beyond which that number is only said to be larger
+STEPS = (10, 20, 40, 80, 160, 320)  # labels after which a simulated course looks at the verdict
+Oracle = Callable[[Ints], Floats]  # rows of the universe to grades
+Pick = Callable[[Learned, int, np.random.Generator], Ints]  # what was learned and a number to rows of the universe
+
+
+@dataclass(frozen=True)
+class Question:
+    """What labels are to settle: who is best, the whole order, or which of two systems is better."""
+
+    measure: Measure
+    about: About = "best"
+    until: float = UNTIL
+    mixing: float = MIXING
+
+    def __post_init__(self) -> None:
+        refuse_outside("until", self.until, UNTIL)
+        if self.measure.linear is None:
+            raise TextError(f"labels cannot settle {self.measure}; name AP, P@k, R@k, DCG@k or nDCG@k")
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """The verdict as it stands.
+
+    chance   probability of the leading answer: P(best) of the leader, P(better) of the leading one of two systems; of
+             an order the least certainty of any pair
+    done     pairs of systems that are decided, of `pairs`
+    """
+
+    question: Question
+    learned: Learned
+    found: Posterior
+    best: Floats
+    leader: str
+    chance: float
+    done: int
+    pairs: int
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the question is settled: never by fewer than 25 labels, nor by labels that are all alike."""
+        judged = self.learned.judged
+        if len(judged) < min(LEAST, self.learned.universe.rows.height):
+            return False
+        alike = float(judged.tails[0].mean()) in {0.0, 1.0}
+        return self.chance >= self.question.until and (not alike or not self.learned.unjudged.any())
+
+
+def look(question: Question, learned: Learned) -> Look:
+    """What the labels so far say about the question."""
+    found = posterior(learned, question.measure)
+    systems, better, best = found.systems, found.better, found.best()
+    leader = int(np.argmax(found.mean))
+    upper = better[np.triu_indices(len(systems), 1)]
+    if isinstance(question.about, tuple):
+        first, second = (systems.index(choosing.system_of(learned.universe, name)) for name in question.about)
+        leader = first if better[first, second] >= 0.5 else second
+        chance = float(max(better[first, second], better[second, first]))
+    elif question.about == "best":
+        leader = int(np.argmax(best))
+        chance = float(best[leader])
+    else:
+        chance = float(np.maximum(upper, 1 - upper).min(initial=1.0))
+    done = int((np.maximum(upper, 1 - upper) >= question.until).sum())
+    return Look(question, learned, found, best, systems[leader], chance, done, len(upper))
+
+
+def teach(universe: Universe, question: Question, judged: Judged, start: Learned | None = None) -> Learned:
+    """Learn what the question needs from labels."""
+    linear = question.measure.linear
+    graded = linear is not None and linear.gain is not None
+    levels = judged.levels if graded else (float(question.measure.rel or 1),)
+    return learn(universe, judged, levels, start)
+
+
+def ask(
+    question: Question, learned: Learned, count: int, *, number: int, asked: Ints | None = None,
+    rng: np.random.Generator,
+) -> pl.DataFrame:  # fmt: skip
+    """The next pairs to judge, as a round of this number: as `choosing.choose`, with selected_by. `asked` rows wait."""
+    p = choosing.default_chances(learned, question.measure)
+    if asked is not None and len(asked):
+        p = p.copy()
+        p[asked] = np.nan
+    pairs = choosing.choose(
+        learned, question.measure, count, about=question.about, p=p, mixing=question.mixing, rng=rng
+    )
+    deep = choosing.depth_of(learned, question.measure)
+    return pairs.with_columns(pl.lit(f"next@{deep} round {number}").alias("selected_by"))
+
+
+def rows_of(universe: Universe, pairs: pl.DataFrame) -> Ints:
+    """The rows of the universe that hold these pairs, in their order."""
+    found = pairs.select("query", "item").join(
+        universe.rows.with_row_index("row"), on=["query", "item"], how="left", maintain_order="left"
+    )
+    return found["row"].to_numpy().astype(np.int64)
+
+
+def simulate(
+    universe: Universe, question: Question, oracle: Oracle, *, batch: int | Sequence[int] = BATCH, most: int = MOST,
+    rng: np.random.Generator, pick: Pick | None = None,
+) -> Iterator[Look]:  # fmt: skip
+    """The loop with answers from an oracle: the verdict before any label, then after every batch until it is settled.
+
+    It also ends after `most` labels, or when every pair that may be asked is judged. Of several sizes of a batch the
+    last one repeats. `pick` chooses pairs in another way.
+    """
+    sizes = (batch,) if isinstance(batch, int) else tuple(batch)
+    judged = Judged.of(universe, None)
+    learned = teach(universe, question, judged)
+    number = 0
+    while True:
+        now = look(question, learned)
+        yield now
+        left = int(learned.unjudged.sum()) if pick is not None else _askable(question, learned)
+        if now.is_settled or len(judged) >= most or not left:
+            return
+        count = min(sizes[min(number, len(sizes) - 1)], left)
+        number += 1
+        if pick is not None:
+            rows = pick(learned, count, rng)
+        else:
+            rows = rows_of(universe, ask(question, learned, count, number=number, rng=rng))
+        judged = _with(judged, rows, oracle(rows))
+        learned = teach(universe, question, judged, learned)
+
+
+def _askable(question: Question, learned: Learned) -> int:
+    """The number of unjudged pairs that `ask` may draw: those as deep as the measure looks."""
+    universe = learned.universe
+    shallow = universe.row[universe.rank <= choosing.depth_of(learned, question.measure)]
+    return int(learned.unjudged[np.unique(shallow)].sum())
+
+
+def _with(judged: Judged, rows: Ints, grades: Floats) -> Judged:
+    """The labels with more of them."""
+    levels = tuple(sorted({*judged.levels, *(grade for grade in grades.tolist() if grade > 0)}))
+    before = np.array([judged.at_least(level) for level in levels]).reshape(len(levels), len(judged))
+    after = np.array([grades >= level for level in levels], dtype=np.float64)
+    every = np.concatenate([judged.rows, rows])
+    order = np.argsort(every, kind="stable")
+    return Judged(every[order], levels, np.concatenate([before, after], axis=1)[:, order])
+
+
+def further(now: Look, *, futures: int = FUTURES, seed: int = 0) -> int | None:
+    """The median number of further labels until the question is settled; None where more than 640 are likely.
+
+    Each future draws the coefficients and the relevance of every unjudged pair from what was learned, answers pairs
+    chosen as the next ones would be, and looks after 10, 20, 40, … of them.
+    """
+    if now.is_settled:
+        return 0
+    universe, question, judged = now.learned.universe, now.question, now.learned.judged
+    needed = []
+    for future in range(futures):
+        rng = np.random.default_rng((seed, future))
+        grades = _drawn(now.learned, rng)
+        left = min(FARTHEST, _askable(question, now.learned))
+        if not left:
+            return None
+        rows = rows_of(universe, ask(question, now.learned, left, number=1, rng=rng))
+        found = FARTHEST + 1
+        learned = now.learned
+        for count in [step for step in STEPS if step < left] + [left]:
+            known = _with(judged, rows[:count], grades[rows[:count]])
+            learned = teach(universe, question, known, learned)
+            if look(question, learned).is_settled:
+                found = count
+                break
+        needed.append(found)
+    middle = int(np.median(needed))
+    return middle if middle <= FARTHEST else None
+
+
+def _drawn(learned: Learned, rng: np.random.Generator) -> Floats:
+    """Grades of every row, drawn from what was learned."""
+    tails = learned.drawn(1, rng)[..., 0]
+    u = rng.random(tails.shape[1])
+    levels = np.array([0.0, *learned.levels])
+    return np.asarray(levels[(u < tails).sum(0)])
