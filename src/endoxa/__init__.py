@@ -26,6 +26,7 @@ _NAMES = {
     "endoxa.verbs.compare": "compare",
     "endoxa.verbs.estimate": "estimate",
     "endoxa.verbs.choose": "choose",
+    "endoxa.verbs.decide": "decide",
     "endoxa.verbs.rate": "rate",
     "endoxa.verbs.report": "report",
     "endoxa.verbs.explain": "explain",
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from endoxa.verbs.check import check as check
     from endoxa.verbs.choose import choose as choose
     from endoxa.verbs.compare import compare as compare
+    from endoxa.verbs.decide import decide as decide
     from endoxa.verbs.estimate import estimate as estimate
     from endoxa.verbs.evaluate import evaluate as evaluate
     from endoxa.verbs.evaluate import summarise as summarise

@@ -8,7 +8,8 @@ import pytest
 
 import endoxa
 from endoxa.errors import TableError
-from endoxa.evaluations.contest import verdicts
+from endoxa.evaluations.contest import MOST, labelled, verdicts
+from endoxa.images.corpus import Corpus
 from endoxa.tables import Opinions, Run
 
 
@@ -68,3 +69,68 @@ def test_what_cannot_be_compared(ways) -> None:
         verdicts({})
     with pytest.raises(TableError, match="has no nDCG@10"):
         verdicts(ways, "nDCG@10")
+
+
+@pytest.fixture(scope="module")
+def pictures() -> tuple[Corpus, Run, list[str]]:
+    """Forty queries in folders of eight. Four systems share a wrong idea, and agree; one alone knows the folders."""
+    rng = np.random.default_rng(5)
+    items = np.array([f"f{folder}/p{number}" for folder in range(20) for number in range(8)])
+    folder = np.repeat(np.arange(20), 8)
+    corpus = Corpus.of(pl.DataFrame({"path": items, "item": items, "category": [f"f{one}" for one in folder]}), "/")
+    frames = []
+    for query in range(0, 160, 4):
+        idea, known = rng.standard_normal(160), (folder == folder[query]).astype(float)
+        for system in ("alike-1", "alike-2", "alike-3", "alike-4", "lone"):
+            own = 3 * known if system == "lone" else idea + known
+            score = own + rng.standard_normal(160)
+            score[query] = -99  # a query never retrieves itself
+            frame = pl.DataFrame({"system": system, "query": items[query], "item": items, "score": score})
+            frames.append(frame.top_k(20, by="score"))
+    run = Run.of(pl.concat(frames))
+    return corpus, run, run.frame["query"].unique(maintain_order=True).to_list()
+
+
+def test_labels_turn_the_verdict_to_the_lone_better_system(pictures) -> None:
+    corpus, run, queries = pictures
+    found = labelled(run, corpus, queries, measure="nDCG@10", seed=1)
+    assert found is not None and (found.leader, found.is_settled) == ("lone", True)
+    assert found.chance >= found.until == 0.95
+    counts = found.curve["labels"].unique(maintain_order=True).to_list()
+    assert counts == [0, 5, 10, 20, 25, 50, 75, 100, 125, 150][: len(counts)] and counts[-1] == found.labels >= 25
+    sums = found.curve.group_by("labels").agg(pl.col("p_best").sum())["p_best"]
+    assert sums.to_list() == pytest.approx([1.0] * len(counts))
+    leaders = found.curve.sort("p_best").group_by("labels", maintain_order=True).last().sort("labels")["system"]
+    assert leaders[0] != "lone" and leaders[-1] == "lone"  # the consensus alone has another one
+    again = labelled(run, corpus, queries, measure="nDCG@10", seed=1)
+    assert again is not None and again.curve.equals(found.curve)
+    other = labelled(run, corpus, queries, measure="nDCG@10", seed=2)
+    assert other is not None and other.leader == "lone" and not other.curve.equals(found.curve)
+
+
+def test_labels_that_tell_nothing_apart_settle_nothing(pictures) -> None:
+    corpus, run, queries = pictures
+    lone = run.frame.filter(pl.col("system") == "lone")
+    twins = Run(pl.concat([lone, lone.with_columns(pl.lit("twin").alias("system"))]))
+    stages: list[tuple[str, int, int]] = []
+    found = labelled(twins, corpus, queries, measure="nDCG@10", seed=1, progress=lambda *stage: stages.append(stage))
+    assert found is not None and not found.is_settled and found.labels == MOST and found.chance == pytest.approx(0.5)
+    assert stages[0][1] == 0 and stages[-1][1:] == (MOST, MOST)
+
+
+def test_queries_in_no_folder_are_not_asked_about(pictures) -> None:
+    corpus, run, queries = pictures
+    gone = pl.when(pl.col("item").is_in(queries[:20])).then(None).otherwise(pl.col("category")).alias("category")
+    partly = Corpus.of(corpus.frame.with_columns(gone), "/")
+    half = Run(run.frame.filter(pl.col("query").is_in(queries[20:])))
+    found, expected = (labelled(one, partly, queries, measure="P@5", seed=1) for one in (run, half))
+    assert found is not None and expected is not None and found.curve.equals(expected.curve)
+
+
+def test_nothing_to_settle_or_nobody_to_ask(pictures) -> None:
+    corpus, run, queries = pictures
+    alone = Run(run.frame.filter(pl.col("system") == "lone"))
+    flat = Corpus.of(corpus.frame.with_columns(pl.lit(None, pl.String).alias("category")), "/")
+    assert labelled(alone, corpus, queries, measure="nDCG@10", seed=1) is None
+    assert labelled(run, flat, queries, measure="nDCG@10", seed=1) is None
+    assert labelled(run, corpus, queries, measure="RR", seed=1) is None

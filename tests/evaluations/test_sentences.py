@@ -19,7 +19,7 @@ from evaluation_samples import (
 )
 
 from endoxa.evaluations.evaluation import Evaluation
-from endoxa.evaluations.sentences import advice, answer, remark, sentences, under_doubt, verdict, warnings_of
+from endoxa.evaluations.sentences import advice, answer, guess, remark, sentences, under_doubt, verdict, warnings_of
 from endoxa.tables import Comparison
 from endoxa.verbs.measure import measure
 
@@ -113,7 +113,11 @@ def test_the_first_sentence_is_the_answer() -> None:
         "The best system was compared with 5 others on AP. One of them cannot be told apart from it at the 0.05 level."
     )
     assert sample_evaluation(2).sentences == (verdict(sample_evaluation(2)),)
-    assert SIX.sentences == (under_doubt(SIX), *advice(SIX))
+    assert SIX.sentences == (f"{guess(SIX)} {under_doubt(SIX)}", *advice(SIX))
+    assert guess(SIX).startswith("Nobody judged: this order is a guess by the consensus of the systems")
+    shaky = replace(SIX, tables={"depths": pl.DataFrame({"depth": [10, 100], "tau": [0.41, 1.0]})})
+    assert "and here it changes with the vote depth (tau 0.41)" in guess(shaky)
+    assert guess(six) == ""
     empty = replace(six, summary=six.summary.clear())
     assert answer(empty) == "There is no score: nothing can be compared."
 

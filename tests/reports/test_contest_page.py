@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 from evaluation_samples import sample_in_doubt
 
-from endoxa.evaluations.contest import Verdicts, verdicts
+from endoxa.evaluations.contest import Course, Verdicts, verdicts
 from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS
-from endoxa.reports.pages.contest import Contest, answer, page
+from endoxa.reports.pages.contest import Contest, answer, doubt, page, turn
 from endoxa.tables import Costs
 
 
@@ -26,7 +28,8 @@ def parted() -> Verdicts:
 
 
 def test_a_lone_better_system_is_explained(parted) -> None:
-    text = answer(parted)
+    text = answer(Contest("t", parted, {}))
+    assert text.startswith("First on P@2: by consensus, ")
     assert "by labels, lone (best with probability > 0.99)" in text
     assert "by consensus, lone" not in text
     assert "it cannot recognise a single better system whose results no other system confirms" in text
@@ -58,3 +61,74 @@ def test_costs_ties_and_pairs_are_on_the_page(parted) -> None:
     assert f"prefer the same system in {agreed} (each" in html and f"in {against}, one way prefers one" in html
     lone = parted.pairs.filter((pl.col("system") == "lone") | (pl.col("baseline") == "lone"))
     assert lone.height == 3 and ((lone["consensus"] > 0.5) != (lone["labels"] > 0.5)).all()
+
+
+def course(leader: str, chance: float, other: str = "a") -> Course:
+    """A system that is behind at first and leads after 50 labels."""
+    rows = [(0, leader, 0.2), (0, other, 0.75), (0, "c", 0.05), (50, leader, chance), (50, other, 1 - chance)]
+    curve = pl.DataFrame([*rows, (50, "c", 0.0)], schema=["labels", "system", "p_best"], orient="row")
+    return Course("P@2", curve, leader, chance, 50, chance >= 0.95)
+
+
+def test_the_answer_leads_with_the_doubt_where_labels_contradict_the_consensus(parted) -> None:
+    first = parted.standings.filter(pl.col("way") == "consensus")["system"][0]
+    contest = Contest("t", parted, {}, course=course("lone", 0.97, first))
+    assert answer(contest).startswith(
+        f"The consensus of the systems is doubtful: it puts {first} first, but after 50 labels of the folder names "
+        "lone is the best with probability 0.97. First on P@2: "
+    )
+    open_ = turn(replace(contest, course=course("lone", 0.6, first)))
+    assert open_.endswith("lone is the best with probability 0.60. It counts as settled from 0.95 and 25 labels on.")
+    agreed = turn(replace(contest, course=course(first, 0.99, "b")))
+    assert agreed == (
+        f"The consensus of the systems puts {first} first, and 50 labels of the folder names confirm it: {first} is "
+        "the best with probability 0.99."
+    )
+    leaning = turn(replace(contest, course=course(first, 0.7, "b")))
+    assert "agree with it" in leaning and "settled from 0.95" in leaning
+    assert turn(Contest("t", parted, {})) == ""
+    alone = verdicts({"labels": parted.ways["labels"]})
+    assert turn(Contest("t", alone, {}, course=course("lone", 0.97))) == doubt(alone) == ""
+
+
+def test_why_a_consensus_is_doubtful(parted) -> None:
+    one = parted.ways["consensus"]
+    first = parted.standings.filter(pl.col("way") == "consensus")["system"][0]
+
+    def said(unique: dict[str, float], p_best: float = 0.9, **tables: pl.DataFrame) -> str:
+        share = pl.col("system").replace_strict(unique, default=0.1, return_dtype=pl.Float64)
+        changed = replace(one, summary=one.summary.with_columns(share.alias("unique")), tables=tables)
+        standings = parted.standings.with_columns(pl.lit(p_best).alias("p_best"))
+        return doubt(replace(parted, ways={**parted.ways, "consensus": changed}, standings=standings))
+
+    guess = f"Without labels an order is a guess. The consensus puts {first} first on P@2"
+    assert said({}) == f"{guess}. Nothing in the runs speaks against it, but no sign without labels is reliable."
+    assert "this is doubtful: even within the consensus it is the best only with probability 0.30." in said({}, 0.3)
+    depths = pl.DataFrame({"depth": [10, 20, 100], "tau": [0.9, 1.0, 0.25], "leader": [first, first, "lone"]})
+    assert said({}, depths=depths) == (
+        f"{guess}, and this is doubtful: the order changes with the vote depth (Kendall's tau 0.25 at depth 100, where "
+        "lone leads)."
+    )
+    steady = said({}, depths=depths.head(2))
+    assert steady.endswith(
+        "is reliable. At other vote depths the order is nearly the same (Kendall's tau 0.90 or more)."
+    )
+    values = dict(one.summary.filter(pl.col("measure") == "P@2").select("system", "value").iter_rows())
+    beaten = min(values, key=lambda system: values[system])
+    assert values[beaten] <= values["⊤"] and beaten not in {first, "⊤"}
+    text = said({first: 0.72, beaten: 0.9})
+    assert f"a third or more of the first items of {first} (72%) are returned by no other system, which" in text
+
+
+def test_the_page_shows_what_a_few_labels_change(parted) -> None:
+    first = parted.standings.filter(pl.col("way") == "consensus")["system"][0]
+    contest = Contest("t", parted, {"consensus": "x", "labels": "y"}, course=course("lone", 0.97, first))
+    html = page(contest)
+    assert html.index("judged side by side") < html.index("What a few labels change") < html.index("verdicts disagree")
+    assert "Asked for labels of the folder names, lone is the best with probability 0.97 after 50 labels. The" in html
+    section = html[html.index("What a few labels change") : html.index("Where the verdicts disagree")]
+    assert section.count("<svg") == 2 and "labels given" in section and "settled: 0.95" in section
+    assert "lone</th>" in section and ">0.20<" in section and ">0.97<" in section
+    assert "c</th>" not in section  # it never leads and stays below .1
+    assert "does not settle it" in page(replace(contest, course=course("lone", 0.6, first)))
+    assert "What a few labels change" not in page(replace(contest, course=None))

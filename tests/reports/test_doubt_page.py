@@ -13,7 +13,7 @@ import pytest
 from evaluation_samples import EVERYTHING, HOSTILE, LONG, read, sample_in_doubt, system_names
 
 import endoxa
-from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS, advice, under_doubt
+from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS, advice, answer
 from endoxa.evaluations.standings import chances
 from endoxa.formatting import chance
 from endoxa.reports.pages.evaluation import page
@@ -80,7 +80,7 @@ def test_page_says_within_this_consensus_and_never_calls_it_map(pages: dict[str,
 def test_verdict_warnings_and_how_the_belief_was_made(pages: dict[str, str]) -> None:
     html = pages["six"]
     (top,) = re.findall(r'<p class="verdict">(.*?)</p>', html)
-    assert unescape(re.sub("<[^>]+>", "", top)).replace("\u00a0", " ") == under_doubt(SIX)
+    assert unescape(re.sub("<[^>]+>", "", top)).replace("\u00a0", " ") == answer(SIX)
     text = "".join(read(html).text)
     assert LIMITS_OF_CONSENSUS in text
     assert "beware of <clones>" in text

@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
+from endoxa.beliefs.learned import Universe
 from endoxa.beliefs.models import believe
 from endoxa.comparisons.orders import tau
 from endoxa.errors import TableError, TextError
@@ -17,6 +18,7 @@ from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import Settings
 from endoxa.images.corpus import Corpus, Progress, labels_of, same_category
 from endoxa.measures.grammar import parse, parse_all
+from endoxa.pools.deciding import UNTIL, Question, simulate
 from endoxa.tables import Belief, Run
 
 CONSENSUS, FOLDERS, LEVELS = "consensus", "folders", "folders, level in doubt"
@@ -28,6 +30,8 @@ MEANINGS = {
     "root is one reading, and all have the same weight",
 }
 VOTES = 20  # a system votes for its first 20 items
+STEPS = (5, 5, 10, 5, 25)  # labels between two looks at the verdict: after 5, 10, 20, 25, 50, 75, …
+MOST = 300  # labels after which the folders are not asked any more
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,25 @@ class Verdicts:
     standings: pl.DataFrame
     agreement: pl.DataFrame
     pairs: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class Course:
+    """How labels, asked for one batch after the other, change which system is called the best.
+
+    curve       labels, system, p_best: after every batch, from no label at all
+    leader      the system that leads in the end, with probability `chance`
+    labels      number of labels given
+    is_settled  whether the chance has reached `until`
+    """
+
+    measure: str
+    curve: pl.DataFrame
+    leader: str
+    chance: float
+    labels: int
+    is_settled: bool
+    until: float = UNTIL
 
 
 def sampled(corpus: Corpus, items: Iterable[str], sample: int, seed: int) -> list[str]:
@@ -82,6 +105,39 @@ def judged(
     if progress is not None:
         progress("judging", len(beliefs), len(beliefs))
     return ways
+
+
+def labelled(
+    run: Run, corpus: Corpus, queries: Sequence[str], *, measure: str, seed: int, progress: Progress | None = None
+) -> Course | None:
+    """Ask the folders for labels, in the loop in which `endoxa decide` asks people, until the best system is known.
+
+    It ends at P(best) of .95, or after 300 labels. A pair is relevant if both pictures are in the same folder; the
+    query itself is in no list, and so never asked for. None where there is nothing to settle or nobody to ask: fewer
+    than two systems, no folder with two pictures, or a measure without a linear form.
+    """
+    judgments = same_category(corpus, queries)
+    known = run.frame.filter(pl.col("query").is_in(judgments.frame["query"].unique().to_list()))
+    chosen = parse(measure)
+    if len(run.systems) < 2 or chosen.linear is None or not known.height:
+        return None
+    universe = Universe.of(Run(known, run.ties))
+    pairs = judgments.frame.select("query", "item", "grade")
+    filed = universe.rows.join(pairs, on=["query", "item"], how="left", maintain_order="left")
+    grades = filed["grade"].fill_null(0.0).to_numpy()
+    looks = simulate(
+        universe, Question(chosen, "best"), lambda rows: grades[rows], batch=STEPS, most=MOST,
+        rng=np.random.default_rng(seed),
+    )  # fmt: skip
+    parts = []
+    for now in looks:
+        count = len(now.learned.judged)
+        parts.append(pl.DataFrame({"labels": count, "system": universe.systems, "p_best": now.best}))
+        if progress is not None:
+            progress("asking for labels", count, MOST)
+    if progress is not None:
+        progress("asking for labels", MOST, MOST)
+    return Course(measure, pl.concat(parts), now.leader, now.chance, count, now.is_settled)
 
 
 def vote_depth(pictures: int) -> int:

@@ -10,7 +10,7 @@ import polars as pl
 
 from endoxa.errors import CallError, JoinError
 from endoxa.evaluations import judged
-from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.evaluation import LEARNED, Evaluation
 from endoxa.evaluations.references import Reference, voters
 from endoxa.evaluations.settings import DOUBTED, JUDGED, Settings
 from endoxa.measures.evaluate import Blocks
@@ -41,6 +41,10 @@ def evaluate(
         raise CallError("power does not apply here; it is about tests against judgments")
     whole = None if run is None else _whole(run)
     table = reference.table
+    if reference.kind == "sample" and isinstance(table, Opinions) and whole is not None:
+        from endoxa.evaluations import decided
+
+        return decided.evaluate(whole, table, list(measures or ()), settings)
     if isinstance(table, Bundle) and whole is not None:
         from endoxa.evaluations import bundled
 
@@ -94,6 +98,10 @@ def belief_of(reference: Reference, run: Run | None, settings: Settings, labels:
     from endoxa.evaluations import consensus
 
     table = reference.table
+    if reference.kind == "sample":
+        if run is None:
+            raise CallError(NO_RUN)
+        return models.believe(run, "learned", seed=settings.seed, labels=table)
     if isinstance(table, Belief):
         belief = table
     elif reference.kind in {"consensus", "votes"}:
@@ -129,6 +137,10 @@ def score(
         assert isinstance(reference.table, Opinions)
         run = voters(reference.table)
     whole = _whole(run)
+    if reference.kind == "sample" and isinstance(reference.table, Opinions):
+        from endoxa.evaluations import decided
+
+        return decided.score(whole, reference.table, measures, settings)
     belief = belief_of(reference, whole, settings, labels)
     return believed.score(whole, belief, measures, settings, progress=progress, mapper=mapper)
 
@@ -139,6 +151,7 @@ def compare(scores: Scores, settings: Settings, measures: Sequence[str] | None =
         raise JoinError("a comparison needs two systems; add a run")
     if scores.draws is None:
         return judged.compare(scores, settings, measures)
+    _refuse_learned(scores)
     from endoxa.evaluations import believed
 
     return believed.compare(scores, settings, measures)
@@ -157,9 +170,17 @@ def summarise(scores: Scores, settings: Settings) -> pl.DataFrame:
     """Mean of every system and measure with its interval."""
     if scores.draws is None:
         return judged.summarise(scores, settings)
+    _refuse_learned(scores)
     from endoxa.evaluations import believed
 
     return believed.summarise(scores, settings)
+
+
+def _refuse_learned(scores: Scores) -> None:
+    if scores.draws is not None and LEARNED in scores.draws.lines:
+        raise CallError(
+            "these values were learned from labels; give runs and labels: evaluate or compare(run, labels=…)"
+        )
 
 
 def _whole(run: Run | Blocks) -> Run:

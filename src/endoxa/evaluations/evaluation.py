@@ -16,6 +16,8 @@ from endoxa.policies import Policy
 from endoxa.tables import Belief, Comparison, Costs, Scores
 from endoxa.tables.checks import finite, pandas_of
 
+LEARNED = "learned from labels"  # marks scores that have no worlds and are not judged either
+
 
 @dataclass(frozen=True)
 class File:

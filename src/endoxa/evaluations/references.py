@@ -18,6 +18,7 @@ Referred = Opinions | Preferences | Belief | Labels | Answers | Bundle
 DEFAULT_MEASURES: dict[Kind, tuple[str, ...]] = {
     "judgments": ("AP", "nDCG@10", "P@10", "RR", "Bpref", "Judged@10"),
     "preferences": ("prefs_simp", "prefs_pair", "prefs_avgjg"), "opinions": ("AP", "nDCG@10", "P@10", "RR"),
+    "sample": ("AP", "nDCG@10", "P@10"),
     "belief": ("AP", "nDCG@10", "P@10", "RR"), "consensus": ("AP", "nDCG@10", "P@10", "RR"),
     "votes": ("SetP", "SetR", "SetF"),
 }  # fmt: skip
@@ -34,6 +35,7 @@ class Reference:
     preferences  which of two items is better
     opinions     opinions or labels of people that a model turns into a belief
     belief       probabilities of relevance
+    sample       a few judged pairs beside the runs: the relevance of all others is learned from them
     votes        yes, no or unknown of systems on named items
     answers      each subject's own ranked answer
     bundle       a benchmark in one file

@@ -17,6 +17,7 @@ from endoxa.evaluations import rating_sentences
 from endoxa.evaluations.settings import VOTED
 from endoxa.evaluations.standings import (
     DOUBTS,
+    SURE,
     Pair,
     Standing,
     chances,
@@ -34,6 +35,7 @@ from endoxa.tables import Scores
 
 if TYPE_CHECKING:
     from endoxa.evaluations.evaluation import Evaluation
+    from endoxa.pools.deciding import Look
 
 LIMITS_OF_CONSENSUS = (
     "A consensus shows which systems return what the others return too, and so roughly how a field of systems is "
@@ -53,12 +55,15 @@ TIES = {
     "trec": "item id decides their order", "input": "the order read decides",
     "average": "values are means over their orders", "range": "least and most show the worst and best order",
 }  # fmt: skip
+SHAKY = 0.8  # Kendall's tau between orders at several vote depths, below which an order is said to be shaky
 MISSING = {"empty": "they count as empty lists", "skip": "they are left out", "error": ""}
 
 
 def sentences(evaluation: Evaluation) -> tuple[str, ...]:
     """What the evaluation says; the first sentence is the answer."""
-    more = [*advice(evaluation)] if evaluation.doubts is not None else [remark(evaluation)]
+    more = [taught(evaluation)] if evaluation.kind == "sample" else []
+    if not more:
+        more = [*advice(evaluation)] if evaluation.doubts is not None else [remark(evaluation)]
     return (answer(evaluation), *(text for text in more if text))
 
 
@@ -68,7 +73,25 @@ def answer(evaluation: Evaluation, *, name: Callable[[str], str] = str) -> str:
         return rating_sentences.answer(evaluation.details, name=name)
     if not evaluation.measures:
         return "There is no score: nothing can be compared."
-    return under_doubt(evaluation, name=name) if evaluation.in_doubt else verdict(evaluation, name=name)
+    if not evaluation.in_doubt:
+        return verdict(evaluation, name=name)
+    return f"{guess(evaluation)} {under_doubt(evaluation, name=name)}".strip()
+
+
+def guess(evaluation: Evaluation) -> str:
+    """Without any label: that the order is a guess, how much it depends on the depth of the votes, and what to do.
+
+    No sign without labels is reliable; how far the orders at several vote depths agree is the best known.
+    """
+    if evaluation.kind != "consensus" or len(evaluation.systems) < 2:
+        return ""
+    depths = evaluation.tables.get("depths")
+    taus = [] if depths is None else depths["tau"].drop_nulls().drop_nans().to_list()
+    shaky = f", and here it changes with the vote depth (tau {min(taus):.2f})" if taus and min(taus) < SHAKY else ""
+    return (
+        f"Nobody judged: this order is a guess by the consensus of the systems, which is often wrong at the top{shaky}."
+        " A few labels settle it: endoxa decide, with the same runs."
+    )
 
 
 # With judgments
@@ -200,6 +223,9 @@ def consensual(evaluation: Evaluation) -> bool:
 
 def within(evaluation: Evaluation) -> str:
     """Where the numbers hold."""
+    if evaluation.kind == "sample":
+        labels = evaluation.tables["labels"]["labels"][0]
+        return f"by what {labels:,} label{'' if labels == 1 else 's'} teach{'es' if labels == 1 else ''}"
     return "within this consensus" if consensual(evaluation) else "under this belief"
 
 
@@ -216,7 +242,7 @@ def under_doubt(evaluation: Evaluation, *, name: Callable[[str], str] = str) -> 
     """
     measure = evaluation.measures[0]
     standings = [one for one in contenders(evaluation, measure) if not math.isnan(one.value)]
-    where, what = capitalised(within(evaluation)), name(measure)
+    where, what = capitalised(within(evaluation)) + ("," if evaluation.kind == "sample" else ""), name(measure)
     if not standings:
         return f"{where} {what} is undefined for every system: there is nothing to compare."
     best = standings[0]
@@ -322,6 +348,38 @@ def advice(evaluation: Evaluation) -> list[str]:
     for doubt in unknown:
         texts.append(f"The doubt from {sources[doubt]} is unknown: {reasons[doubt]}. The intervals do not include it.")
     return texts
+
+
+def taught(evaluation: Evaluation) -> str:
+    """How many pairs of systems labels have decided, and which number to act on."""
+    pairs = chances(evaluation, evaluation.measures[0])
+    if not pairs:
+        return ""
+    done = sum(one.differs for one in pairs)
+    act = "act on the order and on P(better)"
+    if "estimates" in evaluation.tables:
+        act += "; take sizes from the estimates, which hold whatever the model"
+    else:
+        act += ", not on the sizes of differences, which are too small"
+    return f"{done:,} of {len(pairs):,} pairs of systems are decided (P(better) of at least {SURE:g}): {act}."
+
+
+def settled(now: Look) -> str:
+    """The verdict of a loop of labels in one sentence."""
+    count = len(now.learned.judged)
+    if not count:
+        return "No label yet: what follows is only the consensus of the systems, and it is often wrong at the top."
+    about, sure = now.question.about, chance(now.chance)
+    labels = f"{count:,} label{'' if count == 1 else 's'}"
+    if isinstance(about, tuple):
+        other = about[1] if now.leader == about[0] else about[0]
+        text = f"{now.leader} is better than {other} with probability {sure}, by {labels}"
+    elif about == "best":
+        text = f"{now.leader} is the best with probability {sure}, by {labels}"
+    else:
+        text = f"{now.done:,} of {now.pairs:,} pairs of systems are in order, by {labels}; {now.leader} leads"
+    end = "Settled: you may stop." if now.is_settled else f"It counts as settled from {now.question.until:g} on."
+    return f"{text}. {end}"
 
 
 def _side(lower: bool) -> str:

@@ -15,19 +15,21 @@ from endoxa.errors import CallError, TextError, did_you_mean
 from endoxa.policies import CHOICES, WORLDS, Assessors, Compat, Missing, Policy, Ties, Undefined, Unjudged
 
 Kind = Literal[
-    "judgments", "preferences", "opinions", "belief", "consensus", "votes", "answers", "bundle", "ratings"
+    "judgments", "preferences", "opinions", "belief", "consensus", "sample", "votes", "answers", "bundle", "ratings"
 ]  # fmt: skip
 DEPTH, WEIGHTS = 100, "cluster"  # of the votes that a consensus counts
 KINDS: tuple[Kind, ...] = get_args(Kind)
 WORDS: dict[str, str] = {
     "judgments": "relevance judgments", "preferences": "preferences",
     "opinions": "opinions and labels that a model turns into a belief", "belief": "a belief",
-    "consensus": "runs without judgments", "votes": "votes of systems", "answers": "subjects' ranked answers",
+    "consensus": "runs without judgments",
+    "sample": "a few labels beside runs", "votes": "votes of systems", "answers": "subjects' ranked answers",
     "bundle": "a benchmark bundle", "ratings": "ratings",
 }  # fmt: skip
 SCORED: tuple[Kind, ...] = ("judgments", "preferences", "opinions", "belief", "consensus", "votes")
+LISTED: tuple[Kind, ...] = (*SCORED, "sample")
 JUDGED: tuple[Kind, ...] = ("judgments", "preferences")
-DOUBTED: tuple[Kind, ...] = ("opinions", "belief", "consensus", "votes")
+DOUBTED: tuple[Kind, ...] = ("opinions", "belief", "consensus", "sample", "votes")
 VOTED: tuple[Kind, ...] = ("consensus", "votes")
 
 POLICY, VOTES, BELIEF, PAIRS, INTERVALS, READING = (
@@ -67,7 +69,7 @@ class Settings:
 
     # fmt: off
     rel: float | None = setting(
-        None, "Least grade that counts as relevant, for measures that do not name one.", POLICY, SCORED,
+        None, "Least grade that counts as relevant, for measures that do not name one.", POLICY, LISTED,
         flags=("-l", "--rel")
     )
     ties: Ties = setting("trec", "Order of items with equal scores.", POLICY, **_choice("ties"))
@@ -78,7 +80,7 @@ class Settings:
     )
     undefined: Undefined = setting("nan", "Queries on which a measure is 0/0.", POLICY, SCORED, **_choice("undefined"))
     cut: int | None = setting(
-        None, "Keep only the first N items of every list.", POLICY, SCORED, flags=("-M", "--cut"), metavar="N", least=1
+        None, "Keep only the first N items of every list.", POLICY, LISTED, flags=("-M", "--cut"), metavar="N", least=1
     )
     compat: Compat = setting(
         "none", "Reproduce the digits of a trec_eval release.", POLICY, SCORED, **_choice("compat")
@@ -97,7 +99,8 @@ class Settings:
     )
 
     depth: int = setting(
-        DEPTH, "A run votes for its first N items.", VOTES, ("consensus", "opinions"), metavar="N", least=1
+        DEPTH, "A run votes for its first N items.", VOTES, ("consensus", "sample", "opinions"), metavar="N",
+        least=1
     )
     weights: Any = setting(
         WEIGHTS, "Weights of the systems' votes: a method, or a number per system.", VOTES, VOTED,
@@ -112,8 +115,9 @@ class Settings:
     )
 
     model: str | None = setting(
-        None, "How opinions become a belief: votes, dawid-skene, subjects, graded, judge, taxonomy, levels …", BELIEF,
-        ("opinions",), metavar="NAME"
+        None, "How opinions become a belief: votes, dawid-skene, subjects, graded, judge, taxonomy, levels …; with "
+        "labels beside runs: learned, or consensus, which only makes the judged pairs certain.", BELIEF,
+        ("opinions", "consensus", "sample"), metavar="NAME"
     )
     systems_vote: bool = setting(
         False, "The runs vote beside the people (Dawid–Skene).", BELIEF, ("opinions",), hidden=True
@@ -130,7 +134,7 @@ class Settings:
     )
 
     baseline: str | None = setting(
-        None, "Compare all systems with this one.", PAIRS, SCORED, flags=("-b", "--baseline"), metavar="SYSTEM",
+        None, "Compare all systems with this one.", PAIRS, LISTED, flags=("-b", "--baseline"), metavar="SYSTEM",
         scoring=False
     )
     test: str = setting(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from endoxa.tables import Comparison
 
 WIDEST = ("all", "queries", "people", "truth")  # doubts that a pair may be compared under, the widest first
+SURE = 0.95  # probability from which a pair without an interval counts as decided
 DOUBTS = ("truth", "people", "queries")  # where doubt comes from, in the order of every table and figure
 
 
@@ -74,7 +75,9 @@ class Chances:
 
     @property
     def differs(self) -> bool:
-        """Whether the interval of the difference excludes 0."""
+        """Whether the interval of the difference excludes 0; without an interval, whether P(better) is sure."""
+        if math.isnan(self.lo):
+            return max(self.superiority, 1 - self.superiority) >= SURE
         return self.lo > 0 or self.hi < 0
 
     def turned(self) -> Chances:

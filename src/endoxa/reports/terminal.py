@@ -23,6 +23,8 @@ HEADINGS = {
     "answers": "Against each subject's own order",
 }
 
+WITHIN = {"consensus": " within this consensus", "votes": " within this consensus", "sample": " by what labels teach"}
+
 
 # ---- an evaluation ------------------------------------------------------------------------------------
 
@@ -32,6 +34,9 @@ def parts(evaluation: Evaluation, *, width: int, per_query: bool = False, summar
     if per_query and evaluation.scores is not None:
         yield frame_table(tidy(evaluation.scores.frame, *(() if evaluation.in_doubt else ("undefined",))))
         yield ""
+    if evaluation.kind in {"sample", "consensus"} and summary:
+        told = evaluation.sentences if evaluation.kind == "sample" else evaluation.sentences[:1]
+        yield "\n".join(map(plain, told)) + "\n"
     if evaluation.kind == "bundle":
         yield from _bundled(evaluation, width)
     elif summary and evaluation.in_doubt:
@@ -47,12 +52,14 @@ def parts(evaluation: Evaluation, *, width: int, per_query: bool = False, summar
         yield "\n" + "\n".join(map(plain, remarks(evaluation)))
     if "calibration" in evaluation.tables:
         yield from _labelled(evaluation)
+    elif "estimates" in evaluation.tables:
+        yield from _estimates(evaluation.tables["estimates"])
 
 
 def remarks(evaluation: Evaluation) -> list[str]:
     """Under which choices the numbers were made, and what to know before trusting them."""
     warnings = [f"! {line}" for line in evaluation.warnings]
-    if evaluation.kind in {"bundle", "answers"}:
+    if evaluation.kind in {"bundle", "answers", "sample"}:
         return [*evaluation.notes, *warnings]
     if not evaluation.in_doubt:
         assert evaluation.scores is not None
@@ -75,7 +82,7 @@ def _bundled(evaluation: Evaluation, width: int) -> Iterator[Any]:
 
 def _doubtful(evaluation: Evaluation, width: int) -> Iterator[Any]:
     first = evaluation.measures[0]
-    within = " within this consensus" if evaluation.kind in VOTED else " under this belief"
+    within = WITHIN.get(evaluation.kind, " under this belief")
     yield f"[bold]{plain(first)}{within}[/bold]"
     yield frame_table(ranking(evaluation, first))
     others = evaluation.summary.filter(pl.col("measure") != first)
@@ -143,7 +150,7 @@ def _estimates(estimates: pl.DataFrame) -> Iterator[Any]:
     ]
     bounded = pl.when(pl.col("lo").is_not_nan() & (pl.col("outside") == 0)).then("estimate").alias("estimate")
     table = estimates.select("system", "measure", bounded, *intervals, "labels")
-    yield "\n[bold]Prediction-powered estimates[/bold] (valid even if the belief is wrong)"
+    yield "\n[bold]Design-based estimates[/bold] (valid whatever the belief)"
     yield frame_table(table)
     if (estimates["outside"] > 0).any():
         yield "–: the measure looks at items that could not be drawn; draw as deep: endoxa next -k"
@@ -162,7 +169,8 @@ def pairs(rows: pl.DataFrame) -> pl.DataFrame:
             pl.col("p_adjusted").alias("adjusted"), pl.col("effect").round(2).cast(pl.String).alias("effect"),
         )  # fmt: skip
     whole = rows.filter(pl.col("doubt") == "all")
-    parts = [rows.filter(pl.col("doubt") == doubt)["sd"].alias(doubt) for doubt in ("truth", "people", "queries")]
+    doubts = [doubt for doubt in ("truth", "people", "queries") if doubt in rows["doubt"]]
+    parts = [rows.filter(pl.col("doubt") == doubt)["sd"].alias(doubt) for doubt in doubts]
     return whole.select(
         "system", "baseline", pl.col("difference").alias("diff"), _intervals(whole),
         pl.col("p_better").round(2).cast(pl.String).alias("P(better)"),

@@ -13,8 +13,10 @@ from endoxa.evaluations import ratings
 from endoxa.io.provenance import provenance
 from endoxa.io.read import kind_of
 from endoxa.tables import Belief, Labels, Opinions, Run, Taxonomy
-from endoxa.verbs.inputs import opinions_of, paths_of, reference_of, run_of, settings_of
+from endoxa.verbs.inputs import labels_of, opinions_of, paths_of, reference_of, run_of, settings_of
 from endoxa.verbs.read import read
+
+LEARNING = {"dawid-skene": "gold", "learned": "labels"}  # models that learn from labels, and by which setting
 
 
 def believe(
@@ -47,10 +49,10 @@ def believe(
         return table if labels is None else pinned(table, opinions_of(labels))
     if tree is not None:
         settings["taxonomy"] = tree
-    known = None if labels is None else opinions_of(labels)
     chosen = model or models.default(table)
-    if known is not None and chosen == "dawid-skene":
-        settings["gold"] = known  # what is known also shows who errs
+    known = labels_of(labels) if chosen == "learned" else None if labels is None else opinions_of(labels)
+    if known is not None and chosen in LEARNING:
+        settings[LEARNING[chosen]] = known  # what is known also shows who errs
     if threshold is not None:
         belief = _rated(table, known, threshold, model=model, calibrated=calibrated, seed=seed, settings=settings)
     elif not calibrated:
@@ -58,7 +60,7 @@ def believe(
     else:
         belief = models.believe(table, chosen, seed=seed, **settings)
     belief = replace(belief, files=_files(source))
-    return belief if known is None or chosen == "dawid-skene" else pinned(belief, known)
+    return belief if known is None or chosen in LEARNING else pinned(belief, known)
 
 
 def _source(source: Any, taxonomy: Any) -> tuple[Run | Opinions | Labels | Belief, Taxonomy | None]:

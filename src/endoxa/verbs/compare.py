@@ -64,6 +64,10 @@ def compared(
     **settings: Any,
 ) -> Evaluation:
     """The evaluation behind a comparison: its tables also say whether measures agree, and the power of the queries."""
+    if between is not None and labels is not None:
+        raise CallError(
+            "between leaves the votes of two systems out, and labels decide without votes; give one of them"
+        )
     if between is not None:
         return _between(run, reference, measures, between, settings)
     return evaluate(

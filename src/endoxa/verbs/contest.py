@@ -9,7 +9,17 @@ from typing import Any
 import polars as pl
 
 from endoxa import __version__
-from endoxa.evaluations.contest import CONSENSUS, LEVELS, MEANINGS, judged, sampled, ties_of, verdicts
+from endoxa.evaluations.contest import (
+    CONSENSUS,
+    FOLDERS,
+    LEVELS,
+    MEANINGS,
+    judged,
+    labelled,
+    sampled,
+    ties_of,
+    verdicts,
+)
 from endoxa.images.corpus import Corpus, Progress
 from endoxa.io.opening import open_corpus
 from endoxa.io.write import replacing, unwritten
@@ -46,8 +56,9 @@ def contest(
     """Index a corpus, run every engine over a sample of its pictures, and judge the runs in three ways.
 
     The ways are: 1. the consensus of the systems; 2. categories: what shares the category of the query is relevant;
-    3. categories, with doubt about the level. Without categories there is only the first. Queries are pictures that
-    share their category with another one. `to` is a file that the page is written to.
+    3. categories, with doubt about the level. Without categories there is only the first. With them, the categories
+    also answer the loop of `decide`: the result says how many labels settle which system is best. Queries are pictures
+    that share their category with another one. `to` is a file that the page is written to.
     """
     corpus = open_corpus(place, without=without, progress=progress)
     indexed = index(
@@ -62,6 +73,9 @@ def contest(
         for name, way in (("votes", CONSENSUS), ("tree", LEVELS))
         if way in ways and (belief := ways[way].belief) is not None
     }
+    course = None
+    if FOLDERS in ways:
+        course = labelled(ran.run, corpus, queries, measure=ways[CONSENSUS].measures[0], seed=seed, progress=progress)
     systems = len(ran.run.systems)
     result = Contest(
         title or f"{systems} systems over {len(indexed.items):,} pictures",
@@ -70,6 +84,7 @@ def contest(
         Costs(pl.concat([indexed.costs.frame, ran.costs.frame])),
         ties_of(ran.run),
         gallery_of(corpus, ran.run, beliefs),
+        course,
         facts=[
             f"{len(indexed.items):,} pictures",
             f"{systems} systems",

@@ -18,9 +18,9 @@ from endoxa.scale.local import mapped
 from endoxa.tables import Scores
 from endoxa.verbs.inputs import (
     Report,
+    beside,
     foreign,
     reference_of,
-    rounds_of,
     runs_of,
     settings_of,
     takes_settings,
@@ -62,13 +62,13 @@ def evaluate(
     if tokens is not None:
         run, reference = None, votes_of_texts(run, tokens)
     chosen = settings_of(settings, run)
-    against = reference_of(reference, chosen, taxonomy=taxonomy, report=report)
+    against, more = beside(reference_of(reference, chosen, taxonomy=taxonomy, report=report), labels, chosen)
     foreign(chosen, settings, against)
     wanted = None
     if against.kind not in {"answers", "bundle"} or measures:
         wanted = against.measures(measures, chosen, compared=orders)
     evaluation = evaluated(
-        runs_of(run, chosen, progress=progress, report=report), against, wanted, chosen, labels=rounds_of(labels),
+        runs_of(run, chosen, progress=progress, report=report), against, wanted, chosen, labels=more,
         curves=curves, power=power, orders=orders, progress=progress, mapper=mapped,
     )  # fmt: skip
     return replace(

@@ -214,6 +214,35 @@ def rounds_of(source: Any) -> Opinions | None:
     return prediction.rounds_of([opinions_of(one) for one in rounds])
 
 
+def labels_of(source: Any) -> Opinions | None:
+    """Labels of one or several files, rounds and judges as one table, each with its own propensity.
+
+    Rows of several tables that name neither their round nor their judge are told apart by their table.
+    """
+    if source is None or (isinstance(source, list | tuple) and not source):
+        return None
+    from endoxa.comparisons.prediction import numbered
+
+    rounds = source if isinstance(source, list | tuple) else [source]
+    return numbered([opinions_of(one, assessors=True) for one in rounds])
+
+
+def beside(reference: Reference, labels: Any, settings: Settings) -> tuple[Reference, Opinions | None]:
+    """The reference and the labels beside it. Labels beside runs alone are a reference of their own: they teach.
+
+    model=consensus keeps the consensus instead, and only makes the judged pairs certain.
+    """
+    labels = None if isinstance(labels, list | tuple) and not labels else labels
+    if reference.kind != "consensus":
+        return reference, rounds_of(labels)
+    ways = ("learned", "consensus")
+    if settings.model is not None and (settings.model not in ways or labels is None):
+        raise CallError("with runs alone, model is learned or consensus, and needs labels: judged pairs (--labels)")
+    if labels is None or settings.model == "consensus":
+        return reference, rounds_of(labels)
+    return Reference("sample", labels_of(labels)), None
+
+
 def foreign(settings: Settings, given: Iterable[str], reference: Reference) -> None:
     """Refuse what was given and does not apply to the reference."""
     settings.refuse_foreign(list(given), [reference.kind])

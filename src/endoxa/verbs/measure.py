@@ -10,7 +10,7 @@ from endoxa.measures.grammar import Measure, Wanted, parse_all
 from endoxa.progress import Progress
 from endoxa.scale.local import mapped
 from endoxa.tables import Scores
-from endoxa.verbs.inputs import Report, foreign, reference_of, rounds_of, run_of, runs_of, settings_of, takes_settings
+from endoxa.verbs.inputs import Report, beside, foreign, reference_of, run_of, runs_of, settings_of, takes_settings
 
 
 @takes_settings(scoring_only=True)
@@ -35,11 +35,11 @@ def measure(
     {'RR': 0.5, 'AP': 0.5}
     """
     chosen = settings_of(settings, run, scoring_only=True)
-    against = reference_of(reference, chosen, taxonomy=taxonomy, report=report)
+    against, more = beside(reference_of(reference, chosen, taxonomy=taxonomy, report=report), labels, chosen)
     foreign(chosen, settings, against)
     wanted = against.measures(measures, chosen) if against.kind not in {"answers", "bundle"} else []
     lists = runs_of(run, chosen, progress=progress, report=report)
-    return score(lists, against, wanted, chosen, labels=rounds_of(labels), progress=progress, mapper=mapped)
+    return score(lists, against, wanted, chosen, labels=more, progress=progress, mapper=mapped)
 
 
 def distribution(

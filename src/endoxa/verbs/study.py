@@ -87,7 +87,7 @@ def new(
 
         wanted = Settings.of({"name": str(name), "screen": screen, **(settings or {})})
         sources = _sources(parts)
-    with _opened(home, db, create=True) as opened:
+    with opened_home(home, db, create=True) as opened:
         from endoxa.store import making
 
         return making.make(opened, wanted, sources, now=_moment(now), progress=progress)
@@ -117,7 +117,7 @@ def add(
             "there is nothing to import; name a file of answers, or use --items, --pairs, --gold, --round …"
         )
     notes: list[str] = []
-    with _opened(home, db) as opened:
+    with opened_home(home, db) as opened:
         from endoxa.io.read import read
         from endoxa.store import making
         from endoxa.tables import Opinions
@@ -142,7 +142,7 @@ def invite(
     if not nicknames and not count and not withdraw:
         raise TextError("name the people to invite: nicknames, or --count 20; or --withdraw NUMBER")
     moment = _moment(now)
-    with _opened(home, db) as opened:
+    with opened_home(home, db) as opened:
         from endoxa.store import catalogue, people
 
         last = opened.address
@@ -167,7 +167,7 @@ def serve(
     db: str | None = None, started: Callable[[str, str], None],
 ) -> None:  # fmt: skip
     """Serve all studies until stopped. `started` gets the address and the organiser's link, which works once."""
-    with _opened(home, db) as opened:
+    with opened_home(home, db) as opened:
         from endoxa.web.studies.hosting import serve as host_studies
 
         host_studies(opened, host, port, url, started=started)
@@ -177,7 +177,7 @@ def status(
     name: str | None = None, *, home: PathLike = FOLDER, db: str | None = None, now: float | None = None
 ) -> list[dict[str, Any]]:
     """The status of one study, or of all from the oldest to the newest, as plain values."""
-    with _opened(home, db) as opened:
+    with opened_home(home, db) as opened:
         from endoxa.store import catalogue
         from endoxa.store.status import status as status_of
 
@@ -194,7 +194,7 @@ def export(
     form = FORMS.get(target.suffix.lower())
     if form is None:
         raise TextError(f"--to ends in {', '.join(FORMS)}, not in {target.suffix or 'nothing'!r}")
-    with _opened(home, db) as opened:
+    with opened_home(home, db) as opened:
         from endoxa.store import catalogue, exports
 
         with opened.store.reading() as connection:
@@ -210,7 +210,7 @@ def bundle(
     """Write a benchmark (`.zip`) with which others can score a new system."""
     if Path(to).suffix != ".zip":
         raise TextError(f"a bundle is a zip file; --to ends in .zip, not in {Path(to).suffix or 'nothing'!r}")
-    with _opened(home, db) as opened:
+    with opened_home(home, db) as opened:
         from endoxa.io.bundles import write_bundle
         from endoxa.store import catalogue, exports
 
@@ -222,7 +222,8 @@ def bundle(
 
 
 @contextmanager
-def _opened(home: PathLike, db: str | None, *, create: bool = False) -> Iterator[Home]:
+def opened_home(home: PathLike, db: str | None, *, create: bool = False) -> Iterator[Home]:
+    """The folder or database of studies, opened."""
     try:
         from endoxa.store.home import open_home
     except ModuleNotFoundError as error:

@@ -9,17 +9,24 @@ from functools import partial
 
 import polars as pl
 
-from endoxa.evaluations.contest import Verdicts
+from endoxa.evaluations.consensus import UNSTABLE
+from endoxa.evaluations.contest import Course, Verdicts
+from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS, consensual
 from endoxa.evaluations.standings import chances
-from endoxa.formatting import capitalised, chance, clean, html_of, number
+from endoxa.formatting import capitalised, chance, clean, html_of, listed, number
+from endoxa.pools.deciding import LEAST
 from endoxa.reports.figures.chance_matrix import better
+from endoxa.reports.figures.label_curves import NOTABLE, label_curves, notable
 from endoxa.reports.pages import cells
 from endoxa.reports.pages.gallery import Gallery
 from endoxa.reports.pages.layout import Grid, Section, chart, cost_grid, render
 from endoxa.tables import Costs
 
 SURE = 0.9  # probability from which a reference is said to prefer one system
+LOW = 0.5  # P(best) of the leader below which the consensus itself is in doubt
+OWN = 1 / 3  # share of items that no other system returns from which a system is named
+NAMED = 3  # systems that a sentence names before it only counts them
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,7 @@ class Contest:
     costs: Costs | None = None
     ties: Mapping[str, float] = field(default_factory=dict)
     gallery: Gallery | None = None
+    course: Course | None = None
     facts: Sequence[str] = ()
     warnings: Sequence[str] = ()
     remarks: Sequence[str] = ()  # about the systems: ties, pairs without a score
@@ -42,28 +50,95 @@ class Contest:
 def page(contest: Contest) -> str:
     """The contest as one HTML file that opens offline."""
     found = contest.verdicts
-    sections = [_side_by_side(contest), _agreement(found), _better(found)]
+    sections = [_side_by_side(contest), _labels(contest), _agreement(found), _better(found)]
     if contest.costs is not None:
         sections.append(Section("costs", "Costs", "What the systems cost", grids=[cost_grid(contest.costs)]))
     policies = [f"{way}: {meaning}" for way, meaning in contest.meanings.items()]
     first = next(iter(found.ways.values()))
     return render(
-        title=contest.title, answer=html_of(lambda name: answer(found, name=name)), facts=contest.facts,
+        title=contest.title, answer=html_of(lambda name: answer(contest, name=name)), facts=contest.facts,
         warnings=[*contest.warnings, *contest.remarks],
         sections=sections, policies=[*policies, *first.policy.lines()],
         notes=contest.notes, provenance=contest.provenance, gallery=contest.gallery,
     )  # fmt: skip
 
 
-def answer(found: Verdicts, *, name: Callable[[str], str] = str) -> str:
-    """Which system leads under each way of judging, how sure that is, and how far the rankings agree."""
+def answer(contest: Contest, *, name: Callable[[str], str] = str) -> str:
+    """What labels make of the consensus, which system leads under each way of judging, and how far the ways agree."""
+    found = contest.verdicts
     leaders = []
     for way, leader in _leaders(found).items():
         own = found.standings.filter((pl.col("way") == way) & (pl.col("system") == leader))
         leaders.append(f"by {way}, {name(leader)} (best with probability {chance(own['p_best'][0])})")
     taus = [f"{number(tau, 2)} ({a} and {b})" for a, b, tau in found.agreement.iter_rows()]
     alike = f" Kendall's tau of the rankings: {'; '.join(taus)}." if taus else ""
-    return f"First on {found.measure}: {'; '.join(leaders)}.{alike}{_lesson(found)}"
+    first = f"First on {found.measure}: {'; '.join(leaders)}.{alike}{_lesson(found)}"
+    return f"{turn(contest, name=name)} {first}".strip()
+
+
+def turn(contest: Contest, *, name: Callable[[str], str] = str) -> str:
+    """Whether labels confirm the system that the consensus puts first; empty where nobody was asked."""
+    course, voted = contest.course, _voted(contest.verdicts)
+    if course is None or not voted:
+        return ""
+    leader = _leaders(contest.verdicts)[voted[0]]
+    sure = f"best with probability {chance(course.chance)}"
+    open_ = "" if course.is_settled else f" It counts as settled from {course.until:g} and {LEAST} labels on."
+    if leader == course.leader:
+        text = (
+            f"The consensus of the systems puts {name(leader)} first, and {course.labels} labels of the folder names "
+        )
+        return f"{text}{'confirm' if course.is_settled else 'agree with'} it: {name(leader)} is the {sure}.{open_}"
+    return (
+        f"The consensus of the systems is doubtful: it puts {name(leader)} first, but after {course.labels} labels of "
+        f"the folder names {name(course.leader)} is the {sure}.{open_}"
+    )
+
+
+def doubt(found: Verdicts) -> str:
+    """That an order without labels is a guess, and what makes this one doubtful; empty without a consensus."""
+    voted = _voted(found)
+    if not voted:
+        return ""
+    one, leader = found.ways[voted[0]], _leaders(found)[voted[0]]
+    reasons, steady = [], ""
+    own = found.standings.filter((pl.col("way") == voted[0]) & (pl.col("system") == leader))["p_best"][0]
+    if own is not None and own < LOW:
+        reasons.append(f"even within the consensus it is the best only with probability {chance(own)}")
+    if "depths" in one.tables:
+        lowest = one.tables["depths"].fill_nan(None).sort("tau", nulls_last=True).row(0, named=True)
+        tau = number(lowest["tau"], 2)
+        ahead = "" if lowest["leader"] == leader else f", where {lowest['leader']} leads"
+        if lowest["tau"] is not None and lowest["tau"] < UNSTABLE:
+            reasons.append(
+                f"the order changes with the vote depth (Kendall's tau {tau} at depth {lowest['depth']}{ahead})"
+            )
+        elif lowest["tau"] is not None:
+            steady = f" At other vote depths the order is nearly the same (Kendall's tau {tau} or more)."
+    if lonely := _lonely(one, found.measure):
+        reasons.append(
+            f"a third or more of the first items of {listed(lonely, NAMED)} are returned by no other system, which "
+            "counts against a system whether it is wrong or better than the others"
+        )
+    guess = f"Without labels an order is a guess. The consensus puts {leader} first on {found.measure}"
+    if not reasons:
+        return f"{guess}. Nothing in the runs speaks against it, but no sign without labels is reliable.{steady}"
+    return f"{guess}, and this is doubtful: {'; '.join(reasons)}.{steady}"
+
+
+def _lonely(one: Evaluation, measure: str) -> list[str]:
+    """The systems many of whose items no other returns, with the share. One that does not beat ⊤ is no news."""
+    if "unique" not in one.summary.columns:
+        return []
+    rows = one.summary.filter(pl.col("measure") == measure)
+    if len(marks := rows.filter(pl.col("system") == (one.virtual or ""))["value"]):
+        rows = rows.filter(pl.col("value") < marks[0] if measure in one.lower else pl.col("value") > marks[0])
+    rows = rows.filter(pl.col("unique") >= OWN).sort("unique", "system", descending=[True, False])
+    return [f"{system} ({share:.0%})" for system, share in rows.select("system", "unique").iter_rows()]
+
+
+def _voted(found: Verdicts) -> list[str]:
+    return [way for way, one in found.ways.items() if consensual(one)]
 
 
 def _leaders(found: Verdicts) -> dict[str, str]:
@@ -72,8 +147,7 @@ def _leaders(found: Verdicts) -> dict[str, str]:
 
 def _lesson(found: Verdicts) -> str:
     """Why the consensus and the labels may disagree on the first place, where they do."""
-    voted = [way for way, one in found.ways.items() if consensual(one)]
-    leaders = _leaders(found)
+    voted, leaders = _voted(found), _leaders(found)
     others = {leaders[way] for way in found.ways if way not in voted}
     if not voted or not others or leaders[voted[0]] in others:
         return ""
@@ -107,6 +181,37 @@ def _side_by_side(contest: Contest) -> Section:
     several = "1 way" if len(found.ways) == 1 else f"{len(found.ways)} ways"
     grid = Grid(f"{found.measure}, judged in {several}", heads, rows, sorted_by=1, note=note)
     return Section("verdicts", "Verdicts", "The same systems, judged side by side", lines, [grid])
+
+
+def _labels(contest: Contest) -> Section | None:
+    course = contest.course
+    if course is None:
+        return None
+    systems = notable(course.curve)
+    after = course.curve.pivot("system", index="labels", values="p_best").sort("labels")
+    best = f"{course.leader} is the best with probability {chance(course.chance)} after {course.labels} labels"
+    lines = [
+        doubt(contest.verdicts),
+        f"Asked for labels of the folder names, {best}"
+        f"{'' if course.is_settled else ', which does not settle it'}. The pairs are "
+        "chosen as endoxa decide chooses them for people: by chance, more often where a label says more about which "
+        "system is the best.",
+    ]
+    rows = [
+        [cells.Cell(f"{row['labels']}", row["labels"]), *(cells.chance(row[system]) for system in systems)]
+        for row in after.iter_rows(named=True)
+    ]
+    drawing = chart(
+        partial(label_curves, course.curve, course.until),
+        heading="P(best) by labels",
+        label=f"Probability of each system to be the best on {course.measure}, by the number of labels given: {best}",
+        caption=f"P(best) on {course.measure} by the number of labels given. Above the dashed line it counts as "
+        f"settled, but never before {LEAST} labels. Systems that never lead and stay below {NOTABLE:g} are left out.",
+        grid=Grid(f"P(best) on {course.measure} by labels given", ("labels", *map(clean, systems)), rows),
+    )
+    return Section(
+        "labels", "Labels", "What a few labels change", [clean(line) for line in lines if line], charts=[drawing]
+    )
 
 
 def _agreement(found: Verdicts) -> Section | None:

@@ -53,8 +53,9 @@ def _sections(evaluation: Evaluation) -> Iterator[Section | None]:
     """The sections of the page in their order; None for those that there is nothing to say in."""
     if evaluation.in_doubt:
         yield _doubtful_summary(evaluation)
-        charts = [_ridge(evaluation, measure) for measure in evaluation.measures[:FOLDED]]
-        yield Section("ridges", "Distributions", "Where each mean may lie", charts=charts)
+        if evaluation.kind != "sample":  # what labels teach about a mean is its order, not its size
+            charts = [_ridge(evaluation, measure) for measure in evaluation.measures[:FOLDED]]
+            yield Section("ridges", "Distributions", "Where each mean may lie", charts=charts)
         yield _better(evaluation)
         yield _shares(evaluation)
         yield _depths(evaluation)
@@ -404,14 +405,17 @@ def _better(evaluation: Evaluation) -> Section | None:
         who = "The two" if len(found) == 1 else f"{apart} of {len(found)} pairs of systems"
         can = "can" if apart or len(found) > 1 else "cannot"
         where = within(evaluation)
+        reason = f"the middle {100 * evaluation.confidence:g} % of the difference "
+        reason += f"{'excludes' if can == 'can' else 'includes'} 0"
+        if math.isnan(found[0].lo):
+            reason = f"P(better) of one of the two is {'at least' if can == 'can' else 'below'} {standings.SURE:g}"
         charts.append(
             chart(
                 partial(better, evaluation, measure),
                 heading=measure,
                 label=f"Probability that one system is better than another on {measure} {where}, for {len(found)} "
                 f"pairs; {apart} can be told apart",
-                caption=f"{who} {can} be told apart: the middle {100 * evaluation.confidence:g} % of the difference "
-                f"{'excludes' if can == 'can' else 'includes'} 0. Systems are numbered, best first.",
+                caption=f"{who} {can} be told apart: {reason}. Systems are numbered, best first.",
                 grid=Grid(f"{measure} {where}: pairs", heads, rows),
                 phone=not many,
             )

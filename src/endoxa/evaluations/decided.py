@@ -1,0 +1,361 @@
+"""Evaluation by a few labels: the belief they teach, the order of the systems under it, and how sure that order is.
+
+What is modelled: the values, P(better) and P(best). What is guaranteed whatever the model: the design-based estimates
+of labels that were drawn with known propensities. The order is right far more often than the sizes: act on the order
+and P(better), and take sizes from the estimates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+from scipy.special import ndtri
+
+from endoxa.beliefs.learned import DEPTH, Judged, Learned, Universe, belief_of, cross_fitted, learn, table_of
+from endoxa.comparisons import orders, prediction
+from endoxa.comparisons.intervals import SUMMARY
+from endoxa.comparisons.posterior import Posterior, posterior, scale_of
+from endoxa.comparisons.robust import robust
+from endoxa.errors import CallError, EndoxaError, JoinError, TextError, did_you_mean
+from endoxa.evaluations.believed import listed
+from endoxa.evaluations.evaluation import LEARNED, Evaluation
+from endoxa.evaluations.settings import Settings
+from endoxa.measures.grammar import Measure
+from endoxa.measures.uncertain import measure_belief
+from endoxa.tables import COUNTED, Comparison, Opinions, Run, Scores
+from endoxa.tables.scores import Draws
+
+WIDER, MANY = 1.2, 10  # model-based intervals are widened from this many labels a topic
+FEW_GROUPS = 4  # groups of systems below which a consensus is hardly a prior
+TURNED, ENOUGH = 0.8, 50  # tau between learned and consensus order below which labels contradict it, from 50 labels
+INFORMATIVE = 100  # effective labels from which design-based intervals are given
+LOW = 0.5  # P(best) of a leader below which it is too sure
+SIZES = ("P", "DCG")  # measures whose model-based intervals cover as stated
+DRAWN = 50  # draws of the model behind measures without a linear form
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """What labels have taught so far about one field of systems."""
+
+    learned: Learned
+    measures: tuple[Measure, ...]
+    posteriors: tuple[Posterior, ...]
+
+    @property
+    def first(self) -> Posterior:
+        """The posterior on the first measure."""
+        return self.posteriors[0]
+
+
+def universe_of(run: Run, settings: Settings, least: int | None = None) -> Universe:
+    """The pairs within reach: the first `depth` of every list, fewer in a small collection, but at least `least`."""
+    if settings.ties not in {"trec", "input"}:
+        raise CallError(f"ties={settings.ties} is not possible with labels; use trec or input")
+    if len(run.systems) < 2:
+        raise JoinError("labels decide between two systems or more; add a run")
+    if settings.cut is not None:
+        run = Run(run.frame.filter(pl.col("rank") <= settings.cut), run.ties)
+    universe = Universe.of(run, None if settings.depth == DEPTH else settings.depth)
+    return universe if least is None or least <= universe.depth else Universe.of(run, least)
+
+
+def stand(
+    universe: Universe, labels: Opinions | None, measures: Sequence[Measure], start: Standing | None = None
+) -> Standing:
+    """Learn from labels, and what follows for every measure that has a linear form. `start` makes a refit faster."""
+    judged = Judged.of(universe, labels)
+    levels = {float(m.rel or 1) for m in measures if m.linear is None or m.linear.gain is None}
+    if any(m.linear is None or m.linear.gain is not None for m in measures):
+        levels |= set(judged.levels)
+    learned = learn(universe, judged, sorted(levels), None if start is None else start.learned)
+    return Standing(learned, tuple(measures), tuple(posterior(learned, m) for m in measures if m.linear is not None))
+
+
+def score(run: Run, labels: Opinions, measures: Sequence[Measure], settings: Settings) -> Scores:
+    """Values per system, query and measure at the relevance that the labels teach."""
+    standing = stand(universe_of(run, settings), _labels(labels), measures)
+    _refuse_nothing(standing)
+    return _scores(standing, _all_posteriors(standing, run, settings), settings)
+
+
+def evaluate(run: Run, labels: Opinions, measures: Sequence[Measure], settings: Settings) -> Evaluation:
+    """The order of the systems by what a few labels teach."""
+    universe = universe_of(run, settings)
+    standing = stand(universe, _labels(labels), measures)
+    _refuse_nothing(standing)
+    evaluation = of_standing(standing, run, settings)
+    estimated, notes = _estimated(run, standing, labels, settings)
+    return replace(evaluation, tables={**evaluation.tables, **estimated}, notes=(*evaluation.notes, *notes))
+
+
+def of_standing(standing: Standing, run: Run, settings: Settings) -> Evaluation:
+    """An evaluation from what was learned, without estimates."""
+    learned, systems = standing.learned, standing.learned.universe.systems
+    if settings.baseline is not None and settings.baseline not in systems:
+        raise TextError(f"no system is called {settings.baseline!r}{did_you_mean(settings.baseline, systems)}")
+    found, labelled = _all_posteriors(standing, run, settings), _labelled(standing)
+    return Evaluation(
+        kind="sample", scores=_scores(standing, found, settings), summary=_summary(standing, found, settings),
+        settings=settings, belief=belief_of(learned, 0, np.random.default_rng(0), _lines(learned)),
+        compared=lambda: compared(standing, found, settings), tables={"labels": labelled},
+        warnings=tuple(_warnings(standing, labelled["tau_consensus"][0])), notes=tuple(_notes(standing)),
+        baseline=settings.baseline, wanted=standing.measures,
+    )  # fmt: skip
+
+
+def _labels(labels: Opinions) -> Opinions:
+    if not (labels.frame["grade"].drop_nulls() >= 0).any():
+        raise JoinError(
+            "there is no decided label: every grade is empty or negative; judge some pairs (endoxa next, endoxa decide)"
+        )
+    return labels
+
+
+def _refuse_nothing(standing: Standing) -> None:
+    judged, universe = standing.learned.judged, standing.learned.universe
+    if not len(judged):
+        raise JoinError(
+            f"none of the {judged.outside:,} labels is of a pair that a system has among its first {universe.depth} "
+            "items; do runs and labels belong together?"
+        )
+
+
+# ---- tables -------------------------------------------------------------------------------------------
+
+
+def _all_posteriors(standing: Standing, run: Run, settings: Settings) -> list[Posterior]:
+    """The posterior on every measure, in order; measures without a linear form are scored in possible worlds."""
+    rest = [m for m in standing.measures if m.linear is None]
+    linear = {found.measure: found for found in standing.posteriors}
+    if rest:
+        rng = np.random.default_rng(settings.seed)
+        belief = belief_of(standing.learned, DRAWN, rng)
+        scores = measure_belief(run, belief, rest, settings.policy, worlds=settings.worlds)
+        draws, scale = scores.draws, scale_of(standing.learned)
+        assert draws is not None and draws.people is not None
+        for place, m in enumerate(rest):
+            _, _, values = scores.matrix(str(m))
+            means = np.nanmean(draws.people[place], axis=1)
+            covariance = np.atleast_2d(np.cov(means))
+            linear[str(m)] = Posterior(
+                str(m), scores.systems, values, np.zeros((len(means), 1)), covariance, scale,
+                lower=m.definition.lower,
+            )  # fmt: skip
+    return [linear[str(m)] for m in standing.measures]
+
+
+def _scores(standing: Standing, found: Sequence[Posterior], settings: Settings) -> Scores:
+    universe = standing.learned.universe
+    systems, queries = universe.systems, universe.queries
+    S, T = len(systems), len(queries)
+    parts = [
+        pl.DataFrame(
+            {
+                "system": np.repeat(systems, T), "query": queries * S, "measure": [one.measure] * (S * T),
+                "value": one.values.ravel(),
+            }
+        )
+        for one in found
+    ]  # fmt: skip
+    frame = pl.concat(parts).with_columns(
+        *(pl.lit(None, pl.Float64).alias(name) for name in ("sd", "lo", "hi")),
+        pl.col("value").is_nan().cast(pl.Float64).alias("undefined"),
+    )
+    listed_items = np.bincount(universe.system, minlength=S)
+    judged = np.bincount(universe.system[~standing.learned.unjudged[universe.row]], minlength=S)
+    coverage = pl.DataFrame(
+        {
+            "system": systems, "queries": T - universe.missing, "missing": universe.missing,
+            "unknown": np.zeros(S, np.int64), "items": listed_items, "judged": judged, "tied": np.zeros(S, np.int64),
+        }
+    )  # fmt: skip
+    draws = Draws([one.measure for one in found], systems, queries, None, None, (LEARNED,))
+    return Scores(frame.select(list(Scores.SCHEMA)), settings.policy, coverage, draws=draws)
+
+
+def reach(standing: Standing, measure: Measure, confidence: float) -> float:
+    """By how many standard deviations a model-based interval reaches; NaN for measures whose sizes are compressed."""
+    if measure.name not in SIZES:
+        return math.nan
+    universe = standing.learned.universe
+    wide = WIDER if len(standing.learned.judged) >= MANY * len(universe.queries) else 1.0
+    return wide * float(ndtri(0.5 + confidence / 2))
+
+
+def _summary(standing: Standing, found: Sequence[Posterior], settings: Settings) -> pl.DataFrame:
+    rows = []
+    bests = [one.best(settings.seed) for one in found]
+    for place, system in enumerate(standing.learned.universe.systems):
+        for m, one, best in zip(standing.measures, found, bests, strict=True):
+            se = math.sqrt(max(float(one.covariance[place, place]), 0.0))
+            value, far = float(one.mean[place]), reach(standing, m, settings.confidence) * se
+            low, high = m.definition.low, m.definition.high
+            known = int((~np.isnan(one.values[place])).sum())
+            rows.append(
+                (system, one.measure, value, max(value - far, low) if far == far else far,  # noqa: PLR0124
+                 min(value + far, high) if far == far else far, se, known,  # noqa: PLR0124
+                 one.values.shape[1] - known, float(best[place]))
+            )  # fmt: skip
+    return pl.DataFrame(rows, schema=SUMMARY | {"p_best": pl.Float64}, orient="row")
+
+
+def compared(standing: Standing, found: Sequence[Posterior], settings: Settings) -> Comparison:
+    """Every pair of systems, or every system against the baseline: difference, P(better), model-based interval."""
+    systems = standing.learned.universe.systems
+    if settings.baseline is not None:
+        base = systems.index(settings.baseline)
+        pairs = [(place, base) for place in range(len(systems)) if place != base]
+    else:
+        pairs = list(combinations(range(len(systems)), 2))
+    left, right = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
+    names = pl.Series(systems, dtype=pl.String)
+    frames = []
+    for m, one in zip(standing.measures, found, strict=True):
+        difference, sd = (one.mean[left] - one.mean[right]), one.sd[left, right]
+        far = reach(standing, m, settings.confidence) * sd
+        better = one.better[left, right]
+        frames.append(
+            pl.DataFrame(
+                {
+                    "measure": [one.measure] * len(left), "system": names[left], "baseline": names[right],
+                    "doubt": ["all"] * len(left), "difference": difference, "lo": difference - far,
+                    "hi": difference + far, "p_better": better, "p_tie": np.zeros(len(left)), "superiority": better,
+                    "sd": sd, "queries": [int((~np.isnan(one.values[0])).sum())] * len(left),
+                }
+            )
+        )  # fmt: skip
+    frame = pl.concat(frames)
+    absent = [pl.lit(None, kind).alias(name) for name, kind in Comparison.SCHEMA.items() if name not in frame.columns]
+    frame = frame.with_columns(absent).select(list(Comparison.SCHEMA)).cast(Comparison.SCHEMA)  # type: ignore[arg-type]
+    return Comparison(frame, ("P(better) is modelled: it is about these topics, as if every pair were judged.",))
+
+
+def _labelled(standing: Standing) -> pl.DataFrame:
+    """One row about the labels and what they changed."""
+    learned = standing.learned
+    judged, universe = learned.judged, learned.universe
+    tau = math.nan
+    if standing.posteriors:
+        m = next(m for m in standing.measures if m.linear is not None)
+        before = posterior(learn(universe, Judged.of(universe, None), learned.levels), m)
+        tau = orders.tau(standing.first.mean, before.mean)
+    return pl.DataFrame(
+        {
+            "labels": [len(judged)], "relevant": [float(judged.tails[0].sum())],
+            "queries": [len(np.unique(universe.topic[judged.rows]))], "outside": [judged.outside],
+            "disputed": [judged.torn], "pairs": [universe.rows.height], "groups": [universe.clusters],
+            "tau_consensus": [tau],
+        }
+    )  # fmt: skip
+
+
+# ---- estimates that stay valid whatever the model -----------------------------------------------------
+
+
+def _estimated(
+    run: Run, standing: Standing, labels: Opinions, settings: Settings
+) -> tuple[dict[str, pl.DataFrame], list[str]]:
+    """Design-based means and differences, where the labels were drawn with known propensities; or why there are none.
+
+    Sums over items (P@k, DCG@k, R@k) by prediction-powered estimates, AP doubly robust; both take predictions that have
+    not seen the labels of their topic. Where judges disagree, the first one's label counts.
+    """
+    rows = labels.frame.filter(COUNTED)
+    certain = rows.filter(pl.col("grade") >= 0).unique(["query", "item"], keep="first", maintain_order=True)
+    waiting = rows.join(certain, on=["query", "item"], how="anti", maintain_order="left")
+    first = pl.concat([certain, waiting.unique(["query", "item"], keep="first", maintain_order=True)])
+    if first["propensity"].is_null().any():
+        return {}, ["no design-based interval: some labels have no propensity (draw pairs with endoxa next or decide)"]
+    drawn = prediction.rounds_of([Opinions(first)])
+    known = drawn.frame.filter(pl.col("grade") >= 0).select("query", "item", "propensity")
+    rows = standing.learned.universe.rows.with_row_index("row").join(known, on=["query", "item"], how="inner")
+    propensity = rows.sort("row")["propensity"].to_numpy()
+    effective = float((1 / propensity).sum() ** 2 / (1 / propensity**2).sum()) if len(propensity) else 0.0
+    if effective < INFORMATIVE:
+        more = math.ceil(len(propensity) * (INFORMATIVE / max(effective, 1e-9) - 1))
+        return {}, [
+            f"no design-based interval yet: the labels are worth {effective:.0f} drawn evenly, {INFORMATIVE} are "
+            f"needed; about {more:,} more labels"
+        ]
+    free = cross_fitted(standing.learned)
+    belief = table_of(standing.learned, free)
+    sums = [str(m) for m in standing.measures if prediction.is_estimable(str(m))]
+    frames, pairs, notes = [], [], []
+    if sums:
+        try:
+            found = prediction.estimate(run, belief, drawn, sums, confidence=settings.confidence)
+            frames, pairs, notes = [found.frame], [found.pairs], list(found.notes)
+        except EndoxaError as error:
+            notes = [f"no design-based interval for {', '.join(sums)}: {error}"]
+    for m in standing.measures:
+        if m.linear is not None and str(m) not in sums:
+            made = robust(standing.learned, m, propensity, free).estimates(settings.confidence)
+            frames.append(made.frame)
+            pairs.append(made.pairs)
+    if not frames:
+        return {}, notes
+    return {"estimates": pl.concat(frames), "estimated_pairs": pl.concat(pairs)}, notes
+
+
+# ---- words --------------------------------------------------------------------------------------------
+
+
+def _lines(learned: Learned) -> list[str]:
+    universe, judged = learned.universe, learned.judged
+    topics = len(np.unique(universe.topic[judged.rows]))
+    return [
+        f"learned from {len(judged):,} labels on {topics:,} of {len(universe.queries):,} topics; universe: the first "
+        f"{universe.depth} items of {len(universe.systems)} systems, {universe.rows.height:,} pairs; "
+        f"{universe.clusters} groups of systems"
+    ]
+
+
+def _notes(standing: Standing) -> list[str]:
+    judged = standing.learned.judged
+    notes = _lines(standing.learned)
+    if judged.torn:
+        notes.append(f"{judged.torn:,} pairs on which judges disagree count by the share of judges")
+    notes.append(
+        "modelled: values, P(better) and P(best) are for these topics, as if every pair were judged; differences are "
+        "too small, the order is what to act on"
+    )
+    return notes
+
+
+def _warnings(standing: Standing, tau: float) -> list[str]:
+    learned = standing.learned
+    judged, universe = learned.judged, learned.universe
+    warnings = []
+    share = float(judged.tails[0].mean())
+    if share in {0.0, 1.0}:
+        warnings.append(
+            f"All {len(judged):,} labels are {'relevant' if share else 'not relevant'}: they hardly tell systems apart."
+        )
+    if universe.clusters < FEW_GROUPS:
+        warnings.append(
+            f"The systems form {universe.clusters} groups of near-duplicates; fewer than {FEW_GROUPS} are a poor prior."
+        )
+    if judged.outside:
+        warnings.append(
+            f"{judged.outside:,} {'label is' if judged.outside == 1 else 'labels are'} left out: no system has the pair"
+            f" among its first {universe.depth} items."
+        )
+    if universe.missing.any():
+        names = [name for name, count in zip(universe.systems, universe.missing, strict=True) if count]
+        warnings.append(f"{listed(names)} returned nothing for some topics; these count as empty lists.")
+    if len(judged) >= ENOUGH and tau < TURNED:
+        warnings.append(
+            f"The labels contradict the consensus of the systems (tau {tau:.2f} between the two orders): trust the "
+            "labels, and give more of them."
+        )
+    if standing.posteriors and (top := float(standing.first.best().max())) < LOW:
+        warnings.append(
+            f"No system is clearly the best: P(best) of the leader is {top:.2f}, and such values are too sure."
+        )
+    return warnings

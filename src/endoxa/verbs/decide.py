@@ -1,0 +1,226 @@
+"""decide: a few labels settle which system is better, in the browser, on the terminal, or from a file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from endoxa.beliefs.learned import Judged
+from endoxa.evaluations import decided
+from endoxa.evaluations.evaluation import Evaluation
+from endoxa.measures.grammar import Wanted
+from endoxa.pools import deciding
+from endoxa.pools.choosing import About
+from endoxa.pools.deciding import UNTIL, Look, Question
+from endoxa.verbs.choose import measure_of
+from endoxa.verbs.evaluate import evaluate
+from endoxa.verbs.inputs import labels_of, run_of, settings_of, takes_settings
+from endoxa.verbs.study import PORT, opened_home
+
+if TYPE_CHECKING:
+    from endoxa.store.catalogue import Study
+    from endoxa.store.home import Home
+    from endoxa.store.work import Task
+
+FOLDER = "endoxa-decide"
+STUDY = "decide"
+SCREEN = "yes-no"
+PathLike = str | Path
+
+
+@takes_settings()
+def decide(
+    run: Any,
+    labels: Any = None,
+    measures: Wanted | None = None,
+    *,
+    about: About = "best",
+    until: float = UNTIL,
+    title: str = "",
+    command: str = "",
+    **settings: Any,
+) -> Evaluation:
+    """Which system is better by a few labels, and whether the question is settled; an Evaluation.
+
+    `run` holds two systems or more; `labels` are judged pairs, from one or several rounds and judges, in any form. The
+    question is `about` the best system, the order, or two systems (a pair of names), on the first measure that can be
+    linearised. tables["verdict"] has one row: measure, about, leader, chance, until, settled, labels, decided, pairs.
+    Without labels the evaluation has only the consensus of the systems, and nothing is settled.
+
+    >>> runs = {"a": {"q": {"x": 2, "y": 1}}, "b": {"q": {"y": 2, "z": 1}}}
+    >>> decide(runs, {"q": {"x": 1, "y": 0}}).tables["verdict"]["leader"].to_list()
+    ['a']
+    """
+    evaluation = evaluate(run, None, measures, labels=labels, title=title, command=command, **settings)
+    chosen = settings_of(settings, run)
+    universe = decided.universe_of(run_of(run, chosen), chosen)
+    question = Question(measure_of(measures), about, until)
+    judged = Judged.of(universe, labels_of(labels))
+    now = deciding.look(question, deciding.teach(universe, question, judged))
+    return replace(evaluation, tables={**evaluation.tables, "verdict": _row(now)})
+
+
+def _row(now: Look) -> pl.DataFrame:
+    about = now.question.about
+    return pl.DataFrame(
+        {
+            "measure": [str(now.question.measure)], "about": [about if isinstance(about, str) else ",".join(about)],
+            "leader": [now.leader], "chance": [now.chance], "until": [now.question.until], "settled": [now.is_settled],
+            "labels": [len(now.learned.judged)], "decided": [now.done], "pairs": [now.pairs],
+        }
+    )  # fmt: skip
+
+
+# ---- with judges --------------------------------------------------------------------------------------
+
+
+def prepare(
+    runs: Sequence[PathLike], *, items: PathLike | None = None, queries: PathLike | None = None,
+    measures: Wanted | None = None, about: str = "best", until: float = UNTIL, batch: int = deciding.BATCH,
+    screen: str = SCREEN, labels: Sequence[PathLike] = (), home: PathLike = FOLDER, db: str | None = None,
+    seed: int = 0, now: float | None = None, progress: Any = None,
+) -> bool:  # fmt: skip
+    """Set up the study that asks for labels, or find the one that was begun in `home`; whether it is new.
+
+    `items` and `queries` say what judges see: a folder of pictures or texts, or a table with the columns item (query)
+    and text or file. Without them the names are shown.
+    """
+    from endoxa.io.study_files import Sources
+    from endoxa.store import catalogue, making
+    from endoxa.studies import settling
+    from endoxa.studies.design import Settings
+
+    moment = time.time() if now is None else now
+    with opened_home(home, db, create=True) as opened:
+        with opened.store.reading() as connection:
+            if any(study.name == STUDY for study in catalogue.listed(connection)):
+                return False
+        settings = Settings(
+            name=STUDY, screen=screen, title="Which system is better?", choose="decide", common=0, count=batch,
+            rounds=settling.ROUNDS, measure=str(measure_of(measures)), about=about, until=float(until), seed=seed,
+        )  # fmt: skip
+        settling.question_of(settings)  # refuses what cannot be settled before anything is written
+        sources = Sources(
+            items=None if items is None else Path(items), queries=None if queries is None else Path(queries),
+            runs=tuple(Path(path) for path in runs),
+        )  # fmt: skip
+        making.make(opened, settings, sources, now=moment, progress=progress)
+        if (known := labels_of(list(map(str, labels)))) is not None:
+            making.add_answers(opened, STUDY, known, now=moment)
+    return True
+
+
+def host(
+    *, host: str = "127.0.0.1", port: int = PORT, url: str | None = None, home: PathLike = FOLDER,
+    db: str | None = None, started: Callable[[str, str, str], None],
+) -> None:  # fmt: skip
+    """Serve the page until stopped. `started` gets the address, a judge's link, and the organiser's link."""
+    from endoxa.store import catalogue, people
+    from endoxa.web.studies.hosting import serve
+
+    with opened_home(home, db) as opened:
+
+        def begun(address: str, organiser: str) -> None:
+            with opened.store.writing() as connection:
+                study = catalogue.find(connection, STUDY)
+                _, token = people.invite(connection, opened.key, study, "judge", now=time.time())
+            started(address, f"{address}/join/{token}", organiser)
+
+        serve(opened, host, port, url, started=begun)
+
+
+class Desk:
+    """A judge at the terminal: the next pair, an answer, a skip, an undo. Every answer is kept at once."""
+
+    def __init__(self, home: Home, study: Study, rater: int) -> None:
+        from endoxa.store import catalogue
+        from endoxa.studies import settling
+
+        self.home, self.study, self.rater = home, study, rater
+        with home.store.reading() as connection:
+            run = catalogue.run_of(connection, study)
+        assert run is not None
+        self.universe = settling.universe_of(run, study.settings.depth)
+        self.question = settling.question_of(study.settings)
+
+    def look(self) -> Look:
+        """The verdict by the answers of all judges."""
+        from endoxa.store import records
+        from endoxa.studies.latest import latest
+
+        with self.home.store.reading() as connection:
+            rows = latest(records.rows(connection, self.study))
+        labels = self.study.settings.kind.opinions(rows, self.study.settings.shape)
+        judged = Judged.of(self.universe, labels)
+        return deciding.look(self.question, deciding.teach(self.universe, self.question, judged))
+
+    def next(self) -> Task | None:
+        """The next pair to judge; None where the question is settled or nothing is left."""
+        from endoxa.store import making, work
+
+        making.plan_if_due(self.home, STUDY, now=time.time())
+        with self.home.store.writing(lasting=False) as connection:
+            tasks, _ = work.tasks(connection, self.study, self.rater, count=1, now=time.time())
+        return tasks[0] if tasks else None
+
+    def answer(self, task: Task, grade: float | None) -> None:
+        """Keep a grade."""
+        from uuid import uuid4
+
+        from endoxa.store import work
+        from endoxa.studies.kinds import Response
+
+        given = [Response(task.items[0]["id"], grade)]
+        with self.home.store.writing() as connection:
+            work.answer(
+                connection, self.study, self.rater, task.id, str(uuid4()), given,
+                work.Circumstances(method="keyboard"), now=time.time(),
+            )  # fmt: skip
+
+    def skip(self, task: Task) -> None:
+        """Leave a pair to others."""
+        from uuid import uuid4
+
+        from endoxa.store import work
+
+        with self.home.store.writing() as connection:
+            work.skip(connection, self.study, self.rater, task.id, str(uuid4()), work.Circumstances(), now=time.time())
+
+    def undo(self) -> Task:
+        """Take back the last answer; its pair is asked again."""
+        from uuid import uuid4
+
+        from endoxa.store import work
+
+        with self.home.store.writing() as connection:
+            return work.undo(connection, self.study, self.rater, str(uuid4()), now=time.time())[0]
+
+
+@contextmanager
+def at_terminal(nickname: str = "terminal", *, home: PathLike = FOLDER, db: str | None = None) -> Iterator[Desk]:
+    """A judge at the terminal, who is the same one every time."""
+    import sqlalchemy as sa
+
+    from endoxa.store import catalogue, people
+    from endoxa.store import schema as s
+
+    with opened_home(home, db) as opened:
+        with opened.store.writing() as connection:
+            study = catalogue.find(connection, STUDY)
+            known = sa.select(s.raters.c.id).where(
+                s.raters.c.study_id == study.id, s.raters.c.folded == people.folded(nickname)
+            )
+            rater = connection.scalar(known)
+            if rater is None:
+                _, token = people.invite(connection, opened.key, study, "judge", nickname=nickname, now=time.time())
+                invitation = people.invitation_of(connection, opened.key, token)
+                people.join(connection, invitation, nickname, now=time.time())
+                rater = connection.scalar(known)
+        assert rater is not None
+        yield Desk(opened, study, int(rater))
