@@ -140,6 +140,7 @@ def test_settings_are_not_swallowed() -> None:
     """`**anything` is allowed where a registry checks the names, and there only."""
     checked = {
         "verbs/evaluate.py", "verbs/measure.py", "verbs/compare.py", "verbs/report.py",  # Settings.of
+        "verbs/decide.py",  # the same
         "verbs/believe.py", "beliefs/models.py", "evaluations/ratings.py",  # the model's own signature
         "engines/registry.py",  # the engine's own fields
         "evaluations/settings.py", "measures/registry.py",  # fields of a frozen dataclass

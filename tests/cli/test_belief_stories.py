@@ -128,7 +128,8 @@ def test_judge_a_few_and_come_back(files, tmp_path) -> None:
     result = endoxa("next", *runs, "-n", "300", "-o", "csv", "--to", target)
     assert result.returncode == 0
     rows = list(csv.DictReader(target.read_text().splitlines()))
-    assert 220 < len(rows) < 380
+    assert len(rows) == 300
+    assert {row["selected_by"] for row in rows} == {"next@20 round 1"}
     truth = {(q, d): g for q, who, d, g in (line.split() for line in three.read_text().splitlines()) if who == "ada"}
     for row in rows:
         row["grade"] = str(int(int(truth.get((row["query"], row["item"]), 0)) > 0))
@@ -136,17 +137,24 @@ def test_judge_a_few_and_come_back(files, tmp_path) -> None:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    told = done("eval", *runs, "P@10", "AP", *FEW, "--labels", target)
+    taught = done("eval", *runs, "P@10", "AP", "--labels", target)
+    assert "By what 300 labels teach" in taught
+    assert "pairs of systems are decided" in taught
+    assert "learned from 300 labels" in taught
+    pinned = ("--model", "consensus", "--labels", target)
+    told = done("eval", *runs, "P@10", "AP", *FEW, *pinned)
     assert "judged pairs are certain" in told
-    assert "Prediction-powered estimates" in told
+    assert "Design-based estimates" in told
     assert "Spiegelhalter" in told
     assert re.search(r"hybrid +P@10 +0\.\d{4} +\[-?0\.\d{3}, \d\.\d{3}\]", told)
-    assert "No valid interval" in done("eval", *runs, "AP", *FEW, "--labels", target)
+    assert "No valid interval" in done("eval", *runs, "AP", *FEW, *pinned)
     few = tmp_path / "few.csv"
     few.write_text("\n".join(target.read_text().splitlines()[:20]))
-    assert "No interval:" in done("eval", *runs, "P@10", *FEW, "--labels", few)
-    further = endoxa("next", *runs, "-n", "50", "--labels", target, "-o", "tsv")
+    assert "No interval:" in done("eval", *runs, "P@10", *FEW, "--model", "consensus", "--labels", few)
+    assert "no design-based interval" in done("eval", *runs, "P@10", "--labels", few)
+    further = endoxa("next", *runs, "-n", "50", "--labels", target, "--about", "best", "-o", "tsv")
     assert further.returncode == 0
+    assert "next@20 round 2" in further.stdout
     pairs = {tuple(line.split("\t")[:2]) for line in further.stdout.splitlines()[1:]}
     assert not pairs & {(row["query"], row["item"]) for row in rows}
 

@@ -92,9 +92,12 @@ def test_a_contest_is_held(scenes: Path, tmp_path: Path) -> None:
     done = endoxa("images", "contest", scenes, *FAST, "--sample", 15, "--worlds", 50, "--to", page, "--workers", 1)
     assert done.exit_code == 0, done.output
     assert "Kendall's tau, consensus and folders" in done.stdout and page.resolve().as_uri() in done.stdout
+    assert done.stdout.strip().startswith("The consensus of the systems ")
+    assert "labels of the folder names" in done.stdout and "Without labels an order is a guess." in done.stdout
     html = page.read_text()
     for heading in (
         "judged side by side",
+        "What a few labels change",
         "Where the verdicts disagree",
         "Which system is better than which",
         "What the systems cost",

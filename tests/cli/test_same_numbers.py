@@ -20,6 +20,7 @@ from polars.testing import assert_frame_equal
 import endoxa
 from endoxa import cli
 from endoxa.examples import collection
+from endoxa.formatting import chance
 from endoxa.tables import Opinions, Run
 
 
@@ -115,8 +116,11 @@ def _evaluate(here: Here, tmp_path: Path) -> None:
         same(here.frame("eval", *files, "nDCG@10", "P@10", *words), result.summary)
         assert result.scores is not None
         same(here.frame("eval", *files, "nDCG@10", "P@10", "-q", *words), result.scores.frame)
-    printed = here.frame("eval", *here.runs, "P@10", "--labels", here.labels, *FEW)
-    result = endoxa.evaluate(here.runs, None, ["P@10"], labels=here.labels, **SETTINGS)
+    taught = endoxa.evaluate(here.runs, None, ["P@10", "RR"], labels=here.labels, **SETTINGS)
+    assert taught.kind == "sample"
+    same(here.frame("eval", *here.runs, "P@10", "RR", "--labels", here.labels, *FEW), taught.summary)
+    printed = here.frame("eval", *here.runs, "P@10", "--labels", here.labels, "--model", "consensus", *FEW)
+    result = endoxa.evaluate(here.runs, None, ["P@10"], labels=here.labels, model="consensus", **SETTINGS)
     same(printed, result.summary)
     estimates = result.tables["estimates"]
     kept = printed.filter(pl.col("labels_estimate").is_not_null())
@@ -140,6 +144,11 @@ def _compare(here: Here, tmp_path: Path) -> None:
         assert_frame_equal(
             endoxa.evaluate(here.runs, reference, ["P@10", "AP"], **settings).comparison.frame, pairs.frame
         )  # type: ignore[union-attr]
+    taught = endoxa.compare(here.runs, None, ["P@10", "AP"], labels=here.labels, seed=3)
+    same(here.frame("compare", *here.runs, "P@10", "AP", "--labels", here.labels, "--seed", 3), taught.frame)
+    assert_frame_equal(
+        endoxa.evaluate(here.runs, None, ["P@10", "AP"], labels=here.labels, seed=3).comparison.frame, taught.frame
+    )  # type: ignore[union-attr]
     two = endoxa.compare(here.runs, None, ["P@10"], between=("dense", "bm25"), **SETTINGS)
     same(here.frame("compare", *here.runs, "P@10", "--between", "dense", "bm25", *FEW), two.frame)
 
@@ -147,11 +156,16 @@ def _compare(here: Here, tmp_path: Path) -> None:
 def _measure(here: Here, tmp_path: Path) -> None:
     same(here.frame("measure", here.qrels, *here.runs, "AP"), endoxa.measure(here.runs, here.qrels, ["AP"]).frame)
     same(here.frame("measure", *here.runs, "AP", *FEW), endoxa.measure(here.runs, None, ["AP"], **SETTINGS).frame)
+    taught = endoxa.measure(here.runs, None, ["AP"], labels=here.labels)
+    same(here.frame("measure", *here.runs, "AP", "--labels", here.labels), taught.frame)
 
 
 def _report(here: Here, tmp_path: Path) -> None:
-    for reference, words, settings in (([here.qrels], (), {}), ([], FEW, SETTINGS)):
-        target = tmp_path / f"report{len(reference)}.json"
+    beside = ("--labels", here.labels)
+    for reference, words, settings in (
+        ([here.qrels], (), {}), ([], FEW, SETTINGS), ([], beside, {"labels": here.labels}),
+    ):  # fmt: skip
+        target = tmp_path / f"report{len(reference)}{len(words)}.json"
         here("report", *reference, *here.runs, "nDCG@10", "AP", *words, "--to", target)
         written = endoxa.read(target)
         expected = endoxa.report(here.runs, reference or None, ["nDCG@10", "AP"], **settings)
@@ -163,9 +177,26 @@ def _report(here: Here, tmp_path: Path) -> None:
         assert (written.warnings, written.notes) == (expected.warnings, expected.notes)
 
 
+def _decide(here: Here, tmp_path: Path) -> None:
+    """What a judge at the terminal is told is the verdict from the labels that are written at the end."""
+    told = tmp_path / "told.csv"
+    here.monkeypatch.setattr(sys, "stdin", io.StringIO("y\nn\nz\nn\ns\ny\nu\nn\nq\n"))
+    printed = here("decide", *here.runs, "--terminal", "--home", tmp_path / "home", "--to", told, "AP")
+    row = endoxa.decide(here.runs, str(told)).tables["verdict"].row(0, named=True)
+    assert row["labels"] == 4
+    last = [line for line in printed.splitlines() if "is the best with probability" in line][-1]
+    assert f"{row['leader']} is the best with probability {chance(row['chance'])}, by 4 labels." in last
+    summary = endoxa.decide(here.runs, str(told)).summary
+    same(here.frame("eval", *here.runs, "--labels", told), summary)
+
+
 def _choose(here: Here, tmp_path: Path) -> None:
     expected = endoxa.choose(here.runs, None, 40, measures=["P@5"], seed=4)
     same(here.frame("next", *here.runs, "P@5", "-n", 40, "--seed", 4), expected.drop("order", "influence"))
+    for about, words in (("best", "best"), (("bm25", "dense"), "bm25,dense")):
+        expected = endoxa.choose(here.runs, None, 20, judged=here.labels, about=about, mixing=0.3, seed=4)
+        given = ("--labels", here.labels, "--about", words, "--mixing", 0.3, "-n", 20, "--seed", 4)
+        same(here.frame("next", *here.runs, *given), expected.drop("order", "influence"))
 
 
 def _estimate(here: Here, tmp_path: Path) -> None:
@@ -179,6 +210,7 @@ def _believe(here: Here, tmp_path: Path) -> None:
         ([here.three], ("--model", "dawid-skene", "--people", 3), {"model": "dawid-skene", "people": 3}),
         (here.runs, ("--depth", 10, "--weights", "redundancy"), {"depth": 10, "weights": "redundancy"}),
         ([here.three], ("--threshold", 1), {"threshold": 1.0}),
+        (here.runs, ("--model", "learned", "--labels", here.labels), {"model": "learned", "labels": here.labels}),
     ):
         here("believe", *files, *words, "--seed", 2, "--to", tmp_path / "belief.parquet")
         written, expected = endoxa.read(tmp_path / "belief.parquet"), endoxa.believe(files, seed=2, **settings)
@@ -319,6 +351,8 @@ def _contest(here: Here, tmp_path: Path) -> None:
     found, _ = contest(here.scenes, ["keywords", "histograms"], sample=5, worlds=30, seed=3, workers=1)
     for value, lo, hi in found.verdicts.standings.select("value", "lo", "hi").iter_rows():
         assert f"{value:.3f} [{lo:.3f}, {hi:.3f}]" in printed
+    assert found.course is not None
+    assert f"{found.course.leader} is the best with probability {chance(found.course.chance)}" in printed
     for tau in found.verdicts.agreement["tau"]:
         assert f"{tau:.2f}" in printed
 
@@ -350,9 +384,9 @@ def _study(here: Here, tmp_path: Path) -> None:
 PICTURES = {"index", "run", "search", "gallery", "contest", "compose", "fetch"}
 CASES: dict[str, Callable[[Here, Path], None]] = {
     "evaluate": _evaluate, "compare": _compare, "measure": _measure, "report": _report, "choose": _choose,
-    "estimate": _estimate, "believe": _believe, "rate": _rate, "pool": _pool, "check": _check, "explain": _explain,
-    "read": _read, "write": _write, "demo": _demo, "study": _study, "compose": _compose, "index": _index, "run": _run,
-    "search": _search, "gallery": _gallery, "contest": _contest, "fetch": _fetch,
+    "decide": _decide, "estimate": _estimate, "believe": _believe, "rate": _rate, "pool": _pool, "check": _check,
+    "explain": _explain, "read": _read, "write": _write, "demo": _demo, "study": _study, "compose": _compose,
+    "index": _index, "run": _run, "search": _search, "gallery": _gallery, "contest": _contest, "fetch": _fetch,
 }  # fmt: skip
 
 

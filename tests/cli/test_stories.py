@@ -26,6 +26,7 @@ COMMANDS = [
     "compare",
     "believe",
     "next",
+    "decide",
     "pool",
     "check",
     "explain",

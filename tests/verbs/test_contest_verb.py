@@ -18,6 +18,7 @@ def test_one_picture_in_each_folder_says_nothing_at_its_word(tmp_path: Path) -> 
         Image.new("RGB", (16, 16), (40 * number, 0, 0)).save(folder / "p.png")
     result, _ = contest(tmp_path, ["histograms", "random"], sample=6, worlds=10, workers=1)
     assert list(result.verdicts.ways) == [CONSENSUS, LEVELS]
+    assert result.course is None  # nobody to ask
 
 
 def test_the_page_is_written(scenes: Path, tmp_path: Path) -> None:
@@ -25,3 +26,6 @@ def test_the_page_is_written(scenes: Path, tmp_path: Path) -> None:
     result, run = contest(scenes, FAST, sample=6, worlds=10, workers=1, to=page, title="Three systems")
     assert "<h1>Three systems</h1>" in page.read_text()
     assert run.systems == FAST and len(result.verdicts.ways) == 3
+    assert result.course is not None and result.course.measure == "nDCG@10"
+    assert set(result.course.curve["system"]) == set(FAST)
+    assert "What a few labels change" in page.read_text()

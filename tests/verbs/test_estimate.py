@@ -9,7 +9,6 @@ import pytest
 import endoxa
 from endoxa.comparisons import prediction
 from endoxa.errors import TableError, TextError
-from endoxa.pools.choosing import propensities
 from endoxa.tables import Belief, Opinions, Run
 from endoxa.verbs.compare import superiority
 
@@ -39,23 +38,108 @@ def labelled(pairs: pl.DataFrame, truth: dict[tuple[str, str], float], mark: str
     return Opinions.of(pairs.select(columns))
 
 
-def test_earlier_rounds_are_known() -> None:
-    one = Opinions.of(pl.DataFrame({"query": ["q"], "item": ["a"], "grade": [1.0], "propensity": [0.2]}))
-    two = Opinions.of(pl.DataFrame({"query": ["q"], "item": ["b"], "grade": [0.0], "propensity": [0.3]}))
-    both = prediction.rounds_of([one, two])
-    assert dict(both.frame.select("item", "propensity").iter_rows()) == {"a": 1.0, "b": 0.3}
-    assert prediction.rounds_of([one]).frame["propensity"].to_list() == [0.2]
+def judged(rows: list[tuple[str, float | None, float]], mark: str | None = None) -> Opinions:
+    """Labels of one query: item, grade, propensity."""
+    frame = pl.DataFrame(rows, schema={"item": pl.String, "grade": pl.Float64, "propensity": pl.Float64}, orient="row")
+    return Opinions.of(frame.with_columns(pl.lit("q").alias("query"), pl.lit(mark, pl.String).alias("selected_by")))
+
+
+def weights(labels: Opinions) -> dict[str, float]:
+    return dict(labels.frame.select("item", "propensity").iter_rows())
+
+
+def test_rounds_weigh_by_their_labels() -> None:
+    """W = ω_r/π + Σ of the later ω: for a (.5/.2 + .5) = 3, for b .5/.3; the propensity is 1/W."""
+    one, two = judged([("a", 1.0, 0.2)]), judged([("b", 0.0, 0.3)])
+    assert weights(prediction.rounds_of([one, two])) == pytest.approx({"a": 1 / 3, "b": 0.6})
+    assert weights(prediction.rounds_of([two, one])) == pytest.approx({"a": 0.4, "b": 1 / (0.5 / 0.3 + 0.5)})
+    assert weights(prediction.rounds_of([one])) == {"a": 0.2}
+    three = [judged([("a", 1.0, 0.2), ("b", 0.0, 0.5)]), judged([("c", 1.0, 0.1)]), judged([("d", 1.0, 0.2)])]
+    expected = {"a": 0.5 / 0.2 + 0.5, "b": 0.5 / 0.5 + 0.5, "c": 0.25 / 0.1 + 0.25, "d": 0.25 / 0.2}
+    assert weights(prediction.rounds_of(three)) == pytest.approx({item: 1 / w for item, w in expected.items()})
+
+
+def test_rounds_that_say_their_number_come_in_any_order() -> None:
+    one, two = judged([("a", 1.0, 0.2)], "next@10 round 1"), judged([("b", 0.0, 0.3)], "next@10 round 2")
+    found = [prediction.rounds_of(tables).frame for tables in ([one, two], [two, one])]
+    assert found[0].equals(found[1])
+    together = Opinions.of(pl.concat([two.frame, one.frame]))
+    assert prediction.rounds_of([together]).frame.equals(found[0])
+    assert weights(Opinions(found[0])) == pytest.approx({"a": 1 / 3, "b": 0.6})
+    assert prediction.last_round(together) == 2
+    assert prediction.last_round(judged([("a", 1.0, 0.2)], "next@10")) == 1
+
+
+def test_a_sure_pair_stays_sure_and_no_propensity_passes_one() -> None:
+    one = judged([("a", 1.0, 1.0), ("b", 1.0, 0.9)])
+    assert weights(prediction.rounds_of([one])) == {"a": 1.0, "b": pytest.approx(0.9)}
+    both = prediction.rounds_of([one, judged([("c", 1.0, 0.9)])])
+    assert both.frame["propensity"].max() == 1.0
+
+
+def test_rows_without_a_grade_are_a_part_that_was_not_answered() -> None:
+    """Two of four answered: their propensities are half as large; what was not answered keeps its own."""
+    one = judged([("a", 1.0, 0.4), ("b", None, 0.4), ("c", 0.0, 0.8), ("d", -1.0, 0.2)])
+    assert weights(prediction.rounds_of([one])) == pytest.approx({"a": 0.2, "b": 0.4, "c": 0.4, "d": 0.2})
+    two = judged([("e", 1.0, 0.5), ("f", 1.0, 0.5)])
+    expected = {"a": 1 / (0.5 / 0.2 + 0.5), "b": 0.4, "c": 1 / (0.5 / 0.4 + 0.5), "d": 0.2, "e": 1.0, "f": 1.0}
+    assert weights(prediction.rounds_of([one, two])) == pytest.approx(expected)
+
+
+def test_a_half_answered_round_has_the_same_expectation() -> None:
+    """20 of 60 pairs drawn, 10 of them answered: the number of relevant pairs is right on average."""
+    rng = np.random.default_rng(0)
+    truth = np.arange(60) < 15
+    totals = []
+    for _ in range(500):
+        drawn = rng.permutation(60)[:20]
+        rows = [(f"d{d}", float(truth[d]) if n < 10 else None, 1 / 3) for n, d in enumerate(drawn)]
+        made = prediction.rounds_of([judged(rows)]).frame.drop_nulls("grade")
+        totals.append((made["grade"] / made["propensity"]).sum())
+    assert np.mean(totals) == pytest.approx(15, abs=4 * np.std(totals) / np.sqrt(len(totals)))
 
 
 def test_labels_say_from_where_they_were_drawn() -> None:
     run, truth = field()
     belief = endoxa.believe(run, depth=20, people=0)
     chosen = endoxa.choose(run, belief, 150, first=5, seed=1)
-    universe = prediction.drawn_from(run, belief, labelled(chosen, truth, "next@5"))
-    expected = propensities(run, belief, 150, depth=5).select("query", "item").sort("query", "item")
-    assert universe is not None
-    assert universe.equals(expected)
+    assert chosen["selected_by"].unique().to_list() == ["next@5 round 1"]
+    expected = run.frame.filter(pl.col("rank") <= 5).select("query", "item").unique().sort("query", "item")
+    for mark in ("next@5", "next@5 round 1"):
+        universe = prediction.drawn_from(run, belief, labelled(chosen, truth, mark))
+        assert universe is not None
+        assert universe.equals(expected)
     assert prediction.drawn_from(run, belief, labelled(chosen, truth, "by hand")) is None
+
+
+def test_choose_counts_the_rounds() -> None:
+    run, truth = field(queries=6)
+    first = endoxa.choose(run, None, 20, seed=1)
+    assert first.height == 20
+    assert first["selected_by"].unique().to_list() == ["next@20 round 1"]  # a small collection
+    one = labelled(first, truth, "next@20 round 1")
+    second = endoxa.choose(run, None, 15, judged=one, seed=2)
+    assert second["selected_by"].unique().to_list() == ["next@20 round 2"]
+    two = labelled(second, truth, "next@20 round 2")
+    thirds = [
+        endoxa.choose(run, None, 10, judged=files, measures=["P@5"], seed=3) for files in ([one, two], [two, one])
+    ]
+    assert thirds[0].equals(thirds[1])
+    assert thirds[0]["selected_by"].unique().to_list() == ["next@5 round 3"]
+    seen = {pair for table in (first, second) for pair in table.select("query", "item").rows()}
+    assert not seen & set(thirds[0].select("query", "item").rows())
+    assert endoxa.choose(run, None, 20, seed=1, measures=["RR", "AP"]).equals(first)  # RR has no linear form
+
+
+def test_choose_by_a_belief_of_ones_own() -> None:
+    run, _ = field(queries=6)
+    belief = endoxa.believe(run, depth=10, people=0)
+    chosen = endoxa.choose(run, belief, 30, seed=1)
+    known = chosen.join(belief.frame.select("query", "item", "p"), on=["query", "item"], suffix="_belief")
+    assert known.height == 30
+    assert known["p"].to_list() == known["p_belief"].to_list()
+    assert endoxa.choose(run, None, 10, about="best", seed=1).height == 10
+    assert endoxa.choose(run, None, 10, about=("s0", "s1"), seed=1).height == 10
 
 
 def test_intervals_from_two_rounds_cover() -> None:

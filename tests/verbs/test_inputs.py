@@ -51,6 +51,20 @@ class Case:
     more: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Beside:
+    """Labels beside runs: they are given as labels, and the reference is nothing."""
+
+    labels: Any
+
+
+def _given(reference: Any, case: Case) -> dict[str, Any]:
+    """The reference, labels and settings of a verb that takes them all."""
+    if isinstance(reference, Beside):
+        return {"reference": None, "labels": reference.labels, **case.settings, **case.more}
+    return {"reference": reference, **case.settings, **case.more}
+
+
 @pytest.fixture(scope="module")
 def run() -> Run:
     return _run()
@@ -58,7 +72,7 @@ def run() -> Run:
 
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory: pytest.TempPathFactory, run: Run) -> dict[str, Case]:
-    """Nothing, judgments, several assessors, a belief, votes, preferences, answers, labels, a bundle."""
+    """Nothing, judgments, several assessors, a belief, votes, preferences, answers, labels, a bundle, a sample."""
     folder = tmp_path_factory.mktemp("references")
 
     def paths(table: Any, name: str, *suffixes: str) -> dict[str, Path]:
@@ -108,6 +122,10 @@ def cases(tmp_path_factory: pytest.TempPathFactory, run: Run) -> dict[str, Case]
         opinions=people,
     )  # fmt: skip
     write_bundle(bundle, folder / "small.zip")
+    few = Opinions.of(_grades("qrels", 1).sample(40, seed=1).sort("query", "item"))
+    two = Opinions.of(
+        pl.concat([few.frame, few.frame.with_columns(source=pl.lit("bob"), grade=1 - pl.col("grade"))[::3]])
+    )
     tree_path = folder / "tree.csv"
     endoxa.write(tree, tree_path)
     label_paths = paths(labels, "labels", "csv", "parquet")
@@ -136,6 +154,20 @@ def cases(tmp_path_factory: pytest.TempPathFactory, run: Run) -> dict[str, Case]
         ),
         "labels and tree": Case({f"{name} and tree": [path, tree_path] for name, path in label_paths.items()}),
         "bundle": Case({"object": bundle, "path": folder / "small.zip"}),
+        "sample": Case(
+            {"object": Beside(few), "frame": Beside(few.frame), "dict": Beside(few.to_dict()),
+             "pandas": Beside(few.to_pandas()), "several files": Beside(halves(few, "few")),
+             "several tables": Beside([Opinions(few.frame[:20]), Opinions(few.frame[20:])])}
+            | {name: Beside(path) for name, path in paths(few, "few", "csv", "jsonl", "parquet", "txt").items()}
+        ),
+        "sample of several judges": Case(
+            {"object": Beside(two), "frame": Beside(two.frame), "several files": Beside(halves(two, "two", "source"))}
+            | {name: Beside(path) for name, path in paths(two, "two", "csv", "jsonl", "parquet", "txt").items()}
+        ),
+        "sample beside the consensus": Case(
+            {"object": Beside(few), "frame": Beside(few.frame), "path": Beside(folder / "few.csv")},
+            {"model": "consensus"},
+        ),
     }  # fmt: skip
 
 
@@ -156,7 +188,7 @@ Verb = Callable[[Run, Any, Case], list[pl.DataFrame]]
 
 
 def _measure(run: Run, reference: Any, case: Case) -> list[pl.DataFrame]:
-    scores = endoxa.measure(run, reference, **case.settings, **case.more)
+    scores = endoxa.measure(run, **_given(reference, case))
     return [scores.frame, scores.coverage, *([] if scores.draws is None else [scores.draws.frame()])]
 
 
@@ -166,17 +198,25 @@ def _rank(frame: pl.DataFrame) -> list[pl.DataFrame]:
 
 VERBS: dict[str, Verb] = {
     "measure": _measure,
-    "evaluate": lambda run, ref, case: _evaluation(endoxa.evaluate(run, ref, **case.settings, **case.more)),
-    "compare": lambda run, ref, case: [endoxa.compare(run, ref, **case.settings, **case.more).frame],
-    "report": lambda run, ref, case: _evaluation(endoxa.report(run, ref, **case.settings, **case.more)),
+    "evaluate": lambda run, ref, case: _evaluation(endoxa.evaluate(run, **_given(ref, case))),
+    "compare": lambda run, ref, case: [endoxa.compare(run, **_given(ref, case)).frame],
+    "report": lambda run, ref, case: _evaluation(endoxa.report(run, **_given(ref, case))),
     "estimate": lambda run, ref, _: [endoxa.estimate(run, ref, _labelled(run), ["P@4"]).frame],
-    "choose": lambda run, ref, _: [endoxa.choose(run, ref, 10, first=4)],
+    "choose": lambda run, ref, _: [
+        endoxa.choose(run, None, 10, first=4, judged=ref.labels)
+        if isinstance(ref, Beside)
+        else endoxa.choose(run, ref, 10, first=4)
+    ],
     "distribution": lambda run, ref, _: [
         pl.DataFrame({"mass": endoxa.distribution(run, ref, "P@4", "bm25", "q01").mass})
     ],
     "leave_out_uniques": lambda run, ref, _: [endoxa.leave_out_uniques(run, ref, "AP", depth=5).frame],
     "rate": lambda _, ref, __: [endoxa.rate(ref).tables["figures"]],
-    "believe": lambda _, ref, case: [endoxa.believe(ref, **case.more).frame],
+    "believe": lambda run, ref, case: [
+        endoxa.believe(run, case.settings.get("model", "learned"), labels=ref.labels).frame
+        if isinstance(ref, Beside)
+        else endoxa.believe(ref, **case.more).frame
+    ],
 }
 
 
@@ -192,6 +232,7 @@ def outcome(verb: Verb, run: Run, reference: Any, case: Case) -> list[pl.DataFra
 KINDS = [
     "nothing", "judgments", "several assessors", "each assessor apart", "several assessors by a model", "belief",
     "belief as text", "votes", "preferences", "answers", "labels", "labels and tree", "bundle",
+    "sample", "sample of several judges", "sample beside the consensus",
 ]  # fmt: skip
 
 
@@ -212,7 +253,15 @@ def test_every_form_of_a_reference_gives_the_same(verb: str, kind: str, cases: d
 
 
 def _takes_worlds(kind: str) -> bool:
-    return kind not in {"judgments", "several assessors", "each assessor apart", "preferences", "answers"}
+    return kind not in {
+        "judgments",
+        "several assessors",
+        "each assessor apart",
+        "preferences",
+        "answers",
+        "sample",
+        "sample of several judges",
+    }
 
 
 SCORED = {"measure", "evaluate", "compare", "report"}
@@ -232,6 +281,9 @@ GIVES = {
     "labels": SCORED | {"believe"},  # the others take no taxonomy beside the labels
     "labels and tree": BELIEVED - {"choose"},  # nothing is in doubt among the first items
     "bundle": {"evaluate"},
+    "sample": SCORED | {"choose", "believe"},  # the others take labels of their own, or none
+    "sample of several judges": SCORED | {"choose", "believe"},
+    "sample beside the consensus": SCORED | {"choose", "believe"},
 }
 
 
@@ -271,7 +323,9 @@ def test_an_unknown_setting_is_refused_with_the_nearest_one(verb: str, run: Run)
 
 
 @pytest.mark.parametrize("verb", SETTING_VERBS)
-@pytest.mark.parametrize("kind", ["nothing", "judgments", "belief", "votes", "preferences", "answers", "bundle"])
+@pytest.mark.parametrize(
+    "kind", ["nothing", "judgments", "belief", "votes", "preferences", "answers", "bundle", "sample"]
+)
 def test_a_setting_of_another_kind_of_reference_is_refused(
     verb: str, kind: str, cases: dict[str, Case], run: Run
 ) -> None:
@@ -283,7 +337,7 @@ def test_a_setting_of_another_kind_of_reference_is_refused(
         if own in setting.kinds or turns_into_another or (verb == "measure" and not setting.scoring):
             continue
         with pytest.raises(CallError, match=f"^{name} "):
-            SETTING_VERBS[verb](run, next(iter(cases[kind].forms.values())), **{name: values[name]})
+            SETTING_VERBS[verb](run, **_given(next(iter(cases[kind].forms.values())), Case({}, {name: values[name]})))
 
 
 def test_scores_are_compared_under_settings_that_do_not_change_them(run: Run) -> None:

@@ -36,6 +36,10 @@ def test_the_page_of_a_contest(chromium: str, page: Path, width: int) -> None:
         )
         tab.goto(page.as_uri())
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        curve = tab.locator("section:has(#labels) figure svg:visible")
+        assert curve.count() == 1
+        box = curve.bounding_box()
+        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= width
         first = tab.locator("details.query").first
         assert first.get_attribute("open") is not None
         loaded = first.locator("img").evaluate_all(

@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
 )
 from web_samples import START, Person, Sample, opened
 
-from endoxa.web.studies import judging, organising, participating
+from endoxa.web.studies import judging, organising, participating, verdicts
 
 CHECKS = [
     not_a_server_error, status_code_conformance, content_type_conformance, response_headers_conformance,
@@ -99,7 +99,7 @@ def test_nothing_that_is_sent_breaks_it(
 
 def test_every_address_is_described(sample: Sample) -> None:
     paths = sample.app.openapi()["paths"]
-    assert len(paths) == 12
+    assert len(paths) == 13
     for path, operations in paths.items():
         assert path.startswith("/api/studies/{study}/")
         for operation in operations.values():
@@ -111,7 +111,7 @@ def test_every_address_is_described(sample: Sample) -> None:
 
 def test_every_address_of_the_api_is_in_the_document(sample: Sample) -> None:
     described = set(sample.app.openapi()["paths"])
-    for part in (judging, organising, participating):
+    for part in (judging, organising, participating, verdicts):
         for route in part.router(sample.studio).routes:
             path = getattr(route, "path", "")
             assert path in described or not path.startswith("/api"), path

@@ -32,6 +32,8 @@ def contest(
 ) -> None:  # fmt: skip
     """Index the pictures, run every system, judge by consensus and by folders, and write a page with a gallery.
 
+    The folders also answer as judges would: the page shows how many labels settle which system is best.
+
     [bold]Examples[/bold]
 
       endoxa images contest photos --to contest.html
@@ -39,7 +41,7 @@ def contest(
     g.need_pictures()
     from endoxa.verbs.contest import contest as verb
 
-    with output.stages(7) as progress:
+    with output.stages(8) as progress:
         result, _ = verb(
             corpus, engines or None, home=home, without=without or None, sample=sample, worlds=worlds, title=title,
             command=o.command_line(), to=to, seed=seed, workers=workers, settings=g.settings_of(settings),
@@ -49,9 +51,15 @@ def contest(
 
 
 def print_contest(result: Contest, page: Path) -> None:
-    """Print the verdicts and the address of the page."""
+    """Print what labels make of the consensus, the verdicts, and the address of the page."""
+    from endoxa.reports.pages.contest import doubt, turn
+
     console = output.console()
     verdicts = result.verdicts
+    print()
+    for sentence in (turn(result), doubt(verdicts)):
+        if sentence:
+            print(output.wrapped(sentence))
     console.print(f"\n[bold]{result.title}: {verdicts.measure}[/bold]")
     output.show_frame(_standings(verdicts.standings))
     for way, meaning in result.meanings.items():

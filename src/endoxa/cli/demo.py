@@ -58,7 +58,7 @@ def _pictures(to: Path, program: str, seed: int) -> None:
     need_pictures()
     from endoxa.verbs.demo import demo_pictures
 
-    with output.stages(7) as progress:
+    with output.stages(8) as progress:
         found = demo_pictures(to, seed=seed, program=program, progress=progress, report=output.note)
     print_contest(found.contest, found.page)
     print(

@@ -17,7 +17,7 @@ from endoxa.store import catalogue, records
 from endoxa.store import schema as s
 from endoxa.store.catalogue import Study
 from endoxa.store.home import Home
-from endoxa.studies import planning
+from endoxa.studies import planning, settling
 from endoxa.studies.design import Settings
 from endoxa.studies.latest import latest
 from endoxa.tables import Opinions, Run, Taxonomy
@@ -35,14 +35,12 @@ class Planned:
 def make(home: Home, settings: Settings, sources: Sources, *, now: float, progress: Progress | None = None) -> Planned:
     """Set up a study. All input is read and checked first; then one transaction enters everything or nothing."""
     rng = np.random.default_rng(settings.seed)
-    if sources.items is None:
-        raise JoinError("a study needs items: a folder of pictures or texts, or a table of item and text (--items)")
-    items = read_shown(sources.items, "item", home.files, progress)
     run = read([str(path) for path in sources.runs], kind="run") if sources.runs else None
+    items = _items(_asked_of(run, settings) if settings.choose == "decide" else None, sources, home.files, progress)
     pairs = read_pairs(sources.pairs) if sources.pairs else None
     tree = _tree(settings, sources)
     queries = _queries(settings, sources, home.files, run, pairs, items)
-    _refuse_dangling(run, pairs, items, queries)
+    _refuse_dangling(_asked_of(run, settings), pairs, items, queries)
     work = planning.prepare(settings, planning.Material(run, tuple(items["item"]), pairs), rng=rng)
     known = _known(settings, sources, tree)
     with home.store.writing() as connection:
@@ -127,6 +125,16 @@ def next_round(home: Home, name: str, *, now: float) -> Planned:
     return Planned(study, count, work.notes)
 
 
+def plan_if_due(home: Home, name: str, *, now: float) -> tuple[str, ...]:
+    """Plan a further round if one is due; its notes. Where somebody plans it at the same moment, theirs counts."""
+    if not round_is_due(home, name):
+        return ()
+    try:
+        return next_round(home, name, now=now).notes
+    except RefusedError as error:
+        return (str(error),)
+
+
 def round_is_due(home: Home, name: str) -> bool:
     """Whether the settings ask for a further round and at most a tenth of the tasks are still free."""
     with home.store.reading() as connection:
@@ -136,7 +144,17 @@ def round_is_due(home: Home, name: str) -> bool:
             return False
         states = records.slots(connection, study)
     free, done = states.get("free", 0), states.get("answered", 0)
+    if study.settings.choose == "decide":
+        return done > 0 and free <= settling.AHEAD and not _is_settled(home, study)
     return done > 0 and free <= 0.1 * (free + done)
+
+
+def _is_settled(home: Home, study: Study) -> bool:
+    """Whether the answers of a study that decides between systems have settled its question."""
+    with home.store.reading() as connection:
+        run = catalogue.run_of(connection, study)
+        answered = study.settings.kind.opinions(latest(records.rows(connection, study)), study.settings.shape)
+    return run is not None and answered is not None and settling.is_settled(study.settings, run, answered)
 
 
 def _last_round(connection: Connection, study: Study) -> int:
@@ -154,6 +172,17 @@ def _asked(connection: Connection, study: Study) -> pl.DataFrame:
         .where(s.tasks.c.study_id == study.id)
     ).all()
     return pl.DataFrame([tuple(row) for row in rows], schema={"query": pl.String, "item": pl.String}, orient="row")
+
+
+def _items(run: Run | None, sources: Sources, folder: Path, progress: Progress | None) -> pl.DataFrame:
+    """The given items; where none are given but a run, its items under their names."""
+    if sources.items is None and run is not None:
+        names = run.frame["item"].unique().sort()
+        absent = [pl.lit(None, dtype).alias(name) for name, dtype in SHOWN.items() if name != "text"]
+        return pl.DataFrame({"item": names, "text": names}).with_columns(absent).select("item", *SHOWN)
+    if sources.items is None:
+        raise JoinError("a study needs items: a folder of pictures or texts, or a table of item and text (--items)")
+    return read_shown(sources.items, "item", folder, progress)
 
 
 def _queries(
@@ -189,6 +218,14 @@ def _tree(settings: Settings, sources: Sources) -> Taxonomy | None:
         raise FileError(str(sources.taxonomy), str(error)) from None
     assert isinstance(tree, Taxonomy)
     return tree
+
+
+def _asked_of(run: Run | None, settings: Settings) -> Run | None:
+    """The part of the runs that judges may be asked about; other items need no text or picture."""
+    if run is None or settings.choose != "decide":
+        return run
+    deep = settling.depth_of(settings, run)
+    return Run(run.frame.filter(pl.col("rank") <= deep), run.ties)
 
 
 def _refuse_dangling(run: Run | None, pairs: pl.DataFrame | None, items: pl.DataFrame, queries: pl.DataFrame) -> None:

@@ -107,7 +107,7 @@ def register_screen(screen: Screen) -> Screen:
     return screen
 
 
-CHOICES = {"choose": ("proposal", "pool", "pairs"), "task": get_args(Task)}
+CHOICES = {"choose": ("proposal", "pool", "pairs", "decide"), "task": get_args(Task)}
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,11 @@ class Settings:
     """The settings of a study. Every field is a key of the study file.
 
     choose      proposal: each system draws results by rank^-gamma, mixed with a uniform floor; pool: every result
-                among the first `depth` of any run; pairs: the pairs of a file (from `endoxa next`)
+                among the first `depth` of any run; pairs: the pairs of a file (from `endoxa next`);
+                decide: the pairs whose labels would settle which system is better, in rounds of `count`
+    measure     with choose = "decide": the measure by which systems are compared
+    about       best, order, or two systems "A,B": what is to be settled
+    until       the probability at which it is settled
     common      number of tasks that every judge gets first; calibration of the judges needs them
     overlap     number of judges per main task
     limit       maximum number of main tasks per judge
@@ -131,6 +135,9 @@ class Settings:
     instructions: str = ""
     per_task: int | None = None
     choose: str = "proposal"
+    measure: str = "AP"
+    about: str = "best"
+    until: float = 0.95
     tasks_per_query: int = 3
     gamma: float = 1.0
     floor: float = 0.1

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.errors import TextError
-from endoxa.studies import agreement, sampling, uniformity
+from endoxa.studies import agreement, sampling, settling, uniformity
 from endoxa.studies.design import Screen, Settings
 from endoxa.studies.kinds import Answered, Response, StudyKind, near, register
 from endoxa.studies.latest import opinions
@@ -25,6 +25,8 @@ def plan(settings: Settings, material: Material, rng: np.random.Generator) -> Wo
     if settings.choose == "pairs" or material.pairs is not None:
         return of_pairs(settings, material.pairs, rng)
     run = need_run(material)
+    if settings.choose == "decide":
+        return settling.first_round(settings, run, rng)
     if settings.choose == "pool":
         return work_of(sampling.pool_plan(run, settings.depth or 10, settings.items_per_task, rng=rng))
     drawn = sampling.plan(
@@ -42,6 +44,8 @@ def next_round(
     settings: Settings, run: Run, answered: Opinions, number: int, asked: pl.DataFrame, rng: np.random.Generator
 ) -> Work:
     """A round chosen from the answers so far, so that answers spread over the scale; `asked` is not asked again."""
+    if settings.choose == "decide":
+        return settling.further_round(settings, run, answered, number, asked, rng)
     lo, hi = settings.shape.scale
     chosen = sampling.adapt(
         run, answered, settings.count, round=number, scale=(lo, hi, len(settings.shape.grades)),

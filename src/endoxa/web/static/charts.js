@@ -64,3 +64,22 @@ export function columns(values, height = 96) {
   svg.append(shape("line", { class: "axis", x1: "0%", x2: "100%", y1: height - 1, y2: height - 1 }));
   return svg;
 }
+
+/** A line through points [x, share], with a dashed line at a mark; x begins at 0. */
+export function line(points, mark, height = 110) {
+  const svg = canvas(height, "line");
+  const most = Math.max(10, ...points.map(([x]) => x));
+  const at = ([x, share]) => [(x / most) * 100, height - 2 - share * (height - 8)];
+  const level = height - 2 - mark * (height - 8);
+  svg.append(shape("line", { class: "even", x1: "0%", x2: "100%", y1: level, y2: level }));
+  svg.append(shape("line", { class: "axis", x1: "0%", x2: "100%", y1: height - 1, y2: height - 1 }));
+  points.forEach((point, index) => {
+    const [x, y] = at(point);
+    if (index) {
+      const [x0, y0] = at(points[index - 1]);
+      svg.append(shape("line", { class: "interval", x1: `${x0}%`, x2: `${x}%`, y1: y0, y2: y }));
+    }
+    svg.append(shape("circle", { class: "mean", cx: `${x}%`, cy: y, r: 3 }));
+  });
+  return svg;
+}

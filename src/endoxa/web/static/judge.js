@@ -232,6 +232,7 @@ class Desk {
     if (!body?.progress) throw new Trouble("answer", "The server's reply to an answer could not be understood.");
     this.savedOnce = true;
     this.takeProgress(body.progress);
+    document.dispatchEvent(new Event("endoxa:saved"));
     return body;
   }
 
@@ -263,6 +264,7 @@ class Desk {
       this.drafts.drop(body.task.id);
       this.tasks.undone(body.task, this.current);
       this.takeProgress(body.progress);
+      document.dispatchEvent(new Event("endoxa:saved"));
       this.show(body.task, { undone: true });
     } catch (trouble) {
       if (!(trouble instanceof Trouble)) throw trouble;

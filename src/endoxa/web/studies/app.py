@@ -112,14 +112,14 @@ class Studio:
 
 def create_app(studio: Studio) -> FastAPI:
     """The study application."""
-    from endoxa.web.studies import judging, organising, participating
+    from endoxa.web.studies import judging, organising, participating, verdicts
 
     app = create_application(
         studio.site,
         title="Endoxa studies",
         description="What the pages of a study speak. A session comes from an invitation link; unsafe methods carry "
         "X-CSRF-Token, which the page holds.",
-        routers=[part.router(studio) for part in (judging, organising, participating)],
+        routers=[part.router(studio) for part in (judging, organising, participating, verdicts)],
         uploads=("/submit/",),
     )
     site = studio.site

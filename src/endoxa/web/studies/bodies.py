@@ -237,3 +237,42 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
         503: "the database does not respond at the moment; try again",
     }.items()
 }
+
+
+class SystemOut(BaseModel):
+    """A system in a verdict."""
+
+    system: str
+    p_best: float
+    mean: float
+
+
+class PointOut(BaseModel):
+    """The verdict after some labels."""
+
+    labels: int
+    leader: str
+    chance: float
+    decided: int
+
+
+class VerdictOut(BaseModel):
+    """Which system is better by the answers so far. `better` is P(row better than column) of the systems `shown`."""
+
+    measure: str
+    until: float
+    labels: int
+    relevant: float
+    disputed: int
+    judges: int
+    settled: bool
+    leader: str
+    chance: float
+    sentence: str
+    systems: list[SystemOut]
+    shown: list[str]
+    better: list[list[float]]
+    decided: int
+    pairs: int
+    further: int | None
+    history: list[PointOut]

@@ -10,7 +10,7 @@ from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
 
 from endoxa.errors import RefusedError, absent
 from endoxa.io import pictures
-from endoxa.store import catalogue, people, work
+from endoxa.store import catalogue, making, people, work
 from endoxa.store import schema as s
 from endoxa.store.catalogue import Study
 from endoxa.studies import kinds
@@ -50,7 +50,10 @@ def router(studio: Studio) -> APIRouter:
     def page(request: Request, study: Name) -> Response:
         found, _ = studio.judge(request, study)
         shown = {"name": found.name, "title": found.settings.heading}
-        return studio.site.page("judge.html", request, study=shown, module=found.settings.kind.module)
+        return studio.site.page(
+            "judge.html", request, study=shown, module=found.settings.kind.module,
+            decides=found.settings.choose == "decide",
+        )  # fmt: skip
 
     @api.get("/me", response_model=b.MeOut)
     def me(request: Request, study: Name) -> Any:
@@ -66,6 +69,8 @@ def router(studio: Studio) -> APIRouter:
     def tasks(request: Request, study: Name, count: Annotated[int, Query(ge=1, le=10)] = 3) -> Any:
         """The current task and the ones after it. The same tasks are returned until they are answered."""
         found, rater = studio.judge(request, study)
+        if found.settings.choose == "decide":  # a judge must not run out of pairs before it is settled
+            making.plan_if_due(studio.home, found.name, now=studio.now())
         with studio.writing(lasting=False) as connection:
             given, progress = work.tasks(connection, found, rater, count=count, now=studio.now())
         return {"tasks": [_task(studio, found, task) for task in given], "progress": _progress(progress, found)}

@@ -1,0 +1,87 @@
+"""Studies that settle which system is better: every round asks the pairs whose labels say most about it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import polars as pl
+
+from endoxa.beliefs.learned import Judged, Universe
+from endoxa.errors import JoinError
+from endoxa.measures.grammar import parse
+from endoxa.pools import deciding
+from endoxa.pools.choosing import About
+from endoxa.pools.deciding import Question
+from endoxa.studies.design import Settings
+from endoxa.studies.planning import DRAWS, TASKS, Work
+from endoxa.tables import Opinions, Run
+
+AHEAD = 5  # free tasks at which the next round is planned
+ROUNDS = 10_000  # as many as are needed
+
+
+def question_of(settings: Settings) -> Question:
+    """What the labels of a study are to settle."""
+    return Question(parse(settings.measure), about_of(settings.about), settings.until)
+
+
+def about_of(text: str) -> About:
+    """The order, the best, or two systems `A,B`."""
+    first, comma, second = text.partition(",")
+    if comma:
+        return first.strip(), second.strip()
+    return "order" if text == "order" else "best"
+
+
+def depth_of(settings: Settings, run: Run) -> int:
+    """How deep in the lists pairs are drawn."""
+    linear = question_of(settings).measure.linear
+    return (linear.k if linear is not None else None) or universe_of(run, settings.depth).depth
+
+
+@lru_cache(maxsize=4)
+def universe_of(run: Run, depth: int | None) -> Universe:
+    """The universe of a run, made once."""
+    if len(run.systems) < 2:
+        raise JoinError("labels decide between two systems or more; add a run")
+    return Universe.of(run, depth)
+
+
+def is_settled(settings: Settings, run: Run, answered: Opinions) -> bool:
+    """Whether the answers so far settle the question."""
+    universe, question = universe_of(run, settings.depth), question_of(settings)
+    return deciding.look(question, deciding.teach(universe, question, Judged.of(universe, answered))).is_settled
+
+
+def first_round(settings: Settings, run: Run, rng: np.random.Generator) -> Work:
+    """The first round: chosen by the consensus of the systems."""
+    return _round(settings, run, None, 1, None, rng)
+
+
+def further_round(
+    settings: Settings, run: Run, answered: Opinions, number: int, asked: pl.DataFrame, rng: np.random.Generator
+) -> Work:
+    """A later round: chosen by what was learned so far; what was asked before is not asked again."""
+    return _round(settings, run, answered, number, asked, rng)
+
+
+def _round(
+    settings: Settings, run: Run, answered: Opinions | None, number: int, asked: pl.DataFrame | None,
+    rng: np.random.Generator,
+) -> Work:  # fmt: skip
+    universe, question = universe_of(run, settings.depth), question_of(settings)
+    learned = deciding.teach(universe, question, Judged.of(universe, answered))
+    waiting = None if asked is None else deciding.rows_of(universe, _inside(universe, asked))
+    pairs = deciding.ask(question, learned, settings.count, number=number, asked=waiting, rng=rng)
+    tasks = pairs.select(
+        (pl.col("order") - 1).alias("task"), "query", "item", pl.lit(0, pl.Int64).alias("place"), "propensity",
+        "selected_by", pl.lit("main").alias("role"), pl.lit(number, pl.Int64).alias("round"),
+        pl.lit(None, pl.String).alias("expected"),
+    )  # fmt: skip
+    note = f"round {number}: {pairs.height:,} pairs of {pairs['query'].n_unique():,} queries, {question.measure}"
+    return Work(tasks.select(list(TASKS)), pl.DataFrame(schema=DRAWS), (note,))
+
+
+def _inside(universe: Universe, pairs: pl.DataFrame) -> pl.DataFrame:
+    return pairs.join(universe.rows, on=["query", "item"], how="semi", maintain_order="left")

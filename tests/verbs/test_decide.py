@@ -1,0 +1,122 @@
+"""decide: the verdict from labels, and a judge at the terminal whose answers give the same verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import endoxa
+from endoxa.errors import EndoxaError, JoinError, TextError
+from endoxa.verbs import decide as verb
+from endoxa.verbs.study import export
+
+NOISE = {"good": 0.4, "fair": 1.2, "poor": 3.0}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of three systems on six queries, texts of queries and items, and the truth in the texts."""
+    folder = tmp_path_factory.mktemp("decide")
+    rng = np.random.default_rng(2)
+    relevant = rng.random((6, 40)) < 0.3
+    rows = [(f"t{t}d{d}", f"text {d}: {'yes' if relevant[t, d] else 'no'}") for t in range(6) for d in range(40)]
+    pl.DataFrame(rows, schema=["item", "text"], orient="row").write_csv(folder / "items.csv")
+    asked = pl.DataFrame({"query": [f"q{t}" for t in range(6)], "text": [f"topic {t}" for t in range(6)]})
+    asked.write_csv(folder / "queries.csv")
+    for system, noise in NOISE.items():
+        lines = []
+        for t in range(6):
+            score = relevant[t] + noise * rng.normal(size=40)
+            order = np.argsort(-score)[:25]
+            lines += [f"q{t} Q0 t{t}d{d} {place + 1} {score[d]:.6f} {system}" for place, d in enumerate(order)]
+        (folder / f"{system}.run").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def runs(files: Path) -> list[str]:
+    return [str(files / f"{system}.run") for system in NOISE]
+
+
+def test_a_judge_at_the_terminal_settles_it(files: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    asked = {"items": files / "items.csv", "queries": files / "queries.csv", "home": home}
+    assert verb.prepare(runs(files), **asked)
+    assert not verb.prepare(runs(files), **asked)  # the same study goes on
+    with verb.at_terminal(home=home) as desk:
+        assert not desk.look().is_settled
+        task = desk.next()
+        assert task is not None
+        desk.skip(task)
+        first = desk.next()
+        assert first is not None
+        desk.answer(first, 0.0)
+        assert len(desk.look().learned.judged) == 1
+        assert desk.undo().id == first.id
+        assert len(desk.look().learned.judged) == 0
+    with verb.at_terminal(home=home) as desk:  # closed and resumed
+        for _ in range(400):
+            now = desk.look()
+            task = None if now.is_settled else desk.next()
+            if task is None:
+                break
+            desk.answer(task, 1.0 if task.items[0]["text"].endswith("yes") else 0.0)
+        last = desk.look()
+    assert last.is_settled
+    assert last.leader == "good"
+    labels = tmp_path / "labels.csv"
+    assert export(verb.STUDY, labels, home=home).rows == len(last.learned.judged)
+    evaluation = endoxa.evaluate(runs(files), labels=str(labels), measures=["AP"])
+    assert evaluation.summary["p_best"].to_list() == last.best.tolist()
+    assert evaluation.summary["value"].to_list() == last.found.mean.tolist()
+    verdict = endoxa.decide(runs(files), str(labels)).tables["verdict"].row(0, named=True)
+    assert (verdict["leader"], verdict["chance"], verdict["settled"]) == (last.leader, last.chance, True)
+    better = endoxa.compare(runs(files), labels=str(labels), measures=["AP"]).frame["p_better"].to_list()
+    assert better == [last.found.better[a, b] for a, b in ((0, 1), (0, 2), (1, 2))]
+
+
+def test_without_labels_there_is_only_the_consensus(files: Path) -> None:
+    found = endoxa.decide(runs(files), worlds=20)
+    assert found.kind == "consensus"
+    assert found.sentences[0].startswith("Nobody judged: this order is a guess")
+    verdict = found.tables["verdict"].row(0, named=True)
+    assert (verdict["labels"], verdict["settled"]) == (0, False)
+
+
+def test_names_are_shown_where_no_texts_are_given(files: Path, tmp_path: Path) -> None:
+    assert verb.prepare(runs(files), home=tmp_path / "bare", measures="P@5", about="good,poor")
+    with verb.at_terminal(home=tmp_path / "bare") as desk:
+        task = desk.next()
+        assert task is not None
+        assert task.items[0]["text"].startswith("t")
+        assert desk.question.about == ("good", "poor")
+        assert str(desk.question.measure) == "P@5"
+
+
+def test_earlier_labels_are_where_it_starts(files: Path, tmp_path: Path) -> None:
+    given = tmp_path / "given.csv"
+    given.write_text("query,item,grade\nq0,t0d1,1\nq0,t0d2,0\n")
+    run = endoxa.read(runs(files), kind="run")
+    assert {"t0d1", "t0d2"} <= set(run.frame.filter(pl.col("query") == "q0")["item"])
+    verb.prepare(runs(files), home=tmp_path / "more", labels=[given])
+    with verb.at_terminal(home=tmp_path / "more") as desk:
+        known = len(desk.look().learned.judged)
+    inside = run.frame.filter((pl.col("rank") <= 20) & (pl.col("query") == "q0"))["item"].unique()
+    assert known == len({"t0d1", "t0d2"} & set(inside))
+
+
+def test_refusals(files: Path, tmp_path: Path) -> None:
+    with pytest.raises(TextError, match="labels cannot settle RR"):
+        verb.prepare(runs(files), home=tmp_path / "a", measures="RR")
+    with pytest.raises(JoinError, match="two systems or more"):
+        verb.prepare(runs(files)[:1], home=tmp_path / "b")
+    few = tmp_path / "few.csv"
+    few.write_text("item,text\nt0d1,only this one\n")
+    with pytest.raises(JoinError, match="items that the study lacks"):
+        verb.prepare(runs(files), home=tmp_path / "c", items=few)
+    with pytest.raises(EndoxaError, match="no system is called"):
+        endoxa.decide(runs(files), {"q0": {"t0d1": 1}}, about=("good", "bed"))
+    with pytest.raises(JoinError, match="none of the 1 labels is of a pair"):
+        endoxa.decide(runs(files), {"q0": {"nowhere": 1}})

@@ -1,0 +1,162 @@
+"""A person decides in the browser: judges 40 pairs, undoes two, closes, resumes; a second judge joins.
+
+The verdict on the page is that of `endoxa eval --labels` on the export, to the digit.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from browser_samples import AXE, CALL, NARROW, READY, WIDE, WITHOUT
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+import endoxa
+from endoxa.formatting import chance
+from endoxa.verbs.study import export, invite
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four systems on ten queries; the text of an item says whether it is relevant."""
+    folder = tmp_path_factory.mktemp("story")
+    rng = np.random.default_rng(7)
+    relevant = rng.random((10, 40)) < 0.3
+    for system, noise in (("alpha", 0.7), ("beta", 0.9), ("gamma", 1.5), ("delta", 2.5)):
+        lines = []
+        for t in range(10):
+            score = relevant[t] + noise * rng.normal(size=40)
+            lines += [
+                f"q{t} Q0 q{t}d{d} {n + 1} {score[d]:.6f} {system}" for n, d in enumerate(np.argsort(-score)[:30])
+            ]
+        (folder / f"{system}.run").write_text("\n".join(lines) + "\n")
+    rows = [(f"q{t}d{d}", f"Page {d}: {'fits' if relevant[t, d] else 'other'}") for t in range(10) for d in range(40)]
+    pl.DataFrame(rows, schema=["item", "text"], orient="row").write_csv(folder / "items.csv")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", WITHOUT])
+        yield made
+        made.close()
+
+
+class Server:
+    """`endoxa decide` as a process of its own."""
+
+    def __init__(self, files: Path) -> None:
+        words = [str(path) for path in sorted(files.glob("*.run"))]
+        words += [
+            "--items",
+            str(files / "items.csv"),
+            "--home",
+            str(files / "home"),
+            "--port",
+            "0",
+            "--no-browser",
+            "--until",
+            "0.9999",
+        ]
+        self.log = (files / "server.log").open("a")
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", CALL, "decide", *words], stdout=subprocess.PIPE, stderr=self.log, text=True
+        )
+        assert self.process.stdout is not None
+        said = "".join(self.process.stdout.readline() for _ in range(3))
+        found = re.search(r"judge here: (\S+)", said)
+        assert found is not None, said + (files / "server.log").read_text()
+        self.link = found[1]
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGINT)
+        self.process.communicate(timeout=20)
+        self.log.close()
+
+
+def come(browser: Browser, link: str, nickname: str, size: tuple[int, int] = WIDE) -> Page:
+    page = browser.new_context(viewport={"width": size[0], "height": size[1]}, reduced_motion="reduce").new_page()
+    page.set_default_timeout(30_000)
+    page.goto(link)
+    if (name := page.locator("input[name=nickname]:not([readonly])")).count():
+        name.fill(nickname)
+    page.get_by_role("button").first.click()
+    page.locator("#help-close").click()
+    return page
+
+
+def judge(page: Page, count: int) -> None:
+    """Answer as the texts say."""
+    for _ in range(count):
+        page.wait_for_selector(READY, state="attached")
+        task = page.locator("#stage").get_attribute("data-task")
+        fits = "fits" in page.locator("#stage .text").first.inner_text()
+        page.keyboard.press("y" if fits else "n")
+        page.wait_for_selector(f'#stage:not([data-task="{task}"])', state="attached")
+
+
+def undo(page: Page) -> None:
+    task = page.locator("#stage").get_attribute("data-task")
+    page.locator("#undo").click()
+    page.wait_for_selector(f'{READY}:not([data-task="{task}"])', state="attached")
+
+
+def labels(page: Page, count: int) -> None:
+    expect(page.locator("#verdict")).to_have_attribute("data-labels", str(count))
+
+
+def test_a_person_decides(files: Path, browser: Browser, tmp_path: Path) -> None:
+    server = Server(files)
+    try:
+        ann = come(browser, server.link, "ann")
+        expect(ann.locator("#verdict-sentence")).to_contain_text("No label yet")
+        judge(ann, 40)
+        labels(ann, 40)
+        undo(ann)
+        undo(ann)
+        labels(ann, 38)
+        ann.context.close()
+    finally:
+        server.stop()
+    server = Server(files)  # closed and resumed: the same folder, the same study
+    try:
+        again = invite("decide", ["ann-again"], home=files / "home", url=server.link.split("/join/")[0]).links[0].url
+        ann = come(browser, again, "ann-again")
+        labels(ann, 38)
+        ben = come(browser, server.link, "ben", NARROW)
+        judge(ben, 4)
+        judge(ann, 3)
+        ann.reload()
+        labels(ann, 45)
+        sentence = ann.locator("#verdict-sentence").inner_text()
+        bars = ann.locator("#verdict-bars .verdict-row")
+        shown = {
+            bars.nth(n).locator(".name").inner_text(): bars.nth(n).locator(".share").inner_text() for n in range(4)
+        }
+        for page in (ann, ben):
+            wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert wide <= 0
+            page.evaluate(AXE)
+            wrong = "(r) => r.violations.map((v) => v.id + ': ' + v.nodes[0].html)"
+            assert page.evaluate(f"axe.run(document, {{resultTypes: ['violations']}}).then({wrong})") == []
+    finally:
+        server.stop()
+    target = tmp_path / "labels.csv"
+    assert export("decide", target, home=files / "home").rows == 45
+    runs = [str(path) for path in sorted(files.glob("*.run"))]
+    summary = endoxa.evaluate(runs, labels=str(target), measures=["AP"]).summary
+    best = dict(summary.select("system", "p_best").iter_rows())
+    leader = max(best, key=lambda system: best[system])
+    assert sentence.startswith(f"{leader} is the best with probability {chance(best[leader])}, by 45 labels.")
+    for system, told in shown.items():
+        p = best[system]
+        assert told == (">.99" if 0.995 < p < 1 else "<.01" if 0 < p < 0.005 else f"{p:.2f}".removeprefix("0"))
+    assert "Traceback" not in (files / "server.log").read_text()
