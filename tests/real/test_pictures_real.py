@@ -10,10 +10,13 @@ import polars as pl
 import pytest
 
 import endoxa
-from endoxa.evaluations.contest import FOLDERS, LEVELS, judged, sampled, ties_of, verdicts
+from endoxa.beliefs.learned import Universe
+from endoxa.evaluations.contest import FOLDERS, LEVELS, judged, labelled, sampled, ties_of, verdicts
+from endoxa.images.corpus import same_category
 from endoxa.measures.evaluate import measure
-from endoxa.measures.grammar import parse_all
+from endoxa.measures.grammar import parse, parse_all
 from endoxa.policies import Policy
+from endoxa.pools.deciding import Question, simulate
 from endoxa.tables import Opinions, Run
 from endoxa.verbs.fetch import fetch
 from endoxa.verbs.index import index
@@ -104,3 +107,43 @@ def test_three_ways_to_judge(stamps) -> None:
     leaders = {way: found.standings.filter(pl.col("way") == way)["system"][0] for way in ways}
     print(leaders)
     assert leaders[FOLDERS] == leaders[LEVELS] == "embeddings"
+
+
+def test_labels_until_embeddings_are_first(stamps) -> None:
+    """The loop of `endoxa decide` in rounds of 25, over 20 seeds, with the folders in the place of a judge."""
+    corpus, ran, _ = stamps
+    judgments = same_category(corpus, corpus.items).frame.select("query", "item", "grade")
+    kept = ran.run.frame.filter(pl.col("query").is_in(judgments["query"].unique().to_list()))
+    universe = Universe.of(Run(kept))
+    filed = universe.rows.join(judgments, on=["query", "item"], how="left", maintain_order="left")
+    grades = filed["grade"].fill_null(0.0).to_numpy()
+    needed, wrong = [], 0
+    for seed in range(20):
+        passed = []
+        looks = simulate(
+            universe, Question(parse("nDCG@10"), "best"), grades.__getitem__, rng=np.random.default_rng(seed)
+        )
+        for now in looks:
+            passed += [now.leader] if now.chance >= now.question.until else []
+        wrong += bool(set(passed) - {"embeddings"})
+        needed.append(len(now.learned.judged))
+        assert now.is_settled and now.leader == "embeddings"
+    middle, most = np.quantile(needed, [0.5, 0.9])
+    print(
+        f"\nlabels until embeddings are first with P(best) >= .95: median {middle:g}, 90th percentile {most:g}, ",
+        end="",
+    )
+    print(f"most {max(needed)}; a wrong system passed .95 in {wrong} of {len(needed)} courses")
+    assert middle <= 125 and not wrong
+
+
+def test_the_contest_says_that_labels_turn_its_verdict(stamps) -> None:
+    corpus, ran, _ = stamps
+    for seed in range(3):
+        queries = sampled(corpus, corpus.items, 120, seed)
+        sample = Run(ran.run.frame.filter(pl.col("query").is_in(queries)))
+        found = labelled(sample, corpus, queries, measure="nDCG@10", seed=seed)
+        assert found is not None
+        leaders = found.curve.filter(pl.col("p_best") == pl.col("p_best").max().over("labels"))["system"].to_list()
+        print(f"\nseed {seed}: leaders {leaders}; {found.leader} {found.chance:.3f} after {found.labels}", end="")
+        assert leaders[0] == "histograms" and found.leader == "embeddings" and found.is_settled
