@@ -130,6 +130,7 @@ def shrunk(model: Floats, robust_: Floats, variance: Floats) -> Floats:
     λ = τ²/(τ² + mean variance), τ² = max(0, mean square of the correction - mean variance).
     """
     correction = robust_ - model
-    noise = float(np.mean(variance))
-    tau = max(0.0, float(np.mean(correction**2)) - noise)
+    if not len(correction) or np.isnan(noise := float(np.nanmean(variance))):
+        return model
+    tau = max(0.0, float(np.nanmean(correction**2)) - noise)
     return model + (tau / (tau + noise) if tau + noise > 0 else 0.0) * correction

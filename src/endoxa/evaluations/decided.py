@@ -20,7 +20,7 @@ from endoxa.beliefs.learned import DEPTH, Judged, Learned, Universe, belief_of, 
 from endoxa.comparisons import orders, prediction
 from endoxa.comparisons.intervals import SUMMARY
 from endoxa.comparisons.posterior import Posterior, posterior, scale_of
-from endoxa.comparisons.robust import robust
+from endoxa.comparisons.robust import robust, shrunk
 from endoxa.errors import CallError, EndoxaError, JoinError, TextError, did_you_mean
 from endoxa.evaluations.believed import listed
 from endoxa.evaluations.evaluation import LEARNED, Evaluation
@@ -65,15 +65,13 @@ def universe_of(run: Run, settings: Settings, least: int | None = None) -> Unive
     return universe if least is None or least <= universe.depth else Universe.of(run, least)
 
 
-def stand(
-    universe: Universe, labels: Opinions | None, measures: Sequence[Measure], start: Standing | None = None
-) -> Standing:
-    """Learn from labels, and what follows for every measure that has a linear form. `start` makes a refit faster."""
+def stand(universe: Universe, labels: Opinions | None, measures: Sequence[Measure]) -> Standing:
+    """Learn from labels, and what follows for every measure that has a linear form."""
     judged = Judged.of(universe, labels)
     levels = {float(m.rel or 1) for m in measures if m.linear is None or m.linear.gain is None}
     if any(m.linear is None or m.linear.gain is not None for m in measures):
         levels |= set(judged.levels)
-    learned = learn(universe, judged, sorted(levels), None if start is None else start.learned)
+    learned = learn(universe, judged, sorted(levels))
     return Standing(learned, tuple(measures), tuple(posterior(learned, m) for m in measures if m.linear is not None))
 
 
@@ -300,7 +298,22 @@ def _estimated(
             pairs.append(made.pairs)
     if not frames:
         return {}, notes
-    return {"estimates": pl.concat(frames), "estimated_pairs": pl.concat(pairs)}, notes
+    return {"estimates": pl.concat(frames), "estimated_pairs": _with_shrunk(standing, pl.concat(pairs))}, notes
+
+
+def _with_shrunk(standing: Standing, pairs: pl.DataFrame) -> pl.DataFrame:
+    """The pairs with a column `shrunk`: the design-based difference drawn towards the model's, for the order only."""
+    parts = []
+    for part in pairs.partition_by("measure", maintain_order=True):
+        found = next((one for one in standing.posteriors if one.measure == part["measure"][0]), None)
+        if found is None:  # the model says nothing about this measure without possible worlds
+            parts.append(part.with_columns(pl.col("difference").alias("shrunk")))
+            continue
+        left, right = (np.array([found.systems.index(name) for name in part[side]]) for side in ("system", "baseline"))
+        model = found.mean[left] - found.mean[right]
+        values = shrunk(model, part["difference"].to_numpy(), part["se_queries"].to_numpy() ** 2)
+        parts.append(part.with_columns(pl.Series("shrunk", values)))
+    return pl.concat(parts)
 
 
 # ---- words --------------------------------------------------------------------------------------------
