@@ -220,7 +220,7 @@ def test_judges_who_disagree_are_told() -> None:
     other = FEW.frame.with_columns(pl.lit("bob").alias("source"), (1 - pl.col("grade")).alias("grade"))[:7]
     found = endoxa.evaluate(RUN, None, ["AP"], labels=Opinions.of(pl.concat([FEW.frame, other])))
     assert found.tables["labels"]["disputed"][0] == 7
-    assert any("7 pairs on which judges disagree" in note for note in found.notes)
+    assert any("pairs on which judges disagree (7)" in note for note in found.notes)
     assert found.belief is not None
     torn = found.belief.frame.join(other.select("query", "item"), on=["query", "item"], how="semi")
     assert torn["p"].to_list() == [0.5] * 7
@@ -246,7 +246,7 @@ def test_few_groups_and_labels_outside_are_told() -> None:
     outside = FEW.frame.join(two.frame.filter(pl.col("rank") <= 20), on=["query", "item"], how="anti").height
     assert outside > 0
     assert any(f"{outside} labels are left out" in text for text in found.warnings)
-    assert any("form 2 groups" in text for text in found.warnings)
+    assert any("There are 2 systems" in text for text in found.warnings)
     assert not any("groups" in text for text in endoxa.evaluate(RUN, None, ["AP"], labels=FEW).warnings)
 
 

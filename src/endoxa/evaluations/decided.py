@@ -323,7 +323,8 @@ def _lines(learned: Learned) -> list[str]:
     universe, judged = learned.universe, learned.judged
     topics = len(np.unique(universe.topic[judged.rows]))
     return [
-        f"learned from {len(judged):,} labels on {topics:,} of {len(universe.queries):,} topics; universe: the first "
+        f"learned from {len(judged):,} label{'' if len(judged) == 1 else 's'} on {topics:,} of "
+        f"{len(universe.queries):,} topics; universe: the first "
         f"{universe.depth} items of {len(universe.systems)} systems, {universe.rows.height:,} pairs; "
         f"{universe.clusters} groups of systems"
     ]
@@ -333,7 +334,7 @@ def _notes(standing: Standing) -> list[str]:
     judged = standing.learned.judged
     notes = _lines(standing.learned)
     if judged.torn:
-        notes.append(f"{judged.torn:,} pairs on which judges disagree count by the share of judges")
+        notes.append(f"pairs on which judges disagree ({judged.torn:,}) count by the share of judges")
     notes.append(
         "modelled: values, P(better) and P(best) are for these topics, as if every pair were judged; differences are "
         "too small, the order is what to act on"
@@ -352,7 +353,8 @@ def _warnings(standing: Standing, tau: float) -> list[str]:
         )
     if universe.clusters < FEW_GROUPS:
         warnings.append(
-            f"The systems form {universe.clusters} groups of near-duplicates; fewer than {FEW_GROUPS} are a poor prior."
+            f"There are {universe.clusters} systems that are no near-duplicates of others: with fewer than "
+            f"{FEW_GROUPS}, the consensus is a poor start."
         )
     if judged.outside:
         warnings.append(

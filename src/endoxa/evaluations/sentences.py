@@ -361,7 +361,10 @@ def taught(evaluation: Evaluation) -> str:
         act += "; take sizes from the estimates, which hold whatever the model"
     else:
         act += ", not on the sizes of differences, which are too small"
-    return f"{done:,} of {len(pairs):,} pairs of systems are decided (P(better) of at least {SURE:g}): {act}."
+    what = f"{done:,} of {len(pairs):,} pairs of systems are decided"
+    if len(pairs) == 1:
+        what = f"The pair is {'' if done else 'not '}decided"
+    return f"{what} (P(better) of at least {SURE:g}): {act}."
 
 
 def settled(now: Look) -> str:
