@@ -419,7 +419,9 @@ class Desk {
     byId("stage").inert = false;
     const { done, total } = this.progress;
     notice("finished", "Thank you!", [
-      `You have judged everything: ${done} of ${total}. All answers are saved.`,
+      byId("verdict")
+        ? `No further pair is asked: the question is settled, or every pair is judged. Your ${count(done, "answer")} are saved.`
+        : `You have judged everything: ${done} of ${total}. All answers are saved.`,
       FINISHED,
     ]);
     this.paintProgress();
