@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from endoxa.errors import EndoxaError, FileError
 from endoxa.io import Skipped, SkippedLinesWarning, read
 from endoxa.io.sources import Piece, Source
-from endoxa.io.trec_text import QRELS, RUN, SAMPLED, Form, exact, parts, ragged, regular
+from endoxa.io.trec_text import NUMBER, QRELS, RUN, SAMPLED, Form, exact, parts, ragged, regular
 
 FORMS = [RUN, QRELS, SAMPLED]
 LINES = {"run": b"1 Q0 d1 1 2.5 bm25\n", "qrels": b"1 0 d1 2\n", "sampled qrels": b"1 d1 2 s 0.5\n"}
@@ -320,3 +320,19 @@ def test_long_texts_are_shortened(tmp_path: Path) -> None:
         read(path)
     assert "…" in caught.value.what
     assert len(caught.value.what) < 100
+
+
+@pytest.mark.parametrize("word", ["1" * 300_000 + "x", "." + "1" * 300_000 + "x", "1e" + "1" * 300_000 + "x"])
+def test_a_long_word_that_is_no_number_is_refused_in_one_pass(word: str, tmp_path: Path) -> None:
+    """A pattern that tries every split of the digits would take an hour for it, and a server would wait."""
+    path = tmp_path / "long.run"
+    path.write_text(f"q1 Q0 d1 1 {word} tag\n")
+    with pytest.raises(FileError, match="is not a number"):
+        read(path, kind="run")
+
+
+@pytest.mark.parametrize("word", ["1", "-1.", "+.5", "1.25e-3", "1E5", "inf", "-Infinity"])
+def test_numbers_are_still_numbers(word: str) -> None:
+    assert NUMBER.fullmatch(word)
+    assert not NUMBER.fullmatch(f"{word}x")
+    assert not NUMBER.fullmatch(".")

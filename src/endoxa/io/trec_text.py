@@ -25,7 +25,8 @@ from endoxa.errors import FileError
 from endoxa.io.sources import BOM, PIECE, WINDOW, Piece, Source, ahead, pieces
 
 BLANK = b" \t\r"
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
+# Possessive, so that a long word that is no number is refused in one pass.
+NUMBER = re.compile(r"[+-]?(\d++(\.\d*+)?+|\.\d++)(e[+-]?\d++)?+|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
 SHOWN = 60
 KEPT = 5
 
