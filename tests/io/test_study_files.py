@@ -233,3 +233,12 @@ def test_a_taxonomy_with_a_cycle(tmp_path, text, message):
 
 def test_numbers_that_name_something_stay_texts(tmp_path):
     assert read_any(file(tmp_path, "a.csv", "item,n\n007,1e3\n")).rows() == [("007", "1e3")]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_brackets_in_a_path_are_no_pattern(tmp_path, form):
+    """Polars takes `items[1]` for a pattern, which another file matches."""
+    for name, item in (("items[1]", "right"), ("items1", "wrong")):
+        frame, path = pl.DataFrame({"item": [item], "text": ["words"]}), tmp_path / f"{name}.{form}"
+        {"csv": frame.write_csv, "jsonl": frame.write_ndjson, "parquet": frame.write_parquet}[form](path)
+    assert read_any(tmp_path / f"items[1].{form}")["item"].to_list() == ["right"]

@@ -233,7 +233,7 @@ class Shelf:
     def _stored(self, columns: list[str] | None = None) -> pl.DataFrame:
         """The newest row of each item."""
         try:
-            frames = [pl.read_parquet(part, columns=columns) for part in self.parts()]
+            frames = [pl.read_parquet(part, columns=columns, glob=False) for part in self.parts()]
         except (pl.exceptions.PolarsError, OSError) as error:
             what = f"cannot be read ({error})"
             raise FileError(str(self.folder), what, "remove this folder and index again") from None
@@ -310,7 +310,7 @@ def digests_of(corpus: Corpus, home: Path) -> dict[str, str]:
     cache = home / "digests.parquet"
     stamps = stamps_of(corpus)
     try:
-        cached = {path: rest for path, *rest in pl.read_parquet(cache).iter_rows()}
+        cached = {path: rest for path, *rest in pl.read_parquet(cache, glob=False).iter_rows()}
     except (OSError, pl.exceptions.PolarsError, ValueError):
         cached = {}
     rows = []

@@ -98,7 +98,7 @@ def load(folder: Path, *, patience: int = PATIENCE) -> Saved:
         raise FileError(str(folder), what, AGAIN)
     try:
         engine, facts = restore(described["engine"], described["settings"]), dict(described["facts"])
-        items = pl.read_parquet(folder / "items.parquet")
+        items = pl.read_parquet(folder / "items.parquet", glob=False)
         columns, arrays = _arrays(folder, "column"), _arrays(folder, "array")
         counts = items["rows"].to_numpy().astype(np.int64)
         lost = (set(described["columns"]) - set(columns)) | (set(described["arrays"]) - set(arrays))

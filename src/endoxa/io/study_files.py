@@ -171,10 +171,10 @@ def read_any(path: Path) -> pl.DataFrame:
         raise FileError(str(path), "is not a table of a known form", "use .csv, .tsv, .jsonl or .parquet, or a folder")
     try:
         if form == "parquet":
-            return pl.read_parquet(path)
+            return pl.read_parquet(path, glob=False)
         if form == "jsonl":
-            return pl.read_ndjson(path, infer_schema_length=None)
-        return pl.read_csv(path, separator=SEPARATORS[form], infer_schema=False)
+            return pl.read_ndjson(path.read_bytes(), infer_schema_length=None)
+        return pl.read_csv(path, separator=SEPARATORS[form], infer_schema=False, glob=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         what = f"cannot be read as {path.suffix.lower()[1:]}: {str(error).splitlines()[0]}"
         raise FileError(str(path), what) from None

@@ -197,7 +197,7 @@ def _draws(source: Source, lines: str) -> Draws:
     """Read the possible worlds from the file beside the scores; it is an error if that file is missing."""
     beside = draws_beside(source.path)
     try:
-        rows = pl.read_parquet(beside)
+        rows = pl.read_parquet(beside, glob=False)
     except FAULTS as error:
         what = f"the possible worlds in {beside.name} cannot be read ({first_line(error)})"
         raise FileError(source.label, what, "keep both files together, or measure again") from None
