@@ -45,6 +45,10 @@ def test_a_judge_at_the_terminal_settles_it(files: Path, tmp_path: Path) -> None
     asked = {"items": files / "items.csv", "queries": files / "queries.csv", "home": home}
     assert verb.prepare(runs(files), **asked)
     assert not verb.prepare(runs(files), **asked)  # the same study goes on
+    with pytest.raises(TextError, match="are about other systems \\(fair, good, poor\\)"):
+        verb.prepare(runs(files)[:2], **asked)
+    with pytest.raises(TextError, match="were begun with about best, not order"):
+        verb.prepare(runs(files), about="order", **asked)
     with verb.at_terminal(home=home) as desk:
         assert not desk.look().is_settled
         task = desk.next()
@@ -116,6 +120,8 @@ def test_refusals(files: Path, tmp_path: Path) -> None:
     few.write_text("item,text\nt0d1,only this one\n")
     with pytest.raises(JoinError, match="items that the study lacks"):
         verb.prepare(runs(files), home=tmp_path / "c", items=few)
+    with pytest.raises(TextError, match="about best, order, or a pair of systems"):
+        endoxa.decide(runs(files), {"q0": {"t0d1": 1}}, about="good,bed")  # type: ignore[arg-type]
     with pytest.raises(EndoxaError, match="no system is called"):
         endoxa.decide(runs(files), {"q0": {"t0d1": 1}}, about=("good", "bed"))
     with pytest.raises(JoinError, match="none of the 1 labels is of a pair"):

@@ -69,6 +69,8 @@ def decide(
     inputs = o.told_apart(words, None, None, runs)
     if inputs.reference is not None:
         raise typer.BadParameter("with judgments nothing is to be decided; use endoxa eval, or give labels by --labels")
+    if not inputs.runs:
+        raise typer.BadParameter("name the runs of two systems or more")
     o.about_of(about)
     new = verb.prepare(
         inputs.runs, items=items, queries=queries, measures=inputs.measures or None, about=about, until=until,
@@ -79,16 +81,17 @@ def decide(
         with verb.at_terminal(home=home) as desk:
             _ask(desk)
     else:
-        verb.host(host=host, port=port, home=home, started=lambda *links: _tell(links, not no_browser))
+        verb.host(host=host, port=port, home=home, started=lambda *links: _tell(links, home, not no_browser))
     if to is not None:
         export(verb.STUDY, to, home=home)
         output.note(f"wrote {to}; the same verdict: endoxa eval … --labels {to}")
 
 
-def _tell(links: tuple[str, str, str], opens: bool) -> None:
+def _tell(links: tuple[str, str, str], home: str, opens: bool) -> None:
     address, judge, organiser = links
-    print(f"judge here: {judge}\nothers: endoxa study invite decide --count 1 (or the page of the organiser, once: "
-          f"{organiser})\nserving at {address}; stop with Ctrl-C, every answer is kept", flush=True)  # fmt: skip
+    print(f"judge here: {judge}")
+    print(f"others: endoxa study invite decide --count 1 --home {home}, or the organiser's page, once: {organiser}")
+    print(f"serving at {address}; stop with Ctrl-C, every answer is kept", flush=True)
     if opens:
         import webbrowser
 

@@ -199,7 +199,8 @@ def comparison(result: Any, form: str, to: str | None) -> None:
     for (name,), rows in pairs.frame.group_by("measure", maintain_order=True):
         counts = sorted({int(count) for count in rows["queries"]})
         over = f"{counts[0]} queries" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} queries, by pair"
-        doubt = "; standard deviation of the difference by doubt" if draws is not None else ""
+        several = rows["doubt"].n_unique() > 1
+        doubt = "; standard deviation of the difference by doubt" if draws is not None and several else ""
         parts += [
             f"[bold]{terminal.plain(str(name))}[/bold], {over}{doubt}",
             terminal.frame_table(terminal.pairs(rows)),

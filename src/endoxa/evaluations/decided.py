@@ -27,6 +27,7 @@ from endoxa.evaluations.evaluation import LEARNED, Evaluation
 from endoxa.evaluations.settings import Settings
 from endoxa.measures.grammar import Measure
 from endoxa.measures.uncertain import measure_belief
+from endoxa.pools.deciding import LEAST
 from endoxa.tables import COUNTED, Comparison, Opinions, Run, Scores
 from endoxa.tables.scores import Draws
 
@@ -34,6 +35,7 @@ WIDER, MANY = 1.2, 10  # model-based intervals are widened from this many labels
 FEW_GROUPS = 4  # groups of systems below which a consensus is hardly a prior
 TURNED, ENOUGH = 0.8, 50  # tau between learned and consensus order below which labels contradict it, from 50 labels
 INFORMATIVE = 100  # effective labels from which design-based intervals are given
+SEVERAL = 5  # systems below which one swap is no contradiction
 LOW = 0.5  # P(best) of a leader below which it is too sure
 SIZES = ("P", "DCG")  # measures whose model-based intervals cover as stated
 DRAWN = 50  # draws of the model behind measures without a linear form
@@ -277,10 +279,9 @@ def _estimated(
     effective = float((1 / propensity).sum() ** 2 / (1 / propensity**2).sum()) if len(propensity) else 0.0
     if effective < INFORMATIVE:
         more = math.ceil(len(propensity) * (INFORMATIVE / max(effective, 1e-9) - 1))
-        return {}, [
-            f"no design-based interval yet: the labels are worth {effective:.0f} drawn evenly, {INFORMATIVE} are "
-            f"needed; about {more:,} more labels"
-        ]
+        left = int(standing.learned.unjudged.sum())
+        need = f"about {more:,} more labels are needed" if more < left else f"only {left:,} pairs are left to judge"
+        return {}, [f"no design-based interval: the labels say as much as {effective:.0f} drawn evenly; {need}"]
     free = cross_fitted(standing.learned)
     belief = table_of(standing.learned, free)
     sums = [str(m) for m in standing.measures if prediction.is_estimable(str(m))]
@@ -353,7 +354,7 @@ def _warnings(standing: Standing, tau: float) -> list[str]:
         )
     if universe.clusters < FEW_GROUPS:
         warnings.append(
-            f"There are {universe.clusters} systems that are no near-duplicates of others: with fewer than "
+            f"If systems whose lists largely overlap count once, there are {universe.clusters}: with fewer than "
             f"{FEW_GROUPS}, the consensus is a poor start."
         )
     if judged.outside:
@@ -364,10 +365,12 @@ def _warnings(standing: Standing, tau: float) -> list[str]:
     if universe.missing.any():
         names = [name for name, count in zip(universe.systems, universe.missing, strict=True) if count]
         warnings.append(f"{listed(names)} returned nothing for some topics; these count as empty lists.")
-    if len(judged) >= ENOUGH and tau < TURNED:
+    if len(judged) < LEAST:
+        warnings.append(f"With only {len(judged):,} of at least {LEAST} labels, P(best) and P(better) are too sure.")
+    if len(judged) >= ENOUGH and len(universe.systems) >= SEVERAL and tau < TURNED:
         warnings.append(
             f"The labels contradict the consensus of the systems (tau {tau:.2f} between the two orders): trust the "
-            "labels, and give more of them."
+            "labels."
         )
     if standing.posteriors and (top := float(standing.first.best().max())) < LOW:
         warnings.append(

@@ -360,7 +360,7 @@ def taught(evaluation: Evaluation) -> str:
     if "estimates" in evaluation.tables:
         act += "; take sizes from the estimates, which hold whatever the model"
     else:
-        act += ", not on the sizes of differences, which are too small"
+        act += ", not on the sizes of differences: the model makes them smaller than they are"
     what = f"{done:,} of {len(pairs):,} pairs of systems are decided"
     if len(pairs) == 1:
         what = f"The pair is {'' if done else 'not '}decided"

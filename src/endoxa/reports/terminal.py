@@ -155,7 +155,7 @@ def _estimates(estimates: pl.DataFrame) -> Iterator[Any]:
     if (estimates["outside"] > 0).any():
         yield "–: the measure looks at items that could not be drawn; draw as deep: endoxa next -k"
     if estimates["lo"].is_nan().any():
-        yield "–: too few labels concern the system (fewer than 10, or all alike); judge more"
+        yield "–: fewer than 10 of its labels were left to chance, or all are alike; they do not bound the value"
 
 
 # ---- a comparison -------------------------------------------------------------------------------------

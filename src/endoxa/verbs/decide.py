@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from endoxa.beliefs.learned import Judged
+from endoxa.errors import TextError
 from endoxa.evaluations import decided
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.measures.grammar import Wanted
 from endoxa.pools import deciding
 from endoxa.pools.choosing import About
 from endoxa.pools.deciding import UNTIL, Look, Question
+from endoxa.tables import Run
 from endoxa.verbs.choose import measure_of
 from endoxa.verbs.evaluate import evaluate
 from endoxa.verbs.inputs import labels_of, run_of, settings_of, takes_settings
@@ -98,14 +100,18 @@ def prepare(
 
     moment = time.time() if now is None else now
     with opened_home(home, db, create=True) as opened:
-        with opened.store.reading() as connection:
-            if any(study.name == STUDY for study in catalogue.listed(connection)):
-                return False
         settings = Settings(
             name=STUDY, screen=screen, title="Which system is better?", choose="decide", common=0, count=batch,
             rounds=settling.ROUNDS, measure=str(measure_of(measures)), about=about, until=float(until), seed=seed,
         )  # fmt: skip
         settling.question_of(settings)  # refuses what cannot be settled before anything is written
+        with opened.store.reading() as connection:
+            begun = next((study for study in catalogue.listed(connection) if study.name == STUDY), None)
+            if begun is not None:
+                _refuse_other(
+                    settings, begun.settings, run_of(list(map(str, runs))), catalogue.run_of(connection, begun), home
+                )
+                return False
         sources = Sources(
             items=None if items is None else Path(items), queries=None if queries is None else Path(queries),
             runs=tuple(Path(path) for path in runs),
@@ -114,6 +120,16 @@ def prepare(
         if (known := labels_of(list(map(str, labels)))) is not None:
             making.add_answers(opened, STUDY, known, now=moment)
     return True
+
+
+def _refuse_other(wanted: Any, begun: Any, run: Run, before: Run | None, home: PathLike) -> None:
+    """Refuse to go on with answers that were given to another question."""
+    if before is None or set(run.systems) != set(before.systems):
+        names = ", ".join(sorted(before.systems if before is not None else []))
+        raise TextError(f"the answers in {home} are about other systems ({names}); say --home with another folder")
+    for name in ("measure", "about", "until"):
+        if (now := getattr(wanted, name)) != (then := getattr(begun, name)):
+            raise TextError(f"the answers in {home} were begun with {name} {then}, not {now}; say the same, or --home")
 
 
 def host(

@@ -268,7 +268,7 @@ def _pairs(evaluation: Evaluation) -> Section | None:
 
 def _coverage(evaluation: Evaluation) -> Section | None:
     scores = evaluation.scores
-    if scores is None:
+    if scores is None or evaluation.kind == "sample":  # the belief mentions whatever a system returned
         return None
     rows = []
     for row in scores.coverage.iter_rows(named=True):
