@@ -10,7 +10,7 @@ from endoxa.tables import coded
 def votes_of_frame(frame: pl.DataFrame) -> Votes:
     """Votes from the columns item, rater and label; a null label is no vote, but its item stays."""
     items, item = coded(frame["item"].cast(pl.String))
-    raters, rater = coded(frame["rater"])
+    raters, rater = coded(frame["rater"].cast(pl.String))
     cast = frame["label"].is_not_null().to_numpy()
     classes, label = coded(frame["label"].drop_nulls())
     named = classes.dtype == pl.String
