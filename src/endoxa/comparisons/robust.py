@@ -26,6 +26,7 @@ from endoxa.comparisons.posterior import levels_of, places_of
 from endoxa.comparisons.prediction import FRAME, PAIRS, Estimates
 from endoxa.errors import TextError
 from endoxa.measures.grammar import Measure
+from endoxa.statistics.propensity import effective
 from endoxa.tables import Floats
 
 
@@ -119,9 +120,7 @@ def robust(learned: Learned, measure: Measure, propensity: Floats, free: Floats 
     count = max(int((~np.isnan(values[0])).sum()), 1)
     weight = np.sqrt(1 - propensity) / propensity * error / count
     spread = np.nan_to_num(a * weight[:, None])
-    whole = 1 / propensity
-    effective = float(whole.sum() ** 2 / (whole**2).sum()) if len(whole) else math.nan
-    return Robust(str(measure), universe.systems, values, spread.T @ spread, effective, len(judged))
+    return Robust(str(measure), universe.systems, values, spread.T @ spread, effective(1 / propensity), len(judged))
 
 
 def shrunk(model: Floats, robust_: Floats, variance: Floats) -> Floats:

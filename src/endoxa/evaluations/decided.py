@@ -28,6 +28,7 @@ from endoxa.evaluations.settings import Settings
 from endoxa.measures.grammar import Measure
 from endoxa.measures.uncertain import measure_belief
 from endoxa.pools.deciding import LEAST
+from endoxa.statistics.propensity import effective
 from endoxa.tables import COUNTED, Comparison, Opinions, Run, Scores
 from endoxa.tables.scores import Draws
 
@@ -276,12 +277,12 @@ def _estimated(
     known = drawn.frame.filter(pl.col("grade") >= 0).select("query", "item", "propensity")
     rows = standing.learned.universe.rows.with_row_index("row").join(known, on=["query", "item"], how="inner")
     propensity = rows.sort("row")["propensity"].to_numpy()
-    effective = float((1 / propensity).sum() ** 2 / (1 / propensity**2).sum()) if len(propensity) else 0.0
-    if effective < INFORMATIVE:
-        more = math.ceil(len(propensity) * (INFORMATIVE / max(effective, 1e-9) - 1))
+    worth = effective(1 / propensity)
+    if worth < INFORMATIVE:
+        more = math.ceil(len(propensity) * (INFORMATIVE / max(worth, 1e-9) - 1))
         left = int(standing.learned.unjudged.sum())
         need = f"about {more:,} more labels are needed" if more < left else f"only {left:,} pairs are left to judge"
-        return {}, [f"no design-based interval: the labels say as much as {effective:.0f} drawn evenly; {need}"]
+        return {}, [f"no design-based interval: the labels say as much as {worth:.0f} drawn evenly; {need}"]
     free = cross_fitted(standing.learned)
     belief = table_of(standing.learned, free)
     sums = [str(m) for m in standing.measures if prediction.is_estimable(str(m))]

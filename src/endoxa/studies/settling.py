@@ -29,9 +29,7 @@ def question_of(settings: Settings) -> Question:
 def about_of(text: str) -> About:
     """The order, the best, or two systems `A,B`."""
     first, comma, second = text.partition(",")
-    if comma:
-        return first.strip(), second.strip()
-    return "order" if text == "order" else "best"
+    return (first.strip(), second.strip()) if comma else text  # type: ignore[return-value]  # Question refuses others
 
 
 def depth_of(settings: Settings, run: Run) -> int:
