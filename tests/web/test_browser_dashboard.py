@@ -110,7 +110,7 @@ def test_practice_gold_comments_and_what_the_dashboard_makes_of_them(
     expect(board.locator("#verdict .pairs li")).to_have_count(3)
     expect(board.locator("#verdict")).to_contain_text(re.compile(r"Not decided|is better than"))
     expect(board.locator("#uniformity .bars li")).to_have_count(5)
-    expect(board.locator("#hours-chart svg rect")).to_have_count(1)
+    assert 1 <= board.locator("#hours-chart svg rect").count() <= 2  # two where a full hour passed meanwhile
 
     stage.study("export", "trained", "--to", tmp_path / "answers.csv")
     rows = pl.read_csv(tmp_path / "answers.csv", infer_schema_length=None).filter(pl.col("source") == "ana")
