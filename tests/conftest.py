@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-settings.register_profile("patient", deadline=None)  # a busy machine is no error
+settings.register_profile("patient", deadline=None, derandomize="CI" in os.environ)  # a busy machine is no error
 settings.load_profile("patient")
 REQUIRED = set(filter(None, os.environ.get("ENDOXA_REQUIRE", "").split(",")))
 

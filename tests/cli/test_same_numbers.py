@@ -319,13 +319,13 @@ def _run(here: Here, tmp_path: Path) -> None:
         assert_frame_equal(endoxa.read(tmp_path / "runs" / f"{system}.run").frame.drop("score"), own)
 
 
-def _search(here: Here, tmp_path: Path) -> None:
+def _find(here: Here, tmp_path: Path) -> None:
     from endoxa.io.opening import open_corpus
-    from endoxa.verbs.search import search
+    from endoxa.verbs.find import find
 
     item = open_corpus(here.scenes).items[0]
     printed = here("images", "search", here.scenes, item, "-e", "histograms", "-n", 4)
-    for name, score in search(here.scenes, item, "histograms", count=4).frame.select("item", "score").iter_rows():
+    for name, score in find(here.scenes, item, "histograms", count=4).frame.select("item", "score").iter_rows():
         assert name in printed
         assert f"{score:.4f}" in printed
 
@@ -381,12 +381,12 @@ def _study(here: Here, tmp_path: Path) -> None:
     assert "one" in here("study", "status", "one", "--home", home)
 
 
-PICTURES = {"index", "run", "search", "gallery", "contest", "compose", "fetch"}
+PICTURES = {"index", "run", "find", "gallery", "contest", "compose", "fetch"}
 CASES: dict[str, Callable[[Here, Path], None]] = {
     "evaluate": _evaluate, "compare": _compare, "measure": _measure, "report": _report, "choose": _choose,
     "decide": _decide, "estimate": _estimate, "believe": _believe, "rate": _rate, "pool": _pool, "check": _check,
     "explain": _explain, "read": _read, "write": _write, "demo": _demo, "study": _study, "compose": _compose,
-    "index": _index, "run": _run, "search": _search, "gallery": _gallery, "contest": _contest, "fetch": _fetch,
+    "index": _index, "run": _run, "find": _find, "gallery": _gallery, "contest": _contest, "fetch": _fetch,
 }  # fmt: skip
 
 

@@ -15,8 +15,8 @@ from endoxa.errors import FileError
 from endoxa.io import indexes
 from endoxa.io.opening import open_corpus
 from endoxa.io.scene_files import write_scenes
+from endoxa.verbs.find import open_searcher
 from endoxa.verbs.index import index
-from endoxa.verbs.search import open_searcher
 
 SMALL = {"components": 2, "restarts": 1, "iterations": 3}
 

@@ -16,9 +16,9 @@ from endoxa.io import indexes
 from endoxa.io.opening import open_corpus
 from endoxa.io.vectors import write_vectors
 from endoxa.verbs.contest import contest
+from endoxa.verbs.find import open_searcher
 from endoxa.verbs.index import index
 from endoxa.verbs.run import run
-from endoxa.verbs.search import open_searcher
 
 
 def test_learning_from_some_and_searching_the_others(indexed: Path, tmp_path: Path) -> None:

@@ -16,10 +16,10 @@ from endoxa.engines.registry import ENGINES
 from endoxa.errors import FileError, JoinError, TextError
 from endoxa.io.opening import open_corpus
 from endoxa.io.vectors import write_vectors
+from endoxa.verbs.find import find
 from endoxa.verbs.index import index
 from endoxa.verbs.inputs import run_of
 from endoxa.verbs.run import run
-from endoxa.verbs.search import search
 
 
 def test_every_engine_gives_a_run_without_the_query_itself(indexed: Path) -> None:
@@ -143,7 +143,7 @@ def test_systems_that_search_different_pictures_are_not_mixed(scenes: Path) -> N
     with pytest.raises(JoinError, match="search different pictures, for they were indexed with different --train"):
         run(scenes, ["keywords", "random"])
     assert run(scenes, ["random"]).run.systems == ["random"]
-    assert search(scenes, "sky").system == "keywords"
+    assert find(scenes, "sky").system == "keywords"
 
 
 def test_queries_that_a_system_lacks_are_told(indexed: Path, tmp_path: Path) -> None:

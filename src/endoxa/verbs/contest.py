@@ -26,10 +26,10 @@ from endoxa.io.write import replacing, unwritten
 from endoxa.reports.pages.contest import Contest, page
 from endoxa.reports.pages.gallery import probabilities_of
 from endoxa.tables import Costs, Run
+from endoxa.verbs.find import open_searcher
 from endoxa.verbs.gallery import gallery_of
 from endoxa.verbs.index import index
 from endoxa.verbs.run import run as run_systems
-from endoxa.verbs.search import open_searcher
 
 MEASURES = ("nDCG@10", "P@5")
 

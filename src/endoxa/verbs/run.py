@@ -15,7 +15,7 @@ from endoxa.io.opening import find_query
 from endoxa.io.texts import read_questions
 from endoxa.io.write import unwritten, write, write_frame
 from endoxa.tables import Run
-from endoxa.verbs.search import Place, searcher_of
+from endoxa.verbs.find import Place, searcher_of
 
 
 def run(

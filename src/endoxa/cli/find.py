@@ -13,10 +13,10 @@ from endoxa.cli.gallery import write_gallery
 
 def add_to(_app: typer.Typer) -> None:
     """Register the command."""
-    g.images.command("search")(search)
+    g.images.command("search")(find)
 
 
-def search(
+def find(
     corpus: g.Where,
     query: Annotated[str, typer.Argument(metavar="ITEM|FILE|WORDS", help="What to look for.")],
     engine: Annotated[
@@ -40,8 +40,8 @@ def search(
     g.need_pictures()
     import polars as pl
 
-    from endoxa.verbs.search import open_searcher
-    from endoxa.verbs.search import search as verb
+    from endoxa.verbs.find import find as verb
+    from endoxa.verbs.find import open_searcher
 
     with output.stages(1) as progress:
         searcher = open_searcher(corpus, home=home, without=without or None, progress=progress)

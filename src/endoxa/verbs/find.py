@@ -14,7 +14,7 @@ from endoxa.io.opening import find_query, home_of, open_corpus
 Place = str | Path | Corpus | Searcher
 
 
-def search(
+def find(
     place: Place,
     query: str,
     system: str | None = None,

@@ -11,24 +11,24 @@ from PIL import Image
 from endoxa.errors import FileError, JoinError, TextError
 from endoxa.io import indexes, opening
 from endoxa.io.opening import open_corpus
+from endoxa.verbs.find import find, open_searcher
 from endoxa.verbs.index import index
 from endoxa.verbs.run import run
-from endoxa.verbs.search import open_searcher, search
 
 
 def test_search_takes_items_files_and_words(indexed: Path) -> None:
     corpus = open_corpus(indexed)
-    found = search(indexed, corpus.items[0], count=4)
+    found = find(indexed, corpus.items[0], count=4)
     assert found.system == "integrated-regions" and found.frame.height == 4
-    assert search(indexed, "sea", count=3).system == "keywords"
+    assert find(indexed, "sea", count=3).system == "keywords"
     with pytest.raises(TextError, match="neither an item nor a file"):
-        search(indexed, "sea", "histograms")
+        find(indexed, "sea", "histograms")
     for system in ("rwmm", "keywords"):
         with pytest.raises(JoinError, match=f"{system} knows none of the words of 'zzz', which is no item and no file"):
-            search(indexed, "zzz", system)
+            find(indexed, "zzz", system)
     near = corpus.items[0][:-1]
     with pytest.raises(JoinError, match="did you mean"):
-        search(indexed, near + "x")
+        find(indexed, near + "x")
 
 
 def test_files_that_swap_their_names_are_seen(tmp_path: Path) -> None:
@@ -36,14 +36,14 @@ def test_files_that_swap_their_names_are_seen(tmp_path: Path) -> None:
         Image.new("RGB", (20, 20), colour).save(tmp_path / f"{name}.bmp")
         os.utime(tmp_path / f"{name}.bmp", (1_000_000, 1_000_000))
     index(tmp_path, ["histograms"], workers=1)
-    assert search(tmp_path, "a", count=1).frame["item"].to_list() == ["c"]
+    assert find(tmp_path, "a", count=1).frame["item"].to_list() == ["c"]
     (tmp_path / "a.bmp").rename(tmp_path / "x")
     (tmp_path / "b.bmp").rename(tmp_path / "a.bmp")
     (tmp_path / "x").rename(tmp_path / "b.bmp")  # the same sizes and times
     with pytest.raises(FileError, match="2 changed"):
-        search(tmp_path, "a", count=1)
+        find(tmp_path, "a", count=1)
     assert index(tmp_path, ["histograms"], workers=1).described == 2
-    assert search(tmp_path, "b", count=1).frame["item"].to_list() == ["c"]
+    assert find(tmp_path, "b", count=1).frame["item"].to_list() == ["c"]
 
 
 def test_an_item_is_found_by_what_one_sees(tmp_path: Path) -> None:
@@ -52,9 +52,9 @@ def test_an_item_is_found_by_what_one_sees(tmp_path: Path) -> None:
         Image.new("RGB", (16, 16), (80 * number, 0, 0)).save(tmp_path / "my cats" / f"cat {number}.png")
     index(tmp_path, ["histograms"], workers=1)
     typed = ["my_cats/cat_1", "my cats/cat 1", "my cats/cat 1.png", str(tmp_path / "my cats" / "cat 1.png")]
-    found = [search(tmp_path, one).run.frame["query"].unique().to_list() for one in typed]
+    found = [find(tmp_path, one).run.frame["query"].unique().to_list() for one in typed]
     assert found == [["my_cats/cat_1"]] * 4
-    assert all(search(tmp_path, one).frame["item"].to_list() != "my_cats/cat_1" for one in typed)
+    assert all(find(tmp_path, one).frame["item"].to_list() != "my_cats/cat_1" for one in typed)
 
 
 def test_the_corpus_is_read_once_and_each_index_loaded_once(indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,15 +66,15 @@ def test_the_corpus_is_read_once_and_each_index_loaded_once(indexed: Path, monke
     assert (len(read), loaded) == (1, [])  # an index is loaded when it is first used
     items = searcher.corpus.items[:10]
     for item in items:
-        assert search(searcher, item, "histograms", count=3).system == "histograms"
-        assert search(searcher, "sea", count=3).system == "keywords"
-        assert search(searcher, item, count=3).system == "integrated-regions"
+        assert find(searcher, item, "histograms", count=3).system == "histograms"
+        assert find(searcher, "sea", count=3).system == "keywords"
+        assert find(searcher, item, count=3).system == "integrated-regions"
     assert run(searcher, ["histograms", "random"], queries=items).run.systems == ["histograms", "random"]
     assert len(read) == 1
     assert sorted(loaded) == ["histograms", "integrated-regions", "keywords", "random"]
-    again = [search(indexed, item, "histograms", count=3) for item in items[:2]]
+    again = [find(indexed, item, "histograms", count=3) for item in items[:2]]
     assert len(read) == 3 and loaded.count("histograms") == 3  # without a searcher everything is read again
     for one, item in zip(again, items[:2], strict=True):
-        assert one.frame.equals(search(searcher, item, "histograms", count=3).frame)
+        assert one.frame.equals(find(searcher, item, "histograms", count=3).frame)
     with pytest.raises(TextError, match="give them to open_searcher"):
-        search(searcher, "sea", home=indexed)
+        find(searcher, "sea", home=indexed)

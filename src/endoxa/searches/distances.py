@@ -1,0 +1,190 @@
+"""Distances between a few pictures and all others: one pass over the numbers, on all cores.
+
+A vector that is zero or not finite has no distance to anything: NaN. Sums are in double precision (of bytes: exact), so
+that the same numbers come out whatever the order in which a machine adds them, to more digits than a page depends on.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from endoxa.errors import JoinError, refuse_unknown
+
+Rows = npt.NDArray[np.float32]
+BLOCK = 8192  # items that a thread takes at a time
+SMALL = 200_000  # numbers below which threads cost more than they save
+_NJIT: Callable[[Any], Any] = numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"}, error_model="numpy")
+
+
+def distances(metric: str, values: npt.NDArray[Any], points: npt.NDArray[Any]) -> Rows:
+    """The distance of each point to each item, points × items, in single precision.
+
+    l1            Σ|a - b|
+    l2            √Σ(a - b)²
+    cosine        1 - a·b / (|a| |b|)
+    chi2          Σ(a - b)² / (a + b), for numbers that are not negative
+    intersection  1 - Σ min(a/Σa, b/Σb): of histograms with equal sums, the same order as l1
+    emd           the earth mover's distance in one dimension, Σ|A - B| of the cumulative shares: only where the numbers
+                  have an order (bands of texture)
+    """
+    refuse_unknown("metric", metric, NAMES, listed=True)
+    if values.shape[1] != points.shape[1]:
+        raise JoinError(f"the picture has {points.shape[1]:,} numbers, the collection {values.shape[1]:,}")
+    found = np.empty((len(points), len(values)), np.float32)
+    if not found.size:
+        return found
+    of = NAMES[metric]
+    asked = np.ascontiguousarray(points, dtype=values.dtype)
+    blocks = [slice(start, min(start + BLOCK, len(values))) for start in range(0, len(values), BLOCK)]
+
+    def one(block: slice) -> None:
+        of(np.ascontiguousarray(values[block]), asked, found[:, block])
+
+    if values.size * len(points) < SMALL * 10 or len(blocks) == 1:
+        for block in blocks:
+            one(block)
+    else:
+        list(_threads().map(one, blocks))
+    return found
+
+
+_POOL: list[ThreadPoolExecutor] = []
+
+
+def _threads() -> ThreadPoolExecutor:
+    """Threads that are started once; the kernels release the lock of the interpreter."""
+    if not _POOL:
+        _POOL.append(ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="distances"))
+    return _POOL[0]
+
+
+@_NJIT
+def _mass(row: npt.NDArray[Any]) -> float:
+    """Σ|a|, or NaN for a vector that is zero or not finite."""
+    total = 0.0
+    for k in range(len(row)):
+        total += abs(float(row[k]))
+    return total if total > 0.0 and total < math.inf else math.nan
+
+
+@_NJIT
+def _masses(points: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    found = np.empty(len(points))
+    for j in range(len(points)):
+        found[j] = _mass(points[j])
+    return found
+
+
+@_NJIT
+def _l1(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> None:
+    mass = _masses(points)
+    for i in range(len(values)):
+        own = _mass(values[i])
+        for j in range(len(points)):
+            total = 0.0
+            for k in range(values.shape[1]):
+                total += abs(float(values[i, k]) - float(points[j, k]))
+            found[j, i] = total + 0.0 * (own + mass[j])
+
+
+@_NJIT
+def _l1_bytes(values: npt.NDArray[np.uint8], points: npt.NDArray[np.uint8], found: Rows) -> None:
+    mass = _masses(points)
+    for i in range(len(values)):
+        some = np.int32(0)
+        for k in range(values.shape[1]):
+            some += np.int32(values[i, k])
+        for j in range(len(points)):
+            total = np.int32(0)
+            for k in range(values.shape[1]):
+                total += abs(np.int32(values[i, k]) - np.int32(points[j, k]))
+            found[j, i] = total if some > 0 and mass[j] > 0 else math.nan
+
+
+@_NJIT
+def _l2(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> None:
+    mass = _masses(points)
+    for i in range(len(values)):
+        own = _mass(values[i])
+        for j in range(len(points)):
+            total = 0.0
+            for k in range(values.shape[1]):
+                apart = float(values[i, k]) - float(points[j, k])
+                total += apart * apart
+            found[j, i] = math.sqrt(total) + 0.0 * (own + mass[j])
+
+
+@_NJIT
+def _cosine(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> None:
+    length = np.empty(len(points))
+    mass = _masses(points)
+    for j in range(len(points)):
+        total = 0.0
+        for k in range(points.shape[1]):
+            total += float(points[j, k]) * float(points[j, k])
+        length[j] = math.sqrt(total) + 0.0 * mass[j]
+    for i in range(len(values)):
+        own = 0.0
+        for k in range(values.shape[1]):
+            own += float(values[i, k]) * float(values[i, k])
+        own = math.sqrt(own) + 0.0 * _mass(values[i])
+        for j in range(len(points)):
+            total = 0.0
+            for k in range(values.shape[1]):
+                total += float(values[i, k]) * float(points[j, k])
+            found[j, i] = max(0.0, 1.0 - total / (own * length[j])) if own * length[j] > 0 else math.nan
+
+
+@_NJIT
+def _chi2(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> None:
+    mass = _masses(points)
+    for i in range(len(values)):
+        own = _mass(values[i])
+        for j in range(len(points)):
+            total = 0.0
+            for k in range(values.shape[1]):
+                a, b = float(values[i, k]), float(points[j, k])
+                total += (a - b) * (a - b) / max(a + b, 1e-300)
+            found[j, i] = total + 0.0 * (own + mass[j])
+
+
+@_NJIT
+def _intersection(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> None:
+    mass = _masses(points)
+    for i in range(len(values)):
+        own = _mass(values[i])
+        for j in range(len(points)):
+            total = 0.0
+            for k in range(values.shape[1]):
+                total += min(float(values[i, k]) / own, float(points[j, k]) / mass[j])
+            found[j, i] = max(0.0, 1.0 - total) if own + mass[j] > 0 else math.nan
+
+
+@_NJIT
+def _emd(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> None:
+    mass = _masses(points)
+    for i in range(len(values)):
+        own = _mass(values[i])
+        for j in range(len(points)):
+            total, ahead = 0.0, 0.0
+            for k in range(values.shape[1]):
+                ahead += float(values[i, k]) / own - float(points[j, k]) / mass[j]
+                total += abs(ahead)
+            found[j, i] = total if own + mass[j] > 0 else math.nan
+
+
+def _l1_any(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> None:
+    (_l1_bytes if values.dtype == np.uint8 else _l1)(values, points, found)
+
+
+NAMES: dict[str, Callable[[npt.NDArray[Any], npt.NDArray[Any], Rows], None]] = {
+    "l1": _l1_any, "l2": _l2, "cosine": _cosine, "chi2": _chi2, "intersection": _intersection, "emd": _emd,
+}  # fmt: skip
