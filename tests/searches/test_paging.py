@@ -1,0 +1,77 @@
+"""Pages: the best first, exploring places, ties, audits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from search_samples import clusters, worked
+
+from endoxa.searches import paging
+from endoxa.searches.arms import Features, group_of
+from endoxa.searches.learner import Evidence, learn
+from endoxa.searches.paging import choose_page, exploring
+
+EVERY = np.ones(6, np.bool_)
+
+
+def test_how_many_explore() -> None:
+    assert [exploring(20, 0, 0.0), exploring(20, 3, 0.2), exploring(20, 3, 0.5), exploring(8, 1, 0.0)] == [8, 4, 0, 2]
+
+
+def test_an_exploring_picture_lowers_the_doubt_of_those_like_it() -> None:
+    """The worked example: D has .617112 + .458064, F .555800, and its deviation after D is chosen is .828257."""
+    features, evidence, prior = worked()
+    model = learn(features, evidence, prior=prior)
+    unseen = np.isin(np.arange(6), (3, 5))
+    page = choose_page(features, model, unseen, 2, 2)
+    assert [features.items[at] for at in page.places] == ["D", "F"]
+    assert page.slots == ("explore", "explore")
+    assert page.mean + page.deviation == pytest.approx([1.075176, 0.555800], abs=1e-6)
+    share = 0.016113 / np.sqrt(0.458064**2 + 0.1)
+    assert np.sqrt(0.828763**2 - share**2) == pytest.approx(0.828257, abs=1e-6)
+    _, least = paging._greedy(features, model, np.round(model.mean, 9), np.array([3, 5]), 2)
+    assert least == pytest.approx(-0.272963 + 0.828257, abs=1e-6)
+
+
+def test_the_best_come_first_and_seen_ones_do_not_return() -> None:
+    features, evidence, prior = worked()
+    model = learn(features, evidence, prior=prior)
+    page = choose_page(features, model, EVERY, 4, 0)
+    assert "".join(features.items[at] for at in page.places) == "ADBF"
+    again = choose_page(features, model, ~np.isin(np.arange(6), page.places), 4, 0)
+    assert "".join(features.items[at] for at in again.places) == "EC"
+    assert len(choose_page(features, model, np.zeros(6, np.bool_), 4, 2)) == 0
+
+
+def test_equal_pictures_go_by_id_descending() -> None:
+    features = Features(("a", "c", "b"), (group_of("look", np.ones((3, 2), np.float32)),))
+    nothing = Evidence(np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
+    page = choose_page(features, learn(features, nothing), np.ones(3, np.bool_), 3, 0)
+    assert [features.items[at] for at in page.places] == ["c", "b", "a"]
+
+
+def test_an_audit_draws_evenly_from_what_is_left() -> None:
+    features, evidence, prior = worked()
+    model = learn(features, evidence, prior=prior)
+    drawn = [choose_page(features, model, EVERY, 3, 0, audit=np.random.default_rng(seed)) for seed in range(400)]
+    assert {page.slots for page in drawn} == {("best", "best", "audit")}
+    assert {float(page.propensity[-1]) for page in drawn} == {0.25}
+    counts = np.bincount([page.places[-1] for page in drawn], minlength=6)
+    assert counts[[0, 3]].tolist() == [0, 0]
+    assert (np.abs(counts[[1, 2, 4, 5]] - 100) < 40).all()
+
+
+def test_looking_at_the_first_ones_only_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    features, kind = clusters(300)
+    evidence = Evidence(np.arange(12), np.where(kind[:12] == 1, 1.0, -1.0), np.full(12, 0.1))
+    model = learn(features, evidence)
+    unseen = np.arange(300) >= 12
+    whole = choose_page(features, model, unseen, 20, 8)
+    monkeypatch.setattr(paging, "FIRST", 10)
+    part = choose_page(features, model, unseen, 20, 8)
+    assert (whole.places == part.places).all()
+    hint = np.linspace(0, 1, 300)
+    hinted = learn(features, evidence, hint=hint)
+    few = choose_page(features, hinted, unseen, 20, 8)
+    monkeypatch.setattr(paging, "FIRST", 10_000)
+    assert (choose_page(features, hinted, unseen, 20, 8).places == few.places).all()
