@@ -1,7 +1,7 @@
 """Distances between a few pictures and all others: one pass over the numbers, on all cores.
 
-A vector that is zero or not finite has no distance to anything: NaN. Sums are in double precision (of bytes: exact), so
-that the same numbers come out whatever the order in which a machine adds them, to more digits than a page depends on.
+A vector that is zero or not finite has no distance to anything: NaN. Results are in single precision; sums of bytes
+are exact, others are in double precision except chi2.
 """
 
 from __future__ import annotations
@@ -96,17 +96,36 @@ def _l1(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> None
 
 
 @_NJIT
-def _l1_bytes(values: npt.NDArray[np.uint8], points: npt.NDArray[np.uint8], found: Rows) -> None:
+def _l1_bytes(values: npt.NDArray[np.uint8], points: npt.NDArray[np.float32], found: Rows) -> None:
+    """Whole numbers below 2²⁴ are exact in single precision, whatever the order of the sum."""
     mass = _masses(points)
+    row = np.empty(values.shape[1], np.float32)
     for i in range(len(values)):
-        some = np.int32(0)
-        for k in range(values.shape[1]):
-            some += np.int32(values[i, k])
+        own = np.float32(0)
+        for k in range(len(row)):
+            row[k] = values[i, k]
+            own += row[k]
         for j in range(len(points)):
-            total = np.int32(0)
-            for k in range(values.shape[1]):
-                total += abs(np.int32(values[i, k]) - np.int32(points[j, k]))
-            found[j, i] = total if some > 0 and mass[j] > 0 else math.nan
+            total = np.float32(0)
+            for k in range(len(row)):
+                total += abs(row[k] - points[j, k])
+            found[j, i] = total if own > 0 and mass[j] > 0 else math.nan
+
+
+@_NJIT
+def _chi2(values: npt.NDArray[Any], points: npt.NDArray[np.float32], found: Rows) -> None:
+    mass = _masses(points)
+    row = np.empty(values.shape[1], np.float32)
+    for i in range(len(values)):
+        own = _mass(values[i])
+        for k in range(len(row)):
+            row[k] = values[i, k]
+        for j in range(len(points)):
+            total = np.float32(0)
+            for k in range(len(row)):
+                apart, both = row[k] - points[j, k], row[k] + points[j, k]
+                total += apart * apart / max(both, np.float32(1e-30))
+            found[j, i] = total + 0.0 * (own + mass[j])
 
 
 @_NJIT
@@ -125,35 +144,22 @@ def _l2(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> None
 @_NJIT
 def _cosine(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> None:
     length = np.empty(len(points))
-    mass = _masses(points)
     for j in range(len(points)):
         total = 0.0
         for k in range(points.shape[1]):
             total += float(points[j, k]) * float(points[j, k])
-        length[j] = math.sqrt(total) + 0.0 * mass[j]
+        length[j] = math.sqrt(total)
     for i in range(len(values)):
         own = 0.0
         for k in range(values.shape[1]):
             own += float(values[i, k]) * float(values[i, k])
-        own = math.sqrt(own) + 0.0 * _mass(values[i])
+        own = math.sqrt(own)
         for j in range(len(points)):
             total = 0.0
             for k in range(values.shape[1]):
                 total += float(values[i, k]) * float(points[j, k])
-            found[j, i] = max(0.0, 1.0 - total / (own * length[j])) if own * length[j] > 0 else math.nan
-
-
-@_NJIT
-def _chi2(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> None:
-    mass = _masses(points)
-    for i in range(len(values)):
-        own = _mass(values[i])
-        for j in range(len(points)):
-            total = 0.0
-            for k in range(values.shape[1]):
-                a, b = float(values[i, k]), float(points[j, k])
-                total += (a - b) * (a - b) / max(a + b, 1e-300)
-            found[j, i] = total + 0.0 * (own + mass[j])
+            both = own * length[j]
+            found[j, i] = max(0.0, 1.0 - total / both) if both > 0.0 and both < math.inf else math.nan
 
 
 @_NJIT
@@ -182,9 +188,16 @@ def _emd(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> Non
 
 
 def _l1_any(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> None:
-    (_l1_bytes if values.dtype == np.uint8 else _l1)(values, points, found)
+    if values.dtype == np.uint8:
+        _l1_bytes(values, points.astype(np.float32), found)
+    else:
+        _l1(values, points, found)
+
+
+def _chi2_any(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> None:
+    _chi2(values, points.astype(np.float32), found)
 
 
 NAMES: dict[str, Callable[[npt.NDArray[Any], npt.NDArray[Any], Rows], None]] = {
-    "l1": _l1_any, "l2": _l2, "cosine": _cosine, "chi2": _chi2, "intersection": _intersection, "emd": _emd,
+    "l1": _l1_any, "l2": _l2, "cosine": _cosine, "chi2": _chi2_any, "intersection": _intersection, "emd": _emd,
 }  # fmt: skip
