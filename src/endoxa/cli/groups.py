@@ -21,7 +21,7 @@ images = typer.Typer(
     no_args_is_help=True, rich_markup_mode="rich", context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
 NAMED = 5  # pictures left out that are named; further ones are counted
-PARTS = ("cv2", "numba", "PIL", "skimage")
+PARTS = ("cv2", "numba", "PIL", "skimage", "sklearn")
 
 Where = Annotated[
     str,

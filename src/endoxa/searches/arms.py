@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from endoxa.errors import TableError, refuse_unknown
 from endoxa.searches.distances import NAMES, distances
-from endoxa.tables import Floats, Ints
+from endoxa.tables import Bools, Floats, Ints
 
 Values = npt.NDArray[Any]
 Point = Mapping[str, Values]  # a picture from outside: its row of numbers in each group
@@ -25,6 +25,7 @@ METRICS: dict[str, tuple[str, ...]] = {
     "texture": ("l1", "chi2", "l2"),
     "layout": ("l1", "l2"),
 }
+BLOCK = 65_536  # pictures that are looked at at a time
 PAIRS = 200_000  # random pairs whose distances give the scale of an arm
 QUANTILES = (0.05, 0.10, 0.25, 0.50)  # the first of these quantiles that is not 0
 
@@ -48,6 +49,13 @@ class Group:
             refuse_unknown("metric", metric, NAMES, listed=True)
         if missing := [metric for metric in self.metrics if metric not in self.taus]:
             raise TableError(f"group {self.name!r} has no scale for {', '.join(missing)}")
+
+    @cached_property
+    def speaks(self) -> Bools:
+        """Whether each picture has numbers here: finite, and not all 0."""
+        blocks = (np.asarray(self.values[at : at + BLOCK]) for at in range(0, len(self.values), BLOCK))
+        found = [np.isfinite(block).all(1) & block.any(1) for block in blocks]
+        return np.concatenate([np.zeros(0, np.bool_), *found])
 
     @property
     def audible(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from endoxa.errors import JoinError, refuse_unknown
 
 Rows = npt.NDArray[np.float32]
 BLOCK = 8192  # items that a thread takes at a time
-SMALL = 200_000  # numbers below which threads cost more than they save
+SMALL = 2_000_000  # numbers below which threads cost more than they save
 _NJIT: Callable[[Any], Any] = numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"}, error_model="numpy")
 
 
@@ -35,25 +35,34 @@ def distances(metric: str, values: npt.NDArray[Any], points: npt.NDArray[Any]) -
     emd           the earth mover's distance in one dimension, Σ|A - B| of the cumulative shares: only where the numbers
                   have an order (bands of texture)
     """
+    found = np.empty((len(points), len(values)), np.float32)
+    each_block(metric, values, points, found.__setitem__)
+    return found
+
+
+def each_block(
+    metric: str, values: npt.NDArray[Any], points: npt.NDArray[Any], use: Callable[[Any, Rows], object]
+) -> None:
+    """Call `use` with where a block of distances belongs and the block, from several threads, in any order."""
     refuse_unknown("metric", metric, NAMES, listed=True)
     if values.shape[1] != points.shape[1]:
         raise JoinError(f"the picture has {points.shape[1]:,} numbers, the collection {values.shape[1]:,}")
-    found = np.empty((len(points), len(values)), np.float32)
-    if not found.size:
-        return found
     of = NAMES[metric]
     asked = np.ascontiguousarray(points, dtype=values.dtype)
     blocks = [slice(start, min(start + BLOCK, len(values))) for start in range(0, len(values), BLOCK)]
 
     def one(block: slice) -> None:
-        of(np.ascontiguousarray(values[block]), asked, found[:, block])
+        found = np.empty((len(points), block.stop - block.start), np.float32)
+        of(np.ascontiguousarray(values[block]), asked, found)
+        use((slice(None), block), found)
 
-    if values.size * len(points) < SMALL * 10 or len(blocks) == 1:
+    if not len(points):
+        return
+    if values.size * len(points) < SMALL or len(blocks) == 1:
         for block in blocks:
             one(block)
     else:
         list(_threads().map(one, blocks))
-    return found
 
 
 _POOL: list[ThreadPoolExecutor] = []

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from endoxa.searches.arms import Features, Group, Point, Values
-from endoxa.searches.distances import distances
+from endoxa.searches.candidates import NEAREST, Nearest, background, hinted, scan
+from endoxa.searches.distances import each_block
 from endoxa.tables import Floats, Ints
 
 WHOLE = 65_535  # a similarity of 1, stored in two bytes
@@ -20,10 +21,14 @@ FEW = 20_000  # pictures up to which similarities are stored in four bytes
 _NJIT: Callable[[Any], Any] = numba.njit(nogil=True, cache=True)
 
 
-def kernel(distance: Floats | npt.NDArray[np.float32], tau: float) -> Floats:
-    """½ [exp(-d/τ) + exp(-d/4τ)]; 0 where there is no distance."""
-    wide = np.exp(np.asarray(distance, np.float64) / (-4 * tau))
-    return np.asarray(np.nan_to_num(0.5 * (wide**4 + wide), nan=0.0))
+def kernel(distance: npt.NDArray[Any], tau: float) -> npt.NDArray[Any]:
+    """½ [exp(-d/τ) + exp(-d/4τ)], as precise as the distance; 0 where there is no distance."""
+    wide = np.exp(distance * distance.dtype.type(-0.25 / tau))
+    square = wide * wide
+    wide += square * square
+    wide *= distance.dtype.type(0.5)
+    wide[np.isnan(wide)] = 0
+    return np.asarray(wide)
 
 
 def points_of(group: Group, rows: Ints, outside: tuple[Point, ...]) -> Values:
@@ -36,24 +41,49 @@ def points_of(group: Group, rows: Ints, outside: tuple[Point, ...]) -> Values:
 
 @dataclass(eq=False)
 class Rows:
-    """Rows of kernels over the pictures `among` (None: all), kept per arm in the order in which they came."""
+    """Rows of kernels over all pictures, or over a pool of them that only grows (`among`), kept for later rounds."""
 
     features: Features
+    nearest: Nearest = scan
     among: Ints | None = None
     kept: dict[tuple[str, str], Kept] = field(default_factory=dict)
+    known: set[int | str] = field(default_factory=set)  # liked pictures whose neighbours are in the pool
+
+    def __post_init__(self) -> None:
+        if self.among is None:
+            self.among = background(self.features)
 
     def __len__(self) -> int:
         return len(self.features) if self.among is None else len(self.among)
 
+    def prepare(self, liked: Ints, outside: tuple[Point, ...], hint: Floats | None) -> None:
+        """Add to the pool what is near to the liked rows, and what the hint speaks for."""
+        if self.among is None:
+            return
+        found = [hinted(hint), liked[liked >= 0]]
+        keys = [int(row) if row >= 0 else _key(outside[-1 - row]) for row in liked]
+        new = [at for at, key in enumerate(keys) if key not in self.known]
+        for group in self.features.groups if new else ():
+            if group.audible:
+                found += self.nearest(group, points_of(group, liked[new], outside), NEAREST)
+        self.known.update(keys)
+        more = np.setdiff1d(np.concatenate(found), self.among)
+        if not len(more):
+            return
+        for (name, metric), kept in self.kept.items():
+            group = self.features.group(name)
+            kept.widen(metric, group.values[more], group.taus[metric])
+        self.among = np.concatenate([self.among, more])
+
     def take(self, group: Group, metric: str, rows: Ints, outside: tuple[Point, ...]) -> tuple[Values, Ints]:
         """A matrix of similarities, kept rows × pictures, and where each of `rows` stands in it."""
         points = points_of(group, rows, outside)
-        keys = [int(row) if row >= 0 else blake2b(points[at].tobytes()).hexdigest() for at, row in enumerate(rows)]
+        keys = [int(row) if row >= 0 else points[at].tobytes() for at, row in enumerate(rows)]
         mine = self.kept.setdefault((group.name, metric), Kept(len(self)))
         new = [at for at, key in enumerate(keys) if key not in mine.place]
         if new:
             values = group.values if self.among is None else group.values[self.among]
-            mine.add([keys[at] for at in new], distances(metric, values, points[new]), group.taus[metric])
+            mine.add([keys[at] for at in new], metric, values, points[new], group.taus[metric])
         return mine.matrix, np.array([mine.place[key] for key in keys], np.int64)
 
     def forget(self, arms: Mapping[str, str]) -> None:
@@ -62,27 +92,49 @@ class Rows:
             del self.kept[arm]
 
 
+def _key(point: Point) -> str:
+    digest = blake2b()
+    for name in sorted(point):
+        digest.update(np.ascontiguousarray(point[name]).tobytes())
+    return digest.hexdigest()
+
+
 class Kept:
-    """A matrix that grows by rows."""
+    """A matrix of kernels that grows by rows (pictures that were marked) and by columns (pictures of a pool)."""
 
     def __init__(self, width: int) -> None:
-        self.place: dict[int | str, int] = {}
+        self.place: dict[int | bytes, int] = {}
+        self.points: list[Values] = []
         self.matrix: Values = np.empty((0, width), np.float32 if width <= FEW else np.uint16)
 
-    def add(self, keys: list[int | str], far: npt.NDArray[np.float32], tau: float) -> None:
-        """Add rows for these keys, from their distances."""
+    def add(self, keys: list[int | bytes], metric: str, values: Values, points: Values, tau: float) -> None:
+        """Add rows for these keys: the kernel of each point with all values."""
         start, stop = len(self.place), len(self.place) + len(keys)
         if stop > len(self.matrix):
             larger = np.empty((max(stop, 2 * len(self.matrix)), self.matrix.shape[1]), self.matrix.dtype)
             larger[:start] = self.matrix[:start]
             self.matrix = larger
-        _fill(far, tau, self.unit, self.matrix[start:stop])
+        self.points += list(points)
+        self._fill(self.matrix[start:stop], metric, values, points, tau)
         self.place |= {key: start + at for at, key in enumerate(keys)}
 
-    @property
-    def unit(self) -> float:
-        """The number that stands for a similarity of 1."""
-        return unit_of(self.matrix)
+    def widen(self, metric: str, values: Values, tau: float) -> None:
+        """Add columns for these values."""
+        if not self.points:
+            self.matrix = np.empty((0, self.matrix.shape[1] + len(values)), self.matrix.dtype)
+            return
+        more = np.empty((len(self.matrix), len(values)), self.matrix.dtype)
+        self._fill(more[: len(self.points)], metric, values, np.array(self.points), tau)
+        self.matrix = np.concatenate([self.matrix, more], axis=1)
+
+    def _fill(self, rows: Values, metric: str, values: Values, points: Values, tau: float) -> None:
+        unit = unit_of(rows)
+
+        def keep(where: Any, far: npt.NDArray[np.float32]) -> None:
+            near = kernel(far, tau)
+            rows[where] = near if unit == 1 else near * np.float32(unit) + np.float32(0.5)
+
+        each_block(metric, values, points, keep)
 
 
 def unit_of(matrix: Values) -> float:
@@ -97,16 +149,17 @@ def summed(matrix: Values, at: Ints, weights: Floats) -> Floats:
     return found
 
 
+def add_picked(matrix: Values, at: Ints, places: Ints, weight: float, found: Floats) -> None:
+    """Add weight · similarity of each row to each place, rows × places."""
+    _pick(matrix, at, places, weight / unit_of(matrix), found)
+
+
 @_NJIT
-def _fill(far: npt.NDArray[np.float32], tau: float, unit: float, found: Values) -> None:
-    for j in range(far.shape[0]):
-        for i in range(far.shape[1]):
-            d = far[j, i]
-            near = 0.0
-            if not np.isnan(d):
-                wide = np.exp(-d / (4.0 * tau))
-                near = 0.5 * (wide * wide * wide * wide + wide) * unit
-            found[j, i] = near + 0.5 if unit > 1.0 else near
+def _pick(matrix: Values, at: Ints, places: Ints, weight: float, found: Floats) -> None:
+    for j in range(len(at)):
+        row = matrix[at[j]]
+        for i in range(len(places)):
+            found[j, i] += weight * row[places[i]]
 
 
 @_NJIT

@@ -7,17 +7,19 @@ irrelevant ones under a metric give it weight.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, Protocol
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
+from threadpoolctl import ThreadpoolController
 
 from endoxa.errors import TextError
 from endoxa.searches.arms import Arm, Features, Point, Values
 from endoxa.searches.distances import distances
-from endoxa.searches.kernels import Rows, kernel, points_of, summed, unit_of
+from endoxa.searches.kernels import Rows, add_picked, kernel, points_of, summed
 from endoxa.tables import Bools, Floats, Ints
 
 BASE = -1.0  # the mean before any evidence: nothing speaks for a picture until something does
@@ -142,8 +144,7 @@ class Model:
         found = np.zeros(len(places))
         for name, weight in self.weights.items():
             if weight > 0:
-                numbers = np.asarray(self.features.group(name).values[places], np.float64)
-                found += weight * (np.isfinite(numbers).all(1) & numbers.any(1))
+                found += weight * self.features.group(name).speaks[places]
         return found if self.hint is None else found + self.hint[places] ** 2
 
     def reduced(self, places: Ints) -> Floats:
@@ -154,24 +155,23 @@ class Model:
         blocks = [solve_triangular(self.factor, part, lower=True, check_finite=False) for part in parts]
         return np.concatenate(blocks, axis=1)
 
-    def similar(self, left: Ints, right: Ints) -> Floats:
-        """k(x, z), left × right."""
-        found = np.zeros((len(left), len(right)))
+    def similar(self, place: int, others: Ints) -> Floats:
+        """k(x, z) of one place with others. Its rows are kept: a picture that is shown is soon marked."""
+        found = np.zeros((1, len(others)))
         for name, weight in self.weights.items():
             if weight > 0:
-                group, metric = self.features.group(name), self.metrics[name]
-                far = distances(metric, group.values[right], group.values[left])
-                found += weight * kernel(far, group.taus[metric])
-        return found if self.hint is None else found + np.outer(self.hint[left], self.hint[right])
+                self._add_near(found, name, weight, np.array([place]), others)
+        return np.asarray(found[0] if self.hint is None else found[0] + self.hint[place] * self.hint[others])
 
     def why(self, place: int) -> Why:
         """What each group, the hint and each example contributed."""
         at = np.array([place])
         groups, total = {}, np.zeros(len(self.evidence))
         for name, weight in self.weights.items():
-            near = weight * self._near(name, at)[:, 0] * self.alpha if weight > 0 else np.zeros(len(total))
-            groups[name] = float(near.sum())
-            total += near
+            near = np.zeros((len(total), 1))
+            self._add_near(near, name, weight, self.evidence.rows, at)
+            groups[name] = float(near[:, 0] @ self.alpha)
+            total += near[:, 0] * self.alpha
         own = 0.0
         if self.hint is not None:
             own = float(self.hint[place])
@@ -185,21 +185,21 @@ class Model:
             self.features.group(name), self.metrics[name], self.evidence.rows, self.evidence.outside
         )  # fmt: skip
 
-    def _near(self, name: str, places: Ints) -> Floats:
-        """Similarities under one group, rows of the evidence × places."""
+    def _add_near(self, found: Floats, name: str, weight: float, rows: Ints, places: Ints) -> None:
+        """Add the similarities under one group, rows × places."""
         group, metric = self.features.group(name), self.metrics[name]
-        if self.rows.among is not None:  # not every place is among the kept rows
-            points = points_of(group, self.evidence.rows, self.evidence.outside)
-            return kernel(distances(metric, group.values[places], points), group.taus[metric])
-        matrix, at = self._taken(name)
-        return np.asarray(matrix[at[:, None], places] / unit_of(matrix), np.float64)
+        if self.rows.among is None:
+            add_picked(*self.rows.take(group, metric, rows, self.evidence.outside), places, weight, found)
+        else:  # not every place is among the kept rows
+            points = points_of(group, rows, self.evidence.outside)
+            found += weight * kernel(distances(metric, group.values[places], points), group.taus[metric])
 
     def _to_evidence(self, places: Ints) -> Floats:
         """k(x) of these places, rows of the evidence × places."""
         found = np.zeros((len(self.evidence), len(places)))
         for name, weight in self.weights.items():
             if weight > 0:
-                found += weight * self._near(name, places)
+                self._add_near(found, name, weight, self.evidence.rows, places)
         if self.hint is not None:
             found += self.shown[:, None] * self.hint[places]
         return found
@@ -227,7 +227,8 @@ def learn(
         mine = np.where(evidence.rows >= 0, hint[np.maximum(evidence.rows, 0)], 0.0)
     left = evidence.y - (BASE + mine)
     near = _between(features, evidence, pins or {})
-    concordance = {arm: _concordance(evidence, left, within) if adapts else 0.5 for arm, within in near.items()}
+    with one_thread():
+        concordance = {arm: _concordance(evidence, left, within) if adapts else 0.5 for arm, within in near.items()}
     trust = SHARPNESS * _trust(evidence.y)
     score = {arm: np.log(max(chances.get(arm, 1.0), 1e-300)) + trust * (r - 0.5) for arm, r in concordance.items()}
     chosen = _chosen(features, score, metrics or {})
@@ -236,10 +237,23 @@ def learn(
     for name, weight in weights.items():
         whole += weight * near[name, chosen[name]]
     kept = rows or Rows(features)
+    kept.prepare(evidence.rows[evidence.y > 0], evidence.outside, hint)
     kept.forget(chosen)
-    factor = _factor(whole, evidence.noise)
-    alpha = cho_solve((factor, True), left, check_finite=False) if len(evidence) else np.zeros(0)
+    with one_thread():
+        factor = _factor(whole, evidence.noise)
+        alpha = cho_solve((factor, True), left, check_finite=False) if len(evidence) else np.zeros(0)
     return Model(features, evidence, weights, chosen, concordance, alpha, factor, kept, hint, mine)
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Small matrices are solved by one thread: several would wait for each other longer than they compute."""
+    if not _CONTROLS:
+        _CONTROLS.append(ThreadpoolController())
+    limited: AbstractContextManager[object] = _CONTROLS[0].limit(limits=1, user_api="blas")
+    return limited
+
+
+_CONTROLS: list[ThreadpoolController] = []
 
 
 def _between(features: Features, evidence: Evidence, pins: Pins) -> dict[Arm, Floats]:
@@ -250,7 +264,7 @@ def _between(features: Features, evidence: Evidence, pins: Pins) -> dict[Arm, Fl
             continue
         points = points_of(group, evidence.rows, evidence.outside)
         for metric in group.audible:
-            found[group.name, metric] = kernel(distances(metric, points, points), group.taus[metric])
+            found[group.name, metric] = kernel(distances(metric, points, points).astype(np.float64), group.taus[metric])
     if features.arms and not found:
         raise TextError("every group of features is off; leave at least one on")
     return found

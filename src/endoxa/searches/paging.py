@@ -98,6 +98,7 @@ def _exploring(features: Features, model: Model, values: Floats, rest: Ints, cou
 
 def _greedy(features: Features, model: Model, values: Floats, among: Ints, count: int) -> tuple[Ints, float]:
     """One picture after another with the best value + deviation; and the least such sum that was chosen."""
+    among = np.sort(among)
     reduced = model.reduced(among)
     variance = np.maximum(model.own(among) - (reduced**2).sum(0), 0.0)
     chosen: list[int] = []
@@ -109,7 +110,7 @@ def _greedy(features: Features, model: Model, values: Floats, among: Ints, count
         top = np.flatnonzero(sums == sums.max())
         z = int(top[np.argmin(features.order[among[top]])])
         least = min(least, float(sums[z]))
-        covariance = model.similar(among[[z]], among)[0] - reduced[:, z] @ reduced
+        covariance = model.similar(int(among[z]), among) - reduced[:, z] @ reduced
         for earlier in moved:
             covariance -= earlier * earlier[z]
         share = covariance / np.sqrt(variance[z] + NOISE)

@@ -1,0 +1,88 @@
+"""Very large collections: the pool has the nearest pictures, and the model on it is the model on all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from search_samples import clusters
+
+from endoxa.searches import candidates, kernels
+from endoxa.searches.candidates import hinted, scan
+from endoxa.searches.distances import distances
+from endoxa.searches.kernels import Rows
+from endoxa.searches.learner import Evidence, learn
+from endoxa.searches.paging import choose_page
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Collections of more than 100 pictures count as very large."""
+    monkeypatch.setattr(candidates, "ALL", 100)
+    monkeypatch.setattr(candidates, "BACKGROUND", 40)
+    monkeypatch.setattr(candidates, "NEAREST", 15)
+    monkeypatch.setattr(kernels, "NEAREST", 15)
+
+
+def said(count: int, kind: np.ndarray) -> Evidence:
+    return Evidence(np.arange(count), np.where(kind[:count] == 0, 1.0, -1.0), np.full(count, 0.1))
+
+
+def test_the_scan_finds_the_nearest() -> None:
+    features, _ = clusters(400)
+    for group in features.groups:
+        found = scan(group, group.values[:5], 30)
+        far = distances(group.metrics[0], group.values, group.values[:5])
+        for j, places in enumerate(found):
+            assert len(places) == 30
+            assert far[j][places].max() <= np.partition(far[j], 29)[29]
+    assert len(scan(features.groups[0], features.groups[0].values[:1], 900)[0]) == 400
+
+
+def test_the_scan_goes_on_where_the_sample_misleads(monkeypatch: pytest.MonkeyPatch) -> None:
+    features, _ = clusters(400)
+    group = features.groups[0]
+    expected = scan(group, group.values[:3], 30)
+    monkeypatch.setattr(candidates, "_bounds", lambda *_: np.full(3, -1, np.float32))
+    assert [one.tolist() for one in scan(group, group.values[:3], 30)] == [one.tolist() for one in expected]
+
+
+@pytest.mark.usefixtures("small")
+def test_the_model_on_the_pool_is_the_model_on_all() -> None:
+    features, kind = clusters(300)
+    rows = Rows(features)
+    assert rows.among is not None
+    before = len(rows)
+    whole_rows = Rows(features)
+    whole_rows.among = None
+    for count in (2, 6, 20):
+        part = learn(features, said(count, kind), rows=rows)
+        whole = learn(features, said(count, kind), rows=whole_rows)
+        inside = np.isfinite(part.mean)
+        assert sorted(rows.among) == np.flatnonzero(inside).tolist()
+        assert part.mean[inside] == pytest.approx(whole.mean[inside], abs=1e-6)
+        assert part.deviation(np.arange(9)) == pytest.approx(whole.deviation(np.arange(9)), abs=1e-6)
+        assert part.why(3).mean == pytest.approx(whole.mean[3], abs=1e-6)
+    assert before < len(rows) < 300
+    unseen = np.arange(300) >= 20
+    near, exact = (choose_page(features, model, unseen, 6, 0) for model in (part, whole))
+    assert len(set(near.places) & set(exact.places)) >= 5
+
+
+@pytest.mark.usefixtures("small")
+def test_pictures_from_outside_and_hints_enter_the_pool() -> None:
+    features, _ = clusters(300)
+    point = {group.name: group.values[77] for group in features.groups}
+    hint = np.where(np.arange(300) == 222, 0.9, 0.0)
+    evidence = Evidence(np.array([-1]), np.ones(1), np.full(1, 0.1), (point,))
+    model = learn(features, evidence, hint=hint)
+    assert np.isfinite(model.mean[[77, 222]]).all()
+    assert int(np.argmax(model.mean)) == 77
+    assert hinted(hint).tolist() == [222]
+    assert hinted(None).tolist() == []
+
+
+@pytest.mark.usefixtures("small")
+def test_the_pool_is_the_same_each_time() -> None:
+    features, kind = clusters(300)
+    first, second = (learn(features, said(8, kind)).mean for _ in range(2))
+    assert (first == second).all()
