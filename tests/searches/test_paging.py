@@ -7,7 +7,7 @@ import pytest
 from search_samples import clusters, worked
 
 from endoxa.searches import paging
-from endoxa.searches.arms import Features, group_of
+from endoxa.searches.arms import Features, Group, group_of
 from endoxa.searches.learner import Evidence, learn
 from endoxa.searches.paging import choose_page, exploring
 
@@ -29,8 +29,15 @@ def test_an_exploring_picture_lowers_the_doubt_of_those_like_it() -> None:
     assert page.mean + page.deviation == pytest.approx([1.075176, 0.555800], abs=1e-6)
     share = 0.016113 / np.sqrt(0.458064**2 + 0.1)
     assert np.sqrt(0.828763**2 - share**2) == pytest.approx(0.828257, abs=1e-6)
-    _, least = paging._greedy(features, model, np.round(model.mean, 9), np.array([3, 5]), 2)
-    assert least == pytest.approx(-0.272963 + 0.828257, abs=1e-6)
+
+
+def test_exploring_spreads() -> None:
+    """Of two equal pictures only one explores: after it the other would teach little."""
+    values = np.array([[1, 1], [9, 9], [9, 9.01], [5, -7]], np.float32)
+    features = Features(("a", "b", "c", "d"), (Group("look", values, ("l2",), {"l2": 3.0}),))
+    model = learn(features, Evidence(np.array([0]), np.ones(1), np.full(1, 0.1)))
+    page = choose_page(features, model, np.arange(4) > 0, 2, 2)
+    assert len({"b", "c"} & {features.items[at] for at in page.places}) == 1
 
 
 def test_the_best_come_first_and_seen_ones_do_not_return() -> None:
@@ -61,17 +68,14 @@ def test_an_audit_draws_evenly_from_what_is_left() -> None:
     assert (np.abs(counts[[1, 2, 4, 5]] - 100) < 40).all()
 
 
-def test_looking_at_the_first_ones_only_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_very_many_the_best_and_a_part_of_the_others_explore(monkeypatch: pytest.MonkeyPatch) -> None:
     features, kind = clusters(300)
     evidence = Evidence(np.arange(12), np.where(kind[:12] == 1, 1.0, -1.0), np.full(12, 0.1))
-    model = learn(features, evidence)
-    unseen = np.arange(300) >= 12
+    model, unseen = learn(features, evidence), np.arange(300) >= 12
     whole = choose_page(features, model, unseen, 20, 8)
-    monkeypatch.setattr(paging, "FIRST", 10)
+    monkeypatch.setattr(paging, "FIRST", 40)
+    monkeypatch.setattr(paging, "SPREAD", 50)
     part = choose_page(features, model, unseen, 20, 8)
-    assert (whole.places == part.places).all()
-    hint = np.linspace(0, 1, 300)
-    hinted = learn(features, evidence, hint=hint)
-    few = choose_page(features, hinted, unseen, 20, 8)
-    monkeypatch.setattr(paging, "FIRST", 10_000)
-    assert (choose_page(features, hinted, unseen, 20, 8).places == few.places).all()
+    assert part.slots == whole.slots
+    assert (part.places[:12] == whole.places[:12]).all()
+    assert len(set(part.places)) == 20

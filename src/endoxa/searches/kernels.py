@@ -17,6 +17,7 @@ from endoxa.searches.distances import each_block
 from endoxa.tables import Floats, Ints
 
 WHOLE = 65_535  # a similarity of 1, stored in two bytes
+ROWS = 160  # room for rows at first
 FEW = 20_000  # pictures up to which similarities are stored in four bytes
 _NJIT: Callable[[Any], Any] = numba.njit(nogil=True, cache=True)
 
@@ -111,7 +112,7 @@ class Kept:
         """Add rows for these keys: the kernel of each point with all values."""
         start, stop = len(self.place), len(self.place) + len(keys)
         if stop > len(self.matrix):
-            larger = np.empty((max(stop, 2 * len(self.matrix)), self.matrix.shape[1]), self.matrix.dtype)
+            larger = np.empty((max(stop, ROWS, 2 * len(self.matrix)), self.matrix.shape[1]), self.matrix.dtype)
             larger[:start] = self.matrix[:start]
             self.matrix = larger
         self.points += list(points)

@@ -14,7 +14,7 @@ from endoxa.tables import Bools, Floats, Ints
 Slot = Literal["best", "explore", "audit"]
 DIGITS = 9  # to which expected values are rounded before they are ranked
 NOISE = 0.1  # of a mark that an exploring picture would get
-FIRST = 4096  # pictures whose deviation is computed at first
+FIRST, SPREAD = 4_096, 16_384  # of the best, and of the others, how many may explore
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,8 @@ def choose_page(
     """A page of `size` pictures among the unseen ones: the best by expected value, then those that explore.
 
     An exploring picture has the best sum of expected value and deviation; each one that is chosen lowers the deviation
-    of those like it. A learner without deviations explores nothing. Equal values go by item id, descending. With
+    of those like it. Up to 20,000 pictures all may explore, beyond that the best and an even part of the others. A
+    learner without deviations explores nothing. Equal values go by item id, descending. With
     `audit` the last place goes to a picture that is drawn evenly from the rest; its propensity is 1/rest.
     """
     values = np.round(fitted.mean, DIGITS)
@@ -81,35 +82,25 @@ def choose_page(
 
 
 def _exploring(features: Features, model: Model, values: Floats, rest: Ints, count: int) -> Ints:
-    """The exploring pictures among `rest`, which is ordered by value.
-
-    Deviations are computed for the first ones only, and for more until no other picture could have been chosen.
-    """
+    """The exploring pictures among `rest`, which is ordered by value; of very many, among the best and every k-th."""
     if not count:
         return rest[:0]
-    most = float(np.sqrt(1 + (model.hint.max() ** 2 if model.hint is not None else 0)))
-    looked = FIRST
-    while True:
-        found, least = _greedy(features, model, values, rest[:looked], count)
-        if looked >= len(rest) or least > values[rest[looked]] + most:
-            return found
-        looked *= 4
+    step = max(1, -(-(len(rest) - FIRST) // SPREAD))
+    return _greedy(features, model, values, np.concatenate([rest[:FIRST], rest[FIRST::step]]), count)
 
 
-def _greedy(features: Features, model: Model, values: Floats, among: Ints, count: int) -> tuple[Ints, float]:
-    """One picture after another with the best value + deviation; and the least such sum that was chosen."""
+def _greedy(features: Features, model: Model, values: Floats, among: Ints, count: int) -> Ints:
+    """One picture after another with the best value + deviation."""
     among = np.sort(among)
     reduced = model.reduced(among)
     variance = np.maximum(model.own(among) - (reduced**2).sum(0), 0.0)
     chosen: list[int] = []
     moved: list[Floats] = []  # what each chosen picture explains of the others
-    least = np.inf
     for _ in range(count):
         sums = np.round(values[among] + np.sqrt(variance), DIGITS)
         sums[chosen] = -np.inf
         top = np.flatnonzero(sums == sums.max())
         z = int(top[np.argmin(features.order[among[top]])])
-        least = min(least, float(sums[z]))
         covariance = model.similar(int(among[z]), among) - reduced[:, z] @ reduced
         for earlier in moved:
             covariance -= earlier * earlier[z]
@@ -117,4 +108,4 @@ def _greedy(features: Features, model: Model, values: Floats, among: Ints, count
         variance = np.maximum(variance - share**2, 0.0)
         chosen.append(z)
         moved.append(share)
-    return among[chosen], least
+    return among[chosen]
