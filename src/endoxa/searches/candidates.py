@@ -29,10 +29,13 @@ class Nearest(Protocol):
         """The places nearest to each point by the default metric of the group, in any order."""
 
 
-def background(features: Features) -> Ints | None:
-    """The pictures that a pool begins with; None where all are looked at."""
-    if len(features) <= ALL:
-        return None
+def needs_pool(features: Features) -> bool:
+    """Whether there are too many pictures to look at all of them."""
+    return len(features) > ALL
+
+
+def background(features: Features) -> Ints:
+    """The pictures that a pool begins with."""
     rng = np.random.default_rng(int.from_bytes(features.digest.encode()[:8].ljust(8, b"\0")))
     return np.sort(rng.choice(len(features), BACKGROUND, replace=False)).astype(np.int64)
 

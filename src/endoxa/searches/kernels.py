@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from endoxa.searches.arms import Features, Group, Point, Values
-from endoxa.searches.candidates import NEAREST, Nearest, background, hinted, scan
+from endoxa.searches.candidates import NEAREST, Nearest, background, hinted, needs_pool, scan
 from endoxa.searches.distances import each_block
 from endoxa.tables import Floats, Ints
 
@@ -49,32 +49,40 @@ class Rows:
     among: Ints | None = None
     kept: dict[tuple[str, str], Kept] = field(default_factory=dict)
     known: set[int | str] = field(default_factory=set)  # liked pictures whose neighbours are in the pool
+    hinted: Ints = field(default_factory=lambda: np.zeros(0, np.int64))  # places that are in it for a hint
 
     def __post_init__(self) -> None:
-        if self.among is None:
+        if self.among is None and needs_pool(self.features):
             self.among = background(self.features)
 
     def __len__(self) -> int:
         return len(self.features) if self.among is None else len(self.among)
 
     def prepare(self, liked: Ints, outside: tuple[Point, ...], hint: Floats | None) -> None:
-        """Add to the pool what is near to the liked rows, and what the hint speaks for."""
+        """Make the pool what is near to the liked rows, what the hint speaks for, and the background.
+
+        It depends on nothing else, so that a search gives the same pages when it is resumed: where a mark was taken
+        back, the pool begins anew.
+        """
         if self.among is None:
             return
-        found = [hinted(hint), liked[liked >= 0]]
         keys = [int(row) if row >= 0 else _key(outside[-1 - row]) for row in liked]
+        spoken = hinted(hint)
+        pool = self.among
+        if not self.known <= {*keys} or not np.isin(self.hinted, spoken).all():
+            self.among = pool = background(self.features)
+            self.known, self.kept = set(), {}
         new = [at for at, key in enumerate(keys) if key not in self.known]
+        found = [spoken, liked[liked >= 0]]
         for group in self.features.groups if new else ():
             if group.audible:
                 found += self.nearest(group, points_of(group, liked[new], outside), NEAREST)
-        self.known.update(keys)
-        more = np.setdiff1d(np.concatenate(found), self.among)
-        if not len(more):
-            return
+        self.known, self.hinted = {*keys}, spoken
+        more = np.setdiff1d(np.concatenate(found), pool)
         for (name, metric), kept in self.kept.items():
             group = self.features.group(name)
             kept.widen(metric, group.values[more], group.taus[metric])
-        self.among = np.concatenate([self.among, more])
+        self.among = np.concatenate([pool, more])
 
     def take(self, group: Group, metric: str, rows: Ints, outside: tuple[Point, ...]) -> tuple[Values, Ints]:
         """A matrix of similarities, kept rows × pictures, and where each of `rows` stands in it."""
