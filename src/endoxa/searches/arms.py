@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from endoxa.errors import TableError, refuse_unknown
+from endoxa.images.corpus import Skipped
 from endoxa.searches.distances import NAMES, distances
+from endoxa.searches.projections import Basis
 from endoxa.tables import Bools, Floats, Ints
 
 Values = npt.NDArray[Any]
@@ -69,6 +71,8 @@ class Features:
 
     digest  changes with any number, item or word in it
     stacks  items with the same number are near-duplicates, and shown as one; the first item of a stack stands for it
+    basis   how the vector of a picture from outside becomes its look; None if there is no look
+    skipped pictures of the collection that are left out, and why
     """
 
     items: tuple[str, ...]
@@ -76,6 +80,8 @@ class Features:
     words: tuple[tuple[str, ...], ...] = ()
     digest: str = ""
     stacks: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    basis: Basis | None = None
+    skipped: tuple[Skipped, ...] = ()
 
     def __post_init__(self) -> None:
         for group in self.groups:
@@ -119,23 +125,23 @@ def group_of(name: str, values: Values, *, metrics: tuple[str, ...] | None = Non
 
 def scale(values: Values, metric: str, seed: int = 0) -> float:
     """The 5 % quantile of the distance of random distinct pairs; the 10, 25, 50 % quantile if that is 0; else 0."""
-    n = len(values)
-    if n < 2:
-        return 0.0
-    found = _pair_distances(values, metric, np.random.default_rng(seed))
+    return scale_between(len(values), lambda left, right: distances(metric, values[right], values[left]), seed)
+
+
+def scale_between(n: int, between: Callable[[Ints, Ints], Values], seed: int = 0) -> float:
+    """The same for any distance: `between` gives those of the pictures at the places `left` to those at `right`."""
+    found = _pair_distances(n, between, np.random.default_rng(seed))
     found = found[np.isfinite(found)]
     if not len(found):
         return 0.0
     return float(next((at for at in np.quantile(found, QUANTILES) if at > 0), 0.0))
 
 
-def _pair_distances(values: Values, metric: str, rng: np.random.Generator) -> Floats:
+def _pair_distances(n: int, between: Callable[[Ints, Ints], Values], rng: np.random.Generator) -> Floats:
     """Distances of all pairs, or of up to 200,000 random ones: some hundred pictures against as many others each."""
-    n = len(values)
     if n * (n - 1) // 2 <= PAIRS:
-        rows, upper = distances(metric, values, values), np.triu_indices(n, 1)
-        return np.asarray(rows[upper], dtype=np.float64)
+        every = np.arange(n)
+        return np.asarray(between(every, every)[np.triu_indices(n, 1)], dtype=np.float64)
     left = np.sort(rng.choice(n, size=min(n, 500), replace=False))
     right = np.sort(rng.choice(n, size=PAIRS // len(left), replace=False))
-    rows = distances(metric, values[right], values[left])
-    return np.asarray(rows[left[:, None] != right[None, :]], dtype=np.float64)
+    return np.asarray(between(left, right)[left[:, None] != right[None, :]], dtype=np.float64)
