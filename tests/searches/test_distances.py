@@ -45,6 +45,11 @@ def test_a_vector_that_is_zero_or_not_finite_has_no_distance(metric: str) -> Non
     assert np.isnan(distances(metric, dark, dark)).sum() == 8
 
 
+def test_equal_vectors_have_the_cosine_distance_0_whatever_is_rounded() -> None:
+    values = np.random.default_rng(4).random((30, 128)).astype(np.float32)
+    assert (distances("cosine", values, values)[np.arange(30), np.arange(30)] == 0).all()
+
+
 def test_blocks_and_threads_change_nothing() -> None:
     values = (np.random.default_rng(3).random((BLOCK + 500, 40)) * 255).astype(np.uint8)
     whole = distances("chi2", values, values[:12])

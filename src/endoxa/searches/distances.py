@@ -20,6 +20,7 @@ from endoxa.errors import JoinError, refuse_unknown
 
 Rows = npt.NDArray[np.float32]
 BLOCK = 8192  # items that a thread takes at a time
+ROUNDED = 1e-12  # a smaller cosine distance of vectors in single precision is a rounding error
 SMALL = 2_000_000  # numbers below which threads cost more than they save
 _NJIT: Callable[[Any], Any] = numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"}, error_model="numpy")
 
@@ -168,7 +169,8 @@ def _cosine(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> 
             for k in range(values.shape[1]):
                 total += float(values[i, k]) * float(points[j, k])
             both = own * length[j]
-            found[j, i] = max(0.0, 1.0 - total / both) if both > 0.0 and both < math.inf else math.nan
+            apart = 1.0 - total / both if both > 0.0 and both < math.inf else math.nan
+            found[j, i] = 0.0 if apart < ROUNDED else apart
 
 
 @_NJIT
