@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from endoxa.errors import FileError, InstallError
 from endoxa.images import Picture
@@ -28,7 +29,10 @@ from endoxa.images import Picture
 if TYPE_CHECKING:
     from PIL import Image
 
+Canvas = npt.NDArray[np.uint8]  # height × width × red, green, blue, alpha
+
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "BMP", "TIFF", "PPM")
+CANVAS = ("PNG",)  # formats of a canvas that a page sends
 SUFFIXES = frozenset(".jpg .jpeg .png .gif .webp .bmp .tif .tiff .ppm .pgm .pbm .pnm".split())
 PIXELS = 100_000_000  # a file that claims more is a decompression bomb, or too large for a page
 BYTES = 1 << 28  # of a file; files of 100 million pixels are rarely larger
@@ -71,6 +75,21 @@ def decode(source: Path | bytes, *, side: int | None = 1024, name: str = "") -> 
     flat, alpha = flattened(raw, label, side=side)
     mask = np.asarray(alpha) >= OPAQUE if alpha is not None else None
     return Picture(np.array(flat), None if mask is None or mask.all() else mask)
+
+
+def decode_canvas(raw: bytes, side: int, *, name: str = "canvas") -> Canvas:
+    """The red, green, blue and alpha of a PNG of exactly `side` × `side` pixels."""
+    pillow = _pillow()
+    try:
+        with _quiet(), pillow.open(io.BytesIO(raw), formats=CANVAS) as opened:
+            if opened.size != (side, side):
+                what = f"has {opened.size[0]} × {opened.size[1]} pixels"
+                raise FileError(name, what, f"expected {side} × {side}")
+            return np.array(opened.convert("RGBA"))
+    except pillow.DecompressionBombError:
+        raise FileError(name, "has far too many pixels", f"expected {side} × {side}") from None
+    except FAULTS as error:
+        raise FileError(name, f"does not decode as PNG ({_reason(raw, error, CANVAS)})", "send it again") from None
 
 
 def thumbnail(source: Picture | Path | bytes, side: int, *, form: Literal["JPEG", "WEBP"] = "JPEG") -> bytes:
@@ -148,7 +167,7 @@ def _refuse_vast(opened: Image.Image, label: str) -> None:
         raise FileError(label, f"has tiles of {tile[0]} × {tile[1]} pixels", _FEWER)
 
 
-def _reason(raw: bytes, error: BaseException) -> str:
+def _reason(raw: bytes, error: BaseException, formats: tuple[str, ...] = FORMATS) -> str:
     """The reason why it cannot be decoded, in readable form."""
     head = raw[:512].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     for mark, what in OTHERS:
@@ -162,7 +181,7 @@ def _reason(raw: bytes, error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "there is not enough memory for the size it claims"
     if type(error).__name__ == "UnidentifiedImageError":
-        return f"it is none of {', '.join(FORMATS)}"
+        return f"it is none of {', '.join(formats)}" if len(formats) > 1 else f"it is no {formats[0]}"
     return f"it is damaged: {message[:80] or type(error).__name__}"
 
 

@@ -9,11 +9,8 @@ HOME/indexes/histograms/
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -28,7 +25,7 @@ from endoxa.errors import EndoxaError, FileError
 from endoxa.images.corpus import Corpus
 from endoxa.io import efficientnet  # noqa: F401  it registers the network that makes vectors
 from endoxa.io.descriptions import digests_of
-from endoxa.io.write import unwritten
+from endoxa.io.write import replacing_folder
 
 FORMAT = 1
 PATIENCE = 10  # attempts, a fiftieth of a second apart, before an index counts as missing
@@ -41,12 +38,7 @@ def save(saved: Saved, folder: Path) -> int:
     index = saved.index
     if folder.exists() and not (folder / "index.json").is_file():
         raise FileError(str(folder), "is not an index, and is not replaced", "give the system another name")
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    except OSError as error:
-        raise unwritten(folder, error) from None
-    try:
+    with replacing_folder(folder) as part:
         counts = index.material.counts if index.material.columns else np.zeros(len(index.material), np.int64)
         pl.DataFrame(
             {
@@ -66,15 +58,6 @@ def save(saved: Saved, folder: Path) -> int:
         }  # fmt: skip
         (part / "index.json").write_text(json.dumps(described, indent=1, default=list) + "\n", encoding="utf-8")
         size = sum(file.stat().st_size for file in part.iterdir())
-        older = folder.with_name(f".{folder.name}.{os.getpid()}.old")
-        if folder.exists():
-            folder.rename(older)
-        part.rename(folder)
-        shutil.rmtree(older, ignore_errors=True)
-    except (OSError, pl.exceptions.ComputeError) as error:
-        raise unwritten(folder, error) from None
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
     return size
 
 
@@ -136,26 +119,36 @@ def loader(corpus: Corpus, home: Path) -> Callable[[str], Saved]:
 def _load_current(corpus: Corpus, home: Path, digests: Mapping[str, str], system: str) -> Saved:
     saved = load(home / "indexes" / system)
     aside = saved.train | set(saved.facts.get("skipped", ()))
-    now, then = set(corpus.items), set(saved.index.items)
-    words = dict(zip(corpus.items, corpus.words, strict=True))
-    old_words = dict(zip(saved.index.items, saved.index.material.words, strict=True))
-    changes = {
-        "added": sorted(now - then - aside),
-        "removed": sorted(then - now),
-        "changed": sorted(item for item in now & then if saved.digests.get(item) != digests.get(item)),
-        "given other words": sorted(item for item in now & then if old_words[item] != words[item]),
-    }
-    listed = [
-        f"{len(items):,} {change} ({', '.join([*items[:SHOWN], *(['…'] if len(items) > SHOWN else [])])})"
-        for change, items in changes.items()
-        if items
-    ]
+    listed = changes_since(corpus, digests, saved.index.items, saved.index.material.words, saved.digests, aside)
     if listed:
-        what = f"the corpus changed since {system} was indexed: {', '.join(listed)}"
+        what = f"the corpus changed since {system} was indexed: {listed}"
         option = f"--vectors {system}=FILE" if saved.facts.get("vectors") else f"-e {system}"
         remedy = f"index it again with `endoxa images index … {option}`; what did not change is kept"
         raise FileError(corpus.root, what, remedy)
     return saved
+
+
+def changes_since(
+    corpus: Corpus, digests: Mapping[str, str], items: Sequence[str], words: Sequence[Sequence[str]],
+    old_digests: Mapping[str, str], aside: Collection[str] = (),
+) -> str:  # fmt: skip
+    """What is added to a corpus, removed from it or changed since its items had these words and digests; "" if nothing.
+
+    `digests` are those of now. Items `aside` were there, but left out.
+    """
+    now, then = set(corpus.items), set(items)
+    new_words, old_words = dict(zip(corpus.items, corpus.words, strict=True)), dict(zip(items, words, strict=True))
+    changes = {
+        "added": sorted(now - then - set(aside)),
+        "removed": sorted(then - now),
+        "changed": sorted(item for item in now & then if old_digests.get(item) != digests.get(item)),
+        "given other words": sorted(item for item in now & then if old_words[item] != new_words[item]),
+    }
+    return ", ".join(
+        f"{len(names):,} {change} ({', '.join([*names[:SHOWN], *(['…'] if len(names) > SHOWN else [])])})"
+        for change, names in changes.items()
+        if names
+    )
 
 
 def _described_by(engine: Engine) -> list[str | int] | None:

@@ -19,7 +19,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from endoxa.errors import FileError, TableError
+from endoxa.engines import Material
+from endoxa.errors import FileError, JoinError, TableError
+from endoxa.images.corpus import Corpus
 from endoxa.io.write import replacing
 from endoxa.tables import rename_known
 
@@ -52,6 +54,21 @@ def read_vectors(path: str | Path) -> Named:
         return checked(items, vectors)
     except TableError as error:
         raise FileError(str(path), str(error)) from None
+
+
+def vectors_for(corpus: Corpus, path: str | Path) -> tuple[Material, int]:
+    """The vectors of a file for the items of a corpus, and the number of items without a vector."""
+    items, vectors = read_vectors(path)
+    at = {item: number for number, item in enumerate(items)}
+    present = [number for number, item in enumerate(corpus.items) if item in at]
+    if not present:
+        raise JoinError(
+            f"{path}: none of its {len(items):,} items is in the corpus (which has {corpus.items[0]!r}, the file "
+            f"{items[0]!r})"
+        )
+    names, words = tuple(corpus.items[n] for n in present), tuple(corpus.words[n] for n in present)
+    rows = vectors[[at[name] for name in names]]
+    return Material(names, words, {"vector": rows}, np.ones(len(present), np.int64)), len(corpus) - len(present)
 
 
 def write_vectors(path: str | Path, items: Sequence[str], vectors: npt.ArrayLike) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields
@@ -106,6 +108,27 @@ def replacing(target: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing_folder(target: Path) -> Iterator[Path]:
+    """Yield a temporary folder that replaces the target once it is complete, and is removed after an error."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise unwritten(target, error) from None
+    try:
+        yield part
+        older = target.with_name(f".{target.name}.{os.getpid()}.old")
+        if target.exists():
+            target.rename(older)
+        part.rename(target)
+        shutil.rmtree(older, ignore_errors=True)
+    except (OSError, pl.exceptions.ComputeError) as error:
+        raise unwritten(target, error) from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
 
 
 def unwritten(target: Path, error: Exception) -> FileError:

@@ -22,7 +22,7 @@ from endoxa.io import indexes, packages
 from endoxa.io.descriptions import Described, describe, digests_of
 from endoxa.io.opening import home_of, open_corpus
 from endoxa.io.provenance import fingerprint
-from endoxa.io.vectors import read_vectors
+from endoxa.io.vectors import vectors_for
 from endoxa.tables import Costs
 
 NAME = re.compile(r"\w[\w.+-]*")
@@ -92,7 +92,7 @@ def index(
             progress(f"building {name}", number, len(chosen))
         result = described.get(one.descriptor) if one.descriptor is not None else None
         if name in files:
-            material, missing = _from_vectors(corpus, files[name])
+            material, missing = vectors_for(corpus, files[name])
             notes += [f"{name}: {missing:,} of {len(corpus):,} pictures have no vector"] if missing else []
         else:
             material = Material(tuple(corpus.items), corpus.words) if result is None else result.material
@@ -189,18 +189,3 @@ def _split(corpus: Corpus, train: float | None, seed: int) -> tuple[set[str], se
 def _only(material: Material, items: set[str]) -> Material:
     keep = [at for at, item in enumerate(material.items) if item in items]
     return material if len(keep) == len(material) else material.take(keep)
-
-
-def _from_vectors(corpus: Corpus, path: Path) -> tuple[Material, int]:
-    """The vectors of a file for the items of a corpus, and the number of items without a vector."""
-    items, vectors = read_vectors(path)
-    at = {item: number for number, item in enumerate(items)}
-    present = [number for number, item in enumerate(corpus.items) if item in at]
-    if not present:
-        raise JoinError(
-            f"{path}: none of its {len(items):,} items is in the corpus (which has {corpus.items[0]!r}, the file "
-            f"{items[0]!r})"
-        )
-    rows = vectors[[at[corpus.items[number]] for number in present]]
-    names, words = tuple(corpus.items[n] for n in present), tuple(corpus.words[n] for n in present)
-    return Material(names, words, {"vector": rows}, np.ones(len(present), np.int64)), len(corpus) - len(present)
