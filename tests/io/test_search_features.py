@@ -144,7 +144,7 @@ def test_other_formats_and_damage_are_refused(scenes: Path, monkeypatch: pytest.
     refused("is damaged")
     place.write_text(json.dumps(described))
     with monkeypatch.context() as patch:
-        patch.setattr("endoxa.engines.layout.Layout.version", 99)
+        patch.setattr("endoxa.engines.colour_layout.Layout.version", 99)
         refused("from descriptions of another version")
     numbers = folder / "group-layout.npy"
     whole = numbers.read_bytes()

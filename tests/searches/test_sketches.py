@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from skimage.color import rgb2lab
 
-from endoxa.engines.layout import Layout
+from endoxa.engines.colour_layout import Layout
 from endoxa.errors import TextError
 from endoxa.images import Picture
 from endoxa.searches.arms import Group

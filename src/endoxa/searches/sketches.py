@@ -9,7 +9,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from endoxa.engines.layout import CELLS, ZERO, colours, lab, split
+from endoxa.engines.colour_layout import CELLS, ZERO, colours, lab, split
 from endoxa.errors import TextError
 from endoxa.searches.arms import Group, Values, scale_between
 from endoxa.tables import Floats

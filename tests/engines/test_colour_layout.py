@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from skimage.color import rgb2lab
 
-from endoxa.engines.layout import Layout, colours, split
+from endoxa.engines.colour_layout import Layout, colours, split
 from endoxa.images import Picture
 
 
