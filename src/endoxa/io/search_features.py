@@ -20,9 +20,9 @@ import polars as pl
 
 from endoxa import __version__
 from endoxa.engines import Descriptor
+from endoxa.engines.colour_layout import Layout
 from endoxa.engines.embeddings import EXTRACTORS, FILE, Embeddings
 from endoxa.engines.histogram_features import HistogramFeatures
-from endoxa.engines.colour_layout import Layout
 from endoxa.engines.registry import available
 from endoxa.errors import EndoxaError, FileError, JoinError, TextError
 from endoxa.images import Picture
