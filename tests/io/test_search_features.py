@@ -46,7 +46,7 @@ def scenes(built: Path, tmp_path: Path) -> Path:
 
 def first_picture(folder: Path) -> Path:
     corpus = open_corpus(folder)
-    return folder / corpus.frame["path"][0]
+    return folder / str(corpus.frame["path"][0])
 
 
 def same(one: Features, two: Features) -> bool:
@@ -210,6 +210,19 @@ def test_a_part_of_a_picture_is_that_part(built: Path) -> None:
     assert all(np.array_equal(part[name], alone[name]) for name in alone)
     tiny = point_of(features, png(pixels[:1, :1]), (0.4, 0.4, 0.40001, 0.40001))
     assert np.array_equal(tiny["layout"], point_of(features, png(pixels[:1, :1]))["layout"])
+
+
+def test_a_crop_is_of_the_picture_as_it_is_seen(built: Path) -> None:
+    features = open_features(open_corpus(built))
+    pixels = np.zeros((40, 80, 3), np.uint8)
+    pixels[:, :40] = 255
+    turned = Image.fromarray(pixels)
+    exif = turned.getexif()
+    exif[0x0112] = 6  # to be turned clockwise: the white left half is then above
+    buffer = io.BytesIO()
+    turned.save(buffer, "PNG", exif=exif)
+    point = point_of(features, buffer.getvalue(), (0, 0, 1, 0.4))
+    assert (point["layout"].reshape(64, 3)[:, 0] == 100).all()
 
 
 @pytest.mark.parametrize(

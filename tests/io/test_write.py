@@ -13,7 +13,7 @@ from io_samples import any_text, comparisons, opinions, plain_judgments, runs, t
 
 from endoxa.errors import FileError, TableError
 from endoxa.io import read, sniff, write
-from endoxa.io.write import replacing
+from endoxa.io.write import replacing, replacing_folder
 from endoxa.tables import Comparison, Opinions, Run, Scores, Table
 
 PACKED = ["", ".gz", ".zst"]
@@ -157,3 +157,19 @@ def test_the_format_can_be_named(tmp_path: Path) -> None:
     write(read({"q": {"d": 1}}, kind="run"), tmp_path / "f.dat", form="csv")
     assert sniff(tmp_path / "f.dat") == "run"
     assert (tmp_path / "f.dat").read_text().startswith("system,query,item")
+
+
+def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+    target = tmp_path / "deep" / "folder"
+    with replacing_folder(target) as part:
+        (part / "a").write_text("old")
+    with pytest.raises(FileError, match="cannot be written"), replacing_folder(target) as part:
+        (part / "a").write_text("new")
+        (part / "none" / "b").write_text("its folder does not exist")
+    with pytest.raises(KeyboardInterrupt), replacing_folder(target) as part:
+        (part / "a").write_text("newer")
+        raise KeyboardInterrupt
+    assert (target / "a").read_text() == "old" and list(target.parent.iterdir()) == [target]
+    with replacing_folder(target) as part:
+        (part / "b").write_text("new")
+    assert [path.name for path in target.iterdir()] == ["b"] and list(target.parent.iterdir()) == [target]

@@ -15,7 +15,7 @@ from endoxa.searches.arms import Group, group_of
 from endoxa.searches.describing import features_of, point_from, stacks_of
 
 
-def material(items: list[str], seed: int = 1, **columns: np.ndarray) -> Material:
+def material(items: list[str], **columns: np.ndarray) -> Material:
     words = tuple((f"word-{item}",) for item in items)
     return Material(tuple(items), words, columns, np.ones(len(items), np.int64))
 

@@ -85,6 +85,13 @@ def test_pictures_without_layout_or_all_alike_have_no_relevance() -> None:
     assert relevance(sketch, layout(values[:0])).tolist() == []
 
 
+def test_a_layout_without_a_scale_for_sketches_is_given_one() -> None:
+    sketch = Sketch(np.ones(4), np.zeros((4, 3)))
+    values = np.random.default_rng(3).integers(1, 256, (9, 12)).astype(np.uint8)
+    expected = relevance(sketch, layout(values, sketch_scale(values)))
+    assert relevance(sketch, Group("layout", values, (), {})).tolist() == expected.tolist()
+
+
 def test_empty_canvases_are_refused_and_full_ones_are_not() -> None:
     one = canvas()
     one[40, 40, 3] = 255

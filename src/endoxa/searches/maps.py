@@ -119,7 +119,7 @@ def read_path(text: str) -> Trail:
     return tuple(int(part) for part in parts)
 
 
-def representatives(vectors: Vectors, count: int, seed: int = 0) -> Ints:
+def representatives(vectors: Values, count: int, seed: int = 0) -> Ints:
     """The places of pictures that stand for a collection: the middles of `count` clusters, or all pictures if fewer."""
     rows = np.asarray(vectors, dtype=np.float64)
     count = min(count, len(rows))

@@ -51,7 +51,7 @@ def relevance(sketch: Sketch, layout: Group) -> Floats:
     of the layout for sketches. A picture without a layout has 0, and so has every picture if τ is 0: then no sketch can
     tell them apart.
     """
-    tau = layout.taus[SKETCH]
+    tau = layout.taus[SKETCH] if SKETCH in layout.taus else sketch_scale(layout.values)
     if not tau > 0:
         return np.zeros(len(layout.values))
     d = cell_distances(layout.values, sketch.colours[None], sketch.shares[None])[0]
