@@ -20,7 +20,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from endoxa.errors import TextError, absent, refuse_unknown
-from endoxa.searches.arms import Features, Values
+from endoxa.searches.arms import Features, Group, Values
 from endoxa.searches.projections import SAMPLE, Vectors
 from endoxa.tables import Bools, Floats, Ints
 
@@ -147,7 +147,7 @@ def map_vectors(features: Features, group: str = ALL, *, seed: int = 0) -> Vecto
     sample = np.arange(n)
     if n > SAMPLE:
         sample = np.sort(np.random.default_rng(seed).choice(n, SAMPLE, replace=False))
-    parts = [_Part.of(features.group(name).values, sample, weight) for name, weight in weights.items()]
+    parts = [_Part.of(features.group(name), sample, weight) for name, weight in weights.items()]
     rows = np.concatenate([part.rows(sample) for part in parts], axis=1)
     moments = rows.T @ rows
     _, axes = eigh(moments, subset_by_index=(max(0, len(moments) - SIZE), len(moments) - 1))
@@ -162,29 +162,25 @@ def map_vectors(features: Features, group: str = ALL, *, seed: int = 0) -> Vecto
 class _Part(NamedTuple):
     """A group of features on its way into the vectors: less its mean, times a factor."""
 
-    values: Values
+    group: Group
     mean: Floats
     factor: float
 
     @classmethod
-    def of(cls, values: Values, sample: Ints, weight: float) -> _Part:
+    def of(cls, group: Group, sample: Ints, weight: float) -> _Part:
         """The mean, and the factor that gives the group the standard deviation `weight`, from a sample."""
-        rows = _known(values, sample)
-        if np.isnan(rows).all():
-            return cls(values, np.zeros(rows.shape[1]), 0.0)
-        spread = math.sqrt(np.nanvar(rows, axis=0).sum())
-        return cls(values, np.nanmean(rows, axis=0), weight / spread if spread > 0 else 0.0)
+        known = sample[group.speaks[sample]]
+        if not len(known):
+            return cls(group, np.zeros(group.values.shape[1]), 0.0)
+        rows = np.asarray(group.values[known], dtype=np.float64)
+        spread = math.sqrt(rows.var(axis=0).sum())
+        return cls(group, rows.mean(axis=0), weight / spread if spread > 0 else 0.0)
 
     def rows(self, places: Ints) -> Floats:
         """The numbers of pictures; 0 for one that lacks them."""
-        return np.nan_to_num((_known(self.values, places) - self.mean) * self.factor, nan=0.0)
-
-
-def _known(values: Values, places: Ints) -> Floats:
-    """Rows of numbers; NaN for a picture that lacks them: not finite, or zero throughout."""
-    rows = np.asarray(values[places], dtype=np.float64)
-    rows[~(np.isfinite(rows).all(axis=1) & rows.any(axis=1))] = np.nan
-    return rows
+        rows = (np.asarray(self.group.values[places], dtype=np.float64) - self.mean) * self.factor
+        rows[~self.group.speaks[places]] = 0.0
+        return rows
 
 
 # ---- clusters --------------------------------------------------------------------------------------------------
