@@ -144,6 +144,17 @@ def test_columns_of_different_length_are_refused(folder: Path) -> None:
         describe(corpus_of(folder), [Uneven()], folder / "home")
 
 
+def test_only_the_arrays_that_are_wanted_are_loaded(folder: Path) -> None:
+    (folder / "p2.png").write_bytes(b"<svg/>")
+    whole, part, none = (
+        describe(corpus_of(folder), [HistogramFeatures()], folder / "home", workers=1, columns=columns)[0]
+        for columns in (None, ["colour_histogram", "unknown"], [])
+    )
+    assert set(part.material.columns) == {"colour_histogram"} and not none.material.columns
+    assert np.array_equal(part.material.columns["colour_histogram"], whole.material.columns["colour_histogram"])
+    assert part.material.items == whole.material.items == none.material.items and part.skipped == whole.skipped
+
+
 def test_digests_follow_the_bytes(folder: Path) -> None:
     before = digests_of(corpus_of(folder), folder / "home")
     paint(folder, "p0.png", 99, width=1)

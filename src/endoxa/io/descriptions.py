@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from polars import selectors
 
 from endoxa.engines import Descriptor, Material
 from endoxa.errors import EndoxaError, FileError
@@ -61,9 +62,12 @@ class Described:
 
 def describe(
     corpus: Corpus, descriptors: Sequence[Descriptor], home: Path, *, workers: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | None = None, columns: Collection[str] | None = None,
 ) -> list[Described]:  # fmt: skip
-    """Describe every picture by every descriptor, decoding each picture once; known results are kept."""
+    """Describe every picture by every descriptor, decoding each picture once; known results are kept.
+
+    `columns` names the arrays that are wanted; None gives all of them.
+    """
     shelves = [Shelf(home, descriptor) for descriptor in descriptors]
     stamps = stamps_of(corpus)
     known = [shelf.known(stamps) for shelf in shelves]
@@ -82,7 +86,8 @@ def describe(
     finally:  # an interruption keeps what was done
         for shelf in shelves:
             shelf.close()
-    return [shelf.load(corpus, len(stamps) - len(items)) for shelf, items in zip(shelves, known, strict=True)]
+    computed = [len(stamps) - len(items) for items in known]
+    return [shelf.load(corpus, count, columns) for shelf, count in zip(shelves, computed, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -233,7 +238,8 @@ class Shelf:
     def _stored(self, columns: list[str] | None = None) -> pl.DataFrame:
         """The newest row of each item."""
         try:
-            frames = [pl.read_parquet(part, columns=columns, glob=False) for part in self.parts()]
+            wanted = selectors.all() if columns is None else selectors.by_name(*columns, require_all=False)
+            frames = [pl.scan_parquet(part, glob=False).select(wanted).collect() for part in self.parts()]
         except (pl.exceptions.PolarsError, OSError) as error:
             what = f"cannot be read ({error})"
             raise FileError(str(self.folder), what, "remove this folder and index again") from None
@@ -276,22 +282,25 @@ class Shelf:
             frame.write_parquet(part)
         self.rows, self.written = [], time.monotonic()
 
-    def load(self, corpus: Corpus, computed: int) -> Described:
-        """The material of the corpus, in its order."""
+    def load(self, corpus: Corpus, computed: int, columns: Collection[str] | None = None) -> Described:
+        """The material of the corpus, in its order, with these arrays (None: all)."""
+        arrays = [f"{part} {name}" for name in columns or () for part in ("column", "width")]
         order = pl.DataFrame({"item": corpus.items, "at": np.arange(len(corpus))}, schema_overrides={"item": pl.String})
-        frame = order.join(self._stored(), on="item", how="left", maintain_order="left")
+        frame = order.join(
+            self._stored(None if columns is None else [*SCHEMA, *arrays]), on="item", how="left", maintain_order="left"
+        )
         fine = frame.filter(pl.col("rows") > 0)
         skipped = tuple(
             Skipped(item, why) for item, why in frame.filter(pl.col("why").is_not_null()).select("item", "why").rows()
         )
         words = corpus.words
         counts = fine["rows"].cast(pl.Int64).to_numpy().astype(np.int64)
-        columns = {}
+        found = {}
         for name in (c.removeprefix("column ") for c in fine.columns if c.startswith("column ")):
             flat = fine[f"column {name}"].explode(empty_as_null=False).to_numpy()
             width = int(fine[f"width {name}"].to_numpy().max(initial=0))
-            columns[name] = flat.reshape(-1, width) if width else flat
-        material = Material(tuple(fine["item"]), tuple(words[at] for at in fine["at"]), columns, counts)
+            found[name] = flat.reshape(-1, width) if width else flat
+        material = Material(tuple(fine["item"]), tuple(words[at] for at in fine["at"]), found, counts)
         size = sum(part.stat().st_size for part in self.parts())
         return Described(material, skipped, fine["seconds"].to_numpy().astype(float), computed, size)
 

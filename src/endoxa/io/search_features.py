@@ -35,7 +35,7 @@ from endoxa.io.provenance import fingerprint
 from endoxa.io.vectors import vectors_for
 from endoxa.io.write import replacing_folder
 from endoxa.searches.arms import Features, Group, Point, Values
-from endoxa.searches.describing import features_of, point_from
+from endoxa.searches.describing import SOURCES, features_of, point_from
 from endoxa.searches.projections import Basis
 
 FORMAT = 1
@@ -86,7 +86,8 @@ def build_features(
     look = _look(vectors)
     descriptors = _descriptors(network=look != "" and vectors is None)
     own = None if vectors is None else vectors_for(corpus, vectors)[0]
-    described = describe(corpus, descriptors, place, workers=workers, progress=progress)
+    wanted = SOURCES.values()
+    described = describe(corpus, descriptors, place, workers=workers, progress=progress, columns=wanted)
     skipped = tuple({one.name: one for result in described for one in result.skipped}.values())
     materials = [result.material for result in described]
     if not len(materials[0]):
