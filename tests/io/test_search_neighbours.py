@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from endoxa.errors import FileError
-from endoxa.io.search_neighbours import Neighbours, build_neighbours, has_neighbours
+from endoxa.io.search_neighbours import Neighbours, build_neighbours, with_neighbours
+from endoxa.searches import candidates
 from endoxa.searches.arms import Features, group_of
 from endoxa.searches.candidates import scan
+from endoxa.searches.learner import Evidence, learn
+from endoxa.searches.paging import choose_page
 
 
 @pytest.fixture(scope="module")
@@ -24,10 +27,23 @@ def features() -> Features:
     return Features(tuple(f"{at:04d}" for at in range(4000)), groups, digest="one")
 
 
-def test_they_propose_nearly_what_a_scan_finds(features: Features, tmp_path) -> None:
-    assert not has_neighbours(tmp_path)
+def test_they_are_used_where_a_collection_is_too_large_to_scan(
+    features: Features, tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidates, "ALL", 1000)
+    monkeypatch.setattr(candidates, "BACKGROUND", 300)
+    assert with_neighbours(features, tmp_path) is features
     build_neighbours(features, tmp_path)
-    assert has_neighbours(tmp_path)
+    large = with_neighbours(features, tmp_path)
+    liked = Evidence(np.array([10]), np.ones(1), np.full(1, 0.1))
+    near, exact = (choose_page(one, learn(one, liked), np.ones(4000, np.bool_), 20) for one in (large, features))
+    assert len(set(near.places) & set(exact.places)) >= 18
+    monkeypatch.setattr(candidates, "ALL", 10_000)
+    assert with_neighbours(features, tmp_path) is features
+
+
+def test_they_propose_nearly_what_a_scan_finds(features: Features, tmp_path) -> None:
+    build_neighbours(features, tmp_path)
     nearest = Neighbours(features, tmp_path)
     for group in features.groups:
         asked = group.values[10:20]

@@ -32,6 +32,7 @@ from endoxa.io.descriptions import describe, digests_of
 from endoxa.io.indexes import changes_since
 from endoxa.io.opening import home_of
 from endoxa.io.provenance import fingerprint
+from endoxa.io.search_neighbours import with_neighbours
 from endoxa.io.vectors import vectors_for
 from endoxa.io.write import replacing_folder
 from endoxa.searches.arms import Features, Group, Point, Values
@@ -71,7 +72,7 @@ def open_features(
         stored = load(folder)
         if not _other_look(stored.facts["look"], vectors):
             _refuse_changed(corpus, stored, digests_of(corpus, folder.parent), folder)
-            return stored.features
+            return with_neighbours(stored.features, folder)
     return build_features(corpus, home, vectors=vectors, progress=progress, workers=workers)
 
 

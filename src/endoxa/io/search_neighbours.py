@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,6 +23,7 @@ from endoxa.errors import FileError, InstallError
 from endoxa.images.corpus import Progress
 from endoxa.io.write import replacing
 from endoxa.searches.arms import Features, Group, Values
+from endoxa.searches.candidates import needs_pool
 from endoxa.tables import Ints
 
 FOLDER = "neighbours"
@@ -47,7 +49,7 @@ def build_neighbours(features: Features, folder: Path, *, progress: Progress | N
 
 
 class Neighbours:
-    """Proposes neighbours from the indexes in a folder; see `endoxa.searches.candidates.Nearest`."""
+    """Proposes neighbours from the indexes in a folder; see `endoxa.searches.arms.Nearest`."""
 
     def __init__(self, features: Features, folder: Path) -> None:
         self.faiss = _faiss()
@@ -72,9 +74,11 @@ class Neighbours:
         return [np.sort(row[row >= 0]).astype(np.int64) for row in places]
 
 
-def has_neighbours(folder: Path) -> bool:
-    """Whether neighbours were built here."""
-    return (folder / FOLDER / "neighbours.json").is_file()
+def with_neighbours(features: Features, folder: Path) -> Features:
+    """The features with the neighbours that were built for them, if there are any and they are needed."""
+    if not needs_pool(features) or not (folder / FOLDER / "neighbours.json").is_file():
+        return features
+    return replace(features, nearest=Neighbours(features, folder))
 
 
 def _built(faiss: ModuleType, group: Group) -> Any:

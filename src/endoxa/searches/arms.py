@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -65,6 +65,13 @@ class Group:
         return tuple(metric for metric in self.metrics if self.taus[metric] > 0)
 
 
+class Nearest(Protocol):
+    """What finds the nearest pictures of a very large collection: a scan, or an approximate index."""
+
+    def __call__(self, group: Group, points: Values, count: int) -> list[Ints]:
+        """The places nearest to each point by the default metric of the group, in any order."""
+
+
 @dataclass(frozen=True, eq=False)
 class Features:
     """A collection as a search sees it: items, groups of features, words, and stacks of near-duplicates.
@@ -73,6 +80,7 @@ class Features:
     stacks  items with the same number are near-duplicates, and shown as one; the first item of a stack stands for it
     basis   how the vector of a picture from outside becomes its look; None if there is no look
     skipped pictures of the collection that are left out, and why
+    nearest what proposes neighbours in a very large collection; without it they are found by a scan
     """
 
     items: tuple[str, ...]
@@ -82,6 +90,7 @@ class Features:
     stacks: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     basis: Basis | None = None
     skipped: tuple[Skipped, ...] = ()
+    nearest: Nearest | None = None
 
     def __post_init__(self) -> None:
         for group in self.groups:

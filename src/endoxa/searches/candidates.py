@@ -7,7 +7,7 @@ of features, of every picture that was liked, those that a sketch or words hint 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +20,6 @@ ALL = 100_000  # pictures up to which all are looked at
 NEAREST = 2_000  # pictures that a liked picture adds, per group
 BACKGROUND = 20_000
 SPARE = 1.5  # how many more than the nearest a first bound should let through
-
-
-class Nearest(Protocol):
-    """What finds the nearest pictures: the scan below, or an approximate index."""
-
-    def __call__(self, group: Group, points: Values, count: int) -> list[Ints]:
-        """The places nearest to each point by the default metric of the group, in any order."""
 
 
 def needs_pool(features: Features) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from endoxa.searches.arms import Features, Group, Point, Values
-from endoxa.searches.candidates import NEAREST, Nearest, background, hinted, needs_pool, scan
+from endoxa.searches.candidates import NEAREST, background, hinted, needs_pool, scan
 from endoxa.searches.distances import each_block
 from endoxa.tables import Floats, Ints
 
@@ -45,7 +45,6 @@ class Rows:
     """Rows of kernels over all pictures, or over a pool of them that only grows (`among`), kept for later rounds."""
 
     features: Features
-    nearest: Nearest = scan
     among: Ints | None = None
     kept: dict[tuple[str, str], Kept] = field(default_factory=dict)
     known: set[int | str] = field(default_factory=set)  # liked pictures whose neighbours are in the pool
@@ -76,7 +75,8 @@ class Rows:
         found = [spoken, liked[liked >= 0]]
         for group in self.features.groups if new else ():
             if group.audible:
-                found += self.nearest(group, points_of(group, liked[new], outside), NEAREST)
+                nearest = self.features.nearest or scan
+                found += nearest(group, points_of(group, liked[new], outside), NEAREST)
         self.known, self.hinted = {*keys}, spoken
         more = np.setdiff1d(np.concatenate(found), pool)
         for (name, metric), kept in self.kept.items():

@@ -236,7 +236,7 @@ def learn(
     whole = np.outer(mine, mine)
     for name, weight in weights.items():
         whole += weight * near[name, chosen[name]]
-    kept = rows or Rows(features)
+    kept = Rows(features) if rows is None else rows
     kept.prepare(evidence.rows[evidence.y > 0], evidence.outside, hint)
     kept.forget(chosen)
     with one_thread():
