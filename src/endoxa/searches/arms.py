@@ -115,6 +115,14 @@ class Features:
         )
         return order
 
+    @cached_property
+    def leaders(self) -> Ints:
+        """The place of the picture that stands for each one: the first of its stack of near-duplicates."""
+        if len(self.stacks) != len(self.items):
+            return np.arange(len(self.items))
+        _, first, stack = np.unique(self.stacks, return_index=True, return_inverse=True)
+        return np.asarray(first[stack], dtype=np.int64)
+
     @property
     def arms(self) -> tuple[Arm, ...]:
         """Every group with each of its metrics that tells pictures apart."""

@@ -11,7 +11,7 @@ from endoxa.searches.arms import Features
 from endoxa.searches.learner import Fitted, Model
 from endoxa.tables import Bools, Floats, Ints
 
-Slot = Literal["best", "explore", "audit"]
+Slot = Literal["best", "explore", "audit", "map"]  # map: nothing is known yet, it stands for others
 DIGITS = 9  # to which expected values are rounded before they are ranked
 NOISE = 0.1  # of a mark that an exploring picture would get
 FIRST, SPREAD = 4_096, 16_384  # of the best, and of the others, how many may explore
@@ -21,7 +21,7 @@ FIRST, SPREAD = 4_096, 16_384  # of the best, and of the others, how many may ex
 class Page:
     """The pictures of a page, in order.
 
-    slots       why each is there: best, explore, audit
+    slots       why each is there: best, explore, audit, map
     mean        its expected value, -1 to 1; NaN if nothing is known yet
     deviation   the doubt about it; NaN if the learner knows none
     propensity  the chance by which it was drawn; 1 unless it was

@@ -1,0 +1,572 @@
+"""A search in memory: pictures are shown, a person marks them, the next page is better. And its exact replay."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+
+from endoxa import __version__
+from endoxa.errors import EndoxaError, RefusedError
+from endoxa.images.corpus import words_of
+from endoxa.searches import session
+from endoxa.searches.arms import Arm, Features, Point
+from endoxa.searches.kernels import Rows
+from endoxa.searches.learner import Evidence, Fitted, Learner, Pins, learn
+from endoxa.searches.medoids import medoids
+from endoxa.searches.paging import Page, Slot, choose_page
+from endoxa.searches.priors import Counts
+from endoxa.searches.session import Event, Query, Settings, Shown, State
+from endoxa.searches.signals import (
+    ROWS,
+    Hints,
+    Points,
+    both_sides,
+    evidence_of,
+    exploring_of,
+    hint_of,
+    place_of,
+    unseen_of,
+    upload_key,
+)
+from endoxa.tables import Answers, Floats, Ints, Opinions, Run
+
+PULLS = 3  # examples of each direction that explain a picture
+LEARNERS: dict[str, Learner] = {"kernel": learn}
+
+
+def arm_name(arm: Arm) -> str:
+    """`look/cosine`, as events and the store have it."""
+    return "/".join(arm)
+
+
+def start_detail(
+    features: Features, *, settings: Settings | None = None, counts: Counts | None = None, seed: int = 0
+) -> dict[str, Any]:
+    """The detail of the first event: all that later pages rest on, frozen.
+
+    counts  what earlier searches of the collection taught
+    """
+    chosen = settings or Settings()
+    if chosen.learner not in LEARNERS:
+        raise RefusedError(f"no learner is called {chosen.learner!r} (there are: {', '.join(LEARNERS)})", 422)
+    known = counts or Counts.start(features)
+    detail: dict[str, Any] = {}
+    prior = known.weights()
+    if chosen.thompson:
+        prior, chances = known.thompson(np.random.default_rng(seed))
+        detail["chances"] = chances
+    prior = {arm: value for arm, value in prior.items() if arm in features.arms}
+    return {
+        "features": features.digest, "release": __version__, "seed": seed,
+        "prior": {arm_name(arm): value for arm, value in prior.items()}, "settings": vars(chosen), **detail,
+    }  # fmt: skip
+
+
+# ---- pages --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """What a page rests on: the fit, and the evidence for it."""
+
+    fitted: Fitted
+    evidence: Evidence
+
+
+@dataclass(eq=False)
+class Desk:
+    """What a search works with besides its events: features, pictures from outside, sketches, rows of kernels."""
+
+    features: Features
+    points: Points = field(default_factory=dict)
+    hints: Hints = field(default_factory=dict)
+    rows: Rows | None = None
+    words: dict[tuple[str | None, str], Floats | None] = field(default_factory=dict)
+
+    def hint(self, query: Query) -> Floats | None:
+        """The hint of a query; the last few are kept."""
+        key = (query.sketch, query.words)
+        if key not in self.words:
+            if len(self.words) > 3:
+                self.words.clear()
+            self.words[key] = hint_of(query, self.features, self.hints)
+        return self.words[key]
+
+    def fit(self, state: State) -> Basis | None:
+        """What the learner of the search makes of a state; None where nothing is known yet."""
+        if not knows(state, self.features):
+            return None
+        if self.rows is None:
+            self.rows = Rows(self.features)
+        evidence = evidence_of(state, self.features, self.points)
+        last = state.page.metrics if state.page is not None else {}
+        fitted = LEARNERS[state.settings.learner](
+            self.features, evidence, prior=prior_of(state), hint=self.hint(state.query), pins=cast(Pins, state.pins),
+            metrics=last, rows=self.rows,
+        )  # fmt: skip
+        return Basis(fitted, evidence)
+
+    def page(self, state: State, basis: Basis | None) -> Page:
+        """The page that is due; where nothing is known yet, pictures that stand for the others."""
+        unseen = unseen_of(state, self.features)
+        rng = np.random.default_rng([state.seed, state.round])
+        if basis is None:
+            return _map_page(medoids(self.features, unseen, state.size, rng=rng))
+        audit = rng if state.settings.audit else None
+        return choose_page(
+            self.features, basis.fitted, unseen, state.size, exploring_of(state, self.features), audit=audit
+        )
+
+    def detail(self, state: State, basis: Basis | None) -> dict[str, Any]:
+        """The detail of the event `shown` for the page that is due."""
+        page = self.page(state, basis)
+        weights = {} if basis is None else {name: float(weight) for name, weight in basis.fitted.weights.items()}
+        return {
+            "items": [self.features.items[place] for place in page.places], "slots": list(page.slots),
+            "mean": _plain(page.mean), "deviation": _plain(page.deviation), "propensity": _plain(page.propensity),
+            "round": state.round, "size": state.size, "weights": weights,
+            "metrics": {} if basis is None else dict(basis.fitted.metrics),
+        }  # fmt: skip
+
+
+def prior_of(state: State) -> dict[Arm, float]:
+    """π of each arm, as the first event has it."""
+    return {cast(Arm, tuple(name.rsplit("/", 1))): value for name, value in state.prior.items()}
+
+
+def knows(state: State, features: Features) -> bool:
+    """Whether anything says what is wanted: a picture, a sketch, words that the collection may have, or a mark."""
+    query = state.query
+    says = bool(query.words and words_of(query.words) and any(features.words))
+    return bool(state.marks or says or query.item or query.upload or query.sketch)
+
+
+def _map_page(places: Ints) -> Page:
+    unknown = np.full(len(places), np.nan)
+    slots: tuple[Slot, ...] = ("map",) * len(places)
+    return Page(places, slots, unknown, unknown, unknown)
+
+
+def _plain(values: Floats) -> list[float | None]:
+    """Numbers for JSON: what is undefined is null."""
+    return [float(value) if math.isfinite(value) else None for value in values]
+
+
+def _numbers(values: Iterable[float | None]) -> Floats:
+    return np.array([math.nan if value is None else value for value in values], np.float64)
+
+
+# ---- a search -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a picture has its expected mark. In units of y: base + Σ groups + hint = mean, and expected = 2·clip(mean).
+
+    examples  (item, what it adds), the strongest first; None is the picture from outside
+    """
+
+    base: float
+    groups: Mapping[str, float]
+    hint: float
+    examples: tuple[tuple[str | None, float], ...]
+    mean: float
+
+    @property
+    def expected(self) -> float:
+        """The expected mark, from -2 to 2."""
+        return session.expected_mark(self.mean)
+
+    @property
+    def pulls(self) -> tuple[tuple[str | None, float], ...]:
+        """The three examples that pull most upwards, and the three that pull most downwards."""
+        up = [one for one in self.examples if one[1] > 0][:PULLS]
+        return (*up, *[one for one in self.examples if one[1] < 0][:PULLS])
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A group of features in a search: its weight and metric on the last page, and what the person set."""
+
+    name: str
+    weight: float
+    metric: str
+    setting: float | str
+
+
+class Search:
+    """A search: `show` a page, `mark` its pictures, `refine`; every act is an event, and can be undone.
+
+    Pictures are given by name, or by place in the collection. `keep` is called with each event before it counts, for
+    those who store it; if it refuses, nothing has happened. `clock` gives the time of an event.
+    """
+
+    def __init__(
+        self, features: Features, events: Sequence[Event] = (), *, name: str = "search", points: Points | None = None,
+        hints: Hints | None = None, settings: Settings | None = None, counts: Counts | None = None, seed: int = 0,
+        keep: Callable[[Event], None] | None = None, clock: Callable[[], float] | None = None,
+    ) -> None:  # fmt: skip
+        """Resume a search from its events; without events, begin one with these settings, counts and seed."""
+        self.features, self.name = features, name
+        self.points: dict[str, Point] = dict(points or {})
+        self.hints: dict[str, Floats] = dict(hints or {})
+        self.keep, self.clock = keep, clock or (lambda: 0.0)
+        self.desk = Desk(features, self.points, self.hints)
+        self._events: list[Event] = list(events)
+        self.state = session.fold(self._events)
+        self._basis: tuple[int, Basis | None] = (0, None)  # of the last page, by the number of its event
+        if not self._events:
+            self.add("start", start_detail(features, settings=settings, counts=counts, seed=seed))
+
+    # What there is
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """Everything that happened, in order."""
+        return tuple(self._events)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the collection was indexed anew since the search began; then it can be looked at, not gone on."""
+        return self.state.features != self.features.digest
+
+    @property
+    def page(self) -> Shown | None:
+        """The page that is before the person, by names; None before the first `show`."""
+        return self.state.page
+
+    @property
+    def rounds(self) -> tuple[Shown, ...]:
+        """Every page that still counts, the first one first."""
+        return self.state.pages
+
+    @property
+    def marks(self) -> Mapping[str, int]:
+        """The marks that count, from -2 to 2."""
+        return self.state.marks
+
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """The weight of each group of features on the page that is before the person."""
+        return self.page.weights if self.page is not None else {}
+
+    @property
+    def groups(self) -> tuple[Standing, ...]:
+        """Every group of features with its weight, its metric and its setting."""
+        page = self.page
+        return tuple(
+            Standing(
+                group.name,
+                page.weights.get(group.name, 0.0) if page is not None else 0.0,
+                (page.metrics.get(group.name) if page is not None else None) or group.metrics[0],
+                self.state.pins.get(group.name, "auto"),
+            )
+            for group in self.features.groups
+        )
+
+    @property
+    def expected(self) -> Mapping[str, float | None]:
+        """The expected mark of each picture of the page; None where nothing is known yet."""
+        return self.page.expected if self.page is not None else {}
+
+    @property
+    def left(self) -> int:
+        """How many pictures a page may still show; a stack of near-duplicates counts once."""
+        return int(unseen_of(self.state, self.features).sum())
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the person should know about the page."""
+        state, notes = self.state, []
+        if self.changed:
+            notes.append("The collection has changed since this search began; start a new search to go on.")
+        if not len(self.features):
+            notes.append("The collection has no pictures.")
+        elif not state.due and state.page is not None and not state.page.items:
+            notes.append("You have seen all pictures. Show seen pictures again, or start over.")
+        if state.query.words:
+            notes += self._word_notes(words_of(state.query.words))
+        if len(state.marks) > ROWS:
+            notes.append(f"There are {len(state.marks):,} marks; the last {ROWS} count.")
+        return tuple(notes)
+
+    def _word_notes(self, words: tuple[str, ...]) -> list[str]:
+        if not any(self.features.words):
+            return ["This collection has no words; the words are not used."]
+        if not words:
+            return ["These words say nothing about a picture; try others."]
+        hint = self.desk.hint(Query(words=self.state.query.words))
+        return [] if hint is not None and hint.any() else ["No picture has any of these words; try others."]
+
+    # What a person does
+
+    def show(self) -> Page:
+        """The page that is before the person; if another is due, it is made now."""
+        if self.state.due:
+            basis = self.desk.fit(self._current())
+            event = self.add("shown", self.desk.detail(self.state, basis))
+            self._basis = (event.number, basis)
+        page = self.state.page
+        assert page is not None
+        places = np.array([self.features.place.get(item, -1) for item in page.items], np.int64)
+        columns = (_numbers(page.mean), _numbers(page.deviation), _numbers(page.propensity))
+        return Page(places, cast(tuple[Slot, ...], page.slots), *columns)
+
+    def mark(self, item: str | int, grade: int | None) -> None:
+        """Mark a picture: -2 highly irrelevant, -1, 0 neutral, 1, 2 highly relevant; None takes the mark away."""
+        self.add("mark", {"item": self._named(item), "grade": grade})
+
+    def refine(self, size: int | None = None) -> Page:
+        """Submit the page and get the next one. With nothing marked, the next pictures follow."""
+        self.add("refine", {"size": self.state.size if size is None else size})
+        return self.show()
+
+    def undo(self, n: int = 1) -> Page:
+        """Take back the last n acts; the page is the one that was shown then."""
+        self.add("undo", {"n": n})
+        return self.show()
+
+    def picture(
+        self, picture: str | int | Point | None, *, crop: tuple[float, float, float, float] | None = None,
+        sha: str = "picture",
+    ) -> Page:  # fmt: skip
+        """Search from a picture of the collection, or from one outside (its numbers by group); None removes it."""
+        if picture is None:
+            self.add("picture", {})
+        elif isinstance(picture, Mapping):
+            self.points[upload_key(sha, crop)] = picture
+            self.add("picture", {"upload": sha, "crop": None if crop is None else list(crop)})
+        else:
+            self.add("picture", {"item": self._named(picture)})
+        return self.show()
+
+    def sketch(self, hint: Floats | None, *, sha: str = "sketch") -> Page:
+        """Search by a sketch, given as the relevance of every picture to it (`searches.sketches`); None removes it."""
+        if hint is not None:
+            if len(hint) != len(self.features):
+                raise RefusedError(f"the sketch has {len(hint):,} values for {len(self.features):,} pictures", 422)
+            self.hints[sha] = hint
+            self.desk.words.clear()
+        self.add("sketch", {"sha": None if hint is None else sha})
+        return self.show()
+
+    def words(self, text: str) -> Page:
+        """Search by words; an empty text removes them."""
+        self.add("words", {"text": text})
+        return self.show()
+
+    def pin(self, group: str, setting: float | str) -> Page:
+        """Fix the weight of a group of features, turn it "off", or leave it to the learner ("auto")."""
+        self.add("pin", {"group": group, "setting": setting})
+        return self.show()
+
+    def show_seen(self, show: bool = True) -> Page:
+        """Let pictures return that were seen before, or not."""
+        self.add("seen", {"show": show})
+        return self.show()
+
+    def forget(self) -> Page:
+        """I changed my mind: earlier marks no longer count; seen pictures stay seen."""
+        self.add("forget", {})
+        return self.show()
+
+    def restart(self, *, keep: bool = False) -> Page:
+        """Start over, with nothing, or keeping the query and the marks."""
+        self.add("restart", {"keep": keep})
+        return self.show()
+
+    def found(self, item: str | int) -> None:
+        """This is it: the picture is among what was found."""
+        self.add("found", {"item": self._named(item)})
+
+    def close(self) -> None:
+        """End the search."""
+        self.add("close", {})
+
+    def fork(self, number: int | None = None, *, name: str = "fork") -> Search:
+        """Another search that begins as this one did, up to an event; what follows does not touch this one."""
+        last = self.state.number if number is None else number
+        events = session.forked(self._events, self.name, last)
+        return Search(self.features, events, name=name, points=self.points, hints=self.hints, clock=self.clock)
+
+    def why(self, item: str | int) -> Reason:
+        """Why a picture has its expected mark: what each group, the hint and each example adds."""
+        place = place_of(self.features, self._named(item))
+        basis = self._basis_of_page()
+        if basis is None:
+            raise RefusedError("nothing is known yet; mark a picture first")
+        found = basis.fitted.why(place)
+        if found is None:
+            raise RefusedError(f"the learner {self.state.settings.learner!r} does not say why")
+        names = [self.features.items[row] if row >= 0 else None for row in basis.evidence.rows]
+        examples = tuple((names[row], value) for row, value in found.examples)
+        return Reason(found.base, dict(found.groups), found.hint, examples, found.mean)
+
+    def lesson(self) -> Mapping[Arm, float] | None:
+        """How well each arm ordered the marks, for the prior of later searches; None without marks on both sides."""
+        if not both_sides(self.state, self.features):
+            return None
+        evidence, hint = evidence_of(self.state, self.features, self.points), self.desk.hint(self.state.query)
+        return learn(self.features, evidence, prior=prior_of(self.state), hint=hint).concordance
+
+    # What is recorded
+
+    def add(self, kind: str, detail: Mapping[str, Any], *, key: str = "", at: float | None = None) -> Event:
+        """Add one event, after all checks: whoever acts, by page or by program, comes through here."""
+        known = session.checked(kind, detail)
+        self._refuse_strange(kind, known)
+        event = Event(self.state.number + 1, kind, known, key, self.clock() if at is None else at)
+        state = session.step(self.state, event)
+        if self.keep is not None:
+            self.keep(event)
+        self._events.append(event)
+        self.state = state
+        return event
+
+    def _refuse_strange(self, kind: str, detail: Mapping[str, Any]) -> None:
+        """Refuse what does not fit this collection."""
+        if kind in session.ACTS:
+            self._current()
+        item = detail.get("item")
+        if item is not None and item not in self.features.place:
+            raise RefusedError(f"the collection has no picture {item!r}", 422)
+        if kind != "pin":
+            return
+        names = [group.name for group in self.features.groups]
+        if detail["group"] not in names:
+            raise RefusedError(
+                f"no group of features is called {detail['group']!r}; there are: {', '.join(names)}", 422
+            )
+        off = {name for name in names if self.state.pins.get(name) == "off"} | {detail["group"]}
+        audible = {group.name for group in self.features.groups if group.audible}
+        if detail["setting"] == "off" and audible <= off:
+            raise RefusedError("this is the last group of features that is on; turn another one on first", 422)
+
+    def _current(self) -> State:
+        if self.changed:
+            raise RefusedError("the collection has changed since this search began; start a new search")
+        return self.state
+
+    def _named(self, item: str | int) -> str:
+        if isinstance(item, str):
+            return item
+        if not 0 <= item < len(self.features):
+            raise RefusedError(f"the collection has pictures 0 to {len(self.features) - 1:,}, no picture {item}", 422)
+        return self.features.items[item]
+
+    def _basis_of_page(self) -> Basis | None:
+        """What the page rests on, without marks that were made since; computed again if the search was resumed."""
+        self._current()
+        if self.page is None:
+            return None
+        if self._basis[0] != self.page.number:
+            self._basis = (self.page.number, self.desk.fit(session.before_page(self.state)))
+        return self._basis[1]
+
+    # What it gives to others
+
+    def opinions(self, source: str = "searcher") -> Opinions:
+        """The marks as opinions: grades from 0 to 4, by what the picture was shown for, and with which chance."""
+        slots: dict[str, tuple[str, float | None]] = {}
+        for page in self.state.pages:
+            slots |= {
+                item: (slot, chance) for item, slot, chance in zip(page.items, page.slots, page.propensity, strict=True)
+            }
+        rows = [
+            (source, self.name, item, grade + 2.0, "0-4", *slots.get(item, ("browse", None)))
+            for item, grade in self.state.marks.items()
+        ]
+        return Opinions.of(pl.DataFrame(rows, schema=OPINION, orient="row"))
+
+    def run(self) -> Run:
+        """What was shown: one system per round, its pictures in the order of the page."""
+        rows = [
+            (f"round-{page.round:02d}", self.name, item, float(len(page.items) - at))
+            for page in self.state.pages
+            for at, item in enumerate(page.items)
+        ]
+        return Run.of(pl.DataFrame(rows, schema=LISTED, orient="row"))
+
+    def answers(self, source: str = "searcher") -> Answers:
+        """What was found, in the order of finding."""
+        rows = [(source, self.name, item, rank) for rank, item in enumerate(self.state.found, start=1)]
+        return Answers.of(pl.DataFrame(rows, schema=FOUND, orient="row"))
+
+
+OPINION: dict[str, Any] = {
+    "source": pl.String, "query": pl.String, "item": pl.String, "grade": pl.Float64, "scale": pl.String,
+    "selected_by": pl.String, "propensity": pl.Float64,
+}  # fmt: skip
+LISTED: dict[str, Any] = {"system": pl.String, "query": pl.String, "item": pl.String, "score": pl.Float64}
+FOUND: dict[str, Any] = {"source": pl.String, "query": pl.String, "item": pl.String, "rank": pl.Int64}
+
+
+# ---- replay -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """The outcome of a replay: the number of pages, and of the first that differs its round and why."""
+
+    pages: int
+    round: int | None = None
+    why: str = ""
+
+    @property
+    def exact(self) -> bool:
+        """Whether every page came out as it was shown."""
+        return self.round is None
+
+    def __str__(self) -> str:
+        """One line."""
+        if self.exact:
+            return f"replays exactly: {self.pages} {'page' if self.pages == 1 else 'pages'}"
+        return f"round {self.round} differs: {self.why}"
+
+
+def replay(
+    features: Features, events: Sequence[Event], *, points: Points | None = None, hints: Hints | None = None
+) -> Replayed:
+    """Compute every page again, also those that were undone, and compare it with what was shown."""
+    desk = Desk(features, points or {}, hints or {})
+    state, pages = State(), 0
+    for event in events:
+        if event.kind == "shown":
+            pages += 1
+            if problem := _differs(desk, state, event):
+                return Replayed(pages, event.detail["round"], f"{problem}; {_reason(features, state)}")
+        state = session.step(state, event)
+    return Replayed(pages)
+
+
+COMPARED = ("items", "slots", "mean", "deviation", "propensity", "round", "weights", "metrics")
+
+
+def _differs(desk: Desk, state: State, event: Event) -> str:
+    """What differs between a page as it is computed now and as it was shown; nothing if it is the same."""
+    try:
+        now = desk.detail(state, desk.fit(state))
+    except EndoxaError as error:
+        return f"it cannot be computed again: {error}"
+    for name in COMPARED:
+        before, after = event.detail[name], now[name]
+        if before == after:
+            continue
+        if isinstance(before, list) and len(before) == len(after):
+            at = next(at for at, (one, other) in enumerate(zip(before, after, strict=True)) if one != other)
+            return f"{name} of place {at + 1} was {before[at]!r}, is {after[at]!r}"
+        return f"{name} differ"
+    return ""
+
+
+def _reason(features: Features, state: State) -> str:
+    if state.features != features.digest:
+        return "the collection was indexed anew since"
+    if state.release != __version__:
+        return f"endoxa was release {state.release} then, and is {__version__} now"
+    return "index and release are the same, so this is an error of endoxa; please report it"
