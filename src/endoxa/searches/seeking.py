@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
-import polars as pl
 
 from endoxa import __version__
 from endoxa.errors import EndoxaError, RefusedError
 from endoxa.images.corpus import words_of
-from endoxa.searches import session
+from endoxa.searches import outcomes, session
 from endoxa.searches.arms import Arm, Features, Point
 from endoxa.searches.kernels import Rows
 from endoxa.searches.learner import Evidence, Fitted, Learner, Pins, learn
@@ -148,8 +147,8 @@ def knows(state: State, features: Features) -> bool:
 
 def _map_page(places: Ints) -> Page:
     unknown = np.full(len(places), np.nan)
-    slots: tuple[Slot, ...] = ("map",) * len(places)
-    return Page(places, slots, unknown, unknown, unknown)
+    slots: list[Slot] = ["map"] * len(places)
+    return Page(places, tuple(slots), unknown, unknown, unknown)
 
 
 def _plain(values: Floats) -> list[float | None]:
@@ -471,39 +470,16 @@ class Search:
     # What it gives to others
 
     def opinions(self, source: str = "searcher") -> Opinions:
-        """The marks as opinions: grades from 0 to 4, by what the picture was shown for, and with which chance."""
-        slots: dict[str, tuple[str, float | None]] = {}
-        for page in self.state.pages:
-            slots |= {
-                item: (slot, chance) for item, slot, chance in zip(page.items, page.slots, page.propensity, strict=True)
-            }
-        rows = [
-            (source, self.name, item, grade + 2.0, "0-4", *slots.get(item, ("browse", None)))
-            for item, grade in self.state.marks.items()
-        ]
-        return Opinions.of(pl.DataFrame(rows, schema=OPINION, orient="row"))
+        """The marks as opinions, graded from 0 to 4."""
+        return outcomes.opinions(self.state, self.name, source)
 
     def run(self) -> Run:
-        """What was shown: one system per round, its pictures in the order of the page."""
-        rows = [
-            (f"round-{page.round:02d}", self.name, item, float(len(page.items) - at))
-            for page in self.state.pages
-            for at, item in enumerate(page.items)
-        ]
-        return Run.of(pl.DataFrame(rows, schema=LISTED, orient="row"))
+        """What was shown, one system per round."""
+        return outcomes.run(self.state, self.name)
 
     def answers(self, source: str = "searcher") -> Answers:
         """What was found, in the order of finding."""
-        rows = [(source, self.name, item, rank) for rank, item in enumerate(self.state.found, start=1)]
-        return Answers.of(pl.DataFrame(rows, schema=FOUND, orient="row"))
-
-
-OPINION: dict[str, Any] = {
-    "source": pl.String, "query": pl.String, "item": pl.String, "grade": pl.Float64, "scale": pl.String,
-    "selected_by": pl.String, "propensity": pl.Float64,
-}  # fmt: skip
-LISTED: dict[str, Any] = {"system": pl.String, "query": pl.String, "item": pl.String, "score": pl.Float64}
-FOUND: dict[str, Any] = {"source": pl.String, "query": pl.String, "item": pl.String, "rank": pl.Int64}
+        return outcomes.answers(self.state, self.name, source)
 
 
 # ---- replay -------------------------------------------------------------------------------------------

@@ -17,7 +17,9 @@ from endoxa.store import schema as s
 from endoxa.store import statements as q
 from endoxa.store.catalogue import Study, count_rows, insert, note
 
-ROLES = ("judge", "participant", "organiser")
+ROLES = ("judge", "participant", "organiser", "searcher", "viewer")
+SEARCHING = ("searcher", "viewer")  # people who search a collection, or look at one search; they belong to no study
+UNNAMED = ("organiser", "viewer")  # they need no nickname
 DAY = 86_400.0
 SESSION = 30 * DAY
 NICKNAME = 60  # maximum number of characters
@@ -70,8 +72,9 @@ def invite(
     now: float,
 ) -> tuple[int, str]:  # fmt: skip
     """A new invitation: its number, and the token of its link, which cannot be shown again."""
-    if role not in ROLES:
-        raise RefusedError(f"people are invited as {', '.join(ROLES)}, not as {role!r}", 422)
+    if role not in ROLES or (role in SEARCHING and study is not None):
+        known = [name for name in ROLES if study is None or name not in SEARCHING]
+        raise RefusedError(f"people are invited as {', '.join(known)}, not as {role!r}", 422)
     if not 0 < days <= 3650:
         raise RefusedError(f"a link is valid for up to 3650 days, not {days:g}", 422)
     study_id, i = study.id if study else None, s.invitations.c
@@ -153,7 +156,7 @@ def join(connection: Connection, invitation: Invitation, nickname: str, *, now: 
     ).one()
     invitation = _invitation(row)
     need_open(invitation, now)
-    if invitation.role != "organiser":
+    if invitation.role not in UNNAMED:
         _name(connection, invitation, nickname, now)
     connection.execute(
         sa.update(s.invitations)

@@ -1,7 +1,8 @@
 """The tables of the study database.
 
 Answers and events are append-only: a change is a new row, and so is an undo. The state of an assignment follows from
-the answers; it is stored as well for speed, and updated in the same transaction.
+the answers; it is stored as well for speed, and updated in the same transaction. Searches are folds over their events,
+and nothing else of their state is stored.
 """
 
 from __future__ import annotations
@@ -78,8 +79,10 @@ invitations = sa.Table(
     "invitations",
     metadata,
     _key(),
-    sa.Column("study_id", sa.ForeignKey("studies.id"), nullable=True, index=True),  # null for an organiser
-    sa.Column("role", sa.String(12), nullable=False),  # judge, participant, organiser
+    sa.Column(
+        "study_id", sa.ForeignKey("studies.id"), nullable=True, index=True
+    ),  # null for an organiser and for searches
+    sa.Column("role", sa.String(12), nullable=False),  # judge, participant, organiser, searcher, viewer
     sa.Column("nickname", sa.String(60), nullable=True),
     sa.Column("digest", sa.String(64), nullable=False, unique=True),
     _moment("created_at"),
@@ -200,4 +203,51 @@ events = sa.Table(
     sa.Column("kind", sa.String(30), nullable=False),
     sa.Column("detail", sa.JSON, nullable=False),
     _moment("at"),
+)
+
+searches = sa.Table(
+    "searches",
+    metadata,
+    _key(),
+    sa.Column("name", sa.String(22), nullable=False, unique=True),  # random, as in its address
+    sa.Column("invitation_id", sa.ForeignKey("invitations.id"), nullable=True, index=True),  # the owner; null: nobody
+    _text("title"),
+    _text("collection"),  # under which its prior is learnt
+    _text("corpus"),  # where the pictures are, as the organiser named it
+    sa.Column("features", sa.String(64), nullable=False),  # digest of the index
+    sa.Column("forked_id", sa.ForeignKey("searches.id"), nullable=True),
+    _moment("created_at"),
+    _moment("taught_at", null=True),  # when it was added to the prior; a search is added once
+)
+
+search_events = sa.Table(
+    "search_events",
+    metadata,
+    _key(),
+    sa.Column("search_id", sa.ForeignKey("searches.id"), nullable=False),
+    sa.Column("number", sa.Integer, nullable=False),  # 1, 2, 3 … in its search
+    sa.Column("key", sa.String(36), nullable=False),  # chosen by the page: an event sent twice is stored once
+    sa.Column("kind", sa.String(10), nullable=False),
+    sa.Column("detail", sa.JSON, nullable=False),
+    _moment("at"),
+    sa.UniqueConstraint("search_id", "number"),
+    sa.UniqueConstraint("search_id", "key"),
+)
+
+search_shares = sa.Table(  # links that show one search, read-only
+    "search_shares",
+    metadata,
+    sa.Column("invitation_id", sa.ForeignKey("invitations.id"), primary_key=True),
+    sa.Column("search_id", sa.ForeignKey("searches.id"), nullable=False),
+)
+
+arm_counts = sa.Table(  # what earlier searches of a collection taught about each group of features and metric
+    "arm_counts",
+    metadata,
+    _key(),
+    _text("collection"),
+    sa.Column("arm", sa.String(60), nullable=False),  # look/cosine
+    sa.Column("above", sa.Double, nullable=False),
+    sa.Column("below", sa.Double, nullable=False),
+    sa.UniqueConstraint("collection", "arm"),
 )

@@ -1,0 +1,350 @@
+"""Searches in the database: their events, who may see them, and what they teach later searches of the collection.
+
+Each event is one short transaction. Its page makes its key, so that sending it again changes nothing, and says which
+event it saw last, so that two tabs of one search do not run into each other.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+from sqlalchemy.dialects import postgresql, sqlite
+
+from endoxa.errors import RefusedError, absent, did_you_mean
+from endoxa.searches import session
+from endoxa.searches.arms import Arm, Features
+from endoxa.searches.priors import EVEN, START, Counts
+from endoxa.searches.session import Event
+from endoxa.store import people
+from endoxa.store import schema as s
+from endoxa.store.catalogue import insert
+
+TITLE = 200  # characters
+MANY = 1e9  # a count above this was not counted
+
+
+@dataclass(frozen=True)
+class Record:
+    """A search as the database has it, without its events.
+
+    name        random, as in its address
+    owner       the number of the invitation of the person who searches; None on the command line
+    nickname    of that person
+    collection  under which its prior is learnt
+    corpus      where the pictures are
+    features    the digest of the index that it began with
+    forked      the name of the search that it was forked from
+    """
+
+    id: int
+    name: str
+    owner: int | None
+    nickname: str | None
+    title: str
+    collection: str
+    corpus: str
+    features: str
+    forked: str | None
+    created_at: float
+    taught_at: float | None
+
+
+# ---- searches -----------------------------------------------------------------------------------------
+
+
+def begin(
+    connection: Connection, start: Mapping[str, Any], *, collection: str, corpus: str = "", owner: int | None = None,
+    title: str = "", key: str | None = None, now: float,
+) -> Record:  # fmt: skip
+    """A new search with its first event, `start` (`seeking.start_detail`). The same key again gives the same search."""
+    detail = session.checked("start", start)
+    if owner is not None and key is not None:
+        _lock_owner(connection, owner)
+        if (there := _begun(connection, owner, key)) is not None:
+            return find(connection, there)
+    number, name = _insert(connection, detail["features"], collection, corpus, owner, title, now=now)
+    _add(connection, number, Event(1, "start", detail, key or str(uuid.uuid4()), now))
+    return find(connection, name)
+
+
+def fork(
+    connection: Connection, search: Record, number: int, *, owner: int | None, key: str | None = None, now: float
+) -> Record:
+    """A new search of `owner` that begins with the first events of another, up to `number`."""
+    if owner is not None and key is not None:
+        _lock_owner(connection, owner)
+        if (there := _begun(connection, owner, key)) is not None:
+            return find(connection, there)
+    copied = session.forked(events(connection, search), search.name, number)
+    made, name = _insert(
+        connection, search.features, search.collection, search.corpus, owner, search.title, forked=search.id, now=now
+    )
+    for at, event in enumerate(copied, start=1):
+        mine = event.key if event.kind not in {"start", "fork"} else str(uuid.uuid4())
+        if event.kind == "start" and key is not None:
+            mine = key
+        _add(connection, made, Event(at, event.kind, event.detail, mine, event.at or now))
+    return find(connection, name)
+
+
+def _lock_owner(connection: Connection, owner: int) -> None:
+    """Of two clicks at once, the second waits here and finds what the first made."""
+    connection.execute(sa.select(s.invitations.c.id).where(s.invitations.c.id == owner).with_for_update()).one()
+
+
+def _begun(connection: Connection, owner: int, key: str) -> str | None:
+    """The name of the search that this person began with this key."""
+    e = s.search_events.c
+    return connection.scalar(
+        sa.select(s.searches.c.name)
+        .join(s.search_events, e.search_id == s.searches.c.id)
+        .where(s.searches.c.invitation_id == owner, e.number == 1, e.key == key)
+    )
+
+
+def _insert(
+    connection: Connection, features: str, collection: str, corpus: str, owner: int | None, title: str, *,
+    forked: int | None = None, now: float,
+) -> tuple[int, str]:  # fmt: skip
+    name = secrets.token_urlsafe(12)
+    while name.startswith("-"):  # a name on the command line is no option
+        name = secrets.token_urlsafe(12)
+    number = insert(
+        connection, s.searches, name=name, invitation_id=owner, title=_title(title), collection=collection,
+        corpus=corpus, features=features, forked_id=forked, created_at=now,
+    )  # fmt: skip
+    return number, name
+
+
+def _title(title: str) -> str:
+    kept = " ".join(title.replace("\0", " ").split())
+    if len(kept) > TITLE:
+        raise RefusedError(f"a title has at most {TITLE} characters; this one has {len(kept)}", 422)
+    return kept
+
+
+def rename(connection: Connection, search: Record, title: str) -> None:
+    """Give a search another title."""
+    connection.execute(sa.update(s.searches).where(s.searches.c.id == search.id).values(title=_title(title)))
+
+
+def _records() -> sa.Select[Any]:
+    other = s.searches.alias("other")
+    return (
+        sa.select(s.searches, s.invitations.c.nickname, other.c.name.label("forked"))
+        .outerjoin(s.invitations, s.invitations.c.id == s.searches.c.invitation_id)
+        .outerjoin(other, other.c.id == s.searches.c.forked_id)
+    )
+
+
+def _record(row: Any) -> Record:
+    return Record(
+        row.id, row.name, row.invitation_id, row.nickname, row.title, row.collection, row.corpus, row.features,
+        row.forked, row.created_at, row.taught_at,
+    )  # fmt: skip
+
+
+def find(connection: Connection, name: str) -> Record:
+    """The search of that name, whoever it belongs to; for the command line and the organiser."""
+    row = connection.execute(_records().where(s.searches.c.name == name)).one_or_none()
+    if row is None:
+        known = connection.scalars(sa.select(s.searches.c.name)).all()
+        hint = did_you_mean(name, known) or "; endoxa search list shows them"
+        raise RefusedError(f"no search is called {name!r}{hint}", 404)
+    return _record(row)
+
+
+def owned(connection: Connection, name: str, owner: int) -> Record:
+    """A person's own search of that name. Another's search is refused as if it did not exist."""
+    wanted = _records().where(s.searches.c.name == name, s.searches.c.invitation_id == owner)
+    row = connection.execute(wanted).one_or_none()
+    if row is None:
+        raise absent("search")
+    return _record(row)
+
+
+def listed(connection: Connection, *, owner: int | None = None, collection: str | None = None) -> list[Record]:
+    """Searches, the newest first: all, those of a person, those of a collection."""
+    wanted = _records().order_by(s.searches.c.id.desc())
+    if owner is not None:
+        wanted = wanted.where(s.searches.c.invitation_id == owner)
+    if collection is not None:
+        wanted = wanted.where(s.searches.c.collection == collection)
+    return [_record(row) for row in connection.execute(wanted)]
+
+
+# ---- events -------------------------------------------------------------------------------------------
+
+
+def events(connection: Connection, search: Record, *, after: int = 0) -> list[Event]:
+    """The events of a search in order, or those after a number."""
+    e = s.search_events.c
+    wanted = sa.select(s.search_events).where(e.search_id == search.id, e.number > after).order_by(e.number)
+    return [_event(row) for row in connection.execute(wanted)]
+
+
+def _event(row: Any) -> Event:
+    return Event(row.number, row.kind, row.detail, row.key, row.at)
+
+
+def append(connection: Connection, search: Record, key: str, after: int, event: Event) -> Event:
+    """Add an event behind the one numbered `after`; returns it as it is stored.
+
+    The same key again changes nothing. If another event came in between, it is refused (409): another tab went on.
+    """
+    connection.execute(sa.select(s.searches.c.id).where(s.searches.c.id == search.id).with_for_update()).one()
+    e = s.search_events.c
+    same = sa.select(s.search_events).where(e.search_id == search.id, e.key == key)
+    if (there := connection.execute(same).one_or_none()) is not None:
+        if there.kind != event.kind:
+            raise RefusedError("this key belongs to another event of this search; reload the page")
+        return _event(there)
+    last = connection.scalar(sa.select(sa.func.max(e.number)).where(e.search_id == search.id)) or 0
+    if after != last:
+        raise RefusedError(
+            f"this search went on elsewhere: its last event is {last}, not {after}; reload the page to go on from there"
+        )
+    stored = Event(last + 1, event.kind, session.checked(event.kind, event.detail), key, event.at)
+    _add(connection, search.id, stored)
+    return stored
+
+
+def _add(connection: Connection, search_id: int, event: Event) -> None:
+    if not 0 < len(event.key) <= 36:
+        raise RefusedError("the key of an event has 1 to 36 characters; use a UUID", 422)
+    row = {"number": event.number, "key": event.key, "kind": event.kind, "detail": dict(event.detail), "at": event.at}
+    connection.execute(sa.insert(s.search_events).values(search_id=search_id, **row))
+
+
+def following_key(search: Record, number: int) -> str:
+    """The key of an event that the server adds behind `number`, such as a page: of two servers, one adds it."""
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"endoxa search {search.name} {number}"))
+
+
+# ---- people -------------------------------------------------------------------------------------------
+
+
+def invite(connection: Connection, key: str, *, days: float = 30, now: float) -> str:
+    """The token of a link by which several people join, each by a nickname of their own."""
+    return people.invite(connection, key, None, "searcher", days=days, now=now)[1]
+
+
+def join(
+    connection: Connection, key: str, invitation: people.Invitation, nickname: str, *, now: float
+) -> tuple[str, str | None]:
+    """Open a session by a link: its secret, and the token of a new personal link for one who came by the open link.
+
+    A personal link, and the link of a viewer, open the same person's searches again.
+    """
+    people.need_open(invitation, now)
+    if invitation.role == "viewer" or invitation.nickname is not None:
+        return people.join(connection, invitation, "", now=now), None
+    # Two who choose the same nickname at once wait for each other here.
+    connection.execute(sa.select(s.invitations.c.id).where(s.invitations.c.id == invitation.id).with_for_update()).one()
+    days = (invitation.expires_at - now) / people.DAY
+    try:
+        _, token = people.invite(connection, key, None, "searcher", nickname=nickname, days=days, now=now)
+    except RefusedError as refused:
+        if refused.status == 409:
+            raise RefusedError(f"the nickname {people.checked(nickname)!r} is taken; choose another one", 422) from None
+        raise
+    return people.join(connection, people.invitation_of(connection, key, token), "", now=now), token
+
+
+def share(connection: Connection, key: str, search: Record, *, days: float = 30, now: float) -> str:
+    """The token of a link that shows one search, read-only."""
+    number, token = people.invite(connection, key, None, "viewer", days=days, now=now)
+    connection.execute(sa.insert(s.search_shares).values(invitation_id=number, search_id=search.id))
+    return token
+
+
+def shared(connection: Connection, name: str, invitation_id: int) -> Record:
+    """The search that a viewer's link shows; any other is refused as if it did not exist."""
+    wanted = (
+        _records()
+        .join(s.search_shares, s.search_shares.c.search_id == s.searches.c.id)
+        .where(s.search_shares.c.invitation_id == invitation_id, s.searches.c.name == name)
+    )
+    row = connection.execute(wanted).one_or_none()
+    if row is None:
+        raise absent("search")
+    return _record(row)
+
+
+def shown_to(connection: Connection, invitation_id: int) -> str | None:
+    """The name of the search that a viewer's link shows."""
+    return connection.scalar(
+        sa.select(s.searches.c.name)
+        .join(s.search_shares, s.search_shares.c.search_id == s.searches.c.id)
+        .where(s.search_shares.c.invitation_id == invitation_id)
+    )
+
+
+# ---- what searches teach ------------------------------------------------------------------------------
+
+
+def counts(connection: Connection, collection: str, features: Features) -> tuple[Counts, tuple[str, ...]]:
+    """What earlier searches of a collection taught, and warnings; a count that cannot be is as before any search."""
+    known, notes = dict(Counts.start(features).of), []
+    a = s.arm_counts.c
+    for row in connection.execute(sa.select(a.arm, a.above, a.below).where(a.collection == collection)):
+        arm = _arm(row.arm)
+        if arm not in known:
+            continue
+        if all(value is not None and math.isfinite(value) and 0 < value < MANY for value in (row.above, row.below)):
+            known[arm] = (row.above, row.below)
+        else:
+            notes.append(
+                f"what earlier searches taught about {row.arm} is damaged and left out; endoxa search reset removes it"
+            )
+    return Counts(known), tuple(notes)
+
+
+def _arm(name: str) -> Arm:
+    group, _, metric = name.rpartition("/")
+    return group, metric
+
+
+def teach(connection: Connection, search: Record, lesson: Mapping[Arm, float] | None, *, now: float) -> bool:
+    """Add what a search taught (`Search.lesson`) to the prior of its collection, once; whether it was added now."""
+    if lesson is None:
+        return False
+    taken = connection.execute(
+        sa.update(s.searches)
+        .where(s.searches.c.id == search.id, s.searches.c.taught_at.is_(None))
+        .values(taught_at=now)
+    )
+    if not taken.rowcount:
+        return False
+    for arm, share in sorted(lesson.items()):
+        connection.execute(_counted(connection, search.collection, arm, share))
+    return True
+
+
+def _counted(connection: Connection, collection: str, arm: Arm, share: float) -> Any:
+    """Add (r, 1 - r) to the counts of an arm; a damaged count begins again."""
+    above, below = START.get(arm[0], EVEN)
+    first = {"collection": collection, "arm": "/".join(arm), "above": above + share, "below": below + 1 - share}
+    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
+    adding = dialect.insert(s.arm_counts).values(**first)
+    a = s.arm_counts.c
+    sound = sa.and_(a.above > 0, a.above < MANY, a.below > 0, a.below < MANY)
+    return adding.on_conflict_do_update(
+        index_elements=["collection", "arm"],
+        set_={
+            "above": sa.case((sound, a.above + share), else_=first["above"]),
+            "below": sa.case((sound, a.below + 1 - share), else_=first["below"]),
+        },
+    )
+
+
+def reset(connection: Connection, collection: str) -> int:
+    """Forget what searches of a collection taught; the number of arms that had been learnt."""
+    return int(connection.execute(sa.delete(s.arm_counts).where(s.arm_counts.c.collection == collection)).rowcount)
