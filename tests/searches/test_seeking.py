@@ -382,6 +382,30 @@ def test_a_replay_says_what_differs_and_why() -> None:
     assert "upload it again" in str(replay(FEATURES, with_point.events))
 
 
+def test_a_page_of_a_very_large_collection_does_not_depend_on_what_was_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a pool: what was liked and taken back is gone from it."""
+    from endoxa.searches import candidates
+
+    monkeypatch.setattr(candidates, "ALL", 20)
+    monkeypatch.setattr(candidates, "BACKGROUND", 10)
+    monkeypatch.setattr(candidates, "NEAREST", 7)
+    monkeypatch.setattr("endoxa.searches.kernels.NEAREST", 7)
+    search = begun(seed=2)
+    search.show()
+    for item in (0, 1, 2):
+        search.mark(item, 2)
+        search.refine()
+        search.undo(2)
+    search.words("kind1")
+    search.words("")
+    search.mark(4, 2)
+    search.refine()
+    assert len(names(search)) == 6
+    assert exactly(search).startswith("replays exactly")
+    resumed = Search(FEATURES, search.events)
+    assert resumed.refine().places.tolist() == search.refine().places.tolist()
+
+
 acts = st.lists(
     st.one_of(
         st.tuples(st.just("mark"), st.integers(0, 29), st.sampled_from([None, -2, -1, 0, 1, 2])),

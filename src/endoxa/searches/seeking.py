@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from pathlib import Path
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -34,6 +35,8 @@ from endoxa.searches.signals import (
 )
 from endoxa.tables import Answers, Floats, Ints, Opinions, Run
 
+Crop = tuple[float, float, float, float]
+KEPT = 640  # rows of kernels that are kept for one search
 PULLS = 3  # examples of each direction that explain a picture
 LEARNERS: dict[str, Learner] = {"kernel": learn}
 
@@ -79,34 +82,50 @@ class Basis:
 
 @dataclass(eq=False)
 class Desk:
-    """What a search works with besides its events: features, pictures from outside, sketches, rows of kernels."""
+    """What a search works with besides its events: features, pictures from outside, sketches, rows of kernels.
+
+    What is kept here makes the next page quicker, never different.
+    """
 
     features: Features
     points: Points = field(default_factory=dict)
     hints: Hints = field(default_factory=dict)
     rows: Rows | None = None
-    words: dict[tuple[str | None, str], Floats | None] = field(default_factory=dict)
+    last: tuple[tuple[str | None, str], Floats | None] = ((None, ""), None)  # the last query and its hint
+    pooled: tuple[Query, frozenset[int]] = (Query(), frozenset())  # what the pool was made for
 
     def hint(self, query: Query) -> Floats | None:
-        """The hint of a query; the last few are kept."""
+        """The hint of a query; the last one is kept."""
         key = (query.sketch, query.words)
-        if key not in self.words:
-            if len(self.words) > 3:
-                self.words.clear()
-            self.words[key] = hint_of(query, self.features, self.hints)
-        return self.words[key]
+        if self.last[0] != key:
+            self.last = (key, hint_of(query, self.features, self.hints))
+        return self.last[1]
+
+    def kernels(self, evidence: Evidence, query: Query) -> Rows:
+        """Rows of kernels that were kept, as far as they fit.
+
+        The pool of a very large collection only grows. It must follow from what is liked now, or else a page would
+        depend on what was undone; and many kept rows cost more memory than they save time.
+        """
+        liked = frozenset(evidence.rows[evidence.y > 0].tolist())
+        if self.rows is not None:
+            many = any(len(kept.place) > KEPT for kept in self.rows.kept.values())
+            if many or (self.rows.among is not None and not (self.pooled[0] == query and self.pooled[1] <= liked)):
+                self.rows = None
+        if self.rows is None:
+            self.rows = Rows(self.features)
+        self.pooled = (query, liked)
+        return self.rows
 
     def fit(self, state: State) -> Basis | None:
         """What the learner of the search makes of a state; None where nothing is known yet."""
         if not knows(state, self.features):
             return None
-        if self.rows is None:
-            self.rows = Rows(self.features)
-        evidence = evidence_of(state, self.features, self.points)
+        evidence, hint = evidence_of(state, self.features, self.points), self.hint(state.query)
         last = state.page.metrics if state.page is not None else {}
         fitted = LEARNERS[state.settings.learner](
-            self.features, evidence, prior=prior_of(state), hint=self.hint(state.query), pins=cast(Pins, state.pins),
-            metrics=last, rows=self.rows,
+            self.features, evidence, prior=prior_of(state), hint=hint, pins=cast(Pins, state.pins), metrics=last,
+            rows=self.kernels(evidence, state.query),
         )  # fmt: skip
         return Basis(fitted, evidence)
 
@@ -198,23 +217,34 @@ class Standing:
     setting: float | str
 
 
+class Reader(Protocol):
+    """What reads pictures and sketches from outside the collection."""
+
+    def picture(self, path: Path, crop: Crop | None) -> tuple[str, Point]:
+        """The digest of a file, and the numbers of the picture, or of a part of it."""
+
+    def sketch(self, path: Path) -> tuple[str, Floats]:
+        """The digest of a sketch (PNG), and the relevance of every picture to it."""
+
+
 class Search:
     """A search: `show` a page, `mark` its pictures, `refine`; every act is an event, and can be undone.
 
     Pictures are given by name, or by place in the collection. `keep` is called with each event before it counts, for
-    those who store it; if it refuses, nothing has happened. `clock` gives the time of an event.
+    those who store it; if it refuses, nothing has happened. `clock` gives the time of an event. `reader` reads files.
     """
 
     def __init__(
         self, features: Features, events: Sequence[Event] = (), *, name: str = "search", points: Points | None = None,
         hints: Hints | None = None, settings: Settings | None = None, counts: Counts | None = None, seed: int = 0,
         keep: Callable[[Event], None] | None = None, clock: Callable[[], float] | None = None,
+        reader: Reader | None = None,
     ) -> None:  # fmt: skip
         """Resume a search from its events; without events, begin one with these settings, counts and seed."""
         self.features, self.name = features, name
         self.points: dict[str, Point] = dict(points or {})
         self.hints: dict[str, Floats] = dict(hints or {})
-        self.keep, self.clock = keep, clock or (lambda: 0.0)
+        self.keep, self.clock, self.reader = keep, clock or (lambda: 0.0), reader
         self.desk = Desk(features, self.points, self.hints)
         self._events: list[Event] = list(events)
         self.state = session.fold(self._events)
@@ -330,27 +360,34 @@ class Search:
         self.add("undo", {"n": n})
         return self.show()
 
-    def picture(
-        self, picture: str | int | Point | None, *, crop: tuple[float, float, float, float] | None = None,
-        sha: str = "picture",
-    ) -> Page:  # fmt: skip
-        """Search from a picture of the collection, or from one outside (its numbers by group); None removes it."""
+    def picture(self, picture: str | int | Path | Point | None, *, crop: Crop | None = None, sha: str = "") -> Page:
+        """Search from a picture of the collection, or from one outside: a file, or its numbers by group.
+
+        crop  left, top, right, bottom of a part of a picture from outside, as shares of its width and height
+        sha   the digest of a picture whose numbers are given
+        None removes the picture.
+        """
         if picture is None:
             self.add("picture", {})
-        elif isinstance(picture, Mapping):
-            self.points[upload_key(sha, crop)] = picture
-            self.add("picture", {"upload": sha, "crop": None if crop is None else list(crop)})
-        else:
+        elif isinstance(picture, int | np.integer) or (isinstance(picture, str) and picture in self.features.place):
             self.add("picture", {"item": self._named(picture)})
+        else:
+            if isinstance(picture, str | Path):
+                sha, picture = self._reader(picture).picture(Path(picture), crop)
+            detail = session.checked("picture", {"upload": sha or "picture", "crop": crop})
+            self.points[upload_key(detail["upload"], detail["crop"])] = picture
+            self.add("picture", detail)
         return self.show()
 
-    def sketch(self, hint: Floats | None, *, sha: str = "sketch") -> Page:
-        """Search by a sketch, given as the relevance of every picture to it (`searches.sketches`); None removes it."""
+    def sketch(self, hint: Floats | str | Path | None, *, sha: str = "sketch") -> Page:
+        """Search by a sketch: a PNG, or the relevance of every picture to it (`searches.sketches`); None removes it."""
+        if isinstance(hint, str | Path):
+            sha, hint = self._reader(hint).sketch(Path(hint))
         if hint is not None:
             if len(hint) != len(self.features):
                 raise RefusedError(f"the sketch has {len(hint):,} values for {len(self.features):,} pictures", 422)
             self.hints[sha] = hint
-            self.desk.words.clear()
+            self.desk.last = ((None, ""), None)
         self.add("sketch", {"sha": None if hint is None else sha})
         return self.show()
 
@@ -391,7 +428,9 @@ class Search:
         """Another search that begins as this one did, up to an event; what follows does not touch this one."""
         last = self.state.number if number is None else number
         events = session.forked(self._events, self.name, last)
-        return Search(self.features, events, name=name, points=self.points, hints=self.hints, clock=self.clock)
+        return Search(
+            self.features, events, name=name, points=self.points, hints=self.hints, clock=self.clock, reader=self.reader
+        )  # fmt: skip
 
     def why(self, item: str | int) -> Reason:
         """Why a picture has its expected mark: what each group, the hint and each example adds."""
@@ -450,6 +489,11 @@ class Search:
         if self.changed:
             raise RefusedError("the collection has changed since this search began; start a new search")
         return self.state
+
+    def _reader(self, source: str | Path) -> Reader:
+        if self.reader is None:
+            raise RefusedError(f"the collection has no picture {str(source)!r}, and this search reads no files", 422)
+        return self.reader
 
     def _named(self, item: str | int) -> str:
         if isinstance(item, str):
