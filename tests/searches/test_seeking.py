@@ -95,6 +95,33 @@ def test_words_and_a_sketch() -> None:
     assert silent.notes == ("This collection has no words; the words are not used.",)
 
 
+def test_a_view_of_the_map_becomes_a_page() -> None:
+    search = begun()
+    search.show()
+    page = search.view(["p003", 8, "p005", "p003"])
+    assert page.places.tolist() == [3, 8, 5] and set(page.slots) == {"map"}
+    search.mark("p005", 2)
+    assert [event.kind for event in search.events][-3:] == ["view", "shown", "mark"]
+    search.refine()
+    assert search.state.passed == ("p003", "p008", "p005")
+    assert kinds(search).count(2) >= 4
+    with pytest.raises(RefusedError, match="no picture 'p999'"):
+        search.view(["p999"])
+    assert exactly(search) == "replays exactly: 3 pages"
+    assert search.undo(3).slots == ("map",) * 6
+
+
+def test_exploring_is_switched_off_and_on() -> None:
+    search = begun()
+    search.picture("p004")
+    search.mark(names(search)[0], 1)
+    assert "explore" in search.refine().slots
+    assert "explore" not in search.explore(False).slots
+    assert "explore" not in search.refine().slots
+    assert "explore" in search.explore().slots
+    assert exactly(search).startswith("replays exactly")
+
+
 def test_undo_restores_the_page_exactly() -> None:
     search = begun()
     pages = [search.show()]
@@ -388,7 +415,6 @@ def test_a_page_of_a_very_large_collection_does_not_depend_on_what_was_undone(mo
 
     monkeypatch.setattr(candidates, "ALL", 20)
     monkeypatch.setattr(candidates, "BACKGROUND", 10)
-    monkeypatch.setattr(candidates, "NEAREST", 7)
     monkeypatch.setattr("endoxa.searches.kernels.NEAREST", 7)
     search = begun(seed=2)
     search.show()
@@ -416,6 +442,8 @@ acts = st.lists(
         st.tuples(st.just("pin"), st.sampled_from(["look", "colours"]), st.sampled_from(["auto", "off", 0.3, 1.0])),
         st.tuples(st.just("show_seen"), st.booleans()),
         st.tuples(st.just("forget")),
+        st.tuples(st.just("explore"), st.booleans()),
+        st.tuples(st.just("view"), st.lists(st.integers(0, 29), min_size=1, max_size=4)),
     ),
     max_size=14,
 )

@@ -92,7 +92,6 @@ class Desk:
     hints: Hints = field(default_factory=dict)
     rows: Rows | None = None
     last: tuple[tuple[str | None, str], Floats | None] = ((None, ""), None)  # the last query and its hint
-    pooled: tuple[Query, frozenset[int]] = (Query(), frozenset())  # what the pool was made for
 
     def hint(self, query: Query) -> Floats | None:
         """The hint of a query; the last one is kept."""
@@ -101,36 +100,28 @@ class Desk:
             self.last = (key, hint_of(query, self.features, self.hints))
         return self.last[1]
 
-    def kernels(self, evidence: Evidence, query: Query) -> Rows:
-        """Rows of kernels that were kept, as far as they fit.
-
-        The pool of a very large collection only grows. It must follow from what is liked now, or else a page would
-        depend on what was undone; and many kept rows cost more memory than they save time.
-        """
-        liked = frozenset(evidence.rows[evidence.y > 0].tolist())
-        if self.rows is not None:
-            many = any(len(kept.place) > KEPT for kept in self.rows.kept.values())
-            if many or (self.rows.among is not None and not (self.pooled[0] == query and self.pooled[1] <= liked)):
-                self.rows = None
-        if self.rows is None:
+    def kernels(self) -> Rows:
+        """Rows of kernels that were kept, unless they are so many that they cost more memory than they save time."""
+        if self.rows is None or any(len(kept.place) > KEPT for kept in self.rows.kept.values()):
             self.rows = Rows(self.features)
-        self.pooled = (query, liked)
         return self.rows
 
     def fit(self, state: State) -> Basis | None:
-        """What the learner of the search makes of a state; None where nothing is known yet."""
-        if not knows(state, self.features):
+        """What the learner of the search makes of a state; None where nothing is known yet, or a view is shown."""
+        if state.view or not knows(state, self.features):
             return None
         evidence, hint = evidence_of(state, self.features, self.points), self.hint(state.query)
         last = state.page.metrics if state.page is not None else {}
         fitted = LEARNERS[state.settings.learner](
             self.features, evidence, prior=prior_of(state), hint=hint, pins=cast(Pins, state.pins), metrics=last,
-            rows=self.kernels(evidence, state.query),
+            rows=self.kernels(),
         )  # fmt: skip
         return Basis(fitted, evidence)
 
     def page(self, state: State, basis: Basis | None) -> Page:
-        """The page that is due; where nothing is known yet, pictures that stand for the others."""
+        """The page that is due: a view of the map, or where nothing is known yet, pictures that stand for others."""
+        if state.view:
+            return _map_page(np.array([place_of(self.features, item) for item in state.view], np.int64))
         unseen = unseen_of(state, self.features)
         rng = np.random.default_rng([state.seed, state.round])
         if basis is None:
@@ -406,6 +397,16 @@ class Search:
         self.add("seen", {"show": show})
         return self.show()
 
+    def explore(self, on: bool = True) -> Page:
+        """Give some places of a page to pictures that would teach most, or not."""
+        self.add("explore", {"on": on})
+        return self.show()
+
+    def view(self, items: Sequence[str | int]) -> Page:
+        """Show these pictures, such as a part of a map, as a page that can be marked and submitted."""
+        self.add("view", {"items": [self._named(item) for item in items]})
+        return self.show()
+
     def forget(self) -> Page:
         """I changed my mind: earlier marks no longer count; seen pictures stay seen."""
         self.add("forget", {})
@@ -470,9 +471,9 @@ class Search:
         """Refuse what does not fit this collection."""
         if kind in session.ACTS:
             self._current()
-        item = detail.get("item")
-        if item is not None and item not in self.features.place:
-            raise RefusedError(f"the collection has no picture {item!r}", 422)
+        for item in (detail.get("item"), *(detail["items"] if kind == "view" else ())):
+            if item is not None and item not in self.features.place:
+                raise RefusedError(f"the collection has no picture {item!r}", 422)
         if kind != "pin":
             return
         names = [group.name for group in self.features.groups]

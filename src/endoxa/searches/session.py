@@ -124,6 +124,7 @@ class State:
     due        whether a new page is wanted
     submitted  whether a page was submitted since the query was set
     size       of the next page
+    view       pictures of a map that become the next page
     """
 
     number: int = 0
@@ -140,6 +141,7 @@ class State:
     due: bool = True
     submitted: bool = False
     size: int = SIZE
+    view: tuple[str, ...] = ()
     pins: Mapping[str, float | str] = field(default_factory=dict)
     show_seen: bool = False
     found: tuple[str, ...] = ()
@@ -293,6 +295,13 @@ def _shown(detail: Detail) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _view(detail: Detail) -> dict[str, Any]:
+    items = detail.get("items")
+    if not isinstance(items, list | tuple) or not 1 <= len(items) <= LARGEST:
+        _refuse(f"a view that becomes a page has 1 to {LARGEST} items")
+    return {"items": list(dict.fromkeys(_word("view", "item", item) for item in items))}
+
+
 def _fork(detail: Detail) -> dict[str, Any]:
     number = _whole("fork", "number", detail.get("number"), 1, 10**9)
     return {"search": _word("fork", "search", detail.get("search")), "number": number}
@@ -308,6 +317,8 @@ CHECKS: dict[str, Callable[[Detail], dict[str, Any]]] = {
     "refine": lambda detail: {"size": _whole("refine", "size", detail.get("size", SIZE), 1, LARGEST)},
     "pin": _pin,
     "seen": lambda detail: {"show": _flag("seen", "show", detail.get("show"))},
+    "explore": lambda detail: {"on": _flag("explore", "on", detail.get("on"))},
+    "view": _view,
     "forget": lambda _: {},
     "found": lambda detail: {"item": _word("found", "item", detail.get("item"))},
     "undo": lambda detail: {"n": _whole("undo", "n", detail.get("n", 1), 1, 10**9)},
@@ -316,7 +327,9 @@ CHECKS: dict[str, Callable[[Detail], dict[str, Any]]] = {
     "close": lambda _: {},
 }
 KINDS = tuple(CHECKS)
-ACTS = ("picture", "sketch", "words", "mark", "refine", "pin", "seen", "forget", "found", "restart")  # can be undone
+ACTS = (  # what can be undone
+    "picture", "sketch", "words", "view", "mark", "refine", "pin", "seen", "explore", "forget", "found", "restart",
+)  # fmt: skip
 WAYS = ("key", "mouse", "touch", "program")  # how a person acted
 
 
@@ -432,7 +445,7 @@ def _displayed(state: State, event: Event) -> State:
     detail = event.detail
     columns = {name: tuple(detail[name]) for name in ("items", "slots", "mean", "deviation", "propensity")}
     page = Shown(event.number, detail["round"], **columns, weights=detail["weights"], metrics=detail["metrics"])
-    return replace(state, pages=(*state.pages, page), due=False)
+    return replace(state, pages=(*state.pages, page), due=False, view=())
 
 
 def _marked(state: State, event: Event) -> State:
@@ -479,6 +492,10 @@ STEPS: dict[str, Callable[[State, Event], State]] = {
     "refine": _refined,
     "pin": _pinned,
     "seen": lambda state, event: replace(state, show_seen=event.detail["show"], due=True),
+    "explore": lambda state, event: replace(
+        state, settings=replace(state.settings, explore=event.detail["on"]), due=True
+    ),
+    "view": lambda state, event: replace(state, view=tuple(event.detail["items"]), due=True),
     "forget": lambda state, _: replace(state, marks={}, passed=(), due=True),
     "found": _found,
     "fork": lambda state, _: replace(state, closed=False),

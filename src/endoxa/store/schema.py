@@ -212,8 +212,7 @@ searches = sa.Table(
     sa.Column("name", sa.String(22), nullable=False, unique=True),  # random, as in its address
     sa.Column("invitation_id", sa.ForeignKey("invitations.id"), nullable=True, index=True),  # the owner; null: nobody
     _text("title"),
-    _text("collection"),  # under which its prior is learnt
-    _text("corpus"),  # where the pictures are, as the organiser named it
+    _text("collection"),  # the folder of the pictures, under which its prior is learnt
     sa.Column("features", sa.String(64), nullable=False),  # digest of the index
     sa.Column("forked_id", sa.ForeignKey("searches.id"), nullable=True),
     _moment("created_at"),

@@ -11,6 +11,7 @@ import secrets
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -18,6 +19,7 @@ from sqlalchemy import Connection
 from sqlalchemy.dialects import postgresql, sqlite
 
 from endoxa.errors import RefusedError, absent, did_you_mean
+from endoxa.images.corpus import Corpus
 from endoxa.searches import session
 from endoxa.searches.arms import Arm, Features
 from endoxa.searches.priors import EVEN, START, Counts
@@ -37,8 +39,7 @@ class Record:
     name        random, as in its address
     owner       the number of the invitation of the person who searches; None on the command line
     nickname    of that person
-    collection  under which its prior is learnt
-    corpus      where the pictures are
+    collection  the folder of the pictures, under which its prior is learnt
     features    the digest of the index that it began with
     forked      the name of the search that it was forked from
     """
@@ -49,7 +50,6 @@ class Record:
     nickname: str | None
     title: str
     collection: str
-    corpus: str
     features: str
     forked: str | None
     created_at: float
@@ -59,9 +59,14 @@ class Record:
 # ---- searches -----------------------------------------------------------------------------------------
 
 
+def collection_of(corpus: Corpus) -> str:
+    """Under which searches of a corpus teach one another: the folder of its pictures."""
+    return str(Path(corpus.root).resolve())
+
+
 def begin(
-    connection: Connection, start: Mapping[str, Any], *, collection: str, corpus: str = "", owner: int | None = None,
-    title: str = "", key: str | None = None, now: float,
+    connection: Connection, start: Mapping[str, Any], *, collection: str, owner: int | None = None, title: str = "",
+    key: str | None = None, now: float,
 ) -> Record:  # fmt: skip
     """A new search with its first event, `start` (`seeking.start_detail`). The same key again gives the same search."""
     detail = session.checked("start", start)
@@ -69,7 +74,7 @@ def begin(
         _lock_owner(connection, owner)
         if (there := _begun(connection, owner, key)) is not None:
             return find(connection, there)
-    number, name = _insert(connection, detail["features"], collection, corpus, owner, title, now=now)
+    number, name = _insert(connection, detail["features"], collection, owner, title, now=now)
     _add(connection, number, Event(1, "start", detail, key or str(uuid.uuid4()), now))
     return find(connection, name)
 
@@ -83,9 +88,7 @@ def fork(
         if (there := _begun(connection, owner, key)) is not None:
             return find(connection, there)
     copied = session.forked(events(connection, search), search.name, number)
-    made, name = _insert(
-        connection, search.features, search.collection, search.corpus, owner, search.title, forked=search.id, now=now
-    )
+    made, name = _insert(connection, search.features, search.collection, owner, search.title, forked=search.id, now=now)
     for at, event in enumerate(copied, start=1):
         mine = event.key if event.kind not in {"start", "fork"} else str(uuid.uuid4())
         if event.kind == "start" and key is not None:
@@ -110,7 +113,7 @@ def _begun(connection: Connection, owner: int, key: str) -> str | None:
 
 
 def _insert(
-    connection: Connection, features: str, collection: str, corpus: str, owner: int | None, title: str, *,
+    connection: Connection, features: str, collection: str, owner: int | None, title: str, *,
     forked: int | None = None, now: float,
 ) -> tuple[int, str]:  # fmt: skip
     name = secrets.token_urlsafe(12)
@@ -118,7 +121,7 @@ def _insert(
         name = secrets.token_urlsafe(12)
     number = insert(
         connection, s.searches, name=name, invitation_id=owner, title=_title(title), collection=collection,
-        corpus=corpus, features=features, forked_id=forked, created_at=now,
+        features=features, forked_id=forked, created_at=now,
     )  # fmt: skip
     return number, name
 
@@ -146,8 +149,8 @@ def _records() -> sa.Select[Any]:
 
 def _record(row: Any) -> Record:
     return Record(
-        row.id, row.name, row.invitation_id, row.nickname, row.title, row.collection, row.corpus, row.features,
-        row.forked, row.created_at, row.taught_at,
+        row.id, row.name, row.invitation_id, row.nickname, row.title, row.collection, row.features, row.forked,
+        row.created_at, row.taught_at,
     )  # fmt: skip
 
 

@@ -20,7 +20,6 @@ def upgrade() -> None:
         sa.Column("invitation_id", sa.Integer(), nullable=True),
         sa.Column("title", sa.Text(), nullable=False),
         sa.Column("collection", sa.Text(), nullable=False),
-        sa.Column("corpus", sa.Text(), nullable=False),
         sa.Column("features", sa.String(64), nullable=False),
         sa.Column("forked_id", sa.Integer(), nullable=True),
         sa.Column("created_at", NUMBER, nullable=False),
