@@ -14,7 +14,7 @@ from search_samples import clusters
 from endoxa.errors import RefusedError
 from endoxa.searches.arms import Features, group_of
 from endoxa.searches.priors import Counts
-from endoxa.searches.seeking import Search, replay
+from endoxa.searches.seeking import Search, replay, standing_for
 from endoxa.searches.session import Event, Settings
 
 FEATURES, KIND = clusters(90)
@@ -53,6 +53,21 @@ def test_marks_bring_more_of_the_same() -> None:
     assert all(-2 <= (value or 0) <= 2 for value in search.expected.values())
     assert search.weights["look"] + search.weights["layout"] > search.weights["colours"]
     assert exactly(search) == "replays exactly: 2 pages"
+
+
+def test_a_few_stand_for_all() -> None:
+    every = np.ones(90, np.bool_)
+    found = standing_for(FEATURES, every, 3, rng=np.random.default_rng(1))
+    assert sorted(KIND[found]) == [0, 1, 2]
+    assert found.tolist() == standing_for(FEATURES, every, 3, rng=np.random.default_rng(1)).tolist()
+    some = standing_for(FEATURES, KIND > 0, 10, rng=np.random.default_rng(1))
+    assert len(set(some.tolist())) == 10 and (KIND[some] > 0).all()
+    values = FEATURES.groups[0].values.copy()
+    values[:85] = np.nan  # only five pictures have numbers; they come first
+    poor = Features(FEATURES.items, (group_of("look", values),))
+    assert standing_for(poor, every, 7, rng=np.random.default_rng(1)).tolist() == [89, 88, 87, 86, 85, 84, 83]
+    same = Features(tuple("abcd"), (group_of("look", np.ones((4, 2), np.float32)),))
+    assert standing_for(same, np.ones(4, np.bool_), 2, rng=np.random.default_rng(0)).tolist() == [3, 2]
 
 
 def test_show_is_asked_twice_and_gives_the_same() -> None:

@@ -17,7 +17,7 @@ from endoxa.searches import outcomes, session
 from endoxa.searches.arms import Arm, Features, Point
 from endoxa.searches.kernels import Rows
 from endoxa.searches.learner import Evidence, Fitted, Learner, Pins, learn
-from endoxa.searches.medoids import medoids
+from endoxa.searches.maps import representatives
 from endoxa.searches.paging import Page, Slot, choose_page
 from endoxa.searches.priors import Counts
 from endoxa.searches.session import Event, Query, Settings, Shown, State
@@ -33,9 +33,10 @@ from endoxa.searches.signals import (
     unseen_of,
     upload_key,
 )
-from endoxa.tables import Answers, Floats, Ints, Opinions, Run
+from endoxa.tables import Answers, Bools, Floats, Ints, Opinions, Run
 
 Crop = tuple[float, float, float, float]
+SAMPLE = 2_000  # pictures among which those that stand for all are chosen
 KEPT = 640  # rows of kernels that are kept for one search
 PULLS = 3  # examples of each direction that explain a picture
 LEARNERS: dict[str, Learner] = {"kernel": learn}
@@ -125,7 +126,7 @@ class Desk:
         unseen = unseen_of(state, self.features)
         rng = np.random.default_rng([state.seed, state.round])
         if basis is None:
-            return _map_page(medoids(self.features, unseen, state.size, rng=rng))
+            return _map_page(standing_for(self.features, unseen, state.size, rng=rng))
         audit = rng if state.settings.audit else None
         return choose_page(
             self.features, basis.fitted, unseen, state.size, exploring_of(state, self.features), audit=audit
@@ -153,6 +154,23 @@ def knows(state: State, features: Features) -> bool:
     query = state.query
     says = bool(query.words and words_of(query.words) and any(features.words))
     return bool(state.marks or says or query.item or query.upload or query.sketch)
+
+
+def standing_for(features: Features, among: Bools, count: int, *, rng: np.random.Generator) -> Ints:
+    """Up to `count` of these pictures that stand for the others: middles of clusters by look, of a sample of 2,000.
+
+    Without a group that tells pictures apart, and where there are few: the first by id, descending.
+    """
+    places = np.flatnonzero(among)
+    places = places[np.argsort(features.order[places])]
+    looks = sorted((one for one in features.groups if one.audible), key=lambda one: one.name != "look")
+    if len(places) <= count or not looks:
+        return places[:count]
+    known = places[looks[0].speaks[places]]
+    if len(known) <= count:
+        return np.concatenate([known, places[~np.isin(places, known)]])[:count]
+    sample = np.sort(rng.choice(known, min(SAMPLE, len(known)), replace=False))
+    return sample[representatives(looks[0].values[sample], count, int(rng.integers(2**32)))]
 
 
 def _map_page(places: Ints) -> Page:
