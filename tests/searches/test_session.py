@@ -133,9 +133,23 @@ def test_a_search_begins_with_start_and_once() -> None:
         after(*start())
 
 
-def test_an_event_of_another_release_is_told() -> None:
-    with pytest.raises(RefusedError, match=r"kind 'dream'.*update endoxa"):
-        step(after(), Event(2, "dream", {}))
+@pytest.mark.parametrize(
+    ("kind", "detail"),
+    [("dream", {}), ("shown", {"items": ["a"]}), ("mark", {"grade": 1}), ("refine", {}), ("undo", {})],
+)
+def test_an_event_of_another_release_or_a_damaged_one_is_told(kind: str, detail: dict[str, Any]) -> None:
+    with pytest.raises(
+        RefusedError, match=rf"event 2 of this search \('{kind}'\) is damaged.*update endoxa"
+    ) as refused:
+        step(after(mark("a", 1)), Event(2, kind, detail))
+    assert refused.value.status == 422
+
+
+def test_an_act_that_changes_nothing_is_not_undone() -> None:
+    state = after(mark("a", 1), mark("a", 1), mark("b", None), ("found", {"item": "c"}), ("found", {"item": "c"}))
+    assert state.acts == 2
+    assert fold([Event(9, "undo", {"n": 1})], state).found == ()
+    assert fold([Event(9, "undo", {"n": 2})], state).marks == {}
 
 
 @pytest.mark.parametrize(
@@ -221,20 +235,23 @@ def bare(state: State) -> dict[str, Any]:
 @given(acts, st.integers(1, 6))
 def test_undo_is_the_fold_of_what_came_before(given_acts: list[tuple[str, dict[str, Any]]], n: int) -> None:
     """Undoing n acts equals never having done them, whatever was undone before. Events are never changed."""
-    state, live = fold(events(*start())), []
+    state = fold(events(*start()))
+    live: list[tuple[Event, bool]] = []  # with whether it is an act that changed something
     for number, (kind, detail) in enumerate(given_acts, start=2):
         event = Event(number, kind, checked(kind, detail))
         try:
-            state = step(state, event)
+            new = step(state, event)
         except RefusedError:
             continue
         if kind == "undo":
             for _ in range(detail["n"]):
-                while live and live.pop().kind not in ACTS:
+                while not live.pop()[1]:
                     pass
-            assert bare(state) == bare(fold([*events(*start()), *live]))
+            assert bare(new) == bare(fold([*events(*start()), *(event for event, _ in live)]))
         else:
-            live.append(event)
+            live.append((event, new.acts > state.acts))
+            assert new.acts > state.acts or kind not in ACTS or bare(new) == bare(state)
+        state = new
     if state.acts >= n:
         undone = step(state, Event(999, "undo", {"n": n}))
         assert (undone.acts, undone.number) == (state.acts - n, 999)

@@ -47,6 +47,13 @@ def arm_name(arm: Arm) -> str:
     return "/".join(arm)
 
 
+def learner_named(name: str) -> Learner:
+    """The learner of that name; an unknown one is refused."""
+    if name not in LEARNERS:
+        raise RefusedError(f"no learner is called {name!r} (there are: {', '.join(LEARNERS)})", 422)
+    return LEARNERS[name]
+
+
 def start_detail(
     features: Features, *, settings: Settings | None = None, counts: Counts | None = None, seed: int = 0
 ) -> dict[str, Any]:
@@ -55,8 +62,7 @@ def start_detail(
     counts  what earlier searches of the collection taught
     """
     chosen = settings or Settings()
-    if chosen.learner not in LEARNERS:
-        raise RefusedError(f"no learner is called {chosen.learner!r} (there are: {', '.join(LEARNERS)})", 422)
+    learner_named(chosen.learner)
     known = counts or Counts.start(features)
     detail: dict[str, Any] = {}
     prior = known.weights()
@@ -113,7 +119,7 @@ class Desk:
             return None
         evidence, hint = evidence_of(state, self.features, self.points), self.hint(state.query)
         last = state.page.metrics if state.page is not None else {}
-        fitted = LEARNERS[state.settings.learner](
+        fitted = learner_named(state.settings.learner)(
             self.features, evidence, prior=prior_of(state), hint=hint, pins=cast(Pins, state.pins), metrics=last,
             rows=self.kernels(),
         )  # fmt: skip

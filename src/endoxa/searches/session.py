@@ -364,22 +364,26 @@ def fold(events: Iterable[Event], state: State | None = None) -> State:
 
 
 def step(state: State, event: Event) -> State:
-    """The state after one more event. A first event other than start, or one after close, is refused."""
-    if event.kind not in STEPS and event.kind != "undo":
-        raise RefusedError(
-            f"event {event.number} of this search is of kind {event.kind!r}, which this release does not know; "
-            "update endoxa, or start a new search",
-            422,
-        )
+    """The state after one more event. A first event other than start, or one after close, is refused.
+
+    An act that changes nothing, such as the same mark again, is not one that can be undone.
+    """
     if (event.kind == "start") != (state.trail is None):
         _refuse("a search begins with the event start, and has one only")
-    if state.closed and event.kind != "fork":
+    if state.closed:
         raise RefusedError("this search is closed; fork it to go on")
-    if event.kind == "undo":
-        return undo(state, event.detail["n"], event.number)
-    new = STEPS[event.kind](state, event)
-    trail = Trail(event, state.trail, state.acts + (event.kind in ACTS))
-    return replace(new, number=event.number, trail=trail)
+    try:
+        if event.kind == "undo":
+            return undo(state, event.detail["n"], event.number)
+        new = STEPS[event.kind](state, event)
+    except (KeyError, TypeError, ValueError):
+        raise RefusedError(
+            f"event {event.number} of this search ({event.kind!r:.20}) is damaged, or of a release that this one does "
+            "not know; update endoxa, or start a new search",
+            422,
+        ) from None
+    acts = state.acts + (event.kind in ACTS and new is not state)
+    return replace(new, number=event.number, trail=Trail(event, state.trail, acts))
 
 
 def undo(state: State, n: int, number: int) -> State:
@@ -498,7 +502,7 @@ STEPS: dict[str, Callable[[State, Event], State]] = {
     "view": lambda state, event: replace(state, view=tuple(event.detail["items"]), due=True),
     "forget": lambda state, _: replace(state, marks={}, passed=(), due=True),
     "found": _found,
-    "fork": lambda state, _: replace(state, closed=False),
+    "fork": lambda state, _: state,
     "restart": _restarted,
     "close": lambda state, _: replace(state, closed=True),
 }
