@@ -584,7 +584,7 @@ def replay(
         if event.kind == "shown":
             pages += 1
             if problem := _differs(desk, state, event):
-                return Replayed(pages, event.detail["round"], f"{problem}; {_reason(features, state)}")
+                return Replayed(pages, event.detail["round"], problem)
         state = session.step(state, event)
     return Replayed(pages)
 
@@ -593,25 +593,31 @@ COMPARED = ("items", "slots", "mean", "deviation", "propensity", "round", "weigh
 
 
 def _differs(desk: Desk, state: State, event: Event) -> str:
-    """What differs between a page as it is computed now and as it was shown; nothing if it is the same."""
+    """What differs between a page as it is computed now and as it was shown, and why; nothing if it is the same."""
+    cause = _cause(desk.features, state)
     try:
         now = desk.detail(state, desk.fit(state))
     except EndoxaError as error:
-        return f"it cannot be computed again: {error}"
+        return f"it cannot be computed again: {error}" + (f"; {cause}" if cause else "")
     for name in COMPARED:
         before, after = event.detail[name], now[name]
-        if before == after:
-            continue
-        if isinstance(before, list) and len(before) == len(after):
-            at = next(at for at, (one, other) in enumerate(zip(before, after, strict=True)) if one != other)
-            return f"{name} of place {at + 1} was {before[at]!r}, is {after[at]!r}"
-        return f"{name} differ"
+        if before != after:
+            unknown = "index and release are the same, so this is an error of endoxa; please report it"
+            return f"{_difference(name, before, after)}; {cause or unknown}"
     return ""
 
 
-def _reason(features: Features, state: State) -> str:
+def _difference(name: str, before: Any, after: Any) -> str:
+    if isinstance(before, list) and len(before) == len(after):
+        at = next(at for at, (one, other) in enumerate(zip(before, after, strict=True)) if one != other)
+        return f"{name} of place {at + 1} was {before[at]!r}, is {after[at]!r}"
+    return f"{name} differ"
+
+
+def _cause(features: Features, state: State) -> str:
+    """What has changed since the search began."""
     if state.features != features.digest:
         return "the collection was indexed anew since"
     if state.release != __version__:
         return f"endoxa was release {state.release} then, and is {__version__} now"
-    return "index and release are the same, so this is an error of endoxa; please report it"
+    return ""
