@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from endoxa.beliefs.learned import Judged, Learned, Universe, learn
-from endoxa.comparisons import prediction
 from endoxa.comparisons.posterior import posterior
+from endoxa.comparisons.rounds import rounds_of
 from endoxa.errors import JoinError, TextError
 from endoxa.measures.grammar import Measure, parse_all
 from endoxa.pools.choosing import choose, default_chances, inclusion, influences, propensities, systematic
@@ -300,7 +300,7 @@ def test_a_second_round_that_looks_at_the_first_stays_unbiased() -> None:
         learned = learn(nothing.universe, Judged.of(nothing.universe, first), start=nothing)
         second = choose(learned, one("AP"), 80, mixing=0.6, rng=stream)
         highest = max(highest, float(second["propensity"].max()))
-        both = prediction.rounds_of([graded(second, truth, 2), first]).frame
+        both = rounds_of([graded(second, truth, 2), first]).frame
         totals.append((both["grade"] / both["propensity"]).sum())
         alone.append((first.frame["grade"] / first.frame["propensity"]).sum())
     assert highest < 0.5  # above it the weight of a label would fall below 1

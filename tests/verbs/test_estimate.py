@@ -1,4 +1,4 @@
-"""A few labels: rounds, from where they were drawn, intervals that cover; people beside systems."""
+"""A few labels: from where they were drawn, intervals that cover; people beside systems."""
 
 from __future__ import annotations
 
@@ -36,67 +36,6 @@ def labelled(pairs: pl.DataFrame, truth: dict[tuple[str, str], float], mark: str
     grades = [truth[pair] for pair in pairs.select("query", "item").iter_rows()]
     columns = ("query", "item", "propensity", pl.Series("grade", grades), pl.lit(mark).alias("selected_by"))
     return Opinions.of(pairs.select(columns))
-
-
-def judged(rows: list[tuple[str, float | None, float]], mark: str | None = None) -> Opinions:
-    """Labels of one query: item, grade, propensity."""
-    frame = pl.DataFrame(rows, schema={"item": pl.String, "grade": pl.Float64, "propensity": pl.Float64}, orient="row")
-    return Opinions.of(frame.with_columns(pl.lit("q").alias("query"), pl.lit(mark, pl.String).alias("selected_by")))
-
-
-def weights(labels: Opinions) -> dict[str, float]:
-    return dict(labels.frame.select("item", "propensity").iter_rows())
-
-
-def test_rounds_weigh_by_their_labels() -> None:
-    """W = ω_r/π + Σ of the later ω: for a (.5/.2 + .5) = 3, for b .5/.3; the propensity is 1/W."""
-    one, two = judged([("a", 1.0, 0.2)]), judged([("b", 0.0, 0.3)])
-    assert weights(prediction.rounds_of([one, two])) == pytest.approx({"a": 1 / 3, "b": 0.6})
-    assert weights(prediction.rounds_of([two, one])) == pytest.approx({"a": 0.4, "b": 1 / (0.5 / 0.3 + 0.5)})
-    assert weights(prediction.rounds_of([one])) == {"a": 0.2}
-    three = [judged([("a", 1.0, 0.2), ("b", 0.0, 0.5)]), judged([("c", 1.0, 0.1)]), judged([("d", 1.0, 0.2)])]
-    expected = {"a": 0.5 / 0.2 + 0.5, "b": 0.5 / 0.5 + 0.5, "c": 0.25 / 0.1 + 0.25, "d": 0.25 / 0.2}
-    assert weights(prediction.rounds_of(three)) == pytest.approx({item: 1 / w for item, w in expected.items()})
-
-
-def test_rounds_that_say_their_number_come_in_any_order() -> None:
-    one, two = judged([("a", 1.0, 0.2)], "next@10 round 1"), judged([("b", 0.0, 0.3)], "next@10 round 2")
-    found = [prediction.rounds_of(tables).frame for tables in ([one, two], [two, one])]
-    assert found[0].equals(found[1])
-    together = Opinions.of(pl.concat([two.frame, one.frame]))
-    assert prediction.rounds_of([together]).frame.equals(found[0])
-    assert weights(Opinions(found[0])) == pytest.approx({"a": 1 / 3, "b": 0.6})
-    assert prediction.last_round(together) == 2
-    assert prediction.last_round(judged([("a", 1.0, 0.2)], "next@10")) == 1
-
-
-def test_a_sure_pair_stays_sure_and_no_propensity_passes_one() -> None:
-    one = judged([("a", 1.0, 1.0), ("b", 1.0, 0.9)])
-    assert weights(prediction.rounds_of([one])) == {"a": 1.0, "b": pytest.approx(0.9)}
-    both = prediction.rounds_of([one, judged([("c", 1.0, 0.9)])])
-    assert both.frame["propensity"].max() == 1.0
-
-
-def test_rows_without_a_grade_are_a_part_that_was_not_answered() -> None:
-    """Two of four answered: their propensities are half as large; what was not answered keeps its own."""
-    one = judged([("a", 1.0, 0.4), ("b", None, 0.4), ("c", 0.0, 0.8), ("d", -1.0, 0.2)])
-    assert weights(prediction.rounds_of([one])) == pytest.approx({"a": 0.2, "b": 0.4, "c": 0.4, "d": 0.2})
-    two = judged([("e", 1.0, 0.5), ("f", 1.0, 0.5)])
-    expected = {"a": 1 / (0.5 / 0.2 + 0.5), "b": 0.4, "c": 1 / (0.5 / 0.4 + 0.5), "d": 0.2, "e": 1.0, "f": 1.0}
-    assert weights(prediction.rounds_of([one, two])) == pytest.approx(expected)
-
-
-def test_a_half_answered_round_has_the_same_expectation() -> None:
-    """20 of 60 pairs drawn, 10 of them answered: the number of relevant pairs is right on average."""
-    rng = np.random.default_rng(0)
-    truth = np.arange(60) < 15
-    totals = []
-    for _ in range(500):
-        drawn = rng.permutation(60)[:20]
-        rows = [(f"d{d}", float(truth[d]) if n < 10 else None, 1 / 3) for n, d in enumerate(drawn)]
-        made = prediction.rounds_of([judged(rows)]).frame.drop_nulls("grade")
-        totals.append((made["grade"] / made["propensity"]).sum())
-    assert np.mean(totals) == pytest.approx(15, abs=4 * np.std(totals) / np.sqrt(len(totals)))
 
 
 def test_labels_say_from_where_they_were_drawn() -> None:

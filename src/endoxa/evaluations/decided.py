@@ -21,6 +21,7 @@ from endoxa.comparisons import orders, prediction
 from endoxa.comparisons.intervals import SUMMARY
 from endoxa.comparisons.posterior import Posterior, posterior, scale_of
 from endoxa.comparisons.robust import robust, shrunk
+from endoxa.comparisons.rounds import rounds_of
 from endoxa.errors import CallError, EndoxaError, JoinError, TextError, did_you_mean
 from endoxa.evaluations.believed import listed
 from endoxa.evaluations.evaluation import LEARNED, Evaluation
@@ -273,7 +274,7 @@ def _estimated(
     first = pl.concat([certain, waiting.unique(["query", "item"], keep="first", maintain_order=True)])
     if first["propensity"].is_null().any():
         return {}, ["no design-based interval: some labels have no propensity (draw pairs with endoxa next or decide)"]
-    drawn = prediction.rounds_of([Opinions(first)])
+    drawn = rounds_of([Opinions(first)])
     known = drawn.frame.filter(pl.col("grade") >= 0).select("query", "item", "propensity")
     rows = standing.learned.universe.rows.with_row_index("row").join(known, on=["query", "item"], how="inner")
     propensity = rows.sort("row")["propensity"].to_numpy()

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.beliefs.reliability import chances
-from endoxa.comparisons.prediction import last_round
+from endoxa.comparisons.rounds import last_round
 from endoxa.errors import CallError
 from endoxa.evaluations import decided
 from endoxa.evaluations.dispatch import NO_RUN, belief_of

@@ -208,10 +208,10 @@ def rounds_of(source: Any) -> Opinions | None:
     """Labels of one or several rounds of judging as one table, the last round last; None where there are none."""
     if source is None or (isinstance(source, list | tuple) and not source):
         return None
-    from endoxa.comparisons import prediction
+    from endoxa.comparisons.rounds import rounds_of as together
 
     rounds = source if isinstance(source, list | tuple) else [source]
-    return prediction.rounds_of([opinions_of(one) for one in rounds])
+    return together([opinions_of(one) for one in rounds])
 
 
 def labels_of(source: Any) -> Opinions | None:
@@ -221,7 +221,7 @@ def labels_of(source: Any) -> Opinions | None:
     """
     if source is None or (isinstance(source, list | tuple) and not source):
         return None
-    from endoxa.comparisons.prediction import numbered
+    from endoxa.comparisons.rounds import numbered
 
     rounds = source if isinstance(source, list | tuple) else [source]
     return numbered([opinions_of(one, assessors=True) for one in rounds])
