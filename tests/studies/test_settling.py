@@ -71,7 +71,7 @@ def test_questions_from_settings() -> None:
     assert settling.depth_of(SETTINGS, RUN) == 20
     with pytest.raises(TextError, match="labels cannot settle RR"):
         settling.question_of(Settings(name="d", screen="yes-no", choose="decide", measure="RR"))
-    with pytest.raises(TextError, match="about best, order, or a pair of systems"):
+    with pytest.raises(TextError, match="about is best, order, or two systems"):
         settling.question_of(Settings(name="d", screen="yes-no", choose="decide", about="nope"))
     with pytest.raises(TextError, match="until is a number"):
         Settings(name="d", screen="yes-no", choose="decide", until="sure")  # type: ignore[arg-type]

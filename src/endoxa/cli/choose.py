@@ -55,12 +55,13 @@ def choose(
     """
     import polars as pl
 
+    from endoxa.pools.choosing import about_of
     from endoxa.verbs.choose import choose as verb
 
     output.need_form(form, to, FORMS)
     inputs = o.told_apart(words, None, None, runs)
     pairs = verb(
-        inputs.runs, inputs.reference, count, measures=inputs.measures or None, about=o.about_of(about), first=first,
+        inputs.runs, inputs.reference, count, measures=inputs.measures or None, about=about_of(about), first=first,
         judged=judged, mixing=mixing, seed=seed,
     )  # fmt: skip
     if form == "table":

@@ -37,6 +37,9 @@ def decide(
     labels: o.Labels = None,
     about: o.About = "best",
     until: Annotated[float, typer.Option("--until", metavar="P", help="Probability at which it is settled.")] = 0.95,
+    guarantee: Annotated[
+        bool, typer.Option("--guarantee", help="Settle it whatever the model: needs more labels, often many more.")
+    ] = False,
     batch: Annotated[int, typer.Option("--batch", metavar="N", help="Pairs that are chosen at a time.", min=1)] = 25,
     terminal: Annotated[bool, typer.Option("--terminal", help="Ask on the terminal instead of a page.")] = False,
     home: Annotated[str, typer.Option("--home", metavar="DIR", help="Folder that keeps every answer.")] = FOLDER,
@@ -71,10 +74,9 @@ def decide(
         raise typer.BadParameter("with judgments nothing is to be decided; use endoxa eval, or give labels by --labels")
     if not inputs.runs:
         raise typer.BadParameter("name the runs of two systems or more")
-    o.about_of(about)
     new = verb.prepare(
         inputs.runs, items=items, queries=queries, measures=inputs.measures or None, about=about, until=until,
-        batch=batch, labels=labels or (), home=home, seed=seed,
+        guarantee=guarantee, batch=batch, labels=labels or (), home=home, seed=seed,
     )  # fmt: skip
     output.note(f"{'answers are kept in' if new else 'going on with the answers in'} {home}")
     if terminal:

@@ -261,13 +261,3 @@ def _measures(named: list[str], words: list[str]) -> list[Any]:
 def command_line() -> str:
     """The command as it was typed, for the provenance of a result."""
     return shlex.join(["endoxa", *sys.argv[1:]])
-
-
-def about_of(text: str) -> Any:
-    """What labels are to settle: a word, or two systems."""
-    if text in {"order", "best"}:
-        return text
-    names = tuple(part.strip() for part in text.split(","))
-    if len(names) != 2:
-        raise typer.BadParameter(f"--about is order, best, or two systems A,B; not {text!r}")
-    return names

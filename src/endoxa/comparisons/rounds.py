@@ -9,8 +9,9 @@ import polars as pl
 
 from endoxa.tables import Opinions
 
-DRAWN = r"^next@(\d+)(?: round \d+)?$"  # how labels of `endoxa next` say from which depth they were drawn
-ROUND = r" round (\d+)$"  # and in which round
+DRAWN = r"^next@(\d+)(?: round \d+(?: after \d+)?)?$"  # how labels say from which depth they were drawn
+ROUND = r" round (\d+)(?: after \d+)?$"  # and in which round
+ALONE = r" round (\d+) after (\d+)$"  # a round of one pair, and how many labels had led to its choice
 
 
 def numbered(tables: Sequence[Opinions]) -> Opinions:

@@ -35,7 +35,7 @@ from endoxa.tables import Scores
 
 if TYPE_CHECKING:
     from endoxa.evaluations.evaluation import Evaluation
-    from endoxa.pools.deciding import Look
+    from endoxa.pools.deciding import Look, Proof
 
 LIMITS_OF_CONSENSUS = (
     "A consensus shows which systems return what the others return too, and so roughly how a field of systems is "
@@ -368,21 +368,36 @@ def taught(evaluation: Evaluation) -> str:
 
 
 def settled(now: Look) -> str:
-    """The verdict of a loop of labels in one sentence."""
+    """The verdict of a loop of labels: what they say, and whether it is settled, by the model or by a guarantee."""
     count = len(now.learned.judged)
     if not count:
         return "No label yet: what follows is only the consensus of the systems, and it is often wrong at the top."
+    end = f"It counts as settled from {now.question.until:g} on."
+    if now.proof is not None:
+        end = _guaranteed(now, now.proof)
+    elif now.is_settled:
+        end = "Settled by the model: you may stop."
+    return f"{_modelled(now)}, by the model and {count:,} label{'' if count == 1 else 's'}. {end}"
+
+
+def _modelled(now: Look) -> str:
     about, sure = now.question.about, chance(now.chance)
-    labels = f"{count:,} label{'' if count == 1 else 's'}"
     if isinstance(about, tuple):
         other = about[1] if now.leader == about[0] else about[0]
-        text = f"{now.leader} is better than {other} with probability {sure}, by {labels}"
-    elif about == "best":
-        text = f"{now.leader} is the best with probability {sure}, by {labels}"
-    else:
-        text = f"{now.done:,} of {now.pairs:,} pairs of systems are in order, by {labels}; {now.leader} leads"
-    end = "Settled: you may stop." if now.is_settled else f"It counts as settled from {now.question.until:g} on."
-    return f"{text}. {end}"
+        return f"{now.leader} is better than {other} with probability {sure}"
+    if about == "best":
+        return f"{now.leader} is the best with probability {sure}"
+    return f"{now.done:,} of {now.pairs:,} pairs of systems are in order; {now.leader} leads"
+
+
+def _guaranteed(now: Look, proof: Proof) -> str:
+    """What holds whatever the model."""
+    error = f"the chance of an error is at most {1 - now.question.until:.2g}, whatever the model"
+    if now.is_settled:
+        return f"Settled with a guarantee: {error}; you may stop."
+    if now.question.about == "order":
+        return f"Guaranteed so far: {proof.won:,} of {now.pairs:,} pairs; {error}."
+    return f"Not settled with a guarantee: {listed(list(proof.left), NAMED, len(proof.left))} may still be the best."
 
 
 def _side(lower: bool) -> str:

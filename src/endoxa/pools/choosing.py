@@ -63,7 +63,7 @@ def propensities(
             "estimate would be valid"
         )
     universe = learned.universe
-    deep = depth or depth_of(learned, measure)
+    deep = depth or depth_of(universe, measure)
     given = default_chances(learned, measure) if p is None else p
     inside = (universe.rank <= deep) & ~np.isnan(given[universe.row])
     systems = np.bincount(universe.row[inside], minlength=universe.rows.height)
@@ -121,15 +121,33 @@ def influences(learned: Learned, measure: Measure, p: Floats, about: About = "or
     return np.asarray(np.sqrt(np.maximum(square - mean**2, 0.0)))
 
 
+def about_of(text: str) -> About:
+    """What labels are to settle, as it is written: best, order, or two systems `A,B`."""
+    words: dict[str, About] = {"best": "best", "order": "order"}
+    if text in words:
+        return words[text]
+    first, *others = (part.strip() for part in text.split(","))
+    if len(others) != 1 or not first or not others[0] or first == others[0]:
+        raise TextError(f"about is best, order, or two systems A,B; not {text!r}")
+    return first, others[0]
+
+
 def system_of(universe: Universe, name: str) -> str:
     """The name of a system; refused where there is none of that name."""
     refuse_unknown("system", name, universe.systems)
     return name
 
 
-def depth_of(learned: Learned, measure: Measure) -> int:
+def depth_of(universe: Universe, measure: Measure) -> int:
     """How deep pairs are drawn: as deep as the measure looks, or as the universe reaches."""
-    return (measure.linear.k if measure.linear else None) or learned.universe.depth
+    return (measure.linear.k if measure.linear else None) or universe.depth
+
+
+def askable(universe: Universe, measure: Measure) -> Bools:
+    """[row] the rows that bear on the measure: as deep as it looks."""
+    found = np.zeros(universe.rows.height, dtype=bool)
+    found[universe.row[universe.rank <= depth_of(universe, measure)]] = True
+    return found
 
 
 def _shares(score: Floats, topic: Ints, mixing: float) -> Floats:

@@ -1,13 +1,14 @@
 """The loop that settles a question with as few labels as possible: learn, look, stop or ask for more.
 
-A page, a terminal and a simulation run the same loop: `look` after every answer, `ask` for the next batch. Stopping is
-by the model: simulations show how often it stops with the wrong winner (docs/decide.md).
+A page, a terminal and a simulation run the same loop: `verdict` after every answer, `ask` for the next batch. Stopping
+is by the model: simulations show how often it stops with the wrong winner (docs/decide.md). With a guarantee it is by
+`guaranteed`, which holds whatever the model and needs more labels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -17,9 +18,10 @@ from endoxa.comparisons.posterior import Posterior, posterior
 from endoxa.errors import TextError
 from endoxa.measures.grammar import Measure
 from endoxa.policies import refuse_outside
-from endoxa.pools import choosing
+from endoxa.pools import choosing, guaranteed
 from endoxa.pools.choosing import MIXING, About
-from endoxa.tables import Floats, Ints
+from endoxa.pools.guaranteed import Draws, Game
+from endoxa.tables import Floats, Ints, Opinions
 
 UNTIL = 0.95
 BATCH = 25  # labels between two looks at the verdict
@@ -40,6 +42,7 @@ class Question:
     about: About = "best"
     until: float = UNTIL
     mixing: float = MIXING
+    guarantee: bool = False
 
     def __post_init__(self) -> None:
         refuse_outside("until", self.until, UNTIL)
@@ -48,6 +51,28 @@ class Question:
         if not isinstance(self.about, tuple) and self.about not in {"best", "order"}:
             raise TextError(f"a question is about best, order, or a pair of systems (A, B), not {self.about!r}")
 
+    def game(self, universe: Universe) -> Game:
+        """The question as a game with a guarantee."""
+        about, systems = self.about, universe.systems
+        names = systems if isinstance(about, str) else [choosing.system_of(universe, name) for name in about]
+        places = tuple(systems.index(name) for name in names)
+        return Game(self.measure, places, about == "order", 1 - self.until, self.mixing)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What is guaranteed so far.
+
+    left   systems that may still be the best; of an order, those in a pair that is not decided
+    won    systems that are ruled out; of an order, pairs that are decided
+    draws  number of draws that count: those up to the first one without an answer
+    """
+
+    left: tuple[str, ...]
+    won: int
+    draws: int
+    is_complete: bool
+
 
 @dataclass(frozen=True, eq=False)
 class Look:
@@ -55,7 +80,8 @@ class Look:
 
     chance   probability of the leading answer: P(best) of the leader, P(better) of the leading one of two systems; of
              an order the least certainty of any pair
-    done     pairs of systems that are decided, of `pairs`
+    done     pairs of systems that are decided by the model, of `pairs`
+    proof    what is guaranteed; None where the question asks for no guarantee
     """
 
     question: Question
@@ -66,6 +92,7 @@ class Look:
     chance: float
     done: int
     pairs: int
+    proof: Proof | None = None
 
     @property
     def is_settled(self) -> bool:
@@ -73,12 +100,20 @@ class Look:
         judged = self.learned.judged
         if len(judged) < min(LEAST, self.learned.universe.rows.height):
             return False
+        if self.proof is not None:
+            return self.proof.is_complete
         alike = float(judged.tails[0].mean()) in {0.0, 1.0}
         return self.chance >= self.question.until and (not alike or not self.learned.unjudged.any())
 
 
-def look(question: Question, learned: Learned) -> Look:
-    """What the labels so far say about the question."""
+def verdict(universe: Universe, question: Question, labels: Opinions | None, start: Learned | None = None) -> Look:
+    """Learn from labels and look: what they say about the question. The fit begins at `start`."""
+    learned = teach(universe, question, Judged.of(universe, labels), start)
+    return look(question, learned, Draws.of(universe, labels))
+
+
+def look(question: Question, learned: Learned, draws: Draws | None = None) -> Look:
+    """What the labels so far say about the question; a guarantee rests on the `draws`."""
     found = posterior(learned, question.measure)
     systems, better, best = found.systems, found.better, found.best()
     leader = int(np.argmax(found.mean))
@@ -93,15 +128,23 @@ def look(question: Question, learned: Learned) -> Look:
     else:
         chance = float(np.maximum(upper, 1 - upper).min(initial=1.0))
     done = int((np.maximum(upper, 1 - upper) >= question.until).sum())
-    return Look(question, learned, found, best, systems[leader], chance, done, len(upper))
+    proof = _proof(question, learned, draws or Draws.none()) if question.guarantee else None
+    if proof is not None and proof.is_complete and question.about != "order":
+        leader = systems.index(proof.left[0])
+    return Look(question, learned, found, best, systems[leader], chance, done, len(upper), proof)
+
+
+def _proof(question: Question, learned: Learned, draws: Draws) -> Proof:
+    universe = learned.universe
+    game = question.game(universe)
+    capital = guaranteed.replay(universe, game, learned.judged, draws)
+    left = tuple(universe.systems[place] for place in game.left(capital))
+    return Proof(left, int(game.won(capital).sum()), len(draws), len(left) == (0 if game.ordered else 1))
 
 
 def teach(universe: Universe, question: Question, judged: Judged, start: Learned | None = None) -> Learned:
     """Learn what the question needs from labels."""
-    linear = question.measure.linear
-    graded = linear is not None and linear.gain is not None
-    levels = judged.levels if graded else (float(question.measure.rel or 1),)
-    return learn(universe, judged, levels, start)
+    return learn(universe, judged, guaranteed.levels_for(question.measure, judged), start)
 
 
 def ask(
@@ -116,8 +159,26 @@ def ask(
     pairs = choosing.choose(
         learned, question.measure, count, about=question.about, p=p, mixing=question.mixing, rng=rng
     )
-    deep = choosing.depth_of(learned, question.measure)
+    deep = choosing.depth_of(learned.universe, question.measure)
     return pairs.with_columns(pl.lit(f"next@{deep} round {number}").alias("selected_by"))
+
+
+def ask_alone(
+    question: Question, learned: Learned, count: int, *, draws: Draws, asked: Ints, rng: np.random.Generator
+) -> pl.DataFrame:
+    """The next pairs with a guarantee, each a round of its own: order, query, item, propensity, selected_by.
+
+    `draws` are those that count so far, `asked` the rows of all, answered or not.
+    """
+    universe = learned.universe
+    drawn = guaranteed.draw(universe, question.game(universe), learned.judged, draws, asked, count, rng)
+    deep, first = choosing.depth_of(universe, question.measure), len(asked) + 1
+    marks = [f"next@{deep} round {first + place} after {len(draws)}" for place in range(len(drawn))]
+    rows: pl.DataFrame = universe.rows[drawn.rows.tolist()]
+    return rows.select(
+        pl.Series("order", np.arange(1, len(drawn) + 1)), "query", "item", pl.Series("propensity", drawn.chance),
+        pl.Series("selected_by", marks, dtype=pl.String),
+    )  # fmt: skip
 
 
 def rows_of(universe: Universe, pairs: pl.DataFrame) -> Ints:
@@ -139,17 +200,20 @@ def simulate(
     """
     sizes = (batch,) if isinstance(batch, int) else tuple(batch)
     judged = Judged.of(universe, None)
-    learned = teach(universe, question, judged)
+    learned, draws = teach(universe, question, judged), Draws.none()
     number = 0
     while True:
-        now = look(question, learned)
+        now = look(question, learned, draws)
         yield now
         left = int(learned.unjudged.sum()) if pick is not None else _askable(question, learned)
         if now.is_settled or len(judged) >= most or not left:
             return
         count = min(sizes[min(number, len(sizes) - 1)], left)
         number += 1
-        if pick is not None:
+        if question.guarantee:
+            more = guaranteed.draw(universe, question.game(universe), judged, draws, draws.rows, count, rng)
+            draws, rows = draws + more, more.rows
+        elif pick is not None:
             rows = pick(learned, count, rng)
         else:
             rows = rows_of(universe, ask(question, learned, count, number=number, rng=rng))
@@ -159,9 +223,7 @@ def simulate(
 
 def _askable(question: Question, learned: Learned) -> int:
     """The number of unjudged pairs that `ask` may draw: those as deep as the measure looks."""
-    universe = learned.universe
-    shallow = universe.row[universe.rank <= choosing.depth_of(learned, question.measure)]
-    return int(learned.unjudged[np.unique(shallow)].sum())
+    return int((learned.unjudged & choosing.askable(learned.universe, question.measure)).sum())
 
 
 def _with(judged: Judged, rows: Ints, grades: Floats) -> Judged:
@@ -175,14 +237,14 @@ def _with(judged: Judged, rows: Ints, grades: Floats) -> Judged:
 
 
 def further(now: Look, *, futures: int = FUTURES, seed: int = 0) -> int | None:
-    """The median number of further labels until the question is settled; None where more than 640 are likely.
+    """The median number of further labels until the model settles the question; None where more than 640 are likely.
 
     Each future draws the coefficients and the relevance of every unjudged pair from what was learned, answers pairs
     chosen as the next ones would be, and looks after 10, 20, 40, … of them.
     """
     if now.is_settled:
         return 0
-    universe, question, judged = now.learned.universe, now.question, now.learned.judged
+    universe, question, judged = now.learned.universe, replace(now.question, guarantee=False), now.learned.judged
     needed = []
     for future in range(futures):
         rng = np.random.default_rng((seed, future))

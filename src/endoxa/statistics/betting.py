@@ -18,6 +18,8 @@ from endoxa.tables import Floats, Ints
 
 BLOCK = 1 << 18  # capitals held at once: 2 MB, which stays in the cache
 CAP = 0.5  # no more than this share of the capital is ever lost in one bet
+BOLDEST = 0.95  # the same where the variance of the next number is known in advance
+TINY = 1e-9  # differences below it are rounding
 NOTHING = 1e-300  # stands for a mean of 0 in a quotient
 
 
@@ -105,6 +107,27 @@ def _ends(x: Floats, total: Floats, bets: Floats, enough: float, pool: int | Non
         below[block] = np.maximum((rising < enough).argmax(axis=1) - 1, 0)
         above[block] = np.minimum(grid + 1 - (falling < enough)[:, ::-1].argmax(axis=1), grid)
     return below, above
+
+
+def stake(mean: Floats, variance: Floats, loss: Floats) -> Floats:
+    """How much to bet that a number is above 0 on average: mean/(variance + mean²), at most .95/loss.
+
+    `mean` and `variance` are what is expected of the number before it is seen; a wrong guess only makes the capital
+    grow more slowly. `loss` is how far below 0 it can fall; where it cannot, the stake is infinite.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wanted = np.where(mean > TINY, mean / (np.maximum(variance, 0.0) + mean**2), 0.0)
+        return np.where((loss < -TINY) & (mean > TINY), np.inf, np.minimum(wanted, BOLDEST / np.maximum(loss, TINY)))
+
+
+def growth(stakes: Floats, number: Floats) -> Floats:
+    """ln(1 + stake · number): a bet multiplies the capital by 1 + stake · number.
+
+    Where E[number | past] <= 0, and the stake depends on the past only, the capital ever reaches 1/alpha with a chance
+    of at most alpha.
+    """
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.log1p(np.where(stakes > 0, stakes * number, 0.0)))
 
 
 def _checked(x: Floats) -> Floats:

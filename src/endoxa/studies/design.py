@@ -120,6 +120,7 @@ class Settings:
     measure     with choose = "decide": the measure by which systems are compared
     about       best, order, or two systems "A,B": what is to be settled
     until       the probability at which it is settled
+    guarantee   settle it by draws whose verdict holds whatever the model; needs more labels
     common      number of tasks that every judge gets first; calibration of the judges needs them
     overlap     number of judges per main task
     limit       maximum number of main tasks per judge
@@ -138,6 +139,7 @@ class Settings:
     measure: str = "AP"
     about: str = "best"
     until: float = 0.95
+    guarantee: bool = False
     tasks_per_query: int = 3
     gamma: float = 1.0
     floor: float = 0.1

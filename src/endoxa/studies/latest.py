@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from endoxa.comparisons.rounds import ALONE
 from endoxa.tables import COUNTED, Answers, Labels, Opinions
 
 ROWS: dict[str, Any] = {
@@ -37,10 +38,12 @@ def as_answered(current: pl.DataFrame, shares: Mapping[int, float]) -> pl.DataFr
 
     Tasks are given out in an order that is independent of their content, so the answered tasks are a random part of
     each round, and `shares` is the size of that part. Imported answers keep their propensity, and so do pairs that are
-    asked with certainty (in a pool), which is not a sample: its unanswered pairs are unjudged.
+    asked with certainty (in a pool), which is not a sample: its unanswered pairs are unjudged. So do pairs that were
+    drawn one by one: each is a round of its own, and those answered make up their sample.
     """
     share = pl.col("round").replace_strict(dict(shares), default=1.0, return_dtype=pl.Float64)
-    drawn = COUNTED & (pl.col("method").ne_missing("import")) & (pl.col("propensity") < 1)
+    alone = pl.col("selected_by").str.contains(ALONE).fill_null(False)
+    drawn = COUNTED & (pl.col("method").ne_missing("import")) & (pl.col("propensity") < 1) & ~alone
     return current.with_columns(pl.when(drawn).then(pl.col("propensity") * share).otherwise("propensity"))
 
 

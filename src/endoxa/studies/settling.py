@@ -10,9 +10,9 @@ import polars as pl
 from endoxa.beliefs.learned import Judged, Universe
 from endoxa.errors import JoinError
 from endoxa.measures.grammar import parse
-from endoxa.pools import deciding
-from endoxa.pools.choosing import About
+from endoxa.pools import choosing, deciding
 from endoxa.pools.deciding import Question
+from endoxa.pools.guaranteed import Draws
 from endoxa.studies.design import Settings
 from endoxa.studies.planning import DRAWS, TASKS, Work
 from endoxa.tables import Opinions, Run
@@ -23,19 +23,13 @@ ROUNDS = 10_000  # as many as are needed
 
 def question_of(settings: Settings) -> Question:
     """What the labels of a study are to settle."""
-    return Question(parse(settings.measure), about_of(settings.about), settings.until)
-
-
-def about_of(text: str) -> About:
-    """The order, the best, or two systems `A,B`."""
-    first, comma, second = text.partition(",")
-    return (first.strip(), second.strip()) if comma else text  # type: ignore[return-value]  # Question refuses others
+    about = choosing.about_of(settings.about)
+    return Question(parse(settings.measure), about, settings.until, guarantee=settings.guarantee)
 
 
 def depth_of(settings: Settings, run: Run) -> int:
     """How deep in the lists pairs are drawn."""
-    linear = question_of(settings).measure.linear
-    return (linear.k if linear is not None else None) or universe_of(run, settings.depth).depth
+    return choosing.depth_of(universe_of(run, settings.depth), question_of(settings).measure)
 
 
 @lru_cache(maxsize=4)
@@ -48,8 +42,7 @@ def universe_of(run: Run, depth: int | None) -> Universe:
 
 def is_settled(settings: Settings, run: Run, answered: Opinions) -> bool:
     """Whether the answers so far settle the question."""
-    universe, question = universe_of(run, settings.depth), question_of(settings)
-    return deciding.look(question, deciding.teach(universe, question, Judged.of(universe, answered))).is_settled
+    return deciding.verdict(universe_of(run, settings.depth), question_of(settings), answered).is_settled
 
 
 def first_round(settings: Settings, run: Run, rng: np.random.Generator) -> Work:
@@ -70,8 +63,12 @@ def _round(
 ) -> Work:  # fmt: skip
     universe, question = universe_of(run, settings.depth), question_of(settings)
     learned = deciding.teach(universe, question, Judged.of(universe, answered))
-    waiting = None if asked is None else deciding.rows_of(universe, _inside(universe, asked))
-    pairs = deciding.ask(question, learned, settings.count, number=number, asked=waiting, rng=rng)
+    waiting = np.zeros(0, np.int64) if asked is None else deciding.rows_of(universe, _inside(universe, asked))
+    if question.guarantee:
+        draws = Draws.of(universe, answered)
+        pairs = deciding.ask_alone(question, learned, settings.count, draws=draws, asked=waiting, rng=rng)
+    else:
+        pairs = deciding.ask(question, learned, settings.count, number=number, asked=waiting, rng=rng)
     tasks = pairs.select(
         (pl.col("order") - 1).alias("task"), "query", "item", pl.lit(0, pl.Int64).alias("place"), "propensity",
         "selected_by", pl.lit("main").alias("role"), pl.lit(number, pl.Int64).alias("round"),

@@ -55,7 +55,7 @@ def choose(
     pairs = choosing.choose(
         learned, measure, count, about=about, p=p, depth=first, mixing=mixing, rng=np.random.default_rng(seed)
     )
-    deep = first or choosing.depth_of(learned, measure)
+    deep = first or choosing.depth_of(universe, measure)
     number = 0 if known is None else last_round(known)
     return pairs.with_columns(pl.lit(f"next@{deep} round {number + 1}").alias("selected_by"))
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from endoxa.beliefs.learned import Judged
 from endoxa.errors import TextError
 from endoxa.evaluations import decided
 from endoxa.evaluations.evaluation import Evaluation
@@ -44,6 +43,7 @@ def decide(
     *,
     about: About = "best",
     until: float = UNTIL,
+    guarantee: bool = False,
     title: str = "",
     command: str = "",
     **settings: Any,
@@ -52,8 +52,11 @@ def decide(
 
     `run` holds two systems or more; `labels` are judged pairs, from one or several rounds and judges, in any form. The
     question is `about` the best system, the order, or two systems (a pair of names), on the first measure that can be
-    linearised. tables["verdict"] has one row: measure, about, leader, chance, until, settled, labels, decided, pairs.
-    Without labels the evaluation has only the consensus of the systems, and nothing is settled.
+    linearised. tables["verdict"] has one row: measure, about, leader, chance, until, settled, by, left, labels,
+    decided, pairs. It is settled by the model, when the chance passes `until`. With `guarantee` the verdict holds
+    whatever the model (`pools/guaranteed`), and `left` counts the systems that may still be the best; this needs labels
+    of `endoxa decide --guarantee`. Without labels the evaluation has only the consensus of the systems, and nothing is
+    settled.
 
     >>> runs = {"a": {"q": {"x": 2, "y": 1}}, "b": {"q": {"y": 2, "z": 1}}}
     >>> decide(runs, {"q": {"x": 1, "y": 0}}).tables["verdict"]["leader"].to_list()
@@ -62,9 +65,8 @@ def decide(
     evaluation = evaluate(run, None, measures, labels=labels, title=title, command=command, **settings)
     chosen = settings_of(settings, run)
     universe = decided.universe_of(run_of(run, chosen), chosen)
-    question = Question(measure_of(measures), about, until)
-    judged = Judged.of(universe, labels_of(labels))
-    now = deciding.look(question, deciding.teach(universe, question, judged))
+    question = Question(measure_of(measures), about, until, guarantee=guarantee)
+    now = deciding.verdict(universe, question, labels_of(labels))
     return replace(evaluation, tables={**evaluation.tables, "verdict": _row(now)})
 
 
@@ -74,6 +76,8 @@ def _row(now: Look) -> pl.DataFrame:
         {
             "measure": [str(now.question.measure)], "about": [about if isinstance(about, str) else ",".join(about)],
             "leader": [now.leader], "chance": [now.chance], "until": [now.question.until], "settled": [now.is_settled],
+            "by": ["model" if now.proof is None else "guarantee"],
+            "left": pl.Series([None if now.proof is None else len(now.proof.left)], dtype=pl.Int64),
             "labels": [len(now.learned.judged)], "decided": [now.done], "pairs": [now.pairs],
         }
     )  # fmt: skip
@@ -84,15 +88,20 @@ def _row(now: Look) -> pl.DataFrame:
 
 def prepare(
     runs: Sequence[PathLike], *, items: PathLike | None = None, queries: PathLike | None = None,
-    measures: Wanted | None = None, about: str = "best", until: float = UNTIL, batch: int = deciding.BATCH,
-    screen: str = SCREEN, labels: Sequence[PathLike] = (), home: PathLike = FOLDER, db: str | None = None,
-    seed: int = 0, now: float | None = None, progress: Any = None,
+    measures: Wanted | None = None, about: str = "best", until: float = UNTIL, guarantee: bool = False,
+    batch: int = deciding.BATCH, screen: str = SCREEN, labels: Sequence[PathLike] = (), home: PathLike = FOLDER,
+    db: str | None = None, seed: int = 0, now: float | None = None, progress: Any = None,
 ) -> bool:  # fmt: skip
     """Set up the study that asks for labels, or find the one that was begun in `home`; whether it is new.
 
     `items` and `queries` say what judges see: a folder of pictures or texts, or a table with the columns item (query)
-    and text or file. Without them the names are shown.
+    and text or file. Without them the names are shown. With `guarantee` no `labels` are taken: every pair must be drawn
+    by the study.
     """
+    if guarantee and labels:
+        raise TextError(
+            "with a guarantee every pair is drawn by the study itself; leave --labels out, or leave --guarantee out"
+        )
     from endoxa.io.study_files import Sources
     from endoxa.store import catalogue, making
     from endoxa.studies import settling
@@ -102,7 +111,8 @@ def prepare(
     with opened_home(home, db, create=True) as opened:
         settings = Settings(
             name=STUDY, screen=screen, title="Which system is better?", choose="decide", common=0, count=batch,
-            rounds=settling.ROUNDS, measure=str(measure_of(measures)), about=about, until=float(until), seed=seed,
+            rounds=settling.ROUNDS, measure=str(measure_of(measures)), about=about, until=float(until),
+            guarantee=guarantee, skip=not guarantee, seed=seed,
         )  # fmt: skip
         settling.question_of(settings)  # refuses what cannot be settled before anything is written
         with opened.store.reading() as connection:
@@ -127,7 +137,7 @@ def _refuse_other(wanted: Any, begun: Any, run: Run, before: Run | None, home: P
     if before is None or set(run.systems) != set(before.systems):
         names = ", ".join(sorted(before.systems if before is not None else []))
         raise TextError(f"the answers in {home} are about other systems ({names}); say --home with another folder")
-    for name in ("measure", "about", "until"):
+    for name in ("measure", "about", "until", "guarantee"):
         if (now := getattr(wanted, name)) != (then := getattr(begun, name)):
             raise TextError(f"the answers in {home} were begun with {name} {then}, not {now}; say the same, or --home")
 
@@ -173,8 +183,7 @@ class Desk:
         with self.home.store.reading() as connection:
             rows = latest(records.rows(connection, self.study))
         labels = self.study.settings.kind.opinions(rows, self.study.settings.shape)
-        judged = Judged.of(self.universe, labels)
-        return deciding.look(self.question, deciding.teach(self.universe, self.question, judged))
+        return deciding.verdict(self.universe, self.question, labels)
 
     def next(self) -> Task | None:
         """The next pair to judge; None where the question is settled or nothing is left."""

@@ -5,6 +5,7 @@ Each function opens the folder `home` (or the database at `db`), does one thing 
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -223,13 +224,20 @@ def bundle(
 
 @contextmanager
 def opened_home(home: PathLike, db: str | None, *, create: bool = False) -> Iterator[Home]:
-    """The folder or database of studies, opened."""
+    """The folder or database of studies, opened. A folder that is new is removed again if what follows fails."""
     try:
         from endoxa.store.home import open_home
     except ModuleNotFoundError as error:
         raise InstallError(f"{error.name} is not installed; pip install 'endoxa[studio]'") from None
-    with open_home(Path(home), db, create=create) as opened:
-        yield opened
+    folder = Path(home)
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    try:
+        with open_home(folder, db, create=create) as opened:
+            yield opened
+    except BaseException:
+        if missing:
+            shutil.rmtree(missing[-1], ignore_errors=True)
+        raise
 
 
 def _sources(parts: Mapping[str, PathLike | Sequence[PathLike] | None]) -> Sources:

@@ -64,14 +64,15 @@ function matrix({ shown, better }) {
   );
 }
 
-function more({ settled, further, labels, decided, pairs, judges, disputed }) {
-  const parts = [`${count(labels, "label")} by ${count(judges, "judge")}; ${decided} of ${count(pairs, "pair")} decided.`];
+function more({ settled, further, labels, decided, pairs, judges, disputed, guarantee }) {
+  const parts = [`${count(labels, "label")} by ${count(judges, "judge")}; ${decided} of ${count(pairs, "pair")} decided by the model.`];
   if (disputed) parts.push(`Judges disagree on ${count(disputed, "pair")}.`);
   if (!settled && labels) {
     parts.push(
       further === null
         ? "More than 600 further labels are likely needed."
         : `About ${count(further > 100 ? Math.round(further / 50) * 50 : further, "more label")} would probably settle it.`,
+      guarantee ? "That is by the model; the guarantee needs more." : "",
     );
   }
   return parts.join(" ");
@@ -94,7 +95,7 @@ function paint(verdict) {
       "p",
       { class: "note" },
       last
-        ? `Probability of the leading answer, label by label; the line at ${number(verdict.until)} is where it is settled.`
+        ? `Probability of the leading answer, label by label; the line at ${number(verdict.until)} is where ${verdict.guarantee ? "it would be settled by the model" : "it is settled"}.`
         : "The course appears with the first labels.",
     ),
   );

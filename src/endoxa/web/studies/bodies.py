@@ -274,5 +274,6 @@ class VerdictOut(BaseModel):
     better: list[list[float]]
     decided: int
     pairs: int
+    guarantee: bool
     further: int | None
     history: list[PointOut]

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from fastapi import APIRouter, Request
 
-from endoxa.beliefs.learned import Judged, Learned, Universe
+from endoxa.beliefs.learned import Learned, Universe
 from endoxa.errors import RefusedError, absent
 from endoxa.evaluations.sentences import settled
 from endoxa.pools import deciding
@@ -41,10 +41,10 @@ class Desk:
 
     def look(self, labels: Opinions | None) -> Look:
         """The verdict by these labels; the last fit is where the new one starts."""
-        judged = Judged.of(self.universe, labels)
         with self.lock:
-            self.learned = deciding.teach(self.universe, self.question, judged, self.learned)
-            return deciding.look(self.question, self.learned)
+            now = deciding.verdict(self.universe, self.question, labels, self.learned)
+            self.learned = now.learned
+            return now
 
     def expect(self, now: Look) -> None:
         """Find out in the background how many labels are likely still needed, at every fifth label."""
@@ -110,7 +110,8 @@ def told(desk: Desk, now: Look, rows: pl.DataFrame, labels: Opinions | None) -> 
         "judges": 0 if labels is None else len(labels.sources), "settled": now.is_settled, "leader": now.leader,
         "chance": now.chance, "sentence": settled(now), "systems": systems,
         "shown": [now.found.systems[place] for place in top], "better": better, "decided": now.done,
-        "pairs": now.pairs, "further": desk.further, "history": _history(desk, rows, now),
+        "pairs": now.pairs, "guarantee": now.question.guarantee, "further": desk.further,
+        "history": _history(desk, rows, now),
     }  # fmt: skip
 
 
