@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 import endoxa
-from endoxa.errors import EndoxaError, JoinError, TextError
+from endoxa.errors import EndoxaError, JoinError, RefusedError, TextError
+from endoxa.pools import deciding
 from endoxa.verbs import decide as verb
 from endoxa.verbs.study import export
 
@@ -38,6 +39,73 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def runs(files: Path) -> list[str]:
     return [str(files / f"{system}.run") for system in NOISE]
+
+
+def judged_to_the_end(home: Path, undecided: int = -1) -> deciding.Look:
+    """A judge who answers by the truth, and leaves one pair undecided."""
+    with verb.at_terminal(home=home) as desk:
+        for place in range(400):
+            now = desk.look()
+            task = None if now.is_settled else desk.next()
+            if task is None:
+                break
+            grade = 1.0 if task.items[0]["text"].endswith("yes") else 0.0
+            desk.answer(task, None if place == undecided else grade)
+        return desk.look()
+
+
+def test_a_guarantee_is_settled_later_and_proved_by_the_labels(files: Path, tmp_path: Path) -> None:
+    home, labels = tmp_path / "home", tmp_path / "labels.csv"
+    asked = {"items": files / "items.csv", "queries": files / "queries.csv", "home": home, "guarantee": True}
+    with pytest.raises(TextError, match="leave --labels out"):
+        verb.prepare(runs(files), labels=[str(labels)], **asked)
+    verb.prepare(runs(files), measures="P@5", **asked)
+    with pytest.raises(TextError, match="were begun with guarantee True, not False"):
+        verb.prepare(runs(files), measures="P@5", **{**asked, "guarantee": False})
+    with verb.at_terminal(home=home) as desk, pytest.raises(RefusedError, match="cannot be skipped"):
+        task = desk.next()
+        assert task is not None
+        desk.skip(task)
+    last = judged_to_the_end(home, undecided=3)
+    assert last.is_settled and last.leader == "good"
+    assert last.proof is not None and last.proof.left == ("good",)
+    export(verb.STUDY, labels, home=home)
+    found = endoxa.decide(runs(files), str(labels), "P@5", guarantee=True).tables["verdict"].row(0, named=True)
+    assert (found["leader"], found["settled"], found["by"], found["left"]) == ("good", True, "guarantee", 1)
+    by_model = endoxa.decide(runs(files), str(labels), "P@5").tables["verdict"].row(0, named=True)
+    assert (by_model["by"], by_model["left"]) == ("model", None)
+    part = pl.read_csv(labels).filter(~pl.col("selected_by").str.contains(" round 2 "))
+    part.write_csv(labels)
+    assert not endoxa.decide(runs(files), str(labels), "P@5", guarantee=True).tables["verdict"]["settled"][0]
+
+
+def test_a_first_call_that_fails_leaves_nothing(files: Path, tmp_path: Path) -> None:
+    home = tmp_path / "new" / "home"
+    with pytest.raises(EndoxaError, match="expected item"):
+        verb.prepare(runs(files), items=files / "queries.csv", home=home)
+    assert not (tmp_path / "new").exists()
+    verb.prepare(runs(files), home=home)
+    with pytest.raises(TextError, match="other systems"):
+        verb.prepare(runs(files)[:2], home=home)
+    assert (home / "studies.db").exists()
+
+
+def test_the_seed_fixes_the_order_in_which_a_judge_gets_pairs(files: Path, tmp_path: Path) -> None:
+    def shown(name: str, seed: int) -> list[str]:
+        home = tmp_path / name
+        verb.prepare(runs(files), home=home, seed=seed)
+        found = []
+        with verb.at_terminal(home=home) as desk:
+            for _ in range(8):
+                task = desk.next()
+                assert task is not None
+                found.append(task.items[0]["text"])
+                desk.answer(task, 0.0)
+        return found
+
+    one = shown("one", 1)
+    assert shown("two", 1) == one
+    assert shown("three", 2) != one
 
 
 def test_a_judge_at_the_terminal_settles_it(files: Path, tmp_path: Path) -> None:

@@ -119,6 +119,8 @@ def _ask(desk: Desk) -> None:
 
 def _answered(desk: Desk, task: Task) -> bool:
     """Ask about one pair until there is an answer; False where the judge quits."""
+    from endoxa.errors import RefusedError
+
     query, item = (_text(part) for part in (task.query or {}, task.items[0]))
     print(f"\nquery: {query}\nitem:  {item}", flush=True)
     while True:
@@ -131,14 +133,9 @@ def _answered(desk: Desk, task: Task) -> bool:
         if word in {"y", "n", "u"}:
             desk.answer(task, {"y": 1.0, "n": 0.0}.get(word))
             return True
-        if word == "s":
-            desk.skip(task)
-            return True
-        if word == "z":
-            from endoxa.errors import RefusedError
-
+        if word in {"s", "z"}:
             try:
-                desk.undo()
+                desk.skip(task) if word == "s" else desk.undo()
             except RefusedError as error:
                 output.note(str(error))
                 continue
