@@ -14,6 +14,7 @@ import endoxa
 from endoxa.beliefs.learned import Judged, Universe, learn
 from endoxa.comparisons.posterior import posterior
 from endoxa.errors import CallError, JoinError, TextError
+from endoxa.evaluations import standings
 from endoxa.evaluations.decided import universe_of
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import Settings
@@ -314,3 +315,14 @@ def test_no_files_of_labels_are_no_labels() -> None:
 def test_the_universe_reaches_as_deep_as_asked() -> None:
     assert universe_of(RUN, Settings(), least=24).depth == 24
     assert universe_of(RUN, Settings(), least=4).depth == 20
+
+
+@pytest.mark.parametrize("measure", ["AP", "P@10", "nDCG@10"])
+def test_pairs_are_told_apart_by_one_rule_on_every_measure(measure: str) -> None:
+    """P(better) of at least .95, whether or not the measure has an interval, and whatever its confidence."""
+    for confidence in (0.5, 0.99):
+        found = endoxa.evaluate(RUN, None, [measure], labels=FEW, confidence=confidence)
+        pairs = standings.chances(found, measure)
+        sure = [max(one.better, one.worse) >= 0.95 for one in pairs]
+        assert [one.differs for one in pairs] == sure
+        assert any(sure) and not all(sure)

@@ -12,10 +12,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-import polars as pl
 import pytest
 from browser_samples import AXE, CALL, NARROW, READY, WIDE, WITHOUT
+from decide_samples import write_field
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 import endoxa
@@ -27,18 +26,8 @@ from endoxa.verbs.study import export, invite
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four systems on ten queries; the text of an item says whether it is relevant."""
     folder = tmp_path_factory.mktemp("story")
-    rng = np.random.default_rng(7)
-    relevant = rng.random((10, 40)) < 0.3
-    for system, noise in (("alpha", 0.7), ("beta", 0.9), ("gamma", 1.5), ("delta", 2.5)):
-        lines = []
-        for t in range(10):
-            score = relevant[t] + noise * rng.normal(size=40)
-            lines += [
-                f"q{t} Q0 q{t}d{d} {n + 1} {score[d]:.6f} {system}" for n, d in enumerate(np.argsort(-score)[:30])
-            ]
-        (folder / f"{system}.run").write_text("\n".join(lines) + "\n")
-    rows = [(f"q{t}d{d}", f"Page {d}: {'fits' if relevant[t, d] else 'other'}") for t in range(10) for d in range(40)]
-    pl.DataFrame(rows, schema=["item", "text"], orient="row").write_csv(folder / "items.csv")
+    noise = {"alpha": 0.7, "beta": 0.9, "gamma": 1.5, "delta": 2.5}
+    write_field(folder, noise, queries=10, items=40, listed=30, relevant=0.3, seed=7)
     return folder
 
 
@@ -155,7 +144,7 @@ def test_a_person_decides(files: Path, browser: Browser, tmp_path: Path) -> None
     summary = endoxa.evaluate(runs, labels=str(target), measures=["AP"]).summary
     best = dict(summary.select("system", "p_best").iter_rows())
     leader = max(best, key=lambda system: best[system])
-    assert sentence.startswith(f"{leader} is the best with probability {chance(best[leader])}, by 45 labels.")
+    assert sentence.startswith(f"{leader} is the best with probability {chance(best[leader])}, by the model and 45 labels.")
     for system, told in shown.items():
         p = best[system]
         assert told == (">.99" if 0.995 < p < 1 else "<.01" if 0 < p < 0.005 else f"{p:.2f}".removeprefix("0"))

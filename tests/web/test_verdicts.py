@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-import polars as pl
 import pytest
+from decide_samples import write_field
 from web_samples import Person, Sample, opened
 
 import endoxa
@@ -23,18 +22,8 @@ NAME = "decide"
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
     """A site with a study that decides between three systems on four queries."""
     folder = tmp_path_factory.mktemp("verdicts")
-    rng = np.random.default_rng(4)
-    relevant = rng.random((4, 30)) < 0.4
-    for system, noise in (("good", 0.3), ("fair", 1.0), ("poor", 3.0)):
-        lines = []
-        for t in range(4):
-            score = relevant[t] + noise * rng.normal(size=30)
-            lines += [
-                f"q{t} Q0 q{t}d{d} {n + 1} {score[d]:.6f} {system}" for n, d in enumerate(np.argsort(-score)[:25])
-            ]
-        (folder / f"{system}.run").write_text("\n".join(lines) + "\n")
-    rows = [(f"q{t}d{d}", "yes" if relevant[t, d] else "no") for t in range(4) for d in range(30)]
-    pl.DataFrame(rows, schema=["item", "text"], orient="row").write_csv(folder / "items.csv")
+    noise = {"good": 0.3, "fair": 1.0, "poor": 3.0}
+    write_field(folder, noise, queries=4, items=30, listed=25, relevant=0.4, seed=4)
     with opened(folder) as found:
         settings = Settings(name=NAME, screen="yes-no", choose="decide", common=0, count=25, rounds=settling.ROUNDS)
         sources = Sources(items=folder / "items.csv", runs=tuple(sorted(folder.glob("*.run"))))
@@ -48,7 +37,7 @@ def judged(person: Person, count: int) -> int:
         tasks = person.get("tasks?count=1").json()["tasks"]
         if not tasks:
             return done
-        said = 1.0 if tasks[0]["items"][0]["text"] == "yes" else 0.0
+        said = 1.0 if tasks[0]["items"][0]["text"].endswith("fits") else 0.0
         assert person.answer(tasks[0], said).status_code == 201
         if done % 10 == 9:
             person.get("verdict")

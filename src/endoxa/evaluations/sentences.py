@@ -238,7 +238,8 @@ def doubt_name(evaluation: Evaluation, doubt: str) -> str:
 def under_doubt(evaluation: Evaluation, *, name: Callable[[str], str] = str) -> str:
     """Which system leads on the first measure, how sure that is, and which ones cannot be told apart from it.
 
-    Two systems can be told apart where the interval of their difference, with all doubts, excludes 0.
+    Two systems can be told apart where the interval of their difference, with all doubts, excludes 0; with labels,
+    where P(better) of one is at least .95, on every measure.
     """
     measure = evaluation.measures[0]
     standings = [one for one in contenders(evaluation, measure) if not math.isnan(one.value)]

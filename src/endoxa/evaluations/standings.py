@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from endoxa.tables import Comparison
 
 WIDEST = ("all", "queries", "people", "truth")  # doubts that a pair may be compared under, the widest first
-SURE = 0.95  # probability from which a pair without an interval counts as decided
+SURE = 0.95  # probability from which a pair counts as decided, where no interval decides it
 DOUBTS = ("truth", "people", "queries")  # where doubt comes from, in the order of every table and figure
 
 
@@ -57,7 +57,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class Chances:
-    """Probabilities that `system` is better than, equal to and worse than `against`, and their difference."""
+    """Probabilities that `system` is better than, equal to and worse than `against`, and their difference.
+
+    by_chance  the pair is told apart by P(better), not by the interval: so with labels, where few measures have one
+    """
 
     system: str
     against: str
@@ -67,6 +70,7 @@ class Chances:
     difference: float
     lo: float
     hi: float
+    by_chance: bool
 
     @property
     def superiority(self) -> float:
@@ -75,16 +79,17 @@ class Chances:
 
     @property
     def differs(self) -> bool:
-        """Whether the interval of the difference excludes 0; without an interval, whether P(better) is sure."""
-        if math.isnan(self.lo):
+        """Whether the two can be told apart: P(better) of one is at least .95, or the interval excludes 0."""
+        if self.by_chance:
             return max(self.superiority, 1 - self.superiority) >= SURE
         return self.lo > 0 or self.hi < 0
 
     def turned(self) -> Chances:
         """The same pair, seen from the other side."""
         return Chances(
-            self.against, self.system, self.worse, self.tie, self.better, -self.difference, -self.hi, -self.lo
-        )
+            self.against, self.system, self.worse, self.tie, self.better, -self.difference, -self.hi, -self.lo,
+            self.by_chance,
+        )  # fmt: skip
 
 
 def ranking(summary: pl.DataFrame, measure: str, *, lower: bool = False) -> list[Standing]:
@@ -221,8 +226,9 @@ def chances(evaluation: Evaluation, measure: str) -> list[Chances]:
     for row in rows.iter_rows(named=True):
         better, tie = _float(row["p_better"]), _float(row["p_tie"])
         worse = math.nan if math.isnan(better) else max(0.0, 1 - better - tie)
-        ends = (_float(row[name]) for name in ("difference", "lo", "hi"))
-        found.append(Chances(row["system"], row["baseline"], better, tie, worse, *ends))
+        ends = [_float(row[name]) for name in ("difference", "lo", "hi")]
+        by_chance = evaluation.kind == "sample" or math.isnan(ends[1])
+        found.append(Chances(row["system"], row["baseline"], better, tie, worse, *ends, by_chance))
     return found
 
 

@@ -407,7 +407,7 @@ def _better(evaluation: Evaluation) -> Section | None:
         where = within(evaluation)
         reason = f"the middle {100 * evaluation.confidence:g} % of the difference "
         reason += f"{'excludes' if can == 'can' else 'includes'} 0"
-        if math.isnan(found[0].lo):
+        if found[0].by_chance:
             reason = f"P(better) of one of the two is {'at least' if can == 'can' else 'below'} {standings.SURE:g}"
         charts.append(
             chart(
