@@ -141,6 +141,10 @@ def test_judge_a_few_and_come_back(files, tmp_path) -> None:
     assert "By what 300 labels teach" in taught
     assert "pairs of systems are decided" in taught
     assert "learned from 300 labels" in taught
+    for verb in ("eval", "decide"):
+        refused = endoxa(verb, *runs, "--labels", target, target)
+        assert refused.returncode != 0
+        assert "--labels A --labels B" in " ".join(refused.stderr.replace("│", " ").split())
     pinned = ("--model", "consensus", "--labels", target)
     told = done("eval", *runs, "P@10", "AP", *FEW, *pinned)
     assert "judged pairs are certain" in told

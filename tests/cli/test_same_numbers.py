@@ -185,7 +185,12 @@ def _decide(here: Here, tmp_path: Path) -> None:
     row = endoxa.decide(here.runs, str(told)).tables["verdict"].row(0, named=True)
     assert row["labels"] == 4
     last = [line for line in printed.splitlines() if "is the best with probability" in line][-1]
-    assert f"{row['leader']} is the best with probability {chance(row['chance'])}, by 4 labels." in last
+    assert f"{row['leader']} is the best with probability {chance(row['chance'])}, by the model and 4 labels." in last
+    sure = tmp_path / "sure.csv"
+    here.monkeypatch.setattr(sys, "stdin", io.StringIO("y\ns\nn\nu\nq\n"))
+    words = ("--terminal", "--guarantee", "--home", tmp_path / "sure", "--to", sure, "P@5")
+    assert "Not settled with a guarantee: " in here("decide", *here.runs, *words)
+    assert endoxa.decide(here.runs, str(sure), "P@5", guarantee=True).tables["verdict"]["left"][0] == len(here.runs)
     summary = endoxa.decide(here.runs, str(told)).summary
     same(here.frame("eval", *here.runs, "--labels", told), summary)
 

@@ -17,7 +17,7 @@ from endoxa.comparisons.posterior import posterior
 from endoxa.comparisons.rounds import rounds_of
 from endoxa.errors import JoinError, TextError
 from endoxa.measures.grammar import Measure, parse_all
-from endoxa.pools.choosing import choose, default_chances, inclusion, influences, propensities, systematic
+from endoxa.pools.choosing import about_of, choose, default_chances, inclusion, influences, propensities, systematic
 from endoxa.tables import Opinions, Run
 
 SYSTEMS = ("s0", "s1", "s2", "s3")
@@ -330,3 +330,10 @@ def test_refusals() -> None:
         choose(NOTHING, one("AP"), 1, about=("s0", "s9"), rng=rng())
     with pytest.raises(TextError, match="about the order, the best, or two systems"):
         choose(NOTHING, one("AP"), 1, about="worst", rng=rng())  # type: ignore[arg-type]
+
+
+def test_what_is_to_be_settled_is_read_in_one_place() -> None:
+    assert [about_of(text) for text in ("best", "order", "a, b")] == ["best", "order", ("a", "b")]
+    for text in ("", "a", "a,b,c", "a,", "a,a"):
+        with pytest.raises(TextError, match="about is best, order, or two systems A,B"):
+            about_of(text)

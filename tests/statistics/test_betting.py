@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from endoxa.errors import TableError, TextError
 from endoxa.statistics import betting
-from endoxa.statistics.betting import confidence_sequence
+from endoxa.statistics.betting import confidence_sequence, growth, stake
 
 TRIALS = 300
 ALLOWED = 0.1 + 3 * math.sqrt(0.1 * 0.9 / TRIALS)  # alpha 0.1 and three standard errors of the simulation
@@ -160,3 +160,17 @@ def test_settings_that_make_no_sense_are_refused():
         confidence_sequence(x, pool=1)
     with pytest.raises(TableError, match="one row"):
         confidence_sequence(np.ones((2, 2)))
+
+
+def test_growth_is_the_capital_of_the_specification() -> None:
+    """x = 1, 1, 0, 1 at a stake of ½ against m = ½ (METHODS F.3)."""
+    numbers = np.array([1.0, 1.0, 0.0, 1.0]) - 0.5
+    assert math.exp(growth(np.full(4, 0.5), numbers).sum()) == pytest.approx(1.464844, abs=1e-6)
+
+
+def test_a_stake_never_risks_all_and_is_infinite_only_where_nothing_can_be_lost() -> None:
+    mean = np.array([0.1, 0.1, 0.1, -0.1, 0.0, 1e-15])
+    variance = np.array([1.0, 0.0, 1.0, 1.0, 1.0, 0.0])
+    loss = np.array([0.5, 2.0, -0.1, 0.5, 0.0, -1e-15])
+    assert stake(mean, variance, loss).tolist() == pytest.approx([0.1 / 1.01, 0.95 / 2, math.inf, 0, 0, 0])
+    assert growth(np.array([math.inf, 0.0]), np.array([0.2, -5.0])).tolist() == [math.inf, 0.0]

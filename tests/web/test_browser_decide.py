@@ -144,7 +144,9 @@ def test_a_person_decides(files: Path, browser: Browser, tmp_path: Path) -> None
     summary = endoxa.evaluate(runs, labels=str(target), measures=["AP"]).summary
     best = dict(summary.select("system", "p_best").iter_rows())
     leader = max(best, key=lambda system: best[system])
-    assert sentence.startswith(f"{leader} is the best with probability {chance(best[leader])}, by the model and 45 labels.")
+    assert sentence.startswith(
+        f"{leader} is the best with probability {chance(best[leader])}, by the model and 45 labels."
+    )
     for system, told in shown.items():
         p = best[system]
         assert told == (">.99" if 0.995 < p < 1 else "<.01" if 0 < p < 0.005 else f"{p:.2f}".removeprefix("0"))

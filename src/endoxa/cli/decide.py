@@ -71,7 +71,10 @@ def decide(
 
     inputs = o.told_apart(words, None, None, runs)
     if inputs.reference is not None:
-        raise typer.BadParameter("with judgments nothing is to be decided; use endoxa eval, or give labels by --labels")
+        raise typer.BadParameter(
+            "with judgments nothing is to be decided; use endoxa eval, or give labels by --labels, which stands before "
+            "every file: --labels A --labels B"
+        )
     if not inputs.runs:
         raise typer.BadParameter("name the runs of two systems or more")
     new = verb.prepare(

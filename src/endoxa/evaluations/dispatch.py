@@ -29,7 +29,10 @@ def evaluate(
 ) -> Evaluation:  # fmt: skip
     """Score a run against a reference. `labels` are a few judged pairs beside a belief or a consensus."""
     if labels is not None and reference.kind not in DOUBTED:
-        raise CallError("labels are a few judged pairs beside runs or a belief; with judgments, add them to these")
+        raise CallError(
+            "labels are a few judged pairs beside runs or a belief; with judgments, add them to these. Several files "
+            "of labels are given as --labels A --labels B"
+        )
     if run is None and reference.kind != "votes":
         raise CallError(NO_RUN)
     if reference.kind in JUDGED:

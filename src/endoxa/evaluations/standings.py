@@ -226,9 +226,9 @@ def chances(evaluation: Evaluation, measure: str) -> list[Chances]:
     for row in rows.iter_rows(named=True):
         better, tie = _float(row["p_better"]), _float(row["p_tie"])
         worse = math.nan if math.isnan(better) else max(0.0, 1 - better - tie)
-        ends = [_float(row[name]) for name in ("difference", "lo", "hi")]
-        by_chance = evaluation.kind == "sample" or math.isnan(ends[1])
-        found.append(Chances(row["system"], row["baseline"], better, tie, worse, *ends, by_chance))
+        difference, lo, hi = (_float(row[name]) for name in ("difference", "lo", "hi"))
+        by_chance = evaluation.kind == "sample" or math.isnan(lo)
+        found.append(Chances(row["system"], row["baseline"], better, tie, worse, difference, lo, hi, by_chance))
     return found
 
 

@@ -72,8 +72,8 @@ function more({ settled, further, labels, decided, pairs, judges, disputed, guar
       further === null
         ? "More than 600 further labels are likely needed."
         : `About ${count(further > 100 ? Math.round(further / 50) * 50 : further, "more label")} would probably settle it.`,
-      guarantee ? "That is by the model; the guarantee needs more." : "",
     );
+    if (guarantee) parts.push("That is by the model; the guarantee needs more.");
   }
   return parts.join(" ");
 }
