@@ -87,3 +87,23 @@ def test_the_page_has_the_verdict_only_where_there_is_one(sample: Sample) -> Non
     assert 'id="verdict"' in ann.client.get(f"/s/{NAME}").text
     other = sample.judge("another", "eve")
     assert 'id="verdict"' not in other.client.get("/s/another").text
+
+
+def test_a_guarantee_says_which_systems_are_left(sample: Sample) -> None:
+    settings = Settings(
+        name="sure", screen="yes-no", choose="decide", common=0, count=25, rounds=settling.ROUNDS, guarantee=True,
+        measure="P@5", skip=False,
+    )  # fmt: skip
+    folder = sample.home.folder.parent
+    sources = Sources(items=folder / "items.csv", runs=tuple(sorted(folder.glob("*.run"))))
+    making.make(sample.home, settings, sources, now=sample.clock())
+    cat = sample.judge("sure", "cat")
+    assert judged(cat, 6) == 6
+    now = cat.get("verdict").json()
+    assert now["guarantee"] and not now["settled"]
+    assert now["further"] is None
+    assert "Not settled with a guarantee: fair, good and poor may still be the best." in now["sentence"]
+    while not (now := cat.get("verdict").json())["settled"]:
+        assert judged(cat, 5) > 0
+    assert now["leader"] == "good"
+    assert "Settled with a guarantee: the chance of an error is at most 0.05, whatever the model" in now["sentence"]

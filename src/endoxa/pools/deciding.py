@@ -8,7 +8,7 @@ is by the model: simulations show how often it stops with the wrong winner (docs
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -237,14 +237,17 @@ def _with(judged: Judged, rows: Ints, grades: Floats) -> Judged:
 
 
 def further(now: Look, *, futures: int = FUTURES, seed: int = 0) -> int | None:
-    """The median number of further labels until the model settles the question; None where more than 640 are likely.
+    """The median number of further labels until the question is settled; None where more than 640 are likely.
 
-    Each future draws the coefficients and the relevance of every unjudged pair from what was learned, answers pairs
-    chosen as the next ones would be, and looks after 10, 20, 40, … of them.
+    It is about the stop by the model; for a guarantee it is not estimated (None). Each future draws the coefficients
+    and the relevance of every unjudged pair from what was learned, answers pairs chosen as the next ones would be, and
+    looks after 10, 20, 40, … of them.
     """
     if now.is_settled:
         return 0
-    universe, question, judged = now.learned.universe, replace(now.question, guarantee=False), now.learned.judged
+    if now.proof is not None:
+        return None
+    universe, question, judged = now.learned.universe, now.question, now.learned.judged
     needed = []
     for future in range(futures):
         rng = np.random.default_rng((seed, future))

@@ -12,8 +12,8 @@ most α = 1 - until, however often one looks: only the game against the true bes
 correction. Of an order every pair has its own game, with α divided by the number of pairs.
 
 Assumptions: every pair was drawn by this module, alone, from all that were left, with the chance that is recorded; the
-label of a pair does not depend on when it was drawn; no label is above the highest grade. P@k, DCG@k and RBP are sums
-over items, and the guarantee is exact. AP, nDCG@k and R@k are linearised at the predictions: there it holds for the
+label of a pair does not depend on when it was drawn; no label is above the highest grade. P@k and DCG@k are sums over
+items, and the guarantee is exact. AP, nDCG@k and R@k are linearised at the predictions: there it holds for the
 linearised difference. What is drawn, p and the stake depend on labels before the draw only; if the model is wrong, more
 labels are needed, and nothing else happens. A pair that a judge leaves undecided counts at its worst.
 Source: METHODS F.3; Waudby-Smith and Ramdas, arXiv:2010.09686 (bets); Waudby-Smith et al., arXiv:2210.10768 (known

@@ -47,9 +47,9 @@ class Desk:
             return now
 
     def expect(self, now: Look) -> None:
-        """Find out in the background how many labels are likely still needed, at every fifth label."""
+        """Find out in the background how many labels the model is likely to need, at every fifth label."""
         count = len(now.learned.judged)
-        if count and count // EVERY != self.expected_at:
+        if count and not now.question.guarantee and count // EVERY != self.expected_at:
             self.expected_at = count // EVERY
             threading.Thread(target=self._expect, args=(now,), daemon=True).start()
 
