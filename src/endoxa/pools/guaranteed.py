@@ -142,7 +142,7 @@ class Plan:
     p        [row] predicted worth, between 0 and `top`
     score    [row] what the chance of a row is proportional to, but for the part `mixing`
     worst    [bet] least w (y - p)/score of any row that may be drawn
-    noise    [row, bet] w² p (1 - p)/score, for the variance
+    noise    [row] p (1 - p)/score: Σ w² noise is the variance of a bet, but for the total score
     """
 
     slot: Ints
@@ -224,7 +224,7 @@ def _play(
     draws, worths, now, course = past.draws, past.worths, now.copy(), [highest[-1]]
     left = askable(universe, game.measure)
     left[draws.rows[:start]] = False
-    total, count, noise = plan.score[left].sum(), int(left.sum()), plan.noise[left].sum(0)
+    total, count, noise = plan.score[left].sum(), int(left.sum()), plan.noise[left] @ plan.w[left] ** 2
     difference = _difference(plan, worths[:start], draws.rows[:start])
     for row, chance, worth in zip(draws.rows[start:], draws.chance[start:], worths[start:], strict=True):
         shift = plan.shift(row, worth)
@@ -235,7 +235,7 @@ def _play(
             now[plan.slot] += growth(stakes, difference + shift / chance)
         course.append(np.maximum(course[-1], now))
         difference = difference + shift
-        total, count, noise = total - plan.score[row], count - 1, noise - plan.noise[row]
+        total, count, noise = total - plan.score[row], count - 1, noise - plan.noise[row] * plan.w[row] ** 2
     return now, np.concatenate([highest, course[1:]])
 
 
@@ -296,7 +296,7 @@ class _Known:
         return hash(self.key)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4)  # one holds a number for every row and bet
 def _plan(universe: Universe, game: Game, known: _Known) -> Plan:
     learned = learn(universe, known.judged, levels_for(game.measure, known.judged))
     levels, steps = levels_of(game.measure, learned)
@@ -312,9 +312,9 @@ def _plan(universe: Universe, game: Game, known: _Known) -> Plan:
     score = spread * np.sqrt(likely + HEDGE)
     left = askable(universe, game.measure)
     left[known.rows] = False
-    per = np.divide(w, score[:, None], out=np.zeros_like(w), where=score[:, None] > 0)
-    worst = np.minimum(per * (top - p)[:, None], -per * p[:, None])[left].min(0, initial=0.0)
-    return Plan(slot, means[first] - means[second], w, p, top, score, worst, per * w * (likely * top**2)[:, None])
+    per = np.divide(1, score, out=np.zeros_like(score), where=score > 0)
+    worst = np.minimum(w[left] * (per * (top - p))[left, None], -w[left] * (per * p)[left, None]).min(0, initial=0.0)
+    return Plan(slot, means[first] - means[second], w, p, top, score, worst, per * likely * top**2)
 
 
 def _linear(learned: Learned, measure: Measure, tails: Floats, steps: Floats) -> tuple[Floats, Floats]:
