@@ -22,7 +22,7 @@ import polars as pl
 from endoxa.errors import FileError, TableError, TextError
 from endoxa.io.formats import REMEDY, SEPARATORS, Format, Kind, damaged, first_line, header
 from endoxa.io.sources import BOM, Source, Where, opened, raw
-from endoxa.io.trec_text import Report, Skipped, shortened, tell
+from endoxa.io.trec_text import Report, Skipped, refuse_cr, shortened, tell
 from endoxa.measures.preference_judgments import Preferences
 from endoxa.policies import Policy, Ties
 from endoxa.tables import (
@@ -155,6 +155,7 @@ def read_paths(source: Source) -> Taxonomy:
     """Read a taxonomy from lines like `animals/birds/owls`. Empty lines and lines that begin with # are ignored."""
     paths: list[str] = []
     for number, line in enumerate(text_of(source).decode().split("\n"), 1):
+        refuse_cr(line.encode(), source.label, number)
         if line.startswith("#") or not line.strip():
             continue
         if "\0" in line or not line.strip(" \t\r/"):
