@@ -33,6 +33,35 @@ def test_numbers_as_ids_in_json(tmp_path: Path) -> None:
     assert read(path).to_dict() == {"f": {"7": {"x": 2.5, "1": 1.0}}}
 
 
+def test_fractions_beside_whole_numbers_as_ids_in_json(tmp_path: Path) -> None:
+    lines = [f'{{"qid": {query}, "item": "a", "grade": 1}}\n' for query in ("2", "2.5", "12345678901234567890123")]
+    opinions = read(saved(tmp_path / "f.jsonl", "".join(lines)))
+    assert list(opinions.to_dict()) == ["2", "2.5", "12345678901234567890123"]
+
+
+@pytest.mark.parametrize("again", ['"grade": 0', '"gr\\u0061de": 0', '"grade"\t: 0', '"comment": "a", "comment": "b"'])
+def test_a_key_that_an_object_has_twice(tmp_path: Path, again: str) -> None:
+    lines = f'{{"query": "1", "item": "a", "grade": 1}}\n{{"query": "1", "item": "b", "grade": 1, {again}}}\n'
+    with pytest.raises(FileError, match=r"f.jsonl:2: the object has the key '(grade|comment)' twice; remove one"):
+        read(saved(tmp_path / "f.jsonl", lines))
+
+
+def test_a_text_that_looks_like_a_key(tmp_path: Path) -> None:
+    line = '{"query": "1", "item": "a", "grade": 1, "comment": "say \\"grade\\": 2"}\n{"query": "2", "item": "\\u00e9"}\n'
+    opinions = read(saved(tmp_path / "f.jsonl", line), kind="qrels")
+    assert opinions.frame.select("item", "grade").rows() == [("a", 1.0), ("é", None)]
+
+
+@pytest.mark.parametrize("quoted", ["b", '"b, or ""c"""'])
+def test_a_row_of_csv_that_is_cut_short_is_not_undecided(tmp_path: Path, quoted: str) -> None:
+    text = f"query,item,grade\n1,a,\n\n1,{quoted}\n1,c,1"
+    with pytest.raises(FileError, match=r"f.csv:4: 2 columns in .*; the header has 3"):
+        read(saved(tmp_path / "f.csv", text))
+    skipped: list[Skipped] = []
+    opinions = read(saved(tmp_path / "f.csv", text), lenient=True, report=skipped.append)
+    assert (opinions.frame["grade"].to_list(), skipped[0].count) == ([None, 1.0], 1)
+
+
 def test_a_csv_with_line_breaks_inside(tmp_path: Path) -> None:
     path = saved(tmp_path / "f.csv", 'query,item,score\n"a\nb","d ""1""",1\nq,d,x\n')
     with pytest.raises(FileError, match=r"f.csv:4: score 'x' is not a number"):

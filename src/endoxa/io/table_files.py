@@ -21,11 +21,12 @@ import polars as pl
 
 from endoxa.errors import FileError, TableError, TextError
 from endoxa.io.formats import REMEDY, SEPARATORS, Format, Kind, damaged, first_line, header
-from endoxa.io.sources import BOM, Source, Where, opened, raw
+from endoxa.io.sources import BOM, Source, Where, count, opened, raw
 from endoxa.io.trec_text import Report, Skipped, refuse_cr, shortened, tell
 from endoxa.measures.preference_judgments import Preferences
 from endoxa.policies import Policy, Ties
 from endoxa.tables import (
+    OTHER_NAMES,
     Answers,
     Belief,
     Comparison,
@@ -47,6 +48,9 @@ AnyTable = Run | Opinions | Preferences | Belief | Labels | Taxonomy | Answers |
 METADATA = "endoxa."  # prefix of our keys in the metadata of a Parquet file
 FAULTS = (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException)
 
+# Names, also where a file writes them as numbers.
+NAMES = ("query", "item", "system", "source", "category", "parent", "reading", "group", "subgroup")
+IDS = {*NAMES, *(other for name in NAMES for other in OTHER_NAMES.get(name, ()))}
 PEOPLE = ("people", "people_weight")  # columns of a belief that hold arrays; only Parquet can store them
 
 # These numbers are never missing, only undefined: null in JSON stands for NaN.
@@ -254,7 +258,7 @@ def rows_of(source: Source, form: Format, *, lenient: bool = False) -> tuple[pl.
     content = source.packed or data  # unpacking by lines drops CR inside quotes; Polars keeps it
     try:
         if form == "jsonl":
-            rows = pl.read_ndjson(content, infer_schema_length=None)
+            rows = _json_rows(content)
         else:
             names = header(io.BytesIO(data).readline(), SEPARATORS[form])
             twice = next((name for name in names if names.count(name) > 1), None)
@@ -263,10 +267,36 @@ def rows_of(source: Source, form: Format, *, lenient: bool = False) -> tuple[pl.
             rows = pl.read_csv(content, separator=SEPARATORS[form], infer_schema=False)
     except FAULTS:
         rows = pl.DataFrame()
+    doubtful = _may_repeat(rows, data) if form == "jsonl" else _may_be_short(rows, data, SEPARATORS[form])
+    if doubtful and any(isinstance(row, FileError) for _, row in lines_of(source, data, form)):
+        return _line_by_line(source, data, form, lenient)
     rows = rows.filter(~pl.all_horizontal(pl.all().is_null())) if rows.width else rows  # empty lines
     if rows.is_empty():
         return _line_by_line(source, data, form, lenient)
     return rows, Skipped(source.label)
+
+
+def _may_be_short(rows: pl.DataFrame, data: bytes, separator: str) -> bool:
+    """Whether a line may have fewer columns than the header; Polars fills them with nulls. It refuses more columns."""
+    if rows.width < 2 or not rows.to_series(-1).null_count():
+        return False
+    return b'"' in data or count(data, separator.encode()) != (rows.width - 1) * (rows.height + 1)
+
+
+def _json_rows(content: Path | bytes) -> pl.DataFrame:
+    """Read lines of JSON by Polars. Names stay what they are: the number 2 beside 2.5 would become 2.0."""
+    rows = pl.read_ndjson(content, infer_schema_length=None)
+    texts = {name: pl.String for name, dtype in rows.schema.items() if name in IDS and dtype.is_float()}
+    return pl.read_ndjson(content, infer_schema_length=None, schema_overrides=texts) if texts else rows
+
+
+def _may_repeat(rows: pl.DataFrame, data: bytes) -> bool:
+    """Whether an object may have a key twice, of which Polars keeps the first. A text may only look like a key."""
+    if b"\\u" in data:  # a key can be spelt with escapes
+        return True
+    keys = (rf'"{re.escape(name)}"[ \t]*:' for name in rows.columns)
+    repeated = [pl.col("line").str.count_matches(key).max() > 1 for key in keys]
+    return bool(repeated) and bool(pl.read_lines(data).select(pl.any_horizontal(repeated)).item())
 
 
 def text_of(source: Source) -> bytes:
@@ -313,7 +343,10 @@ def _json_lines(source: Source, data: bytes) -> Iterator[tuple[int, dict[str, An
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = json.loads(line, object_pairs_hook=_object)
+        except TextError as error:
+            yield number, FileError(source.label, error.what, "remove one", number)
+            continue
         except (ValueError, RecursionError):
             row = None
         if isinstance(row, dict):
@@ -321,6 +354,16 @@ def _json_lines(source: Source, data: bytes) -> Iterator[tuple[int, dict[str, An
         else:
             shown = shortened(line.decode().strip())
             yield number, FileError(source.label, f"{shown} is not a JSON object", "expected {…}", number)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object of JSON with these pairs; refuse a key that it has twice."""
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise TextError(f"the object has the key {shortened(twice)} twice")
+    return row
 
 
 def _csv_lines(source: Source, data: bytes, separator: str) -> Iterator[tuple[int, dict[str, Any] | FileError]]:
