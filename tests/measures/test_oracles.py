@@ -15,6 +15,7 @@ import pytest
 import pytrec_eval
 from plain_lists import NUMERIC, Grade, Plain, batch, full_mark, grades_for, some_plain, some_settings, with_strata
 
+from endoxa.errors import TableError
 from endoxa.measures.evaluate import measure
 from endoxa.measures.grammar import make, parse_all
 from endoxa.measures.registry import REGISTRY
@@ -575,3 +576,17 @@ def test_no_value_is_infinite() -> None:
     lists = [some_plain(random) for _ in range(50)]
     for name in sorted(set(ORACLES) - {"A", "B", "C", "D", "GradedP", "GradedR", "GradedF", "Fallout", "Generality"}):
         assert not np.isinf(make(name, some_settings(name, random))(batch(lists))).any()
+
+
+def _big(names: str, grade: float) -> dict[str, float]:
+    run = Run.of(pl.DataFrame({"query": ["q", "q"], "item": ["a", "b"], "score": [2.0, 1.0]}), system="s")
+    judged = Opinions.of(pl.DataFrame({"query": ["q", "q"], "item": ["a", "b"], "grade": [1.0, grade]}))
+    scores = measure(run, judged, parse_all(names.split()), policy=Policy()).frame
+    return dict(scores.select("measure", "value").iter_rows())
+
+
+def test_high_grades_are_scored_or_refused_but_never_dropped() -> None:
+    assert _big("ERR nDCG", 2000.0) == {"ERR": pytest.approx(0.5), "nDCG": pytest.approx(0.631, abs=1e-3)}
+    assert _big("nDCG(dcg='exp-log2')", 1000.0) == {"nDCG(dcg='exp-log2')": pytest.approx(1 / np.log2(3))}
+    with pytest.raises(TableError, match=r"grade 1024 is too high for exponential gains .* use dcg='log2'"):
+        _big("nDCG(dcg='exp-log2')", 1024.0)
