@@ -47,7 +47,9 @@ def test_a_key_that_an_object_has_twice(tmp_path: Path, again: str) -> None:
 
 
 def test_a_text_that_looks_like_a_key(tmp_path: Path) -> None:
-    line = '{"query": "1", "item": "a", "grade": 1, "comment": "say \\"grade\\": 2"}\n{"query": "2", "item": "\\u00e9"}\n'
+    line = (
+        '{"query": "1", "item": "a", "grade": 1, "comment": "say \\"grade\\": 2"}\n{"query": "2", "item": "\\u00e9"}\n'
+    )
     opinions = read(saved(tmp_path / "f.jsonl", line), kind="qrels")
     assert opinions.frame.select("item", "grade").rows() == [("a", 1.0), ("é", None)]
 

@@ -364,8 +364,9 @@ def believe(
     """The consensus of systems: P(item) = (a + Σ w c v) / (a + b + Σ w c).
 
     v is a vote (1, 0, or between them a soft vote or a calibrated confidence; grades above 1 are 1), c whether the
-    system answered, w its weight. A Run votes yes for its first `depth` items. `people` is the number of resamples of the voters, which show how much the belief depends
-    on who voted. Misleads: correlated systems confirm each other's errors; read rankings from it, not absolute scores.
+    system answered, w its weight. A Run votes yes for its first `depth` items. `people` is the number of resamples of
+    the voters, which show how much the belief depends on who voted. Misleads: correlated systems confirm each other's
+    errors; read rankings from it, not absolute scores.
     Source: Lamiroy and Sun 2011, eq 10; METHODS B.1–B.5.
     """
     ranked = isinstance(opinions, Run)
