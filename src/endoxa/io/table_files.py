@@ -122,14 +122,9 @@ def _table_of(
 
 
 def belief_of(rows: pl.DataFrame, **settings: Any) -> Belief:
-    """Return a Belief. An empty reading gets the empty name; people that are not arrays of numbers are refused."""
+    """Return a Belief. An empty reading gets the empty name."""
     if "reading" in rows.columns:
         rows = rows.with_columns(pl.col("reading").fill_null(""))
-    for name in PEOPLE:
-        if name in rows.columns and not isinstance(rows[name].dtype, pl.Array):
-            raise TableError(
-                f"column {name!r} of the belief holds {rows[name].dtype}, expected an array of numbers; remove it"
-            )
     return Belief.of(rows, **settings)
 
 
