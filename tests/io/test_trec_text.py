@@ -185,7 +185,7 @@ def written(path: Path, data: bytes) -> str:
         (b"1 Q0 d1 1 2.5 t\n1 Q0 d\xff 2 1.5 t\n", 2, "byte 7 of '1 Q0 d\ufffd 2 1.5 t' is not UTF-8"),
         (b"1 Q0 d1 1 2.5 t\n1 Q0 \0 2 1.5 t\n", 2, "the file contains binary data"),
         (b"1 Q0 d1 1 2.5 t\n1 Q0 d1 2 1.5 t\n", 2, "query '1' of 't' lists item 'd1' twice"),
-        (b"1 Q0 d1 1 2.5 t\n" + b"a" * (1 << 20) + b"b\n", 2, "the line is longer than 1 MiB"),
+        (b"1 Q0 d1 1 2.5 t\n" + b"a" * (1 << 20) + b"b\n", 2, "the line is longer than 64 KiB"),
         (b"1 0 d1 1\n1 0 d2 1.x\n", 2, "grade '1.x' is not a number"),
         (b"1 0 d1 1\n1 0 d2 inf\n", 2, "grade 'inf' is not finite"),
         (b"1 0 d1 1\n1 0 d2\n", 2, "3 columns in '1 0 d2'"),
@@ -222,7 +222,7 @@ def test_a_bad_line_is_named(tmp_path: Path, data: bytes, line: int, what: str) 
         (b"PAR1junk", "damaged Parquet data"),
         (b"hello world\n", "neither a run nor qrels"),
         (b"a" * (1 << 25), "neither a run nor qrels"),
-        (b"1 Q0 d1 1 2.5 t\n" + b"a" * (1 << 25), "the line is longer than 1 MiB"),
+        (b"1 Q0 d1 1 2.5 t\n" + b"a" * (1 << 25), "the line is longer than 64 KiB"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -345,7 +345,7 @@ def test_long_texts_are_shortened(tmp_path: Path) -> None:
     assert len(caught.value.what) < 100
 
 
-@pytest.mark.parametrize("word", ["1" * 300_000 + "x", "." + "1" * 300_000 + "x", "1e" + "1" * 300_000 + "x"])
+@pytest.mark.parametrize("word", ["1" * 60_000 + "x", "." + "1" * 60_000 + "x", "1e" + "1" * 60_000 + "x"])
 def test_a_long_word_that_is_no_number_is_refused_in_one_pass(word: str, tmp_path: Path) -> None:
     """A pattern that tries every split of the digits would take an hour for it, and a server would wait."""
     path = tmp_path / "long.run"

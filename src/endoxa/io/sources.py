@@ -28,10 +28,11 @@ import polars as pl
 from endoxa.errors import FileError, did_you_mean
 
 PIECE = 8 << 20  # bytes; larger pieces cost page faults and memory, smaller ones cost calls
-LONGEST_LINE = 1 << 20
+LONGEST_LINE = 1 << 16  # bytes of a line of TREC's text, and so of a word in it
+LONGEST_HEAD = 1 << 20  # bytes that are searched for the first line that is not a comment
 WINDOW = 1 << 18
 FIRST = 1 << 13  # bytes that hold the first lines of most files
-CONTENT = re.compile(rb"^(?!#)[ \t\r]*[^ \t\r\n].*\n", re.MULTILINE)  # a whole line that is no comment
+CONTENT = re.compile(rb"^(?!#)[ \t\r]*+[^ \t\r\n].*+\n", re.MULTILINE)  # a whole line that is no comment
 BOM = b"\xef\xbb\xbf"
 GZIP, ZSTD, PARQUET = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1"
 SUFFIXES = (".gz", ".zst", ".zstd", ".run", ".txt", ".trec", ".res", ".results", ".csv", ".tsv", ".jsonl", ".parquet")
@@ -59,11 +60,11 @@ class Source:
         return name or Path(self.label).name
 
     def head(self) -> bytes:
-        """Return the first bytes, decompressed: up to the first line with content, or up to the longest line."""
+        """Return the first bytes, decompressed: up to the first line with content, or up to a mebibyte."""
         with raw(self) as (stream, _):
             data = stream.read(FIRST)
             if len(data) == FIRST and not CONTENT.search(data):
-                data += stream.read(LONGEST_LINE - FIRST)
+                data += stream.read(LONGEST_HEAD - FIRST)
         return data.removeprefix(BOM)
 
     def magic(self) -> bytes:
@@ -260,7 +261,7 @@ def count(data: bytes, byte: bytes) -> int:
 
 
 def _refuse_long_lines(source: Source, data: bytes, line: int) -> None:
-    """Refuse lines of more than a mebibyte. Such a line covers at least one half-mebibyte window completely."""
+    """Refuse lines that are too long. Such a line covers at least one window of half its length completely."""
     window = LONGEST_LINE // 2
     for start in range(0, len(data) - window, window):
         if data.find(b"\n", start, start + window) < 0:
@@ -268,4 +269,4 @@ def _refuse_long_lines(source: Source, data: bytes, line: int) -> None:
             if (len(data) if end < 0 else end) - begin > LONGEST_LINE:
                 remedy = "expected one short line per item; check that this is a text file"
                 line += data.count(b"\n", 0, begin)
-                raise FileError(source.label, "the line is longer than 1 MiB", remedy, line)
+                raise FileError(source.label, f"the line is longer than {LONGEST_LINE >> 10} KiB", remedy, line)

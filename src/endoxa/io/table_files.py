@@ -11,6 +11,7 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from itertools import islice
@@ -256,7 +257,7 @@ def rows_of(source: Source, form: Format, *, lenient: bool = False) -> tuple[pl.
             rows = _json_rows(content)
         else:
             names = header(io.BytesIO(data).readline(), SEPARATORS[form])
-            twice = next((name for name in names if names.count(name) > 1), None)
+            twice = _repeated(names)
             if twice is not None:  # Polars would rename the second
                 raise FileError(source.label, f"two columns are named {shortened(twice)}", "rename one", 1)
             rows = pl.read_csv(content, separator=SEPARATORS[form], infer_schema=False)
@@ -353,12 +354,16 @@ def _json_lines(source: Source, data: bytes) -> Iterator[tuple[int, dict[str, An
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the object of JSON with these pairs; refuse a key that it has twice."""
-    row = dict(pairs)
-    if len(row) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+    twice = _repeated([name for name, _ in pairs])
+    if twice is not None:
         raise TextError(f"the object has the key {shortened(twice)} twice")
-    return row
+    return dict(pairs)
+
+
+def _repeated(names: list[str]) -> str | None:
+    """Return the first name that occurs again, if any."""
+    counts = Counter(names)
+    return next((name for name in names if counts[name] > 1), None) if len(counts) < len(names) else None
 
 
 def _csv_lines(source: Source, data: bytes, separator: str) -> Iterator[tuple[int, dict[str, Any] | FileError]]:
@@ -409,7 +414,7 @@ def _placed(source: Source, rows: pl.DataFrame, form: Format, error: TableError)
     """Return a FileError with the line of the row that the table refused."""
     what, _, remedy = str(error).partition("; ")
     row: int | None = None
-    if found := re.match(r"row (\d+) of the [^:]+: ", what):
+    if found := ROW.match(what):
         row = int(found[1]) - 1
     elif isinstance(error, DuplicateItemError | DuplicateJudgmentError):
         key = {"query": error.query, "item": error.item}
@@ -429,17 +434,22 @@ def _placed(source: Source, rows: pl.DataFrame, form: Format, error: TableError)
     return FileError(source.label, what[found.end() :] if found else what, remedy, number)
 
 
-QUOTED = r"'(?:[^'\\]|\\.)*'" + "|" + r'"(?:[^"\\]|\\.)*"'  # a name, as error messages show it
+LONGEST_MESSAGE = 2000  # characters of a message in which names are searched, because that takes their square
+ROW = re.compile(r"row (\d+) of the [^:]+: ")
+QUOTED = r"'(?:[^'\\]|\\.)*+'" + "|" + r'"(?:[^"\\]|\\.)*+"'  # a name, as error messages show it
+FIRST_NAME, NAME = re.compile(QUOTED), re.compile(rf"\b(query|reading|item) ({QUOTED})")
 NUMBERED = re.compile(r"(?:^| has )(p|weight|grade|relevance) (?:of .* is )?(\S+?)(?: twice)?$")
 
 
 def _row_named(rows: pl.DataFrame, what: str) -> int | None:
     """Return the row that an error message describes, by the names and the number in it; None if it is not clear."""
-    named = {column: ast.literal_eval(name) for column, name in re.findall(rf"\b(query|reading|item) ({QUOTED})", what)}
+    if len(what) > LONGEST_MESSAGE:
+        return None
+    named = {column: ast.literal_eval(name) for column, name in NAME.findall(what)}
     number = NUMBERED.search(what)
     if "item" not in named or not ("query" in named or number):
         return None
-    if found := re.match(QUOTED, what):
+    if found := FIRST_NAME.match(what):
         named["source"] = ast.literal_eval(found[0])
     hits = pl.Series([True]).new_from_index(0, rows.height)
     for column, name in named.items():

@@ -28,6 +28,7 @@ from endoxa.io.sources import BOM, PIECE, WINDOW, Piece, Source, ahead, pieces
 BLANK = b" \t\r"
 # Possessive, so that a long word that is no number is refused in one pass.
 NUMBER = re.compile(r"[+-]?(\d++(\.\d*+)?+|\.\d++)(e[+-]?\d++)?+|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
+NOT_A_NUMBER = re.compile("[+-]?nan", re.IGNORECASE)
 SHOWN = 60
 KEPT = 5
 
@@ -359,7 +360,7 @@ def first_columns(head: bytes) -> list[str] | None:
 
 def is_number(word: str) -> bool:
     """Whether the word is a number. NaN counts, although readers refuse it."""
-    return NUMBER.fullmatch(word) is not None or re.fullmatch("[+-]?nan", word, re.IGNORECASE) is not None
+    return NUMBER.fullmatch(word) is not None or NOT_A_NUMBER.fullmatch(word) is not None
 
 
 def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
