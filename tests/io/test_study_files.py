@@ -137,13 +137,13 @@ def test_progress_is_told(tmp_path):
         ("a.csv", "item,text\na,\n", "item 'a' has neither text nor a picture"),
         ("a.csv", 'item,text\na,"  "\n', "item 'a' has neither text nor a picture"),
         ("a.csv", "item,text\n,x\n", "row 1 has no item"),
-        ("a.csv", "item,text\n", "contains no item"),
-        ("a.csv", "", "cannot be read as csv"),
+        ("a.csv", "item,text\n", "the file has no rows"),
+        ("a.csv", "", "the file has no rows"),
         ("a.csv", "words,more\na,x\n", "has the columns words, more; expected item, and text or file"),
         ("a.csv", "item,file\na,none.png\n", r"1 of 1 pictures cannot be shown.*\n.*none\.png: cannot be read"),
         ("a.csv", "item,text\na,bad \x00 byte\n", "'a' contains a NUL, which cannot be stored"),
-        ("a.jsonl", '{"item": "a", "text": \n', "cannot be read as jsonl"),
-        ("a.parquet", "no parquet", "cannot be read as parquet"),
+        ("a.jsonl", '{"item": "a", "text": \n', "is not a JSON object"),
+        ("a.parquet", "no parquet", "damaged Parquet data"),
         ("a.xlsx", "x", "not a table of a known form"),
         ("a", "x", "not a table of a known form"),
     ],
@@ -160,7 +160,7 @@ def test_folders_that_are_wrong(tmp_path):
     empty.mkdir()
     with pytest.raises(FileError, match="contains no item"):
         read_shown(empty, "item", tmp_path)
-    with pytest.raises(FileError, match="cannot be read"):
+    with pytest.raises(FileError, match="no such file"):
         read_shown(tmp_path / "none.csv", "item", tmp_path)
     twice = tmp_path / "twice"
     picture(twice, "a.png")
@@ -189,7 +189,8 @@ def test_known_answers(tmp_path):
     assert read_known(path, has_query=True).rows() == [("q1", "d1", "4"), ("q1", "d2", "3")]
     path = file(tmp_path, "filed.csv", "item,category\nd1,cats\n")
     assert read_known(path, has_query=False).rows() == [(None, "d1", "cats")]
-    assert read_known(file(tmp_path, "none.csv", "query,item,expected\n"), has_query=True).height == 0
+    with pytest.raises(FileError, match="the file has no rows"):
+        read_known(file(tmp_path, "none.csv", "query,item,expected\n"), has_query=True)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,10 @@ import polars as pl
 
 from endoxa.errors import FileError, TextError, did_you_mean
 from endoxa.io.decoding import is_picture
-from endoxa.io.formats import FORMATS, SEPARATORS
+from endoxa.io.formats import FORMATS
 from endoxa.io.pictures import keep
+from endoxa.io.sources import opened
+from endoxa.io.table_files import rows_of
 from endoxa.studies.design import Settings
 from endoxa.tables import OTHER_NAMES, rename_known
 
@@ -169,15 +171,8 @@ def read_any(path: Path) -> pl.DataFrame:
     form = FORMATS.get(path.suffix.lower())
     if form is None:
         raise FileError(str(path), "is not a table of a known form", "use .csv, .tsv, .jsonl or .parquet, or a folder")
-    try:
-        if form == "parquet":
-            return pl.read_parquet(path, glob=False)
-        if form == "jsonl":
-            return pl.read_ndjson(path.read_bytes(), infer_schema_length=None)
-        return pl.read_csv(path, separator=SEPARATORS[form], infer_schema=False, glob=False)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        what = f"cannot be read as {path.suffix.lower()[1:]}: {str(error).splitlines()[0]}"
-        raise FileError(str(path), what) from None
+    with opened(path) as source:
+        return rows_of(source, form)[0]
 
 
 def read_known(path: Path, *, has_query: bool) -> pl.DataFrame:

@@ -22,6 +22,7 @@ import polars as pl
 
 from endoxa.errors import FileError, TableError, TextError
 from endoxa.io.formats import REMEDY, SEPARATORS, Format, Kind, damaged, first_line, header
+from endoxa.io.limits import refuse_cells, refuse_rows
 from endoxa.io.sources import BOM, Source, Where, count, opened, raw
 from endoxa.io.trec_text import Report, Skipped, refuse_cr, shortened, tell
 from endoxa.measures.preference_judgments import Preferences
@@ -52,6 +53,7 @@ FAULTS = (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException)
 # Names, also where a file writes them as numbers.
 NAMES = ("query", "item", "system", "source", "category", "parent", "reading", "group", "subgroup")
 IDS = {*NAMES, *(other for name in NAMES for other in OTHER_NAMES.get(name, ()))}
+MANY = 100  # columns; the keys of a wider table are compared by Python, in one pass
 PEOPLE = ("people", "people_weight")  # columns of a belief that hold arrays; only Parquet can store them
 
 # These numbers are never missing, only undefined: null in JSON stands for NaN.
@@ -246,17 +248,15 @@ def metadata(source: Source, form: Format) -> dict[str, str]:
 def rows_of(source: Source, form: Format, *, lenient: bool = False) -> tuple[pl.DataFrame, Skipped]:
     """Return the rows of a file, unconverted. A line that cannot be read is an error, or skipped."""
     if form == "parquet":
-        try:
-            return pl.read_parquet(source.path, glob=False), Skipped(source.label)
-        except FAULTS as error:
-            raise damaged(source, "Parquet", error) from None
+        return parquet_of(source), Skipped(source.label)
     data = text_of(source)
     content = source.packed or data  # unpacking by lines drops CR inside quotes; Polars keeps it
     try:
         if form == "jsonl":
-            rows = _json_rows(content)
+            rows = _json_rows(source, content, data)
         else:
             names = header(io.BytesIO(data).readline(), SEPARATORS[form])
+            refuse_cells(source.label, len(data), count(data, b"\n"), len(names))
             twice = _repeated(names)
             if twice is not None:  # Polars would rename the second
                 raise FileError(source.label, f"two columns are named {shortened(twice)}", "rename one", 1)
@@ -279,20 +279,32 @@ def _may_be_short(rows: pl.DataFrame, data: bytes, separator: str) -> bool:
     return b'"' in data or count(data, separator.encode()) != (rows.width - 1) * (rows.height + 1)
 
 
-def _json_rows(content: Path | bytes) -> pl.DataFrame:
+def _json_rows(source: Source, content: Path | bytes, data: bytes) -> pl.DataFrame:
     """Read lines of JSON by Polars. Names stay what they are: the number 2 beside 2.5 would become 2.0."""
-    rows = pl.read_ndjson(content, infer_schema_length=None)
-    texts = {name: pl.String for name, dtype in rows.schema.items() if name in IDS and dtype.is_float()}
-    return pl.read_ndjson(content, infer_schema_length=None, schema_overrides=texts) if texts else rows
+    scan = pl.scan_ndjson(content, infer_schema_length=None)
+    schema: dict[str, Any] = dict(scan.collect_schema())
+    refuse_cells(source.label, len(data), count(data, b"\n"), len(schema))
+    texts = {name: pl.String for name, dtype in schema.items() if name in IDS and dtype.is_float()}
+    return pl.read_ndjson(content, schema=schema | texts)
 
 
 def _may_repeat(rows: pl.DataFrame, data: bytes) -> bool:
     """Whether an object may have a key twice, of which Polars keeps the first. A text may only look like a key."""
-    if b"\\u" in data:  # a key can be spelt with escapes
+    if b"\\u" in data or rows.width > MANY:  # a key can be spelt with escapes
         return True
     keys = (rf'"{re.escape(name)}"[ \t]*:' for name in rows.columns)
     repeated = [pl.col("line").str.count_matches(key).max() > 1 for key in keys]
     return bool(repeated) and bool(pl.read_lines(data).select(pl.any_horizontal(repeated)).item())
+
+
+def parquet_of(source: Source) -> pl.DataFrame:
+    """Return the rows of a Parquet file, unless it holds more than its size allows."""
+    try:
+        rows = pl.scan_parquet(source.path, glob=False).select(pl.len()).collect().item()
+        refuse_rows(source.label, source.whole, rows)
+        return pl.read_parquet(source.path, glob=False)
+    except FAULTS as error:
+        raise damaged(source, "Parquet", error) from None
 
 
 def text_of(source: Source) -> bytes:
@@ -321,6 +333,7 @@ def _line_by_line(source: Source, data: bytes, form: Format, lenient: bool) -> t
     if not rows:
         raise FileError(source.label, "the file has no rows", "expected column names and one row per line")
     names = list(dict.fromkeys(name for row in rows for name in row))
+    refuse_cells(source.label, len(data), len(rows), len(names))
     columns = {name: [_plain(row.get(name)) for row in rows] for name in names}
     return pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String)), skipped
 
