@@ -1,5 +1,7 @@
 """What an organiser hands in: read whole, or refused with the place and the remedy."""
 
+import contextlib
+
 import polars as pl
 import pytest
 from PIL import Image
@@ -243,3 +245,28 @@ def test_brackets_in_a_path_are_no_pattern(tmp_path, form):
         frame, path = pl.DataFrame({"item": [item], "text": ["words"]}), tmp_path / f"{name}.{form}"
         {"csv": frame.write_csv, "jsonl": frame.write_ndjson, "parquet": frame.write_parquet}[form](path)
     assert read_any(tmp_path / f"items[1].{form}")["item"].to_list() == ["right"]
+
+
+@pytest.mark.parametrize("name", ["gold.parquet", "items.parquet"])
+def test_damaged_parquet_is_one_line(tmp_path, name):
+    frame = pl.DataFrame({"query": ["q"], "item": ["a"], "text": ["t"], "expected": ["1"]})
+    frame.write_parquet(tmp_path / name)
+    whole = (tmp_path / name).read_bytes()
+    for at in range(4, len(whole) - 8, 7):
+        broken = file(tmp_path, name, whole[:at] + b"\xff" * 4 + whole[at + 4 :])
+        with contextlib.suppress(FileError):
+            read_known(broken, has_query=True) if name.startswith("gold") else read_shown(broken, "item", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f'name = "a"\nseed = {"1" * 5000}\n', r"is not TOML: Exceeds the limit .*; correct the study file"),
+        (f"name = {'[' * 100_000}\n", r"is not TOML: .*; correct the study file"),
+        (PLAIN + 'runs = "**x.run"\n', r"runs: \*\*x.run is not a pattern \(.*\); use \* within a name, or \*\* alone"),
+        (f'{PLAIN}items = "{"a" * 300}"\n', "items: there is no aaa"),
+    ],
+)
+def test_study_files_that_would_break_a_parser(tmp_path, text, message):
+    with pytest.raises(FileError, match=message):
+        read_study(file(tmp_path, "study.toml", text))

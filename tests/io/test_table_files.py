@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 from pathlib import Path
 
@@ -155,3 +156,24 @@ def test_parquet_of_other_types(tmp_path: Path) -> None:
     frame.with_columns(docno=pl.Series([[1], [2]])).write_parquet(tmp_path / "g.parquet")
     with pytest.raises(EndoxaError):
         read(tmp_path / "g.parquet")
+
+
+@pytest.mark.parametrize("words", ["", "{", "[1]", "[" * 100_000, '{"a": 1}', "null"])
+@pytest.mark.parametrize("key", ["coverage", "texts", "draws", "policy", "notes"])
+def test_damaged_metadata_is_one_line(tmp_path: Path, key: str, words: str) -> None:
+    path = tmp_path / "f.parquet"
+    scores = {"system": ["s"], "query": ["q"], "measure": ["AP"], "value": [0.5]}
+    pair = {"measure": ["AP"], "system": ["s"], "baseline": ["t"], "difference": [0.5]}
+    pl.DataFrame(pair if key == "notes" else scores).write_parquet(path, metadata={f"endoxa.{key}": words})
+    with contextlib.suppress(FileError):  # and no other error
+        read(path)
+    if key in {"draws", "notes"}:
+        with pytest.raises(FileError, match="cannot be read"):
+            read(path)
+
+
+@pytest.mark.parametrize("words", ["", "{", "[1]", "[" * 100_000, '{"a": 1}', "null"])
+def test_a_damaged_evaluation_is_one_line(tmp_path: Path, words: str) -> None:
+    pl.DataFrame({"system": ["s"]}).write_parquet(tmp_path / "f.parquet", metadata={"endoxa.evaluation": words})
+    with pytest.raises(FileError, match=r"the evaluation is damaged .*; write the file again"):
+        read(tmp_path / "f.parquet")

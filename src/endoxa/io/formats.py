@@ -87,10 +87,10 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
         raise FileError(source.label, "the file is a bundle of several tables", remedy)
     if source.magic() == PARQUET:
         try:
-            columns = list(pl.read_parquet_schema(source.path))
+            columns, metadata = list(pl.read_parquet_schema(source.path)), pl.read_parquet_metadata(source.path)
         except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
             raise damaged(source, "Parquet", error) from None
-        if "endoxa.evaluation" in pl.read_parquet_metadata(source.path):
+        if "endoxa.evaluation" in metadata:
             return Look("evaluation", "parquet")
         return Look(kind_of(columns, source.label, wanted), "parquet")
     head = source.head()

@@ -14,6 +14,7 @@ from endoxa.errors import FileError, TextError, did_you_mean
 from endoxa.io.decoding import is_picture
 from endoxa.io.formats import FORMATS
 from endoxa.io.pictures import keep
+from endoxa.io.read import is_there
 from endoxa.io.sources import opened
 from endoxa.io.table_files import rows_of
 from endoxa.studies.design import Settings
@@ -47,8 +48,8 @@ def read_study(path: Path) -> tuple[Settings, Sources]:
         raise FileError(str(path), f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise FileError(str(path), "is not UTF-8 text", "save it as UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
-        raise FileError(str(path), f"is not TOML: {error}") from None
+    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
+        raise FileError(str(path), f"is not TOML: {str(error)[:200]}", "correct the study file") from None
     names = {field.name for field in fields(Sources)}
     parts = {name: given.pop(name) for name in list(given) if name in names}
     known = names | {field.name for field in fields(Settings)}
@@ -78,9 +79,14 @@ def sources_of(parts: dict[str, Any], folder: Path, label: str) -> Sources:
 
 def _paths(folder: Path, wanted: str, name: str, label: str) -> Iterable[Path]:
     path = folder / wanted
-    if path.exists():
+    if is_there(path):
         return [path]
-    matching = sorted(folder.glob(wanted)) if not Path(wanted).is_absolute() and any(c in wanted for c in "*?[") else []
+    pattern = not Path(wanted).is_absolute() and any(c in wanted for c in "*?[")
+    try:
+        matching = sorted(folder.glob(wanted)) if pattern else []
+    except (ValueError, OSError) as error:
+        what = f"{name}: {wanted} is not a pattern ({error})"
+        raise FileError(label, what, "use * within a name, or ** alone") from None
     if not matching:
         raise FileError(label, f"{name}: there is no {wanted}", "paths are relative to the study file")
     return matching

@@ -76,6 +76,8 @@ def read_table(
         table = _table_of(source, rows, kind, form, name=name, ties=ties)
     except TableError as error:
         raise _placed(source, rows, form, error) from None
+    except MetadataError as error:
+        raise FileError(source.label, f"the metadata {error} cannot be read", "write the file again") from None
     except pl.exceptions.PolarsError as error:  # for example a column of lists
         raise FileError(source.label, f"the file is not a table of {kind} ({first_line(error)})", REMEDY) from None
     tell(skipped, report)
@@ -116,8 +118,8 @@ def _table_of(
         return _scores(source, rows, form)
     if kind == "comparison":
         require(rows, ("measure", "system", "baseline", "difference"), "comparison")
-        notes = json.loads(metadata(source, form).get("notes", "[]"))
-        return Comparison(_filled(rows, Comparison.SCHEMA, "comparison"), tuple(notes))
+        notes = _texts("notes", metadata(source, form).get("notes", "[]"))
+        return Comparison(_filled(rows, Comparison.SCHEMA, "comparison"), notes)
     if kind == "belief":
         rows = rows if form == "parquet" else rows.drop(PEOPLE, strict=False)
         return belief_of(rows, **_belief_metadata(source, form))
@@ -147,7 +149,8 @@ def _belief_metadata(source: Source, form: Format) -> dict[str, Any]:
             found[key] = json.loads(extra[key])
         except ValueError:
             found[key] = None
-        if not isinstance(found[key], kinds[key]):
+        texts = not isinstance(found[key], list) or all(isinstance(text, str) for text in found[key])
+        if not isinstance(found[key], kinds[key]) or not texts:
             what = f"the metadata {key} = {shortened(extra[key])} is not understood"
             raise FileError(source.label, what, "write the file again")
     return found
@@ -185,8 +188,8 @@ def _scores(source: Source, rows: pl.DataFrame, form: Format) -> Scores:
         *(pl.lit(None, pl.Int64).alias(name) for name in ("missing", "unknown", "items", "judged", "tied")),
     )
     if "coverage" in extra:
-        coverage = pl.read_ndjson(extra["coverage"].encode(), schema=coverage.schema)
-    texts = pl.read_ndjson(extra["texts"].encode()) if "texts" in extra else None
+        coverage = _lines("coverage", extra["coverage"], coverage.schema)
+    texts = _lines("texts", extra["texts"]) if "texts" in extra else None
     draws = _draws(source, extra["draws"]) if "draws" in extra else None
     return Scores(frame, _policy(source, written), coverage, texts, draws=draws)
 
@@ -201,17 +204,39 @@ def _draws(source: Source, lines: str) -> Draws:
     beside = draws_beside(source.path)
     try:
         rows = pl.read_parquet(beside, glob=False)
-    except FAULTS as error:
+        names = [rows[axis].unique(maintain_order=True).to_list() for axis in ("measure", "system", "query")]
+        shape = tuple(map(len, names))
+        truth, people = (
+            rows[name].to_numpy().reshape(*shape, -1) if name in rows.columns else None for name in ("truth", "people")
+        )
+    except (*FAULTS, ValueError, TypeError) as error:
         what = f"the possible worlds in {beside.name} cannot be read ({first_line(error)})"
         raise FileError(source.label, what, "keep both files together, or measure again") from None
-    names = [rows[axis].unique(maintain_order=True).to_list() for axis in ("measure", "system", "query")]
-    shape = tuple(map(len, names))
-
-    def worlds(name: str) -> Any:
-        return rows[name].to_numpy().reshape(*shape, -1) if name in rows.columns else None
-
     measures, systems, queries = names
-    return Draws(measures, systems, queries, worlds("truth"), worlds("people"), tuple(json.loads(lines)))
+    return Draws(measures, systems, queries, truth, people, _texts("draws", lines))
+
+
+class MetadataError(Exception):
+    """Metadata of ours in a Parquet file that somebody or something changed; the text is its key."""
+
+
+def _texts(key: str, text: str) -> tuple[str, ...]:
+    """Return the list of texts in the metadata."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, list) or not all(isinstance(line, str) for line in found):
+        raise MetadataError(f"{key} = {shortened(text)}")
+    return tuple(found)
+
+
+def _lines(key: str, text: str, schema: pl.Schema | None = None) -> pl.DataFrame:
+    """Return the table in the metadata."""
+    try:
+        return pl.read_ndjson(text.encode(), schema=schema)
+    except FAULTS:
+        raise MetadataError(f"{key} = {shortened(text)}") from None
 
 
 def _filled(rows: pl.DataFrame, schema: dict[str, Any], table: str) -> pl.DataFrame:
@@ -238,7 +263,10 @@ def metadata(source: Source, form: Format) -> dict[str, str]:
     """Return our metadata of a Parquet file."""
     if form != "parquet":
         return {}
-    found = pl.read_parquet_metadata(source.path)
+    try:
+        found = pl.read_parquet_metadata(source.path)
+    except FAULTS as error:
+        raise damaged(source, "Parquet", error) from None
     return {key.removeprefix(METADATA): value for key, value in found.items() if key.startswith(METADATA)}
 
 
