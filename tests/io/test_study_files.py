@@ -270,3 +270,14 @@ def test_damaged_parquet_is_one_line(tmp_path, name):
 def test_study_files_that_would_break_a_parser(tmp_path, text, message):
     with pytest.raises(FileError, match=message):
         read_study(file(tmp_path, "study.toml", text))
+
+
+@pytest.mark.parametrize("where", ["../secret.png", "{root}/secret.png", "sub/../../secret.png"])
+def test_a_table_names_files_below_its_folder_only(tmp_path, monkeypatch, where):
+    picture(tmp_path, "secret.png")
+    (tmp_path / "study" / "sub").mkdir(parents=True)
+    table = file(tmp_path / "study", "items.csv", f"item,file\na,{where.format(root=tmp_path)}\n")
+    with pytest.raises(FileError, match=r"names '.*secret.png', which is not below .* ENDOXA_TRUST_FILES=1 if"):
+        read_shown(table, "item", tmp_path / "kept")
+    monkeypatch.setenv("ENDOXA_TRUST_FILES", "1")
+    assert read_shown(table, "item", tmp_path / "kept").height == 1

@@ -259,7 +259,9 @@ def table(result: Any, form: str, to: str | None, remarks: Iterable[str] = (), w
         write(result, to)
         note(f"wrote {to}")
     elif form == "csv":
-        emit(frame.write_csv(), to)
+        from endoxa.io.spreadsheets import escaped
+
+        emit(escaped(frame).write_csv(), to)
     else:
         emit(render(terminal.tidy(frame) if frame is not result else frame, form), to)  # type: ignore[arg-type]
     for line in remarks:

@@ -25,6 +25,7 @@ from endoxa.errors import FileError, TableError, TextError, did_you_mean
 from endoxa.io.formats import MANIFEST, ZIP_FAULTS, first_line
 from endoxa.io.limits import refuse_cells, refuse_content, refuse_rows
 from endoxa.io.sources import opened
+from endoxa.io.spreadsheets import escaped, unescaped
 from endoxa.io.write import replacing
 from endoxa.tables import Answers, Bundle, Labels, Opinions, Run, Table, Taxonomy
 from endoxa.tables.bundle import SHA256, TEXTS
@@ -93,7 +94,9 @@ def _csv(frame: pl.DataFrame) -> bytes:
     """Return CSV for other tools. A list in a cell becomes its entries, separated by semicolons."""
     lists = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.List)]
     stream = io.BytesIO()
-    frame.with_columns(pl.col(name).cast(pl.List(pl.String)).list.join(";") for name in lists).write_csv(stream)
+    escaped(frame.with_columns(pl.col(name).cast(pl.List(pl.String)).list.join(";") for name in lists)).write_csv(
+        stream
+    )
     return stream.getvalue()
 
 
@@ -312,7 +315,7 @@ def _bundle_of(manifest: dict[str, Any], contents: dict[str, bytes], label: str)
             text = contents[f"{name}.csv"]
             columns = text.partition(b"\n")[0].count(b",") + 1
             refuse_cells(f"{label}: member {name}.csv", len(text), text.count(b"\n"), columns)
-            tables[name] = pl.read_csv(text, infer_schema=False)
+            tables[name] = unescaped(pl.read_csv(text, infer_schema=False), text)
     for name in (*TABLES, *FRAMES, "runs"):
         member = f"{name}.parquet"
         if member not in contents:

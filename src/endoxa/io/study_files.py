@@ -13,6 +13,7 @@ import polars as pl
 from endoxa.errors import FileError, TextError, did_you_mean
 from endoxa.io.decoding import is_picture
 from endoxa.io.formats import FORMATS
+from endoxa.io.limits import TRUST, trusted
 from endoxa.io.pictures import keep
 from endoxa.io.read import is_there
 from endoxa.io.sources import opened
@@ -168,8 +169,18 @@ def _in_table(path: Path, name: str) -> list[Row]:
         if row[named] is None:
             raise FileError(str(path), f"row {at} has no {name}")
         file, text = row.get("file"), row.get("text")
-        rows.append((str(row[named]), None if text is None else str(text), path.parent / str(file) if file else None))
+        place = _below(path, str(file)) if file else None
+        rows.append((str(row[named]), None if text is None else str(text), place))
     return rows
+
+
+def _below(table: Path, file: str) -> Path:
+    """The file that a table names. A table of somebody else must not show files from elsewhere on this machine."""
+    place = table.parent / file
+    if not trusted() and not place.resolve().is_relative_to(table.parent.resolve()):
+        what = f"names {file!r}, which is not below the folder of the table"
+        raise FileError(str(table), what, f"move the files there, or set {TRUST}=1 if the table is yours")
+    return place
 
 
 def read_any(path: Path) -> pl.DataFrame:

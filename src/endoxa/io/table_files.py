@@ -24,6 +24,7 @@ from endoxa.errors import FileError, TableError, TextError
 from endoxa.io.formats import REMEDY, SEPARATORS, Format, Kind, damaged, first_line, header
 from endoxa.io.limits import refuse_cells, refuse_rows
 from endoxa.io.sources import BOM, Source, Where, count, opened, raw
+from endoxa.io.spreadsheets import unescaped
 from endoxa.io.trec_text import Report, Skipped, refuse_cr, shortened, tell
 from endoxa.measures.preference_judgments import Preferences
 from endoxa.policies import Policy, Ties
@@ -297,7 +298,7 @@ def rows_of(source: Source, form: Format, *, lenient: bool = False) -> tuple[pl.
     rows = rows.filter(~pl.all_horizontal(pl.all().is_null())) if rows.width else rows  # empty lines
     if rows.is_empty():
         return _line_by_line(source, data, form, lenient)
-    return rows, Skipped(source.label)
+    return rows if form == "jsonl" else unescaped(rows, data), Skipped(source.label)
 
 
 def _may_be_short(rows: pl.DataFrame, data: bytes, separator: str) -> bool:
@@ -363,7 +364,8 @@ def _line_by_line(source: Source, data: bytes, form: Format, lenient: bool) -> t
     names = list(dict.fromkeys(name for row in rows for name in row))
     refuse_cells(source.label, len(data), len(rows), len(names))
     columns = {name: [_plain(row.get(name)) for row in rows] for name in names}
-    return pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String)), skipped
+    frame = pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))
+    return frame if form == "jsonl" else unescaped(frame, data), skipped
 
 
 def _plain(value: Any) -> str | None:
