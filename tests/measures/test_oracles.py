@@ -546,6 +546,25 @@ def test_trec_eval_gives_the_same(wanted: str, seed: int, level: int) -> None:
     compare_with_trec_eval(run, qrels, names, theirs, level)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_scores_that_are_equal_in_single_precision_are_ties_as_in_trec_eval(seed: int) -> None:
+    chance = Random(seed)
+    run, qrels = some_campaign(chance)
+    close = {
+        query: {item: 10 + chance.randrange(200) * 1e-8 if chance.random() < 0.9 else 1e300 for item in items}
+        for query, items in run.items()
+    }
+    names = pytrec_eval.supported_measures - {"runid", "relstring"}
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, names, relevance_level=1).evaluate(close)
+    compare_with_trec_eval(close, qrels, names, theirs, 1)
+
+
+def test_only_trec_eval_s_way_compares_in_single_precision() -> None:
+    run, qrels = run_of({"q": {"a": 10.00000002, "b": 10.00000001}}), opinions_of({"q": {"a": 1, "b": 0}})
+    for policy, value in ((Policy(), 1.0), (Policy.like("trec_eval-9"), 0.5), (Policy.like("trec_eval-10"), 0.5)):
+        assert measure(run, qrels, parse_all(["RR"]), policy).frame["value"].to_list() == [value]
+
+
 def compare_with_trec_eval(
     run: dict[str, dict[str, float]], qrels: dict[str, dict[str, int]], names: set[str], theirs: Any, level: int
 ) -> None:

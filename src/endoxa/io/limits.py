@@ -1,7 +1,8 @@
 """How much a file may hold, by its size: a small file of somebody else must not fill the memory or the disk.
 
 Texts of retrieval compress to a tenth, and a row of Parquet takes a byte or more, so that what exceeds these limits was
-made to exceed them. ENDOXA_TRUST_FILES=1 lifts the limits, for data of one's own; it also lets a table name files outside its folder.
+made to exceed them. ENDOXA_TRUST_FILES=1 lifts the limits, for data of one's own; it also lets a table name files
+outside its folder.
 """
 
 from __future__ import annotations
