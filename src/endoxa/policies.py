@@ -44,8 +44,8 @@ MEANING: dict[str, dict[str, str]] = {
     },
     "compat": {
         "none": "the definitions are Endoxa's own",
-        "trec_eval-9": "the digits are those of trec_eval 9.0.8",
-        "trec_eval-10": "the digits are those of trec_eval 10.0",
+        "trec_eval-9": "the digits are those of trec_eval 9.0.8, which compares scores in single precision",
+        "trec_eval-10": "the digits are those of trec_eval 10.0, which compares scores in single precision",
     },
     "assessors": {
         "one": "there is one judgment per query and item",

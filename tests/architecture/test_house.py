@@ -131,7 +131,7 @@ def test_only_verbs_coerce_input() -> None:
         if path.parts[0] in {"verbs", "io"} or path.stem == "provider":
             continue
         for module, name in imports(path):
-            allowed = {"Files", "kind_of"} | ({"read"} if path.parts[0] in {"store", "web"} else set())
+            allowed = {"Files", "is_there", "kind_of"} | ({"read"} if path.parts[0] in {"store", "web"} else set())
             coercing = module in {"endoxa.io.read", "endoxa.verbs.inputs"} and name not in allowed
             assert not coercing, f"{path} imports {module}.{name}"
 

@@ -258,16 +258,20 @@ def plain_belief(edges, rows, mix, smoothing=0.0, copies=None):
 
 def _plain_subjects(above, filings, query, copies):
     found, sums = {}, 0
+    people = {source for source, item in filings if item == query}
+    if not any(source in people and item != query for source, item in filings):
+        return {}
+    filler = min({item for _, item in filings} - {query})
     for (source, item), categories in filings.items():
         others = [other for who, other in filings if who == source and other != query]
-        if item != query or not others:
+        if item != query:
             continue
         times = 1 if copies is None else copies[source]
         sums += times
         for category in categories:
             name = source if len(categories) == 1 else f"{source}: {category}"
-            for other in others:
-                p = any(category in above[label] for label in filings[source, other])
+            for other in others or [filler]:
+                p = any(category in above[label] for label in filings.get((source, other), ()))
                 found[query, name, other] = (times / len(categories), float(p))
     return {key: (weight / sums if sums else None, p) for key, (weight, p) in found.items()}
 
@@ -381,6 +385,16 @@ def test_the_same_seed_gives_the_same_people():
     assert not believe(filed(), tree_of(TREE), people=5, rng=rng(4)).frame.equals(one)
 
 
+def test_an_unrelated_filing_changes_nothing_for_a_person_who_filed_the_query_alone():
+    """She counts in both cases, and what she did not file is not relevant to her."""
+    votes = {"q": "people city", "r1": "people -", "r2": "city -"}
+    p = {}
+    for other in ("-", "landscape"):
+        belief = believe(filed(votes | {"r4": f"- {other}"}), tree_of(TREE), queries=["q"], mix="subject")
+        p[other] = dict(belief.expected().frame.select("item", "grade").iter_rows())
+    assert p["-"]["r1"] == p["landscape"]["r1"] == 0.5
+
+
 # -- what it says about itself
 
 
@@ -390,7 +404,7 @@ def test_notes():
         assert part in said
     votes = {"q": "people city", "r1": "people -", "r2": "people -"}
     notes = believe(filed(votes), tree_of(TREE), queries=["q"], mix="subject").notes
-    assert any("1 times a person filed the query and nothing else" in note for note in notes)
+    assert any("1 times a person filed the query and nothing else; to her, nothing is rel" in note for note in notes)
     votes["r2"] = "- city"
     notes = believe(filed(votes), tree_of(TREE), queries=["q"], mix="subject").notes
     assert any("50.0% of the labels are missing" in note for note in notes)

@@ -181,6 +181,18 @@ def test_confidence_in_a_no_is_not_one_in_a_yes() -> None:
     assert consensus.tally(Opinions.of(frame), weights="equal").p() == pytest.approx([1.2 / 4])
 
 
+def test_a_grade_between_0_and_1_is_a_soft_vote() -> None:
+    rows = [
+        ("a", "q", "x", 0.3, None),
+        ("b", "q", "x", 0.3, 0.75),
+        ("a", "q", "y", 3.0, None),
+        ("b", "q", "y", -1.0, None),
+    ]
+    frame = pl.DataFrame(rows, schema=["source", "query", "item", "grade", "confidence"], orient="row")
+    soft = 0.3 * 0.75 + 0.7 * 0.25
+    assert consensus.tally(Opinions.of(frame), weights="equal").p() == pytest.approx([(1 + 0.3 + soft) / 4, 2 / 4])
+
+
 def test_a_system_that_lacks_a_query_does_not_vote_there() -> None:
     rows = [("a", "q1", "x", 1.0), ("b", "q1", "y", 1.0), ("a", "q2", "x", 1.0)]
     counted = consensus.tally(

@@ -290,7 +290,7 @@ def test_recalibration_keeps_the_shares_of_the_grades() -> None:
             "item": ["a", "a", "a", "b"],
             "grade": [0.5, 1.0, 2.0, 1.0],
             "p": [0.3, 0.1, 0.4, 0.0],
-            "people": [[0.3], [0.1], [0.4], [0.0]],
+            "people": pl.Series([[0.3], [0.1], [0.4], [0.0]], dtype=pl.Array(pl.Float64, 1)),
         }
     )
     labels = Opinions.of(pl.DataFrame({"query": ["q", "q"], "item": ["a", "b"], "grade": [0.0, 1.0]}))

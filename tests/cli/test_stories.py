@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -365,3 +367,46 @@ def test_an_empty_run_says_what_was_expected(files, tmp_path) -> None:
     (tmp_path / "empty.run").write_text("")
     done = endoxa("eval", qrels, "--run", tmp_path / "empty.run", "AP")
     assert "is empty; expected lines of query Q0 item rank score tag" in done.stderr
+
+
+LONG = "a" * 300
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("eval", LONG, LONG), ("eval", f"{LONG}.run"), ("measure", LONG, LONG), ("check", LONG),
+        ("compare", LONG, LONG),
+        ("study", "status", "x", "--home", LONG), ("images", "index", LONG), ("write", LONG, LONG), ("read", LONG),
+    ],
+    ids=lambda words: words[0],
+)  # fmt: skip
+def test_a_path_that_is_too_long_is_no_traceback(words) -> None:
+    done = endoxa(*words)
+    assert done.returncode in {1, 2}
+    assert "Traceback" not in done.stderr
+
+
+def test_a_home_that_is_damaged_is_one_line(tmp_path) -> None:
+    (tmp_path / "studies.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 8192)
+    done = endoxa("study", "status", "--home", tmp_path)
+    assert done.returncode == 1
+    assert re.fullmatch(r"endoxa: .*studies\.db: the database cannot be opened: .*; .*\n", done.stderr)
+
+
+def test_terminal_escapes_in_tags_are_shown_not_obeyed(files, tmp_path) -> None:
+    qrels, runs = files
+    path = tmp_path / "evil.run"
+    path.write_text(re.sub(r"\S+$", "evil\x1b]0;title\x07\x1b[2J\x9b3m", runs[0].read_text(), flags=re.MULTILINE))
+    code = "from endoxa.cli import main; main()"
+    terminal, inner = pty.openpty()
+    done = subprocess.Popen([sys.executable, "-c", code, "eval", qrels, path, "AP"], stdout=inner, stderr=inner)
+    os.close(inner)
+    said = b""
+    with contextlib.suppress(OSError):  # a terminal without a program is an error of the device
+        while part := os.read(terminal, 1 << 16):
+            said += part
+    os.close(terminal)
+    assert done.wait() == 0
+    assert b"evil\\x1b]0;title\\x1b[2J" in said
+    assert not re.search(rb"\x1b\]|\x1b\[2J|\x07|\xc2\x9b", said)

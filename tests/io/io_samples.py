@@ -13,7 +13,29 @@ from endoxa.tables import Comparison, Opinions, Run, Scores
 finite = st.floats(allow_nan=False, allow_infinity=False)
 scores = finite | st.sampled_from([float("inf"), float("-inf"), 0.0, -0.0, 1.0])
 odd = st.sampled_from(
-    ["#", "a,b", '"', '""', "'", "x^", "NULL", "nan", "007", "1e5", "é", "\xa0", "{}", "\\", "-", "0"]
+    [
+        "#",
+        "a,b",
+        '"',
+        '""',
+        "'",
+        "x^",
+        "NULL",
+        "nan",
+        "007",
+        "1e5",
+        "é",
+        "\xa0",
+        "{}",
+        "\\",
+        "-",
+        "0",
+        "=1+1",
+        "'=1",
+        "''@a",
+        "-5",
+        "'-5",
+    ]
 )
 any_text = (
     odd

@@ -1,5 +1,7 @@
 """What an organiser hands in: read whole, or refused with the place and the remedy."""
 
+import contextlib
+
 import polars as pl
 import pytest
 from PIL import Image
@@ -137,13 +139,13 @@ def test_progress_is_told(tmp_path):
         ("a.csv", "item,text\na,\n", "item 'a' has neither text nor a picture"),
         ("a.csv", 'item,text\na,"  "\n', "item 'a' has neither text nor a picture"),
         ("a.csv", "item,text\n,x\n", "row 1 has no item"),
-        ("a.csv", "item,text\n", "contains no item"),
-        ("a.csv", "", "cannot be read as csv"),
+        ("a.csv", "item,text\n", "the file has no rows"),
+        ("a.csv", "", "the file has no rows"),
         ("a.csv", "words,more\na,x\n", "has the columns words, more; expected item, and text or file"),
         ("a.csv", "item,file\na,none.png\n", r"1 of 1 pictures cannot be shown.*\n.*none\.png: cannot be read"),
         ("a.csv", "item,text\na,bad \x00 byte\n", "'a' contains a NUL, which cannot be stored"),
-        ("a.jsonl", '{"item": "a", "text": \n', "cannot be read as jsonl"),
-        ("a.parquet", "no parquet", "cannot be read as parquet"),
+        ("a.jsonl", '{"item": "a", "text": \n', "is not a JSON object"),
+        ("a.parquet", "no parquet", "damaged Parquet data"),
         ("a.xlsx", "x", "not a table of a known form"),
         ("a", "x", "not a table of a known form"),
     ],
@@ -160,7 +162,7 @@ def test_folders_that_are_wrong(tmp_path):
     empty.mkdir()
     with pytest.raises(FileError, match="contains no item"):
         read_shown(empty, "item", tmp_path)
-    with pytest.raises(FileError, match="cannot be read"):
+    with pytest.raises(FileError, match="no such file"):
         read_shown(tmp_path / "none.csv", "item", tmp_path)
     twice = tmp_path / "twice"
     picture(twice, "a.png")
@@ -189,7 +191,8 @@ def test_known_answers(tmp_path):
     assert read_known(path, has_query=True).rows() == [("q1", "d1", "4"), ("q1", "d2", "3")]
     path = file(tmp_path, "filed.csv", "item,category\nd1,cats\n")
     assert read_known(path, has_query=False).rows() == [(None, "d1", "cats")]
-    assert read_known(file(tmp_path, "none.csv", "query,item,expected\n"), has_query=True).height == 0
+    with pytest.raises(FileError, match="the file has no rows"):
+        read_known(file(tmp_path, "none.csv", "query,item,expected\n"), has_query=True)
 
 
 @pytest.mark.parametrize(
@@ -242,3 +245,39 @@ def test_brackets_in_a_path_are_no_pattern(tmp_path, form):
         frame, path = pl.DataFrame({"item": [item], "text": ["words"]}), tmp_path / f"{name}.{form}"
         {"csv": frame.write_csv, "jsonl": frame.write_ndjson, "parquet": frame.write_parquet}[form](path)
     assert read_any(tmp_path / f"items[1].{form}")["item"].to_list() == ["right"]
+
+
+@pytest.mark.parametrize("name", ["gold.parquet", "items.parquet"])
+def test_damaged_parquet_is_one_line(tmp_path, name):
+    frame = pl.DataFrame({"query": ["q"], "item": ["a"], "text": ["t"], "expected": ["1"]})
+    frame.write_parquet(tmp_path / name)
+    whole = (tmp_path / name).read_bytes()
+    for at in range(4, len(whole) - 8, 7):
+        broken = file(tmp_path, name, whole[:at] + b"\xff" * 4 + whole[at + 4 :])
+        with contextlib.suppress(FileError):
+            read_known(broken, has_query=True) if name.startswith("gold") else read_shown(broken, "item", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f'name = "a"\nseed = {"1" * 5000}\n', r"is not TOML: Exceeds the limit .*; correct the study file"),
+        (f"name = {'[' * 100_000}\n", r"is not TOML: .*; correct the study file"),
+        (PLAIN + 'runs = "**x.run"\n', r"runs: \*\*x.run is not a pattern \(.*\); use \* within a name, or \*\* alone"),
+        (f'{PLAIN}items = "{"a" * 300}"\n', "items: there is no aaa"),
+    ],
+)
+def test_study_files_that_would_break_a_parser(tmp_path, text, message):
+    with pytest.raises(FileError, match=message):
+        read_study(file(tmp_path, "study.toml", text))
+
+
+@pytest.mark.parametrize("where", ["../secret.png", "{root}/secret.png", "sub/../../secret.png"])
+def test_a_table_names_files_below_its_folder_only(tmp_path, monkeypatch, where):
+    picture(tmp_path, "secret.png")
+    (tmp_path / "study" / "sub").mkdir(parents=True)
+    table = file(tmp_path / "study", "items.csv", f"item,file\na,{where.format(root=tmp_path)}\n")
+    with pytest.raises(FileError, match=r"names '.*secret.png', which is not below .* ENDOXA_TRUST_FILES=1 if"):
+        read_shown(table, "item", tmp_path / "kept")
+    monkeypatch.setenv("ENDOXA_TRUST_FILES", "1")
+    assert read_shown(table, "item", tmp_path / "kept").height == 1

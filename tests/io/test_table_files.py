@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 from pathlib import Path
 
@@ -31,6 +32,37 @@ def test_ids_stay_what_they_are(tmp_path: Path) -> None:
 def test_numbers_as_ids_in_json(tmp_path: Path) -> None:
     path = saved(tmp_path / "f.jsonl", '{"query": 7, "item": 1, "score": 1}\n{"query": 7, "item": "x", "score": 2.5}\n')
     assert read(path).to_dict() == {"f": {"7": {"x": 2.5, "1": 1.0}}}
+
+
+def test_fractions_beside_whole_numbers_as_ids_in_json(tmp_path: Path) -> None:
+    lines = [f'{{"qid": {query}, "item": "a", "grade": 1}}\n' for query in ("2", "2.5", "12345678901234567890123")]
+    opinions = read(saved(tmp_path / "f.jsonl", "".join(lines)))
+    assert list(opinions.to_dict()) == ["2", "2.5", "12345678901234567890123"]
+
+
+@pytest.mark.parametrize("again", ['"grade": 0', '"gr\\u0061de": 0', '"grade"\t: 0', '"comment": "a", "comment": "b"'])
+def test_a_key_that_an_object_has_twice(tmp_path: Path, again: str) -> None:
+    lines = f'{{"query": "1", "item": "a", "grade": 1}}\n{{"query": "1", "item": "b", "grade": 1, {again}}}\n'
+    with pytest.raises(FileError, match=r"f.jsonl:2: the object has the key '(grade|comment)' twice; remove one"):
+        read(saved(tmp_path / "f.jsonl", lines))
+
+
+def test_a_text_that_looks_like_a_key(tmp_path: Path) -> None:
+    line = (
+        '{"query": "1", "item": "a", "grade": 1, "comment": "say \\"grade\\": 2"}\n{"query": "2", "item": "\\u00e9"}\n'
+    )
+    opinions = read(saved(tmp_path / "f.jsonl", line), kind="qrels")
+    assert opinions.frame.select("item", "grade").rows() == [("a", 1.0), ("é", None)]
+
+
+@pytest.mark.parametrize("quoted", ["b", '"b, or ""c"""'])
+def test_a_row_of_csv_that_is_cut_short_is_not_undecided(tmp_path: Path, quoted: str) -> None:
+    text = f"query,item,grade\n1,a,\n\n1,{quoted}\n1,c,1"
+    with pytest.raises(FileError, match=r"f.csv:4: 2 columns in .*; the header has 3"):
+        read(saved(tmp_path / "f.csv", text))
+    skipped: list[Skipped] = []
+    opinions = read(saved(tmp_path / "f.csv", text), lenient=True, report=skipped.append)
+    assert (opinions.frame["grade"].to_list(), skipped[0].count) == ([None, 1.0], 1)
 
 
 def test_a_csv_with_line_breaks_inside(tmp_path: Path) -> None:
@@ -124,3 +156,24 @@ def test_parquet_of_other_types(tmp_path: Path) -> None:
     frame.with_columns(docno=pl.Series([[1], [2]])).write_parquet(tmp_path / "g.parquet")
     with pytest.raises(EndoxaError):
         read(tmp_path / "g.parquet")
+
+
+@pytest.mark.parametrize("words", ["", "{", "[1]", "[" * 100_000, '{"a": 1}', "null"])
+@pytest.mark.parametrize("key", ["coverage", "texts", "draws", "policy", "notes"])
+def test_damaged_metadata_is_one_line(tmp_path: Path, key: str, words: str) -> None:
+    path = tmp_path / "f.parquet"
+    scores = {"system": ["s"], "query": ["q"], "measure": ["AP"], "value": [0.5]}
+    pair = {"measure": ["AP"], "system": ["s"], "baseline": ["t"], "difference": [0.5]}
+    pl.DataFrame(pair if key == "notes" else scores).write_parquet(path, metadata={f"endoxa.{key}": words})
+    with contextlib.suppress(FileError):  # and no other error
+        read(path)
+    if key in {"draws", "notes"}:
+        with pytest.raises(FileError, match="cannot be read"):
+            read(path)
+
+
+@pytest.mark.parametrize("words", ["", "{", "[1]", "[" * 100_000, '{"a": 1}', "null"])
+def test_a_damaged_evaluation_is_one_line(tmp_path: Path, words: str) -> None:
+    pl.DataFrame({"system": ["s"]}).write_parquet(tmp_path / "f.parquet", metadata={"endoxa.evaluation": words})
+    with pytest.raises(FileError, match=r"the evaluation is damaged .*; write the file again"):
+        read(tmp_path / "f.parquet")

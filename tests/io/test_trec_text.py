@@ -28,7 +28,7 @@ number = st.floats(allow_nan=False, allow_infinity=False).map(repr) | st.sampled
     ["1", "+1", "-1", "1.", ".5", "1e5", "1E-5", "-0", "007", "1e999", "0.1"]
 )
 probability = st.sampled_from(["1", "0.5", "1e-9", ".25"])
-blanks = st.sampled_from([" ", "  ", "\t", " \t ", "\r ", "\t\t"])
+blanks = st.sampled_from([" ", "  ", "\t", " \t ", "\t\t"])
 ending = st.sampled_from(["\n", "\r\n", " \n", "\t\r\n", "\n\n", "\n# a b c d e f\n", "\n \t\n"])
 
 
@@ -185,7 +185,7 @@ def written(path: Path, data: bytes) -> str:
         (b"1 Q0 d1 1 2.5 t\n1 Q0 d\xff 2 1.5 t\n", 2, "byte 7 of '1 Q0 d\ufffd 2 1.5 t' is not UTF-8"),
         (b"1 Q0 d1 1 2.5 t\n1 Q0 \0 2 1.5 t\n", 2, "the file contains binary data"),
         (b"1 Q0 d1 1 2.5 t\n1 Q0 d1 2 1.5 t\n", 2, "query '1' of 't' lists item 'd1' twice"),
-        (b"1 Q0 d1 1 2.5 t\n" + b"a" * (1 << 20) + b"b\n", 2, "the line is longer than 1 MiB"),
+        (b"1 Q0 d1 1 2.5 t\n" + b"a" * (1 << 20) + b"b\n", 2, "the line is longer than 64 KiB"),
         (b"1 0 d1 1\n1 0 d2 1.x\n", 2, "grade '1.x' is not a number"),
         (b"1 0 d1 1\n1 0 d2 inf\n", 2, "grade 'inf' is not finite"),
         (b"1 0 d1 1\n1 0 d2\n", 2, "3 columns in '1 0 d2'"),
@@ -222,7 +222,7 @@ def test_a_bad_line_is_named(tmp_path: Path, data: bytes, line: int, what: str) 
         (b"PAR1junk", "damaged Parquet data"),
         (b"hello world\n", "neither a run nor qrels"),
         (b"a" * (1 << 25), "neither a run nor qrels"),
-        (b"1 Q0 d1 1 2.5 t\n" + b"a" * (1 << 25), "the line is longer than 1 MiB"),
+        (b"1 Q0 d1 1 2.5 t\n" + b"a" * (1 << 25), "the line is longer than 64 KiB"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -261,6 +261,29 @@ def test_what_the_format_allows(tmp_path: Path) -> None:
         ("my", "1", "\xa0\u3000", 2, -math.inf),
         ("my", "#1", '"d', 1, math.inf),
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 Q0 a 1 3 s\r1 Q0 b 2 2 s\r1 Q0 c 3 1 s\r",
+        "1 Q0 a 1 3 s\n1 Q0 b 2 2 s\r1 Q0 c 3 1 s\n",
+        "1 Q0 a 1 3 s\n# a comment\r1 Q0 b 2 2 s\n",
+        "1 0 a 1\r1 0 b 0\r",
+        "1 0 a 1\r1 0 b 0\r1 0 c 0",
+        "query,item,grade\r1,a,1\r",
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_lines_that_end_with_cr_are_never_lost(tmp_path: Path, text: str, packed: bool) -> None:
+    data = text.encode()
+    with pytest.raises(FileError, match="carriage return"):
+        read(written(tmp_path / "f", gzip.compress(data) if packed else data))
+
+
+def test_lines_of_a_taxonomy_that_end_with_cr(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="carriage return"):
+        read(written(tmp_path / "f", b"animals/birds\ranimals/fish\r"), kind="taxonomy")
 
 
 def test_grades_keep_their_fractions_and_signs(tmp_path: Path) -> None:
@@ -322,7 +345,7 @@ def test_long_texts_are_shortened(tmp_path: Path) -> None:
     assert len(caught.value.what) < 100
 
 
-@pytest.mark.parametrize("word", ["1" * 300_000 + "x", "." + "1" * 300_000 + "x", "1e" + "1" * 300_000 + "x"])
+@pytest.mark.parametrize("word", ["1" * 60_000 + "x", "." + "1" * 60_000 + "x", "1e" + "1" * 60_000 + "x"])
 def test_a_long_word_that_is_no_number_is_refused_in_one_pass(word: str, tmp_path: Path) -> None:
     """A pattern that tries every split of the digits would take an hour for it, and a server would wait."""
     path = tmp_path / "long.run"

@@ -15,6 +15,7 @@ import pytest
 import pytrec_eval
 from plain_lists import NUMERIC, Grade, Plain, batch, full_mark, grades_for, some_plain, some_settings, with_strata
 
+from endoxa.errors import TableError
 from endoxa.measures.evaluate import measure
 from endoxa.measures.grammar import make, parse_all
 from endoxa.measures.registry import REGISTRY
@@ -545,6 +546,25 @@ def test_trec_eval_gives_the_same(wanted: str, seed: int, level: int) -> None:
     compare_with_trec_eval(run, qrels, names, theirs, level)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_scores_that_are_equal_in_single_precision_are_ties_as_in_trec_eval(seed: int) -> None:
+    chance = Random(seed)
+    run, qrels = some_campaign(chance)
+    close = {
+        query: {item: 10 + chance.randrange(200) * 1e-8 if chance.random() < 0.9 else 1e300 for item in items}
+        for query, items in run.items()
+    }
+    names = pytrec_eval.supported_measures - {"runid", "relstring"}
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, names, relevance_level=1).evaluate(close)
+    compare_with_trec_eval(close, qrels, names, theirs, 1)
+
+
+def test_only_trec_eval_s_way_compares_in_single_precision() -> None:
+    run, qrels = run_of({"q": {"a": 10.00000002, "b": 10.00000001}}), opinions_of({"q": {"a": 1, "b": 0}})
+    for policy, value in ((Policy(), 1.0), (Policy.like("trec_eval-9"), 0.5), (Policy.like("trec_eval-10"), 0.5)):
+        assert measure(run, qrels, parse_all(["RR"]), policy).frame["value"].to_list() == [value]
+
+
 def compare_with_trec_eval(
     run: dict[str, dict[str, float]], qrels: dict[str, dict[str, int]], names: set[str], theirs: Any, level: int
 ) -> None:
@@ -575,3 +595,17 @@ def test_no_value_is_infinite() -> None:
     lists = [some_plain(random) for _ in range(50)]
     for name in sorted(set(ORACLES) - {"A", "B", "C", "D", "GradedP", "GradedR", "GradedF", "Fallout", "Generality"}):
         assert not np.isinf(make(name, some_settings(name, random))(batch(lists))).any()
+
+
+def _big(names: str, grade: float) -> dict[str, float]:
+    run = Run.of(pl.DataFrame({"query": ["q", "q"], "item": ["a", "b"], "score": [2.0, 1.0]}), system="s")
+    judged = Opinions.of(pl.DataFrame({"query": ["q", "q"], "item": ["a", "b"], "grade": [1.0, grade]}))
+    scores = measure(run, judged, parse_all(names.split()), policy=Policy()).frame
+    return dict(scores.select("measure", "value").iter_rows())
+
+
+def test_high_grades_are_scored_or_refused_but_never_dropped() -> None:
+    assert _big("ERR nDCG", 2000.0) == {"ERR": pytest.approx(0.5), "nDCG": pytest.approx(0.631, abs=1e-3)}
+    assert _big("nDCG(dcg='exp-log2')", 1000.0) == {"nDCG(dcg='exp-log2')": pytest.approx(1 / np.log2(3))}
+    with pytest.raises(TableError, match=r"grade 1024 is too high for exponential gains .* use dcg='log2'"):
+        _big("nDCG(dcg='exp-log2')", 1024.0)

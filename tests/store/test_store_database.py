@@ -6,6 +6,7 @@ import sys
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy import event
 
 from endoxa.errors import EndoxaError, FileError, TextError
 from endoxa.store import catalogue
@@ -48,9 +49,56 @@ def test_a_file_that_is_no_database(tmp_path):
     (tmp_path / "studies.db").write_bytes(b"this is no database at all, but a text of some length" * 40)
     with pytest.raises(FileError, match=r"studies\.db.*cannot be opened"), open_home(tmp_path):
         pass
-    (tmp_path / "studies.db").write_bytes(b"")  # an empty file is an empty database
+    (tmp_path / "studies.db").write_bytes(b"")  # as another process leaves it that begins at the same time
     with open_home(tmp_path) as home, home.store.reading() as connection:
         assert catalogue.listed(connection) == []
+
+
+def test_a_database_that_lost_its_content(tmp_path):
+    with open_home(tmp_path, create=True):
+        pass
+    (tmp_path / "studies.db").write_bytes(b"")
+    with pytest.raises(FileError, match=r"studies\.db: the database is empty \(0 bytes\); restore a backup"):
+        open_home(tmp_path).__enter__()
+    assert not (tmp_path / "studies.db").stat().st_size
+
+
+def test_the_database_is_private(tmp_path):
+    folder = tmp_path / "home"
+    with open_home(folder, create=True) as home, home.store.writing() as connection:
+        connection.execute(sa.text("create table other (x)"))
+        modes = {path.name: path.stat().st_mode & 0o777 for path in (folder, *folder.iterdir())}
+    assert modes == dict.fromkeys(("studies.db", "studies.db-wal", "studies.db-shm", "key"), 0o600) | {"home": 0o700}
+    (folder / "studies.db").chmod(0o644)
+    with open_home(folder):
+        assert (folder / "studies.db").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    ("pragma", "message"),
+    [
+        ("max_page_count=1", "cannot be used: database or disk is full; free some space"),
+        ("query_only=1", "cannot be used: attempt to write a readonly database; make the file and its folder writable"),
+    ],
+)
+def test_a_disk_that_is_full_or_read_only(tmp_path, pragma, message):
+    with open_home(tmp_path, create=True), pytest.raises(FileError, match=message), open_home(tmp_path) as home:
+        home.store.engine.dispose()
+        event.listen(home.store.engine, "connect", lambda connection, _: connection.execute(f"PRAGMA {pragma}"))
+        with home.store.writing() as connection:
+            connection.execute(sa.text("create table other (x)"))
+            connection.execute(sa.text("insert into other values (zeroblob(100000))"))
+
+
+def test_a_damaged_page(tmp_path):
+    with open_home(tmp_path, create=True):
+        pass
+    path = tmp_path / "studies.db"
+    content = path.read_bytes()
+    path.write_bytes(content[:4096] + b"\xff" * (len(content) - 4096))
+    said = pytest.raises(FileError, match=r"studies\.db: the database cannot be .* malformed; restore a backup")
+    with said, open_home(tmp_path) as home, home.store.reading() as connection:
+        catalogue.listed(connection)
 
 
 def test_a_database_of_a_later_version(database, tmp_path):

@@ -95,7 +95,7 @@ def test_a_name_that_is_taken(place, tmp_path):
         ({}, {"runs": {"q": ["d0", "nope"]}}, "runs name 1 item that the study lacks: 'nope'"),
         ({}, {"pairs": "query,item\nq,d1\nq,x1\nq,x2\nq,x3\nq,x4\n"}, r"pairs name 4 items .* 'x1', 'x2', 'x3' …"),
         ({}, {"pairs": "query,item\nq,d1\nq,d1\n"}, "twice"),
-        ({}, {"pairs": "query,item\n"}, "empty|nothing to ask"),
+        ({}, {"pairs": "query,item\n"}, "the file has no rows"),
         ({}, {"queries": "query,text\nother,words\n", "pairs": "query,item\nq,d1\n"}, "pairs name 1 query .* 'q'"),
         ({"choose": "pairs"}, {"runs": {"q": ["d0"]}}, "needs a file of pairs"),
         ({"screen": "file-it"}, {}, "needs a taxonomy"),

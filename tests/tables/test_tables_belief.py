@@ -71,3 +71,29 @@ def test_rules_for_the_unmentioned() -> None:
             made([("q", "a", 0.5)], ("query", "item", "p"), unmentioned=wrong)
     with pytest.raises(TableError, match="needs a column 'p'"):
         made([("q", "a", 0.5)], ("query", "item", "grade"))
+
+
+def resampled(**columns: pl.Series) -> Belief:
+    rows = pl.DataFrame({"query": ["q", "q"], "item": ["a", "b"], "p": [0.5, 0.5]})
+    return Belief.of(rows.with_columns(column.alias(name) for name, column in columns.items()))
+
+
+def arrays(*rows: list[float | None]) -> pl.Series:
+    return pl.Series(list(rows), dtype=pl.Array(pl.Float32, len(rows[0])))
+
+
+@pytest.mark.parametrize("wrong", [1.5, -0.1, float("nan"), float("inf"), None])
+def test_resamples_of_people_are_probabilities(wrong: float | None) -> None:
+    with pytest.raises(TableError, match="people of item 'b' in query 'q' are not all probabilities between 0 and 1"):
+        resampled(people=arrays([0.5, 1.0], [0.5, wrong]))
+
+
+def test_resamples_of_weights() -> None:
+    people = arrays([0.5, 1.0], [0.5, 1.0])
+    assert resampled(people=people, people_weight=arrays([0.5, 2.0], [0.5, 2.0])).frame.height == 2
+    with pytest.raises(TableError, match="people_weight of item 'a' in query 'q' are not all weights of at least 0"):
+        resampled(people=people, people_weight=arrays([-1.0, 2.0], [0.5, 2.0]))
+    with pytest.raises(TableError, match="different numbers of resamples"):
+        resampled(people=people, people_weight=arrays([1.0], [1.0]))
+    with pytest.raises(TableError, match=r"column 'people' of the belief holds .*, expected an array of numbers"):
+        resampled(people=pl.Series([["x"], ["y"]], dtype=pl.Array(pl.String, 1)))

@@ -264,11 +264,15 @@ def test_what_is_no_answer_is_refused_and_nothing_is_kept(sample: Sample) -> Non
         assert answer.status_code == 422, what
         assert answer.json()["detail"], what
     right = [{"item": item["id"], "grade": 3} for item in task["items"]]
+    for grade in (True, "3"):  # neither is a number
+        loose = [{"item": item["id"], "grade": grade} for item in task["items"]]
+        assert judge.post("answers", body | {"responses": loose}).status_code == 422, grade
     for wrong in (
         {"key": "x"}, {"key": 5}, {"key": None}, {"task": "x"}, {"task": 2**31}, {"task": -1}, {"task": 10**400},
         {"kind": "undo"}, {"comment": "x" * 2001}, {"comment": 5}, {"active_seconds": -1}, {"active_seconds": "long"},
         {"away_seconds": 1e9}, {"screen": "big"}, {"screen": "1x1@111111111"}, {"method": "mind"}, {"shown": [1] * 101},
-        {"shown": ["x"]}, {"rater": 7}, {"at": 5}, {"propensity": 1},
+        {"shown": ["x"]}, {"shown": [True]}, {"task": True}, {"task": "1"}, {"active_seconds": True},
+        {"rater": 7}, {"at": 5}, {"propensity": 1},
     ):  # fmt: skip
         assert judge.post("answers", body | {"responses": right} | wrong).status_code == 422, wrong
     for text in ("NaN", "Infinity", "-Infinity", "1e999"):

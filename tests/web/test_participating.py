@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from httpx2 import Response
 from web_samples import START, Person, Sample, opened, run_text
 
+from endoxa.io import apart
 from endoxa.store import schema as s
 from endoxa.web.studies import participating
 
@@ -420,3 +421,22 @@ def test_frames_of_polars_are_no_way_in(sample: Sample, empty: str) -> None:
     send(lab, buffer.getvalue(), "mine.parquet")
     [card] = page(lab).cards
     assert card[1] == "refused"
+
+
+def test_an_upload_is_read_elsewhere_and_for_a_limited_time(
+    sample: Sample, empty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(apart, "SECONDS", 0.0)
+    lab = sample.participant(empty, "slow")
+    send(lab, run_text("mine"))
+    [card] = page(lab).cards
+    assert "mine.run: cannot be read within 0 s; submit fewer results" in card
+
+
+def test_a_reader_that_dies_takes_nothing_with_it(
+    sample: Sample, empty: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(apart.sys, "executable", "/bin/false")
+    lab = sample.participant(empty, "dead")
+    send(lab, run_text("mine"))
+    assert any("mine.run: cannot be read; check that it is a run" in line for line in page(lab).cards[0])

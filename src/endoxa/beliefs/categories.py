@@ -30,7 +30,7 @@ MEANING: dict[str, str] = {
     "assigned": "one reading per category that somebody filed the query in, weighted by the share who did",
     "normalised": "one reading per category that holds the query for somebody, the root too; general ones weigh most",
     "normalised_no_root": "one reading per category below the root that holds the query for somebody",
-    "subject": "one reading per person: her own reading of the query, and of the items",
+    "subject": "one reading per person who filed the query; what she did not file is not relevant to her",
     "as_printed": "the weights of Santini's eq. 13, which sum to more than 1",
 }
 MOST = 1 << 31  # numbers in the column `people`: 8 GB
@@ -123,7 +123,8 @@ def believe(
                             total weight
 
     `queries` are items, by default all that were filed. The query itself is in no reading. Items with p = 0 are
-    mentioned; under `subject` a reading mentions what the person filed, and a note tells how much that leaves out.
+    mentioned; under `subject` a reading mentions what the person filed. An item that a person did not file is not
+    relevant to her, also where she filed the query alone, and notes tell how often that is so.
     `smoothing` is alpha: p = (people who filed it in w or below + alpha · categories in w or below) / (people +
     alpha · categories), without the root. It does not change the weights.
     `people` is the number of resamples of the people, one draw for all items, in the columns `people` and
@@ -393,13 +394,18 @@ def _by_subject(filed: _Filed, wanted: Ints, drawn: Floats | None, *, explicit: 
     other = by_subject[first[reading] + step]
     kept = filed.item_of[other] != own.query[reading]
     reading, other = reading[kept], other[kept]
-    p = filed.reach[other, own.category[reading]]
+    p, item = np.asarray(filed.reach[other, own.category[reading]]).ravel(), filed.item_of[other]
     missing = 1 - len(reading) / (len(count) * (len(filed.items) - 1))
     notes.append(f"{missing:.1%} of the labels are missing; an item that a person did not file is irrelevant to her")
+    bare = np.setdiff1d(np.arange(len(count)), reading)
+    if len(bare):  # a reading in which nothing is relevant has a row too: of any other item, with p = 0
+        reading, item = np.append(reading, bare), np.append(item, np.where(own.query[bare] == 0, 1, 0))
+        order = np.argsort(reading, kind="stable")
+        reading, item, p = reading[order], item[order], np.append(p, np.zeros(len(bare)))[order]
     items = pl.Series(filed.items)
     table: dict[str, Any] = {
         "query": items[own.query[reading]], "reading": own.name[reading], "weight": weight[reading],
-        "item": items[filed.item_of[other]], "grade": np.ones(len(reading)), "p": p,
+        "item": items[item], "grade": np.ones(len(reading)), "p": p,
     }  # fmt: skip
     if drawn is not None:
         _refuse_vast(len(reading), drawn.shape[1])
@@ -410,16 +416,19 @@ def _by_subject(filed: _Filed, wanted: Ints, drawn: Floats | None, *, explicit: 
 
 
 def _own_readings(filed: _Filed, wanted: Ints, filings: Ints, *, explicit: bool) -> tuple[_Own, list[str]]:
-    """A reading for each person who filed the query and another item, and for each category of the query."""
+    """A reading for each person who filed the query, and for each category of it; somebody filed another item too."""
     mine = np.flatnonzero(np.isin(filed.item_of, wanted))
     own = filed.shares[mine].tocoo()
     filing, category, share = mine[own.coords[0]], np.asarray(own.coords[1], dtype=np.int64), own.data
     query, subject = filed.item_of[filing], filed.subject_of[filing]
     notes = []
     alone = filings[subject] < 2
+    lost = np.setdiff1d(wanted, query[~alone])
+    kept = np.flatnonzero(~np.isin(query, lost))
     if alone.any():
-        notes.append(f"{len(np.unique(filing[alone])):,} times a person filed the query and nothing else; left out")
-        lost = np.setdiff1d(wanted, query[~alone])
+        if alone[kept].any():
+            times = len(np.unique(filing[kept][alone[kept]]))
+            notes.append(f"{times:,} times a person filed the query and nothing else; to her, nothing is relevant")
         if len(lost) and (explicit or len(lost) == len(wanted)):
             raise TableError(
                 f"who filed the query {filed.items[int(lost[0])]!r} filed nothing else, so has no items to compare; "
@@ -431,7 +440,6 @@ def _own_readings(filed: _Filed, wanted: Ints, filings: Ints, *, explicit: bool)
     if (share < 1).any():
         full = names + ": " + pl.Series(filed.categories)[category]
         names = pl.select(pl.when(pl.Series(share < 1)).then(full).otherwise(names)).to_series()
-    kept = np.flatnonzero(~alone)
     order = kept[np.lexsort((names.rank("dense").to_numpy()[kept], query[kept]))]
     own = _Own(query[order], subject[order], category[order], share[order], names[order])
     twice = (own.query[1:] == own.query[:-1]) & (own.name[1:] == own.name[:-1]).to_numpy()

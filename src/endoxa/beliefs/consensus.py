@@ -66,7 +66,7 @@ class Tally:
 
     rows     query, item
     systems  the voters
-    yes      [row, system] sparse: how much of a yes, 1 or the confidence
+    yes      [row, system] sparse: how much of a yes, 1, a soft vote or the confidence
     silent   [row, system] sparse: 1 where the system answered 'unknown'
     voting   [query, system] whether the system answers the query at all
     weights  [system]
@@ -237,8 +237,9 @@ def tally(opinions: Opinions, *, prior: Pseudo = (1.0, 1.0), weights: Weights | 
             f"the confidence of {outside['source'][0]!r} in item {outside['item'][0]!r} is "
             f"{outside['confidence'][0]:g}; it must lie between 0 and 1"
         )
-    sure = pl.col("confidence").fill_null(1.0)
-    share = frame.select(pl.when(pl.col("grade") > 0).then(sure).otherwise(1 - sure)).to_series()
+    # a grade between 0 and 1 is a soft vote; a confidence c casts c for it and 1 - c for its opposite
+    vote, sure = pl.col("grade").clip(0, 1), pl.col("confidence").fill_null(1.0)
+    share = frame.select(vote * sure + (1 - vote) * (1 - sure)).to_series()
     unknown = frame["grade"].is_null().to_numpy()
     value = np.where(unknown, 0.0, share.fill_null(0.0).to_numpy())
     shape = (rows.height, len(systems))
@@ -362,9 +363,10 @@ def believe(
 ) -> Belief:
     """The consensus of systems: P(item) = (a + Σ w c v) / (a + b + Σ w c).
 
-    v is a vote (1, 0, or a calibrated confidence), c whether the system answered, w its weight. A Run votes yes for
-    its first `depth` items. `people` is the number of resamples of the voters, which show how much the belief depends
-    on who voted. Misleads: correlated systems confirm each other's errors; read rankings from it, not absolute scores.
+    v is a vote (1, 0, or between them a soft vote or a calibrated confidence; grades above 1 are 1), c whether the
+    system answered, w its weight. A Run votes yes for its first `depth` items. `people` is the number of resamples of
+    the voters, which show how much the belief depends on who voted. Misleads: correlated systems confirm each other's
+    errors; read rankings from it, not absolute scores.
     Source: Lamiroy and Sun 2011, eq 10; METHODS B.1–B.5.
     """
     ranked = isinstance(opinions, Run)

@@ -59,6 +59,7 @@ app.add_typer(groups.images)
 
 def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 the input is at fault, 2 the call is at fault."""
+    output.guard_terminal()
     warnings.showwarning = lambda message, *_, **__: print(f"endoxa: {message}", file=sys.stderr)
     try:
         app()
@@ -68,6 +69,10 @@ def main() -> None:
     except BrokenPipeError:  # the reader of a pipe went away: `endoxa eval … | head`
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:  # a disk that fails, or a path that cannot be one
+        reason = f"{error.strerror or error}; check the path, its permissions and the disk"
+        output.note(f"endoxa: {f'{error.filename}: ' if error.filename else ''}{reason}")
+        sys.exit(1)
     except KeyboardInterrupt:
         output.note("endoxa: stopped")
         sys.exit(130)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -63,13 +62,14 @@ def evaluate(
 
       endoxa eval qrels.txt runs/*.gz --unjudged bounds P@10 RBP -o tsv --to scores.tsv
     """
+    from endoxa.io.read import is_there
     from endoxa.verbs.evaluate import evaluate as verb
 
     output.need_form(form, to, FORMS)
     if tokens is not None:
         o.one_of("--tokens", tokens, ("bag", "align"))
-        paths = [word for word in words or [] if Path(word).exists()]
-        named = [*(measures or []), *(word for word in words or [] if not Path(word).exists())]
+        paths = [word for word in words or [] if is_there(word)]
+        named = [*(measures or []), *(word for word in words or [] if not is_there(word))]
         inputs = o.Inputs(None, paths, o.told_apart(named).measures)
     else:
         inputs = o.told_apart(words, measures, qrels, runs)

@@ -217,7 +217,7 @@ def told_apart(
     runs: list[str] | None = None,
 ) -> Inputs:  # fmt: skip
     """Files are told apart by content; anything that is not a file must parse as a measure."""
-    from endoxa.io.read import kind_of
+    from endoxa.io.read import is_there, kind_of
     from endoxa.verbs.inputs import Files
 
     kinds = {} if qrels is None else {qrels: kind_of(qrels)}
@@ -225,7 +225,7 @@ def told_apart(
     for word in words or []:
         if word == "-":
             found_runs.append(word)
-        elif Path(word).exists():
+        elif is_there(word):
             kind = kind_of(word, strict=True)
             if kind == "run":
                 found_runs.append(word)

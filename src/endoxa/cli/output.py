@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -9,8 +10,39 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+# Control characters but tab and line feed, and marks that reverse the direction of text; not the escapes of colours.
+CONTROLS = re.compile(r"\x1b(?!\[[0-9;]*m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 NARROW = 80  # columns of a summary that is piped
 PATIENCE = 1.0  # seconds after which work gets a progress bar
+
+
+class Shown:
+    """A terminal that shows control characters of others instead of obeying them; colours pass."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        """Write the text; what would move the cursor or name the window becomes visible, as \\x1b."""
+        self.stream.write(CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+def guard_terminal() -> None:
+    """Names in files may hold escapes; a pipe gets them as they are."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name).isatty():
+            setattr(sys, name, Shown(getattr(sys, name)))
+
+
+def _moving() -> Any:
+    """A Rich console on stderr for bars, which move the cursor."""
+    from rich.console import Console
+
+    return Console(file=getattr(sys.stderr, "stream", sys.stderr))
 
 
 def note(text: str) -> None:
@@ -63,9 +95,7 @@ def busy(what: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    from rich.console import Console
-
-    with Console(stderr=True).status(what):
+    with _moving().status(what):
         yield
 
 
@@ -75,12 +105,11 @@ def progress_bar(total: int = 1) -> Iterator[Any]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     bar = Progress(
         TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(),
-        console=Console(stderr=True), transient=True,
+        console=_moving(), transient=True,
     )  # fmt: skip
     task = bar.add_task("", total=float(total))
     begun = time.monotonic()
@@ -230,7 +259,9 @@ def table(result: Any, form: str, to: str | None, remarks: Iterable[str] = (), w
         write(result, to)
         note(f"wrote {to}")
     elif form == "csv":
-        emit(frame.write_csv(), to)
+        from endoxa.io.spreadsheets import escaped
+
+        emit(escaped(frame).write_csv(), to)
     else:
         emit(render(terminal.tidy(frame) if frame is not result else frame, form), to)  # type: ignore[arg-type]
     for line in remarks:

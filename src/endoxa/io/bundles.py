@@ -23,7 +23,9 @@ import polars as pl
 
 from endoxa.errors import FileError, TableError, TextError, did_you_mean
 from endoxa.io.formats import MANIFEST, ZIP_FAULTS, first_line
+from endoxa.io.limits import refuse_cells, refuse_content, refuse_rows
 from endoxa.io.sources import opened
+from endoxa.io.spreadsheets import escaped, unescaped
 from endoxa.io.write import replacing
 from endoxa.tables import Answers, Bundle, Labels, Opinions, Run, Table, Taxonomy
 from endoxa.tables.bundle import SHA256, TEXTS
@@ -41,6 +43,7 @@ TABLES: dict[str, Callable[[pl.DataFrame], Table]] = {
     "opinions": Opinions.of, "labels": Labels.of, "answers": Answers.of, "taxonomy": Taxonomy.of,
 }  # fmt: skip
 FRAMES = ("calibration", "draws")  # frames that are not checked
+READ = {"items.csv", "queries.csv", *(f"{name}.parquet" for name in (*TABLES, *FRAMES, "runs"))}
 AGAIN = "download or create the bundle again"
 
 
@@ -91,7 +94,9 @@ def _csv(frame: pl.DataFrame) -> bytes:
     """Return CSV for other tools. A list in a cell becomes its entries, separated by semicolons."""
     lists = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.List)]
     stream = io.BytesIO()
-    frame.with_columns(pl.col(name).cast(pl.List(pl.String)).list.join(";") for name in lists).write_csv(stream)
+    escaped(frame.with_columns(pl.col(name).cast(pl.List(pl.String)).list.join(";") for name in lists)).write_csv(
+        stream
+    )
     return stream.getvalue()
 
 
@@ -209,10 +214,10 @@ def read_bundle(path: str | os.PathLike[str], *, check_files: bool = True) -> Bu
             hashes = _hashes(manifest, infos, label)
             contents = {}
             for name, info in infos.items():
-                if "/" not in name:
-                    contents[name] = _content(archive, info, hashes.get(name), label)
-                elif check_files:
-                    _content(archive, info, hashes[name], label, keep=False)
+                if name in READ:
+                    contents[name] = _content(archive, info, hashes[name], label)
+                elif check_files or "/" not in name:
+                    _content(archive, info, hashes.get(name), label, keep=False)
     return _bundle_of(manifest, contents, label)
 
 
@@ -233,6 +238,7 @@ def _infos(archive: zipfile.ZipFile, label: str) -> dict[str, zipfile.ZipInfo]:
             raise FileError(label, f"member {name} occurs twice", AGAIN)
         if info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED} or info.flag_bits & 1:
             raise FileError(label, f"member {name} is encrypted or has an unsupported compression", AGAIN)
+        refuse_content(label, info.compress_size, info.file_size, f"member {name}")
         found[name] = info
     for files, most in ((False, MOST_BYTES), (True, MOST_FILE_BYTES)):
         size = sum(info.file_size for name, info in found.items() if ("/" in name) == files)
@@ -306,7 +312,10 @@ def _bundle_of(manifest: dict[str, Any], contents: dict[str, bytes], label: str)
         if f"{name}.csv" not in contents:
             raise FileError(label, f"the zip has no member {name}.csv", AGAIN)
         with _blamed(label, f"{name}.csv"):
-            tables[name] = pl.read_csv(contents[f"{name}.csv"], infer_schema=False)
+            text = contents[f"{name}.csv"]
+            columns = text.partition(b"\n")[0].count(b",") + 1
+            refuse_cells(f"{label}: member {name}.csv", len(text), text.count(b"\n"), columns)
+            tables[name] = unescaped(pl.read_csv(text, infer_schema=False), text)
     for name in (*TABLES, *FRAMES, "runs"):
         member = f"{name}.parquet"
         if member not in contents:
@@ -315,6 +324,7 @@ def _bundle_of(manifest: dict[str, Any], contents: dict[str, bytes], label: str)
             rows = pl.scan_parquet(io.BytesIO(contents[member])).select(pl.len()).collect().item()
             if rows > MOST_ROWS:
                 raise TableError(f"there are {rows:,} rows; a table of a bundle has at most {MOST_ROWS:,}")
+            refuse_rows(f"{label}: member {member}", len(contents[member]), rows)
             frame = pl.read_parquet(io.BytesIO(contents[member]))
             if name == "runs":
                 tables[name] = Run.of(frame, ties=manifest.get("ties", "trec"))

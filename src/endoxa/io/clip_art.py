@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import TreeBuilder
@@ -17,8 +18,8 @@ from endoxa.io.corpora import pictures_below
 
 DRAWING = 1 << 25  # bytes of an SVG that are read
 # Artefacts of the library's scripts: a printed reference, HASH(0x8a2f), or parts of it; the name of a folder.
-_NOT_WORDS = re.compile(r"(?:hash)?\W*(?:0x[0-9a-f]+)?\W*|unsorted", re.IGNORECASE)
-_RDF = re.compile(rb"<rdf:RDF[\s>].*?</rdf:RDF\s*>", re.DOTALL)
+_NOT_WORDS = re.compile(r"(?:hash)?\W*+(?:0x[0-9a-f]++)?+\W*+|unsorted", re.IGNORECASE)
+_BEGIN, _END = re.compile(rb"<rdf:RDF[\s>]"), re.compile(rb"</rdf:RDF\s*+>")
 _FORBIDDEN = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 
 
@@ -33,8 +34,8 @@ def notes_of(svg: bytes) -> Notes:
     """Title and keywords in the RDF of an SVG, without the name of its creator; empty if no RDF can be parsed."""
     notes = Notes()
     # Only the RDF is parsed, so that entities declared before it are never expanded.
-    for match in _RDF.finditer(svg):  # some files have an empty RDF before the relevant one
-        text = match.group().decode("utf-8", "replace").encode()
+    for part in _parts(svg):  # some files have an empty RDF before the relevant one
+        text = part.decode("utf-8", "replace").encode()
         if _FORBIDDEN.search(text):
             continue
         # Prefixes are dropped, because their namespaces are declared outside the RDF.
@@ -55,6 +56,14 @@ def notes_of(svg: bytes) -> Notes:
         keywords = tuple(word for word in words if word.casefold() != creator and not _NOT_WORDS.fullmatch(word))
         notes = Notes((titles[-1] if titles else "") or notes.title, keywords or notes.keywords)
     return notes
+
+
+def _parts(svg: bytes) -> Iterator[bytes]:
+    """Every RDF of an SVG, with its tags."""
+    begin = _BEGIN.search(svg)
+    while begin and (end := _END.search(svg, begin.end())):
+        yield svg[begin.start() : end.end()]
+        begin = _BEGIN.search(svg, end.end())
 
 
 def read_clip_art(pictures: Path, drawings: Path, *, progress: Progress | None = None) -> Corpus:

@@ -98,7 +98,7 @@ def of_text(source: Source, text: str, scores: Scores | None = None) -> Evaluati
             virtual=content["virtual"], title=content["title"], provenance=content["provenance"],
             files=tuple(File(**file) for file in content["files"]),
         )  # fmt: skip
-    except (ValueError, KeyError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, pl.exceptions.PolarsError) as error:
         what = f"the evaluation is damaged ({type(error).__name__}: {str(error)[:60]})"
         raise FileError(source.label, what, "write the file again") from None
 

@@ -18,7 +18,7 @@ import polars as pl
 
 from endoxa.errors import FileError
 from endoxa.io.sources import PARQUET, Source, Where, opened
-from endoxa.io.trec_text import QRELS, RUN, SAMPLED, first_columns, is_number, shortened
+from endoxa.io.trec_text import QRELS, RUN, SAMPLED, first_columns, is_number, refuse_cr, shortened
 from endoxa.tables import OTHER_NAMES
 
 Kind = Literal[
@@ -87,10 +87,10 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
         raise FileError(source.label, "the file is a bundle of several tables", remedy)
     if source.magic() == PARQUET:
         try:
-            columns = list(pl.read_parquet_schema(source.path))
+            columns, metadata = list(pl.read_parquet_schema(source.path)), pl.read_parquet_metadata(source.path)
         except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
             raise damaged(source, "Parquet", error) from None
-        if "endoxa.evaluation" in pl.read_parquet_metadata(source.path):
+        if "endoxa.evaluation" in metadata:
             return Look("evaluation", "parquet")
         return Look(kind_of(columns, source.label, wanted), "parquet")
     head = source.head()
@@ -107,6 +107,7 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
         names = header(line, separator)
         if len(names) > 1 and len(known(names) & COLUMN_NAMES) > 1:
             return Look(kind_of(names, source.label, wanted), form)
+    refuse_cr(line, source.label, 1)
     return Look(_text_kind(words, source, wanted), "trec")
 
 

@@ -26,6 +26,7 @@ from endoxa.io.provenance import fingerprint
 
 STATUS = Path("/var/lib/dpkg/status")  # dpkg's list of installed packages; apt does not start without one
 MARKER = "versions.txt"
+FIELD = re.compile(r"^(Version|Size|SHA256|Installed-Size): *+(\S++) *+$", re.MULTILINE)
 PATIENCE = 0.1  # seconds between two checks of a child process
 GRACE = 3.0  # seconds that a child process has to end after a signal
 
@@ -210,7 +211,7 @@ def _private_state(folder: Path) -> list[str]:
 def _record(package: str, options: list[str], output: str, errand: _Errand) -> _Record:
     """apt's record of the version that it would install."""
     text = _run(["apt-cache", *options, "show", "--no-all-versions", package], errand, must=False)
-    found = dict(re.findall(r"^(Version|Size|SHA256|Installed-Size): *(\S+) *$", text.split("\n\n")[0], re.MULTILINE))
+    found = dict(FIELD.findall(text.split("\n\n")[0]))
     if not {"Version", "Size", "SHA256"} <= found.keys():
         raise InstallError(
             f"apt knows no package {package}{_complaint(output)}; is there a network, and does apt-get update work?"

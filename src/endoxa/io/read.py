@@ -61,9 +61,17 @@ def read(
     )
 
 
+def is_there(path: str | os.PathLike[str]) -> bool:
+    """Whether there is such a file or folder; a text that cannot be a path, such as a long one, is none."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
+
+
 def kind_of(path: str, *, strict: bool = False) -> str:
     """What a file holds; a pipe, or what cannot be told, is taken for judgments: their reader gives the line."""
-    if path == "-" or not Path(path).exists():
+    if path == "-" or not is_there(path):
         return "qrels"
     try:
         return sniff(path)

@@ -34,6 +34,8 @@ QUALITY = 92
 MOST = 4  # cut-outs in a scene
 SIDE = 256  # cut-outs are decoded at this size; scenes do not show them larger
 AMOUNTS = frozenset("bunch kind pair piece set slice".split())
+TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]")  # a word of a caption, or a sign
+NOT_IN_NAMES = re.compile(r"[^\w-]+")
 CACHED = 256  # decoded cut-outs in memory; 67 MB at most
 
 
@@ -99,7 +101,7 @@ def named(caption: str) -> str | None:
     ('rosella', 'cup')
     """
     found: str | None = None
-    for word in re.findall(r"[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]", caption.casefold()):
+    for word in TOKEN.findall(caption.casefold()):
         known = () if re.split("['’]", word)[0] in STOP else words_of(word)
         if known:
             found = known[-1]
@@ -172,7 +174,7 @@ def _keep(folder: Path, scene: Scene, number: int, form: str) -> dict[str, Any]:
     """Write the two files of a scene; its line in the manifest."""
     import cv2
 
-    below = [re.sub(r"[^\w-]+", "_", part) for part in scene.category.split("/") if part] or ["scenes"]
+    below = [NOT_IN_NAMES.sub("_", part) for part in scene.category.split("/") if part] or ["scenes"]
     if below[0] == MASKS:
         below[0] += "_"
     path, mask = "/".join([*below, f"{number:06d}.{form}"]), f"{MASKS}/{number:06d}.png"

@@ -26,12 +26,15 @@ import numpy as np
 import polars as pl
 
 from endoxa.errors import FileError, did_you_mean
+from endoxa.io.limits import FREE, RATIO, refuse_content, trusted
 
 PIECE = 8 << 20  # bytes; larger pieces cost page faults and memory, smaller ones cost calls
-LONGEST_LINE = 1 << 20
+LONGEST_LINE = 1 << 16  # bytes of a line of TREC's text, and so of a word in it
+LONGEST_HEAD = 1 << 20  # bytes that are searched for the first line that is not a comment
 WINDOW = 1 << 18
+IGNORED = 10_000  # empty lines and comments among which the start of a query is searched
 FIRST = 1 << 13  # bytes that hold the first lines of most files
-CONTENT = re.compile(rb"^(?!#)[ \t\r]*[^ \t\r\n].*\n", re.MULTILINE)  # a whole line that is no comment
+CONTENT = re.compile(rb"^(?!#)[ \t\r]*+[^ \t\r\n].*+\n", re.MULTILINE)  # a whole line that is no comment
 BOM = b"\xef\xbb\xbf"
 GZIP, ZSTD, PARQUET = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1"
 SUFFIXES = (".gz", ".zst", ".zstd", ".run", ".txt", ".trec", ".res", ".results", ".csv", ".tsv", ".jsonl", ".parquet")
@@ -59,11 +62,11 @@ class Source:
         return name or Path(self.label).name
 
     def head(self) -> bytes:
-        """Return the first bytes, decompressed: up to the first line with content, or up to the longest line."""
+        """Return the first bytes, decompressed: up to the first line with content, or up to a mebibyte."""
         with raw(self) as (stream, _):
             data = stream.read(FIRST)
             if len(data) == FIRST and not CONTENT.search(data):
-                data += stream.read(LONGEST_LINE - FIRST)
+                data += stream.read(LONGEST_HEAD - FIRST)
         return data.removeprefix(BOM)
 
     def magic(self) -> bytes:
@@ -117,16 +120,24 @@ def _spooled(stream: BinaryIO, to: Path, label: str) -> Source:
 
 
 def _unpacked(source: Source, to: Path) -> Source:
-    """Unpack a zstd file. Polars includes the decoder, so no other package is needed."""
+    """Unpack a zstd file, unless it holds too much. Polars includes the decoder, so no other package is needed."""
+    content = 0
     try:
-        pl.scan_lines(source.path, glob=False).sink_csv(
-            to, include_header=False, quote_style="never", separator="\x01", check_extension=False
-        )
+        with to.open("wb") as file:
+
+            def add(lines: pl.DataFrame) -> bool:
+                nonlocal content
+                lines.write_csv(file, include_header=False, quote_style="never", separator="\x01")
+                content = file.tell()
+                return content > FREE and not trusted() and content > RATIO * source.whole
+
+            pl.scan_lines(source.path, glob=False).sink_batches(add)
     except pl.exceptions.ComputeError:
         remedy = "unpack the file and read it again to see the line"
         raise FileError(source.label, "the text inside is not UTF-8", remedy) from None
     except OSError as error:
         raise FileError(source.label, f"damaged zstd data ({error})", "copy or compress the file again") from None
+    refuse_content(source.label, source.whole, content)
     return Source(to, source.label, packed=source.path)
 
 
@@ -145,12 +156,27 @@ def _check_readable(source: Source) -> None:
         raise FileError(source.label, f"cannot be opened: {reason}") from None
 
 
+class _Unpacking(GzipFile):
+    """The content of a gzip file, which is refused where it exceeds what the size of the file allows."""
+
+    def __init__(self, file: FileIO, label: str) -> None:
+        super().__init__(fileobj=file)
+        self.label, self.size, self.content = label, os.fstat(file.fileno()).st_size, 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Return so many bytes."""
+        data = super().read(size)
+        self.content += len(data)
+        refuse_content(self.label, self.size, self.content)
+        return data
+
+
 @contextmanager
 def raw(source: Source) -> Iterator[tuple[FileIO | GzipFile, FileIO]]:
     """Yield the decompressed bytes as a stream, and the file, whose position shows the progress."""
     with source.path.open("rb", buffering=0) as file:
         try:  # the first bytes decide the compression, not the suffix
-            yield GzipFile(fileobj=file) if source.magic().startswith(GZIP) else file, file
+            yield _Unpacking(file, source.label) if source.magic().startswith(GZIP) else file, file
         except (EOFError, BadGzipFile, zlib.error) as error:
             what = "the gzip data are truncated" if isinstance(error, EOFError) else f"damaged gzip data ({error})"
             raise FileError(source.label, what, "copy or compress the file again") from None
@@ -238,19 +264,37 @@ def _endless(data: bytes) -> bool:
 
 
 def last_query(data: bytes, start: int = 0) -> int:
-    """Return where the lines of the last query begin, 0 if before `start`; they may continue in the next piece."""
-    end = data.rfind(b"\n") + 1
+    """Return where the lines of the last query begin, 0 if before `start`; they may continue in the next piece.
+
+    Where hardly anything but empty lines and comments is left, the piece ends with its last line instead.
+    """
+    whole = end = data.rfind(b"\n") + 1
     name: bytes | None = None
-    while end > start:
+    ignored = 0
+    while end > start and ignored < IGNORED:
         begin = data.rfind(b"\n", start, end - 1) + 1 or start
         words = data[begin:end].split(None, 1)
-        if words and not data.startswith(b"#", begin):
-            if name is None:
-                name = words[0]
-            elif words[0] != name:
-                return end
+        if not words:
+            begin, ignored = max(start, data.find(b"\n", _text_end(data, start, begin)) + 1), ignored + 1
+        elif data.startswith(b"#", begin):
+            ignored += 1
+        elif name is None:
+            name = words[0]
+        elif words[0] != name:
+            return end
         end = begin
-    return 0
+    return whole if ignored == IGNORED or name is None else 0
+
+
+def _text_end(data: bytes, start: int, end: int) -> int:
+    """Return the end of the text before a run of blanks, which may be millions of empty lines."""
+    size = 64
+    while end > start:
+        begin = max(start, end - size)
+        if text := data[begin:end].rstrip():
+            return begin + len(text)
+        end, size = begin, 2 * size
+    return start
 
 
 def count(data: bytes, byte: bytes) -> int:
@@ -260,7 +304,7 @@ def count(data: bytes, byte: bytes) -> int:
 
 
 def _refuse_long_lines(source: Source, data: bytes, line: int) -> None:
-    """Refuse lines of more than a mebibyte. Such a line covers at least one half-mebibyte window completely."""
+    """Refuse lines that are too long. Such a line covers at least one window of half its length completely."""
     window = LONGEST_LINE // 2
     for start in range(0, len(data) - window, window):
         if data.find(b"\n", start, start + window) < 0:
@@ -268,4 +312,4 @@ def _refuse_long_lines(source: Source, data: bytes, line: int) -> None:
             if (len(data) if end < 0 else end) - begin > LONGEST_LINE:
                 remedy = "expected one short line per item; check that this is a text file"
                 line += data.count(b"\n", 0, begin)
-                raise FileError(source.label, "the line is longer than 1 MiB", remedy, line)
+                raise FileError(source.label, f"the line is longer than {LONGEST_LINE >> 10} KiB", remedy, line)

@@ -12,8 +12,12 @@ import polars as pl
 
 from endoxa.errors import FileError, TextError, did_you_mean
 from endoxa.io.decoding import is_picture
-from endoxa.io.formats import FORMATS, SEPARATORS
+from endoxa.io.formats import FORMATS
+from endoxa.io.limits import TRUST, trusted
 from endoxa.io.pictures import keep
+from endoxa.io.read import is_there
+from endoxa.io.sources import opened
+from endoxa.io.table_files import rows_of
 from endoxa.studies.design import Settings
 from endoxa.tables import OTHER_NAMES, rename_known
 
@@ -45,8 +49,8 @@ def read_study(path: Path) -> tuple[Settings, Sources]:
         raise FileError(str(path), f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise FileError(str(path), "is not UTF-8 text", "save it as UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
-        raise FileError(str(path), f"is not TOML: {error}") from None
+    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
+        raise FileError(str(path), f"is not TOML: {str(error)[:200]}", "correct the study file") from None
     names = {field.name for field in fields(Sources)}
     parts = {name: given.pop(name) for name in list(given) if name in names}
     known = names | {field.name for field in fields(Settings)}
@@ -76,9 +80,14 @@ def sources_of(parts: dict[str, Any], folder: Path, label: str) -> Sources:
 
 def _paths(folder: Path, wanted: str, name: str, label: str) -> Iterable[Path]:
     path = folder / wanted
-    if path.exists():
+    if is_there(path):
         return [path]
-    matching = sorted(folder.glob(wanted)) if not Path(wanted).is_absolute() and any(c in wanted for c in "*?[") else []
+    pattern = not Path(wanted).is_absolute() and any(c in wanted for c in "*?[")
+    try:
+        matching = sorted(folder.glob(wanted)) if pattern else []
+    except (ValueError, OSError) as error:
+        what = f"{name}: {wanted} is not a pattern ({error})"
+        raise FileError(label, what, "use * within a name, or ** alone") from None
     if not matching:
         raise FileError(label, f"{name}: there is no {wanted}", "paths are relative to the study file")
     return matching
@@ -160,8 +169,18 @@ def _in_table(path: Path, name: str) -> list[Row]:
         if row[named] is None:
             raise FileError(str(path), f"row {at} has no {name}")
         file, text = row.get("file"), row.get("text")
-        rows.append((str(row[named]), None if text is None else str(text), path.parent / str(file) if file else None))
+        place = _below(path, str(file)) if file else None
+        rows.append((str(row[named]), None if text is None else str(text), place))
     return rows
+
+
+def _below(table: Path, file: str) -> Path:
+    """The file that a table names. A table of somebody else must not show files from elsewhere on this machine."""
+    place = table.parent / file
+    if not trusted() and not place.resolve().is_relative_to(table.parent.resolve()):
+        what = f"names {file!r}, which is not below the folder of the table"
+        raise FileError(str(table), what, f"move the files there, or set {TRUST}=1 if the table is yours")
+    return place
 
 
 def read_any(path: Path) -> pl.DataFrame:
@@ -169,15 +188,8 @@ def read_any(path: Path) -> pl.DataFrame:
     form = FORMATS.get(path.suffix.lower())
     if form is None:
         raise FileError(str(path), "is not a table of a known form", "use .csv, .tsv, .jsonl or .parquet, or a folder")
-    try:
-        if form == "parquet":
-            return pl.read_parquet(path, glob=False)
-        if form == "jsonl":
-            return pl.read_ndjson(path.read_bytes(), infer_schema_length=None)
-        return pl.read_csv(path, separator=SEPARATORS[form], infer_schema=False, glob=False)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        what = f"cannot be read as {path.suffix.lower()[1:]}: {str(error).splitlines()[0]}"
-        raise FileError(str(path), what) from None
+    with opened(path) as source:
+        return rows_of(source, form)[0]
 
 
 def read_known(path: Path, *, has_query: bool) -> pl.DataFrame:

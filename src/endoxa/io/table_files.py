@@ -11,6 +11,7 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from itertools import islice
@@ -21,11 +22,14 @@ import polars as pl
 
 from endoxa.errors import FileError, TableError, TextError
 from endoxa.io.formats import REMEDY, SEPARATORS, Format, Kind, damaged, first_line, header
-from endoxa.io.sources import BOM, Source, Where, opened, raw
-from endoxa.io.trec_text import Report, Skipped, shortened, tell
+from endoxa.io.limits import refuse_cells, refuse_rows
+from endoxa.io.sources import BOM, Source, Where, count, opened, raw
+from endoxa.io.spreadsheets import unescaped
+from endoxa.io.trec_text import Report, Skipped, refuse_cr, shortened, tell
 from endoxa.measures.preference_judgments import Preferences
 from endoxa.policies import Policy, Ties
 from endoxa.tables import (
+    OTHER_NAMES,
     Answers,
     Belief,
     Comparison,
@@ -47,6 +51,10 @@ AnyTable = Run | Opinions | Preferences | Belief | Labels | Taxonomy | Answers |
 METADATA = "endoxa."  # prefix of our keys in the metadata of a Parquet file
 FAULTS = (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException)
 
+# Names, also where a file writes them as numbers.
+NAMES = ("query", "item", "system", "source", "category", "parent", "reading", "group", "subgroup")
+IDS = {*NAMES, *(other for name in NAMES for other in OTHER_NAMES.get(name, ()))}
+MANY = 100  # columns; the keys of a wider table are compared by Python, in one pass
 PEOPLE = ("people", "people_weight")  # columns of a belief that hold arrays; only Parquet can store them
 
 # These numbers are never missing, only undefined: null in JSON stands for NaN.
@@ -69,6 +77,8 @@ def read_table(
         table = _table_of(source, rows, kind, form, name=name, ties=ties)
     except TableError as error:
         raise _placed(source, rows, form, error) from None
+    except MetadataError as error:
+        raise FileError(source.label, f"the metadata {error} cannot be read", "write the file again") from None
     except pl.exceptions.PolarsError as error:  # for example a column of lists
         raise FileError(source.label, f"the file is not a table of {kind} ({first_line(error)})", REMEDY) from None
     tell(skipped, report)
@@ -109,8 +119,8 @@ def _table_of(
         return _scores(source, rows, form)
     if kind == "comparison":
         require(rows, ("measure", "system", "baseline", "difference"), "comparison")
-        notes = json.loads(metadata(source, form).get("notes", "[]"))
-        return Comparison(_filled(rows, Comparison.SCHEMA, "comparison"), tuple(notes))
+        notes = _texts("notes", metadata(source, form).get("notes", "[]"))
+        return Comparison(_filled(rows, Comparison.SCHEMA, "comparison"), notes)
     if kind == "belief":
         rows = rows if form == "parquet" else rows.drop(PEOPLE, strict=False)
         return belief_of(rows, **_belief_metadata(source, form))
@@ -118,14 +128,9 @@ def _table_of(
 
 
 def belief_of(rows: pl.DataFrame, **settings: Any) -> Belief:
-    """Return a Belief. An empty reading gets the empty name; people that are not arrays of numbers are refused."""
+    """Return a Belief. An empty reading gets the empty name."""
     if "reading" in rows.columns:
         rows = rows.with_columns(pl.col("reading").fill_null(""))
-    for name in PEOPLE:
-        if name in rows.columns and not isinstance(rows[name].dtype, pl.Array):
-            raise TableError(
-                f"column {name!r} of the belief holds {rows[name].dtype}, expected an array of numbers; remove it"
-            )
     return Belief.of(rows, **settings)
 
 
@@ -145,7 +150,8 @@ def _belief_metadata(source: Source, form: Format) -> dict[str, Any]:
             found[key] = json.loads(extra[key])
         except ValueError:
             found[key] = None
-        if not isinstance(found[key], kinds[key]):
+        texts = not isinstance(found[key], list) or all(isinstance(text, str) for text in found[key])
+        if not isinstance(found[key], kinds[key]) or not texts:
             what = f"the metadata {key} = {shortened(extra[key])} is not understood"
             raise FileError(source.label, what, "write the file again")
     return found
@@ -155,6 +161,7 @@ def read_paths(source: Source) -> Taxonomy:
     """Read a taxonomy from lines like `animals/birds/owls`. Empty lines and lines that begin with # are ignored."""
     paths: list[str] = []
     for number, line in enumerate(text_of(source).decode().split("\n"), 1):
+        refuse_cr(line.encode(), source.label, number)
         if line.startswith("#") or not line.strip():
             continue
         if "\0" in line or not line.strip(" \t\r/"):
@@ -182,8 +189,8 @@ def _scores(source: Source, rows: pl.DataFrame, form: Format) -> Scores:
         *(pl.lit(None, pl.Int64).alias(name) for name in ("missing", "unknown", "items", "judged", "tied")),
     )
     if "coverage" in extra:
-        coverage = pl.read_ndjson(extra["coverage"].encode(), schema=coverage.schema)
-    texts = pl.read_ndjson(extra["texts"].encode()) if "texts" in extra else None
+        coverage = _lines("coverage", extra["coverage"], coverage.schema)
+    texts = _lines("texts", extra["texts"]) if "texts" in extra else None
     draws = _draws(source, extra["draws"]) if "draws" in extra else None
     return Scores(frame, _policy(source, written), coverage, texts, draws=draws)
 
@@ -198,17 +205,39 @@ def _draws(source: Source, lines: str) -> Draws:
     beside = draws_beside(source.path)
     try:
         rows = pl.read_parquet(beside, glob=False)
-    except FAULTS as error:
+        names = [rows[axis].unique(maintain_order=True).to_list() for axis in ("measure", "system", "query")]
+        shape = tuple(map(len, names))
+        truth, people = (
+            rows[name].to_numpy().reshape(*shape, -1) if name in rows.columns else None for name in ("truth", "people")
+        )
+    except (*FAULTS, ValueError, TypeError) as error:
         what = f"the possible worlds in {beside.name} cannot be read ({first_line(error)})"
         raise FileError(source.label, what, "keep both files together, or measure again") from None
-    names = [rows[axis].unique(maintain_order=True).to_list() for axis in ("measure", "system", "query")]
-    shape = tuple(map(len, names))
-
-    def worlds(name: str) -> Any:
-        return rows[name].to_numpy().reshape(*shape, -1) if name in rows.columns else None
-
     measures, systems, queries = names
-    return Draws(measures, systems, queries, worlds("truth"), worlds("people"), tuple(json.loads(lines)))
+    return Draws(measures, systems, queries, truth, people, _texts("draws", lines))
+
+
+class MetadataError(Exception):
+    """Metadata of ours in a Parquet file that somebody or something changed; the text is its key."""
+
+
+def _texts(key: str, text: str) -> tuple[str, ...]:
+    """Return the list of texts in the metadata."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, list) or not all(isinstance(line, str) for line in found):
+        raise MetadataError(f"{key} = {shortened(text)}")
+    return tuple(found)
+
+
+def _lines(key: str, text: str, schema: pl.Schema | None = None) -> pl.DataFrame:
+    """Return the table in the metadata."""
+    try:
+        return pl.read_ndjson(text.encode(), schema=schema)
+    except FAULTS:
+        raise MetadataError(f"{key} = {shortened(text)}") from None
 
 
 def _filled(rows: pl.DataFrame, schema: dict[str, Any], table: str) -> pl.DataFrame:
@@ -235,7 +264,10 @@ def metadata(source: Source, form: Format) -> dict[str, str]:
     """Return our metadata of a Parquet file."""
     if form != "parquet":
         return {}
-    found = pl.read_parquet_metadata(source.path)
+    try:
+        found = pl.read_parquet_metadata(source.path)
+    except FAULTS as error:
+        raise damaged(source, "Parquet", error) from None
     return {key.removeprefix(METADATA): value for key, value in found.items() if key.startswith(METADATA)}
 
 
@@ -245,27 +277,63 @@ def metadata(source: Source, form: Format) -> dict[str, str]:
 def rows_of(source: Source, form: Format, *, lenient: bool = False) -> tuple[pl.DataFrame, Skipped]:
     """Return the rows of a file, unconverted. A line that cannot be read is an error, or skipped."""
     if form == "parquet":
-        try:
-            return pl.read_parquet(source.path, glob=False), Skipped(source.label)
-        except FAULTS as error:
-            raise damaged(source, "Parquet", error) from None
+        return parquet_of(source), Skipped(source.label)
     data = text_of(source)
     content = source.packed or data  # unpacking by lines drops CR inside quotes; Polars keeps it
     try:
         if form == "jsonl":
-            rows = pl.read_ndjson(content, infer_schema_length=None)
+            rows = _json_rows(source, content, data)
         else:
             names = header(io.BytesIO(data).readline(), SEPARATORS[form])
-            twice = next((name for name in names if names.count(name) > 1), None)
+            refuse_cells(source.label, len(data), count(data, b"\n"), len(names))
+            twice = _repeated(names)
             if twice is not None:  # Polars would rename the second
                 raise FileError(source.label, f"two columns are named {shortened(twice)}", "rename one", 1)
             rows = pl.read_csv(content, separator=SEPARATORS[form], infer_schema=False)
     except FAULTS:
         rows = pl.DataFrame()
+    doubtful = _may_repeat(rows, data) if form == "jsonl" else _may_be_short(rows, data, SEPARATORS[form])
+    if doubtful and any(isinstance(row, FileError) for _, row in lines_of(source, data, form)):
+        return _line_by_line(source, data, form, lenient)
     rows = rows.filter(~pl.all_horizontal(pl.all().is_null())) if rows.width else rows  # empty lines
     if rows.is_empty():
         return _line_by_line(source, data, form, lenient)
-    return rows, Skipped(source.label)
+    return rows if form == "jsonl" else unescaped(rows, data), Skipped(source.label)
+
+
+def _may_be_short(rows: pl.DataFrame, data: bytes, separator: str) -> bool:
+    """Whether a line may have fewer columns than the header; Polars fills them with nulls. It refuses more columns."""
+    if rows.width < 2 or not rows.to_series(-1).null_count():
+        return False
+    return b'"' in data or count(data, separator.encode()) != (rows.width - 1) * (rows.height + 1)
+
+
+def _json_rows(source: Source, content: Path | bytes, data: bytes) -> pl.DataFrame:
+    """Read lines of JSON by Polars. Names stay what they are: the number 2 beside 2.5 would become 2.0."""
+    scan = pl.scan_ndjson(content, infer_schema_length=None)
+    schema: dict[str, Any] = dict(scan.collect_schema())
+    refuse_cells(source.label, len(data), count(data, b"\n"), len(schema))
+    texts = {name: pl.String for name, dtype in schema.items() if name in IDS and dtype.is_float()}
+    return pl.read_ndjson(content, schema=schema | texts)
+
+
+def _may_repeat(rows: pl.DataFrame, data: bytes) -> bool:
+    """Whether an object may have a key twice, of which Polars keeps the first. A text may only look like a key."""
+    if b"\\u" in data or rows.width > MANY:  # a key can be spelt with escapes
+        return True
+    keys = (rf'"{re.escape(name)}"[ \t]*:' for name in rows.columns)
+    repeated = [pl.col("line").str.count_matches(key).max() > 1 for key in keys]
+    return bool(repeated) and bool(pl.read_lines(data).select(pl.any_horizontal(repeated)).item())
+
+
+def parquet_of(source: Source) -> pl.DataFrame:
+    """Return the rows of a Parquet file, unless it holds more than its size allows."""
+    try:
+        rows = pl.scan_parquet(source.path, glob=False).select(pl.len()).collect().item()
+        refuse_rows(source.label, source.whole, rows)
+        return pl.read_parquet(source.path, glob=False)
+    except FAULTS as error:
+        raise damaged(source, "Parquet", error) from None
 
 
 def text_of(source: Source) -> bytes:
@@ -294,8 +362,10 @@ def _line_by_line(source: Source, data: bytes, form: Format, lenient: bool) -> t
     if not rows:
         raise FileError(source.label, "the file has no rows", "expected column names and one row per line")
     names = list(dict.fromkeys(name for row in rows for name in row))
+    refuse_cells(source.label, len(data), len(rows), len(names))
     columns = {name: [_plain(row.get(name)) for row in rows] for name in names}
-    return pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String)), skipped
+    frame = pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))
+    return frame if form == "jsonl" else unescaped(frame, data), skipped
 
 
 def _plain(value: Any) -> str | None:
@@ -312,7 +382,10 @@ def _json_lines(source: Source, data: bytes) -> Iterator[tuple[int, dict[str, An
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = json.loads(line, object_pairs_hook=_object)
+        except TextError as error:
+            yield number, FileError(source.label, error.what, "remove one", number)
+            continue
         except (ValueError, RecursionError):
             row = None
         if isinstance(row, dict):
@@ -320,6 +393,20 @@ def _json_lines(source: Source, data: bytes) -> Iterator[tuple[int, dict[str, An
         else:
             shown = shortened(line.decode().strip())
             yield number, FileError(source.label, f"{shown} is not a JSON object", "expected {…}", number)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object of JSON with these pairs; refuse a key that it has twice."""
+    twice = _repeated([name for name, _ in pairs])
+    if twice is not None:
+        raise TextError(f"the object has the key {shortened(twice)} twice")
+    return dict(pairs)
+
+
+def _repeated(names: list[str]) -> str | None:
+    """Return the first name that occurs again, if any."""
+    counts = Counter(names)
+    return next((name for name in names if counts[name] > 1), None) if len(counts) < len(names) else None
 
 
 def _csv_lines(source: Source, data: bytes, separator: str) -> Iterator[tuple[int, dict[str, Any] | FileError]]:
@@ -370,7 +457,7 @@ def _placed(source: Source, rows: pl.DataFrame, form: Format, error: TableError)
     """Return a FileError with the line of the row that the table refused."""
     what, _, remedy = str(error).partition("; ")
     row: int | None = None
-    if found := re.match(r"row (\d+) of the [^:]+: ", what):
+    if found := ROW.match(what):
         row = int(found[1]) - 1
     elif isinstance(error, DuplicateItemError | DuplicateJudgmentError):
         key = {"query": error.query, "item": error.item}
@@ -390,17 +477,22 @@ def _placed(source: Source, rows: pl.DataFrame, form: Format, error: TableError)
     return FileError(source.label, what[found.end() :] if found else what, remedy, number)
 
 
-QUOTED = r"'(?:[^'\\]|\\.)*'" + "|" + r'"(?:[^"\\]|\\.)*"'  # a name, as error messages show it
+LONGEST_MESSAGE = 2000  # characters of a message in which names are searched, because that takes their square
+ROW = re.compile(r"row (\d+) of the [^:]+: ")
+QUOTED = r"'(?:[^'\\]|\\.)*+'" + "|" + r'"(?:[^"\\]|\\.)*+"'  # a name, as error messages show it
+FIRST_NAME, NAME = re.compile(QUOTED), re.compile(rf"\b(query|reading|item) ({QUOTED})")
 NUMBERED = re.compile(r"(?:^| has )(p|weight|grade|relevance) (?:of .* is )?(\S+?)(?: twice)?$")
 
 
 def _row_named(rows: pl.DataFrame, what: str) -> int | None:
     """Return the row that an error message describes, by the names and the number in it; None if it is not clear."""
-    named = {column: ast.literal_eval(name) for column, name in re.findall(rf"\b(query|reading|item) ({QUOTED})", what)}
+    if len(what) > LONGEST_MESSAGE:
+        return None
+    named = {column: ast.literal_eval(name) for column, name in NAME.findall(what)}
     number = NUMBERED.search(what)
     if "item" not in named or not ("query" in named or number):
         return None
-    if found := re.match(QUOTED, what):
+    if found := FIRST_NAME.match(what):
         named["source"] = ast.literal_eval(found[0])
     hits = pl.Series([True]).new_from_index(0, rows.height)
     for column, name in named.items():

@@ -5,7 +5,8 @@
     sampled  query item grade method probability    as ir_datasets' TrecPrel
 
 Columns are separated by any number of blanks and tabs. Blanks at either end, CRLF and empty lines are ignored, and a
-line that begins with `#` is a comment. The text is UTF-8. `exact` reads line by line and defines the format. `regular`
+line that begins with `#` is a comment. A carriage return within a line is refused: where CR alone ends lines, the whole
+file is one line. The text is UTF-8. `exact` reads line by line and defines the format. `regular`
 and `ragged` are faster; each returns None rather than a table that could differ from the exact one.
 """
 
@@ -27,6 +28,7 @@ from endoxa.io.sources import BOM, PIECE, WINDOW, Piece, Source, ahead, pieces
 BLANK = b" \t\r"
 # Possessive, so that a long word that is no number is refused in one pass.
 NUMBER = re.compile(r"[+-]?(\d++(\.\d*+)?+|\.\d++)(e[+-]?\d++)?+|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
+NOT_A_NUMBER = re.compile("[+-]?nan", re.IGNORECASE)
 SHOWN = 60
 KEPT = 5
 
@@ -54,8 +56,8 @@ class Form:
     def pattern(self) -> str:
         """Regular expression with one group per column that is kept."""
         groups = ["[^ \t\r]+" if name.startswith("_") else "([^ \t\r]+)" for name in self.columns]
-        end = "" if self.open else "[ \t\r]*$"
-        return "^[ \t\r]*" + "[ \t\r]+".join(groups) + end
+        end = "(?:[ \t][^\r]*)?[ \t\r]*$" if self.open else "[ \t\r]*$"
+        return "^[ \t]*" + "[ \t]+".join(groups) + end
 
     @property
     def words(self) -> str:
@@ -118,9 +120,12 @@ def exact(piece: Piece, form: Form, label: str, *, lenient: bool = False) -> tup
     lines: list[int] = []
     skipped = Skipped(label)
     for number, line in enumerate(piece.data.split(b"\n"), piece.line):
-        if line.startswith(b"#") or not line.strip(BLANK):
+        if not line.strip(BLANK):
             continue
         try:
+            refuse_cr(line, label, number)
+            if line.startswith(b"#"):
+                continue
             rows.append(parsed(line, form, label, number))
         except FileError as error:
             if not lenient:
@@ -142,7 +147,7 @@ def parsed(line: bytes, form: Form, label: str, number: int) -> tuple[str | floa
         what = f"byte {error.start + 1} of {shortened(line.decode('utf-8', 'replace'))} is not UTF-8"
         raise FileError(label, what, "convert the file: iconv -t UTF-8", number) from None
     width = len(form.columns)
-    words = re.split("[ \t\r]+", text.strip(" \t\r"))
+    words = re.split("[ \t]+", text.strip(" \t\r"))
     if len(words) < width or (len(words) > width and not form.open):
         what = f"{len(words)} columns in {shortened(text.strip())}"
         raise FileError(label, what, f"a {form.name} line has {width}: {form.words}", number)
@@ -151,6 +156,13 @@ def parsed(line: bytes, form: Form, label: str, number: int) -> tuple[str | floa
         for word, name in zip(words[:width], form.columns, strict=True)
         if not name.startswith("_")
     )
+
+
+def refuse_cr(line: bytes, label: str, number: int) -> None:
+    """Refuse a carriage return within a line, a comment too: what follows it would be lost."""
+    if b"\r" in line.strip(BLANK):
+        what = "a carriage return (CR) within the line: the lines may end with CR alone"
+        raise FileError(label, what, "convert the line ends: tr '\\r' '\\n'", number)
 
 
 def _number(word: str, name: str, form: Form, label: str, line: int) -> float:
@@ -221,6 +233,9 @@ def ragged(data: bytes, form: Form) -> pl.DataFrame | None:
         return None
     line = pl.col("line")
     if b"#" in data:
+        comments = lines.filter(line.str.starts_with("#"))
+        if comments.select(line.str.strip_chars_end(" \t\r").str.contains("\r", literal=True).any()).item():
+            return None
         lines = lines.filter(~line.str.starts_with("#"))
     groups = lines.select(line.str.extract_groups(form.pattern).alias("groups")).unnest("groups")
     groups = groups.rename(dict(zip(groups.columns, form.kept, strict=True)))
@@ -339,13 +354,13 @@ def first_columns(head: bytes) -> list[str] | None:
     """Return the words of the first line that is not a comment, or None if there is no such line."""
     for line in head.split(b"\n"):
         if not line.startswith(b"#") and line.strip(BLANK):
-            return re.split("[ \t\r]+", line.decode("utf-8", "replace").strip(" \t\r"))
+            return re.split("[ \t]+", line.decode("utf-8", "replace").strip(" \t\r"))
     return None
 
 
 def is_number(word: str) -> bool:
     """Whether the word is a number. NaN counts, although readers refuse it."""
-    return NUMBER.fullmatch(word) is not None or re.fullmatch("[+-]?nan", word, re.IGNORECASE) is not None
+    return NUMBER.fullmatch(word) is not None or NOT_A_NUMBER.fullmatch(word) is not None
 
 
 def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:

@@ -22,6 +22,7 @@ import polars as pl
 from endoxa.engines import Material
 from endoxa.errors import FileError, JoinError, TableError
 from endoxa.images.corpus import Corpus
+from endoxa.io.limits import refuse_content
 from endoxa.io.write import replacing
 from endoxa.tables import rename_known
 
@@ -138,6 +139,8 @@ def _from_npz(path: Path) -> tuple[Sequence[Any], npt.NDArray[Any]]:
         if not isinstance(arrays, np.lib.npyio.NpzFile):
             remedy = "rename it to .npy, or write it with np.savez"
             raise FileError(str(path), "is a single array, expected .npz", remedy)
+        for info in arrays.zip.infolist() if arrays.zip else ():
+            refuse_content(str(path), info.compress_size, info.file_size, f"member {info.filename}")
         for name in ("items", "vectors"):
             if name not in arrays.files:
                 what = f"has no array {name!r}; its arrays are {', '.join(arrays.files) or '(none)'}"

@@ -19,6 +19,7 @@ from polars import selectors
 from endoxa.errors import FileError, TableError
 from endoxa.io.formats import FORMATS, SEPARATORS, Format
 from endoxa.io.qrels import NO_METHOD
+from endoxa.io.spreadsheets import escaped
 from endoxa.io.table_files import METADATA, NOT_MISSING, PEOPLE, AnyTable, draws_beside
 from endoxa.policies import Policy
 from endoxa.tables import Belief, Comparison, Draws, Opinions, Run, Scores
@@ -56,7 +57,7 @@ def write(
         elif chosen == "jsonl":
             _for_json(table).write_ndjson(part, compression=compression, check_extension=False)
         elif chosen in SEPARATORS:
-            _as_text(table).write_csv(
+            escaped(_as_text(table)).write_csv(
                 part, separator=SEPARATORS[chosen], compression=compression, check_extension=False
             )
         else:
@@ -91,7 +92,7 @@ def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str]) -> None:
         elif chosen == "jsonl":
             frame.write_ndjson(part)
         else:
-            frame.write_csv(part, separator=SEPARATORS[chosen])
+            escaped(frame).write_csv(part, separator=SEPARATORS[chosen])
 
 
 @contextmanager

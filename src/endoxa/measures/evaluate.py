@@ -73,6 +73,7 @@ def measure(
         panel = prepare(judgments, policy)
 
     def scored(block: Run) -> dict[str, Block]:
+        block = block if policy.compat == "none" else block.in_single_precision()
         return {source: kernel(block, known, wanted, policy) for source, known in panel.items()}
 
     blocks: dict[str, list[Block]] = {source: [] for source in panel}

@@ -17,15 +17,26 @@ from endoxa.policies import Compat
 from endoxa.tables import Bools, Floats, Ints
 
 Discount = Literal["log2", "exp-log2"]
+STEEPEST = 1000  # the highest grade whose exponential gain can be summed; 2^1024 is not a number any more
 
 
 def gain(grade: Floats, dcg: Discount, gains: Mapping[float, float] | None) -> Floats:
     """What an item of each grade is worth. Negative grades and padding are worth nothing."""
     known = np.where(grade > 0, grade, 0.0)
-    worth = np.exp2(known) - 1 if dcg == "exp-log2" else known
+    worth = _exponential(known) if dcg == "exp-log2" else known
     for one, value in (gains or {}).items():
         worth = np.where(grade == float(one), float(value), worth)
     return worth
+
+
+def _exponential(grade: Floats) -> Floats:
+    """2^grade − 1; refuse grades for which this is too large to be added up."""
+    if grade.max(initial=0.0) > STEEPEST:
+        raise TableError(
+            f"grade {grade.max():g} is too high for exponential gains (2^grade), which end at {STEEPEST}; use "
+            "dcg='log2', or rescale the grades"
+        )
+    return np.exp2(grade) - 1
 
 
 def discount(rank: Ints, k: int | None) -> Floats:
@@ -112,7 +123,7 @@ def ERR(lists: Lists, *, k: int | None = None, max_rel: float | None = None) -> 
     Source: Chapelle et al. 2009; gdeval.
     """
     full = _full_mark(lists, max_rel)
-    stop = (np.exp2(np.where(lists.grade > 0, lists.grade, 0.0)) - 1) / np.exp2(full)
+    stop = np.where(lists.grade > 0, np.exp2(lists.grade - full) - np.exp2(-full), 0.0)  # 2^full may be too large
     going = np.cumprod(1 - stop, -1)
     before = np.concatenate([np.ones((*going.shape[:-1], 1)), going[..., :-1]], -1)
     inside = lists.rank <= (BEYOND - 1 if k is None else k)

@@ -11,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, Engine, event
-from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, DatabaseError, IntegrityError, NoSuchModuleError
 
 from endoxa.errors import FileError, InstallError, TextError
 from endoxa.store.schema import metadata
@@ -77,11 +77,38 @@ def open_store(url: str) -> Store:
         raise FileError(_shown(url), problem, "update endoxa") from None
     except DatabaseError as error:
         store.close()
-        problem = f"the database cannot be opened: {str(error.orig).strip().splitlines()[0]}"
-        local = url.startswith("sqlite")
-        remedy = "check the directory and its permissions" if local else "check address, name and password"
-        raise FileError(_shown(url), problem, remedy) from None
+        remedy = "check the directory and its permissions" if store.is_sqlite else "check address, name and password"
+        raise problem_of(error, _shown(url), "opened", remedy) from None
     return store
+
+
+@contextmanager
+def blaming(store: Store) -> Iterator[None]:
+    """Turn a failure of the database into an error of one line; contradictions between rows stay what they are."""
+    try:
+        yield
+    except IntegrityError:
+        raise
+    except DatabaseError as error:
+        raise problem_of(error, _shown(str(store.engine.url)), "used") from None
+
+
+REMEDIES = {
+    "full": "free some space; every acknowledged answer is kept",
+    "readonly": "make the file and its folder writable",
+    "read-only": "make the database writable",
+    "malformed": "restore a backup, or save what can be read: sqlite3 studies.db .recover",
+    "not a database": "restore a backup, or use another --home",
+    "locked": "another program is writing; end it, or try again",
+    "I/O": "check the disk",
+}
+
+
+def problem_of(error: DatabaseError, label: str, act: str, otherwise: str = "check the disk") -> FileError:
+    """The error of one line for a database that cannot be opened or used."""
+    reason = (str(error.orig).strip() or type(error.orig).__name__).splitlines()[0]
+    remedy = next((remedy for words, remedy in REMEDIES.items() if words in reason), otherwise)
+    return FileError(label, f"the database cannot be {act}: {reason}", remedy)
 
 
 def connect(url: str) -> Engine:
@@ -142,10 +169,9 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
 def _begin_sqlite(connection: Connection) -> None:
     # A plain BEGIN fails at its first write if another transaction wrote in between; IMMEDIATE waits instead.
     options = connection.get_execution_options()
-    raw: Any = connection.connection.driver_connection
     if options.get("write"):
-        raw.execute(f"PRAGMA synchronous={'FULL' if options.get('lasting', True) else 'NORMAL'}")
-    raw.execute("BEGIN IMMEDIATE" if options.get("write") else "BEGIN")
+        connection.exec_driver_sql(f"PRAGMA synchronous={'FULL' if options.get('lasting', True) else 'NORMAL'}")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("write") else "BEGIN")
 
 
 def _shown(url: str) -> str:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from endoxa.errors import FileError
-from endoxa.store.database import Store, open_store
+from endoxa.io.read import is_there
+from endoxa.store.database import Store, blaming, open_store
 
 FOLDER = "endoxa-studies"
+DATABASE = "studies.db"
 
 
 @dataclass(frozen=True)
@@ -42,17 +44,31 @@ class Home:
 @contextmanager
 def open_home(folder: Path, url: str | None = None, *, create: bool = False) -> Iterator[Home]:
     """Open the folder; `url` names a database elsewhere (PostgreSQL)."""
-    if not create and not folder.exists():
+    if not create and not is_there(folder):
         raise FileError(str(folder), "there are no studies here", "create one with `endoxa study new`, or use --home")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise FileError(str(folder), f"cannot be created: {error.strerror}") from None
-    store = open_store(url or f"sqlite:///{folder / 'studies.db'}")
+    if url is None:
+        _refuse_empty(folder)
+    store = open_store(url or f"sqlite:///{folder / DATABASE}")
     try:
-        yield Home(folder, store, _key(folder / "key"))
+        for suffix in ("", "-wal", "-shm"):
+            with suppress(OSError):  # there is none, or it belongs to another user
+                (folder / f"{DATABASE}{suffix}").chmod(0o600)
+        with blaming(store):
+            yield Home(folder, store, _key(folder / "key"))
     finally:
         store.close()
+
+
+def _refuse_empty(folder: Path) -> None:
+    """Refuse a database that lost its content: where there is a key, it was more than an empty file once."""
+    database = folder / DATABASE
+    if (folder / "key").exists() and database.exists() and not database.stat().st_size:
+        remedy = "restore a backup, or remove it to begin anew"
+        raise FileError(str(database), "the database is empty (0 bytes)", remedy)
 
 
 def _key(path: Path) -> str:

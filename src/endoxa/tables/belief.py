@@ -13,6 +13,7 @@ from endoxa.errors import TableError
 from endoxa.tables.checks import Table, cast, refuse_null, rename_known, require
 from endoxa.tables.opinions import Opinions
 
+ROUNDING = 1e-6  # of resamples, which are stored in single precision
 Unmentioned = Literal["irrelevant", "unknown"] | float
 
 
@@ -56,6 +57,7 @@ class Belief(Table):
         frame = cast(frame, types, "belief")
         refuse_null(frame, ("query", "reading", "weight", "item", "grade", "p"), "belief")
         _refuse_improper(frame)
+        _refuse_improper_people(frame, more)
         frame = frame.sort("query", "reading", "item", "grade", maintain_order=True)
         keys = frame.select("query", "reading", "item", "grade")
         if (twice := keys.filter(keys.is_duplicated())).height:
@@ -124,6 +126,25 @@ def _refuse_improper(frame: pl.DataFrame) -> None:
         raise TableError(
             f"the weights of query {sums['query'][0]!r} sum to 0; at least one reading must have a positive weight"
         )
+
+
+def _refuse_improper_people(frame: pl.DataFrame, names: Iterable[str]) -> None:
+    """Refuse resamples that are not arrays of probabilities (people) or of weights, of the same length."""
+    for name in names:
+        dtype = frame.schema[name]
+        if not isinstance(dtype, pl.Array) or not dtype.inner.is_numeric():
+            raise TableError(f"column {name!r} of the belief holds {dtype}, expected an array of numbers; remove it")
+        most = 1 + ROUNDING if name == "people" else float("inf")
+        proper = frame[name].explode().cast(pl.Float64).is_between(0, most, closed="left").fill_null(False)
+        if not proper.all():
+            row = int((~proper).arg_true()[0]) // max(dtype.size, 1)
+            rule = "probabilities between 0 and 1" if name == "people" else "weights of at least 0"
+            raise TableError(
+                f"{name} of item {frame['item'][row]!r} in query {frame['query'][row]!r} are not all {rule}; "
+                "make the belief again"
+            )
+    if len({len(frame[name][0]) for name in names if frame.height}) > 1:
+        raise TableError("people and people_weight have different numbers of resamples; make the belief again")
 
 
 def _with_shares(frame: pl.DataFrame) -> pl.DataFrame:

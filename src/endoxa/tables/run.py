@@ -52,6 +52,16 @@ class Run(Table):
         columns = [frame["system"], frame["query"], items, pl.Series("rank", rank), pl.Series("block", block), scores]
         return cls(pl.DataFrame(columns), ties)
 
+    def in_single_precision(self) -> Run:
+        """Return the run as trec_eval ranks it: it keeps scores in single precision, in which close ones are equal."""
+        if self.ties == "input":  # an order that trec_eval does not have
+            return self
+        with np.errstate(over="ignore"):
+            score = self.frame["score"].to_numpy().astype(np.float32).astype(np.float64)
+        order, rank, block = _ranked((self.frame["rank"] == 1).to_numpy(), score, self.frame["item"], self.ties)
+        frame = self.frame if order is None else self.frame[order]
+        return Run(frame.with_columns(pl.Series("rank", rank), pl.Series("block", block)), self.ties)
+
     @property
     def systems(self) -> list[str]:
         """Names of the systems, in the order read."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
 from sqlalchemy import Connection
-from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy.exc import DatabaseError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from endoxa.errors import RefusedError, absent
@@ -133,10 +133,10 @@ def create_app(studio: Studio) -> FastAPI:
     async def collided(request: Request, _: Exception) -> Response:
         return site.problem(request, 409, "somebody did the same at the same moment; try again")
 
-    @app.exception_handler(OperationalError)
+    @app.exception_handler(DatabaseError)
     @app.exception_handler(PoolTimeoutError)
     async def away(request: Request, error: Exception) -> Response:
-        log.error("the database does not respond: %s", error)
+        log.error("the database does not respond: %s", getattr(error, "orig", None) or error)
         response = site.problem(request, 503, "the database does not respond at the moment; try again soon")
         response.headers["Retry-After"] = "2"
         return response

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import Path
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 
 from endoxa.studies.design import Grade
 
@@ -21,9 +21,10 @@ def _plain(text: str) -> str:
 
 Name = Annotated[str, Path(max_length=60, pattern=r"^[\w.-]+$")]  # of a study, in a path
 Token = Annotated[str, Path(max_length=300)]
-Number = Annotated[int, Field(ge=0, le=MOST)]
-Amount = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]
-Seconds = Annotated[float, Field(ge=0, le=1e7, allow_inf_nan=False)]
+# strict: `true` is not 1, and "3" is not 3
+Number = Annotated[int, Field(strict=True, ge=0, le=MOST)]
+Amount = Annotated[float, Field(strict=True, ge=-1e9, le=1e9, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(strict=True, ge=0, le=1e7, allow_inf_nan=False)]
 Text = Annotated[str, Field(max_length=2000), AfterValidator(_plain)]
 
 
@@ -75,7 +76,7 @@ class InviteBody(Body):
 
     role: Literal["judge", "participant"] = "judge"
     nickname: Annotated[str, Field(max_length=200)] | None = None
-    days: Annotated[int, Field(ge=1, le=3650)] = 30
+    days: Annotated[int, Field(strict=True, ge=1, le=3650)] = 30
 
 
 class StateBody(Body):
@@ -87,7 +88,7 @@ class StateBody(Body):
 class ResultsBody(Body):
     """Let participants see the results, or not."""
 
-    open: bool
+    open: StrictBool
 
 
 class ProgressOut(BaseModel):

@@ -7,6 +7,7 @@ import io
 import math
 import tempfile
 import zlib
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +20,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from endoxa.errors import EndoxaError, RefusedError
 from endoxa.evaluations import bundled
 from endoxa.evaluations.settings import Settings
+from endoxa.io.apart import read_apart
 from endoxa.io.formats import ZIP
 from endoxa.io.read import read
 from endoxa.io.sources import GZIP, PARQUET, ZSTD, Source
@@ -108,7 +110,7 @@ def _checked(studio: Studio, study: Study, content: bytes, name: str) -> tuple[R
     try:
         text = _unpacked(content, name)
         lines = len(text.splitlines())
-        run = _read(text, name)
+        run = _read(text, name, read_apart)
     except RefusedError as error:
         return None, {"lines": lines, "warnings": [], "errors": [str(error)]}
     errors = [] if len(run.systems) == 1 else [f"{name} holds {len(run.systems)} systems; submit one system per file"]
@@ -145,17 +147,21 @@ def _unpacked(content: bytes, name: str) -> bytes:
     return text
 
 
-def _read(text: bytes, name: str) -> Run:
+def _read(text: bytes, name: str, reader: Callable[[Path, str], Run]) -> Run:
     """A run from bytes; error messages use the participant's name for the file."""
     with tempfile.TemporaryDirectory() as folder:
         # The participant's file name never becomes a path; its stem names a system without a tag.
         path = Path(folder) / "run"
         path.write_bytes(text)
         try:
-            run = read(Source(path, name), kind="run")
+            return reader(path, name)
         except EndoxaError as error:
             raise RefusedError(str(error).replace(str(path), name), 422) from None
-    assert isinstance(run, Run)
+
+
+def _read_again(path: Path, name: str) -> Run:
+    """A run that was read in time when it was submitted."""
+    run: Run = read(Source(path, name), kind="run")
     return run
 
 
@@ -176,7 +182,7 @@ def _results(studio: Studio, study: Study, mine: list[Any]) -> tuple[list[dict[s
             content = connection.scalar(sa.select(s.documents.c.content).where(s.documents.c.id == row.id)) or b""
         file = row.detail.get("file", "run")
         try:
-            found = bundled.evaluate(_read(_unpacked(content, file), file), bundle, None, Settings())
+            found = bundled.evaluate(_read(_unpacked(content, file), file, _read_again), bundle, None, Settings())
         except EndoxaError as error:  # the other runs still get results
             why = f"{name}: {error}"
             continue
