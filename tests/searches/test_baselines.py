@@ -188,3 +188,14 @@ def test_values_are_stretched() -> None:
     assert spread(np.array([1.0, 3.0, 2.0])).tolist() == [-1, 1, 0]
     assert spread(np.array([2.0, 2.0])).tolist() == [-1, -1]
     assert spread(np.array([np.nan, 0.0, 4.0])).tolist() == [-1, -1, 1]
+
+
+@pytest.mark.parametrize("name", ["linear-svm", "rbf-svm"])
+def test_support_vectors_lie_at_the_margin(name: str) -> None:
+    """Before it is stretched, the decision is at least 1 for every like and at most -1 for every dislike."""
+    features, kind = clusters(60)
+    score = baselines.linear_svm if name == "linear-svm" else baselines.rbf_svm
+    many = np.repeat(np.arange(12), 40)  # the cost is high enough to separate them
+    decided, _ = score(features.groups, Marks.of(evidence(list(np.where(kind[many] == 1, 1.0, -1.0)), many.tolist())))
+    sides = np.where(kind[:12] == 1, 1.0, -1.0) * decided[:12]
+    assert sides.min() == pytest.approx(1, abs=1e-3)

@@ -17,7 +17,8 @@ from endoxa.errors import CallError, EndoxaError
 NOT_COMMANDS = {"groups", "options", "output"}
 ORDER = (
     "evaluate", "compare", "report", "choose", "estimate", "believe", "measure", "rate", "pool", "check", "explain",
-    "read", "write", "study", "index", "run", "find", "gallery", "contest", "compose", "fetch", "demo",
+    "read", "write", "study", "index", "run", "find", "gallery", "contest", "compose", "fetch", "trials",
+    "demo",
 )  # fmt: skip
 
 app = typer.Typer(
@@ -55,6 +56,7 @@ def add(*modules: Any) -> None:
 
 add(*commands())
 app.add_typer(groups.images)
+app.add_typer(groups.search)
 
 
 def main() -> None:

@@ -20,6 +20,10 @@ images = typer.Typer(
     help="Pictures: index a folder with classical and modern retrieval systems, run them, judge them, search.",
     no_args_is_help=True, rich_markup_mode="rich", context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
+search = typer.Typer(
+    name="search", help="Interactive search: mark pictures, and the next page is better.",
+    no_args_is_help=True, rich_markup_mode="rich", context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
 NAMED = 5  # pictures left out that are named; further ones are counted
 PARTS = ("cv2", "numba", "PIL", "skimage", "sklearn")
 

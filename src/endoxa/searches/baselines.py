@@ -16,7 +16,6 @@ from endoxa.errors import TextError
 from endoxa.searches.arms import Arm, Features, Group, Point
 from endoxa.searches.kernels import Rows, points_of
 from endoxa.searches.learner import BASE, Evidence, Learner, Model, Pins, learn
-from endoxa.searches.vector_machines import train
 from endoxa.tables import Floats, Ints
 
 SURE = 0.1  # the variance of a mark; evidence of a larger one counts less in proportion
@@ -311,8 +310,11 @@ def _separated(marks: Marks, near: Floats, within: Floats, cost: float) -> Float
     label = np.where(marks.likes > 0, 1.0, -1.0)[rows]
     if not rows.any() or (label == label[0]).all():
         return near @ (marks.likes - marks.dislikes)
-    coefficients, bias = train(within[np.ix_(rows, rows)], label, cost * counts[rows])
-    return near[:, rows] @ coefficients + bias
+    from sklearn.svm import SVC
+
+    machine = SVC(kernel="precomputed", C=cost, tol=1e-6)
+    machine.fit(within[np.ix_(rows, rows)], label, sample_weight=counts[rows])
+    return np.asarray(machine.decision_function(near[:, rows]))
 
 
 def _squares(everything: Floats, marked: Floats) -> Floats:

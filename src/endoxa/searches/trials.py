@@ -13,7 +13,7 @@ Source: specification `search`, section 3; METHODS, C.4.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Literal, get_args
 
@@ -35,7 +35,6 @@ from endoxa.searches.searchers import Marking, People, Person, person_of
 from endoxa.tables import Floats, Ints, Scores
 
 Task = Literal["kind", "target"]
-Policies = Literal["chosen", "learnt", "thompson"]
 Progress = Callable[[str, int, int], None]
 REFERENCE = "none"
 SURE, VAGUE, UNMARKED = 0.1, 1.0, -0.5  # variance of a mark and of an unmarked picture, and what the latter says
@@ -112,9 +111,9 @@ class Trial:
     """What came out.
 
     scores   one row per competitor, session and measure. Kind search: P, the precision of the pages after the first;
-             `P, round 1` …; recall, of all pages; gain, P minus that of the reference. Target search: pictures
+             `P, first page`, `P, round 1` …; recall, of all pages. Target search: pictures, until the target is found
     summary  the mean of each with its 95 % interval over sessions, and its median
-    pairs    the first competitor minus each other one, with interval and p
+    pairs    the paired difference of every two competitors, with interval and p
     harmed   of each competitor, the share of sessions whose P is below that of the reference; of a target search empty
     curve    competitor, pictures, found: the share of targets found by then; of a kind search empty
     seconds  per round, of each competitor
@@ -130,7 +129,33 @@ class Trial:
     curve: pl.DataFrame
     seconds: Mapping[str, float]
     ceiling: float = 0.0
-    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def measure(self) -> str:
+        """What decides: P, of which more is better, or pictures, of which fewer are."""
+        return "P" if self.setting.task == "kind" else "pictures"
+
+    @property
+    def order(self) -> list[str]:
+        """The competitors, the best first."""
+        rows = self.summary.filter(pl.col("measure") == self.measure)
+        return rows.sort("value", descending=self.measure == "P", maintain_order=True)["system"].to_list()
+
+    def value(self, name: str, measure: str = "") -> dict[str, float]:
+        """value, lo, hi, median of a competitor on a measure; empty: the one that decides."""
+        wanted = (pl.col("system") == name) & (pl.col("measure") == (measure or self.measure))
+        return self.summary.filter(wanted).select("value", "lo", "hi", "median").row(0, named=True)
+
+    def difference(self, name: str, other: str) -> tuple[float, float, float]:
+        """The mean paired difference of two competitors on the measure that decides, with its interval."""
+        if name == other:
+            return 0.0, 0.0, 0.0
+        rows = self.pairs.filter(pl.col("measure") == self.measure)
+        one = rows.filter((pl.col("system") == name) & (pl.col("baseline") == other))
+        if one.height:
+            return one.select("difference", "lo", "hi").row(0)
+        d, lo, hi = self.difference(other, name)
+        return -d, -hi, -lo
 
 
 def hold(
@@ -139,8 +164,10 @@ def hold(
 ) -> Trial:  # fmt: skip
     """Let every competitor meet the same people, who make the same mistakes.
 
-    `categories` is the category path of each picture, or None. Sessions, people and chance depend on `seed` only.
+    `categories` is the category path of each picture, or None. Sessions, people and chance depend on `seed` only. Every
+    picture stands for itself: near-duplicates are not stacked, since one of them is wanted.
     """
+    features = replace(features, stacks=np.arange(len(features)))
     names = tuple(dict.fromkeys([*competitors, *([REFERENCE] if setting.task == "kind" else [])]))
     wanted = drawn(categories, setting, seed)
     people = [
