@@ -56,8 +56,9 @@ def about(name: str) -> str:
 
 
 def answer(held: Held, *, name: Callable[[str], str] = str) -> str:
-    """One sentence per trial: the best learner, the next, and their difference."""
-    return " ".join(sentence(one, name=name) for one in held.trials)
+    """One sentence per task: the best learner, the next, and their difference. Other people have their own sections."""
+    firsts = {one.setting.task: one for one in reversed(held.trials)}
+    return " ".join(sentence(one, name=name) for one in held.trials if firsts[one.setting.task] is one)
 
 
 def sentence(trial: Trial, *, name: Callable[[str], str] = str) -> str:
@@ -145,8 +146,8 @@ def _section(trial: Trial) -> Section:
     )
     said = [sentence(trial), *([crowd] if trial.ceiling > CROWDED else [])]
     note = (
-        f"{setting.sessions} sessions with pages of {setting.size}; {marks}, {setting.noise:.0%} of the marks are one "
-        "level off. Intervals of 95 % over sessions; differences are paired."
+        f"{setting.sessions} sessions with pages of {setting.size}; {marks}, {100 * setting.noise:g} % of the marks are "
+        "one level off. Intervals of 95 % over sessions; differences are paired."
     )
     caption = {"kind": "Precision of the pages after the first", "target": "Pictures seen until the target is found"}
     grid = Grid(caption[setting.task], heads(trial), lines(trial), note=note)
@@ -161,7 +162,7 @@ def _chart(trial: Trial) -> Chart:
     setting = trial.setting
     frame = curve_of(trial)
     drawn = {}
-    for name in trial.order:
+    for name in _prominent(trial):
         rows = frame.filter(pl.col("system") == name)
         x, y = rows["x"].to_numpy(), rows["y"].to_numpy()
         after = f"round {x[-1]}" if setting.task == "kind" else f"{x[-1]} pictures"
@@ -186,6 +187,12 @@ def _chart(trial: Trial) -> Chart:
         ),
         grid=Grid(f"{capitalised(up)} by {across}: {setting}", (across, *trial.order), rows_),
     )  # fmt: skip
+
+
+def _prominent(trial: Trial) -> list[str]:
+    """The best five, no feedback, then the others: only six lines have a colour."""
+    others = [name for name in trial.order if name != REFERENCE]
+    return [*others[:5], *(name for name in trial.order if name == REFERENCE), *others[5:]]
 
 
 def curve_of(trial: Trial) -> pl.DataFrame:
