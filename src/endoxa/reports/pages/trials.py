@@ -146,8 +146,8 @@ def _section(trial: Trial) -> Section:
     )
     said = [sentence(trial), *([crowd] if trial.ceiling > CROWDED else [])]
     note = (
-        f"{setting.sessions} sessions with pages of {setting.size}; {marks}, {100 * setting.noise:g} % of the marks are "
-        "one level off. Intervals of 95 % over sessions; differences are paired."
+        f"{setting.sessions} sessions with pages of {setting.size}; {marks}; {100 * setting.noise:g} % of the marks "
+        "are one level off. Intervals of 95 % over sessions; differences are paired."
     )
     caption = {"kind": "Precision of the pages after the first", "target": "Pictures seen until the target is found"}
     grid = Grid(caption[setting.task], heads(trial), lines(trial), note=note)
