@@ -161,6 +161,14 @@ def test_competitors_by_name() -> None:
         Competitor.of("kernal")
     with pytest.raises(TextError, match="no group of features has the metric 'emd'"):
         Competitor.of("kernel/emd").sees(features)
-    for bad in ({"task": "chat"}, {"sessions": 1}, {"size": 1}, {"rounds": 0}, {"most": 0}):
+    for bad in (
+        {"task": "chat"},
+        {"people": "tired"},
+        {"marking": "some"},
+        {"sessions": 1},
+        {"size": 1},
+        {"rounds": 0},
+        {"most": 0},
+    ):
         with pytest.raises(TextError):
             Setting(**bad)

@@ -4,8 +4,8 @@ Kind search. A picture is the query. The first page is the same for every learne
 every learner goes on with the marks of its own pages. Pictures that were shown do not return (residual collection), so
 that the honest reference is `none`: the next page of the same first ranking.
 
-Target search. There is no query; the first page shows pictures that stand for all. Counted are the pictures on all
-pages up to the one with the target.
+Target search. There is no query, and the first page is drawn by chance, the same for every learner. Counted are the
+pictures on all pages up to the one with the target.
 
 Source: specification `search`, section 3; METHODS, C.4.
 """
@@ -93,6 +93,8 @@ class Setting:
 
     def __post_init__(self) -> None:
         refuse_unknown("task", self.task, get_args(Task), listed=True)
+        refuse_unknown("kind of people", self.people, get_args(People), listed=True)
+        refuse_unknown("way of marking", self.marking, get_args(Marking), listed=True)
         for name, least in (("sessions", 2), ("size", 2), ("rounds", 1), ("most", 1)):
             if getattr(self, name) < least:
                 raise TextError(f"{name} is {getattr(self, name)}; expected {least} or more")

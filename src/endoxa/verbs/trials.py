@@ -13,9 +13,10 @@ from endoxa.io.search_features import open_features
 from endoxa.io.write import replacing, unwritten
 from endoxa.reports.pages.trials import Held, page
 from endoxa.searches.searchers import Marking, People
-from endoxa.searches.trials import Setting, Task, hold
+from endoxa.searches.trials import Competitor, Setting, Task, hold
 
 LEARNERS = ("kernel", "reweighting", "rocchio", "linear-svm", "rbf-svm", "pichunter", "none")
+PEOPLE: tuple[People, ...] = ("mixed", "class")
 
 
 def trials(
@@ -45,15 +46,18 @@ def trials(
               categories. None: both, or only mixed if the corpus has no categories
     `to` is a file that the page is written to.
     """
+    names = list(learners or LEARNERS)
+    for name in names:
+        Competitor.of(name)
+    settings = [Setting(task, one, marking, noise, sessions, size) for task in tasks for one in people or PEOPLE]
     corpus = open_corpus(place, without=without, progress=progress)
     features = open_features(corpus, home, workers=workers, progress=progress)
     known = dict(corpus.frame.select("item", "category").iter_rows())
     categories = [known.get(item) for item in features.items]
     if len(features) < 2 * size:
         raise JoinError(f"the corpus has {len(features):,} pictures; trials with pages of {size} need {2 * size}")
-    who = people or (("mixed", "class") if any(categories) else ("mixed",))
-    names = list(learners or LEARNERS)
-    settings = [Setting(task, one, marking, noise, sessions, size) for task in tasks for one in who]
+    if people is None and not any(categories):
+        settings = [setting for setting in settings if setting.people != "class"]
     found = [hold(features, categories, names, setting, seed=seed, progress=progress) for setting in settings]
     result = Held(
         title or f"{len(names)} learners search {len(features):,} pictures",
