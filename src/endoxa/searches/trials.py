@@ -32,7 +32,7 @@ from endoxa.searches.learners import LEARNERS
 from endoxa.searches.paging import choose_page, exploring
 from endoxa.searches.priors import Counts
 from endoxa.searches.searchers import Marking, People, Person, person_of
-from endoxa.tables import Floats, Ints, Scores
+from endoxa.tables import Comparison, Floats, Ints, Scores
 
 Task = Literal["kind", "target"]
 Progress = Callable[[str, int, int], None]
@@ -321,8 +321,11 @@ def _trial(
     summary = summarise(scores, rng=np.random.default_rng((seed, 4))).join(
         medians, on=["system", "measure"], how="left"
     )
-    pairs = compare(scores, rng=np.random.default_rng((seed, 5))).frame if len(names) > 1 else pl.DataFrame()
-    harmed, curve, ceiling = {}, pl.DataFrame(), 0.0
+    pairs = pl.DataFrame(schema=Comparison.SCHEMA)
+    if len(names) > 1:
+        pairs = compare(scores, rng=np.random.default_rng((seed, 5))).frame
+    harmed, ceiling = dict[str, float](), 0.0
+    curve = pl.DataFrame(schema={"system": pl.String, "pictures": pl.Int64, "found": pl.Float64})
     if setting.task == "kind":
         harmed = {name: float((mine < values[REFERENCE]).mean()) for name, mine in values.items()}
         left = [
