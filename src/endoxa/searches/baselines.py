@@ -72,7 +72,10 @@ Score = Callable[[tuple[Group, ...], Marks], tuple[Floats, Mapping[str, float]]]
 
 
 def learner_of(score: Score) -> Learner:
-    """A learner from a function that gives every picture a value, and groups a weight, from the groups and marks."""
+    """A learner from a function that gives every picture a value, and groups a weight, from the groups and marks.
+
+    Groups without a weight share it evenly if none has one. Groups can be switched off; weights cannot be fixed.
+    """
 
     def learner(
         features: Features, evidence: Evidence, *, prior: Mapping[Arm, float] | None = None,
@@ -87,7 +90,8 @@ def learner_of(score: Score) -> Learner:
             scored, found = score(groups, Marks.of(evidence))
             values, weights = spread(scored), dict(found)
         shares = weights or dict.fromkeys((one.name for one in groups), 1 / max(len(groups), 1))
-        return Ranking(values if hint is None else values + hint, shares, {one.name: one.audible[0] for one in groups})
+        metric = {one.name: one.audible[0] for one in groups if one.name in shares}
+        return Ranking(values if hint is None else values + hint, shares, metric)
 
     learner.__doc__ = score.__doc__
     return learner
@@ -120,10 +124,10 @@ def mean_of(points: Floats, counts: Floats) -> Floats:
     return counts @ points / total if total > 0 else np.zeros(points.shape[1])
 
 
-def units_of(groups: tuple[Group, ...], marks: Marks) -> tuple[Floats, Floats]:
-    """The look of every picture (of another group if there is no look) and of the marked ones, at length 1."""
+def units_of(groups: tuple[Group, ...], marks: Marks) -> tuple[Floats, Floats, dict[str, float]]:
+    """The look of every picture (another group if there is no look) and of the marked ones at length 1; its weight."""
     group = next((one for one in groups if one.name == "look"), groups[0])
-    return unit(group.values), unit(points_of(group, marks.rows, marks.outside))
+    return unit(group.values), unit(points_of(group, marks.rows, marks.outside)), {group.name: 1.0}
 
 
 def unit(values: npt.NDArray[np.generic]) -> Floats:
@@ -158,8 +162,8 @@ def rocchio(groups: tuple[Group, ...], marks: Marks) -> tuple[Floats, Mapping[st
 
     Source: Rocchio, in Salton (ed.), The SMART Retrieval System, 1971.
     """
-    everything, marked = units_of(groups, marks)
-    return everything @ marks.moved(marked, ROCCHIO), {}
+    everything, marked, alone = units_of(groups, marks)
+    return everything @ marks.moved(marked, ROCCHIO), alone
 
 
 def mars(groups: tuple[Group, ...], marks: Marks) -> tuple[Floats, Mapping[str, float]]:
@@ -265,11 +269,11 @@ def best_score(groups: tuple[Group, ...], marks: Marks) -> tuple[Floats, Mapping
 
     σ(s) = s / (1 + |s|). Source: the strategy best_score of Qdrant.
     """
-    everything, marked = units_of(groups, marks)
+    everything, marked, alone = units_of(groups, marks)
     near = everything @ marked.T
     up = near[:, marks.likes > 0].max(1, initial=-1.0)
     down = near[:, marks.dislikes > 0].max(1, initial=-1.0)
-    return np.where(up > down, up / (1 + np.abs(up)), -down / (1 + np.abs(down))), {}
+    return np.where(up > down, up / (1 + np.abs(up)), -down / (1 + np.abs(down))), alone
 
 
 def linear_svm(groups: tuple[Group, ...], marks: Marks) -> tuple[Floats, Mapping[str, float]]:
@@ -277,8 +281,8 @@ def linear_svm(groups: tuple[Group, ...], marks: Marks) -> tuple[Floats, Mapping
 
     Source: Khan et al., Exquisitor, ECIR 2020.
     """
-    everything, marked = units_of(groups, marks)
-    return _separated(marks, everything @ marked.T, marked @ marked.T, LINEAR_COST), {}
+    everything, marked, alone = units_of(groups, marks)
+    return _separated(marks, everything @ marked.T, marked @ marked.T, LINEAR_COST), alone
 
 
 def rbf_svm(groups: tuple[Group, ...], marks: Marks) -> tuple[Floats, Mapping[str, float]]:
@@ -294,13 +298,13 @@ def pichunter(groups: tuple[Group, ...], marks: Marks) -> tuple[Floats, Mapping[
     The others are the pictures that were shown and not liked, the last 64.
     Source: Cox et al., IEEE Trans. Image Processing 9 (2000); Kratochvíl et al., SOMHunter, ACM MM 2020.
     """
-    everything, marked = units_of(groups, marks)
+    everything, marked, alone = units_of(groups, marks)
     close = np.exp((everything @ marked.T - 1) / TEMPERATURE)
     liked = marks.likes > 0
     if not liked.any():
-        return -close.sum(1), {}
+        return -close.sum(1), alone
     others = close[:, ~liked][:, -OTHERS:].sum(1, keepdims=True)
-    return np.log(close[:, liked] / (close[:, liked] + others)).sum(1), {}
+    return np.log(close[:, liked] / (close[:, liked] + others)).sum(1), alone
 
 
 def _separated(marks: Marks, near: Floats, within: Floats, cost: float) -> Floats:
