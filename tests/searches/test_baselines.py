@@ -200,3 +200,21 @@ def test_support_vectors_lie_at_the_margin(name: str) -> None:
     decided, _ = score(features.groups, Marks.of(evidence(list(np.where(kind[many] == 1, 1.0, -1.0)), many.tolist())))
     sides = np.where(kind[:12] == 1, 1.0, -1.0) * decided[:12]
     assert sides.min() == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.parametrize("name", list(LEARNERS))
+def test_every_learner_serves_a_search(name: str) -> None:
+    """A search with this learner: a page, marks, a better page, a pinned group; and it replays exactly."""
+    from endoxa.searches.seeking import Search, replay
+    from endoxa.searches.session import Settings
+
+    features, kind = clusters(60)
+    search = Search(features, settings=Settings(size=6, learner=name))
+    page = search.picture(4)
+    for _ in range(2):
+        for place in page.places:
+            search.mark(int(place), 2 if kind[place] == kind[4] else -2)
+        page = search.refine()
+    assert (kind[page.places] == kind[4]).mean() >= 0.5
+    search.pin("colours", "off")
+    assert replay(features, search.events).round is None

@@ -16,9 +16,9 @@ from endoxa.errors import TextError
 from endoxa.searches.arms import Arm, Features, Group, Point
 from endoxa.searches.kernels import Rows, points_of
 from endoxa.searches.learner import BASE, Evidence, Learner, Model, Pins, learn
+from endoxa.searches.signals import SURE
 from endoxa.tables import Floats, Ints
 
-SURE = 0.1  # the variance of a mark; evidence of a larger one counts less in proportion
 ROCCHIO = (1.0, 0.75, 0.25)  # query, likes, dislikes
 MOVED = (1.0, 0.75, 0.15)  # the same, where weights of features are learnt too
 VOTES = {1.0: 3.0, 0.5: 1.0, 0.0: 0.0, -0.5: -1.0, -1.0: -3.0}

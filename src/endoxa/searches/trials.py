@@ -4,8 +4,8 @@ Kind search. A picture is the query. The first page is the same for every learne
 every learner goes on with the marks of its own pages. Pictures that were shown do not return (residual collection), so
 that the honest reference is `none`: the next page of the same first ranking.
 
-Target search. There is no query, and the first page is drawn by chance, the same for every learner. Counted are the
-pictures on all pages up to the one with the target.
+Target search. There is no query, and the first page, the same for every learner, shows pictures that stand for all.
+Counted are the pictures on all pages up to the one with the target.
 
 Source: specification `search`, section 3; METHODS, C.4.
 """
@@ -32,13 +32,13 @@ from endoxa.searches.learners import LEARNERS
 from endoxa.searches.paging import choose_page, exploring
 from endoxa.searches.priors import Counts
 from endoxa.searches.searchers import Marking, People, Person, person_of
+from endoxa.searches.seeking import standing_for
+from endoxa.searches.signals import ROWS, SURE, UNMARKED, VAGUE
 from endoxa.tables import Comparison, Floats, Ints, Scores
 
 Task = Literal["kind", "target"]
 Progress = Callable[[str, int, int], None]
 REFERENCE = "none"
-SURE, VAGUE, UNMARKED = 0.1, 1.0, -0.5  # variance of a mark and of an unmarked picture, and what the latter says
-ROWS = 160  # of the evidence: marks first, then the newest unmarked pictures
 NEITHER = Evidence(np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
 
 
@@ -283,9 +283,9 @@ def _sessions(
 
 
 def _first(features: Features, person: Person, setting: Setting, rng: np.random.Generator) -> Ints:
-    """The first page, the same for all: the ranking by the query alone, or pictures drawn by chance."""
+    """The first page, the same for all: the ranking by the query alone, or pictures that stand for all."""
     if setting.task == "target":
-        return np.asarray(rng.permutation(len(features))[: setting.size])
+        return standing_for(features, np.ones(len(features), np.bool_), setting.size, rng=rng)
     asked = evidence_of(person.wanted, {}, [])
     unseen = np.arange(len(features)) != person.wanted
     found = none(features, asked, prior=Counts.start(features).weights())
