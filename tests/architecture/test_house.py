@@ -113,6 +113,7 @@ def test_a_module_name_means_one_thing() -> None:
         "registry": {"engines", "measures"},  # the table of the things of the package
         "rate": {"studies", "verbs"},  # a kind of study, and the verb that analyses its answers
         "study": {"verbs"},
+        "trials": {"reports", "searches", "verbs"},
     }
     for name in recurring:
         homes = {path.parts[0] for path in MODULES if path.stem == name and path.parts[0] != "cli"}

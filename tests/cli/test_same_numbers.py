@@ -362,6 +362,21 @@ def _contest(here: Here, tmp_path: Path) -> None:
         assert f"{tau:.2f}" in printed
 
 
+def _trials(here: Here, tmp_path: Path) -> None:
+    from endoxa.reports.pages.trials import answer, lines
+    from endoxa.verbs.trials import trials
+
+    words = ("-l", "kernel", "-l", "rocchio", "--sessions", 4, "--size", 4, "--seed", 3, "--workers", 1)
+    printed = here("search", "contest", here.scenes, *words, "--home", tmp_path, "--to", tmp_path / "page.html")
+    asked = {"sessions": 4, "size": 4, "seed": 3, "workers": 1, "home": tmp_path}
+    found = trials(here.scenes, ["kernel", "rocchio"], **asked)
+    assert printed.startswith(answer(found).split(" (median")[0])
+    for trial in found.trials:
+        for row in lines(trial):
+            assert f"{row[1].text} {row[1].small}" in printed
+    assert (tmp_path / "page.html").read_text().count("<figure>") == len(found.trials)
+
+
 def _fetch(here: Here, tmp_path: Path) -> None:
     """Without a network both refuse, with the same words."""
     from endoxa.verbs.fetch import fetch
@@ -386,12 +401,13 @@ def _study(here: Here, tmp_path: Path) -> None:
     assert "one" in here("study", "status", "one", "--home", home)
 
 
-PICTURES = {"index", "run", "find", "gallery", "contest", "compose", "fetch"}
+PICTURES = {"index", "run", "find", "gallery", "contest", "compose", "fetch", "trials"}
 CASES: dict[str, Callable[[Here, Path], None]] = {
     "evaluate": _evaluate, "compare": _compare, "measure": _measure, "report": _report, "choose": _choose,
     "decide": _decide, "estimate": _estimate, "believe": _believe, "rate": _rate, "pool": _pool, "check": _check,
     "explain": _explain, "read": _read, "write": _write, "demo": _demo, "study": _study, "compose": _compose,
     "index": _index, "run": _run, "find": _find, "gallery": _gallery, "contest": _contest, "fetch": _fetch,
+    "trials": _trials,
 }  # fmt: skip
 
 

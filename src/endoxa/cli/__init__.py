@@ -55,6 +55,7 @@ def add(*modules: Any) -> None:
 
 add(*commands())
 app.add_typer(groups.images)
+app.add_typer(groups.search)
 
 
 def main() -> None:

@@ -20,6 +20,23 @@ images = typer.Typer(
     help="Pictures: index a folder with classical and modern retrieval systems, run them, judge them, search.",
     no_args_is_help=True, rich_markup_mode="rich", context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
+
+
+class Opening(typer.core.TyperGroup):
+    """A group whose first word is one of its commands, or else the corpus that is opened."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read a word that is no command as the corpus."""
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = [OPEN, *args]
+        return list(super().parse_args(ctx, args))
+
+
+OPEN = "open"
+search = typer.Typer(
+    name="search", cls=Opening, help="Find pictures by marking what is shown: endoxa search PHOTOS opens the page.",
+    no_args_is_help=True, rich_markup_mode="rich", context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
 NAMED = 5  # pictures left out that are named; further ones are counted
 PARTS = ("cv2", "numba", "PIL", "skimage", "sklearn")
 

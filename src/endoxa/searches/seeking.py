@@ -17,6 +17,7 @@ from endoxa.searches import outcomes, session
 from endoxa.searches.arms import Arm, Features, Point
 from endoxa.searches.kernels import Rows
 from endoxa.searches.learner import Evidence, Fitted, Learner, Pins, learn
+from endoxa.searches.learners import LEARNERS
 from endoxa.searches.maps import representatives
 from endoxa.searches.paging import Page, Slot, choose_page
 from endoxa.searches.priors import Counts
@@ -39,7 +40,6 @@ Crop = tuple[float, float, float, float]
 SAMPLE = 2_000  # pictures among which those that stand for all are chosen
 KEPT = 640  # rows of kernels that are kept for one search
 PULLS = 3  # examples of each direction that explain a picture
-LEARNERS: dict[str, Learner] = {"kernel": learn}
 
 
 def arm_name(arm: Arm) -> str:
@@ -51,7 +51,7 @@ def learner_named(name: str) -> Learner:
     """The learner of that name; an unknown one is refused."""
     if name not in LEARNERS:
         raise RefusedError(f"no learner is called {name!r} (there are: {', '.join(LEARNERS)})", 422)
-    return LEARNERS[name]
+    return LEARNERS[name][0]
 
 
 def start_detail(

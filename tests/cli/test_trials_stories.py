@@ -1,0 +1,55 @@
+"""Trials of search through the command line: the answer first, and what is refused before any work is done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from endoxa.cli import app
+from endoxa.errors import EndoxaError
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Thirty small pictures of one colour each, in no folder."""
+    folder = tmp_path_factory.mktemp("plain")
+    for at, colour in enumerate(np.random.default_rng(1).integers(0, 255, (30, 3))):
+        Image.new("RGB", (24, 24), tuple(map(int, colour))).save(folder / f"{at:02d}.png")
+    return folder
+
+
+def contest(*words: object) -> tuple[int, str, str]:
+    done = CliRunner().invoke(app, ["search", "contest", *map(str, words)])
+    return done.exit_code, done.output, str(done.exception) if isinstance(done.exception, EndoxaError) else ""
+
+
+def test_pictures_without_folders_are_searched_by_people_who_think_in_looks(plain: Path, tmp_path: Path) -> None:
+    words = ("-l", "kernel", "-l", "none", "--sessions", 3, "--size", 4, "--marks", "likes", "--home", tmp_path)
+    code, printed, _ = contest(plain, *words, "--workers", 1)
+    assert code == 0, printed
+    answer = next(line for line in printed.splitlines() if line and not line.endswith("…"))
+    assert answer.startswith("kernel needs ") and "pictures to find one (median " in answer
+    assert "Target search, mixed people" in printed and "class people" not in printed
+    assert "The people are simulated." in printed
+    code, _, refused = contest(plain, "--people", "class", "--sessions", 3, "--size", 4, "--home", tmp_path)
+    assert code == 1 and "no picture has a category" in refused
+    code, _, refused = contest(plain, "--home", tmp_path)
+    assert code == 1 and "30 pictures; trials with pages of 20 need 40" in refused
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("-l", "kernal"), "no learner is called 'kernal'"),
+        (("--task", "chat"), "no task is called 'chat'"),
+        (("--people", "tired"), "no kind of people is called 'tired'"),
+        (("--marks", "some"), "no way of marking is called 'some'"),
+    ],
+)
+def test_what_is_misspelt_is_refused_before_anything_is_read(words: tuple[str, ...], message: str) -> None:
+    code, _, refused = contest("nowhere", *words)
+    assert code == 1 and message in refused
