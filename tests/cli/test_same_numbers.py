@@ -20,7 +20,7 @@ from polars.testing import assert_frame_equal
 import endoxa
 from endoxa import cli
 from endoxa.examples import collection
-from endoxa.formatting import chance
+from endoxa.formatting import chance, number
 from endoxa.tables import Opinions, Run
 
 
@@ -352,14 +352,17 @@ def _contest(here: Here, tmp_path: Path) -> None:
     from endoxa.verbs.contest import contest
 
     words = (*ENGINES, "--sample", 5, "--worlds", 30, "--seed", 3, "--workers", 1)
-    printed = here("images", "contest", here.scenes, *words, "--to", tmp_path / "page.html")
-    found, _ = contest(here.scenes, ["keywords", "histograms"], sample=5, worlds=30, seed=3, workers=1)
+    printed = here("images", "contest", here.scenes, *words, "--cutoffs", 3, "--to", tmp_path / "page.html")
+    found, _ = contest(here.scenes, ["keywords", "histograms"], sample=5, worlds=30, seed=3, workers=1, cutoffs=3)
     for value, lo, hi in found.verdicts.standings.select("value", "lo", "hi").iter_rows():
         assert f"{value:.3f} [{lo:.3f}, {hi:.3f}]" in printed
     assert found.course is not None
     assert f"{found.course.leader} is the best with probability {chance(found.course.chance)}" in printed
     for tau in found.verdicts.agreement["tau"]:
         assert f"{tau:.2f}" in printed
+    assert found.cutoffs is not None
+    for value in found.cutoffs.values["value"]:
+        assert number(value, 3) in printed
 
 
 def _trials(here: Here, tmp_path: Path) -> None:

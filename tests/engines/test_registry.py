@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from endoxa.cli import app
 from endoxa.engines import Index, Material, registry
-from endoxa.engines.registry import ENGINES, KINDS, available, engine, kind_of, register, restore
+from endoxa.engines.registry import ENGINES, KINDS, available, engine, engines_of, kind_of, register, restore
 from endoxa.errors import TextError
 from endoxa.io.scene_files import write_scenes
 from endoxa.tables import Floats
@@ -65,7 +65,7 @@ class Lengths:
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch) -> str:
     """An engine that is added at run time, and removed after the test."""
-    for table in ("KINDS", "ENGINES", "NEEDS"):
+    for table in ("KINDS", "ENGINES", "NEEDS", "SUITS"):
         for name in ("lengths", "lengths-squared"):
             monkeypatch.setitem(getattr(registry, table), name, None)  # so that both names are removed afterwards
             del getattr(registry, table)[name]
@@ -93,3 +93,10 @@ def test_an_engine_whose_parts_are_missing_is_not_available(monkeypatch: pytest.
     monkeypatch.setitem(registry.NEEDS, "random", ("no_such_module_anywhere",))
     assert "random" not in available() and "keywords" in available()
     assert engine("random").name == "random"  # it can still be named
+
+
+def test_engines_for_symbols_are_the_default_of_symbols_only() -> None:
+    shapes = ("radon", "gfd", "zernike", "structure", "shape-context")
+    assert available("symbols") == shapes and not set(shapes) & set(available())
+    assert tuple(engines_of(None, suits="symbols")) == shapes
+    assert list(engines_of(["radon", "random"])) == ["radon", "random"]  # they can be named for every corpus

@@ -18,7 +18,8 @@ from PIL import Image
 from endoxa.errors import EndoxaError, FileError, InstallError, TextError
 from endoxa.io import packages
 from endoxa.io.clip_art import notes_of, read_clip_art
-from endoxa.io.packages import Collection, cache_folder, corpus_of, fetch
+from endoxa.io.corpora import read_corpus
+from endoxa.io.packages import Collection, cache_folder, corpus_of, fetch, suits
 
 STAMPS = "tuxpaint-stamps-default"
 
@@ -447,6 +448,27 @@ def test_the_corpus_of_clip_art(store, tmp_path):
         ("signs/bee.png", "is a link to a"), ("signs/a.svg", "cannot be read")
     ]  # fmt: skip
     assert (tmp_path / "cache/clipart/versions.txt").read_text() == "openclipart-png 1:2.0-1\nopenclipart-svg 1:2.0-1\n"
+
+
+def test_the_corpus_of_symbols(store, tmp_path):
+    root = tmp_path / "deb" / packages.COLLECTIONS["symbols"].pictures
+    drawing = '<line x1="0" y1="0" x2="1" y2="{}"/>'
+    for number, name in enumerate(("motors/ac", "motors/dc", "fuses/slow")):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        inside = f"<names><name lang='en'>{name}</name></names><description>{drawing.format(number)}</description>"
+        (root / f"{name}.elmt").write_text(f"<definition>{inside}</definition>")
+    store.add("qelectrotech-data", tmp_path / "deb")
+    corpus = corpus_of("symbols")
+    assert corpus.items == ["fuses/slow", "motors/ac", "motors/dc"] and corpus.name == "symbols"
+    assert corpus.root == str(tmp_path / "cache/symbols/drawn-1")
+    assert corpus_of("symbols", without=("motors",)).items == ["fuses/slow"]
+    assert suits(corpus) == "symbols"
+
+
+def test_a_folder_of_ones_own_is_no_collection(stamps, tmp_path):
+    picture(tmp_path / "symbols/a.png")
+    assert suits(read_corpus(tmp_path / "symbols")) == "pictures"
+    assert suits(corpus_of("stamps")) == "pictures"
 
 
 def test_clip_art_that_is_not_there(tmp_path):

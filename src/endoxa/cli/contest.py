@@ -14,6 +14,7 @@ from endoxa.cli import output
 if TYPE_CHECKING:
     import polars as pl
 
+    from endoxa.evaluations.cutoffs import Cutoffs
     from endoxa.reports.pages.contest import Contest
 
 
@@ -25,7 +26,17 @@ def add_to(_app: typer.Typer) -> None:
 def contest(
     corpus: g.Where, engines: g.Engines = None, settings: g.Settings = None, vectors: g.Vectors = None,
     without: g.Without = None,
-    sample: Annotated[int, typer.Option("--sample", help="Number of queries that are drawn.", min=2)] = 120,
+    sample: Annotated[
+        int | None,
+        typer.Option("--sample", help="Number of queries that are drawn. Default: 120; of symbols all.", min=2),
+    ] = None,
+    cutoffs: Annotated[
+        int | None,
+        typer.Option(
+            "--cutoffs", metavar="K", min=0,
+            help="Set consensus beside folders at cut-offs 1 to K. Default: 10 for symbols, else 0 (no cut-offs).",
+        ),
+    ] = None,
     worlds: o.Worlds = 400, title: Annotated[str, typer.Option("--title", help="Heading of the page.")] = "",
     to: Annotated[Path, typer.Option("--to", metavar="PAGE.html", help="The page to write.")] = Path("contest.html"),
     home: g.Home = None, workers: g.Workers = None, seed: o.Seed = 0,
@@ -37,15 +48,17 @@ def contest(
     [bold]Examples[/bold]
 
       endoxa images contest photos --to contest.html
+
+      endoxa images contest symbols
     """
     g.need_pictures()
     from endoxa.verbs.contest import contest as verb
 
     with output.stages(8) as progress:
         result, _ = verb(
-            corpus, engines or None, home=home, without=without or None, sample=sample, worlds=worlds, title=title,
-            command=o.command_line(), to=to, seed=seed, workers=workers, settings=g.settings_of(settings),
-            vectors=g.vectors_of(vectors), progress=progress,
+            corpus, engines or None, home=home, without=without or None, sample=sample, cutoffs=cutoffs,
+            worlds=worlds, title=title, command=o.command_line(), to=to, seed=seed, workers=workers,
+            settings=g.settings_of(settings), vectors=g.vectors_of(vectors), progress=progress,
         )  # fmt: skip
     print_contest(result, to)
 
@@ -66,12 +79,24 @@ def print_contest(result: Contest, page: Path) -> None:
         print(output.wrapped(f"{way}: {meaning}"))
     for a, b, tau in verdicts.agreement.iter_rows():
         print(f"Kendall's tau, {a} and {b}: {tau:.2f}")
+    if result.cutoffs is not None:
+        _print_cutoffs(result.cutoffs)
     print()
     further = len(result.warnings) - g.NAMED
     more = [f"and {further:,} more, on the page"] if further > 0 else []
     for remark in (*result.warnings[: g.NAMED], *more, *result.remarks):
         print(output.wrapped(f"! {remark}"))
     print(f"The page: {page.resolve().as_uri()}")
+
+
+def _print_cutoffs(found: Cutoffs) -> None:
+    """Print precision and recall at every cut-off, by folders and by consensus."""
+    from endoxa.reports.pages.contest_cutoffs import missed, tables
+
+    for measure, table in tables(found).items():
+        output.console().print(f"\n[bold]{measure} at cut-off k, by folders / by consensus[/bold]")
+        output.show_frame(table)
+    print(output.wrapped(missed(found)))
 
 
 def _standings(frame: pl.DataFrame) -> pl.DataFrame:

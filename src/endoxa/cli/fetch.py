@@ -16,7 +16,12 @@ def add_to(_app: typer.Typer) -> None:
 
 
 def fetch(
-    name: Annotated[str, typer.Argument(metavar="stamps|clipart", help="Tux Paint's stamps, or Open Clip Art.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="stamps|clipart|symbols", help="Tux Paint's stamps, Open Clip Art, or electrical symbols."
+        ),
+    ],
 ) -> None:
     """Fetch a corpus from Debian's packages into the cache, without root. Other commands fetch it when they need it.
 

@@ -44,13 +44,15 @@ Where = Annotated[
     str,
     typer.Argument(
         metavar="CORPUS",
-        help="A folder of pictures, a manifest (CSV, JSONL, Parquet: path, words, category …), or stamps or clipart, "
-        "which are fetched from Debian's packages when first used.",
+        help="A folder of pictures, a manifest (CSV, JSONL, Parquet: path, words, category …), or stamps, clipart or "
+        "symbols, which are fetched from Debian's packages when first used.",
     ),
 ]
 Engines = Annotated[
     list[str] | None,
-    typer.Option("--engine", "-e", metavar="NAME", help="A system; may be repeated. Default: all systems."),
+    typer.Option(
+        "--engine", "-e", metavar="NAME", help="A system; may be repeated. Default: all that suit the corpus."
+    ),
 ]
 Home = Annotated[
     str | None, typer.Option("--home", metavar="DIR", help="Folder of the indexes. Default: .endoxa in the corpus.")

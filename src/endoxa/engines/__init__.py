@@ -18,6 +18,7 @@ from endoxa.images import Picture
 from endoxa.tables import Floats, Ints
 
 Columns = Mapping[str, npt.NDArray[Any]]
+PICTURES, SYMBOLS = "pictures", "symbols"  # what engines and collections suit
 
 
 class Descriptor(Protocol):

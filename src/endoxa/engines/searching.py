@@ -15,7 +15,8 @@ from endoxa.images import Picture
 from endoxa.images.corpus import Corpus, Progress, words_of
 from endoxa.tables import Costs, Run
 
-FOR_PICTURES = ("embeddings", "integrated-regions", "histograms")  # which system answers if none is named
+# Which system answers if none is named.
+FOR_PICTURES = ("embeddings", "integrated-regions", "histograms", "shape-context")
 FOR_WORDS = ("keywords", "rwmm")
 
 

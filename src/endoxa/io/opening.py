@@ -21,7 +21,7 @@ def open_corpus(
     place: str | Path | Corpus, *, without: Sequence[str] | None = None, language: str = "",
     progress: Progress | None = None, seconds: float | None = None,
 ) -> Corpus:  # fmt: skip
-    """A corpus: a folder of pictures, a manifest (CSV, JSONL, Parquet), or `stamps` or `clipart`, fetched if missing.
+    """A corpus: a folder of pictures, a manifest (CSV, JSONL, Parquet), or a collection (`stamps`), fetched if missing.
 
     `without` leaves out categories whose path contains one of these parts; None leaves out what the collection itself
     excludes (of the stamps: drawings). `language` is that of the captions; `seconds` limits the time for fetching.

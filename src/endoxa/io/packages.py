@@ -18,11 +18,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from endoxa.engines import PICTURES, SYMBOLS
 from endoxa.errors import FileError, InstallError, TextError, refuse_unknown
 from endoxa.images.corpus import Corpus, Progress
 from endoxa.io.clip_art import read_clip_art
 from endoxa.io.corpora import read_corpus
 from endoxa.io.provenance import fingerprint
+from endoxa.io.symbols import read_symbols
 
 STATUS = Path("/var/lib/dpkg/status")  # dpkg's list of installed packages; apt does not start without one
 MARKER = "versions.txt"
@@ -33,13 +35,20 @@ GRACE = 3.0  # seconds that a child process has to end after a signal
 
 @dataclass(frozen=True)
 class Collection:
-    """Pictures from packages: their names, the folder in them, and what is left out by default."""
+    """Pictures from packages: their names, the folder in them, and what is left out by default.
+
+    `drawings` is the folder of the SVGs that have the words of the pictures. Where `drawn` is named, `pictures` holds
+    symbols, which are drawn into that folder once; rename it when drawings change. `suits` says which systems run by
+    default.
+    """
 
     packages: tuple[str, ...]
     pictures: str
     drawings: str = ""
     without: tuple[str, ...] = ()
     leave_out: tuple[str, ...] = ()
+    drawn: str = ""
+    suits: str = PICTURES
 
 
 COLLECTIONS = {
@@ -52,6 +61,9 @@ COLLECTIONS = {
     "clipart": Collection(
         ("openclipart-png", "openclipart-svg"), "usr/share/openclipart/png", "usr/share/openclipart/svg"
     ),
+    "symbols": Collection(
+        ("qelectrotech-data",), "usr/share/qelectrotech/elements/10_electric/10_allpole", drawn="drawn-1", suits=SYMBOLS
+    ),
 }
 
 
@@ -59,15 +71,17 @@ def corpus_of(
     name: str, *, without: Sequence[str] | None = None, language: str = "", progress: Progress | None = None,
     seconds: float | None = None,
 ) -> Corpus:  # fmt: skip
-    """The stamps of Tux Paint or Open Clip Art with their words and categories; fetched if they are not in the cache.
+    """Stamps of Tux Paint, Open Clip Art or electrical symbols, with words and categories; fetched if not in the cache.
 
     `without` leaves out categories with these parts in their path; None stands for those of the collection, so that
-    the stamps are photographs. `language` is that of the captions of stamps: `de`, `pt_BR`, …
+    the stamps are photographs. `language` is that of the captions of stamps and symbols: `de`, `pt_BR`, …
     """
     place, collection = fetch(name, progress=progress, seconds=seconds), COLLECTIONS[name]
     pictures = place / collection.pictures
     if collection.drawings:
         corpus = read_clip_art(pictures, place / collection.drawings, progress=progress)
+    elif collection.drawn:
+        corpus = read_symbols(pictures, place / collection.drawn, language=language, progress=progress)
     else:
         corpus = read_corpus(pictures, language=language, leave_out=collection.leave_out, progress=progress)
     left = corpus.within(without=collection.without if without is None else without)
@@ -104,6 +118,13 @@ def fetch(name: str, *, progress: Progress | None = None, seconds: float | None 
         what = f"{name} cannot be stored here: {error.strerror or error}"
         raise FileError(str(cache), what, f"set ENDOXA_CACHE to a folder {needs}") from None
     return place
+
+
+def suits(corpus: Corpus) -> str:
+    """Whether systems for pictures or for symbols are the default of a corpus; a folder of one's own has pictures."""
+    collection = COLLECTIONS.get(corpus.name)
+    is_fetched = Path(corpus.root).is_relative_to(cache_folder() / corpus.name)
+    return collection.suits if collection is not None and is_fetched else PICTURES
 
 
 def cache_folder() -> Path:

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from endoxa import __version__
+from endoxa.engines import SYMBOLS
 from endoxa.evaluations.contest import (
     CONSENSUS,
     FOLDERS,
@@ -20,7 +21,10 @@ from endoxa.evaluations.contest import (
     ties_of,
     verdicts,
 )
+from endoxa.evaluations.cutoffs import DEEPEST
+from endoxa.evaluations.cutoffs import cutoffs as at_cutoffs
 from endoxa.images.corpus import Corpus, Progress
+from endoxa.io import packages
 from endoxa.io.opening import open_corpus
 from endoxa.io.write import replacing, unwritten
 from endoxa.reports.pages.contest import Contest, page
@@ -32,6 +36,7 @@ from endoxa.verbs.index import index
 from endoxa.verbs.run import run as run_systems
 
 MEASURES = ("nDCG@10", "P@5")
+SAMPLE = 120
 
 
 def contest(
@@ -40,7 +45,8 @@ def contest(
     *,
     home: str | Path | None = None,
     without: Sequence[str] | None = None,
-    sample: int = 120,
+    sample: int | None = None,
+    cutoffs: int | None = None,
     depth: int = 100,
     measures: Sequence[str] = MEASURES,
     worlds: int = 400,
@@ -58,13 +64,21 @@ def contest(
     The ways are: 1. the consensus of the systems; 2. categories: what shares the category of the query is relevant;
     3. categories, with doubt about the level. Without categories there is only the first. With them, the categories
     also answer the loop of `decide`: the result says how many labels settle which system is best. Queries are pictures
-    that share their category with another one. `to` is a file that the page is written to.
+    that share their category with another one.
+
+    sample   the number of queries; 120 unless given, of symbols all
+    cutoffs  the deepest of the cut-offs at which consensus and categories are set side by side, as in Lamiroy and Sun's
+             study; 10 for symbols and otherwise 0, none, unless given
+    to       a file that the page is written to
     """
     corpus = open_corpus(place, without=without, progress=progress)
     indexed = index(
         corpus, engines, home=home, settings=settings, vectors=vectors, seed=seed, workers=workers, progress=progress
     )
-    queries = sampled(corpus, indexed.items, sample, seed)
+    are_symbols = packages.suits(corpus) == SYMBOLS
+    wanted = (len(indexed.items) if are_symbols else SAMPLE) if sample is None else sample
+    deepest = (DEEPEST if are_symbols else 0) if cutoffs is None else cutoffs
+    queries = sampled(corpus, indexed.items, wanted, seed)
     searcher = open_searcher(corpus, home=home)
     ran = run_systems(searcher, indexed.systems, queries=queries, depth=depth, seed=seed, progress=progress)
     ways = judged(ran.run, corpus, queries, measures=measures, worlds=worlds, seed=seed, progress=progress)
@@ -85,6 +99,7 @@ def contest(
         ties_of(ran.run),
         gallery_of(corpus, ran.run, beliefs),
         course,
+        at_cutoffs(ran.run, corpus, queries, deepest=deepest, seed=seed) if deepest else None,
         facts=[
             f"{len(indexed.items):,} pictures",
             f"{systems} systems",

@@ -16,8 +16,9 @@ def fetch(
     seconds: float | None = None,
     progress: Progress | None = None,
 ) -> Corpus:
-    """The corpus `stamps` or `clipart`, from Debian's packages; fetched into the cache unless it is there already.
+    """The corpus `stamps`, `clipart` or `symbols`, from Debian's packages; fetched unless it is in the cache.
 
-    `without` leaves out categories, `language` chooses the captions of stamps, `seconds` limits the time for fetching.
+    `without` leaves out categories, `language` chooses the captions of stamps and symbols. `seconds` limits
+    the time for fetching.
     """
     return corpus_of(name, without=without, language=language, progress=progress, seconds=seconds)

@@ -75,7 +75,7 @@ def index(
     if not len(corpus):
         raise FileError(corpus.root, "the corpus holds no picture", "give a folder or a manifest with pictures")
     folder = home_of(corpus, home)
-    chosen = engines_of(engines, settings)
+    chosen = engines_of(engines, settings, packages.suits(corpus))
     files = {name: Path(path) for name, path in (vectors or {}).items()}
     for name in files:
         _refuse_name(name)

@@ -11,6 +11,7 @@ import polars as pl
 
 from endoxa.evaluations.consensus import UNSTABLE
 from endoxa.evaluations.contest import Course, Verdicts
+from endoxa.evaluations.cutoffs import Cutoffs
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS, consensual
 from endoxa.evaluations.standings import chances
@@ -18,7 +19,7 @@ from endoxa.formatting import capitalised, chance, clean, html_of, listed, numbe
 from endoxa.pools.deciding import LEAST
 from endoxa.reports.figures.chance_matrix import better
 from endoxa.reports.figures.label_curves import NOTABLE, label_curves, notable
-from endoxa.reports.pages import cells
+from endoxa.reports.pages import cells, contest_cutoffs
 from endoxa.reports.pages.gallery import Gallery
 from endoxa.reports.pages.layout import Grid, Section, chart, cost_grid, render
 from endoxa.tables import Costs
@@ -40,6 +41,7 @@ class Contest:
     ties: Mapping[str, float] = field(default_factory=dict)
     gallery: Gallery | None = None
     course: Course | None = None
+    cutoffs: Cutoffs | None = None
     facts: Sequence[str] = ()
     warnings: Sequence[str] = ()
     remarks: Sequence[str] = ()  # about the systems: ties, pairs without a score
@@ -51,6 +53,8 @@ def page(contest: Contest) -> str:
     """The contest as one HTML file that opens offline."""
     found = contest.verdicts
     sections = [_side_by_side(contest), _labels(contest), _agreement(found), _better(found)]
+    if contest.cutoffs is not None:
+        sections.insert(1, contest_cutoffs.section(contest.cutoffs))
     if contest.costs is not None:
         sections.append(Section("costs", "Costs", "What the systems cost", grids=[cost_grid(contest.costs)]))
     policies = [f"{way}: {meaning}" for way, meaning in contest.meanings.items()]

@@ -1,0 +1,164 @@
+"""Precision and recall of the first k items, by the consensus of the systems and by folders, for every k up to a depth.
+
+The first study of Lamiroy and Sun: its Tables 4 and 5 have precision and recall by people at ten cut-offs, its Figures
+1 and 2 set them beside those by consensus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+
+from endoxa.comparisons.orders import tau
+from endoxa.errors import TextError
+from endoxa.evaluations import consensus
+from endoxa.evaluations.contest import CONSENSUS, FOLDERS
+from endoxa.evaluations.settings import Settings
+from endoxa.images.corpus import Corpus, same_category
+from endoxa.measures.evaluate import measure
+from endoxa.measures.grammar import parse_all
+from endoxa.policies import Policy
+from endoxa.statistics.bootstrap import Means, enough, mean_intervals
+from endoxa.tables import Floats, Opinions, Run
+
+PRECISION, RECALL = "precision", "recall"
+MEASURES = {PRECISION: "GradedP", RECALL: "GradedR"}
+DEEPEST = 10
+SHOWN = 5  # the cut-off that sentences speak about, where there is one
+RESAMPLES = 1000  # of the queries, for the interval of tau
+
+
+@dataclass(frozen=True)
+class Cutoffs:
+    """Two ways of judging at every cut-off.
+
+    values  way, measure, k, system, value, lo, hi: means over the queries with 95 % intervals
+    taus    measure, k, tau, lo, hi: Kendall's tau-b of the orders by the two ways; NaN where all values are tied
+    turned  measure, k, system, other, and value, lo, hi of the difference by either way (`folders`, `consensus`): pairs
+            that folders put in one order and consensus in the other, where both intervals exclude 0
+    alone   system, share, precision: of its first items, how many no other system returns, and how many of these
+            share the folder of the query
+    """
+
+    deepest: int
+    queries: int
+    values: pl.DataFrame
+    taus: pl.DataFrame
+    turned: pl.DataFrame
+    alone: pl.DataFrame
+
+    @property
+    def shown(self) -> int:
+        """The cut-off that sentences speak about."""
+        return min(SHOWN, self.deepest)
+
+
+def cutoffs(run: Run, corpus: Corpus, queries: Sequence[str], *, deepest: int = DEEPEST, seed: int) -> Cutoffs | None:
+    """Score the runs at cut-offs 1 to `deepest`; None without two systems, or without two queries with a mate.
+
+    A system votes for its first `deepest` items at every cut-off, so that the consensus does not move along the curve.
+    Precision is Σ P / k over the first k items, recall Σ P / Σ P of all items with a vote (Lamiroy and Sun, eqs 11 and
+    12); P is 0 or 1 by folders. Intervals are over queries and do not hold the doubt about the voters.
+    Misleads: a consensus narrows differences, so that only the orders of the two ways can be compared.
+    """
+    if deepest < 1:
+        raise TextError(f"cut-offs count from 1, not {deepest}")
+    judgments = same_category(corpus, set(queries).intersection(run.frame["query"]))
+    asked = judgments.frame["query"].unique().to_list()
+    run = Run(run.frame.filter((pl.col("rank") <= deepest) & pl.col("query").is_in(asked)), run.ties)
+    if len(run.systems) < 2 or len(asked) < 2:
+        return None
+    votes = consensus.belief(run, Settings(depth=deepest, seed=seed)).expected()
+    scored = {FOLDERS: _scored(run, judgments, deepest), CONSENSUS: _scored(run, votes, deepest)}
+    rng = np.random.default_rng(seed)
+    return Cutoffs(
+        deepest, len(asked), _values(run.systems, scored, rng), _taus(scored, rng), _turned(run.systems, scored, rng),
+        _alone(run, judgments),
+    )  # fmt: skip
+
+
+def _scored(run: Run, reference: Opinions, deepest: int) -> Floats:
+    """The value of every query: [measure, k, system, query]."""
+    names = [[f"{name}@{k}" for k in range(1, deepest + 1)] for name in MEASURES.values()]
+    scores = measure(run, reference, parse_all([name for row in names for name in row]), Policy())
+    return np.array([[scores.matrix(name)[2] for name in row] for row in names])
+
+
+def _values(systems: Sequence[str], scored: dict[str, Floats], rng: np.random.Generator) -> pl.DataFrame:
+    parts = []
+    for way, values in scored.items():
+        found = _intervals(values, rng)
+        for at in np.ndindex(found.mean.shape):
+            row, k, system = at
+            ends = found.mean[at], found.lo[at], found.hi[at]
+            parts.append((way, list(MEASURES)[row], k + 1, systems[system], *map(float, ends)))
+    schema = ["way", "measure", "k", "system", "value", "lo", "hi"]
+    return pl.DataFrame(parts, schema=schema, orient="row")
+
+
+def _taus(scored: dict[str, Floats], rng: np.random.Generator) -> pl.DataFrame:
+    """Tau of the means, and its interval over resamples of the queries, which are the same for both ways."""
+    one, other = scored.values()
+    size = one.shape[-1]
+    counts = rng.multinomial(size, np.full(size, 1 / size), size=RESAMPLES).T / size
+    means = [_means(values, np.full((size, 1), 1 / size))[..., 0] for values in (one, other)]
+    drawn = [_means(values, counts) for values in (one, other)]  # [measure, k, system, resample]
+    rows = []
+    for row, name in enumerate(MEASURES):
+        for k in range(one.shape[1]):
+            taus = [tau(drawn[0][row, k, :, at], drawn[1][row, k, :, at]) for at in range(RESAMPLES)]
+            known = np.array(taus)[~np.isnan(taus)]
+            lo, hi = np.quantile(known, [0.025, 0.975]) if len(known) else (np.nan, np.nan)
+            rows.append((name, k + 1, tau(means[0][row, k], means[1][row, k]), float(lo), float(hi)))
+    return pl.DataFrame(rows, schema=["measure", "k", "tau", "lo", "hi"], orient="row")
+
+
+def _means(values: Floats, weights: Floats) -> Floats:
+    """Weighted means over the last axis, without queries that have no value."""
+    known = ~np.isnan(values) @ weights
+    sums = np.nan_to_num(values) @ weights
+    return np.asarray(np.divide(sums, known, out=np.full(known.shape, np.nan), where=known > 0))
+
+
+def _turned(systems: Sequence[str], scored: dict[str, Floats], rng: np.random.Generator) -> pl.DataFrame:
+    pairs = list(combinations(range(len(systems)), 2))
+    first, second = np.array(pairs).T
+    ways = {way: _intervals(values[:, :, first] - values[:, :, second], rng) for way, values in scored.items()}
+    truth, voted = ways[FOLDERS], ways[CONSENSUS]
+    against = ((truth.lo > 0) & (voted.hi < 0)) | ((truth.hi < 0) & (voted.lo > 0))
+    rows = []
+    for at in zip(*np.nonzero(against), strict=True):
+        row, k, pair = at
+        better, worse = (systems[place] for place in pairs[pair])
+        sign = 1 if truth.mean[at] > 0 else -1
+        names = (better, worse) if sign > 0 else (worse, better)
+        ends = [end for way in ways.values() for end in _signed(sign, way, at)]
+        rows.append((list(MEASURES)[row], int(k) + 1, *names, *ends))
+    numbers = [f"{way}{end}" for way in ways for end in ("", "_lo", "_hi")]
+    schema = {"measure": pl.String, "k": pl.Int64, "system": pl.String, "other": pl.String}
+    return pl.DataFrame(rows, schema=schema | dict.fromkeys(numbers, pl.Float64), orient="row")
+
+
+def _signed(sign: int, found: Means, at: tuple[int, ...]) -> tuple[float, float, float]:
+    """Mean and ends of a difference, or of the difference the other way round."""
+    low, high = float(found.lo[at]), float(found.hi[at])
+    return sign * float(found.mean[at]), *((low, high) if sign > 0 else (-high, -low))
+
+
+def _intervals(values: Floats, rng: np.random.Generator) -> Means:
+    return mean_intervals(values, resamples=enough(values.shape[-1]), rng=rng)
+
+
+def _alone(run: Run, judgments: Opinions) -> pl.DataFrame:
+    """Of the items of each system, those that no other system has."""
+    pairs = judgments.frame.select("query", "item", pl.lit(1.0).alias("hit"))
+    rows = run.frame.with_columns((pl.len().over("query", "item") == 1).alias("alone"))
+    rows = rows.join(pairs, on=["query", "item"], how="left").with_columns(pl.col("hit").fill_null(0.0))
+    found = rows.group_by("system", maintain_order=True).agg(
+        pl.col("alone").mean().alias("share"), pl.col("hit").filter(pl.col("alone")).mean().alias("precision")
+    )
+    return found.sort("share", "system", descending=[True, False])
