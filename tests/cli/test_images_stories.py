@@ -113,7 +113,7 @@ def test_the_demo_draws_where_photographs_cannot_be_fetched(tmp_path: Path, monk
     monkeypatch.setenv("ENDOXA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(demo, "SCENES", 30)
     few = ("keywords", "histograms", "integrated-regions", "random")
-    monkeypatch.setattr("endoxa.engines.registry.available", lambda: few)
+    monkeypatch.setattr("endoxa.engines.registry.available", lambda *_: few)
     done = endoxa("demo", "--to", tmp_path / "demo", "--seed", 2)
     assert done.exit_code == 0, done.output
     assert "apt-get is not on this machine" in done.stderr and "drawing 30 scenes instead" in done.stderr
