@@ -107,7 +107,7 @@ class Seeker:
         return self.client.post(self._full(path), json=json, headers=headers, **more)
 
     def _full(self, path: str) -> str:
-        return path if path.startswith("/") else f"/api/searches/{self.search}/{path}".rstrip("/")
+        return path if path.startswith("/") else f"/api/searches/{self.search}/{path}".replace("/?", "?").rstrip("/")
 
     def begin(self, size: int = 8, **more: Any) -> dict[str, Any]:
         """A new search; it becomes this person's."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Barrier, Thread
@@ -12,7 +13,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
 from PIL import Image
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
 from search_samples import SHAPES, URL, Hall, Seeker, opened_corpus, paint, picture_bytes, search_hall, sketch_png
 
 from endoxa.images.corpus import Corpus
@@ -25,6 +35,8 @@ from endoxa.web.searches.desk import PACE
 from endoxa.web.security import BODY
 
 SAME = {"Sec-Fetch-Site": "same-origin"}
+CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+FEW = settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None)
 GROUPS = ("look", "colours", "texture", "layout")
 
 
@@ -414,6 +426,7 @@ def test_whoever_searches_here_stays_who_they_are_and_may_go_on(hall: Hall, ana:
     address, _, token = shared(ana, fork=True).partition("?")
     assert ben.get(f"{address}?{token}").status_code == 200
     assert ben.get(f"/api/searches/{ana.search}?{token}").json()["may_fork"]
+    assert not ana.get(f"?{token}").json()["read_only"]  # it stays one's own
     made = ben.post(f"/api/searches?{token}", fork).json()
     assert made["marks"] == [{"place": 0, "grade": 2}]
     assert not made["read_only"]
@@ -689,3 +702,27 @@ def test_every_address_of_the_api_is_described(hall: Hall) -> None:
         "GET /api/searches/{name}/rounds/{number}", "POST /api/searches/{name}/links",
     }  # fmt: skip
     assert hall.browser().get("/api").status_code == 200
+
+
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=lambda mode: mode.value)
+def test_nothing_that_is_sent_breaks_it(hall: Hall, ana: Seeker, mode: GenerationMode) -> None:
+    statuses: Counter[int] = Counter()
+    document: Any = schemathesis.openapi.from_asgi("/openapi.json", hall.app)
+    for found in document.get_all_operations():
+        operation = found.ok()
+        if mode is GenerationMode.NEGATIVE and "{name}" not in operation.path and operation.method == "get":
+            continue  # nothing can be wrong with it
+
+        @FEW
+        @given(case=operation.as_strategy(generation_mode=mode))
+        def ask(case: Any) -> None:
+            hall.ticks.time += 61
+            if mode is GenerationMode.POSITIVE and "name" in case.path_parameters:
+                case.path_parameters["name"] = ana.search
+            response = case.call(headers={"X-CSRF-Token": ana.csrf}, cookies=dict(ana.client.cookies))
+            case.validate_response(response, checks=CHECKS)
+            statuses[response.status_code] += 1
+
+        ask()
+    assert statuses.total() > 60
+    assert {200, 201} <= set(statuses) if mode is GenerationMode.POSITIVE else 422 in statuses

@@ -34,7 +34,8 @@ from endoxa.web.searches.holdings import Holdings
 from endoxa.web.site import Site, create_application
 
 TEMPLATES = Path(__file__).parent / "templates"
-OPEN = 64  # searches in memory; others are built again from their events
+OPEN = 64  # searches in memory at most; others are built again from their events
+MEMORY, ROWS = 2**30, 160 * 4 * 2  # bytes for all their kernels, and those of one search for each picture
 PACE, MINUTE = 30, 60.0  # pages that one search may ask for in a minute
 LOOKS = int(30 * people.DAY)  # seconds for which an address to look at a search is good
 
@@ -138,10 +139,13 @@ class Room:
     def _record(self, connection: Any, visitor: Visitor, name: str, look: str) -> tuple[Record, May]:
         if visitor.role == "viewer":
             return searches.shared(connection, name, visitor.invitation_id), "look"
-        allowed = self._allowed(look, name)
-        if allowed is not None:
-            return searches.find(connection, name), allowed
-        return searches.owned(connection, name, visitor.invitation_id), "act"
+        try:
+            return searches.owned(connection, name, visitor.invitation_id), "act"
+        except RefusedError:
+            allowed = self._allowed(look, name)
+            if allowed is None:
+                raise
+        return searches.find(connection, name), allowed
 
     def look(self, name: str, may: May) -> str:
         """A token with which people who search here may look at a search, or go on from it."""
@@ -166,7 +170,7 @@ class Room:
             found = self.sittings.get(record.name)
             if found is None:
                 found = self.sittings[record.name] = self._opened(record)
-                while len(self.sittings) > OPEN:
+                while len(self.sittings) > max(2, min(OPEN, MEMORY // (ROWS * len(self.holdings.features) + 1))):
                     self.sittings.popitem(last=False)
             self.sittings.move_to_end(record.name)
             return found
