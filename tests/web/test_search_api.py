@@ -223,6 +223,7 @@ def test_undo_restores_the_page_and_undoing_nothing_is_refused(ana: Seeker) -> N
     ("kind", "detail"),
     [
         ("mark", {"place": 0, "grade": 3}), ("mark", {"place": 0, "grade": 0.5}), ("mark", {"place": 0, "grade": "2"}),
+        ("mark", {"place": True, "grade": 1}), ("mark", {"place": 0, "grade": True}), ("seen", {"show": 1}),
         ("mark", {"place": 24, "grade": 1}), ("mark", {"place": -1, "grade": 1}), ("mark", {"place": 0}),
         ("mark", {"item": "sea/sun", "grade": 1}), ("found", {"place": 99}), ("picture", {"place": 99}),
         ("view", {"places": []}), ("view", {"places": [0, 99]}), ("refine", {"size": 0}), ("refine", {"size": 1000}),

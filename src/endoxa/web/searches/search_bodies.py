@@ -6,18 +6,19 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import Path
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StrictBool
 
-from endoxa.web.shapes import Body, Number, Seconds, Text
+from endoxa.web.shapes import MOST, Body, Number, Seconds, Text
 
 SKETCH = 90_000  # characters of 64 kB in base64
 WORDS = 1_000  # characters
 LARGEST = 200  # pictures on a page or in a view of the map
 
 Id = Annotated[str, Path(max_length=64, pattern=r"^[\w-]+$")]  # of a search
+Place = Annotated[int, Path(ge=0, le=MOST)]  # of a picture in the index, or the number of a round
 Sha = Annotated[str, Path(pattern=r"^[0-9a-f]{64}$")]
-Size = Annotated[int, Field(ge=1, le=100)]
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Size = Annotated[int, Field(strict=True, ge=1, le=100)]
+Share = Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)]
 Grade = Annotated[int, Field(ge=-2, le=2, strict=True)]
 
 
@@ -82,19 +83,19 @@ class PinDetail(Body):
     """What a group of features counts."""
 
     group: Annotated[str, Field(max_length=100)]
-    setting: Literal["auto", "off"] | Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
+    setting: Literal["auto", "off"] | Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)]
 
 
 class SeenDetail(Body):
     """Whether seen pictures return."""
 
-    show: bool
+    show: StrictBool
 
 
 class ExploreDetail(Body):
     """Whether some pictures of a page are those that would teach most."""
 
-    on: bool
+    on: StrictBool
 
 
 class FoundDetail(Body):
@@ -106,7 +107,7 @@ class FoundDetail(Body):
 class RestartDetail(Body):
     """Start over, empty or keeping query and marks."""
 
-    keep: bool = False
+    keep: StrictBool = False
 
 
 class NoDetail(Body):
@@ -222,7 +223,7 @@ class LinkBody(Body):
     """An address for others."""
 
     key: UUID
-    fork: bool = False
+    fork: StrictBool = False
 
 
 class GradeOut(BaseModel):

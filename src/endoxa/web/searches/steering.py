@@ -21,7 +21,7 @@ from endoxa.web.searches import search_bodies as b
 from endoxa.web.searches.deposits import decoded
 from endoxa.web.searches.desk import Room, Seat, Sitting
 from endoxa.web.searches.holdings import Holdings
-from endoxa.web.shapes import PROBLEMS, Number, ProblemOut
+from endoxa.web.shapes import PROBLEMS, ProblemOut
 
 MORE: dict[int | str, dict[str, Any]] = {
     410: {"model": ProblemOut, "description": "what it needs is no longer here"},
@@ -111,7 +111,7 @@ def router(room: Room) -> APIRouter:
         return {"tiles": [room.holdings.tile(int(place), slot="sketch") for place in places if fit[place] >= 0]}
 
     @api.get("/{name}/why/{place}", response_model=b.WhyOut)
-    def why(request: Request, name: b.Id, place: Number) -> Any:
+    def why(request: Request, name: b.Id, place: b.Place) -> Any:
         """Why a mark is expected of a picture, in marks."""
         seat = room.seat(request, name)
         room.holdings.need(place)
@@ -128,7 +128,7 @@ def router(room: Room) -> APIRouter:
         }  # fmt: skip
 
     @api.get("/{name}/rounds/{number}", response_model=b.PageOut)
-    def one_round(request: Request, name: b.Id, number: Number) -> Any:
+    def one_round(request: Request, name: b.Id, number: b.Place) -> Any:
         """A page as it was shown, with the marks that count now."""
         seat = room.seat(request, name)
         page = next((page for page in seat.search.rounds if page.round == number), None)

@@ -11,7 +11,7 @@ from endoxa.searches.maps import ALL
 from endoxa.studies.design import FIVE_LABELS
 from endoxa.web.searches import search_bodies as b
 from endoxa.web.searches.desk import Room
-from endoxa.web.shapes import MOST, PROBLEMS, Number
+from endoxa.web.shapes import MOST, PROBLEMS
 
 KEPT = {"Cache-Control": "private, max-age=86400, immutable"}  # the address names the digest of the collection
 PATH = r"^[0-9]{1,3}(\.[0-9]{1,3}){0,9}$|^$"  # cells of the map, from the top
@@ -59,7 +59,7 @@ def router(room: Room) -> APIRouter:
         return {"tiles": holdings.view(group, path, columns, rows), "path": path}
 
     @here.get("/pictures/{place}", include_in_schema=False)
-    def picture(request: Request, place: Number, size: Literal["small", "large"] = "small") -> Response:
+    def picture(request: Request, place: b.Place, size: Literal["small", "large"] = "small") -> Response:
         room.visitor(request)
         return FileResponse(holdings.copy(place, small=size == "small"), media_type="image/jpeg", headers=KEPT)
 
