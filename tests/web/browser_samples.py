@@ -6,6 +6,7 @@ come out at the other end.
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -31,6 +32,8 @@ CALL = "from endoxa.cli import main; main()"
 WIDE, NARROW = (1280, 800), (360, 740)
 READY = 'body[data-state="task"] #stage:not([inert])'
 AXE = (HERE / "axe.min.js").read_text(encoding="utf-8")
+SHOTS = os.environ.get("ENDOXA_SCREENSHOTS")  # a folder for a picture of each page that is looked at
+DEVICES = {"laptop": WIDE, "phone": NARROW}
 
 # The first two draw an address bar for windows that nobody sees, a third of all work. Of several such words Chromium
 # heeds the last, so that those which Playwright gives follow.
@@ -50,10 +53,16 @@ SUBJECTS = ["a lamp", "a river at dusk", "two cats on a wall", "the old town hal
 
 
 class Server:
-    """`endoxa study serve`, as a process of its own."""
+    """`endoxa study serve`, or another command that serves, as a process of its own.
 
-    def __init__(self, home: Path) -> None:
-        self.home = home
+    said  how it says where it is: the address, the port and the link
+    """
+
+    def __init__(
+        self, home: Path, command: Sequence[str] = ("study", "serve"),
+        said: str = r" at (?P<url>http://\S+:(?P<port>\d+)) .*\norganiser, once: (?P<link>\S+)",
+    ) -> None:  # fmt: skip
+        self.home, self.command, self.said = home, command, said
         self.port = 0
         self.url = self.link = ""
         self.process: subprocess.Popen[str] | None = None
@@ -62,14 +71,16 @@ class Server:
         """Start it; the second time at the same address."""
         with (self.home.parent / "server.log").open("a") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", CALL, "study", "serve", "--home", str(self.home), "--port", str(self.port)],
+                [sys.executable, "-c", CALL, *self.command, "--home", str(self.home), "--port", str(self.port)],
                 stdout=subprocess.PIPE, stderr=log, text=True,
             )  # fmt: skip
         assert self.process.stdout is not None
-        said = self.process.stdout.readline() + self.process.stdout.readline()
-        found = re.search(r" at (http://\S+:(\d+)) .*\norganiser, once: (\S+)", said)
-        assert found is not None, self.log()
-        self.url, self.port, self.link = found[1], int(found[2]), found[3]
+        heard = ""
+        while (found := re.search(self.said, heard)) is None:
+            line = self.process.stdout.readline()
+            assert line, f"{heard}{self.log()}"
+            heard += line
+        self.url, self.port, self.link = found["url"], int(found["port"]), found["link"]
 
     def stop(self, how: int = signal.SIGTERM) -> None:
         """Stop it and wait for its end."""
@@ -166,9 +177,9 @@ class Stage:
 
 
 @contextmanager
-def staged(folder: Path, chromium: str) -> Iterator[Stage]:
-    """A server on an empty home and a browser, for the tests of one file."""
-    server = Server(folder / "home")
+def staged(folder: Path, chromium: str, server: Server | None = None) -> Iterator[Stage]:
+    """A server on an empty home (that of studies if none is given) and a browser, for the tests of one file."""
+    server = server or Server(folder / "home")
     server.home.mkdir()
     server.start()
     try:
@@ -184,6 +195,35 @@ def staged(folder: Path, chromium: str) -> Iterator[Stage]:
     finally:
         server.stop()
     assert "Traceback" not in server.log(), server.log()
+
+
+@dataclass
+class Eye:
+    """Looks at a page with axe, in light and in dark, and keeps what it finds."""
+
+    device: str
+    found: list[str] = field(default_factory=list)
+
+    def look(self, page: Page, name: str) -> None:
+        """All rules in the light; in the dark those of colour, as no other can differ."""
+        if not page.evaluate("'axe' in window"):
+            page.evaluate(AXE)
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+            options: dict[str, Any] = {"resultTypes": ["violations"]}
+            if scheme == "dark":
+                options["runOnly"] = ["color-contrast"]
+            for broken in page.evaluate("options => axe.run(options).then(found => found.violations)", options):
+                where = [node["html"][:200] for node in broken["nodes"]]
+                self.found.append(f"{name} {scheme}: {broken['id']}: {broken['help']}: {where}")
+            if SHOTS:
+                Path(SHOTS).mkdir(parents=True, exist_ok=True)
+                whole = not page.locator("body.desk").count()  # whose parts stick to the window
+                page.screenshot(path=f"{SHOTS}/{name}-{DEVICES[self.device][0]}-{scheme}.png", full_page=whole)
+        page.emulate_media(color_scheme="light", reduced_motion="reduce")
+        wide = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+        if wide[0] > wide[1]:
+            self.found.append(f"{name}: the page is {wide[0]} pixels wide on a screen of {wide[1]}")
 
 
 # What an organiser hands in -------------------------------------------------------------------------------------------

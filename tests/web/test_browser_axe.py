@@ -5,28 +5,23 @@ ENDOXA_SCREENSHOTS=DIR writes a picture of each, to be looked at.
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import count, product
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import numpy as np
 import pytest
-from browser_samples import AXE, NARROW, READY, WIDE, Judge, Material, Stage, Thumb, Typist, material, staged
+from browser_samples import DEVICES, READY, Eye, Judge, Material, Stage, Thumb, Typist, material, staged
 from playwright.sync_api import Page, expect
 
 from endoxa import examples
 from endoxa.store import catalogue, people, work
 from endoxa.store.home import open_home
 
-SHOTS = os.environ.get("ENDOXA_SCREENSHOTS")
 NUMBERS = count(1)
-DEVICES = {"laptop": WIDE, "phone": NARROW}
 
 
 @pytest.fixture(scope="module")
@@ -89,35 +84,6 @@ def quiet(stage: Stage) -> Iterator[None]:
     """No page complains."""
     with stage.quietly():
         yield
-
-
-@dataclass
-class Eye:
-    """Looks at a page with axe, in light and in dark, and keeps what it finds."""
-
-    device: str
-    found: list[str] = field(default_factory=list)
-
-    def look(self, page: Page, name: str) -> None:
-        """All rules in the light; in the dark those of colour, as no other can differ."""
-        if not page.evaluate("'axe' in window"):
-            page.evaluate(AXE)
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
-            options: dict[str, Any] = {"resultTypes": ["violations"]}
-            if scheme == "dark":
-                options["runOnly"] = ["color-contrast"]
-            for broken in page.evaluate("options => axe.run(options).then(found => found.violations)", options):
-                where = [node["html"][:200] for node in broken["nodes"]]
-                self.found.append(f"{name} {scheme}: {broken['id']}: {broken['help']}: {where}")
-            if SHOTS:
-                Path(SHOTS).mkdir(parents=True, exist_ok=True)
-                whole = not page.locator("body.desk").count()  # whose parts stick to the window
-                page.screenshot(path=f"{SHOTS}/{name}-{DEVICES[self.device][0]}-{scheme}.png", full_page=whole)
-        page.emulate_media(color_scheme="light", reduced_motion="reduce")
-        wide = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
-        if wide[0] > wide[1]:
-            self.found.append(f"{name}: the page is {wide[0]} pixels wide on a screen of {wide[1]}")
 
 
 @pytest.fixture(params=list(DEVICES))

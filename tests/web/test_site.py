@@ -73,7 +73,7 @@ def site(tmp_path: Path) -> Site:
 @pytest.fixture
 def browser(site: Site) -> TestClient:
     app = create_application(
-        site, title="Toy", description="One page.", routers=[router(site)], uploads=("/upload/",)
+        site, title="Toy", description="One page.", routers=[router(site)], uploads={"/upload/": UPLOAD}
     )  # fmt: skip
     return TestClient(app, base_url=site.url, raise_server_exceptions=False)
 

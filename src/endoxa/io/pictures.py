@@ -1,4 +1,4 @@
-"""Pictures of studies: decoded once, reduced to a size that can be sent, stored by their hash.
+"""Pictures of studies and searches: decoded once, reduced to a size that can be sent, stored by their hash.
 
 Re-encoding removes metadata (positions in EXIF) and scripts; files that cannot be decoded are found at import.
 """
@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from endoxa.errors import FileError
 from endoxa.io.decoding import flattened, read
 from endoxa.io.write import replacing
 
@@ -31,6 +32,23 @@ def keep(path: Path, folder: Path) -> tuple[str, str]:
             with replacing(copy) as part:
                 part.write_bytes(content)
     return name, sha256(raw).hexdigest()
+
+
+def cached(path: Path, folder: Path, *, small: bool = False) -> Path:
+    """A copy of a picture, made when it is first wanted, under the hash of its path, time and length."""
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise FileError(str(path), f"cannot be read: {error.strerror}") from None
+    name = sha256(f"{path}\0{status.st_mtime_ns}\0{status.st_size}".encode("utf-8", "surrogateescape")).hexdigest()
+    copy = place(folder, name, small=small)
+    if not copy.exists():
+        side = SMALL if small else LARGE
+        flat, _ = flattened(read(path), str(path), side=2 * side)
+        folder.mkdir(parents=True, exist_ok=True)
+        with replacing(copy) as part:
+            part.write_bytes(_jpeg(flat, side))
+    return copy
 
 
 def place(folder: Path, name: str, *, small: bool = False) -> Path:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hmac
+import re
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from ipaddress import ip_address, ip_network
@@ -38,18 +39,18 @@ LENGTHY = 15  # digits of a length; Python refuses to convert very long numbers
 class Wrapper:
     """Middleware: security headers on every response, and a limit on the length of bodies.
 
-    Paths that begin with one of `uploads` have the larger limit.
+    Paths that match a pattern of `uploads` from their beginning have the limit that stands with it.
     """
 
     app: ASGIApp
-    uploads: tuple[str, ...] = ()
+    uploads: Mapping[str, int] = field(default_factory=dict)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        limit = UPLOAD if scope["path"].startswith(self.uploads) else BODY
+        limit = next((most for path, most in self.uploads.items() if re.match(path, scope["path"])), BODY)
         seen = 0
         over = replaced = False
 

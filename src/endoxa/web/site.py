@@ -7,7 +7,7 @@ security headers, limits of request bodies, static files, problem pages and the 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -121,9 +121,9 @@ class Site:
 
 
 def create_application(
-    site: Site, *, title: str, description: str, routers: Iterable[APIRouter], uploads: tuple[str, ...] = ()
+    site: Site, *, title: str, description: str, routers: Iterable[APIRouter], uploads: Mapping[str, int] | None = None
 ) -> FastAPI:
-    """An application on the site. Requests below the paths of `uploads` may have long bodies."""
+    """An application on the site. `uploads` gives patterns of paths whose bodies may be long, and how many bytes."""
     app = FastAPI(
         title=title,
         version=version("endoxa"),
@@ -146,7 +146,7 @@ def create_application(
         return Response((HERE / "static" / "favicon.svg").read_bytes(), media_type="image/svg+xml")
 
     _add_problems(app, site)
-    app.add_middleware(Wrapper, uploads=uploads)
+    app.add_middleware(Wrapper, uploads=uploads or {})
     return app
 
 

@@ -69,8 +69,11 @@ function passage(text, name, enlarge) {
   return element("div", { class: "passage" }, body, more);
 }
 
-/** Open the large view. Escape, the button and a click beside the image close it, and the focus returns. */
-export function enlarged(thing, name) {
+/**
+ * Open the large view. Escape, the button and a click beside the image close it, and the focus returns. `key` may take
+ * a key for itself: it returns true if it did.
+ */
+export function enlarged(thing, name, key = () => false) {
   const dialog = byId("enlarge");
   const close = byId("enlarge-close");
   const content = byId("enlarge-content");
@@ -84,11 +87,12 @@ export function enlarged(thing, name) {
     if (event.target === dialog || event.target === content || event.target.tagName === "IMG") dialog.close();
   };
   dialog.onkeydown = (event) => {
+    if (key(event)) return event.preventDefault();
     if (event.key !== " " || event.target === close) return;
     event.preventDefault();
     dialog.close();
   };
-  dialog.showModal();
+  if (!dialog.open) dialog.showModal();
 }
 
 /** Fetch the images of a task before it is shown. */

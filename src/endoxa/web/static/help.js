@@ -1,16 +1,9 @@
 // Instructions and keys: shown at the first visit, and later with the question mark.
 
 import { byId, element } from "./dom.js";
-/** The instructions, the keys of the study kind, and the keys that every kind has. */
-export function writeHelp({ instructions, skip }, own) {
-  const keys = [
-    ...own,
-    ["Enter", "next"],
-    ["z", "undo (also Backspace)"],
-    ...(skip ? [["s", "skip"]] : []),
-    ["p", "pause"],
-    ["?", "this help"],
-  ];
+
+/** Paragraphs of instructions, and keys with their meaning. */
+export function writeHelp(instructions, keys) {
   byId("instructions").replaceChildren(...instructions.map((words) => element("p", {}, words)));
   byId("keys").replaceChildren(
     ...keys.map(([key, words]) =>
@@ -21,16 +14,16 @@ export function writeHelp({ instructions, skip }, own) {
 }
 
 /** Open the help; the promise resolves when it is closed. */
-export function openHelp(word = "Back to judging") {
+export function openHelp(word = "Go on") {
   const dialog = byId("help");
   byId("help-close").textContent = word;
   if (!dialog.open) dialog.showModal();
   return new Promise((resolve) => dialog.addEventListener("close", resolve, { once: true }));
 }
 
-/** At the first visit of this judge on this device. */
-export async function firstHelp(study, nickname) {
-  const name = `endoxa:seen:${encodeURIComponent(study)}:${encodeURIComponent(nickname)}`;
+/** At the first visit of this person on this device. */
+export async function firstHelp(page, nickname) {
+  const name = `endoxa:seen:${encodeURIComponent(page)}:${encodeURIComponent(nickname)}`;
   try {
     if (localStorage.getItem(name) !== null) return;
     localStorage.setItem(name, "1");

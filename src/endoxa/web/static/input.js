@@ -12,7 +12,7 @@ export function listen(desk) {
   on("pause", () => desk.pause());
   on("resume", () => byId("paused").close());
   on("leave", () => desk.leave());
-  on("help-open", () => openHelp());
+  on("help-open", () => openHelp("Back to judging"));
   on("help-close", () => byId("help").close());
   on("continue", () => byId("feedback").hidden || desk.advance());
   on("save-again", () => desk.queue.retry());
@@ -74,7 +74,7 @@ function act(desk, event) {
     Backspace: () => desk.undo(),
     s: () => desk.skip(),
     p: () => desk.pause(),
-    "?": () => openHelp(),
+    "?": () => openHelp("Back to judging"),
   }[key.length === 1 ? key.toLowerCase() : key];
   command?.();
   return Boolean(command);

@@ -59,7 +59,7 @@ class Desk {
     this.drafts = new Drafts(this.name, nickname);
     this.tasks = new Tasks(this.server, () => this.queue.pending());
     this.queue.pump();
-    writeHelp(this.study, this.kind.keys(this.study));
+    writeHelp(this.study.instructions, [...this.kind.keys(this.study), ...keys(this.study)]);
     this.paintProgress();
     byId("skip").hidden = !this.study.skip;
     byId("comment-box").hidden = !this.study.comments;
@@ -480,6 +480,15 @@ async function load(address) {
     throw new Trouble("network", "A part of this page could not be loaded.");
   }
 }
+
+/** The keys that every kind of study has. */
+const keys = ({ skip }) => [
+  ["Enter", "next"],
+  ["z", "undo (also Backspace)"],
+  ...(skip ? [["s", "skip"]] : []),
+  ["p", "pause"],
+  ["?", "this help"],
+];
 
 function toastText(screen, task) {
   return screen.atOnce ? `You said ${screen.said(task.items[0].id)}.` : "Done.";

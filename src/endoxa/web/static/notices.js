@@ -20,16 +20,16 @@ export function notice(id, title, paragraphs, ...buttons) {
 
 export const button = (words, id, act) => element("button", { type: "button", class: "main", id, onclick: act }, words);
 
-/** Title and paragraphs for a Trouble, with a sentence about unsaved answers. */
-export function troubleWords(trouble, unsaved) {
+/** Title and paragraphs for a Trouble, with a sentence about what is not saved yet. */
+export function troubleWords(trouble, unsaved, what = "answer") {
   const kept =
     unsaved > 0 &&
-    `${count(unsaved, "answer")} not sent yet ${unsaved === 1 ? "is" : "are"} kept on this device and will be sent.`;
+    `${count(unsaved, what)} not sent yet ${unsaved === 1 ? "is" : "are"} kept on this device and will be sent.`;
   if (trouble.kind === "session") {
     return [
       "Please open your link again",
       [
-        "This browser is not signed in to the study. The personal link you were given opens it where you left off.",
+        "This browser is not signed in. The personal link you were given opens the page where you left off.",
         kept,
       ],
     ];

@@ -1,6 +1,7 @@
-// The JSON API of one study. Every failure is a Trouble; its kind says what can be done about it.
+// The JSON API of a page. Every failure is a Trouble; its kind says what can be done about it.
 
 const PATIENCE = 20_000; // milliseconds before a request counts as lost
+const LONG_PATIENCE = 120_000; // of a file, over a slow line
 
 /**
  * kind: "network" (try again later), "session" (open the link again), "refused" (by the server), "answer" (its
@@ -14,22 +15,25 @@ export class Trouble extends Error {
   }
 }
 
-/** Functions get(path) and post(path, body) for /api/studies/{study}; both return the parsed body, null for 204. */
-export function connect(study) {
-  const root = `/api/studies/${encodeURIComponent(study)}`;
+/** The API of one study. */
+export const connect = (study) => connectTo(`/api/studies/${encodeURIComponent(study)}`);
+
+/** Functions get(path) and post(path, body) below an address; both return the parsed body, null for 204. */
+export function connectTo(root) {
   const token = document.querySelector('meta[name="csrf"]')?.content ?? "";
   const ask = async (method, path, body, keepalive = false) => {
     const headers = { Accept: "application/json" };
     if (method !== "GET") headers["X-CSRF-Token"] = token;
-    if (body !== undefined) headers["Content-Type"] = "application/json";
+    const raw = body instanceof Blob;
+    if (body !== undefined) headers["Content-Type"] = raw ? "application/octet-stream" : "application/json";
     const request = {
       method,
       headers,
       keepalive,
       credentials: "same-origin",
       cache: "no-store",
-      body: body === undefined ? undefined : JSON.stringify(body),
-      signal: AbortSignal.timeout(PATIENCE),
+      body: body === undefined || raw ? body : JSON.stringify(body),
+      signal: AbortSignal.timeout(raw ? LONG_PATIENCE : PATIENCE),
     };
     let response;
     try {
@@ -41,6 +45,7 @@ export function connect(study) {
   };
   return {
     get: (path) => ask("GET", path),
+    /** A Blob is sent as it is, anything else as JSON. */
     post: (path, body) => ask("POST", path, body),
     /** For events that may be lost, such as a pause. */
     tell: (path, body) => void ask("POST", path, body, true).catch(() => {}),

@@ -21,6 +21,7 @@ from endoxa.store import catalogue, people
 from endoxa.store.catalogue import Study
 from endoxa.store.home import Home
 from endoxa.store.people import Visitor
+from endoxa.web.security import UPLOAD
 from endoxa.web.site import Site, create_application
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -120,7 +121,7 @@ def create_app(studio: Studio) -> FastAPI:
         description="What the pages of a study speak. A session comes from an invitation link; unsafe methods carry "
         "X-CSRF-Token, which the page holds.",
         routers=[part.router(studio) for part in (judging, organising, participating, verdicts)],
-        uploads=("/submit/",),
+        uploads={"/submit/": UPLOAD},
     )
     site = studio.site
 

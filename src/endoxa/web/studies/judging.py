@@ -15,15 +15,16 @@ from endoxa.store import schema as s
 from endoxa.store.catalogue import Study
 from endoxa.studies import kinds
 from endoxa.web.security import need_own_page
+from endoxa.web.shapes import PROBLEMS, Token
 from endoxa.web.studies import bodies as b
 from endoxa.web.studies.app import Studio
-from endoxa.web.studies.bodies import Name, Token
+from endoxa.web.studies.bodies import Name
 
 
 def router(studio: Studio) -> APIRouter:
     """The routes for judges."""
     here = APIRouter()
-    api = APIRouter(prefix="/api/studies/{study}", responses=b.PROBLEMS, tags=["judging"])
+    api = APIRouter(prefix="/api/studies/{study}", responses=PROBLEMS, tags=["judging"])
 
     @here.get("/join/{token}", response_class=HTMLResponse, include_in_schema=False)
     def invitation(request: Request, token: Token) -> Response:

@@ -21,16 +21,17 @@ from endoxa.store import catalogue, exports, people, records, status
 from endoxa.store import schema as s
 from endoxa.store.catalogue import Study
 from endoxa.web.security import need_own_page
+from endoxa.web.shapes import MOST, PROBLEMS, Token
 from endoxa.web.studies import bodies as b
 from endoxa.web.studies.app import Studio
-from endoxa.web.studies.bodies import Name, Token
+from endoxa.web.studies.bodies import Name
 
 Form = Literal["csv", "jsonl", "parquet", "qrels"]
 MEDIA = {
     "csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson", "parquet": "application/vnd.apache.parquet",
     "qrels": "text/plain; charset=utf-8",
 }  # fmt: skip
-Number = Annotated[int, InPath(ge=0, le=b.MOST)]
+Number = Annotated[int, InPath(ge=0, le=MOST)]
 
 
 @dataclass
@@ -57,7 +58,7 @@ class Latest:
 def router(studio: Studio) -> APIRouter:
     """The routes for the organiser."""
     here = APIRouter()
-    api = APIRouter(prefix="/api/studies/{study}", responses=b.PROBLEMS, tags=["organising"])
+    api = APIRouter(prefix="/api/studies/{study}", responses=PROBLEMS, tags=["organising"])
     latest = Latest()
 
     def owned(request: Request, name: str) -> Study:

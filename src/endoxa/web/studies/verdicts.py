@@ -19,6 +19,7 @@ from endoxa.store.catalogue import Study
 from endoxa.studies import settling
 from endoxa.studies.latest import latest
 from endoxa.tables import Opinions
+from endoxa.web.shapes import PROBLEMS
 from endoxa.web.studies import bodies as b
 from endoxa.web.studies.app import Studio
 from endoxa.web.studies.bodies import Name
@@ -62,7 +63,7 @@ def router(studio: Studio) -> APIRouter:
     here = APIRouter()
     desks: dict[int, Desk] = {}
 
-    @here.get("/api/studies/{study}/verdict", response_model=b.VerdictOut, responses=b.PROBLEMS, tags=["judging"])
+    @here.get("/api/studies/{study}/verdict", response_model=b.VerdictOut, responses=PROBLEMS, tags=["judging"])
     def verdict(request: Request, study: Name) -> Any:
         """Which system is better by the answers of all judges so far, and how sure that is."""
         visitor = studio.visitor(request)

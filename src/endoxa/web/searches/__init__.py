@@ -1,0 +1,1 @@
+"""The application of interactive search: the page, its API, pictures and uploads."""

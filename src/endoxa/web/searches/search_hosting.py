@@ -1,0 +1,44 @@
+"""Hosting a search: the server, and the link by which people come in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Thread
+
+from endoxa.images.corpus import Corpus
+from endoxa.searches.arms import Features
+from endoxa.searches.seeking import Search
+from endoxa.store import searches
+from endoxa.store.home import Home
+from endoxa.web.searches.desk import Room, create_search_app
+from endoxa.web.searches.holdings import Holdings
+from endoxa.web.serving import address_at, listen, run
+
+
+def serve(
+    home: Home, corpus: Corpus, features: Features, host: str, port: int, url: str | None, *,
+    started: Callable[[str, str], None],
+) -> None:  # fmt: skip
+    """Serve until stopped. `started` gets the address, and the link by which people join, once the server listens."""
+    listening = listen(host, port)
+    address = address_at(host, listening, url)
+    room = Room(home, address, Holdings(corpus, features, home.files))
+    with home.store.writing() as connection:
+        token = searches.invite(connection, home.key, now=room.now())
+    home.remember(address)
+    room.deposits.forget()  # of a server that did not stop in order
+    Thread(target=warm_up, args=(features,), daemon=True).start()
+    started(address, f"{address}/join/{token}")
+    try:
+        run(create_search_app(room), listening)
+    finally:
+        room.deposits.forget()
+
+
+def warm_up(features: Features) -> None:
+    """Refine once before anybody does: the first time, the kernels are compiled and the features are read."""
+    if len(features) > 1:
+        search = Search(features)
+        search.show()
+        search.mark(0, 1)
+        search.refine(1)

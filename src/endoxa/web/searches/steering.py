@@ -1,0 +1,307 @@
+"""The searches of a person: beginning one, acting in it, asking why, bringing pictures, sharing it."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import APIRouter, Body, Query, Request, Response
+from fastapi.responses import FileResponse
+
+from endoxa.errors import RefusedError, absent
+from endoxa.io.sketch_files import read_sketch
+from endoxa.searches import session
+from endoxa.searches.seeking import start_detail
+from endoxa.searches.session import Settings, State
+from endoxa.searches.sketches import Sketch, relevance
+from endoxa.store import searches
+from endoxa.store.searches import Record
+from endoxa.web.searches import search_bodies as b
+from endoxa.web.searches.deposits import decoded
+from endoxa.web.searches.desk import Room, Seat, Sitting
+from endoxa.web.searches.holdings import Holdings
+from endoxa.web.shapes import PROBLEMS, ProblemOut
+
+MORE: dict[int | str, dict[str, Any]] = {
+    410: {"model": ProblemOut, "description": "what it needs is no longer here"},
+    429: {"model": ProblemOut, "description": "more pages than anybody can look at; wait a moment"},
+}
+LISTED = 50  # searches in the list of one's own
+GONE = 410  # the status of a refusal because an uploaded picture or a sketch is no longer here
+PLACES = ("mark", "found")  # acts on one picture, after which the page stays
+RAW = {"requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}}
+
+
+def router(room: Room) -> APIRouter:
+    """The routes of searches."""
+    api = APIRouter(prefix="/api/searches", responses={**PROBLEMS, **MORE}, tags=["searches"])
+
+    @api.get("", response_model=b.SavedListOut)
+    def mine(request: Request) -> Any:
+        """One's own searches, the newest first."""
+        visitor = room.searcher(request)
+        with room.home.store.reading() as connection:
+            collection = searches.collection_of(room.holdings.corpus)
+            records = searches.listed(connection, owner=visitor.invitation_id, collection=collection)[:LISTED]
+            states = [session.fold(searches.events(connection, record)) for record in records]
+        return {"searches": [_saved(room.holdings, *pair) for pair in zip(records, states, strict=True)]}
+
+    @api.post("", response_model=b.SearchOut, status_code=201)
+    def begin(request: Request, body: b.BeginBody) -> Any:
+        """Begin a search, empty or from an event of another. The same key again gives the same search."""
+        visitor = room.searcher(request)
+        key, now, owner = str(body.key), room.now(), visitor.invitation_id
+        if body.fork is not None:
+            record = _forked(room, request, body.fork, key=key, owner=owner)
+        else:
+            features = room.holdings.features
+            with room.home.store.writing() as connection:
+                collection = searches.collection_of(room.holdings.corpus)
+                counts, _ = searches.counts(connection, collection, features)
+                settings = Settings(size=body.size)
+                start = start_detail(features, settings=settings, counts=counts, seed=secrets.randbits(62))
+                record = searches.begin(connection, start, collection=collection, owner=owner, key=key, now=now)
+        return _standing(room, Seat(room.sitting(record), "act"))
+
+    @api.get("/{name}", response_model=b.SearchOut)
+    def look(request: Request, name: b.Id) -> Any:
+        """A search as it stands."""
+        return _standing(room, room.seat(request, name))
+
+    @api.post("/{name}/events", response_model=b.SearchOut)
+    def events(request: Request, name: b.Id, body: b.EventBody) -> Any:
+        """Act. The same key again changes nothing; 409 if the search went on elsewhere since event `after`."""
+        sitting = room.own(request, name)
+        with sitting.lock:
+            if all(event.key != str(body.key) for event in sitting.search.events):
+                _act(room, sitting, body)
+        return _standing(room, Seat(sitting, "act"))
+
+    @api.post("/{name}/uploads", response_model=b.UploadOut, status_code=201, openapi_extra=RAW)
+    def upload(
+        request: Request, name: b.Id, raw: Annotated[bytes, Body(media_type="application/octet-stream")],
+        keep: Annotated[bool, Query()] = False,
+    ) -> Any:  # fmt: skip
+        """Bring a picture. It is decoded, kept as a copy without metadata, and deleted with the search."""
+        sitting = room.own(request, name)
+        with room.holdings.cores:
+            return {"sha": room.deposits.upload(sitting.record.name, raw, keep=keep)}
+
+    @api.get("/{name}/uploads/{sha}", response_class=FileResponse)
+    def uploaded(request: Request, name: b.Id, sha: b.Sha) -> Response:
+        """The copy of a picture that was brought."""
+        seat = room.seat(request, name)
+        return FileResponse(room.deposits.uploaded(seat.sitting.record.name, sha), media_type="image/jpeg")
+
+    @api.post("/{name}/preview", response_model=b.PreviewOut)
+    def preview(request: Request, name: b.Id, body: b.PreviewBody) -> Any:
+        """Pictures like a sketch as it is painted; nothing is recorded. Of several at once the newest is answered."""
+        sitting = room.own(request, name)
+        sitting.previews += 1
+        own = sitting.previews
+        pixels, _ = read_sketch(decoded(body.sketch))
+        features = room.holdings.features
+        with sitting.lock, room.holdings.cores:
+            if own != sitting.previews:
+                raise RefusedError("a newer sketch came", 409)
+            fit = relevance(Sketch.of(pixels), features.group("layout"))
+            fit = np.where(features.leaders == np.arange(len(fit)), fit, -1.0)  # one of each stack
+            places = np.argsort(-fit, kind="stable")[: body.size]
+        return {"tiles": [room.holdings.tile(int(place), slot="sketch") for place in places if fit[place] >= 0]}
+
+    @api.get("/{name}/why/{place}", response_model=b.WhyOut)
+    def why(request: Request, name: b.Id, place: b.Place) -> Any:
+        """Why a mark is expected of a picture, in marks."""
+        seat = room.seat(request, name)
+        room.holdings.need(place)
+        with room.scoring(seat.sitting) as search:
+            reason = search.why(place)
+        places, upload = room.holdings.features.place, search.state.query.upload
+        return {
+            "base": 2 * reason.base, "groups": {group: 2 * value for group, value in reason.groups.items()},
+            "hint": 2 * reason.hint, "expected": reason.expected,
+            "examples": [
+                {"place": places.get(item or ""), "upload": upload if item is None else None, "value": 2 * value}
+                for item, value in reason.pulls
+            ],
+        }  # fmt: skip
+
+    @api.get("/{name}/rounds/{number}", response_model=b.PageOut)
+    def one_round(request: Request, name: b.Id, number: b.Place) -> Any:
+        """A page as it was shown, with the marks that count now."""
+        seat = room.seat(request, name)
+        page = next((page for page in seat.search.rounds if page.round == number), None)
+        if page is None:
+            raise absent("round")
+        return _page(room.holdings, seat.search.state, page)
+
+    @api.post("/{name}/links", response_model=b.LinkOut, status_code=201)
+    def links(request: Request, name: b.Id, body: b.LinkBody) -> Any:
+        """An address at which others look at a search, or (those who search here) go on from it."""
+        sitting = room.own(request, name)
+        if body.fork:
+            return {"url": f"{room.url}/search/{name}?look={room.look(name, 'fork')}"}
+        with room.home.store.writing() as connection:
+            token = searches.share(connection, room.home.key, sitting.record, now=room.now())
+        return {"url": f"{room.url}/join/{token}"}
+
+    return api
+
+
+def _forked(room: Room, request: Request, fork: b.ForkBody, *, key: str, owner: int) -> Record:
+    seat = room.seat(request, fork.search)
+    if seat.may == "look":
+        raise RefusedError("this search is for looking at only", 403)
+    with room.home.store.writing() as connection:
+        record = searches.fork(connection, seat.sitting.record, fork.number, owner=owner, key=key, now=room.now())
+    room.deposits.inherit(record.name, fork.search)
+    return record
+
+
+def _act(room: Room, sitting: Sitting, body: Any) -> None:
+    """Add the event, and the page that is due after it."""
+    search = sitting.search
+    if body.after != search.state.number:
+        raise RefusedError("this search went on in another tab; reload it to go on from there")
+    if body.kind not in PLACES:
+        room.pace(sitting)
+    detail = _detail(room, sitting, body)
+    about = {"active_seconds": body.active_seconds, "method": body.method}
+    detail |= {name: value for name, value in about.items() if value is not None}
+    try:
+        search.add(body.kind, detail, key=str(body.key))
+    except RefusedError as error:
+        if error.status == 409:
+            room.leave(sitting.record.name)
+        raise
+    if body.kind == "close":
+        _closed(room, sitting)
+
+
+def _detail(room: Room, sitting: Sitting, body: Any) -> dict[str, Any]:
+    """The detail of an event as it is stored: pictures by name, a sketch by its digest."""
+    detail: dict[str, Any] = body.detail.model_dump()
+    if body.kind == "sketch":
+        png = detail["png"]
+        return {"sha": None if png is None else room.deposits.sketch(sitting.record.name, png)}
+    if body.kind == "picture" and detail["upload"] is not None:
+        room.deposits.uploaded(sitting.record.name, detail["upload"])  # refused if there is none
+    if body.kind == "view":
+        return {"items": [_item(room.holdings, place) for place in detail["places"]]}
+    place = detail.pop("place", None)
+    return detail if place is None else {**detail, "item": _item(room.holdings, place)}
+
+
+def _item(holdings: Holdings, place: int) -> str:
+    if place >= len(holdings.features):
+        raise RefusedError(f"the collection has {len(holdings.features):,} pictures, no picture {place}", 422)
+    return holdings.features.items[place]
+
+
+def _closed(room: Room, sitting: Sitting) -> None:
+    """What a closed search taught is kept; pictures that were brought, and not kept, go."""
+    with room.scoring(sitting) as search:
+        lesson = search.lesson()
+    with room.home.store.writing() as connection:
+        searches.teach(connection, sitting.record, lesson, now=room.now())
+    room.deposits.forget_search(sitting.record.name)
+
+
+# ---- a search as the page gets it ---------------------------------------------------------------------
+
+
+def _standing(room: Room, seat: Seat) -> dict[str, Any]:
+    """The search as it stands; a page that is due is made now."""
+    sitting, holdings = seat.sitting, room.holdings
+    with sitting.lock:
+        search = sitting.search
+        notes = _page_made(room, seat)
+        state = search.state
+        return {
+            "id": sitting.record.name, "title": _title(sitting.record, state), "number": state.number,
+            "round": state.page.round if state.page else 0, "query": _query(holdings, state),
+            "page": _page(holdings, state, state.page), "marks": _marks(holdings, state),
+            "rounds": [_round(state, page) for page in search.rounds],
+            "groups": [
+                {"name": one.name, "weight": one.weight, "metric": one.metric, "setting": one.setting}
+                for one in search.groups
+            ],
+            "found": _places(holdings, state.found), "undo": state.acts > 0, "seen": len(state.seen),
+            "left": search.left, "show_seen": state.show_seen, "explore": state.settings.explore,
+            "notes": [*search.notes, *notes], "read_only": seat.may != "act" or search.changed or state.closed,
+            "may_fork": seat.may != "look" and not search.changed,
+        }  # fmt: skip
+
+
+def _page_made(room: Room, seat: Seat) -> list[str]:
+    """Make the page that is due; why not, if what the query needs is gone: then it can still be changed."""
+    search = seat.search
+    if not search.state.due or seat.may != "act" or search.changed or search.state.closed:
+        return []
+    try:
+        with room.scoring(seat.sitting):
+            search.show()
+    except RefusedError as error:
+        if error.status != GONE:
+            raise
+        return [f"{str(error)[:1].upper()}{str(error)[1:]}."]
+    return []
+
+
+def _query(holdings: Holdings, state: State) -> dict[str, Any]:
+    query = state.query
+    return {
+        "picture": holdings.features.place.get(query.item or ""), "upload": query.upload,
+        "sketch": query.sketch is not None, "words": query.words,
+    }  # fmt: skip
+
+
+def _page(holdings: Holdings, state: State, page: Any) -> dict[str, Any]:
+    """A page; pictures that are no longer in the collection are left out."""
+    if page is None:
+        return {"round": 0, "tiles": []}
+    place, expected = holdings.features.place, page.expected
+    tiles = [
+        holdings.tile(place[item], slot=slot, expected=expected[item], mark=state.marks.get(item))
+        for item, slot in zip(page.items, page.slots, strict=True)
+        if item in place
+    ]
+    return {"round": page.round, "tiles": tiles}
+
+
+def _marks(holdings: Holdings, state: State) -> list[dict[str, Any]]:
+    place = holdings.features.place
+    return [{"place": place[item], "grade": grade} for item, grade in state.marks.items() if item in place]
+
+
+def _round(state: State, page: Any) -> dict[str, Any]:
+    marked = sum(item in state.marks for item in page.items)
+    return {"number": page.number, "round": page.round, "shown": len(page.items), "marked": marked}
+
+
+def _places(holdings: Holdings, items: Any) -> list[int]:
+    return [holdings.features.place[item] for item in items if item in holdings.features.place]
+
+
+def _title(record: Record, state: State) -> str:
+    """The title, or what the search starts from."""
+    if record.title:
+        return record.title
+    query = state.query
+    parts = [
+        query.words and f"“{query.words[:60]}”", query.sketch and "a sketch", query.upload and "my picture",
+        query.item and f"like {query.item[:60]}",
+    ]  # fmt: skip
+    return ", ".join(part for part in parts if part) or "A search by marks"
+
+
+def _saved(holdings: Holdings, record: Record, state: State) -> dict[str, Any]:
+    """A search in the list: its cover is what was found, else what was marked best, else the query."""
+    liked = sorted((item for item, grade in state.marks.items() if grade > 0), key=lambda item: -state.marks[item])
+    covers = _places(holdings, [*state.found, *liked, *([state.query.item] if state.query.item else [])])
+    last = state.trail.event.at if state.trail is not None else record.created_at
+    return {
+        "id": record.name, "title": _title(record, state), "rounds": len(state.pages), "marks": len(state.marks),
+        "found": len(state.found), "cover": covers[0] if covers else None, "at": last,
+    }  # fmt: skip
