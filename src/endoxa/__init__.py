@@ -5,8 +5,8 @@
     >>> scores.to_dict()["run"]["q1"]
     {'RR': 0.5}
 
-Verbs: read, write, believe, measure, evaluate, summarise, compare, distribution, estimate, choose, rate, report, parse,
-explain, pool, leave_out_uniques, check.
+Verbs: read, write, believe, measure, evaluate, summarise, compare, distribution, estimate, choose, decide, rate,
+report, parse, explain, pool, leave_out_uniques, check, search.
 Nouns: Run, Opinions, Preferences, Belief, Labels, Taxonomy, Answers, Scores, Comparison, Evaluation, EndoxaError.
 """
 
@@ -32,7 +32,8 @@ _NAMES = {
     "endoxa.verbs.explain": "explain",
     "endoxa.verbs.pool": "pool leave_out_uniques",
     "endoxa.verbs.check": "check",
-    "endoxa.measures.grammar": "parse Measure",
+    "endoxa.verbs.search": "search",
+    "endoxa.measures.grammar": "parse",
     "endoxa.measures.preference_judgments": "Preferences",
     "endoxa.tables": "Run Opinions Belief Labels Taxonomy Answers Scores Comparison",
     "endoxa.evaluations.evaluation": "Evaluation",
@@ -44,7 +45,6 @@ __all__ = list(_HOME)
 if TYPE_CHECKING:
     from endoxa.errors import EndoxaError as EndoxaError
     from endoxa.evaluations.evaluation import Evaluation as Evaluation
-    from endoxa.measures.grammar import Measure as Measure
     from endoxa.measures.grammar import parse as parse
     from endoxa.measures.preference_judgments import Preferences as Preferences
     from endoxa.tables import Answers as Answers
@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from endoxa.verbs.rate import rate as rate
     from endoxa.verbs.read import read as read
     from endoxa.verbs.report import report as report
+    from endoxa.verbs.search import search as search
     from endoxa.verbs.write import write as write
 
 

@@ -404,13 +404,27 @@ def _study(here: Here, tmp_path: Path) -> None:
     assert "one" in here("study", "status", "one", "--home", home)
 
 
-PICTURES = {"index", "run", "find", "gallery", "contest", "compose", "fetch", "trials"}
+def _search(here: Here, tmp_path: Path) -> None:
+    from stored_search_samples import stored_search
+
+    from endoxa.verbs import search
+
+    home, name = stored_search(tmp_path, here.scenes)
+    assert here("search", "replay", name, "--home", home) == f"{name} {search.replayed(name, home=home)}\n"
+    for part in search.PARTS:
+        here("search", "export", name, "--part", part, "--to", tmp_path / "one.csv", "--home", home)
+        search.export(name, tmp_path / "two.csv", part=part, home=home)
+        assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
+    assert name in here("search", "list", "--home", home)
+
+
+PICTURES = {"index", "run", "find", "gallery", "contest", "compose", "fetch", "search", "trials"}
 CASES: dict[str, Callable[[Here, Path], None]] = {
     "evaluate": _evaluate, "compare": _compare, "measure": _measure, "report": _report, "choose": _choose,
     "decide": _decide, "estimate": _estimate, "believe": _believe, "rate": _rate, "pool": _pool, "check": _check,
     "explain": _explain, "read": _read, "write": _write, "demo": _demo, "study": _study, "compose": _compose,
     "index": _index, "run": _run, "find": _find, "gallery": _gallery, "contest": _contest, "fetch": _fetch,
-    "trials": _trials,
+    "search": _search, "trials": _trials,
 }  # fmt: skip
 
 

@@ -35,6 +35,7 @@ COMMANDS = [
     "report",
     "ratings",
     "study",
+    "search",
     "images",
     "demo",
     "estimate",
@@ -285,6 +286,14 @@ def test_every_verb_has_help_with_examples_and_a_section(verb) -> None:
 @pytest.mark.parametrize("verb", ["new", "import", "invite", "serve", "status", "export", "bundle"])
 def test_every_act_of_a_study_has_help_with_examples_and_a_row(verb) -> None:
     result = CliRunner().invoke(app, ["study", verb, "--help"])
+    assert result.exit_code == 0
+    assert "Examples" in result.output
+    assert f"| `{verb}" in (ROOT / "docs" / "cli.md").read_text()
+
+
+@pytest.mark.parametrize("verb", ["open", "list", "replay", "export", "reset"])
+def test_every_act_of_a_search_has_help_with_examples_and_a_row(verb) -> None:
+    result = CliRunner().invoke(app, ["search", verb, "--help"])
     assert result.exit_code == 0
     assert "Examples" in result.output
     assert f"| `{verb}" in (ROOT / "docs" / "cli.md").read_text()

@@ -74,6 +74,7 @@ def test_show_is_asked_twice_and_gives_the_same() -> None:
     search = begun()
     one, two = search.show(), search.show()
     assert one.places.tolist() == two.places.tolist() and len(search.events) == 2
+    assert repr(search) == "<search 'search': round 1, 0 marks, 0 found, 90 of 90 pictures left>"
     assert one.slots == two.slots
 
 

@@ -17,7 +17,7 @@ from endoxa.errors import CallError, EndoxaError
 NOT_COMMANDS = {"groups", "options", "output"}
 ORDER = (
     "evaluate", "compare", "report", "choose", "estimate", "believe", "measure", "rate", "pool", "check", "explain",
-    "read", "write", "study", "index", "run", "find", "gallery", "contest", "compose", "fetch", "demo",
+    "read", "write", "study", "search", "index", "run", "find", "gallery", "contest", "compose", "fetch", "demo",
 )  # fmt: skip
 
 app = typer.Typer(

@@ -267,6 +267,14 @@ class Search:
         if not self._events:
             self.add("start", start_detail(features, settings=settings, counts=counts, seed=seed))
 
+    def __repr__(self) -> str:
+        """One line."""
+        state = self.state
+        return (
+            f"<search {self.name!r}: round {state.round}, {len(state.marks)} marks, {len(state.found)} found, "
+            f"{self.left:,} of {len(self.features):,} pictures left>"
+        )
+
     # What there is
 
     @property

@@ -1,0 +1,174 @@
+"""endoxa search: find pictures by marking what is shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from endoxa.cli import groups as g
+from endoxa.cli import options as o
+from endoxa.cli import output
+from endoxa.cli.study import Database, Where
+
+Session = Annotated[str, typer.Argument(metavar="SESSION", help="Name of the search, as its address ends.")]
+Index = Annotated[
+    str | None, typer.Option("--index", metavar="DIR", help="Folder of the index. Default: .endoxa in the corpus.")
+]
+
+
+def add_to(_app: typer.Typer) -> None:
+    """Register the commands."""
+    for name, command in ((g.OPEN, open_), ("list", list_), ("replay", replay), ("export", export), ("reset", reset)):
+        g.search.command(name)(command)
+
+
+def open_(
+    corpus: g.Where,
+    serve: Annotated[bool, typer.Option("--serve", help="Let several people in, and open no browser.")] = False,
+    host: Annotated[
+        str, typer.Option("--host", help="Address to listen at; 0.0.0.0 accepts connections from the network.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen at.")] = 8766,
+    url: Annotated[
+        str | None, typer.Option("--url", help="Address at which people reach the server, such as that of a proxy.")
+    ] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the link only.")] = False,
+    vectors: Annotated[
+        str | None,
+        typer.Option("--vectors", metavar="FILE", help="Vectors of your own (.parquet, .npz, .npy) as the look."),
+    ] = None,
+    without: g.Without = None,
+    workers: g.Workers = None,
+    index: Index = None,
+    home: Where = "endoxa-studies",
+    db: Database = None,
+) -> None:
+    """Open the page: browse, sketch, use words or a picture, mark what is shown, refine.
+
+    The pictures are described when the corpus is first opened. Every act is kept, and a search goes on where it was.
+
+    [bold]Examples[/bold]
+
+      endoxa search photos
+
+      endoxa search photos --serve --host 0.0.0.0 --url https://search.example.org
+    """
+    g.need_pictures()
+    from endoxa.verbs import search as verb
+
+    def started(address: str, link: str) -> None:
+        print(f"search here: {link}")
+        if serve:
+            print("Everybody who opens this link chooses a nickname and has searches of their own.")
+        print(f"serving {corpus} at {address}; stop with Ctrl-C, every search is kept in {Path(home)}", flush=True)
+        if host not in {"127.0.0.1", "::1", "localhost"} and not address.startswith("https://"):
+            output.note("! connections are not encrypted; on the internet, put a proxy with https in front")
+        if not serve and not no_browser:
+            import webbrowser
+
+            webbrowser.open(link)
+
+    with output.stages(3) as progress:
+        verb.serve(
+            corpus, host=host, port=port, url=url, home=home, db=db, index=index, without=without or None,
+            vectors=vectors, workers=workers, progress=progress, started=started,
+        )  # fmt: skip
+
+
+def list_(home: Where = "endoxa-studies", db: Database = None) -> None:
+    """List the stored searches, the newest first.
+
+    [bold]Examples[/bold]
+
+      endoxa search list
+    """
+    from endoxa.verbs import search as verb
+
+    found = verb.searches(home=home, db=db)
+    if not found.height:
+        print("there is no search yet; endoxa search PHOTOS begins one")
+        return
+    output.show_frame(found)
+
+
+def replay(
+    session: Session,
+    corpus: Annotated[
+        str | None, typer.Argument(metavar="[CORPUS]", help="The pictures; default: those it began with.")
+    ] = None,
+    index: Index = None,
+    home: Where = "endoxa-studies",
+    db: Database = None,
+) -> None:
+    """Compute every page of a search again, and compare it with what was shown. Exit code 1 if one differs.
+
+    [bold]Examples[/bold]
+
+      endoxa search replay 3hL9vKq2XwYtB0aP
+    """
+    from endoxa.verbs import search as verb
+
+    outcome = verb.replayed(session, corpus, home=home, db=db, index=index)
+    print(f"{session} {outcome}" if outcome.exact else f"{session}: {outcome}")
+    raise typer.Exit(0 if outcome.exact else 1)
+
+
+def export(
+    session: Session,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to", metavar="FILE", help="File to write: .csv, .jsonl, .parquet, or TREC text (.qrels, .run)."
+        ),
+    ] = None,
+    part: Annotated[
+        str, typer.Option("--part", metavar="marks|rounds|found", help="Marks, a run per round, or what was found.")
+    ] = "marks",
+    study: Annotated[
+        str | None,
+        typer.Option("--study", metavar="DIR", help="Write items, queries and pairs of a study for others to judge."),
+    ] = None,
+    home: Where = "endoxa-studies",
+    db: Database = None,
+) -> None:
+    """Write a search to files that the other commands read. Grades are from 0 to 4.
+
+    [bold]Examples[/bold]
+
+      endoxa search export 3hL9vKq2XwYtB0aP --to marks.csv
+
+      endoxa search export 3hL9vKq2XwYtB0aP --part rounds --to rounds.run
+
+      endoxa search export 3hL9vKq2XwYtB0aP --study judged
+    """
+    from endoxa.verbs import search as verb
+
+    if to is None and study is None:
+        raise typer.BadParameter("say where to write: --to FILE, or --study DIR")
+    if to is not None:
+        rows = o.at_call(lambda: verb.export(session, to, part=part, home=home, db=db))
+        output.note(f"wrote {rows:,} rows to {to}")
+    if study is not None:
+        pairs = o.at_call(lambda: verb.ask_others(session, study, home=home, db=db))
+        files = " ".join(f"--{name} {Path(study) / name}.csv" for name in ("items", "queries", "pairs"))
+        print(f"wrote {pairs:,} pairs to {study}; next:")
+        print(f"endoxa study new {Path(study).name} --screen {verb.SCREEN} {files}")
+
+
+def reset(corpus: g.Where, home: Where = "endoxa-studies", db: Database = None) -> None:
+    """Forget what earlier searches of a corpus taught later ones. The searches themselves are kept.
+
+    [bold]Examples[/bold]
+
+      endoxa search reset photos
+    """
+    from endoxa.verbs import search as verb
+
+    count = verb.reset(corpus, home=home, db=db)
+    print(
+        f"forgot what searches taught about {count:,} pairs of features and metric"
+        if count
+        else "nothing was learnt yet"
+    )
