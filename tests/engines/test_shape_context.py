@@ -7,7 +7,7 @@ import pytest
 from shape_samples import blank, drawing, material, placed, scores
 
 from endoxa.engines.shape_context import ContextPoints, ShapeContext, contexts, distances, matched, shares, spread
-from endoxa.images.strokes import draw
+from endoxa.images.strokes import Stroke, draw
 
 
 def half_chi_square(one: np.ndarray, other: np.ndarray) -> float:
@@ -58,7 +58,7 @@ def test_moved_and_smaller_drawings_are_recognised() -> None:
 
 
 def test_equal_drawings_score_highest() -> None:
-    items = [*(drawing(seed) for seed in range(4)), blank(), draw([*_dot()])]
+    items = [*(drawing(seed) for seed in range(4)), blank(), draw([Stroke(np.ones((2, 2)))])]  # nothing, and a dot
     found = scores(ShapeContext(), items, items)
     assert (np.diag(found) == 0).all() and (found <= 0).all()
     assert (found[:4, 4:] < -0.2).all()
@@ -69,9 +69,3 @@ def test_a_drawing_without_ink_has_one_empty_row() -> None:
     assert ContextPoints().describe(blank())["context"].tolist() == [[0] * 60]
     described = material(ContextPoints(), [drawing(0)])
     assert described.counts.tolist() == [60] and (described.columns["context"].sum(axis=1) == 59).all()
-
-
-def _dot():
-    from endoxa.images.strokes import Stroke
-
-    yield Stroke(np.array([[1.0, 1.0], [1.0, 1.0]]))

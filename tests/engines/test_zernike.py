@@ -1,4 +1,4 @@
-"""Zernike moments: by hand, by the polynomials of scikit-image's kind, and what they do not see."""
+"""Zernike moments: by hand, by Jacobi polynomials, and what they do not see."""
 
 from __future__ import annotations
 
