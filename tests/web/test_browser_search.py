@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from browser_samples import NARROW, WIDE, Eye, Server, Stage, staged
 from playwright.sync_api import Locator, Page, expect
-from search_samples import paint, picture_bytes
+from search_page_samples import paint, picture_bytes
 
 NUMBERS = count(1)
 SAID = r"search here: (?P<link>(?P<url>http://[^\s/]+:(?P<port>\d+))/join/\S+)"

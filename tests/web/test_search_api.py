@@ -23,7 +23,7 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
-from search_samples import SHAPES, URL, Hall, Seeker, opened_corpus, paint, picture_bytes, search_hall, sketch_png
+from search_page_samples import SHAPES, URL, Hall, Seeker, opened_corpus, paint, picture_bytes, search_hall, sketch_png
 
 from endoxa.images.corpus import Corpus
 from endoxa.searches.arms import Features, group_of

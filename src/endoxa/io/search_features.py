@@ -12,13 +12,13 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from endoxa import __version__
 from endoxa.engines import Descriptor
 from endoxa.engines.colour_layout import Layout
 from endoxa.engines.embeddings import EXTRACTORS, FILE, Embeddings
@@ -154,7 +154,7 @@ def save(stored: Stored, folder: Path) -> None:
         if features.basis is not None:
             np.save(part / "axes.npy", features.basis.axes, allow_pickle=False)
         described = {
-            "format": FORMAT, "endoxa": __version__, "digest": features.digest,
+            "format": FORMAT, "endoxa": version("endoxa"), "digest": features.digest,
             "groups": [{"name": one.name, "metrics": one.metrics, "taus": dict(one.taus)} for one in features.groups],
             "source": None if features.basis is None else features.basis.source,
             "skipped": [[one.name, one.why, stored.digests.get(one.name, "")] for one in features.skipped],

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol, cast
 
 import numpy as np
 
-from endoxa import __version__
 from endoxa.errors import EndoxaError, RefusedError
 from endoxa.images.corpus import words_of
 from endoxa.searches import outcomes, session
@@ -37,6 +37,7 @@ from endoxa.searches.signals import (
 from endoxa.tables import Answers, Bools, Floats, Ints, Opinions, Run
 
 Crop = tuple[float, float, float, float]
+RELEASE = version("endoxa")
 SAMPLE = 2_000  # pictures among which those that stand for all are chosen
 KEPT = 640  # rows of kernels that are kept for one search
 PULLS = 3  # examples of each direction that explain a picture
@@ -71,7 +72,7 @@ def start_detail(
         detail["chances"] = chances
     prior = {arm: value for arm, value in prior.items() if arm in features.arms}
     return {
-        "features": features.digest, "release": __version__, "seed": seed,
+        "features": features.digest, "release": RELEASE, "seed": seed,
         "prior": {arm_name(arm): value for arm, value in prior.items()}, "settings": vars(chosen), **detail,
     }  # fmt: skip
 
@@ -626,6 +627,6 @@ def _cause(features: Features, state: State) -> str:
     """What has changed since the search began."""
     if state.features != features.digest:
         return "the collection was indexed anew since"
-    if state.release != __version__:
-        return f"endoxa was release {state.release} then, and is {__version__} now"
+    if state.release != RELEASE:
+        return f"endoxa was release {state.release} then, and is {RELEASE} now"
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -235,7 +236,7 @@ def ask_others(
 ) -> int:
     """Write a stored search as a study in which others judge what was shown; the number of pairs.
 
-    The folder `to` gets items.csv, queries.csv and pairs.csv, which `endoxa study new` takes.
+    The folder `to` gets items.csv, queries.csv, pairs.csv and copies of the pictures, which `endoxa study new` takes.
     """
     from endoxa.io.write import write_frame
 
@@ -251,12 +252,13 @@ def ask_others(
     if not shown:
         raise TextError(f"search {name!r} has shown no picture yet; there is nothing to ask others about")
     corpus = open_corpus(record.collection if place is None else place)
-    files = {item: str(Path(corpus.root).resolve() / corpus.frame["path"][row]) for item, row in corpus.rows.items()}
-    lost = [item for item in shown if item not in files]
+    lost = [item for item in shown if item not in corpus.rows]
     if lost:
         raise FileError(corpus.root, f"{len(lost):,} of {len(shown):,} pictures are gone, such as {lost[0]!r}")
     folder = Path(to)
-    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "pictures").mkdir(parents=True, exist_ok=True)
+    wanted = [*shown, *([state.query.item] if state.query.item in corpus.rows else [])]
+    files = {item: _copied(corpus, str(item), folder) for item in wanted}
     write_frame(pl.DataFrame({"item": list(shown), "file": [files[item] for item in shown]}), folder / "items.csv")
     query = {"query": [name], "text": [_asked(record, state)], "file": [files.get(state.query.item or "")]}
     write_frame(pl.DataFrame(query, schema=dict.fromkeys(query, pl.String)), folder / "queries.csv")
@@ -264,6 +266,15 @@ def ask_others(
     schema = {"query": pl.String, "item": pl.String, "selected_by": pl.String, "propensity": pl.Float64}
     write_frame(pl.DataFrame(pairs, schema=schema, orient="row"), folder / "pairs.csv")
     return len(pairs)
+
+
+def _copied(corpus: Corpus, item: str, folder: Path) -> str:
+    """Copy a picture below a folder; its path from there."""
+    row = corpus.rows[item]
+    original = Path(corpus.root) / corpus.frame["path"][row]
+    place = f"pictures/{row:06d}{original.suffix}"
+    shutil.copyfile(original, folder / place)
+    return place
 
 
 def _asked(record: Record, state: State) -> str:
