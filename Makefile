@@ -37,10 +37,10 @@ demo: .venv/base  ## nine retrieval systems over photographs, judged without gro
 demo/study/study.toml: .venv/base
 	@$(BIN)/endoxa demo study --to demo > /dev/null
 
-serve: demo/study/study.toml  ## a study of pictures in the browser: prints links for two judges and the organiser
+serve: demo/study/study.toml  ## in the browser: search photographs by marking them, and a study; prints the links
 	@test -e demo/studies/studies.db || $(BIN)/endoxa study new demo/study/study.toml --home demo/studies
 	@$(BIN)/endoxa study invite shapes --count 2 --home demo/studies
-	@$(BIN)/endoxa study serve --home demo/studies
+	@$(BIN)/endoxa demo search --to demo & trap "kill $$! 2> /dev/null" EXIT; $(BIN)/endoxa study serve --home demo/studies
 
 test: .venv/dev  ## run the tests
 	@$(BIN)/pytest -n $(WORKERS)

@@ -291,7 +291,7 @@ def test_every_act_of_a_study_has_help_with_examples_and_a_row(verb) -> None:
     assert f"| `{verb}" in (ROOT / "docs" / "cli.md").read_text()
 
 
-@pytest.mark.parametrize("verb", ["open", "list", "replay", "export", "reset"])
+@pytest.mark.parametrize("verb", ["open", "list", "replay", "export", "reset", "neighbours", "contest"])
 def test_every_act_of_a_search_has_help_with_examples_and_a_row(verb) -> None:
     result = CliRunner().invoke(app, ["search", verb, "--help"])
     assert result.exit_code == 0

@@ -12,7 +12,7 @@ import typer
 from endoxa.cli import options as o
 from endoxa.cli import output
 
-WHAT = ("pictures", "documents", "study")
+WHAT = ("pictures", "documents", "study", "search")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -26,7 +26,7 @@ def demo(
         typer.Argument(
             metavar="|".join(WHAT),
             help="pictures: nine systems over photographs. documents: six systems, three assessors. study: pictures to "
-            "ask people about.",
+            "ask people about. search: find photographs by marking them.",
         ),
     ] = "pictures",
     to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Folder of the files that are written.")] = Path(
@@ -47,7 +47,7 @@ def demo(
     """
     o.one_of("the demo", what, WHAT)
     program = sys.argv[0] if Path(sys.argv[0]).name == "endoxa" else "endoxa"
-    {"pictures": _pictures, "documents": _documents, "study": _study}[what](to, program, seed)
+    {"pictures": _pictures, "documents": _documents, "study": _study, "search": _search}[what](to, program, seed)
 
 
 def _pictures(to: Path, program: str, seed: int) -> None:
@@ -97,3 +97,18 @@ def _study(to: Path, program: str, seed: int) -> None:
         f"  {program} study invite shapes ana ben --home {home}\n"
         f"  {program} study serve --home {home}"
     )
+
+
+def _search(to: Path, program: str, seed: int) -> None:
+    """The page of interactive search over the photographs, until it is stopped."""
+    from endoxa.cli.groups import need_pictures
+    from endoxa.cli.search import announce
+
+    need_pictures()
+    from endoxa.verbs.demo import photographs
+    from endoxa.verbs.search import serve
+
+    home = to / "searches"
+    with output.stages(3) as progress:
+        where, corpus = photographs(to, seed=seed, progress=progress, report=output.note)
+        serve(corpus, home=home, progress=progress, started=announce(where, home))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -20,7 +21,10 @@ Index = Annotated[
 
 def add_to(_app: typer.Typer) -> None:
     """Register the commands."""
-    for name, command in ((g.OPEN, open_), ("list", list_), ("replay", replay), ("export", export), ("reset", reset)):
+    commands: dict[str, Callable[..., None]] = {
+        g.OPEN: open_, "list": list_, "replay": replay, "export": export, "reset": reset, "neighbours": neighbours
+    }  # fmt: skip
+    for name, command in commands.items():
         g.search.command(name)(command)
 
 
@@ -58,11 +62,10 @@ def open_(
     g.need_pictures()
     from endoxa.verbs import search as verb
 
+    tell = announce(corpus, Path(home), several=serve)
+
     def started(address: str, link: str) -> None:
-        print(f"search here: {link}")
-        if serve:
-            print("Everybody who opens this link chooses a nickname and has searches of their own.")
-        print(f"serving {corpus} at {address}; stop with Ctrl-C, every search is kept in {Path(home)}", flush=True)
+        tell(address, link)
         if host not in {"127.0.0.1", "::1", "localhost"} and not address.startswith("https://"):
             output.note("! connections are not encrypted; on the internet, put a proxy with https in front")
         if not serve and not no_browser:
@@ -75,6 +78,18 @@ def open_(
             corpus, host=host, port=port, url=url, home=home, db=db, index=index, without=without or None,
             vectors=vectors, workers=workers, progress=progress, started=started,
         )  # fmt: skip
+
+
+def announce(corpus: str, home: Path, *, several: bool = False) -> Callable[[str, str], None]:
+    """What is said when the server listens: how to come in, and where searches are kept."""
+
+    def started(address: str, link: str) -> None:
+        print(f"search here: {link}")
+        if several:
+            print("Everybody who opens this link chooses a nickname and has searches of their own.")
+        print(f"serving {corpus} at {address}; stop with Ctrl-C, every search is kept in {home}", flush=True)
+
+    return started
 
 
 def list_(home: Where = "endoxa-studies", db: Database = None) -> None:
@@ -172,3 +187,18 @@ def reset(corpus: g.Where, home: Where = "endoxa-studies", db: Database = None) 
         if count
         else "nothing was learnt yet"
     )
+
+
+def neighbours(corpus: g.Where, without: g.Without = None, index: Index = None) -> None:
+    """Build approximate neighbours, for more than some million pictures. Smaller collections need none.
+
+    [bold]Examples[/bold]
+
+      endoxa search neighbours photos
+    """
+    g.need_pictures()
+    from endoxa.verbs import search as verb
+
+    with output.stages(4) as progress:
+        count = verb.neighbours(corpus, index=index, without=without or None, progress=progress)
+    print(f"neighbours of {count:,} pictures are built; searches of more than 100,000 pictures use them")

@@ -15,6 +15,7 @@ from endoxa import examples
 from endoxa.comparisons.orders import tau
 from endoxa.errors import FileError, InstallError
 from endoxa.evaluations.evaluation import Evaluation
+from endoxa.images.corpus import Corpus
 from endoxa.progress import Progress
 from endoxa.tables import Run
 from endoxa.verbs.report import report
@@ -22,6 +23,7 @@ from endoxa.verbs.write import write
 
 MEASURES = ["nDCG@10", "AP", "P@10", "RR"]
 FIRST = "nDCG@10"
+PHOTOGRAPHS = "stamps"
 PATIENCE = 90.0  # seconds for fetching photographs
 SCENES = 400  # drawn instead
 
@@ -80,6 +82,24 @@ def demo_study(to: Path, *, seed: int = 1) -> Path | None:
         return None
 
 
+def photographs(
+    to: Path, *, seed: int = 1, progress: Progress | None = None, report: Callable[[str], None] | None = None
+) -> tuple[str, Corpus]:
+    """The photographs of the demo, or drawn scenes if they cannot be fetched; where they are, and the corpus."""
+    from endoxa.io.opening import open_corpus
+    from endoxa.verbs.compose import compose
+    from endoxa.verbs.fetch import fetch
+
+    try:
+        return PHOTOGRAPHS, fetch(PHOTOGRAPHS, progress=progress, seconds=PATIENCE)
+    except (FileError, InstallError) as error:
+        if report is not None:
+            why = str(error).splitlines()[0]
+            report(f"the photographs could not be fetched ({why}); drawing {SCENES} scenes instead")
+        where = str(to / "scenes")
+        return where, open_corpus(compose(where, SCENES, seed=seed))
+
+
 @dataclass(frozen=True)
 class Pictures:
     """A contest over pictures, its page, and how to repeat it."""
@@ -101,22 +121,13 @@ def demo_pictures(
 ) -> Pictures:
     """Hold a contest over photographs, or over drawn scenes if the photographs cannot be fetched."""
     from endoxa.engines import registry
-    from endoxa.io.opening import open_corpus
-    from endoxa.verbs.compose import compose
     from endoxa.verbs.contest import contest
-    from endoxa.verbs.fetch import fetch
 
-    where, systems, page = "stamps", len(registry.available()), to / "pictures.html"
-    try:
-        corpus = fetch(where, progress=progress, seconds=PATIENCE)
-        title = f"{systems} systems over {len(corpus)} photographs"
-    except (FileError, InstallError) as error:
-        if report is not None:
-            why = str(error).splitlines()[0]
-            report(f"the photographs could not be fetched ({why}); drawing {SCENES} scenes instead")
-        where = str(to / "scenes")
-        corpus = open_corpus(compose(where, SCENES, seed=seed))
-        title = f"{systems} systems over {SCENES} drawn scenes (the photographs could not be fetched)"
+    where, corpus = photographs(to, seed=seed, progress=progress, report=report)
+    page = to / "pictures.html"
+    drawn = " (the photographs could not be fetched)" if where != PHOTOGRAPHS else ""
+    what = f"{len(corpus)} {'drawn scenes' if drawn else 'photographs'}{drawn}"
+    title = f"{len(registry.available())} systems over {what}"
     command = shlex.join([program, "images", "contest", where, "--seed", str(seed), "--to", str(page)])
     result, _ = contest(corpus, title=title, seed=seed, command=command, to=page, progress=progress)
     return Pictures(result, page, where, corpus.items[0], command)

@@ -15,7 +15,7 @@ import polars as pl
 
 from endoxa.errors import FileError, TextError, refuse_unknown
 from endoxa.images.corpus import Corpus, Progress
-from endoxa.io.opening import HOME, open_corpus
+from endoxa.io.opening import HOME, home_of, open_corpus
 from endoxa.searches import outcomes
 from endoxa.searches.arms import Features, Point
 from endoxa.searches.seeking import Crop, Replayed, Search, replay
@@ -281,6 +281,22 @@ def _asked(record: Record, state: State) -> str:
     """What judges are told about what the searcher looked for."""
     wished = [record.title, state.query.words, "a picture like this one" if state.query.item else ""]
     return "; ".join(part for part in wished if part) or "what the searcher looked for"
+
+
+def neighbours(
+    place: PathLike | Corpus, *, index: PathLike | None = None, without: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> int:  # fmt: skip
+    """Build approximate neighbours of a corpus that is too large to scan; the number of pictures.
+
+    Searches use them beyond 100,000 pictures. They are built anew after the corpus was described again.
+    """
+    from endoxa.io.search_features import FOLDER as SEARCH
+    from endoxa.io.search_neighbours import build_neighbours
+
+    corpus, features = _opened(place, index, without, progress=progress)
+    build_neighbours(features, home_of(corpus, index) / SEARCH, progress=progress)
+    return len(features)
 
 
 def reset(place: PathLike | Corpus, *, home: PathLike = FOLDER, db: str | None = None) -> int:
