@@ -458,7 +458,13 @@ def test_the_collection_in_order_and_as_a_map(ana: Seeker) -> None:
     inside = ana.get(f"/api/collection/map?columns=4&rows=3&path={part['cell']}").json()
     assert len(inside["tiles"]) == part["count"]
     assert part["place"] in {tile["place"] for tile in inside["tiles"]}
-    for query, status in (("path=400", 404), ("path=../x", 422), ("group=sound", 422), ("columns=99", 422)):
+    for query, status in (
+        ("path=400", 404),
+        ("path=../x", 422),
+        ("group=sound", 422),
+        ("columns=99", 422),
+        ("group=../x", 422),
+    ):
         assert ana.get(f"/api/collection/map?{query}").status_code == status, query
 
 

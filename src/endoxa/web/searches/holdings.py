@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from endoxa.errors import EndoxaError, absent
+from endoxa.errors import EndoxaError, absent, refuse_unknown
 from endoxa.images.corpus import Corpus
 from endoxa.io import pictures
+from endoxa.io.search_maps import open_map
 from endoxa.searches.arms import Features
-from endoxa.searches.maps import Map, map_vectors, read_path
+from endoxa.searches.maps import ALL, Map, read_path
 from endoxa.tables import Ints
 
 CORES = os.cpu_count() or 1
@@ -80,11 +81,13 @@ class Holdings:
         return len(self.features) > 1 and bool(self.features.groups)
 
     def view(self, group: str, path: str, columns: int, rows: int) -> list[dict[str, Any]]:
-        """A view of the map: pictures that stand for those in their cell. A grid is laid out when it is first seen."""
+        """A view of the map: pictures that stand for those in their cell. Grids are laid out when first seen."""
+        groups = [ALL, *(one.name for one in self.features.groups)]
+        refuse_unknown("group of features", group, groups, listed=True)  # before it names a file
         place, cells = read_path(path), (group, columns, rows)
         with self.layouts[hash(cells) % LOCKS], self.cores:
             if cells not in self.maps:
-                self.maps[cells] = Map(map_vectors(self.features, group), rows, columns)
+                self.maps[cells] = open_map(self.features, self.cache, group, rows=rows, columns=columns)
             tiles = self.maps[cells].sheet(place).tiles
         return [
             {**self.tile(tile.place, slot="map"), "cell": tile.cell, "count": tile.count, "opens": tile.count > 1}
