@@ -359,6 +359,20 @@ def test_a_closed_search_teaches_and_ends(hall: Hall, ana: Seeker) -> None:
     assert ana.send("mark", {"place": 1, "grade": 1}).status_code == 409
 
 
+def test_whoever_begins_another_search_has_taught_by_the_last_one_and_may_still_go_on(hall: Hall, ana: Seeker) -> None:
+    first = ana.search
+    ana.act("mark", {"place": 0, "grade": 2})
+    ana.act("mark", {"place": 12, "grade": -2})
+    for _ in range(2):
+        ana.begin()  # the second one teaches nothing: nothing was marked
+    with hall.home.store.reading() as connection:
+        record = searches.find(connection, first)
+        learnt, _ = searches.counts(connection, record.collection, hall.features)
+    assert sum(learnt.of["look", "cosine"]) == pytest.approx(5)
+    ana.search = first
+    assert not ana.act("mark", {"place": 1, "grade": 1})["read_only"]
+
+
 def test_history_and_going_on_from_an_earlier_round(ana: Seeker) -> None:
     first = ana.state()
     ana.act("mark", {"place": places(first)[0], "grade": 2})

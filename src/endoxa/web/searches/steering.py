@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from contextlib import suppress
 from typing import Annotated, Any
 
 import numpy as np
@@ -55,9 +56,9 @@ def router(room: Room) -> APIRouter:
         if body.fork is not None:
             record = _forked(room, request, body.fork, key=key, owner=owner)
         else:
-            features = room.holdings.features
+            features, collection = room.holdings.features, searches.collection_of(room.holdings.corpus)
+            _teach_last(room, owner, collection)
             with room.home.store.writing() as connection:
-                collection = searches.collection_of(room.holdings.corpus)
                 counts, _ = searches.counts(connection, collection, features)
                 settings = Settings(size=body.size)
                 start = start_detail(features, settings=settings, counts=counts, seed=secrets.randbits(62))
@@ -201,11 +202,24 @@ def _item(holdings: Holdings, place: int) -> str:
 
 def _closed(room: Room, sitting: Sitting) -> None:
     """What a closed search taught is kept; pictures that were brought, and not kept, go."""
+    _teach(room, sitting)
+    room.deposits.forget_search(sitting.record.name)
+
+
+def _teach_last(room: Room, owner: int, collection: str) -> None:
+    """Whoever begins another search is done with the last one, for now: what it taught is kept."""
+    with room.home.store.reading() as connection:
+        last = next(iter(searches.listed(connection, owner=owner, collection=collection)), None)
+    if last is not None and last.taught_at is None:
+        with suppress(RefusedError):  # of other features, or a picture that is gone: it teaches nothing
+            _teach(room, room.sitting(last))
+
+
+def _teach(room: Room, sitting: Sitting) -> None:
     with room.scoring(sitting) as search:
-        lesson = search.lesson()
+        lesson = None if search.changed else search.lesson()
     with room.home.store.writing() as connection:
         searches.teach(connection, sitting.record, lesson, now=room.now())
-    room.deposits.forget_search(sitting.record.name)
 
 
 # ---- a search as the page gets it ---------------------------------------------------------------------
