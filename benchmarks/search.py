@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import statistics
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 
+from endoxa.io.search_features import FOLDER, Stored, load, save
+from endoxa.io.search_maps import open_map
 from endoxa.searches.arms import Features, group_of
 from endoxa.searches.kernels import Rows
 from endoxa.searches.learner import Evidence, learn
 from endoxa.searches.paging import choose_page
+from endoxa.searches.seeking import Search
 
-KINDS, PAGE, ROUNDS = 300, 20, 6
+KINDS, PAGE, ROUNDS, OPENED = 300, 20, 6, 10_000
 LIMITS = {100_000: 0.25, 1_000_000: 1.0}  # seconds of a round on a quiet machine
 WIDTHS = {"look": 128, "colours": 166, "texture": 120, "layout": 192}
 
@@ -75,9 +80,30 @@ def plain(features: Features, before: Evidence, evidence: Evidence, kept: list[n
     return time.perf_counter() - begun
 
 
+def opening() -> None:
+    """The features of 10,000 pictures from the disk and the first page; a map of them, laid out and stored."""
+    features, _ = collection(OPENED)
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        save(Stored(features, {}, {"look": "", "descriptors": {}}), home / FOLDER)
+        begun = time.perf_counter()
+        Search(load(home / FOLDER).features).show()
+        first = time.perf_counter() - begun
+        begun = time.perf_counter()
+        found = open_map(load(home / FOLDER).features, home)
+        for tile in found.sheet().tiles:
+            if tile.count > 1:
+                found.sheet((tile.cell,))
+        laid = time.perf_counter() - begun
+    print(f"\nsearch: {OPENED:,} pictures")
+    print(f"  features from the disk, and the first page  {first:.3f} s  (limit 1)")
+    print(f"  the map, two levels of it, laid out once    {laid:.3f} s  (limit 30)")
+
+
 def main(sizes: tuple[int, ...] = tuple(LIMITS)) -> None:
     """Medians per size, and the ratio to plain NumPy in the same run."""
     session(*collection(2_000))  # what is compiled at the first call is not a cost
+    opening()
     for count in sizes:
         features, kind = collection(count)
         seconds, known = session(features, kind)

@@ -22,6 +22,7 @@ from endoxa.images.corpus import Corpus
 from endoxa.io.corpora import read_corpus
 from endoxa.io.search_features import open_features
 from endoxa.searches.arms import Features
+from endoxa.searches.session import Settings
 from endoxa.store import searches
 from endoxa.store.home import Home, open_home
 from endoxa.web.searches.desk import Room, create_search_app
@@ -153,11 +154,12 @@ class Hall:
         with self.home.store.writing() as connection:
             self.link = f"/join/{searches.invite(connection, self.home.key, now=self.clock())}"
 
-    def renew(self, features: Features | None = None) -> None:
-        """The application as after a restart, or over a collection that was indexed anew."""
+    def renew(self, features: Features | None = None, settings: Settings | None = None) -> None:
+        """The application as after a restart, over a collection that was indexed anew, or with other settings."""
         self.features = features or self.features
         holdings = Holdings(self.corpus, self.features, self.home.files)
-        self.room = Room(self.home, URL, holdings, now=self.clock, ticks=self.ticks)
+        chosen = settings or Settings()
+        self.room = Room(self.home, URL, holdings, settings=chosen, now=self.clock, ticks=self.ticks)
         self.app = create_search_app(self.room)
 
     def browser(self, address: str = "10.0.0.1") -> TestClient:

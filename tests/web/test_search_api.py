@@ -28,6 +28,7 @@ from search_page_samples import SHAPES, URL, Hall, Seeker, opened_corpus, paint,
 from endoxa.images.corpus import Corpus
 from endoxa.searches.arms import Features, group_of
 from endoxa.searches.seeking import replay
+from endoxa.searches.session import Settings
 from endoxa.store import people, searches
 from endoxa.web.searches import deposits
 from endoxa.web.searches.deposits import MOST, PICTURE
@@ -371,6 +372,19 @@ def test_whoever_begins_another_search_has_taught_by_the_last_one_and_may_still_
     assert sum(learnt.of["look", "cosine"]) == pytest.approx(5)
     ana.search = first
     assert not ana.act("mark", {"place": 1, "grade": 1})["read_only"]
+
+
+def test_the_organiser_chooses_the_learner(hall: Hall) -> None:
+    hall.renew(settings=Settings(learner="rocchio", audit=True, thompson=True))
+    ben = hall.enter(hall.link, "ben")
+    ben.begin(8)
+    with hall.home.store.reading() as connection:
+        start = searches.events(connection, searches.find(connection, ben.search))[0].detail
+    assert (start["settings"]["learner"], start["settings"]["size"]) == ("rocchio", 8)
+    assert set(start["chances"]) == {group.name for group in hall.features.groups}
+    ben.act("mark", {"place": 0, "grade": 2})
+    tiles = ben.act("refine", {"size": 8})["page"]["tiles"]
+    assert [tile["slot"] for tile in tiles].count("audit") == 1
 
 
 def test_history_and_going_on_from_an_earlier_round(ana: Seeker) -> None:

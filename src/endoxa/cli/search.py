@@ -43,6 +43,20 @@ def open_(
         str | None,
         typer.Option("--vectors", metavar="FILE", help="Vectors of your own (.parquet, .npz, .npy) as the look."),
     ] = None,
+    learner: Annotated[
+        str,
+        typer.Option(
+            "--learner",
+            metavar="NAME",
+            help="What learns from marks: kernel, or one to compare with: reweighting, rocchio, none …",
+        ),
+    ] = "kernel",
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Draw one picture of every page by chance, for honest estimates.")
+    ] = False,
+    thompson: Annotated[
+        bool, typer.Option("--thompson", help="Draw the weights to begin with by chance, which is kept.")
+    ] = False,
     without: g.Without = None,
     workers: g.Workers = None,
     index: Index = None,
@@ -76,7 +90,8 @@ def open_(
     with output.stages(3) as progress:
         verb.serve(
             corpus, host=host, port=port, url=url, home=home, db=db, index=index, without=without or None,
-            vectors=vectors, workers=workers, progress=progress, started=started,
+            vectors=vectors, workers=workers, learner=learner, audit=audit, thompson=thompson, progress=progress,
+            started=started,
         )  # fmt: skip
 
 

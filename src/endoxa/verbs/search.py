@@ -18,7 +18,7 @@ from endoxa.images.corpus import Corpus, Progress
 from endoxa.io.opening import HOME, home_of, open_corpus
 from endoxa.searches import outcomes
 from endoxa.searches.arms import Features, Point
-from endoxa.searches.seeking import Crop, Replayed, Search, replay
+from endoxa.searches.seeking import Crop, Replayed, Search, learner_named, replay
 from endoxa.searches.session import SIZE, Event, Settings, State, fold
 from endoxa.searches.signals import upload_key
 from endoxa.tables import Answers, Floats, Opinions, Run
@@ -41,6 +41,7 @@ def search(
     explore: bool = True,
     weak: bool = True,
     audit: bool = False,
+    thompson: bool = False,
     seed: int = 0,
     vectors: PathLike | None = None,
     home: PathLike | None = None,
@@ -56,6 +57,7 @@ def search(
     explore  whether some places of a page go to the pictures that would teach most
     weak     whether what is left unmarked on a submitted page is weak evidence against it
     audit    whether one place of a page is drawn by chance, for honest estimates
+    thompson whether the weights to begin with are drawn at random; the chance of each choice is in the first event
     vectors  a file of vectors of your own, in place of the network's
     home     the folder of the index; `.endoxa` in the corpus if not given
     workers  processes that describe pictures; one per core if not given
@@ -66,7 +68,7 @@ def search(
     features = place
     if not isinstance(features, Features):
         features = _opened(features, home, without, vectors, workers, progress)[1]
-    settings = Settings(size=size, learner=learner, explore=explore, weak=weak, audit=audit)
+    settings = Settings(size=size, learner=learner, explore=explore, weak=weak, audit=audit, thompson=thompson)
     return Search(features, settings=settings, seed=seed, reader=Files(features), clock=time.time)
 
 
@@ -117,19 +119,25 @@ def serve(
     without: Sequence[str] | None = None,
     vectors: PathLike | None = None,
     workers: int | None = None,
+    learner: str = "kernel",
+    audit: bool = False,
+    thompson: bool = False,
     progress: Progress | None = None,
     started: Callable[[str, str], None],
 ) -> None:
     """Serve the page of interactive search over a corpus until stopped.
 
     `started` gets the address and the link by which people come in, each by a nickname. Searches are kept in the folder
-    `home` (or the database at `db`), the index in the folder `index`.
+    `home` (or the database at `db`), the index in the folder `index`. `learner`, `audit` and `thompson` are those of
+    `search`, for every search that begins here.
     """
+    settings = Settings(learner=learner, audit=audit, thompson=thompson)
+    learner_named(learner)
     corpus, features = _opened(place, index, without, vectors, workers, progress)
     with opened_home(home, db, create=True) as opened:
         from endoxa.web.searches.search_hosting import serve as host_searches
 
-        host_searches(opened, corpus, features, host, port, url, started=started)
+        host_searches(opened, corpus, features, host, port, url, settings=settings, started=started)
 
 
 # ---- searches that are stored -------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from endoxa.errors import RefusedError, absent
 from endoxa.io.search_features import point_of
 from endoxa.io.sketch_files import read_sketch
 from endoxa.searches.seeking import Search
-from endoxa.searches.session import Event
+from endoxa.searches.session import Event, Settings
 from endoxa.searches.signals import upload_key
 from endoxa.searches.sketches import Sketch, relevance
 from endoxa.store import people, searches
@@ -73,6 +73,7 @@ class Room:
     home: Home
     url: str
     holdings: Holdings
+    settings: Settings = field(default_factory=Settings)  # of searches that begin here
     now: Callable[[], float] = time.time
     ticks: Callable[[], float] = time.monotonic  # of the pace, which the clock of the machine must not change
     sittings: OrderedDict[str, Sitting] = field(default_factory=OrderedDict)

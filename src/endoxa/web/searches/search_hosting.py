@@ -8,6 +8,7 @@ from threading import Thread
 from endoxa.images.corpus import Corpus
 from endoxa.searches.arms import Features
 from endoxa.searches.seeking import Search
+from endoxa.searches.session import Settings
 from endoxa.store import searches
 from endoxa.store.home import Home
 from endoxa.web.searches.desk import Room, create_search_app
@@ -17,12 +18,12 @@ from endoxa.web.serving import address_at, listen, run
 
 def serve(
     home: Home, corpus: Corpus, features: Features, host: str, port: int, url: str | None, *,
-    started: Callable[[str, str], None],
+    settings: Settings | None = None, started: Callable[[str, str], None],
 ) -> None:  # fmt: skip
     """Serve until stopped. `started` gets the address, and the link by which people join, once the server listens."""
     listening = listen(host, port)
     address = address_at(host, listening, url)
-    room = Room(home, address, Holdings(corpus, features, home.files))
+    room = Room(home, address, Holdings(corpus, features, home.files), settings=settings or Settings())
     with home.store.writing() as connection:
         token = searches.invite(connection, home.key, now=room.now())
     home.remember(address)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from contextlib import suppress
+from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from endoxa.errors import RefusedError, absent
 from endoxa.io.sketch_files import read_sketch
 from endoxa.searches import session
 from endoxa.searches.seeking import start_detail
-from endoxa.searches.session import Settings, State
+from endoxa.searches.session import State
 from endoxa.searches.sketches import Sketch, relevance
 from endoxa.store import searches
 from endoxa.store.searches import Record
@@ -60,7 +61,7 @@ def router(room: Room) -> APIRouter:
             _teach_last(room, owner, collection)
             with room.home.store.writing() as connection:
                 counts, _ = searches.counts(connection, collection, features)
-                settings = Settings(size=body.size)
+                settings = replace(room.settings, size=body.size)
                 start = start_detail(features, settings=settings, counts=counts, seed=secrets.randbits(62))
                 record = searches.begin(connection, start, collection=collection, owner=owner, key=key, now=now)
         return _standing(room, Seat(room.sitting(record), "act"))
