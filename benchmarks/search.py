@@ -41,7 +41,8 @@ def collection(count: int) -> tuple[Features, np.ndarray]:
             centres = rng.integers(60, 195, (KINDS, width)).astype(np.uint8)
             values = centres[kind] + rng.integers(-60, 60, (count, width), dtype=np.int8).view(np.uint8)
         groups.append(group_of(name, values))
-    return Features(tuple(f"{at:07d}" for at in range(count)), tuple(groups), digest="bench"), kind
+    items = tuple(f"{at:07d}" for at in range(count))
+    return Features(items, tuple(groups), ((),) * count, "bench", np.arange(count)), kind
 
 
 def session(features: Features, kind: np.ndarray) -> tuple[list[float], list[Evidence]]:
