@@ -37,7 +37,7 @@ def test_the_worked_example() -> None:
     assert list(f.groups.values()) == pytest.approx([0.693383, 0.033654], **GOLD)
     assert dict(d.examples) == pytest.approx({0: 1.406672, 1: 0.241033, 2: -0.160660, 3: 0.130068}, **GOLD)
     reduced = model.reduced(np.array([3, 5]))
-    covariance = model.similar(3, np.array([5]))[0] - reduced[:, 0] @ reduced[:, 1]
+    covariance = model.similar(np.array([3, 5]))(0)[1] - reduced[:, 0] @ reduced[:, 1]
     assert covariance == pytest.approx(0.016113, **GOLD)
 
 

@@ -123,6 +123,22 @@ def _l1_bytes(values: npt.NDArray[np.uint8], points: npt.NDArray[np.float32], fo
 
 
 @_NJIT
+def _l2_bytes(values: npt.NDArray[np.uint8], points: npt.NDArray[np.float32], found: Rows) -> None:
+    mass = _masses(points)
+    row = np.empty(values.shape[1], np.float32)
+    for i in range(len(values)):
+        own = np.float32(0)
+        for k in range(len(row)):
+            row[k] = values[i, k]
+            own += row[k]
+        for j in range(len(points)):
+            total = np.float32(0)
+            for k in range(len(row)):
+                total += (row[k] - points[j, k]) ** 2
+            found[j, i] = math.sqrt(total) if own > 0 and mass[j] > 0 else math.nan
+
+
+@_NJIT
 def _chi2(values: npt.NDArray[Any], points: npt.NDArray[np.float32], found: Rows) -> None:
     mass = _masses(points)
     row = np.empty(values.shape[1], np.float32)
@@ -205,10 +221,17 @@ def _l1_any(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> 
         _l1(values, points, found)
 
 
+def _l2_any(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> None:
+    if values.dtype == np.uint8 and values.shape[1] <= 2**24 // 255**2:  # beyond that sums would not be exact
+        _l2_bytes(values, points.astype(np.float32), found)
+    else:
+        _l2(values, points, found)
+
+
 def _chi2_any(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> None:
     _chi2(values, points.astype(np.float32), found)
 
 
 NAMES: dict[str, Callable[[npt.NDArray[Any], npt.NDArray[Any], Rows], None]] = {
-    "l1": _l1_any, "l2": _l2, "cosine": _cosine, "chi2": _chi2_any, "intersection": _intersection, "emd": _emd,
+    "l1": _l1_any, "l2": _l2_any, "cosine": _cosine, "chi2": _chi2_any, "intersection": _intersection, "emd": _emd,
 }  # fmt: skip

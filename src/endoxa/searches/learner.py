@@ -6,7 +6,7 @@ irrelevant ones under a metric give it weight.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -155,13 +155,20 @@ class Model:
         blocks = [solve_triangular(self.factor, part, lower=True, check_finite=False) for part in parts]
         return np.concatenate(blocks, axis=1)
 
-    def similar(self, place: int, others: Ints) -> Floats:
-        """k(x, z) of one place with others. Its rows are kept: a picture that is shown is soon marked."""
-        found = np.zeros((1, len(others)))
-        for name, weight in self.weights.items():
-            if weight > 0:
-                self._add_near(found, name, weight, np.array([place]), others)
-        return np.asarray(found[0] if self.hint is None else found[0] + self.hint[place] * self.hint[others])
+    def similar(self, places: Ints) -> Callable[[int], Floats]:
+        """A function of the number of one of these places: k(x, z) with all of them."""
+        names = [name for name, weight in self.weights.items() if weight > 0]
+        numbers = {name: np.ascontiguousarray(self.features.group(name).values[places]) for name in names}
+        hint = None if self.hint is None else self.hint[places]
+
+        def of(at: int) -> Floats:
+            found = np.zeros(len(places))
+            for name, values in numbers.items():
+                metric, tau = self.metrics[name], self.features.group(name).taus[self.metrics[name]]
+                found += self.weights[name] * kernel(distances(metric, values, values[[at]])[0], tau)
+            return found if hint is None else found + hint[at] * hint
+
+        return of
 
     def why(self, place: int) -> Why:
         """What each group, the hint and each example contributed."""

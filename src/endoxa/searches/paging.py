@@ -92,7 +92,7 @@ def _exploring(features: Features, model: Model, values: Floats, rest: Ints, cou
 def _greedy(features: Features, model: Model, values: Floats, among: Ints, count: int) -> Ints:
     """One picture after another with the best value + deviation."""
     among = np.sort(among)
-    reduced = model.reduced(among)
+    reduced, similar = model.reduced(among), model.similar(among)
     variance = np.maximum(model.own(among) - (reduced**2).sum(0), 0.0)
     chosen: list[int] = []
     moved: list[Floats] = []  # what each chosen picture explains of the others
@@ -101,7 +101,7 @@ def _greedy(features: Features, model: Model, values: Floats, among: Ints, count
         sums[chosen] = -np.inf
         top = np.flatnonzero(sums == sums.max())
         z = int(top[np.argmin(features.order[among[top]])])
-        covariance = model.similar(int(among[z]), among) - reduced[:, z] @ reduced
+        covariance = similar(z) - reduced[:, z] @ reduced
         for earlier in moved:
             covariance -= earlier * earlier[z]
         share = covariance / np.sqrt(variance[z] + NOISE)
