@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -50,30 +50,36 @@ def each_block(
         raise JoinError(f"the picture has {points.shape[1]:,} numbers, the collection {values.shape[1]:,}")
     of = NAMES[metric]
     asked = np.ascontiguousarray(points, dtype=values.dtype)
-    blocks = [slice(start, min(start + BLOCK, len(values))) for start in range(0, len(values), BLOCK)]
 
     def one(block: slice) -> None:
         found = np.empty((len(points), block.stop - block.start), np.float32)
         of(np.ascontiguousarray(values[block]), asked, found)
         use((slice(None), block), found)
 
-    if not len(points):
-        return
-    if values.size * len(points) < SMALL or len(blocks) == 1:
-        for block in blocks:
-            one(block)
-    else:
-        list(_threads().map(one, blocks))
+    if len(points):
+        in_threads(one, blocks_of(len(values)), work=values.size * len(points))
 
 
 _POOL: list[ThreadPoolExecutor] = []
 
 
-def _threads() -> ThreadPoolExecutor:
-    """Threads that are started once; the kernels release the lock of the interpreter."""
+def in_threads(act: Callable[[slice], object], blocks: Sequence[slice], *, work: int) -> None:
+    """Do something for each block, on all cores if it is worth it; what is done releases the interpreter's lock.
+
+    The threads are started once. What runs in them must not come here again.
+    """
+    if work < SMALL or len(blocks) == 1:
+        for block in blocks:
+            act(block)
+        return
     if not _POOL:
         _POOL.append(ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="distances"))
-    return _POOL[0]
+    list(_POOL[0].map(act, blocks))
+
+
+def blocks_of(count: int, size: int = BLOCK) -> list[slice]:
+    """The blocks that so many items are worked on in."""
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
 
 
 @_NJIT

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from endoxa.searches.arms import Features, Group, Point, Values
 from endoxa.searches.candidates import NEAREST, background, hinted, needs_pool, scan
-from endoxa.searches.distances import each_block
+from endoxa.searches.distances import blocks_of, each_block, in_threads
 from endoxa.tables import Floats, Ints
 
 WHOLE = 65_535  # a similarity of 1, stored in two bytes
@@ -96,9 +96,14 @@ class Rows:
         return mine.matrix, np.array([mine.place[key] for key in keys], np.int64)
 
     def forget(self, arms: Mapping[str, str]) -> None:
-        """Free the rows of metrics that are no longer chosen."""
-        for arm in [arm for arm in self.kept if arms.get(arm[0]) != arm[1]]:
-            del self.kept[arm]
+        """Free the rows of metrics that are no longer chosen; those of the last one stay, as choices often return."""
+        for group, metric in arms.items():
+            if (group, metric) in self.kept:
+                self.kept[group, metric] = self.kept.pop((group, metric))  # the last one in the order of choice
+        for group in dict.fromkeys(group for group, _ in self.kept):
+            mine = [arm for arm in self.kept if arm[0] == group]
+            for arm in mine[: -2 if mine[-1] == (group, arms.get(group)) else -1]:
+                del self.kept[arm]
 
 
 def _key(point: Point) -> str:
@@ -153,8 +158,12 @@ def unit_of(matrix: Values) -> float:
 
 def summed(matrix: Values, at: Ints, weights: Floats) -> Floats:
     """Σ_j weights[j] · similarity to row j, for every picture, in double precision."""
-    found = np.zeros(matrix.shape[1])
-    _sum(matrix, at, weights / unit_of(matrix), found)
+    found, shares = np.zeros(matrix.shape[1]), weights / unit_of(matrix)
+
+    def one(block: slice) -> None:
+        _sum(matrix[:, block], at, shares, found[block])
+
+    in_threads(one, blocks_of(len(found)), work=len(found) * len(at))
     return found
 
 
@@ -173,9 +182,7 @@ def _pick(matrix: Values, at: Ints, places: Ints, weight: float, found: Floats) 
 
 @_NJIT
 def _sum(matrix: Values, at: Ints, weights: Floats, found: Floats) -> None:
-    for start in range(0, len(found), 4096):  # a block of results stays in the first cache
-        stop = min(start + 4096, len(found))
-        for j in range(len(at)):
-            weight, row = weights[j], matrix[at[j]]
-            for i in range(start, stop):
-                found[i] += weight * row[i]
+    for j in range(len(at)):
+        weight, row = weights[j], matrix[at[j]]
+        for i in range(len(found)):
+            found[i] += weight * row[i]

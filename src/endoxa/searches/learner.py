@@ -18,7 +18,7 @@ from threadpoolctl import ThreadpoolController
 
 from endoxa.errors import TextError
 from endoxa.searches.arms import Arm, Features, Point, Values
-from endoxa.searches.distances import distances
+from endoxa.searches.distances import blocks_of, distances, in_threads
 from endoxa.searches.kernels import Rows, add_picked, kernel, points_of, summed
 from endoxa.tables import Bools, Floats, Ints
 
@@ -26,7 +26,7 @@ BASE = -1.0  # the mean before any evidence: nothing speaks for a picture until 
 SHARPNESS = 16.0  # how fast concordance turns into weight
 DOUBT = 10.0  # the number of effective rows at which half of the concordance counts
 NUDGES = (0.0, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # added to the diagonal until it is positive definite
-BLOCK = 8192  # pictures whose deviation is computed at a time
+BLOCK = 2048  # pictures whose deviation is computed at a time
 
 Pins = Mapping[str, float | Literal["off"]]
 
@@ -149,11 +149,24 @@ class Model:
 
     def reduced(self, places: Ints) -> Floats:
         """L⁻¹ k(x), rows of the evidence × places: products of its columns are what the evidence explains."""
-        if not len(self.evidence) or not len(places):
-            return np.zeros((len(self.evidence), len(places)))
-        parts = [self._to_evidence(places[at : at + BLOCK]) for at in range(0, len(places), BLOCK)]
-        blocks = [solve_triangular(self.factor, part, lower=True, check_finite=False) for part in parts]
-        return np.concatenate(blocks, axis=1)
+        found = np.zeros((len(self.evidence), len(places)))
+        if not len(self.evidence):
+            return found
+        self._keep_rows()
+
+        def one(block: slice) -> None:
+            near = self._to_evidence(places[block])
+            found[:, block] = solve_triangular(self.factor, near, lower=True, check_finite=False, overwrite_b=True)
+
+        with one_thread():
+            in_threads(one, blocks_of(len(places), BLOCK), work=len(places) * len(self.evidence) ** 2)
+        return found
+
+    def _keep_rows(self) -> None:
+        """Compute the rows that are needed, before threads share them."""
+        for name, weight in self.weights.items():
+            if weight > 0 and self.rows.among is None:
+                self._taken(name)
 
     def similar(self, places: Ints) -> Callable[[int], Floats]:
         """A function of the number of one of these places: k(x, z) with all of them."""

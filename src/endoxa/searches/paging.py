@@ -14,7 +14,7 @@ from endoxa.tables import Bools, Floats, Ints
 Slot = Literal["best", "explore", "audit", "map"]  # map: nothing is known yet, it stands for others
 DIGITS = 9  # to which expected values are rounded before they are ranked
 NOISE = 0.1  # of a mark that an exploring picture would get
-FIRST, SPREAD = 4_096, 16_384  # of the best, and of the others, how many may explore
+FIRST, SPREAD = 4_096, 8_192  # of the best, and of the others, how many may explore
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ def choose_page(
     """A page of `size` pictures among the unseen ones: the best by expected value, then those that explore.
 
     An exploring picture has the best sum of expected value and deviation; each one that is chosen lowers the deviation
-    of those like it. Up to 20,000 pictures all may explore, beyond that the best and an even part of the others. A
+    of those like it. Up to 12,000 pictures all may explore, beyond that the best and an even part of the others. A
     learner without deviations explores nothing. Equal values go by item id, descending. With
     `audit` the last place goes to a picture that is drawn evenly from the rest; its propensity is 1/rest.
     """

@@ -35,7 +35,7 @@ from endoxa.web.site import Site, create_application
 
 TEMPLATES = Path(__file__).parent / "templates"
 OPEN = 64  # searches in memory at most; others are built again from their events
-MEMORY, ROWS = 2**30, 160 * 4 * 2  # bytes for all their kernels, and those of one search for each picture
+MEMORY, ROWS = 2**30, 160 * 4 * 2 * 2  # bytes for all their kernels, and those of one search for each picture
 PACE, MINUTE = 30, 60.0  # pages that one search may ask for in a minute
 LOOKS = int(30 * people.DAY)  # seconds for which an address to look at a search is good
 
