@@ -132,6 +132,16 @@ def replacing_folder(target: Path) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
 
 
+def write_page(text: str, target: Path) -> None:
+    """Write a page, completely or not at all; its folder is made if there is none."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritten(target.parent, error) from None
+    with replacing(target) as part:
+        part.write_text(text, encoding="utf-8")
+
+
 def unwritten(target: Path, error: Exception) -> FileError:
     """Return the error for a file or folder that cannot be written."""
     why = getattr(error, "strerror", None) or str(error)

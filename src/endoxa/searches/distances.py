@@ -112,8 +112,8 @@ def _l1(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> None
 
 
 @_NJIT
-def _l1_bytes(values: npt.NDArray[np.uint8], points: npt.NDArray[np.float32], found: Rows) -> None:
-    """Whole numbers below 2²⁴ are exact in single precision, whatever the order of the sum."""
+def _of_bytes(values: npt.NDArray[np.uint8], points: npt.NDArray[np.float32], squared: bool, found: Rows) -> None:
+    """L1, or L2 if squared. Whole numbers below 2²⁴ are exact in single precision, whatever the order of the sum."""
     mass = _masses(points)
     row = np.empty(values.shape[1], np.float32)
     for i in range(len(values)):
@@ -123,25 +123,14 @@ def _l1_bytes(values: npt.NDArray[np.uint8], points: npt.NDArray[np.float32], fo
             own += row[k]
         for j in range(len(points)):
             total = np.float32(0)
-            for k in range(len(row)):
-                total += abs(row[k] - points[j, k])
+            if squared:
+                for k in range(len(row)):
+                    total += (row[k] - points[j, k]) ** 2
+                total = np.sqrt(total)
+            else:
+                for k in range(len(row)):
+                    total += abs(row[k] - points[j, k])
             found[j, i] = total if own > 0 and mass[j] > 0 else math.nan
-
-
-@_NJIT
-def _l2_bytes(values: npt.NDArray[np.uint8], points: npt.NDArray[np.float32], found: Rows) -> None:
-    mass = _masses(points)
-    row = np.empty(values.shape[1], np.float32)
-    for i in range(len(values)):
-        own = np.float32(0)
-        for k in range(len(row)):
-            row[k] = values[i, k]
-            own += row[k]
-        for j in range(len(points)):
-            total = np.float32(0)
-            for k in range(len(row)):
-                total += (row[k] - points[j, k]) ** 2
-            found[j, i] = math.sqrt(total) if own > 0 and mass[j] > 0 else math.nan
 
 
 @_NJIT
@@ -222,14 +211,14 @@ def _emd(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> Non
 
 def _l1_any(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> None:
     if values.dtype == np.uint8:
-        _l1_bytes(values, points.astype(np.float32), found)
+        _of_bytes(values, points.astype(np.float32), False, found)
     else:
         _l1(values, points, found)
 
 
 def _l2_any(values: npt.NDArray[Any], points: npt.NDArray[Any], found: Rows) -> None:
     if values.dtype == np.uint8 and values.shape[1] <= 2**24 // 255**2:  # beyond that sums would not be exact
-        _l2_bytes(values, points.astype(np.float32), found)
+        _of_bytes(values, points.astype(np.float32), True, found)
     else:
         _l2(values, points, found)
 

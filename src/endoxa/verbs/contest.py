@@ -26,7 +26,7 @@ from endoxa.evaluations.cutoffs import cutoffs as at_cutoffs
 from endoxa.images.corpus import Corpus, Progress
 from endoxa.io import packages
 from endoxa.io.opening import open_corpus
-from endoxa.io.write import replacing, unwritten
+from endoxa.io.write import write_page
 from endoxa.reports.pages.contest import Contest, page
 from endoxa.reports.pages.gallery import probabilities_of
 from endoxa.tables import Costs, Run
@@ -112,14 +112,5 @@ def contest(
         provenance={"Endoxa": __version__, "Corpus": corpus.name or corpus.root, "Command": command, "Seed": str(seed)},
     )
     if to is not None:
-        _write(page(result), Path(to))
+        write_page(page(result), Path(to))
     return result, ran.run
-
-
-def _write(text: str, target: Path) -> None:
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritten(target.parent, error) from None
-    with replacing(target) as part:
-        part.write_text(text, encoding="utf-8")

@@ -10,7 +10,7 @@ from endoxa.errors import JoinError
 from endoxa.images.corpus import Corpus, Progress
 from endoxa.io.opening import open_corpus
 from endoxa.io.search_features import open_features
-from endoxa.io.write import replacing, unwritten
+from endoxa.io.write import write_page
 from endoxa.reports.pages.trials import Held, page
 from endoxa.searches.searchers import Marking, People
 from endoxa.searches.trials import Competitor, Setting, Task, hold
@@ -66,14 +66,5 @@ def trials(
         provenance={"Endoxa": __version__, "Corpus": corpus.name or corpus.root, "Command": command, "Seed": str(seed)},
     )
     if to is not None:
-        _write(page(result), Path(to))
+        write_page(page(result), Path(to))
     return result
-
-
-def _write(text: str, target: Path) -> None:
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritten(target.parent, error) from None
-    with replacing(target) as part:
-        part.write_text(text, encoding="utf-8")
