@@ -61,7 +61,8 @@ def _grows_linearly(use: Callable[[str], object], atom: str, end: str, length: i
 def test_patterns_are_linear(name: str, use: Callable[[str], object]) -> None:
     for atom in ATOMS:
         for end in ENDS:
-            assert _grows_linearly(use, atom, end, SMALL), (name, atom, end)
+            # thrice, because a busy machine disturbs even the time of a process
+            assert any(_grows_linearly(use, atom, end, SMALL) for _ in range(3)), (name, atom, end)
 
 
 def test_every_pattern_of_a_reader_has_a_name() -> None:
