@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from search_samples import clusters
+from threadpoolctl import ThreadpoolController
 
 from endoxa.searches import candidates, kernels
 from endoxa.searches.candidates import hinted, scan
@@ -12,6 +15,8 @@ from endoxa.searches.distances import distances
 from endoxa.searches.kernels import Rows
 from endoxa.searches.learner import Evidence, learn
 from endoxa.searches.paging import choose_page
+from endoxa.searches.seeking import Search, replay
+from endoxa.searches.session import Settings
 
 
 @pytest.fixture
@@ -90,3 +95,40 @@ def test_the_pool_depends_on_what_is_liked_now_only() -> None:
     learn(features, said(20, kind), rows=rows, hint=np.linspace(0, 1, 300))
     assert (learn(features, said(4, kind), rows=rows).mean == expected).all()
     assert (learn(features, said(4, kind), rows=rows).mean == expected).all()
+
+
+@pytest.mark.usefixtures("small")
+def test_a_search_that_needs_a_pool_replays_however_it_was_resumed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are kept in two bytes by the size of the collection, whatever the size of the pool was at first."""
+    monkeypatch.setattr(kernels, "FEW", 40)
+    features, kind = clusters(300)
+    search = Search(features, settings=Settings(size=6))
+    search.show()
+    for item in search.page.items[:3]:
+        search.mark(item, -2)
+    search.refine()
+    again = Search(features, search.events)
+    for one in (search, again):
+        liked = next(item for item in one.page.items if kind[features.place[item]] == 1)
+        one.mark(liked, 2)
+        one.refine()
+    assert search.page == again.page
+    assert replay(features, search.events).exact and replay(features, again.events).exact
+
+
+def test_people_who_search_at_once_get_the_pages_that_replay() -> None:
+    """Each fit limits the threads of BLAS; the limit must hold until the last one is done, and be gone then."""
+    features, kind = clusters(200)
+    before = [one["num_threads"] for one in ThreadpoolController().info()]
+
+    def session(seed: int) -> bool:
+        search = Search(features, settings=Settings(size=20), seed=seed)
+        for _ in range(5):
+            for item in search.show().items:
+                search.mark(item, 2 if kind[features.place[item]] == seed % 3 else -1)
+            search.refine()
+        return replay(features, search.events).exact
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(session, range(8)))
+    assert [one["num_threads"] for one in ThreadpoolController().info()] == before

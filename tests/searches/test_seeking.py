@@ -374,7 +374,7 @@ def test_exports() -> None:
     search.found("p001")
     opinions = search.opinions("ana").frame
     assert opinions.select("source", "query", "item", "grade", "scale").rows() == [
-        ("ana", "s1", "p001", 4.0, "0-4"), ("ana", "s1", "p002", 0.0, "0-4")
+        ("ana", "s1", "p001", 4.0, "0-4"), ("ana", "s1", "p002", 0.0, "0-4"), ("ana", "s1", "p007", 4.0, "0-4")
     ]  # fmt: skip
     run = search.run()
     assert run.systems == ["round-01", "round-02"]

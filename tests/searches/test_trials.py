@@ -10,17 +10,7 @@ from search_samples import clusters
 from endoxa.errors import JoinError, TextError
 from endoxa.searches.arms import Features, group_of
 from endoxa.searches.searchers import Person, person_of
-from endoxa.searches.trials import (
-    Competitor,
-    Setting,
-    Trial,
-    drawn,
-    evidence_of,
-    graded_precision,
-    hold,
-    play,
-    residual,
-)
+from endoxa.searches.trials import Competitor, Setting, Trial, drawn, evidence_of, hold, play, residual
 
 
 def collection(count: int = 240) -> tuple[Features, list[str]]:
@@ -56,11 +46,6 @@ def test_the_residual_collection_by_hand() -> None:
     assert following.tolist() == [4, 1] and relevant[following].mean() == 0.5
     better = residual(np.array([0, 1, 3, 2, 4, 5]), first, 2)
     assert better.tolist() == [1, 3] and relevant[better].mean() == 1.0  # a was seen, and is not counted again
-
-
-def test_graded_precision_by_hand() -> None:
-    assert graded_precision(np.array([2, 2, 1, 0, -1, -2])) == pytest.approx(0.583333, abs=1e-6)
-    assert np.isnan(graded_precision(np.array([], np.int64)))
 
 
 def test_evidence_keeps_the_query_then_marks_then_the_newest_unmarked() -> None:

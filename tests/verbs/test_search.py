@@ -100,10 +100,10 @@ def test_searches_are_listed(stored: tuple[Path, str], tmp_path: Path) -> None:
 
 def test_parts_are_exported(stored: tuple[Path, str], tmp_path: Path) -> None:
     home, name = stored
-    assert verb.export(name, tmp_path / "marks.csv", home=home) == 4
+    assert verb.export(name, tmp_path / "marks.csv", home=home) == 5  # four marks, and what was found
     marks = endoxa.read(tmp_path / "marks.csv")
     assert isinstance(marks, endoxa.Opinions)
-    assert sorted(marks.frame["grade"]) == [0, 1, 3, 4] and set(marks.frame["selected_by"]) == {"best"}
+    assert sorted(marks.frame["grade"]) == [0, 1, 3, 4, 4] and set(marks.frame["selected_by"]) == {"best"}
     verb.export(name, tmp_path / "rounds.run", part="rounds", home=home)
     rounds = endoxa.read(tmp_path / "rounds.run")
     assert isinstance(rounds, endoxa.Run) and rounds.systems == ["round-01", "round-02"]

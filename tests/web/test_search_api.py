@@ -126,7 +126,7 @@ def test_another_ones_search_does_not_exist(hall: Hall, ana: Seeker) -> None:
         assert ben.get(path).status_code == 404, path
     for path, body in (
         ("events", {"key": key, "after": 3, "kind": "undo", "detail": {}}), ("preview", {"sketch": sketch_png()}),
-        ("links", {"key": key}), ("/api/searches", {"key": key, "fork": {"search": ana.search, "number": 2}}),
+        ("links", {}), ("/api/searches", {"key": key, "fork": {"search": ana.search, "number": 2}}),
     ):  # fmt: skip
         assert ben.post(path, body).status_code == 404, path
     assert ben.post("uploads", content=picture_bytes()).status_code == 404
@@ -420,7 +420,7 @@ def test_beginning_twice_with_one_key_is_one_search(hall: Hall) -> None:
 
 
 def shared(who: Seeker, *, fork: bool) -> str:
-    url: str = who.post("links", {"key": str(uuid.uuid4()), "fork": fork}).json()["url"]
+    url: str = who.post("links", {"fork": fork}).json()["url"]
     assert url.startswith(URL)
     return url.removeprefix(URL)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -28,6 +30,9 @@ class Opening(typer.core.TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read a word that is no command as the corpus."""
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            near = get_close_matches(args[0], self.commands, n=1)
+            if near and not Path(args[0]).exists():
+                ctx.fail(f"there is neither a command nor a folder {args[0]!r}; did you mean {near[0]}?")
             args = [OPEN, *args]
         return list(super().parse_args(ctx, args))
 

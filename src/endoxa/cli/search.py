@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -57,6 +58,9 @@ def open_(
     thompson: Annotated[
         bool, typer.Option("--thompson", help="Draw the weights to begin with by chance, which is kept.")
     ] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="The pictures have changed: describe those that are new.")
+    ] = False,
     without: g.Without = None,
     workers: g.Workers = None,
     index: Index = None,
@@ -90,8 +94,8 @@ def open_(
     with output.stages(3) as progress:
         verb.serve(
             corpus, host=host, port=port, url=url, home=home, db=db, index=index, without=without or None,
-            vectors=vectors, workers=workers, learner=learner, audit=audit, thompson=thompson, progress=progress,
-            started=started,
+            vectors=vectors, workers=workers, learner=learner, audit=audit, thompson=thompson, several=serve,
+            again=again, progress=progress, skipped=g.print_skipped, started=started,
         )  # fmt: skip
 
 
@@ -150,7 +154,7 @@ def export(
     to: Annotated[
         str | None,
         typer.Option(
-            "--to", metavar="FILE", help="File to write: .csv, .jsonl, .parquet, or TREC text (.qrels, .run)."
+            "--to", metavar="FILE", help="File to write: .csv, .jsonl, .parquet; rounds also as TREC text (.run)."
         ),
     ] = None,
     part: Annotated[
@@ -179,12 +183,14 @@ def export(
         raise typer.BadParameter("say where to write: --to FILE, or --study DIR")
     if to is not None:
         rows = o.at_call(lambda: verb.export(session, to, part=part, home=home, db=db))
-        output.note(f"wrote {rows:,} rows to {to}")
+        output.note(f"wrote {rows:,} rows to {to}" if rows else f"! {to} has no rows: this search has no {part} now")
     if study is not None:
         pairs = o.at_call(lambda: verb.ask_others(session, study, home=home, db=db))
-        files = " ".join(f"--{name} {Path(study) / name}.csv" for name in ("items", "queries", "pairs"))
+        words = ["endoxa", "study", "new", Path(study).name.replace(" ", "-"), "--screen", verb.SCREEN]
+        for name in ("items", "queries", "pairs"):
+            words += [f"--{name}", str(Path(study) / f"{name}.csv")]
         print(f"wrote {pairs:,} pairs to {study}; next:")
-        print(f"endoxa study new {Path(study).name} --screen {verb.SCREEN} {files}")
+        print(shlex.join(words))
 
 
 def reset(corpus: g.Where, home: Where = "endoxa-studies", db: Database = None) -> None:

@@ -130,7 +130,7 @@ def _refuse_changed(corpus: Corpus, stored: Stored, digests: Mapping[str, str], 
     aside = [one.name for one in features.skipped if stored.digests.get(one.name) == digests.get(one.name)]
     if listed := changes_since(corpus, digests, features.items, features.words, stored.digests, aside):
         what = f"the corpus changed since the features for searching were built: {listed}"
-        raise FileError(corpus.root, what, f"remove {folder}, and they are built again; what did not change is kept")
+        raise FileError(corpus.root, what, "open it with --again; what did not change is kept")
 
 
 # ---- files -----------------------------------------------------------------------------------------------------

@@ -57,6 +57,11 @@ class Rows:
     def __len__(self) -> int:
         return len(self.features) if self.among is None else len(self.among)
 
+    @property
+    def nbytes(self) -> int:
+        """The memory that the rows take."""
+        return sum(kept.matrix.nbytes for kept in self.kept.values())
+
     def prepare(self, liked: Ints, outside: tuple[Point, ...], hint: Floats | None) -> None:
         """Make the pool what is near to the liked rows, what the hint speaks for, and the background.
 
@@ -88,7 +93,7 @@ class Rows:
         """A matrix of similarities, kept rows × pictures, and where each of `rows` stands in it."""
         points = points_of(group, rows, outside)
         keys = [int(row) if row >= 0 else points[at].tobytes() for at, row in enumerate(rows)]
-        mine = self.kept.setdefault((group.name, metric), Kept(len(self)))
+        mine = self.kept.setdefault((group.name, metric), Kept(len(self), exact=len(self.features) <= FEW))
         new = [at for at, key in enumerate(keys) if key not in mine.place]
         if new:
             values = group.values if self.among is None else group.values[self.among]
@@ -116,10 +121,10 @@ def _key(point: Point) -> str:
 class Kept:
     """A matrix of kernels that grows by rows (pictures that were marked) and by columns (pictures of a pool)."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, *, exact: bool) -> None:
         self.place: dict[int | bytes, int] = {}
         self.points: list[Values] = []
-        self.matrix: Values = np.empty((0, width), np.float32 if width <= FEW else np.uint16)
+        self.matrix: Values = np.empty((0, width), np.float32 if exact else np.uint16)
 
     def add(self, keys: list[int | bytes], metric: str, values: Values, points: Values, tau: float) -> None:
         """Add rows for these keys: the kernel of each point with all values."""

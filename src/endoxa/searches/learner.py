@@ -7,10 +7,10 @@ irrelevant ones under a metric give it weight.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, Protocol
+from threading import Lock
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
@@ -158,7 +158,7 @@ class Model:
             near = self._to_evidence(places[block])
             found[:, block] = solve_triangular(self.factor, near, lower=True, check_finite=False, overwrite_b=True)
 
-        with one_thread():
+        with ONE_THREAD:
             in_threads(one, blocks_of(len(places), BLOCK), work=len(places) * len(self.evidence) ** 2)
         return found
 
@@ -247,7 +247,7 @@ def learn(
         mine = np.where(evidence.rows >= 0, hint[np.maximum(evidence.rows, 0)], 0.0)
     left = evidence.y - (BASE + mine)
     near = _between(features, evidence, pins or {})
-    with one_thread():
+    with ONE_THREAD:
         concordance = {arm: _concordance(evidence, left, within) if adapts else 0.5 for arm, within in near.items()}
     trust = SHARPNESS * _trust(evidence.y)
     score = {arm: np.log(max(chances.get(arm, 1.0), 1e-300)) + trust * (r - 0.5) for arm, r in concordance.items()}
@@ -259,21 +259,39 @@ def learn(
     kept = Rows(features) if rows is None else rows
     kept.prepare(evidence.rows[evidence.y > 0], evidence.outside, hint)
     kept.forget(chosen)
-    with one_thread():
+    with ONE_THREAD:
         factor = _factor(whole, evidence.noise)
         alpha = cho_solve((factor, True), left, check_finite=False) if len(evidence) else np.zeros(0)
     return Model(features, evidence, weights, chosen, concordance, alpha, factor, kept, hint, mine)
 
 
-def one_thread() -> AbstractContextManager[object]:
-    """Small matrices are solved by one thread: several would wait for each other longer than they compute."""
-    if not _CONTROLS:
-        _CONTROLS.append(ThreadpoolController())
-    limited: AbstractContextManager[object] = _CONTROLS[0].limit(limits=1, user_api="blas")
-    return limited
+class _OneThread:
+    """Small matrices are solved by one thread of BLAS: several would wait for each other longer than they compute.
+
+    The limit holds for the whole process. Searches of several people overlap: the first to come sets it, and the last
+    to leave restores it, so that all compute alike.
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.inside = Lock(), 0
+        self.controls: ThreadpoolController | None = None
+        self.limit: Any = None
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if not self.inside:
+                self.controls = self.controls or ThreadpoolController()
+                self.limit = self.controls.limit(limits=1, user_api="blas")
+            self.inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self.lock:
+            self.inside -= 1
+            if not self.inside:
+                self.limit.restore_original_limits()
 
 
-_CONTROLS: list[ThreadpoolController] = []
+ONE_THREAD = _OneThread()
 
 
 def _between(features: Features, evidence: Evidence, pins: Pins) -> dict[Arm, Floats]:

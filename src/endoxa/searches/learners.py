@@ -6,7 +6,6 @@ from endoxa.searches import baselines
 from endoxa.searches.baselines import learner_of
 from endoxa.searches.learner import Learner, learn
 
-DEFAULT = "kernel"
 LEARNERS: dict[str, tuple[Learner, str]] = {
     "kernel": (learn, "Gaussian process on all groups, whose weights and metrics are learnt; explores"),
     "reweighting": (learner_of(baselines.reweighting), "weights of single numbers by their spread; moved query"),

@@ -21,14 +21,16 @@ BROWSED = ("browse", None)  # of a picture that no page of the search showed
 def opinions(state: State, name: str, source: str) -> Opinions:
     """The marks as opinions about the query `name`: grades from 0 to 4, for a negative one would mean unjudged.
 
-    `selected_by` is the place for which the picture was shown last, and `propensity` the chance by which it was drawn.
+    A picture that was found, and not marked, is highly relevant. `selected_by` is the place for which the picture was
+    shown last, and `propensity` the chance by which it was drawn, which a page of the map has not.
     """
     shown = {
         item: (slot, chance)
         for page in state.pages
         for item, slot, chance in zip(page.items, page.slots, page.propensity, strict=True)
     }
-    rows = [(source, name, item, grade + 2.0, "0-4", *shown.get(item, BROWSED)) for item, grade in state.marks.items()]
+    marks = {**state.marks, **{item: 2 for item in state.found if item not in state.marks}}
+    rows = [(source, name, item, grade + 2.0, "0-4", *shown.get(item, BROWSED)) for item, grade in marks.items()]
     return Opinions.of(pl.DataFrame(rows, schema=OPINION, orient="row"))
 
 

@@ -21,6 +21,7 @@ FIRST, SPREAD = 4_096, 8_192  # of the best, and of the others, how many may exp
 class Page:
     """The pictures of a page, in order.
 
+    items       their ids
     slots       why each is there: best, explore, audit, map
     mean        its expected value, -1 to 1; NaN if nothing is known yet
     deviation   the doubt about it; NaN if the learner knows none
@@ -32,6 +33,7 @@ class Page:
     mean: Floats
     deviation: Floats
     propensity: Floats
+    items: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.places)
@@ -78,7 +80,8 @@ def choose_page(
     slots: list[Slot] = ["best"] * len(best)
     slots += ["explore"] * explores
     slots += ["audit"] * drawn
-    return Page(found, tuple(slots), fitted.mean[found], fitted.deviation(found), chance)
+    items = tuple(features.items[at] for at in found)
+    return Page(found, tuple(slots), fitted.mean[found], fitted.deviation(found), chance, items)
 
 
 def _exploring(features: Features, model: Model, values: Floats, rest: Ints, count: int) -> Ints:

@@ -108,6 +108,11 @@ class Desk:
             self.last = (key, hint_of(query, self.features, self.hints))
         return self.last[1]
 
+    @property
+    def nbytes(self) -> int:
+        """The memory of the rows that are kept."""
+        return 0 if self.rows is None else self.rows.nbytes
+
     def kernels(self) -> Rows:
         """Rows of kernels that were kept, unless they are so many that they cost more memory than they save time."""
         if self.rows is None or any(len(kept.place) > KEPT for kept in self.rows.kept.values()):
@@ -368,7 +373,7 @@ class Search:
         assert page is not None
         places = np.array([self.features.place.get(item, -1) for item in page.items], np.int64)
         columns = (_numbers(page.mean), _numbers(page.deviation), _numbers(page.propensity))
-        return Page(places, cast(tuple[Slot, ...], page.slots), *columns)
+        return Page(places, cast(tuple[Slot, ...], page.slots), *columns, page.items)
 
     def mark(self, item: str | int, grade: int | None) -> None:
         """Mark a picture: -2 highly irrelevant, -1, 0 neutral, 1, 2 highly relevant; None takes the mark away."""

@@ -215,11 +215,6 @@ def residual(order: Ints, seen: Ints, size: int) -> Ints:
     return order[~np.isin(order, seen)][:size]
 
 
-def graded_precision(marks: Ints) -> float:
-    """The mean of (mark + 2)/4 over a page; NaN for an empty one."""
-    return float(((marks + 2) / 4).mean()) if len(marks) else np.nan
-
-
 def evidence_of(query: int | None, marked: Mapping[int, int], passed: Sequence[int]) -> Evidence:
     """What a session knows: the query, the newest marks, then the newest pictures that were passed without one."""
     rows = [(query, 1.0, SURE)] if query is not None and query not in marked else []

@@ -91,6 +91,14 @@ def invite(
     return number, URLSafeSerializer(key, salt="invitation").dumps(secret)
 
 
+def renew(connection: Connection, key: str, number: int, *, days: float = 30, now: float) -> str:
+    """A new token for an invitation; the old link no longer opens."""
+    secret = secrets.token_urlsafe(24)
+    changed = {"digest": digest(secret), "expires_at": now + days * DAY}
+    connection.execute(sa.update(s.invitations).where(s.invitations.c.id == number).values(**changed))
+    return str(URLSafeSerializer(key, salt="invitation").dumps(secret))
+
+
 def checked(nickname: str) -> str:
     """A nickname without invisible characters; refused if it is empty or too long."""
     kept = "".join(c for c in unicodedata.normalize("NFC", nickname) if unicodedata.category(c)[0] != "C")

@@ -133,11 +133,6 @@ def _title(title: str) -> str:
     return kept
 
 
-def rename(connection: Connection, search: Record, title: str) -> None:
-    """Give a search another title."""
-    connection.execute(sa.update(s.searches).where(s.searches.c.id == search.id).values(title=_title(title)))
-
-
 def _records() -> sa.Select[Any]:
     other = s.searches.alias("other")
     return (
@@ -237,6 +232,16 @@ def following_key(search: Record, number: int) -> str:
 def invite(connection: Connection, key: str, *, days: float = 30, now: float) -> str:
     """The token of a link by which several people join, each by a nickname of their own."""
     return people.invite(connection, key, None, "searcher", days=days, now=now)[1]
+
+
+def come_back(connection: Connection, key: str, nickname: str, *, days: float = 30, now: float) -> str:
+    """The token of a new link for one person, who has searches of that nickname already or begins now."""
+    i = s.invitations.c
+    mine = (i.study_id.is_(None), i.role == "searcher", i.nickname == nickname, i.withdrawn_at.is_(None))
+    number = connection.scalar(sa.select(i.id).where(*mine).order_by(i.id.desc()).limit(1))
+    if number is None:
+        return people.invite(connection, key, None, "searcher", nickname=nickname, days=days, now=now)[1]
+    return people.renew(connection, key, number, days=days, now=now)
 
 
 def join(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from endoxa.errors import FileError, TextError, refuse_unknown
-from endoxa.images.corpus import Corpus, Progress
+from endoxa.errors import FileError, RefusedError, TextError, refuse_unknown
+from endoxa.images.corpus import Corpus, Progress, Skipped
 from endoxa.io.opening import HOME, home_of, open_corpus
 from endoxa.searches import outcomes
 from endoxa.searches.arms import Features, Point
@@ -74,13 +74,14 @@ def search(
 
 def _opened(
     place: PathLike | Corpus, home: PathLike | None = None, without: Sequence[str] | None = None,
-    vectors: PathLike | None = None, workers: int | None = None, progress: Progress | None = None,
+    vectors: PathLike | None = None, workers: int | None = None, progress: Progress | None = None, *,
+    again: bool = False,
 ) -> tuple[Corpus, Features]:  # fmt: skip
     """A corpus and its features, which are built if there are none."""
     from endoxa.io.search_features import open_features
 
     corpus = open_corpus(place, without=without, progress=progress)
-    return corpus, open_features(corpus, home, vectors=vectors, workers=workers, progress=progress)
+    return corpus, open_features(corpus, home, vectors=vectors, again=again, workers=workers, progress=progress)
 
 
 @dataclass(frozen=True)
@@ -122,22 +123,30 @@ def serve(
     learner: str = "kernel",
     audit: bool = False,
     thompson: bool = False,
+    several: bool = False,
+    again: bool = False,
     progress: Progress | None = None,
+    skipped: Callable[[tuple[Skipped, ...]], None] | None = None,
     started: Callable[[str, str], None],
 ) -> None:
     """Serve the page of interactive search over a corpus until stopped.
 
-    `started` gets the address and the link by which people come in, each by a nickname. Searches are kept in the folder
-    `home` (or the database at `db`), the index in the folder `index`. `learner`, `audit` and `thompson` are those of
-    `search`, for every search that begins here.
+    `started` gets the address and a link: of one person, or with `several` one by which people come in, each by a
+    nickname. Searches are kept in the folder `home` (or the database at `db`), the index in the folder `index`.
+    `learner`, `audit` and `thompson` are those of `search`, for every search that begins here. `again` describes a
+    corpus that has changed; `skipped` is told which pictures are left out.
     """
     settings = Settings(learner=learner, audit=audit, thompson=thompson)
     learner_named(learner)
-    corpus, features = _opened(place, index, without, vectors, workers, progress)
+    corpus, features = _opened(place, index, without, vectors, workers, progress, again=again)
+    if skipped is not None and features.skipped:
+        skipped(features.skipped)
     with opened_home(home, db, create=True) as opened:
         from endoxa.web.searches.search_hosting import serve as host_searches
 
-        host_searches(opened, corpus, features, host, port, url, settings=settings, started=started)
+        host_searches(
+            opened, corpus, features, host, port, url, settings=settings, several=several, started=started
+        )  # fmt: skip
 
 
 # ---- searches that are stored -------------------------------------------------------------------------
@@ -151,8 +160,10 @@ def searches(*, home: PathLike = FOLDER, db: str | None = None) -> pl.DataFrame:
 
         with opened.store.reading() as connection:
             for record in stored.listed(connection):
-                state = fold(stored.events(connection, record))
-                counts = (len(state.pages), len(state.marks), len(state.found), state.closed)
+                counts: tuple[int | bool | None, ...] = (None,) * 4  # of a search that this release cannot read
+                with suppress(RefusedError):
+                    state = fold(stored.events(connection, record))
+                    counts = (len(state.pages), len(state.marks), len(state.found), state.closed)
                 rows.append((record.name, record.nickname, record.title, *counts, record.collection))
     return pl.DataFrame(rows, schema=LISTED, orient="row")
 
@@ -182,11 +193,12 @@ def replayed(
 def _features(record: Record, place: PathLike | Corpus | None, index: PathLike | None) -> Features:
     """The features that are stored, without a look at the pictures; where there are none, they are built."""
     from endoxa.io import search_features
+    from endoxa.io.search_neighbours import with_neighbours
 
     if place is not None:
         return _opened(place, index)[1]
-    folder = Path(index) if index is not None else Path(record.collection) / HOME
-    return search_features.load(folder / search_features.FOLDER).features
+    folder = (Path(index) if index is not None else Path(record.collection) / HOME) / search_features.FOLDER
+    return with_neighbours(search_features.load(folder).features, folder)
 
 
 def _brought(

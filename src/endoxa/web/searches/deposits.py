@@ -6,9 +6,12 @@ import base64
 import binascii
 import io
 import shutil
-from dataclasses import dataclass
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from uuid import uuid4
 
 from endoxa.errors import RefusedError, absent
 from endoxa.io.decoding import flattened
@@ -20,18 +23,23 @@ from endoxa.searches.sketches import Sketch
 PICTURE = 16 * 1024 * 1024  # bytes of an uploaded picture
 MOST = 20  # uploaded pictures of one search
 QUALITY = 88
+DAY = 86_400.0
 
 
 @dataclass(frozen=True)
 class Deposits:
-    """Files by search, in two folders: `kept` ones stay with the search, `passing` ones go when the server stops."""
+    """Files by search, in two folders: `kept` ones stay with the search, `passing` ones go when the server stops.
+
+    Every server has a folder of its own for what passes. That of one that was killed is removed a day later.
+    """
 
     folder: Path
+    server: str = field(default_factory=lambda: uuid4().hex)
 
     @property
     def passing(self) -> Path:
         """The folder of what is not kept."""
-        return self.folder / "passing"
+        return self.folder / "passing" / self.server
 
     def upload(self, search: str, raw: bytes, *, keep: bool) -> str:
         """Store an uploaded picture as a JPEG; returns its digest."""
@@ -73,8 +81,12 @@ class Deposits:
                 shutil.copytree(folder / old, folder / new, dirs_exist_ok=True)
 
     def forget(self) -> None:
-        """Remove what is not kept."""
+        """Remove what is not kept, also by servers that were killed long ago."""
         shutil.rmtree(self.passing, ignore_errors=True)
+        for other in self.passing.parent.glob("*"):
+            with suppress(OSError):
+                if time.time() - other.stat().st_mtime > DAY:
+                    shutil.rmtree(other, ignore_errors=True)
 
     def forget_search(self, search: str) -> None:
         """Remove what one search does not keep."""

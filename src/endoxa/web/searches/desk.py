@@ -35,7 +35,7 @@ from endoxa.web.site import Site, create_application
 
 TEMPLATES = Path(__file__).parent / "templates"
 OPEN = 64  # searches in memory at most; others are built again from their events
-MEMORY, ROWS = 2**30, 160 * 4 * 2 * 2  # bytes for all their kernels, and those of one search for each picture
+MEMORY = 2**30  # bytes for all their kernels
 PACE, MINUTE = 30, 60.0  # pages that one search may ask for in a minute
 LOOKS = int(30 * people.DAY)  # seconds for which an address to look at a search is good
 
@@ -171,10 +171,18 @@ class Room:
             found = self.sittings.get(record.name)
             if found is None:
                 found = self.sittings[record.name] = self._opened(record)
-                while len(self.sittings) > max(2, min(OPEN, MEMORY // (ROWS * len(self.holdings.features) + 1))):
-                    self.sittings.popitem(last=False)
             self.sittings.move_to_end(record.name)
+            self._make_room()
             return found
+
+    def _make_room(self) -> None:
+        """Drop searches from memory, the oldest first, while there are too many; nobody may be at them."""
+        for name in list(self.sittings)[:-1]:
+            sizes = (sitting.search.desk.nbytes for sitting in self.sittings.values())
+            if len(self.sittings) <= OPEN and sum(sizes) <= MEMORY:
+                return
+            if self.sittings[name].lock.acquire(blocking=False):
+                self.sittings.pop(name).lock.release()
 
     def _opened(self, record: Record) -> Sitting:
         with self.home.store.reading() as connection:

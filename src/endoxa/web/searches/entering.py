@@ -29,6 +29,10 @@ def router(room: Room) -> APIRouter:
 
     @here.get("/join/{token}", response_class=HTMLResponse, include_in_schema=False)
     def invitation(request: Request, token: Token) -> Response:
+        found, visitor = room.invitation(request, token), room.known(request)
+        if found.role == visitor.role == "searcher" if visitor else False:
+            people.need_open(found, room.now())
+            return RedirectResponse("/search", 303)  # who is here already goes on
         return _page(room, request, token)
 
     @here.post("/join/{token}", include_in_schema=False)

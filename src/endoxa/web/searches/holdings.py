@@ -45,7 +45,7 @@ class Holdings:
     @property
     def name(self) -> str:
         """The name of the collection."""
-        return self.corpus.name or "pictures"
+        return self.corpus.name if self.corpus.name not in {"", "manifest"} else Path(self.corpus.root).name
 
     @cached_property
     def paths(self) -> tuple[Path, ...]:

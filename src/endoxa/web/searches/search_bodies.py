@@ -222,7 +222,6 @@ class PreviewBody(Body):
 class LinkBody(Body):
     """An address for others."""
 
-    key: UUID
     fork: StrictBool = False
 
 

@@ -15,17 +15,25 @@ from endoxa.web.searches.desk import Room, create_search_app
 from endoxa.web.searches.holdings import Holdings
 from endoxa.web.serving import address_at, listen, run
 
+ALONE = "me"  # the nickname of a person who searches alone
+
 
 def serve(
     home: Home, corpus: Corpus, features: Features, host: str, port: int, url: str | None, *,
-    settings: Settings | None = None, started: Callable[[str, str], None],
+    settings: Settings | None = None, several: bool = False, started: Callable[[str, str], None],
 ) -> None:  # fmt: skip
-    """Serve until stopped. `started` gets the address, and the link by which people join, once the server listens."""
+    """Serve until stopped. `started` gets the address and a link, once the server listens.
+
+    With `several` people each who opens the link chooses a nickname; else it is one person's, whose searches go on.
+    """
     listening = listen(host, port)
     address = address_at(host, listening, url)
     room = Room(home, address, Holdings(corpus, features, home.files), settings=settings or Settings())
     with home.store.writing() as connection:
-        token = searches.invite(connection, home.key, now=room.now())
+        if several:
+            token = searches.invite(connection, home.key, now=room.now())
+        else:
+            token = searches.come_back(connection, home.key, ALONE, now=room.now())
     home.remember(address)
     room.deposits.forget()  # of a server that did not stop in order
     Thread(target=warm_up, args=(features,), daemon=True).start()

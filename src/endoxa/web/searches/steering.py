@@ -46,8 +46,11 @@ def router(room: Room) -> APIRouter:
         with room.home.store.reading() as connection:
             collection = searches.collection_of(room.holdings.corpus)
             records = searches.listed(connection, owner=visitor.invitation_id, collection=collection)[:LISTED]
-            states = [session.fold(searches.events(connection, record)) for record in records]
-        return {"searches": [_saved(room.holdings, *pair) for pair in zip(records, states, strict=True)]}
+            found = []
+            for record in records:
+                with suppress(RefusedError):  # an event of a later release: the others are there all the same
+                    found.append(_saved(room.holdings, record, session.fold(searches.events(connection, record))))
+        return {"searches": found}
 
     @api.post("", response_model=b.SearchOut, status_code=201)
     def begin(request: Request, body: b.BeginBody) -> Any:
@@ -85,7 +88,7 @@ def router(room: Room) -> APIRouter:
         request: Request, name: b.Id, raw: Annotated[bytes, Body(media_type="application/octet-stream")],
         keep: Annotated[bool, Query()] = False,
     ) -> Any:  # fmt: skip
-        """Bring a picture. It is decoded, kept as a copy without metadata, and deleted with the search."""
+        """Bring a picture: a copy without metadata, removed when the search is closed or the server stops."""
         sitting = room.own(request, name)
         with room.holdings.cores:
             return {"sha": room.deposits.upload(sitting.record.name, raw, keep=keep)}
@@ -165,6 +168,7 @@ def _act(room: Room, sitting: Sitting, body: Any) -> None:
     """Add the event, and the page that is due after it."""
     search = sitting.search
     if body.after != search.state.number:
+        room.leave(sitting.record.name)
         raise RefusedError("this search went on in another tab; reload it to go on from there")
     if body.kind not in PLACES:
         room.pace(sitting)
@@ -203,7 +207,8 @@ def _item(holdings: Holdings, place: int) -> str:
 
 def _closed(room: Room, sitting: Sitting) -> None:
     """What a closed search taught is kept; pictures that were brought, and not kept, go."""
-    _teach(room, sitting)
+    if sitting.record.forked is None:
+        _teach(room, sitting)
     room.deposits.forget_search(sitting.record.name)
 
 
@@ -211,7 +216,7 @@ def _teach_last(room: Room, owner: int, collection: str) -> None:
     """Whoever begins another search is done with the last one, for now: what it taught is kept."""
     with room.home.store.reading() as connection:
         last = next(iter(searches.listed(connection, owner=owner, collection=collection)), None)
-    if last is not None and last.taught_at is None:
+    if last is not None and last.taught_at is None and last.forked is None:  # a fork has the marks of another
         with suppress(RefusedError):  # of other features, or a picture that is gone: it teaches nothing
             _teach(room, room.sitting(last))
 

@@ -256,7 +256,7 @@ export function openShare(desk) {
   byId("share-made").hidden = true;
   const share = (fork) => async () => {
     try {
-      const { url } = await desk.server.post(desk.path("/links"), { key: uuid(), fork });
+      const { url } = await desk.server.post(desk.path("/links"), { fork });
       byId("share-made").hidden = false;
       byId("share-url").value = url;
       byId("share-url").select();

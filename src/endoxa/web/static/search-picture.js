@@ -117,7 +117,7 @@ export async function pictureView(desk) {
       element(
         "p",
         { class: "note" },
-        "It is compared with the collection, without its metadata, and deleted with the search.",
+        "It is compared with the collection, without its metadata. Unless you keep it, it is removed when the server stops.",
       ),
       element("label", { class: "switch" }, keep, "Keep my picture with the search"),
     ),

@@ -249,7 +249,7 @@ class Desk {
         "button",
         { type: "button", class: "chip", onclick: () => this.enlarge({ place }) },
         element("img", { src: pictureOf(this, place), alt: "" }),
-        `★ Found: ${place + 1}`,
+        "★ Found",
       ),
     );
     byId("query-bar").replaceChildren(
