@@ -369,9 +369,9 @@ def _trials(here: Here, tmp_path: Path) -> None:
     from endoxa.reports.pages.trials import answer, lines
     from endoxa.verbs.trials import trials
 
-    words = ("-l", "kernel", "-l", "rocchio", "--sessions", 4, "--size", 4, "--seed", 3, "--workers", 1)
+    words = ("-l", "kernel", "-l", "rocchio", "--sessions", 4, "--size", 2, "--seed", 3, "--workers", 1)
     printed = here("search", "contest", here.scenes, *words, "--home", tmp_path, "--to", tmp_path / "page.html")
-    asked = {"sessions": 4, "size": 4, "seed": 3, "workers": 1, "home": tmp_path}
+    asked = {"sessions": 4, "size": 2, "seed": 3, "workers": 1, "home": tmp_path}
     found = trials(here.scenes, ["kernel", "rocchio"], **asked)
     assert printed.startswith(answer(found).split(" (median")[0])
     for trial in found.trials:

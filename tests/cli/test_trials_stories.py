@@ -38,7 +38,7 @@ def test_pictures_without_folders_are_searched_by_people_who_think_in_looks(plai
     code, _, refused = contest(plain, "--people", "class", "--sessions", 3, "--size", 4, "--home", tmp_path)
     assert code == 1 and "no picture has a category" in refused
     code, _, refused = contest(plain, "--home", tmp_path)
-    assert code == 1 and "30 pictures; trials with pages of 20 need 40" in refused
+    assert code == 1 and "30 pictures, too few for pages of 20" in refused
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from endoxa.searches.trials import Competitor, Setting, Task, hold
 
 LEARNERS = ("kernel", "reweighting", "rocchio", "linear-svm", "rbf-svm", "pichunter", "none")
 PEOPLE: tuple[People, ...] = ("mixed", "class")
+PAGES = 5  # that a corpus must fill: a search shows four, and some pictures must be left
 
 
 def trials(
@@ -54,8 +55,9 @@ def trials(
     features = open_features(corpus, home, workers=workers, progress=progress)
     known = dict(corpus.frame.select("item", "category").iter_rows())
     categories = [known.get(item) for item in features.items]
-    if len(features) < 2 * size:
-        raise JoinError(f"the corpus has {len(features):,} pictures; trials with pages of {size} need {2 * size}")
+    if len(features) < PAGES * size:
+        what = f"the corpus has {len(features):,} pictures, too few for pages of {size}: nothing would be left to find"
+        raise JoinError(f"{what}; use pages of {max(2, len(features) // PAGES)} or more pictures")
     if people is None and not any(categories):
         settings = [setting for setting in settings if setting.people != "class"]
     found = [hold(features, categories, names, setting, seed=seed, progress=progress) for setting in settings]
