@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import schemathesis
+import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from PIL import Image
 from schemathesis import GenerationMode
@@ -29,7 +30,7 @@ from endoxa.images.corpus import Corpus
 from endoxa.searches.arms import Features, group_of
 from endoxa.searches.seeking import replay
 from endoxa.searches.session import Settings
-from endoxa.store import people, searches
+from endoxa.store import people, schema, searches
 from endoxa.web.searches import deposits
 from endoxa.web.searches.deposits import MOST, PICTURE
 from endoxa.web.searches.desk import PACE
@@ -372,6 +373,37 @@ def test_whoever_begins_another_search_has_taught_by_the_last_one_and_may_still_
     assert sum(learnt.of["look", "cosine"]) == pytest.approx(5)
     ana.search = first
     assert not ana.act("mark", {"place": 1, "grade": 1})["read_only"]
+
+
+def test_who_is_here_already_goes_on_and_another_may_come_in(hall: Hall) -> None:
+    ana, ben = hall.seeker("ana"), hall.seeker("ben")
+    for link in (hall.link, ana.link):
+        there = ana.client.get(link)
+        assert (there.status_code, there.headers["location"]) == (303, "/search")
+    assert ana.client.get(ben.link).status_code == 200  # a page that says whose link it is
+    assert "ben" in ana.client.get(ben.link).text
+
+
+def test_one_person_comes_back_after_a_restart(hall: Hall) -> None:
+    def link() -> str:
+        with hall.home.store.writing() as connection:
+            return f"/join/{searches.come_back(connection, hall.home.key, 'me', now=hall.clock())}"
+
+    first = hall.enter(link())
+    first.begin(8)
+    hall.renew()
+    second = hall.enter(link())
+    assert [one["id"] for one in second.get("/api/searches").json()["searches"]] == [first.search]
+
+
+def test_a_search_of_a_later_release_hides_no_other(hall: Hall, ana: Seeker) -> None:
+    first = ana.search
+    ana.begin(8)
+    with hall.home.store.writing() as connection:
+        record = searches.find(connection, ana.search)
+        row = {"search_id": record.id, "number": 99, "key": "later", "kind": "dance", "detail": {}, "at": 1.0}
+        connection.execute(sa.insert(schema.search_events).values(**row))
+    assert [one["id"] for one in ana.get("/api/searches").json()["searches"]] == [first]
 
 
 def test_the_organiser_chooses_the_learner(hall: Hall) -> None:

@@ -30,10 +30,12 @@ def router(room: Room) -> APIRouter:
     @here.get("/join/{token}", response_class=HTMLResponse, include_in_schema=False)
     def invitation(request: Request, token: Token) -> Response:
         found, visitor = room.invitation(request, token), room.known(request)
-        if found.role == visitor.role == "searcher" if visitor else False:
-            people.need_open(found, room.now())
-            return RedirectResponse("/search", 303)  # who is here already goes on
-        return _page(room, request, token)
+        if visitor is None or not found.role == visitor.role == "searcher":
+            return _page(room, request, token)
+        if found.nickname is not None and found.id != visitor.invitation_id:
+            return _page(room, request, token)  # the link of another person, who may come in by it
+        people.need_open(found, room.now())
+        return RedirectResponse("/search", 303)  # who is here already goes on
 
     @here.post("/join/{token}", include_in_schema=False)
     def join(request: Request, token: Token, nickname: Annotated[str, Form(max_length=200)] = "") -> Response:
