@@ -120,7 +120,7 @@ def test_the_demo_draws_where_photographs_cannot_be_fetched(tmp_path: Path, monk
     html = (tmp_path / "demo" / "pictures.html").read_text()
     assert "<h1>4 systems over 30 drawn scenes (the photographs could not be fetched)</h1>" in html
     assert "pictures.html" in done.stdout
-    assert "the demo is one of pictures, documents, study, not 'x'" in fails("demo", "x")
+    assert "the demo is one of pictures, documents, study, search" in fails("demo", "x")
 
 
 def test_what_is_typed_wrongly_is_told(scenes: Path, tmp_path: Path) -> None:

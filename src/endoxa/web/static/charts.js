@@ -3,8 +3,16 @@
 
 import { element, shape } from "./dom.js";
 
+/** As `toFixed`, but a half goes to the even digit, as on the command line: .125 is .12 in both. */
+export function fixed(value, digits) {
+  const whole = Math.abs(value) * 10 ** digits;
+  const half = Number.isInteger(value * 2 ** (digits + 1)) && whole % 1 === 0.5; // no other number is a half exactly
+  const even = 2 * Math.round(whole / 2);
+  return (half ? (Math.sign(value) * even) / 10 ** digits : value).toFixed(digits);
+}
+
 export const number = (value, digits = 2) =>
-  value === null || value === undefined || !Number.isFinite(value) ? "–" : value.toFixed(digits).replace("-", "−");
+  value === null || value === undefined || !Number.isFinite(value) ? "–" : fixed(value, digits).replace("-", "−");
 
 export const interval = (lo, hi, digits = 2) => `${number(lo, digits)} to ${number(hi, digits)}`;
 

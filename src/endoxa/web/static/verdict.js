@@ -1,6 +1,6 @@
 // The verdict beside the tasks of a study that decides between systems: it is fetched after every saved answer.
 
-import { bar, line, number } from "./charts.js";
+import { bar, fixed, line, number } from "./charts.js";
 import { byId, count, element, write } from "./dom.js";
 import { connect } from "./server.js";
 
@@ -12,7 +12,7 @@ let waiting = null;
 let asking = false;
 let again = false;
 
-const probability = (p) => (p > 0.995 && p < 1 ? ">.99" : p < 0.005 && p > 0 ? "<.01" : p.toFixed(2).replace(/^0\./, "."));
+const probability = (p) => (p > 0.995 && p < 1 ? ">.99" : p < 0.005 && p > 0 ? "<.01" : fixed(p, 2).replace(/^0\./, "."));
 
 function bars(systems) {
   const rows = systems.slice(0, SHOWN).map(({ system, p_best: p }) =>
