@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import doubt, labels, no_judgments, pictures, search
+from benchmarks import doubt, fusion, labels, no_judgments, pictures, search
 from benchmarks.data import SHAPES, Shape, make
 
 HERE = Path(__file__).parent
@@ -122,17 +122,19 @@ def growth(times: int) -> None:
 def main() -> None:
     """Everything, or the collections named."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = ", ".join((*SHAPES, "doubt", "no-judgments", "labels", "search", "pictures"))
+    parts = ", ".join((*SHAPES, "doubt", "no-judgments", "labels", "fusion", "search", "pictures"))
     parser.add_argument("shapes", nargs="*", help=f"of {parts}; all by default")
     parser.add_argument("--times", type=int, default=5)
     asked = parser.parse_args()
-    for name in asked.shapes or [*SHAPES, "doubt", "no-judgments", "labels", "search", "pictures"]:
+    for name in asked.shapes or [*SHAPES, "doubt", "no-judgments", "labels", "fusion", "search", "pictures"]:
         if name == "doubt":
             doubt.main(asked.times)
         elif name == "no-judgments":
             no_judgments.main(asked.times)
         elif name == "labels":
             labels.main(asked.times)
+        elif name == "fusion":
+            fusion.main()
         elif name == "search":
             search.main()
         elif name == "pictures":

@@ -6,7 +6,7 @@
     {'RR': 0.5}
 
 Verbs: read, write, believe, measure, evaluate, summarise, compare, distribution, estimate, choose, decide, rate,
-report, parse, explain, pool, leave_out_uniques, check, search.
+report, parse, explain, pool, leave_out_uniques, fuse, check, search.
 Nouns: Run, Opinions, Preferences, Belief, Labels, Taxonomy, Answers, Scores, Comparison, Evaluation, EndoxaError.
 """
 
@@ -31,6 +31,7 @@ _NAMES = {
     "endoxa.verbs.report": "report",
     "endoxa.verbs.explain": "explain",
     "endoxa.verbs.pool": "pool leave_out_uniques",
+    "endoxa.verbs.fuse": "fuse",
     "endoxa.verbs.check": "check",
     "endoxa.verbs.search": "search",
     "endoxa.measures.grammar": "parse",
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from endoxa.verbs.evaluate import evaluate as evaluate
     from endoxa.verbs.evaluate import summarise as summarise
     from endoxa.verbs.explain import explain as explain
+    from endoxa.verbs.fuse import fuse as fuse
     from endoxa.verbs.measure import distribution as distribution
     from endoxa.verbs.measure import measure as measure
     from endoxa.verbs.pool import leave_out_uniques as leave_out_uniques

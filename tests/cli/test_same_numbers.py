@@ -239,6 +239,17 @@ def _pool(here: Here, tmp_path: Path) -> None:
     same(here.frame("pool", here.qrels, *here.runs, "--depth", 10, "--leave-out-uniques"), left.frame)
 
 
+def _fuse(here: Here, tmp_path: Path) -> None:
+    for words, settings in (
+        ((), {}),
+        (("--method", "sum", "--norm", "zmuv", "--depth", 7), {"method": "sum", "norm": "zmuv", "depth": 7}),
+        (("--method", "fitted", "--labels", here.qrels), {"method": "fitted", "labels": here.qrels}),
+        (("--method", "belief", "--labels", here.labels), {"method": "belief", "labels": here.labels}),
+    ):
+        here("fuse", *here.runs, *words, "--to", tmp_path / "fused.parquet")
+        assert_frame_equal(endoxa.read(tmp_path / "fused.parquet").frame, endoxa.fuse(here.runs, **settings).frame)
+
+
 def _check(here: Here, tmp_path: Path) -> None:
     printed = here("check", here.qrels, *here.runs).splitlines()
     assert [line[2:] for line in printed] == [one.text for one in endoxa.check(here.runs, here.qrels)]
@@ -421,7 +432,8 @@ def _search(here: Here, tmp_path: Path) -> None:
 PICTURES = {"index", "run", "find", "gallery", "contest", "compose", "fetch", "search", "trials"}
 CASES: dict[str, Callable[[Here, Path], None]] = {
     "evaluate": _evaluate, "compare": _compare, "measure": _measure, "report": _report, "choose": _choose,
-    "decide": _decide, "estimate": _estimate, "believe": _believe, "rate": _rate, "pool": _pool, "check": _check,
+    "decide": _decide, "estimate": _estimate, "believe": _believe, "rate": _rate, "pool": _pool, "fuse": _fuse,
+    "check": _check,
     "explain": _explain, "read": _read, "write": _write, "demo": _demo, "study": _study, "compose": _compose,
     "index": _index, "run": _run, "find": _find, "gallery": _gallery, "contest": _contest, "fetch": _fetch,
     "search": _search, "trials": _trials,

@@ -16,8 +16,9 @@ from endoxa.errors import CallError, EndoxaError
 
 NOT_COMMANDS = {"groups", "options", "output"}
 ORDER = (
-    "evaluate", "compare", "report", "choose", "estimate", "believe", "measure", "rate", "pool", "check", "explain",
-    "read", "write", "study", "search", "index", "run", "find", "gallery", "contest", "compose", "fetch", "demo",
+    "evaluate", "compare", "report", "choose", "estimate", "believe", "measure", "rate", "pool", "fuse", "check",
+    "explain", "read", "write", "study", "search", "index", "run", "find", "gallery", "contest", "compose", "fetch",
+    "demo",
 )  # fmt: skip
 
 app = typer.Typer(
