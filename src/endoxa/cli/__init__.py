@@ -12,7 +12,7 @@ import typer
 
 from endoxa import __version__
 from endoxa.cli import groups, output
-from endoxa.errors import CallError, EndoxaError
+from endoxa.errors import CallError, EndoxaError, did_you_mean
 
 NOT_COMMANDS = {"groups", "options", "output"}
 ORDER = (
@@ -23,7 +23,7 @@ ORDER = (
 
 app = typer.Typer(
     name="endoxa", help="Which retrieval system is better, and how sure one may be, when nobody holds the truth.",
-    no_args_is_help=True, add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False,
+    no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
 
@@ -59,12 +59,25 @@ app.add_typer(groups.images)
 app.add_typer(groups.search)
 
 
+@app.command("help")
+def _help(ctx: typer.Context, words: list[str] = typer.Argument(None, metavar="COMMAND…", show_default=False)) -> None:
+    """Print the help of a command: endoxa help eval, endoxa help images run."""
+    found: Any = ctx.parent
+    for word in words or []:
+        command = found.command.get_command(found, word) if hasattr(found.command, "get_command") else None
+        if command is None:
+            known = getattr(found.command, "commands", {})
+            ctx.fail(f"there is no command {' '.join(words)!r}{did_you_mean(word, known)}")
+        found = typer.Context(command, info_name=word, parent=found)
+    print(found.get_help())
+
+
 def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 the input is at fault, 2 the call is at fault."""
     output.guard_terminal()
     warnings.showwarning = lambda message, *_, **__: print(f"endoxa: {message}", file=sys.stderr)
     try:
-        app()
+        app(prog_name="endoxa")
     except EndoxaError as error:
         output.note(f"endoxa: {error}")
         sys.exit(2 if isinstance(error, CallError) else 1)

@@ -95,7 +95,7 @@ class Measure:
         return self.name + (f"({inside})" if inside else "") + behind
 
 
-Wanted = str | Measure | Iterable[str | Measure]
+Wanted = str | Measure | Iterable[Any]  # also objects that print as the name of a measure
 
 
 def _number(value: float) -> str:
@@ -257,13 +257,24 @@ def parse_all(texts: Wanted, *, rel: float | None = None) -> list[Measure]:
     `rel` is the least relevant grade of the measures that do not set their own. If two trec_eval labels (Rprec,
     Rprec_mult_1.00) name one measure, both are kept.
     """
-    texts = [texts] if isinstance(texts, (str, Measure)) else list(texts)
+    wanted = [texts] if isinstance(texts, str) or not isinstance(texts, Iterable) else texts
+    texts = [text for one in wanted for text in ([one] if isinstance(one, Measure) else _listed(str(one)))]
     splits = (trec_names.split_name(text) for text in texts if isinstance(text, str))
     given = frozenset(split[0] for split in splits if split is not None and split[1])
     found = [measure for text in texts for measure in _expand(text, given)]
     if rel is not None:
         found = [measure.with_relevant_grade(rel) for measure in found]
     return list({(measure, measure.label): measure for measure in found}.values())
+
+
+def _listed(text: str) -> list[str]:
+    """The names in a list with commas: `nDCG@10,AP`. In `P.5,10` and in parentheses a comma belongs to the measure."""
+    ends = [
+        found.start()
+        for found in re.finditer(r",(?=\s*[A-Za-z])", text)
+        if text.count("(", 0, found.start()) <= text.count(")", 0, found.start())
+    ]
+    return [text[first:last] for first, last in zip([0, *(end + 1 for end in ends)], [*ends, None], strict=True)]
 
 
 def _expand(text: str | Measure, given: frozenset[str] = frozenset()) -> list[Measure]:

@@ -1,4 +1,4 @@
-"""ranx's names for measures: `ndcg@10-l2`, `mrr@10`, `hit_rate@5`, `rbp.95`, `ndcg_burges@10`."""
+"""The names of ranx for measures, `ndcg@10-l2`, `mrr@10`, `hit_rate@5`, `rbp.95`, and those of MTEB, `ndcg_at_10`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ NAMES: dict[str, tuple[str, str | None, dict[str, Any]]] = {
     "recall": ("R", "SetR", {}),
     "f1": ("F", "SetF", {}),
     "hit_rate": ("Success", None, {}),
+    "hitrate": ("Success", None, {}),
+    "hits": ("Success", None, {}),
+    "hit": ("Success", None, {}),
+    "success": ("Success", None, {}),
     "r-precision": ("Rprec", "Rprec", {}),
     "mrr": ("RR", "RR", {}),
     "map": ("AP", "AP", {}),
@@ -23,11 +27,18 @@ NAMES: dict[str, tuple[str, str | None, dict[str, Any]]] = {
     "bpref": ("Bpref", "Bpref", {}),
 }
 _FORM = re.compile(r"(?P<name>[a-z1][a-z_1-]*?)(?:@(?P<k>[0-9]{1,9}))?(?:-l(?P<rel>[0-9]{1,2}))?")
+_AT = re.compile(r"_at_(?=[0-9]+\Z)", re.IGNORECASE)
 _RBP = re.compile(r"rbp\.(?P<p>[0-9]{1,9})(?:-l(?P<rel>[0-9]{1,2}))?")
 
 
 def expand(text: str) -> tuple[str, dict[str, Any]] | None:
-    """Our name and settings for one of ranx's names, or None. RBP, which sums raw grades in ranx, is binary here."""
+    """Our name and settings for one of these names, or None. RBP, which sums raw grades in ranx, is binary here.
+
+    Letter case matters only where the name is one of ours: `HitRate@5` is Success@5, `P@5` is ours.
+    """
+    text = _AT.sub("@", text)
+    if text.partition("@")[0] not in REGISTRY:
+        text = text.lower()
     if rbp := _RBP.fullmatch(text):
         return "RBP", {"p": float(f"0.{rbp['p']}"), "rel": int(rbp["rel"] or 1)}
     form = _FORM.fullmatch(text)
