@@ -30,6 +30,7 @@ COMMANDS = [
     "next",
     "decide",
     "pool",
+    "fuse",
     "check",
     "explain",
     "report",
@@ -307,7 +308,7 @@ def test_the_help_of_eval_fits_two_screens() -> None:
 
 
 def test_no_verb_is_forgotten() -> None:
-    assert sorted(typer.main.get_command(app).commands) == sorted(COMMANDS)  # type: ignore[attr-defined]
+    assert sorted(typer.main.get_command(app).commands) == sorted([*COMMANDS, "help"])  # type: ignore[attr-defined]
 
 
 def test_import_is_light() -> None:
