@@ -24,6 +24,13 @@ images = typer.Typer(
 )  # fmt: skip
 
 
+pages = typer.Typer(
+    name="pages",
+    help="Pages of text: compare binarisers and OCR on scans, without a true text or beside it.",
+    no_args_is_help=True, rich_markup_mode="rich", context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
+
+
 class Opening(typer.core.TyperGroup):
     """A group whose first word is one of its commands, or else the corpus that is opened."""
 

@@ -91,6 +91,40 @@ def tau(a: Floats, b: Floats) -> float:
     return float(np.clip((first * second).sum() / math.sqrt(untied[0]) / math.sqrt(untied[1]), -1, 1))
 
 
+def tau_interval(one: Floats, other: Floats, weights: Floats, confidence: float = 0.95) -> tuple[float, float, float]:
+    """Tau of the means of two matrices [system, query], and its interval over resamples of the queries.
+
+    `weights` [query, resample] says how much each query counts in each resample, the same for both matrices. Queries
+    without a value are left out of a mean, and systems without any value out of the orders. Resamples in which all
+    means of one side are tied have no tau; if none has one, the interval is NaN.
+    """
+    equal = np.full((one.shape[-1], 1), 1.0)
+    means = [weighted_means(values, equal)[:, 0] for values in (one, other)]
+    drawn = [weighted_means(values, weights) for values in (one, other)]
+    taus = np.array([_tau_of_known(drawn[0][:, at], drawn[1][:, at]) for at in range(weights.shape[1])])
+    known = taus[~np.isnan(taus)]
+    beyond = (1 - confidence) / 2
+    lo, hi = np.quantile(known, [beyond, 1 - beyond]) if len(known) else (np.nan, np.nan)
+    return _tau_of_known(*means), float(lo), float(hi)
+
+
+def _tau_of_known(a: Floats, b: Floats) -> float:
+    known = ~np.isnan(a + b)
+    return tau(a[known], b[known])
+
+
+def weighted_means(values: Floats, weights: Floats) -> Floats:
+    """Weighted means over the last axis, without queries that have no value."""
+    known = ~np.isnan(values) @ weights
+    sums = np.nan_to_num(values) @ weights
+    return np.asarray(np.divide(sums, known, out=np.full(known.shape, np.nan), where=known > 0))
+
+
+def query_weights(size: int, resamples: int, rng: np.random.Generator) -> Floats:
+    """How much each of `size` queries counts in each resample drawn with replacement: [query, resample]."""
+    return np.asarray(rng.multinomial(size, np.full(size, 1 / size), size=resamples).T / size)
+
+
 def tau_ap(truth: Floats, estimate: Floats, *, symmetric: bool = False) -> float:
     """AP correlation: like tau, but a swap near the top of the estimate costs more.
 
