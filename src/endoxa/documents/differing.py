@@ -45,6 +45,11 @@ class Place:
         word = self.words[name]
         return "" if word is None else plain(word.text)
 
+    def majority(self, among: Sequence[str]) -> str | None:
+        """The word that more than half of these texts have here (empty: none); None if no word has a majority."""
+        word, count = Counter(self.bare(name) for name in among).most_common(1)[0]
+        return word if 2 * count > len(among) else None
+
     def reader(self, among: Sequence[str]) -> str | None:
         """Of these texts, one whose box stands for the place: it has the word that most have, or else any word."""
         common = Counter(self.bare(name) for name in among).most_common()

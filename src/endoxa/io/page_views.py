@@ -71,14 +71,16 @@ def _mark(
     left, across = (round(100 * side / width, 2) for side in (box.left, box.width))
     top, down = (round(100 * side / height, 2) for side in (box.top, box.height))
     told = [(name, word.text if (word := place.words[name]) is not None else "") for name in texts]
-    return Mark(left, top, across, down, told)
+    return Mark(left, top, across, down, told, place.majority(pipelines) is None)
 
 
 def _told(name: str, aligned: Sequence[Place], pipelines: Sequence[str]) -> list[tuple[str, bool]]:
-    """The words of a text, each with whether the pipelines differ there; empty for one that this pipeline lacks."""
+    """The words of a text, each with whether it is another than most pipelines have; empty for one that it lacks."""
     told = []
     for place in aligned:
-        word, differs = place.words[name], place.differs(pipelines)
-        if word is not None or (differs and name in pipelines):
-            told.append(("" if word is None else word.text, differs))
+        word, most = place.words[name], place.majority(pipelines)
+        if word is not None:
+            told.append((word.text, place.bare(name) != most))
+        elif most:
+            told.append(("", True))
     return told

@@ -20,13 +20,17 @@ NOTHING = "⊥"  # the virtual pipeline that finds nothing
 
 @dataclass(frozen=True)
 class Mark:
-    """A place on a page where pipelines differ: its box in per cent of the page, and what each read."""
+    """A place on a page where pipelines differ: its box in per cent of the page, and what each read.
+
+    `split` says that no word has the majority of the pipelines.
+    """
 
     left: float
     top: float
     width: float
     height: float
     readings: Sequence[tuple[str, str]]
+    split: bool = False
 
 
 @dataclass(frozen=True)
@@ -36,8 +40,8 @@ class View:
     picture  a data address, or empty
     agreed   of what was found on the page, the share that all pipelines found
     marks    places where pipelines differ, as far as their position is known
-    texts    of each pipeline (and of the transcription) the words in order, and whether pipelines differ there; a
-             pipeline that has no word where others have one has an empty one
+    texts    of each pipeline (and of the transcription) the words in order, and whether each differs from what most
+             pipelines read there; where a word is missing that most have, it is empty
     """
 
     page: str
