@@ -98,19 +98,24 @@ def tau_interval(one: Floats, other: Floats, weights: Floats, confidence: float 
     without a value are left out of a mean, and systems without any value out of the orders. Resamples in which all
     means of one side are tied have no tau; if none has one, the interval is NaN.
     """
-    equal = np.full((one.shape[-1], 1), 1.0)
-    means = [weighted_means(values, equal)[:, 0] for values in (one, other)]
-    drawn = [weighted_means(values, weights) for values in (one, other)]
-    taus = np.array([_tau_of_known(drawn[0][:, at], drawn[1][:, at]) for at in range(weights.shape[1])])
-    known = taus[~np.isnan(taus)]
+    whole = np.ones((one.shape[-1], 1))
+    value = _taus(*(weighted_means(values, whole) for values in (one, other)))[0]
+    drawn = _taus(*(weighted_means(values, weights) for values in (one, other)))
+    known = drawn[~np.isnan(drawn)]
     beyond = (1 - confidence) / 2
     lo, hi = np.quantile(known, [beyond, 1 - beyond]) if len(known) else (np.nan, np.nan)
-    return _tau_of_known(*means), float(lo), float(hi)
+    return float(value), float(lo), float(hi)
 
 
-def _tau_of_known(a: Floats, b: Floats) -> float:
-    known = ~np.isnan(a + b)
-    return tau(a[known], b[known])
+def _taus(a: Floats, b: Floats) -> Floats:
+    """Tau of every column of two matrices [system, column], without the systems that have no value in it."""
+    left, right = np.triu_indices(len(a), 1)
+    first, second = (np.sign(side[left] - side[right]) for side in (a, b))
+    known = ~np.isnan(first + second)
+    first, second = np.where(known, first, 0.0), np.where(known, second, 0.0)
+    untied = np.sqrt(np.count_nonzero(first, axis=0)) * np.sqrt(np.count_nonzero(second, axis=0))
+    values = np.divide((first * second).sum(0), untied, out=np.full(a.shape[1], np.nan), where=untied > 0)
+    return np.asarray(np.clip(values, -1, 1))
 
 
 def weighted_means(values: Floats, weights: Floats) -> Floats:

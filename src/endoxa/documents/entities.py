@@ -74,8 +74,9 @@ def _tokens(text: str) -> Iterator[_Token]:
         after_title = before in TITLES
         if after_title or len(before) == 1:  # the full stop of `Mr.` and `J.` ends no sentence
             between = between.removeprefix(".")
-        close = not between.strip()
-        first = not end or bool(ENDS.search(between)) or (first and after_title)
+        ends = bool(ENDS.search(between))
+        close = not ends and not between.strip()
+        first = not end or ends or (first and after_title)
         end, before = match.end(), POSSESSIVE.sub("", match[0])
         if before not in TITLES:
             yield _Token(before, first, close and not after_title, close and after_title)

@@ -100,8 +100,8 @@ def compare_pipelines(
     (Lamiroy and Sun, eqs 11 and 12), both per page and then averaged over pages; P is the consensus, or 1 and 0 by
     truth, where recall divides by the transcription. Numbers are those of `evaluate(..., tokens=…, plugin=True)`.
     Only pages that every pipeline has read are compared, so that none gains by failing on the difficult ones; a
-    pipeline that has read no page is left out. Where a pipeline found nothing, its precision is undefined and its
-    recall 0; where nothing was to be found, recall is undefined. Intervals are over pages and do not hold the doubt
+    pipeline that found nothing on any page is left out. Where a pipeline found nothing, its precision is undefined and
+    its recall 0; where nothing was to be found, recall is undefined. Intervals are over pages and do not hold the doubt
     about the voters.
     Misleads: a consensus narrows differences, and pipelines that err together are believed.
     """
@@ -111,10 +111,7 @@ def compare_pipelines(
     judged = [page for page in pages if page in typed and (page in found or typed[page])]
     warnings += list(_of_pages(pages, found, typed))
     if not found:
-        raise TableError(
-            f"no pipeline found anything on any of {counted(len(pages), 'page', 'pages')}; look at what was read, or "
-            "look for words instead of entities (--find words)"
-        )
+        raise JoinError(f"nothing was found on the {counted(len(pages), 'page', 'pages')} that all pipelines have read")
     settings = Settings(plugin=True, weights=weights, confidence=confidence, seed=seed)
     ways = _ways(kept, {page: typed[page] for page in judged}, near, settings)
     warnings += [*_of_voters(ways[BAG]), ON_RECALL, ONLY_ORDERS]
@@ -128,13 +125,19 @@ def compare_pipelines(
 def _on_same_pages(outputs: Outputs) -> tuple[dict[str, dict[str, Sequence[str]]], list[str], list[str]]:
     """The outputs on the pages that every pipeline has, these pages, and what was left out."""
     warnings = []
-    kept = {name: own for name, own in outputs.items() if own}
+    kept = {name: own for name, own in outputs.items() if any(map(len, own.values()))}
     if lost := [name for name in outputs if name not in kept]:
-        warnings.append(f"{listed(lost, NAMED)} has read no page and is left out.")
+        warnings.append(f"{listed(lost, NAMED)} found nothing on any page, and {_is(lost)} left out.")
+    if not kept:
+        pages = counted(len({page for own in outputs.values() for page in own}), "page", "pages")
+        raise TableError(
+            f"no pipeline found anything on any of {pages}; look at what was read, or look for words instead of "
+            "entities (--find words)"
+        )
     if len(kept) < 2:
         raise JoinError(
-            f"a consensus needs two pipelines or more that have read pages; there is {next(iter(kept), 'none')}: add "
-            "another binariser (-b) or OCR (--ocr)"
+            f"a consensus needs two pipelines or more that have found anything; there is {next(iter(kept))}: "
+            "add another binariser (-b) or OCR (--ocr)"
         )
     every = list(dict.fromkeys(page for own in kept.values() for page in own))
     pages = [page for page in every if all(page in own for own in kept.values())]

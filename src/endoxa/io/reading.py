@@ -264,7 +264,8 @@ def _recognised(page: Page, raw: bytes, one: Pipeline, desk: _Desk) -> Reading:
     import cv2
 
     label = str(page.path)
-    ready = desk.scratch / f"{threading.get_ident()}.png"
+    ready = desk.scratch / str(threading.get_ident()) / f"{page.name}.png"
+    ready.parent.mkdir(exist_ok=True)
     try:
         if isinstance(one.binariser, str):
             picture = binarisers.binarise(grey_of(raw, label), one.binariser, window=one.window)
