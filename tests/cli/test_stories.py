@@ -37,6 +37,7 @@ COMMANDS = [
     "study",
     "search",
     "images",
+    "pages",
     "demo",
     "estimate",
     "measure",

@@ -15,7 +15,7 @@ INSIDE = 30  # pixels from the border, where doxapy and we see the same window
 
 
 def page() -> np.ndarray:
-    """Dark strokes on paper with a gradient, and noise; empty at the border, so that no window there has most spread."""
+    """Dark strokes on paper with a gradient, and noise; empty at the border, where windows differ between programs."""
     rng = np.random.default_rng(0)
     grey = np.linspace(120, 230, 260)[None, :] * np.ones((240, 1))
     for _ in range(60):

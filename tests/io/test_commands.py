@@ -21,7 +21,7 @@ def run(*words: str, seconds: float = 20.0, stopped: threading.Event | None = No
 def test_blanks_are_filled_without_a_shell(tmp_path: Path) -> None:
     command = command_of("echo '{page}' a{out}b", "page", "out")
     odd = tmp_path / "a b; $(x) '.png"
-    words = command.filled(page=odd, out=Path("y"))
+    words = command.filled({"page": odd, "out": Path("y")})
     assert words == ["echo", str(odd), "ayb"] and command.name == "echo"
     assert run(*words) == f"{odd} ayb\n"
 

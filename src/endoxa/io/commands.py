@@ -34,7 +34,7 @@ class Command:
     name: str
     words: tuple[str, ...]
 
-    def filled(self, **blanks: Path) -> list[str]:
+    def filled(self, blanks: Mapping[str, Path]) -> list[str]:
         """The command with paths in its blanks."""
         words = list(self.words)
         for blank, path in blanks.items():

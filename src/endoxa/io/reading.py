@@ -148,7 +148,7 @@ def _by_command(command: Command, seconds: float, text: str) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "page.txt"
         path.write_text(text, encoding="utf-8")
-        printed = run_command(command.filled(text=path), seconds=seconds, stopped=threading.Event())
+        printed = run_command(command.filled({"text": path}), seconds=seconds, stopped=threading.Event())
     return [item for line in printed.split("\n") if (item := line.strip())]
 
 
@@ -271,10 +271,10 @@ def _recognised(page: Page, raw: bytes, one: Pipeline, desk: _Desk) -> Reading:
             picture = binarisers.binarise(grey_of(raw, label), one.binariser, window=one.window)
             ready.write_bytes(cv2.imencode(".png", picture, [cv2.IMWRITE_PNG_COMPRESSION, 1])[1].tobytes())
         else:
-            words = one.binariser.filled(page=page.path.resolve(), out=ready)
+            words = one.binariser.filled({"page": page.path.resolve(), "out": ready})
             run_command(words, seconds=desk.seconds, stopped=desk.stopped)
             picture = _made(one.binariser, ready)
-        words = one.ocr.command.filled(page=ready)
+        words = one.ocr.command.filled({"page": ready})
         printed = run_command(words, seconds=desk.seconds, stopped=desk.stopped, environment=one.ocr.environment)
     finally:
         ready.unlink(missing_ok=True)
