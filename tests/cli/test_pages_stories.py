@@ -82,6 +82,8 @@ def test_reading_and_studying_are_two_steps_and_the_second_needs_no_ocr(
     assert "pip install 'endoxa[pages]'" in fails("pages", "study", scans)
     assert "no OCR is installed" in fails("pages", "read", scans, "--to", out)
     printed = done("pages", "study", scans, "--texts", out, "--to", tmp_path / "study.html")
+    assert "looked for entities" in (tmp_path / "study.html").read_text()
+    assert "are entities, not words" in fails("pages", "study", scans, "--texts", out, "--find", "words")
     by_hand = rows(done("eval", "--tokens", "bag", "--lines", "--plugin", "-o", "tsv", *sorted(out.iterdir())))
     for name in ("right", "wrong", "short"):
         shown = re.search(rf"^otsu\+{name} +\S+ \[.*?\] +(\S+) ", printed, re.MULTILINE)
@@ -126,8 +128,9 @@ def test_nothing_that_can_be_compared(scans: Path, tmp_path: Path) -> None:
         "pages", "study", scans, "-b", "otsu", "-b", "otsu", "--ocr", fake
     )
     assert "two pipelines or more" in fails("pages", "study", scans, "-b", "otsu", "--ocr", fake)
-    failed = fails("pages", "study", scans, "-b", "otsu", "-b", "grey", "--ocr", "no=false {page}")
-    assert "none of its 4 pages could be read; p0: false ended with status 1" in failed
+    for command in (("study",), ("read", "--to", tmp_path / "none")):
+        failed = fails("pages", *command, scans, "-b", "otsu", "-b", "grey", "--ocr", "no=false {page}")
+        assert "none of its 4 pages could be read; p0: false ended with status 1" in failed
     blank = ("--ocr", "blank=true {page}")
     assert "no pipeline found anything on any of 4 pages" in fails(
         "pages", "study", scans, "-b", "otsu", "-b", "grey", *blank

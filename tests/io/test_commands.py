@@ -37,6 +37,7 @@ def test_a_command_may_be_named() -> None:
         ("echo", r"lacks \{page\}"), ("{page}", r"lacks \{page\}"), ("", r"lacks \{page\}"),
         ("echo '{page}", "cannot be read as a command: no closing quotation"),
         ("no-such-program {page}", "there is no program 'no-such-program'"),
+        ("[ {page}", "needs a name of letters"),
     ],
 )  # fmt: skip
 def test_what_cannot_run_is_refused_at_once(typed: str, why: str) -> None:

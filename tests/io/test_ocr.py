@@ -41,10 +41,11 @@ def test_plain_text_has_no_boxes() -> None:
 
 
 def test_lines_of_rapidocr_become_words_with_boxes() -> None:
-    corners = [[100, 20], [300, 22], [300, 42], [100, 40]]
-    text, words = parsed("\n".join(rows([(corners, "New  York", 0.9), (corners, "", 0.5)])))
-    assert text == "New York\n"
-    assert words == [Word("New", Box(100, 20, 67, 22)), Word("York", Box(211, 20, 89, 22))]
+    corners, next_, below = ([[100, y], [300, y + 2], [300, y + 22], [100, y + 20]] for y in (20, 50, 110))
+    lines = [(corners, "New  York", 0.9), (next_, "", 0.5), (next_, "May", 0.9), (below, "Sir", 0.9)]
+    text, words = parsed("\n".join(rows(lines)))
+    assert text == "New York\nMay\n\nSir\n"
+    assert words[:2] == [Word("New", Box(100, 20, 67, 22)), Word("York", Box(211, 20, 89, 22))]
 
 
 def test_without_an_ocr_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -179,6 +179,15 @@ def test_what_was_read_is_loaded_with_its_words(tmp_path: Path) -> None:
     assert settings["binariser"] == "otsu" and settings["window"] == 41 and len(settings["page"]) == 64
 
 
+def test_texts_of_pipelines_that_looked_for_different_things_are_refused(tmp_path: Path) -> None:
+    folder, ocr, out = pages(tmp_path / "pages", TEXTS), reader(tmp_path, "fake", TEXTS), tmp_path / "out"
+    done(folder, out, ocr, find="words")
+    assert load_texts(out).find == "words"
+    done(folder, out, ocr, names=("otsu",))
+    with pytest.raises(FileError, match=r"grey\+fake has looked for words and otsu\+fake for entities"):
+        load_texts(out)
+
+
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     folder = pages(tmp_path / "pages", TEXTS)
     (tmp_path / "out").write_text("a file")

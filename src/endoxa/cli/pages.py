@@ -34,10 +34,11 @@ Ocr = Annotated[
     ),
 ]  # fmt: skip
 Find = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--find", metavar="entities|words",
-        help="What is looked for in the text; also spacy:MODEL, or a command that prints items: 'mytool {text}'.",
+        help="What is looked for in the text; also spacy:MODEL, or a command that prints items: 'mytool {text}'. "
+        "Default: entities.",
     ),
 ]  # fmt: skip
 Window = Annotated[int, typer.Option("--window", min=3, help="Pixels of the side of a local binariser's window.")]
@@ -90,7 +91,7 @@ def _levels(text: str) -> tuple[float, float]:
 def read(
     folder: Folder,
     to: Annotated[Path, typer.Option("--to", metavar="OUT", help="Folder of the texts: OUT/PIPELINE/PAGE.txt.")],
-    binarise: Binarise = None, ocr: Ocr = None, find: Find = "entities", window: Window = 41, layout: Layout = 6,
+    binarise: Binarise = None, ocr: Ocr = None, find: Find = None, window: Window = 41, layout: Layout = 6,
     resolution: Resolution = 150, language: Language = "eng", seconds: Seconds = 60.0, workers: g.Workers = None,
 ) -> None:  # fmt: skip
     """Read pages by every binariser and every OCR: OUT/PIPELINE/PAGE.txt, one item per line.
@@ -111,8 +112,8 @@ def read(
 
     with output.stages(1) as progress:
         found = verb(
-            folder, to, window=window, layout=layout, resolution=resolution, language=language, find=find,
-            seconds=seconds, workers=workers, progress=progress, **_stages(binarise, ocr),
+            folder, to, window=window, layout=layout, resolution=resolution, language=language,
+            seconds=seconds, workers=workers, progress=progress, **_stages(binarise, ocr, find),
         )  # fmt: skip
     counts = [len(own) for own in found.outputs.values()]
     print(
@@ -122,9 +123,9 @@ def read(
     _print_failures([described(one) for one in found.failures])
 
 
-def _stages(binarise: list[str] | None, ocr: list[str] | None) -> dict[str, Any]:
+def _stages(binarise: list[str] | None, ocr: list[str] | None, find: str | None) -> dict[str, Any]:
     """The stages that were named; the library has the default ones."""
-    named = {"binarise": binarise, "ocr": ocr}
+    named = {"binarise": binarise, "ocr": ocr, "find": find}
     return {stage: given for stage, given in named.items() if given}
 
 
@@ -137,7 +138,7 @@ def study(
             "--texts", metavar="OUT", help="Read nothing; compare what is in OUT/PIPELINE/PAGE.txt. Needs no OCR."
         ),
     ] = None,
-    binarise: Binarise = None, ocr: Ocr = None, find: Find = "entities", window: Window = 41, layout: Layout = 6,
+    binarise: Binarise = None, ocr: Ocr = None, find: Find = None, window: Window = 41, layout: Layout = 6,
     resolution: Resolution = 150, language: Language = "eng", seconds: Seconds = 60.0,
     near: Annotated[
         float, typer.Option("--near", metavar="SHARE", help="Method II aligns misread words that share this part.")
@@ -167,9 +168,10 @@ def study(
 
     with output.stages(2) as progress:
         studied = verb(
-            folder, texts=texts, find=find, window=window, layout=layout, resolution=resolution, language=language,
+            folder, texts=texts, window=window, layout=layout, resolution=resolution, language=language,
             seconds=seconds, near=near, weights=weights, confidence=confidence, shown=shown, home=home, title=title,
-            command=o.command_line(), to=to, workers=workers, seed=seed, progress=progress, **_stages(binarise, ocr),
+            command=o.command_line(), to=to, workers=workers, seed=seed, progress=progress,
+            **_stages(binarise, ocr, find),
         )  # fmt: skip
     print_study(studied, to)
 

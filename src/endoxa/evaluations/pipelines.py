@@ -129,9 +129,9 @@ def _on_same_pages(outputs: Outputs) -> tuple[dict[str, dict[str, Sequence[str]]
     if lost := [name for name in outputs if name not in kept]:
         warnings.append(f"{listed(lost, NAMED)} found nothing on any page, and {_is(lost)} left out.")
     if not kept:
-        pages = counted(len({page for own in outputs.values() for page in own}), "page", "pages")
+        count = counted(len({page for own in outputs.values() for page in own}), "page", "pages")
         raise TableError(
-            f"no pipeline found anything on any of {pages}; look at what was read, or look for words instead of "
+            f"no pipeline found anything on any of {count}; look at what was read, or look for words instead of "
             "entities (--find words)"
         )
     if len(kept) < 2:

@@ -19,6 +19,7 @@ from pathlib import Path
 from endoxa.errors import CallError, EndoxaError
 
 NAMED = re.compile(r"(?P<name>\w[\w.+-]*)=(?P<rest>.*)", re.DOTALL)
+NAME = re.compile(r"\w[\w.+-]*")
 MOST = 64 << 20  # bytes of output; a page has a few thousand
 STEP = 0.25  # seconds between two looks at a command that runs long
 
@@ -55,7 +56,10 @@ def command_of(typed: str, *blanks: str) -> Command:
             raise CallError(f"the command {typed!r} lacks {{{blank}}}, where the path is put; as in 'mytool {{page}}'")
     if shutil.which(words[0]) is None:
         raise CallError(f"there is no program {words[0]!r}; give its path, or install it")
-    return Command(named["name"] if named else Path(words[0]).stem, words)
+    name = named["name"] if named else Path(words[0]).stem
+    if not NAME.fullmatch(name):  # it becomes a folder
+        raise CallError(f"the command {typed!r} needs a name of letters, digits and . + - _: 'NAME={typed}'")
+    return Command(name, words)
 
 
 def run_command(

@@ -2,6 +2,7 @@
 
     OUT/otsu/letter.txt           what pipeline `otsu` found on the page `letter`, one item per line
     OUT/otsu/.read/letter.json    what it read: text, words with boxes, and the settings
+    OUT/otsu/.read/find           what was looked for
 
 Files are written completely or not at all. A page is read again if its picture or the settings of its pipeline have
 changed. A page that fails is named and has no file, so that it is tried again by the next call.
@@ -34,11 +35,22 @@ from endoxa.io.texts import read_texts
 from endoxa.io.write import replacing, unwritten
 
 FORMAT = 1
-RECORDS = ".read"
+RECORDS, FOUND = ".read", "find"
 SECONDS = 60.0  # for one page
 SPACY = "spacy:"
 Progress = Callable[[str, int, int], None]
-Find = Callable[[str], list[str]]
+
+
+@dataclass(frozen=True)
+class Finder:
+    """What is looked for in a text, as it was typed, and the function that finds it."""
+
+    typed: str
+    call: Callable[[str], list[str]]
+
+    def __call__(self, text: str) -> list[str]:
+        """The items in a text, in order."""
+        return self.call(text)
 
 
 @dataclass(frozen=True)
@@ -88,12 +100,14 @@ class Readings:
     readings  {pipeline: {page: text and words}}; lacks what other programs wrote
     failures  pages that were left out, and why
     read      how many pages were read now; the others were known
+    find      what was looked for; empty where that is not known
     """
 
     outputs: Mapping[str, Mapping[str, Sequence[str]]]
     readings: Mapping[str, Mapping[str, Reading]]
     failures: tuple[Failure, ...] = ()
     read: int = 0
+    find: str = ""
 
 
 def pipelines_of(names: Sequence[str], ocrs: Sequence[Ocr], *, window: int = WINDOW) -> list[Pipeline]:
@@ -118,21 +132,21 @@ def _binariser(typed: str) -> str | Command:
     return command_of(typed, "page", "out")
 
 
-def finder_of(typed: str, *, seconds: float = SECONDS) -> Find:
+def finder_of(typed: str, *, seconds: float = SECONDS) -> Finder:
     """`entities`, `words`, `spacy:MODEL`, or a command with {text}, which prints one item per line."""
     if typed in FINDERS:
-        return FINDERS[typed]
+        return Finder(typed, FINDERS[typed])
     if typed.startswith(SPACY):
-        return _spacy(typed.removeprefix(SPACY))
+        return Finder(typed, _spacy(typed.removeprefix(SPACY)))
     if "{" not in typed:
         raise CallError(
             f"nothing that can be found is called {typed!r}{did_you_mean(typed, FINDERS)}; take entities, words, "
             "spacy:MODEL, or a command of your own: 'mytool {text}'"
         )
-    return partial(_by_command, command_of(typed, "text"), seconds)
+    return Finder(typed, partial(_by_command, command_of(typed, "text"), seconds))
 
 
-def _spacy(model: str) -> Find:
+def _spacy(model: str) -> Callable[[str], list[str]]:
     if find_spec("spacy") is None or find_spec(model) is None:
         raise InstallError(
             f"spaCy and its model {model} are not installed; pip install spacy, then python -m spacy download {model}. "
@@ -157,14 +171,14 @@ class _Desk:
     """What every task needs."""
 
     out: Path
-    find: Find
+    find: Finder
     seconds: float
     scratch: Path
     stopped: threading.Event = field(default_factory=threading.Event)
 
 
 def read_pages(
-    pages: Sequence[Page], pipelines: Sequence[Pipeline], out: Path, find: Find, *, seconds: float = SECONDS,
+    pages: Sequence[Page], pipelines: Sequence[Pipeline], out: Path, find: Finder, *, seconds: float = SECONDS,
     workers: int | None = None, progress: Progress | None = None,
 ) -> Readings:  # fmt: skip
     """Read every page by every pipeline. What is known is not read again; a page that fails is left out and named."""
@@ -173,10 +187,7 @@ def read_pages(
     readings: dict[str, dict[str, Reading]] = {one.name: {} for one in pipelines}
     failures, computed = [], 0
     for one in pipelines:
-        try:
-            (out / one.name / RECORDS).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise unwritten(out / one.name, error) from None
+        _prepare(out / one.name, pages, find.typed)
     with tempfile.TemporaryDirectory(prefix="endoxa-pages-") as scratch:
         desk = _Desk(out, find, seconds, Path(scratch))
         for done, (page, one, result) in enumerate(_work(tasks, desk, workers or os.cpu_count() or 1), 1):
@@ -190,7 +201,20 @@ def read_pages(
                 progress("reading pages", done, len(tasks))
     order = {page.name: place for place, page in enumerate(pages)}
     named = sorted(set(failures), key=lambda one: (order[one.page], one.pipeline))
-    return Readings(_ordered(outputs, order), _ordered(readings, order), tuple(named), computed)
+    return Readings(_ordered(outputs, order), _ordered(readings, order), tuple(named), computed, find.typed)
+
+
+def _prepare(folder: Path, pages: Sequence[Page], find: str) -> None:
+    """Make the folder of a pipeline; texts in which something else was looked for go, so that none is mixed in."""
+    looked = folder / RECORDS / FOUND
+    try:
+        looked.parent.mkdir(parents=True, exist_ok=True)
+        if looked.exists() and looked.read_text(encoding="utf-8") != find:
+            for page in pages:
+                (folder / f"{page.name}.txt").unlink(missing_ok=True)
+        _put(looked, find)
+    except OSError as error:
+        raise unwritten(folder, error) from None
 
 
 def _ordered(found: dict[str, dict[str, Any]], order: dict[str, int]) -> dict[str, dict[str, Any]]:
@@ -241,7 +265,7 @@ def _read(page: Page, one: Pipeline, desk: _Desk) -> _Result | Failure:
         return _failed(target, Failure(page.name, "", error.what))
     except CommandError as error:
         return _failed(target, Failure(page.name, one.name, str(error)))
-    _put(target, items)
+    _put(target, "".join(f"{item}\n" for item in items))
     return reading, items, fresh
 
 
@@ -251,8 +275,7 @@ def _failed(target: Path, failure: Failure) -> Failure:
     return failure
 
 
-def _put(target: Path, items: Sequence[str]) -> None:
-    text = "".join(f"{item}\n" for item in items)
+def _put(target: Path, text: str) -> None:
     if target.exists() and target.read_bytes() == text.encode():
         return
     with replacing(target) as part:
@@ -328,4 +351,15 @@ def load_texts(out: Path) -> Readings:
     for name, found in outputs.items():
         known = {page: _known(out / name / RECORDS / f"{page}.json", None) for page in found}
         readings[name] = {page: reading for page, reading in known.items() if reading is not None}
-    return Readings(outputs, readings)
+    return Readings(outputs, readings, find=_looked_for(out, list(outputs)))
+
+
+def _looked_for(out: Path, names: Sequence[str]) -> str:
+    """What all pipelines looked for, as far as it was written down; different things cannot be compared."""
+    records = {name: out / name / RECORDS / FOUND for name in names}
+    found = {name: record.read_text(encoding="utf-8") for name, record in records.items() if record.is_file()}
+    if len(set(found.values())) > 1:
+        (one, other), *_ = ((a, b) for a in found for b in found if found[a] != found[b])
+        what = f"{one} has looked for {found[one]} and {other} for {found[other]}"
+        raise FileError(str(out), what, "read the pages again, with the same --find")
+    return next(iter(found.values()), "")

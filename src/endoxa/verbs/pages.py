@@ -10,7 +10,7 @@ from typing import Any
 from endoxa import __version__
 from endoxa.documents.binarisers import WINDOW
 from endoxa.documents.differing import NEAR
-from endoxa.errors import FileError
+from endoxa.errors import CallError, FileError
 from endoxa.evaluations.pipelines import PipelineStudy, compare_pipelines
 from endoxa.evaluations.settings import WEIGHTS
 from endoxa.io.letter_files import LEVELS, write_letters
@@ -69,7 +69,12 @@ def read(
     engines = [ocr_of(one, layout=layout, resolution=resolution, language=language) for one in ocr]
     finder = finder_of(find, seconds=seconds)
     pipelines = pipelines_of(binarise, engines, window=window)
-    return read_pages(pages, pipelines, Path(to), finder, seconds=seconds, workers=workers, progress=progress)
+    found = read_pages(pages, pipelines, Path(to), finder, seconds=seconds, workers=workers, progress=progress)
+    if not any(found.outputs.values()):
+        first = found.failures[0]
+        what = f"none of its {len(pages):,} pages could be read; {first.page}: {first.why}"
+        raise FileError(str(folder), what, "look at the pages, and try the OCR on one of them")
+    return found
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,7 @@ def study(
     texts: str | Path | None = None,
     binarise: Sequence[str] = BINARISERS,
     ocr: Sequence[str] = (TESSERACT,),
-    find: str = FIND,
+    find: str | None = None,
     window: int = WINDOW,
     layout: int = LAYOUT,
     resolution: int = RESOLUTION,
@@ -108,25 +113,30 @@ def study(
     """Compare pipelines on the pages of a folder: by consensus, and by truth where PAGE.txt lies beside the picture.
 
     The pages are read as `read` does, into `home` (default: .endoxa/pages in the folder); with `texts`, nothing is read
-    and the outputs in that folder are compared. `near` is the likeness from which misread words are aligned, `weights`
+    and the outputs in that folder are compared; `find` is then what they looked for, if that was not written down, and
+    otherwise `entities` unless given. `near` is the likeness from which misread words are aligned, `weights`
     those of the pipelines' votes, `shown` the number of pages that the page shows, those of least agreement first.
     """
     pages = pages_of(Path(folder))
-    finder = finder_of(find, seconds=seconds)
     if texts is not None:
         readings = _only(load_texts(Path(texts)), pages, Path(texts))
+        if find is not None and readings.find not in {"", find}:
+            raise CallError(
+                f"the texts in {texts} are {readings.find}, not {find}; remove find, or read the pages again"
+            )
     else:
         readings = read(
-            folder, home or Path(folder) / HOME, binarise=binarise, ocr=ocr, find=find, window=window, layout=layout,
-            resolution=resolution, language=language, seconds=seconds, workers=workers, progress=progress,
+            folder, home or Path(folder) / HOME, binarise=binarise, ocr=ocr, find=find or FIND, window=window,
+            layout=layout, resolution=resolution, language=language, seconds=seconds, workers=workers,
+            progress=progress,
         )  # fmt: skip
-        _refuse_nothing(readings, pages, folder)
+    finder = finder_of(readings.find or find or FIND, seconds=seconds)
     truth = {one.name: finder(text_of(one.transcription)) for one in pages if one.transcription is not None}
     found = compare_pipelines(readings.outputs, truth, near=near, weights=weights, confidence=confidence, seed=seed)
     reported = Reported(
         title or f"{len(found.pipelines)} pipelines on {len(found.pages):,} pages",
         found,
-        find,
+        finder.typed,
         views(found, pages, readings, shown, progress=progress) if to is not None else (),
         [described(one) for one in readings.failures],
         {"Endoxa": __version__, "Pages": str(folder), "Command": command, "Seed": str(seed)},
@@ -153,11 +163,4 @@ def _only(readings: Readings, pages: Sequence[Page], texts: Path) -> Readings:
     if not any(outputs.values()):
         what = f"holds no text of the {len(names):,} pages (the first is {names[0]!r})"
         raise FileError(str(texts), what, "expected PIPELINE/PAGE.txt for each page")
-    return Readings(outputs, kept(readings.readings))
-
-
-def _refuse_nothing(readings: Readings, pages: Sequence[Page], folder: str | Path) -> None:
-    if not any(readings.outputs.values()):
-        first = readings.failures[0]
-        what = f"none of its {len(pages):,} pages could be read; {first.page}: {first.why}"
-        raise FileError(str(folder), what, "look at the pages, and try the OCR on one of them")
+    return Readings(outputs, kept(readings.readings), find=readings.find)
