@@ -239,8 +239,9 @@ def _work(
                 for future in wait(under_way, return_when=FIRST_COMPLETED).done:
                     task = under_way.pop(future)
                     yield *task, future.result()
-        finally:  # after an interruption, what is being read is ended
+        finally:  # after an interruption, what is being read is ended, and what waits is not begun
             desk.stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _read(page: Page, one: Pipeline, desk: _Desk) -> _Result | Failure:

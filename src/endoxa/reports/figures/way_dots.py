@@ -13,6 +13,8 @@ from endoxa.reports.figures import style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+STEP, EDGE = 0.17, 0.06  # inches between two dots of a system, and above and below them
+
 
 @style.styled()
 def way_dots(values: pl.DataFrame, label: str, *, width: float = 7.0) -> Figure:
@@ -24,7 +26,8 @@ def way_dots(values: pl.DataFrame, label: str, *, width: float = 7.0) -> Figure:
     order = ranked(values)
     narrow = width < style.NARROW
     names = style.fitted(order, 34 if narrow else 26, width - 0.4 if narrow else 0.3 * width)
-    row, legend = (0.2 if narrow else 0.05) + 0.17 * len(ways) + 0.1, 0.2 * len(ways) + 0.1
+    head = 0.2 if narrow else 0.0  # on a phone the name is above its dots
+    row, legend = head + STEP * len(ways) + 2 * EDGE, 0.2 * len(ways) + 0.1
     left, right = (0.15, 0.15) if narrow else (style.inches_of(names) + 0.25, style.inches_of(ways) + 0.7)
     bottom, top = 0.52, 0.1 + (legend if narrow else 0.0)
     tall = max(len(order) * row, 0.0 if narrow else legend)
@@ -40,17 +43,15 @@ def way_dots(values: pl.DataFrame, label: str, *, width: float = 7.0) -> Figure:
         axes.axhline(edge + 0.5, color=style.FAINT, linewidth=0.8, zorder=0.5)
     at = {(one["way"], one["system"]): one for one in values.iter_rows(named=True)}
     lines: dict[str, Any] = {}
-    first = (0.2 / row if narrow else 0.0) + 0.5 * (0.17 / row)  # on a phone the name is above its dots
     for place, (system, name) in enumerate(zip(order, names, strict=True)):
-        y = place - 0.5 + 0.12 / row if narrow else place
+        y = place - 0.5 + (EDGE + head / 2) / row if narrow else place
         axes.annotate(name, **style.beside(axes, y, narrow=narrow), gid=style.hover(system))
-        begin = place - 0.5 * 0.17 * len(ways) / row if not narrow else place - 0.5
         for step, way in enumerate(ways):
             one = at[way, system]
             if one["value"] is None or math.isnan(one["value"]):
                 continue
             color, marker, _ = style.SERIES[step]
-            y = begin + first + step * 0.17 / row
+            y = place - 0.5 + (EDGE + head + STEP * (step + 0.5)) / row
             ends = f"[{number(one['lo'], 3)}, {number(one['hi'], 3)}]"
             text = style.hover(f"{system}, {way}: {number(one['value'], 3)} {ends}")
             axes.plot([one["lo"], one["hi"]], [y, y], color=color, linewidth=1.8, solid_capstyle="butt", gid=text)
