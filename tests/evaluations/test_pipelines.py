@@ -170,6 +170,17 @@ def test_pages_without_output_without_text_and_without_both() -> None:
     assert any("No pipeline found anything on 1 page (p3)" in warning for warning in study.warnings)
 
 
+def test_a_pipeline_that_found_nothing_where_a_truth_is_known_has_no_precision_and_recall_0() -> None:
+    found = {"a": {"p0": ["x"], "p1": ["y"]}, "b": {"p0": ["x"], "p1": ["y"]}, "c": {"p0": [], "p1": ["y"]}}
+    study = compare_pipelines(found, {"p0": ["x"]})
+    assert study.pipelines == ("a", "b", "c")
+    at = {(row["measure"], row["pipeline"]): row for row in study.values.filter(pl.col("way") == TRUTH).to_dicts()}
+    assert np.isnan(at["precision", "c"]["value"]) and at["precision", "c"]["undefined"] == 1
+    assert at["recall", "c"]["value"] == 0 and at["F1", "c"]["value"] == 0 and at["recall", "c"]["pages"] == 1
+    taus = study.taus.filter(pl.col("way") == BAG)
+    assert dict(taus.select("measure", "tau").iter_rows())["recall"] == pytest.approx(1.0)
+
+
 def test_nothing_to_compare_is_refused() -> None:
     with pytest.raises(JoinError, match="two pipelines or more"):
         compare_pipelines({"a": {"p": ["x"]}})

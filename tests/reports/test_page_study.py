@@ -7,7 +7,7 @@ from html import unescape
 import pytest
 from pipeline_samples import sample_study
 
-from endoxa.evaluations.pipelines import ON_RECALL, PipelineStudy
+from endoxa.evaluations.pipelines import ON_RECALL, PipelineStudy, compare_pipelines
 from endoxa.reports.pages.page_study import Mark, Reported, View, answer, page, tables
 
 
@@ -59,3 +59,9 @@ def test_words_are_marked_on_the_picture_and_in_the_text_and_are_escaped(study: 
     assert "<em>no words</em>" in html and "all pipelines share 25 % of what was found" in html
     without = page(Reported("t", study, "words", [View("p1", "", 1.0, [], {"a": [("", True)]})]))
     assert "<img" not in without and "<mark>–</mark>" in without
+
+
+def test_a_pipeline_without_any_right_word_is_on_the_page() -> None:
+    found = {"a": {"p0": ["x"], "p1": ["y"]}, "b": {"p0": ["x"], "p1": ["y"]}, "c": {"p0": [], "p1": ["y"]}}
+    study = compare_pipelines(found, {"p0": ["x"]})
+    assert page(Reported("t", study, "words")) and tables(study)["precision"]["truth"][-1] == "– [–, –]"

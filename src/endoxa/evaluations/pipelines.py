@@ -35,14 +35,15 @@ MEANINGS = {
 }
 PRECISION, RECALL, F1 = "precision", "recall", "F1"
 MEASURES = {PRECISION: "GradedP", RECALL: "GradedR", F1: "GradedF"}
+NOTHING = {PRECISION: np.nan, RECALL: 0.0, F1: 0.0}  # of a pipeline that found nothing
 RESAMPLES = 1000  # of the pages, for the interval of tau
 FEW = 10  # pages below which intervals over pages say too little
 VOTERS = 4  # pipelines below which a consensus rests on too few votes
 NAMED = 4  # pages that a warning names before it only counts them
 ON_RECALL = (
     "Do not trust the order by consensus recall. Recall divides by everything that any pipeline found, errors "
-    "included, so that it favours pipelines that put out more; on composed letters the best reader by far came only "
-    "fourth. Lead with precision."
+    "included, so that it favours pipelines that put out more; on composed letters the best reader by far (RapidOCR) "
+    "is first by consensus precision, and not by recall. Lead with precision."
 )
 ONLY_ORDERS = (
     "A consensus narrows differences: compare the orders of the ways, not their numbers. In the source the gap between "
@@ -55,6 +56,7 @@ _TYPED = "\0truth"  # the transcriptions, as one more output; no pipeline has su
 class PipelineStudy:
     """Pipelines compared in two or three ways.
 
+    pipelines in the order given
     pages     the pages that every pipeline has read, and that are compared
     judged    those of them that have a transcription
     ways      the evaluation by each way; `Method I` and `Method II`, and `truth` if there are transcriptions
@@ -64,6 +66,7 @@ class PipelineStudy:
     agreed    page, share: of what was found on a page, how much all pipelines found
     """
 
+    pipelines: tuple[str, ...]
     pages: tuple[str, ...]
     judged: tuple[str, ...]
     ways: Mapping[str, Evaluation]
@@ -71,11 +74,6 @@ class PipelineStudy:
     taus: pl.DataFrame
     agreed: pl.DataFrame
     warnings: tuple[str, ...]
-
-    @property
-    def pipelines(self) -> list[str]:
-        """The pipelines, in the order given."""
-        return self.ways[BAG].systems
 
     @property
     def virtual(self) -> str | None:
@@ -117,8 +115,8 @@ def compare_pipelines(
     warnings += [*_of_voters(ways[BAG]), ON_RECALL, ONLY_ORDERS]
     scored = {way: _scored(one, list(kept), judged) for way, one in ways.items()} if judged else {}
     return PipelineStudy(
-        tuple(pages), tuple(judged), ways, _values(ways), _taus(scored, confidence, seed), _agreed(kept, pages),
-        tuple(dict.fromkeys(warnings)),
+        tuple(kept), tuple(pages), tuple(judged), ways, _values(ways, list(kept)), _taus(scored, confidence, seed),
+        _agreed(kept, pages), tuple(dict.fromkeys(warnings)),
     )  # fmt: skip
 
 
@@ -222,7 +220,10 @@ def _against(outputs: Outputs, typed: Mapping[str, Sequence[str]]) -> tuple[Run,
 
 
 def _scored(one: Evaluation, pipelines: Sequence[str], pages: Sequence[str]) -> dict[str, Floats]:
-    """The value of every page by measure: [pipeline, page]; NaN where the way has none."""
+    """The value of every page by measure: [pipeline, page]; NaN where the way has none.
+
+    A pipeline that found nothing on any of these pages has no list; its recall is 0.
+    """
     assert one.scores is not None
     found = {}
     for measure, name in MEASURES.items():
@@ -231,27 +232,41 @@ def _scored(one: Evaluation, pipelines: Sequence[str], pages: Sequence[str]) -> 
         at = {query: place for place, query in enumerate(queries)}
         for row, pipeline in enumerate(pipelines):
             for column, page in enumerate(pages):
-                if pipeline in systems and page in at:
+                if pipeline not in systems:
+                    matrix[row, column] = NOTHING[measure]
+                elif page in at:
                     matrix[row, column] = values[systems.index(pipeline), at[page]]
         found[measure] = matrix
     return found
 
 
-def _values(ways: Mapping[str, Evaluation]) -> pl.DataFrame:
+def _values(ways: Mapping[str, Evaluation], pipelines: Sequence[str]) -> pl.DataFrame:
+    """The summary of every way; a pipeline that found nothing on its pages has a row too, without an interval."""
     names = {name: measure for measure, name in MEASURES.items()}
-    return pl.concat(
-        one.summary.select(
-            pl.lit(way).alias("way"),
-            pl.col("measure").replace_strict(names),
-            pl.col("system").alias("pipeline"),
-            "value",
-            "lo",
-            "hi",
-            pl.col("queries").alias("pages"),
-            "undefined",
-        )
-        for way, one in ways.items()
-    )
+    parts = []
+    for way, one in ways.items():
+        rows = one.summary.select(
+            pl.lit(way).alias("way"), pl.col("measure").replace_strict(names), pl.col("system").alias("pipeline"),
+            "value", "lo", "hi", pl.col("queries").alias("pages"), "undefined",
+        )  # fmt: skip
+        count = len(one.scores.queries) if one.scores is not None else 0
+        silent = [
+            (
+                way,
+                measure,
+                name,
+                value,
+                np.nan,
+                np.nan,
+                0 if np.isnan(value) else count,
+                count if np.isnan(value) else 0,
+            )
+            for name in pipelines
+            if name not in one.systems
+            for measure, value in NOTHING.items()
+        ]
+        parts += [rows, pl.DataFrame(silent, schema=rows.schema, orient="row")]
+    return pl.concat(parts)
 
 
 def _taus(scored: Mapping[str, Mapping[str, Floats]], confidence: float, seed: int) -> pl.DataFrame:

@@ -10,7 +10,6 @@ A file is written completely or not at all, the picture last, so that an interru
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from endoxa.documents.degrading import degrade
 from endoxa.errors import FileError, InstallError, TextError
 from endoxa.io.decoding import is_picture
 from endoxa.io.write import replacing, unwritten
+from endoxa.progress import Progress
 
 SETTINGS = "letters.json"
 FONTS = ("STIXGeneral.ttf", "DejaVuSerif.ttf", "cmr10.ttf")  # matplotlib brings them
@@ -31,7 +31,7 @@ BACK = 1_000_000  # added to the number of a letter: the letter on its back
 
 def write_letters(
     folder: Path, count: int, *, level: tuple[float, float] = LEVELS, seed: int = 0,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> list[Path]:  # fmt: skip
     """Write the first `count` letters of series `seed`; the paths of the pages.
 

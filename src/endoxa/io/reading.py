@@ -33,12 +33,12 @@ from endoxa.io.ocr import TESSERACT, Ocr, parsed
 from endoxa.io.page_folders import Page, grey_of
 from endoxa.io.texts import read_texts
 from endoxa.io.write import replacing, unwritten
+from endoxa.progress import Progress
 
 FORMAT = 1
 RECORDS, FOUND = ".read", "find"
 SECONDS = 60.0  # for one page
 SPACY = "spacy:"
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)

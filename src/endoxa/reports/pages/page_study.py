@@ -8,14 +8,14 @@ from functools import partial
 
 import polars as pl
 
-from endoxa.evaluations.pipelines import ALIGNED, BAG, F1, MEANINGS, MEASURES, PRECISION, TRUTH, PipelineStudy
+from endoxa.evaluations.pipelines import ALIGNED, BAG, F1, MEANINGS, MEASURES, NOTHING, PRECISION, TRUTH, PipelineStudy
 from endoxa.formatting import capitalised, clean, counted, html_of, number
 from endoxa.reports.figures.way_dots import ranked, way_dots
 from endoxa.reports.pages import cells
 from endoxa.reports.pages.layout import Chart, Grid, Section, chart, render
 
 TABLES = {TRUTH: "Table 6", BAG: "Table 7", ALIGNED: "Table 8"}  # of the source
-NOTHING = "⊥"  # the virtual pipeline that finds nothing
+NONE = "⊥"  # the virtual pipeline that finds nothing
 
 
 @dataclass(frozen=True)
@@ -153,8 +153,8 @@ def _table(study: PipelineStudy, way: str) -> Grid:
     if way != TRUTH and study.virtual is not None:
         everything = [cells.number(at[study.virtual, measure]["value"], 4) for measure in MEASURES]
         lines.append([cells.name(study.virtual, "finds everything", virtual=True), *everything, cells.whole(0)])
-        nothing = [cells.number(None if measure == PRECISION else 0.0, 4) for measure in MEASURES]
-        lines.append([cells.name(NOTHING, "finds nothing", virtual=True), *nothing, cells.whole(len(study.pages))])
+        nothing = [cells.number(NOTHING[measure], 4) for measure in MEASURES]
+        lines.append([cells.name(NONE, "finds nothing", virtual=True), *nothing, cells.whole(len(study.pages))])
     pages = len(study.judged if way == TRUTH else study.pages)
     confidence = 100 * study.ways[way].confidence
     return Grid(
