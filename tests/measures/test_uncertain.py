@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from endoxa.beliefs.votes import crisp
 from endoxa.beliefs.worlds import draw, draw_people, readings_of
-from endoxa.errors import JoinError, TextError
+from endoxa.errors import CallError, JoinError, TextError
 from endoxa.measures.evaluate import measure
 from endoxa.measures.grammar import parse
 from endoxa.measures.registry import REGISTRY
@@ -80,6 +80,16 @@ def test_plugin_is_named_and_biased() -> None:
         run_of({"s": "abcdefg", "first": "abcd"}), belief_of(P), ["GradedR", "GradedP"], plugin=True
     )
     assert value(scores, "first", "GradedR") == pytest.approx(0.735294, abs=5e-7)
+
+
+def test_plugin_refuses_measures_whose_least_grade_no_expectation_reaches() -> None:
+    run, belief = run_of({"s": "abcdefg"}), belief_of(P)
+    for name, instead in (("SetP", "take GradedP,"), ("R@3", "take GradedR@3,"), ("RR", "leave out --plugin")):
+        with pytest.raises(CallError, match=f"grade 1 or more.*{instead}"):
+            measure_belief(run, belief, [name], plugin=True)
+    assert value(measure_belief(run, belief, ["SetP(rel=0.5)"], plugin=True), "s", "SetP(rel=0.5)") > 0
+    for name in ("nDCG@3", "NumRet"):
+        measure_belief(run, belief, [name], plugin=True)
 
 
 @st.composite

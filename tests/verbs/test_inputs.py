@@ -18,6 +18,7 @@ from endoxa.evaluations.settings import DEFAULTS, REGISTRY, Settings
 from endoxa.io.bundles import write_bundle
 from endoxa.measures.preference_judgments import Preferences
 from endoxa.tables import Answers, Belief, Bundle, Labels, Opinions, Run, Taxonomy
+from endoxa.verbs.inputs import votes_of_texts
 
 QUERIES = [f"q{n:02}" for n in range(12)]
 ITEMS = [f"d{n:02}" for n in range(12)]
@@ -360,3 +361,17 @@ def test_settings_have_the_defaults_of_what_they_set() -> None:
 def test_labels_do_not_go_with_judgments(run: Run) -> None:
     with pytest.raises(CallError, match="labels are a few judged pairs"):
         endoxa.evaluate(run, Opinions.of(_grades("qrels", 1)), ["P@4"], labels=_labelled(run))
+
+
+def test_near_words_are_aligned_and_lines_are_words(tmp_path: Path) -> None:
+    texts = {"a": {"d": ["Williamson"]}, "b": {"d": ["Willianson", "Boston"]}}
+    plain, near = (votes_of_texts(texts, "align", near=near).frame for near in (None, 0.8))
+    assert set(plain["item"]) == {"1:Willianson", "2:Williamson", "2:Boston"}
+    assert set(near["item"]) == {"1:Williamson", "1:Willianson", "2:Boston"}
+    paths = [tmp_path / f"{name}.txt" for name in "ab"]
+    for path in paths:
+        path.write_text("New York\n")
+    assert set(votes_of_texts(paths, "bag", lines=True).frame["item"]) == {"New York#1"}
+    assert set(votes_of_texts(paths, "bag").frame["item"]) == {"New#1", "York#1"}
+    with pytest.raises(CallError, match="near is for aligned words"):
+        votes_of_texts(paths, "bag", near=0.8)

@@ -18,7 +18,7 @@ NOT_COMMANDS = {"groups", "options", "output"}
 ORDER = (
     "evaluate", "compare", "report", "choose", "estimate", "believe", "measure", "rate", "pool", "fuse", "check",
     "explain", "read", "write", "study", "search", "index", "run", "find", "gallery", "contest", "compose", "fetch",
-    "demo",
+    "pages", "demo",
 )  # fmt: skip
 
 app = typer.Typer(
@@ -56,6 +56,7 @@ def add(*modules: Any) -> None:
 
 add(*commands())
 app.add_typer(groups.images)
+app.add_typer(groups.pages)
 app.add_typer(groups.search)
 
 

@@ -12,7 +12,7 @@ import typer
 from endoxa.cli import options as o
 from endoxa.cli import output
 
-WHAT = ("pictures", "documents", "study", "search")
+WHAT = ("pictures", "documents", "study", "search", "pages")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -26,7 +26,7 @@ def demo(
         typer.Argument(
             metavar="|".join(WHAT),
             help="pictures: nine systems over photographs. documents: six systems, three assessors. study: pictures to "
-            "ask people about. search: find photographs by marking them.",
+            "ask people about. search: find photographs by marking them. pages: three binarisers over letters.",
         ),
     ] = "pictures",
     to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Folder of the files that are written.")] = Path(
@@ -47,7 +47,8 @@ def demo(
     """
     o.one_of("the demo", what, WHAT)
     program = sys.argv[0] if Path(sys.argv[0]).name == "endoxa" else "endoxa"
-    {"pictures": _pictures, "documents": _documents, "study": _study, "search": _search}[what](to, program, seed)
+    demos = {"pictures": _pictures, "documents": _documents, "study": _study, "search": _search, "pages": _pages}
+    demos[what](to, program, seed)
 
 
 def _pictures(to: Path, program: str, seed: int) -> None:
@@ -112,3 +113,17 @@ def _search(to: Path, program: str, seed: int) -> None:
     with output.stages(3) as progress:
         where, corpus = photographs(to, seed=seed, progress=progress, report=output.note)
         serve(corpus, home=home, progress=progress, started=announce(where, home))
+
+
+def _pages(to: Path, program: str, seed: int) -> None:
+    """Three binarisers over twelve damaged letters, by consensus and by truth."""
+    from endoxa.cli.groups import need_pages
+    from endoxa.cli.pages import print_study
+
+    need_pages()
+    from endoxa.verbs.demo import demo_pages
+
+    with output.stages(3) as progress:
+        found = demo_pages(to, seed=seed, program=program, progress=progress)
+    print_study(found.studied, found.page)
+    print("The same by hand:\n  " + "\n  ".join(found.commands))

@@ -40,6 +40,18 @@ def evaluate(
             "--tokens", metavar="bag|align", help="The files are texts that systems extracted, not runs.", hidden=True
         ),
     ] = None,
+    lines: Annotated[
+        bool, typer.Option("--lines", help="With --tokens: a line is one word, such as New York.", hidden=True)
+    ] = False,
+    near: Annotated[
+        float | None,
+        typer.Option(
+            "--near",
+            metavar="SHARE",
+            hidden=True,
+            help="With --tokens align: align misread words that share this part of their letters; .8 is usual.",
+        ),
+    ] = None,
     taxonomy: o.Taxonomy = None,
     qrels: o.Qrels = None,
     runs: o.Runs = None,
@@ -80,7 +92,7 @@ def evaluate(
     with output.progress_bar(max(len(inputs.runs), 2)) as progress:
         evaluation = verb(
             inputs.runs, inputs.reference, wanted, labels=labels, taxonomy=taxonomy, tokens=tokens,
-            command=o.command_line(), progress=progress, report=output.skipped, **settings,
+            lines=lines, near=near, command=o.command_line(), progress=progress, report=output.skipped, **settings,
         )  # fmt: skip
     if form == "trec" or zscores is not None:
         output.trec_lines(evaluation, form, to, per_query=per_query, summary=not no_summary, zscores=zscores)

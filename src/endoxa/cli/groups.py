@@ -24,6 +24,13 @@ images = typer.Typer(
 )  # fmt: skip
 
 
+pages = typer.Typer(
+    name="pages",
+    help="Pages of text: compare binarisers and OCR on scans, without a true text or beside it.",
+    no_args_is_help=True, rich_markup_mode="rich", context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
+
+
 class Opening(typer.core.TyperGroup):
     """A group whose first word is one of its commands, or else the corpus that is opened."""
 
@@ -44,6 +51,7 @@ search = typer.Typer(
 )  # fmt: skip
 NAMED = 5  # pictures left out that are named; further ones are counted
 PARTS = ("cv2", "numba", "PIL", "skimage", "sklearn")
+PARTS_OF_PAGES = ("cv2", "PIL")
 
 Where = Annotated[
     str,
@@ -83,11 +91,20 @@ Vectors = Annotated[
 
 def need_pictures() -> None:
     """Refuse if a part that works on pictures is not installed."""
-    for part in PARTS:
+    _need(PARTS, "images")
+
+
+def need_pages() -> None:
+    """Refuse if a part that works on pages is not installed. OCR is asked for where it is used."""
+    _need(PARTS_OF_PAGES, "pages")
+
+
+def _need(parts: tuple[str, ...], extra: str) -> None:
+    for part in parts:
         try:
             import_module(part)
         except ModuleNotFoundError as error:
-            raise InstallError(f"{error.name} is not installed; pip install 'endoxa[images]'") from None
+            raise InstallError(f"{error.name} is not installed; pip install 'endoxa[{extra}]'") from None
 
 
 def settings_of(options: list[str] | None) -> dict[str, dict[str, Any]]:

@@ -91,6 +91,45 @@ def tau(a: Floats, b: Floats) -> float:
     return float(np.clip((first * second).sum() / math.sqrt(untied[0]) / math.sqrt(untied[1]), -1, 1))
 
 
+def tau_interval(one: Floats, other: Floats, weights: Floats, confidence: float = 0.95) -> tuple[float, float, float]:
+    """Tau of the means of two matrices [system, query], and its interval over resamples of the queries.
+
+    `weights` [query, resample] says how much each query counts in each resample, the same for both matrices. Queries
+    without a value are left out of a mean, and systems without any value out of the orders. Resamples in which all
+    means of one side are tied have no tau; if none has one, the interval is NaN.
+    """
+    whole = np.ones((one.shape[-1], 1))
+    value = _taus(*(weighted_means(values, whole) for values in (one, other)))[0]
+    drawn = _taus(*(weighted_means(values, weights) for values in (one, other)))
+    known = drawn[~np.isnan(drawn)]
+    beyond = (1 - confidence) / 2
+    lo, hi = np.quantile(known, [beyond, 1 - beyond]) if len(known) else (np.nan, np.nan)
+    return float(value), float(lo), float(hi)
+
+
+def _taus(a: Floats, b: Floats) -> Floats:
+    """Tau of every column of two matrices [system, column], without the systems that have no value in it."""
+    left, right = np.triu_indices(len(a), 1)
+    first, second = (np.sign(side[left] - side[right]) for side in (a, b))
+    known = ~np.isnan(first + second)
+    first, second = np.where(known, first, 0.0), np.where(known, second, 0.0)
+    untied = np.sqrt(np.count_nonzero(first, axis=0)) * np.sqrt(np.count_nonzero(second, axis=0))
+    values = np.divide((first * second).sum(0), untied, out=np.full(a.shape[1], np.nan), where=untied > 0)
+    return np.asarray(np.clip(values, -1, 1))
+
+
+def weighted_means(values: Floats, weights: Floats) -> Floats:
+    """Weighted means over the last axis, without queries that have no value."""
+    known = ~np.isnan(values) @ weights
+    sums = np.nan_to_num(values) @ weights
+    return np.asarray(np.divide(sums, known, out=np.full(known.shape, np.nan), where=known > 0))
+
+
+def query_weights(size: int, resamples: int, rng: np.random.Generator) -> Floats:
+    """How much each of `size` queries counts in each resample drawn with replacement: [query, resample]."""
+    return np.asarray(rng.multinomial(size, np.full(size, 1 / size), size=resamples).T / size)
+
+
 def tau_ap(truth: Floats, estimate: Floats, *, symmetric: bool = False) -> float:
     """AP correlation: like tau, but a swap near the top of the estimate costs more.
 

@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from endoxa.comparisons.orders import tau
+from endoxa.comparisons.orders import query_weights, tau_interval
 from endoxa.errors import TextError
 from endoxa.evaluations import consensus
 from endoxa.evaluations.contest import CONSENSUS, FOLDERS
@@ -103,25 +103,13 @@ def _values(systems: Sequence[str], scored: dict[str, Floats], rng: np.random.Ge
 def _taus(scored: dict[str, Floats], rng: np.random.Generator) -> pl.DataFrame:
     """Tau of the means, and its interval over resamples of the queries, which are the same for both ways."""
     one, other = scored.values()
-    size = one.shape[-1]
-    counts = rng.multinomial(size, np.full(size, 1 / size), size=RESAMPLES).T / size
-    means = [_means(values, np.full((size, 1), 1 / size))[..., 0] for values in (one, other)]
-    drawn = [_means(values, counts) for values in (one, other)]  # [measure, k, system, resample]
-    rows = []
-    for row, name in enumerate(MEASURES):
-        for k in range(one.shape[1]):
-            taus = [tau(drawn[0][row, k, :, at], drawn[1][row, k, :, at]) for at in range(RESAMPLES)]
-            known = np.array(taus)[~np.isnan(taus)]
-            lo, hi = np.quantile(known, [0.025, 0.975]) if len(known) else (np.nan, np.nan)
-            rows.append((name, k + 1, tau(means[0][row, k], means[1][row, k]), float(lo), float(hi)))
+    weights = query_weights(one.shape[-1], RESAMPLES, rng)
+    rows = [
+        (name, k + 1, *tau_interval(one[row, k], other[row, k], weights))
+        for row, name in enumerate(MEASURES)
+        for k in range(one.shape[1])
+    ]
     return pl.DataFrame(rows, schema=["measure", "k", "tau", "lo", "hi"], orient="row")
-
-
-def _means(values: Floats, weights: Floats) -> Floats:
-    """Weighted means over the last axis, without queries that have no value."""
-    known = ~np.isnan(values) @ weights
-    sums = np.nan_to_num(values) @ weights
-    return np.asarray(np.divide(sums, known, out=np.full(known.shape, np.nan), where=known > 0))
 
 
 def _turned(systems: Sequence[str], scored: dict[str, Floats], rng: np.random.Generator) -> pl.DataFrame:

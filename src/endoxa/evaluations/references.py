@@ -23,7 +23,11 @@ DEFAULT_MEASURES: dict[Kind, tuple[str, ...]] = {
     "votes": ("SetP", "SetR", "SetF"),
 }  # fmt: skip
 COMPARED = ("AP", "nDCG@10")  # what `compare` compares by, where nothing is named
-PLUGIN_MEASURES = ("GradedP", "GradedR", "GradedF")  # of votes, where expected grades are taken as grades
+# Where expected grades are taken as grades; measures that count items of a least grade make no sense then.
+PLUGIN_MEASURES: dict[Kind, tuple[str, ...]] = {
+    "votes": ("GradedP", "GradedR", "GradedF"), "consensus": ("nDCG@10", "GradedP@10"), "belief": ("nDCG@10",),
+    "opinions": ("nDCG@10",),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +63,8 @@ class Reference:
         """The measures asked for, or the default ones of this kind of reference (fewer for comparisons), parsed."""
         named: Wanted = [] if wanted is None else wanted if isinstance(wanted, str | Measure) else list(wanted)
         if not named:
-            named = PLUGIN_MEASURES if self.kind == "votes" and settings.plugin else DEFAULT_MEASURES[self.kind]
+            usual = DEFAULT_MEASURES[self.kind]
+            named = PLUGIN_MEASURES.get(self.kind, usual) if settings.plugin else usual
             named = [name for name in named if not compared or "AP" not in named or name in COMPARED]
         measures = parse_all(named, rel=settings.rel)
         if isinstance(self.table, Opinions) and self.kind in {"judgments", "opinions"}:

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.beliefs.worlds import Readings, draw, draw_people
-from endoxa.errors import TextError, did_you_mean, refuse_unknown
+from endoxa.errors import CallError, TextError, did_you_mean, refuse_unknown
 from endoxa.measures import distributions
 from endoxa.measures.closed_forms import Chances, Moments, OneList
 from endoxa.measures.distributions import Distribution
@@ -60,6 +60,8 @@ def measure_belief(
     """
     policy = policy or Policy(ties=run.ties)
     wanted = parse_all(measures)
+    if plugin and not belief.certain:
+        _refuse_thresholds(wanted, belief)
     if plugin or belief.certain:
         opinions = belief.expected() if plugin else opinions_of(belief)
         return measure_certain(run, opinions, wanted, _openly(belief, policy))
@@ -79,6 +81,24 @@ def measure_belief(
         lines=tuple(belief.lines()),
     )
     return scores if scores.draws is None else replace(scores, draws=replace(scores.draws, origin=(run, belief)))
+
+
+GRADED = {"P": "GradedP", "SetP": "GradedP", "R": "GradedR", "SetR": "GradedR", "F": "GradedF", "SetF": "GradedF"}
+
+
+def _refuse_thresholds(measures: Sequence[Measure], belief: Belief) -> None:
+    """Refuse a measure that counts what has a least grade, if no expected grade can reach it: all values would be 0."""
+    top = float(belief.frame["grade"].cast(float).max() or 0.0)  # type: ignore[arg-type]
+    for one in measures:
+        if one.rel is None or "rel" not in one.definition.settings or top > one.rel:
+            continue
+        cutoff = str(one).partition("@")[2]
+        graded = GRADED.get(one.name)
+        instead = f"take {graded}{f'@{cutoff}' if cutoff else ''}, which adds up expected grades, or " if graded else ""
+        raise CallError(
+            f"{one} counts items of grade {one.rel:g} or more, and an expected grade is less unless it is certain, so "
+            f"that nearly every value would be 0; {instead}leave out --plugin (plugin=False)"
+        )
 
 
 def score_query(

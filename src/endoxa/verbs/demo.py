@@ -26,6 +26,7 @@ FIRST = "nDCG@10"
 PHOTOGRAPHS = "stamps"
 PATIENCE = 90.0  # seconds for fetching photographs
 SCENES = 400  # drawn instead
+LETTERS = 12
 
 
 @dataclass(frozen=True)
@@ -131,3 +132,27 @@ def demo_pictures(
     command = shlex.join([program, "images", "contest", where, "--seed", str(seed), "--to", str(page)])
     result, _ = contest(corpus, title=title, seed=seed, command=command, to=page, progress=progress)
     return Pictures(result, page, where, corpus.items[0], command)
+
+
+@dataclass(frozen=True)
+class Letters:
+    """A study of pipelines that read letters, its page, and how to repeat it."""
+
+    studied: Any
+    page: Path
+    commands: tuple[str, str]
+
+
+def demo_pages(to: Path, *, seed: int = 1, program: str = "endoxa", progress: Progress | None = None) -> Letters:
+    """Compose letters, read them by three binarisers, and compare these by consensus and by truth."""
+    from endoxa.verbs import pages
+
+    folder, page = to / "letters", to / "pages.html"
+    commands = (
+        shlex.join([program, "pages", "compose", str(folder), "--count", str(LETTERS), "--seed", str(seed)]),
+        shlex.join([program, "pages", "study", str(folder), "--seed", str(seed), "--to", str(page)]),
+    )
+    pages.compose(folder, LETTERS, seed=seed, progress=progress)
+    title = f"{len(pages.BINARISERS)} binarisers on {LETTERS} letters"
+    studied = pages.study(folder, title=title, command=commands[1], to=page, seed=seed, progress=progress)
+    return Letters(studied, page, commands)

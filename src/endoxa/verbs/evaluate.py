@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from endoxa import __version__
+from endoxa.errors import CallError
 from endoxa.evaluations.dispatch import evaluate as evaluated
 from endoxa.evaluations.dispatch import summarise as summarised
 from endoxa.evaluations.evaluation import Evaluation
@@ -37,6 +38,8 @@ def evaluate(
     labels: Any = None,
     taxonomy: Any = None,
     tokens: str | None = None,
+    lines: bool = False,
+    near: float | None = None,
     curves: bool = False,
     power: bool = False,
     orders: bool = False,
@@ -52,15 +55,18 @@ def evaluate(
     preferences, a belief, opinions or labels that `model` turns into a belief, votes of systems, subjects' answers, a
     bundle; or nothing: then the consensus of the systems is believed. Both may be tables, files, frames or dicts.
     `labels` are a few judged pairs beside a consensus or a belief (several rounds: the last one last). With `tokens`
-    (bag or align) the files are texts that systems extracted, whose words are their votes. `curves`, `power` and
+    (bag or align) the files are texts that systems extracted, whose words are their votes: words between blanks, or
+    with `lines` whole lines; `near` (0.8 is usual) aligns misread words with the right ones. `curves`, `power` and
     `orders` add tables: precision-recall curves, the power of the queries, whether measures order systems alike.
 
     >>> result = evaluate({"q1": {"a": 2.0, "b": 1.0}}, {"q1": {"b": 1}}, ["RR"])
     >>> result.summary["value"].to_list()
     [0.5]
     """
+    if tokens is None and (lines or near is not None):
+        raise CallError("lines and near are for texts that systems extracted; say tokens=bag or tokens=align too")
     if tokens is not None:
-        run, reference = None, votes_of_texts(run, tokens)
+        run, reference = None, votes_of_texts(run, tokens, lines=lines, near=near)
     chosen = settings_of(settings, run)
     against, more = beside(reference_of(reference, chosen, taxonomy=taxonomy, report=report), labels, chosen)
     foreign(chosen, settings, against)

@@ -254,12 +254,18 @@ def files_of(run: Any, reference: Any) -> tuple[File, ...]:
     return tuple(provenance(path, kind) for path, kind in kinds if path != "-" and Path(path).is_file())
 
 
-def votes_of_texts(source: Any, way: str) -> Opinions:
-    """The words that systems extracted from documents, as votes: a bag of words, or words aligned in order."""
+def votes_of_texts(source: Any, way: str, *, lines: bool = False, near: float | None = None) -> Opinions:
+    """What systems extracted from documents, as votes: a bag of words, or words aligned in order.
+
+    With `lines`, a line of a file is one word; `near` is the likeness from which misread words are aligned.
+    """
     from endoxa.beliefs.alignment import aligned, bag_of_words
     from endoxa.io.texts import read_texts
 
-    ways = {"bag": bag_of_words, "align": aligned}
+    ways = ("bag", "align")
     if way not in ways:
         raise CallError(f"tokens is bag or align, not {way!r}{did_you_mean(way, ways)}")
-    return ways[way](source if isinstance(source, Mapping) else read_texts(paths_of(source)))
+    if near is not None and way == "bag":
+        raise CallError("near is for aligned words (tokens=align); a bag of words compares them exactly. Remove it.")
+    outputs = source if isinstance(source, Mapping) else read_texts(paths_of(source), lines=lines)
+    return bag_of_words(outputs) if way == "bag" else aligned(outputs, near=near)

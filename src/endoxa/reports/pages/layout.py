@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from endoxa.evaluations.evaluation import File
     from endoxa.reports.pages.gallery import Gallery
+    from endoxa.reports.pages.page_study import View
     from endoxa.tables import Costs
 
 WIDE, NARROW = 9.0, 3.6  # inches of a figure on a desktop and on a phone
@@ -78,12 +79,14 @@ def render(
     warnings: Sequence[str] = (), policies: Sequence[str] = (), notes: Sequence[str] = (),
     definitions: Sequence[tuple[str, str]] = (), provenance: Mapping[str, str] | None = None,
     files: Sequence[File] = (), css: str = "", gallery: Gallery | None = None,
+    views: Sequence[View] = (),
 ) -> str:  # fmt: skip
     """One HTML file. Nothing is fetched when it is opened, and its CSP says so. `answer` is HTML already."""
     from markupsafe import Markup
 
     environment = _templates()
     parts = ("page", "gallery") if gallery is not None else ("page",)
+    styles = (*parts, "views") if views else parts
     script = "\n".join(_asset(environment, f"{name}.js") for name in parts)
     html = environment.get_template("page.html.j2").render(
         title=clean(title),
@@ -98,7 +101,8 @@ def render(
         provenance={name: clean(value) for name, value in (provenance or {}).items() if value},
         files=_files(files) if files else None,
         strips=gallery,
-        css=Markup("\n".join([*(_asset(environment, f"{name}.css") for name in parts), css])),
+        views=views,
+        css=Markup("\n".join([*(_asset(environment, f"{name}.css") for name in styles), css])),
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )

@@ -1,0 +1,115 @@
+"""Binarisation of pages: which pixels are ink.
+
+A pixel is ink if its grey value is at most a threshold T. Otsu's T is one number for the page; the others follow the
+mean m and the standard deviation s of a square window around each pixel, reflected at the border:
+
+    niblack     m - .2 s                                    Niblack 1986
+    sauvola     m (1 + .2 (s/128 - 1))                      Sauvola & Pietikäinen 2000
+    wolf        .5 m + .5 M + .5 (s/s_max) (m - M)          Wolf & Jolion 2004; M is the darkest pixel
+    nick        m - .1 √(s² + m²)                           Khurshid et al. 2009
+    phansalkar  m (1 + 3 exp(-10 m) + .25 (s/.5 - 1))       Phansalkar et al. 2011; on grey values from 0 to 1
+    mean        .85 m
+    otsu        between the two classes that differ most    Otsu 1979
+
+A page of one grey value has no ink, whatever the threshold. `grey` leaves the page as it is: the OCR binarises it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from endoxa.errors import TextError, refuse_unknown
+from endoxa.tables import Bools, Floats
+
+Grey = npt.NDArray[np.uint8]
+WINDOW = 41  # pixels of the side of the window
+PAPER, INK = 255, 0
+AS_IT_IS = "grey"
+
+
+def binarise(grey: Grey, name: str, *, window: int = WINDOW) -> Grey:
+    """The page in black and white: ink is 0, paper 255. `grey` gives the page unchanged."""
+    refuse_unknown("binariser", name, NAMES, listed=True)
+    if name == AS_IT_IS:
+        return grey
+    return np.where(ink(grey, name, window=window), INK, PAPER).astype(np.uint8)
+
+
+def ink(grey: Grey, name: str, *, window: int = WINDOW) -> Bools:
+    """Which pixels are ink."""
+    if grey.size == 0 or grey.min() == grey.max():
+        return np.zeros(grey.shape, dtype=bool)
+    return np.asarray(grey <= threshold(grey, name, window=window))
+
+
+def threshold(grey: Grey, name: str, *, window: int = WINDOW) -> Floats:
+    """The threshold at every pixel."""
+    if name == "otsu":
+        return np.full(grey.shape, _otsu(grey))
+    if window < 3 or window % 2 == 0:
+        raise TextError(f"the window of a binariser has an odd number of pixels, 3 or more, not {window}")
+    m, s = moments(grey, window)
+    return THRESHOLDS[name](m, s, grey)
+
+
+def moments(grey: Grey, window: int) -> tuple[Floats, Floats]:
+    """Mean and standard deviation (of the population) of the window around each pixel."""
+    import cv2
+
+    size: Any = (window, window)
+    m = cv2.boxFilter(grey, cv2.CV_64F, size, borderType=cv2.BORDER_REFLECT)
+    squares = cv2.sqrBoxFilter(grey, cv2.CV_64F, size, borderType=cv2.BORDER_REFLECT)
+    return np.asarray(m), np.sqrt(np.maximum(squares - m * m, 0.0))
+
+
+def _otsu(grey: Grey) -> float:
+    import cv2
+
+    return float(cv2.threshold(grey, 0, 255, cv2.THRESH_BINARY + cv2.THRESH_OTSU)[0])
+
+
+def niblack(m: Floats, s: Floats, _grey: Grey) -> Floats:
+    """m - .2 s. It finds ink in the noise of empty paper."""
+    return m - 0.2 * s
+
+
+def sauvola(m: Floats, s: Floats, _grey: Grey) -> Floats:
+    """m (1 + .2 (s/128 - 1)). It loses faint ink, whose s is small."""
+    return m * (1 + 0.2 * (s / 128 - 1))
+
+
+def wolf(m: Floats, s: Floats, grey: Grey) -> Floats:
+    """.5 m + .5 M + .5 (s/s_max) (m - M), M the darkest pixel. One black stain lowers it everywhere."""
+    return wolf_of(m, s, float(grey.min()), float(s.max()))
+
+
+def wolf_of(m: Floats, s: Floats, darkest: float, most: float) -> Floats:
+    """Wolf's threshold for a darkest pixel and a greatest deviation; without any deviation the last term is 0."""
+    share = s / most if most > 0 else np.zeros_like(s)
+    return 0.5 * m + 0.5 * darkest + 0.5 * share * (m - darkest)
+
+
+def nick(m: Floats, s: Floats, _grey: Grey) -> Floats:
+    """m - .1 √(s² + m²). It keeps empty paper clean."""
+    return m - 0.1 * np.sqrt(s * s + m * m)
+
+
+def phansalkar(m: Floats, s: Floats, _grey: Grey) -> Floats:
+    """m (1 + 3 exp(-10 m) + .25 (s/.5 - 1)) on grey values from 0 to 1. It was made for dark pictures."""
+    m, s = m / 255, s / 255
+    return 255 * m * (1 + 3 * np.exp(-10 * m) + 0.25 * (s / 0.5 - 1))
+
+
+def mean(m: Floats, _s: Floats, _grey: Grey) -> Floats:
+    """.85 m."""
+    return 0.85 * m
+
+
+THRESHOLDS: dict[str, Callable[[Floats, Floats, Grey], Floats]] = {
+    "sauvola": sauvola, "wolf": wolf, "niblack": niblack, "nick": nick, "phansalkar": phansalkar, "mean": mean,
+}  # fmt: skip
+NAMES = ("otsu", *THRESHOLDS, AS_IT_IS)
