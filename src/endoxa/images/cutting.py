@@ -34,8 +34,8 @@ def cut_out(picture: Picture, labels: LabelMap, label: int, *, side: int = SIDE)
     shown = np.ascontiguousarray(np.where(inside[..., None] > 0, pixels, dimmed))
     outlines, _ = cv2.findContours(inside, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
     cv2.drawContours(shown, outlines, -1, (255, 255, 255), 3)
-    cv2.drawContours(shown, outlines, -1, LINE, 1)
-    return Picture(np.asarray(shown, dtype=np.uint8))
+    shown = np.where(inside[..., None] > 0, pixels, shown)  # the white rim is around the region only
+    return Picture(np.asarray(cv2.drawContours(shown, outlines, -1, LINE, 1), dtype=np.uint8))
 
 
 def _part(first: int, end: int, size: int, longest: int) -> slice:

@@ -80,6 +80,8 @@ def visual(
     descriptor = Regions(segmenter=segmenter, count=regions, groups=",".join(GROUPS))
     ratings = None if norms is None else dict(norms) if isinstance(norms, Mapping) else read_norms(norms)
     corpus = open_corpus(place, without=without, progress=progress)
+    if ratings is not None:
+        _refuse_foreign(ratings, corpus)
     folder = home_of(corpus, home)
     network = [EfficientNet()] if vectors is None and Embeddings.name in available() else []
     described = describe(corpus, [descriptor, *network], folder, workers=workers, progress=progress)
@@ -107,15 +109,23 @@ def with_norms(found: Visualness, ratings: Mapping[str, float], *, seed: int = 0
     """The same with the rating of each word, and the rank correlation of every method with the ratings."""
     norm = pl.Series("norm", [ratings.get(word) for word in found.frame["word"]], dtype=pl.Float64)
     frame = found.frame.with_columns(norm.fill_null(float("nan")))
-    if not norm.count():
-        raise JoinError(
-            f"none of the {frame.height:,} words has a rating (the words have {frame['word'][0]!r}, the ratings "
-            f"{next(iter(ratings), '')!r}); give ratings of the words of the corpus, in its language"
-        )
     values = {method: LOOSER.get(method, 1.0) * frame[SCORES.get(method, method)].to_numpy() for method in METHODS}
     known = {method: one for method, one in values.items() if not np.isnan(one).all()}
-    table = correlations(known, frame["norm"].to_numpy(), rng=np.random.default_rng([seed, 6]))
+    try:
+        table = correlations(known, frame["norm"].to_numpy(), rng=np.random.default_rng([seed, 6]))
+    except JoinError as error:  # too few ratings: the rest stands without them
+        return replace(found, frame=frame, notes=(*found.notes, str(error)))
     return replace(found, frame=frame, correlations=table)
+
+
+def _refuse_foreign(ratings: Mapping[str, float], corpus: Corpus) -> None:
+    """Refuse ratings of which no word is in the corpus, before anything is described."""
+    words = {word for one in corpus.words for word in one}
+    if words and words.isdisjoint(ratings):
+        raise JoinError(
+            f"none of the {len(words):,} words of the corpus (like {min(words)!r}) has a rating (there are some for "
+            f"{next(iter(ratings), 'nothing')!r} …); give ratings of the words of the corpus, in its language"
+        )
 
 
 def _neighbours(material: Material, looks: Material | None) -> tuple[Ints | None, list[str]]:

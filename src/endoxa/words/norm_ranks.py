@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -37,23 +38,27 @@ def correlations(
         raise JoinError(f"{what}; a rank correlation needs at least {FEW}: give norms with more words of the corpus")
     rho = spearman(values, ratings)
     drawn = rng.integers(0, n, (resamples, n))
-    again = np.stack([spearman(values[:, at], ratings[at]) for at in drawn], axis=1)
-    tail = 50 * (1 - confidence)
+    again = spearman(values[:, drawn], ratings[drawn])
     rows = []
     for at, name in enumerate(methods):
-        lo, hi = np.nanpercentile(again[at], [tail, 100 - tail])
-        apart = (np.nan,) * 3
-        if at:
-            apart = (rho[at] - rho[0], *np.nanpercentile(again[at] - again[0], [tail, 100 - tail]))
-        rows.append((name, n, rho[at], lo, hi, *apart))
+        apart = (rho[at] - rho[0], *_ends(again[at] - again[0], confidence)) if at else (math.nan,) * 3
+        rows.append((name, n, rho[at], *_ends(again[at], confidence), *apart))
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
+def _ends(drawn: Floats, confidence: float) -> tuple[float, float]:
+    """The middle share of the resamples; one in which all values are tied says nothing."""
+    known = drawn[np.isfinite(drawn)]
+    if not len(known):
+        return math.nan, math.nan
+    lo, hi = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(lo), float(hi)
+
+
 def spearman(values: Floats, ratings: Floats) -> Floats:
-    """Spearman's rho of each row of values with the ratings: the correlation of midranks; NaN if all are tied."""
+    """Spearman's rho of values and ratings over the last axis: the correlation of midranks; NaN if all are tied."""
     from scipy.stats import rankdata
 
-    x, y = rankdata(values, axis=1), rankdata(ratings)
-    x, y = x - x.mean(axis=1, keepdims=True), y - y.mean()
-    scale = np.sqrt((x**2).sum(axis=1) * (y**2).sum())
-    return np.asarray(np.divide(x @ y, scale, out=np.full(len(x), np.nan), where=scale > 0))
+    x, y = (rankdata(one, axis=-1) - (one.shape[-1] + 1) / 2 for one in (values, ratings))
+    scale = np.sqrt((x**2).sum(axis=-1) * (y**2).sum(axis=-1))
+    return np.asarray(np.divide((x * y).sum(axis=-1), scale, out=np.full(scale.shape, np.nan), where=scale > 0))
