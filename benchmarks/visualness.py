@@ -62,7 +62,7 @@ def main() -> None:
     components = 0
     for null in ("pictures", "topics"):
         begun = time.perf_counter()
-        found = visualness(material, topics_of(categories), looking=Looking(null=null))  # type: ignore[arg-type]
+        found = visualness(material, topics_of(categories), looking=Looking(null=null))
         taken = time.perf_counter() - begun
         components = found.components
         visual = len(found.visual)

@@ -1,1 +1,1 @@
-"""Words and pictures: which words are visual. Everything here is pure: arrays and names in, frozen tables out."""
+"""Words and pictures: how well regions predict words, and which words are visual. Everything here is pure."""
