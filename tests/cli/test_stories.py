@@ -42,6 +42,7 @@ COMMANDS = [
     "measure",
     "read",
     "write",
+    "words",
 ]
 
 

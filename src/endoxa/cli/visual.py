@@ -73,7 +73,7 @@ def visual(
     output.need_form(form, None, FORMS)
     from endoxa.verbs.visual import visual as verb
 
-    with output.stages(4) as progress:
+    with output.stages(6 if iterated else 4) as progress:
         found = verb(
             corpus, words or None, norms=norms, topics=topics, null=null, least=least, most=most,  # type: ignore[arg-type]
             components=components, draws=draws, iterated=iterated, segmenter=segmenter, regions=regions,

@@ -132,7 +132,8 @@ def visualness(
     words, usual, left_out = vocabulary(material.words, words, looking)
     has, every = _has(material.words, words), _has(material.words, usual)
     rows = whitened(material)
-    models = base_mixtures(rows, _components(every, material.counts, len(rows), looking), looking.mixtures, seed=seed)
+    components = _components(every, material.counts, len(rows), looking)
+    models = base_mixtures(rows, components, looking.mixtures, seed=seed, progress=progress)
     profiles = profiles_of(models, rows, material.counts)
     found = contrasts(profiles, has)
     chance = _chance(profiles, has, topics, words, looking, seed, progress)
@@ -147,7 +148,7 @@ def visualness(
     frame = frame.sort(pl.col("z").fill_nan(-np.inf), "excess", descending=True, maintain_order=True)
     return Visualness(
         frame, chance.kind, typical_regions(models, rows, material, has, found, words), len(material), len(rows),
-        len(models[0].p_l), len(topics.names) if topics is not None and chance.kind == "topics" else 0,
+        components, len(topics.names) if topics is not None and chance.kind == "topics" else 0,
         (*notes, *left_out, *chance.notes),
     )  # fmt: skip
 
@@ -195,13 +196,17 @@ def whitened(material: Material) -> Floats:
     return np.asarray((raw - centre) @ turn)
 
 
-def base_mixtures(rows: Floats, components: int, count: int, *, seed: int) -> list[MixtureModel]:
+def base_mixtures(
+    rows: Floats, components: int, count: int, *, seed: int, progress: Progress | None = None
+) -> list[MixtureModel]:
     """Mixtures of all regions (of 50,000 drawn ones, if there are more), each from another start."""
     models = []
     for number in range(count):
         rng = np.random.default_rng([seed, 0, number])
         drawn = rows if len(rows) <= FITTED else rows[rng.choice(len(rows), FITTED, replace=False)]
         models.append(mixtures.fit(drawn, components, rng=rng, rules=RULES, restarts=1))
+        if progress is not None:
+            progress("learning regions", number + 1, count)
     return models
 
 
