@@ -391,6 +391,24 @@ def _trials(here: Here, tmp_path: Path) -> None:
     assert (tmp_path / "page.html").read_text().count("<figure>") == len(found.trials)
 
 
+def _visual(here: Here, tmp_path: Path) -> None:
+    from endoxa.io.opening import open_corpus
+    from endoxa.io.vectors import write_vectors
+    from endoxa.reports.pages.visual_words import answer, lines
+    from endoxa.verbs.visual import visual
+
+    items, look = open_corpus(here.scenes).items, tmp_path / "look.npz"
+    write_vectors(look, items, np.random.default_rng(0).normal(size=(len(items), 4)))
+    words = ("--least", 3, "--components", 6, "--draws", 19, "-s", "grid", "--vectors", look, "--seed", 3)
+    asked: dict[str, Any] = {"least": 3, "components": 6, "draws": 19, "segmenter": "grid", "vectors": look, "seed": 3}
+    found = visual(here.scenes, home=tmp_path, **asked)
+    same(here.frame("words", "visual", here.scenes, *words, "--home", tmp_path), found.frame)
+    printed = here("words", "visual", here.scenes, *words, "--home", tmp_path)
+    assert printed.startswith(answer(found))
+    for row in lines(found):
+        assert f"{row[4].text} {row[4].small}".strip() in printed
+
+
 def _fetch(here: Here, tmp_path: Path) -> None:
     """Without a network both refuse, with the same words."""
     from endoxa.verbs.fetch import fetch
@@ -463,14 +481,14 @@ def _pages(here: Here, tmp_path: Path) -> None:
     )
 
 
-PICTURES = {"index", "run", "find", "gallery", "contest", "compose", "fetch", "search", "trials"}
+PICTURES = {"index", "run", "find", "gallery", "contest", "compose", "fetch", "search", "trials", "visual"}
 CASES: dict[str, Callable[[Here, Path], None]] = {
     "evaluate": _evaluate, "compare": _compare, "measure": _measure, "report": _report, "choose": _choose,
     "decide": _decide, "estimate": _estimate, "believe": _believe, "rate": _rate, "pool": _pool, "fuse": _fuse,
     "check": _check,
     "explain": _explain, "read": _read, "write": _write, "demo": _demo, "study": _study, "compose": _compose,
     "index": _index, "run": _run, "find": _find, "gallery": _gallery, "contest": _contest, "fetch": _fetch,
-    "search": _search, "trials": _trials, "pages": _pages,
+    "search": _search, "trials": _trials, "pages": _pages, "visual": _visual,
 }  # fmt: skip
 
 

@@ -44,6 +44,7 @@ COMMANDS = [
     "measure",
     "read",
     "write",
+    "words",
 ]
 
 

@@ -58,6 +58,7 @@ add(*commands())
 app.add_typer(groups.images)
 app.add_typer(groups.pages)
 app.add_typer(groups.search)
+app.add_typer(groups.words)
 
 
 @app.command("help")

@@ -97,7 +97,7 @@ class Mixture:
                 f"{self.name} has no picture to learn from; give training pictures, or learn from the items"
             )
         raw = self._raw(learnt)
-        centre, turn = _projection(raw, whiten=self.whiten)
+        centre, turn = projection(raw, whiten=self.whiten)
         vocabulary = self._vocabulary(learnt)
         number = {word: at for at, word in enumerate(vocabulary)}
         known = [[number[word] for word in dict.fromkeys(words) if word in number] for words in learnt.words]
@@ -180,7 +180,7 @@ def predict_words(index: Index, material: Material) -> tuple[tuple[str, ...], Fl
     return vocabulary, mixtures.word_chances(model_of(index), rows, material.counts)
 
 
-def _projection(raw: Floats, *, whiten: bool) -> tuple[Floats, Floats]:
+def projection(raw: Floats, *, whiten: bool) -> tuple[Floats, Floats]:
     """Centre and matrix that give features variance 1, uncorrelated if asked; constant features become 0."""
     centre, spread = raw.mean(axis=0), raw.std(axis=0)
     varies = spread > 1e-9 * np.maximum(np.abs(centre), 1e-9)

@@ -61,8 +61,27 @@ class Chart:
 
 
 @dataclass(frozen=True)
+class Thumbnail:
+    """A small picture: its data address, what it shows in words, and a text below it."""
+
+    address: str
+    label: str
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A name, a line about it, and its pictures; folded unless `opened`."""
+
+    name: str
+    line: str
+    pictures: Sequence[Thumbnail]
+    opened: bool = False
+
+
+@dataclass(frozen=True)
 class Section:
-    """A part of a page: sentences, tables, small notes, figures (the first open, the others folded), a last table."""
+    """A part of a page: sentences, tables, notes, figures (the first open, the others folded), a table, pictures."""
 
     id: str
     name: str
@@ -72,6 +91,7 @@ class Section:
     charts: Sequence[Chart] = ()
     below: Grid | None = None
     small: Sequence[str] = ()
+    strips: Sequence[Strip] = ()
 
 
 def render(
@@ -85,16 +105,18 @@ def render(
     from markupsafe import Markup
 
     environment = _templates()
+    shown = [section for section in sections if section is not None]
     parts = ("page", "gallery") if gallery is not None else ("page",)
-    styles = (*parts, "views") if views else parts
     script = "\n".join(_asset(environment, f"{name}.js") for name in parts)
+    strips = any(section.strips for section in shown)
+    sheets = (*parts, *(["views"] if views else []), *(["strips"] if strips else []))
     html = environment.get_template("page.html.j2").render(
         title=clean(title),
         answer=Markup(answer),
         aside=clean(aside),
         facts=facts,
         warnings=[clean(text) for text in warnings],
-        sections=[section for section in sections if section is not None],
+        sections=shown,
         policies=[line.partition(": ")[::2] for line in policies],
         notes=[clean(note) for note in notes],
         definitions=definitions,
@@ -102,7 +124,7 @@ def render(
         files=_files(files) if files else None,
         strips=gallery,
         views=views,
-        css=Markup("\n".join([*(_asset(environment, f"{name}.css") for name in styles), css])),
+        css=Markup("\n".join([*(_asset(environment, f"{name}.css") for name in sheets), css])),
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )

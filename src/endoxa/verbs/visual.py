@@ -1,0 +1,182 @@
+"""Say which words of a corpus are visual: whether the regions of their pictures are more alike than chance allows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from endoxa import __version__
+from endoxa.engines import Material
+from endoxa.engines.embeddings import Embeddings, vectors_of
+from endoxa.engines.registry import available
+from endoxa.errors import FileError, JoinError
+from endoxa.images import LabelMap, Picture
+from endoxa.images.corpus import Corpus, Progress
+from endoxa.images.cutting import SIDE, cut_out
+from endoxa.images.features import Regions
+from endoxa.io import packages
+from endoxa.io.decoding import data_address, decode
+from endoxa.io.descriptions import describe
+from endoxa.io.efficientnet import EfficientNet
+from endoxa.io.norm_files import read_norms
+from endoxa.io.opening import home_of, open_corpus
+from endoxa.io.vectors import vectors_for
+from endoxa.io.write import write_page
+from endoxa.reports.pages.layout import Thumbnail
+from endoxa.reports.pages.visual_words import METHODS, Shown, ends_of, page
+from endoxa.tables import Ints
+from endoxa.words.concreteness import NEIGHBOURS, neighbours_of
+from endoxa.words.norm_ranks import correlations
+from endoxa.words.topics import topics_of
+from endoxa.words.visualness import GROUPS, Looking, NullOf, Visualness, visualness
+
+LOOSER = {"E": -1.0, "selected_E": -1.0}  # methods whose lower values are more visual
+SCORES = {"excess": "z"}  # the column that a method is judged by, where it has another name
+
+
+def visual(
+    place: str | Path | Corpus,
+    words: Sequence[str] | None = None,
+    *,
+    norms: str | Path | Mapping[str, float] | None = None,
+    topics: int = 0,
+    null: NullOf = "topics",
+    least: int = 20,
+    most: float = 0.5,
+    components: int = 0,
+    mixtures: int = 5,
+    draws: int = 199,
+    iterated: bool = False,
+    segmenter: str = "felzenszwalb",
+    regions: int = 8,
+    vectors: str | Path | None = None,
+    home: str | Path | None = None,
+    without: Sequence[str] | None = None,
+    title: str = "",
+    command: str = "",
+    to: str | Path | None = None,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Visualness:
+    """The words of a corpus from the most to the least visual, each beside random words.
+
+    words     those to be measured; None: all on at least `least` pictures and on at most the share `most` of them
+    norms     ratings of words by people (a file with word and rating, or a dict): the rank correlation of every method
+    topics    the level of the categories that are topics; 0: the top level with four or more
+    null      topics: random words cling to random topics as the word does to its own; pictures: they cling to nothing
+    iterated  also the source's image region entropy, by iterated selection of regions (slow)
+    segmenter, regions  how pictures are cut, and how many of the largest regions count
+    vectors   vectors of whole pictures for Hessel's concreteness; None: those of the network, if it is installed
+    to        a file that the page is written to
+    """
+    looking = Looking(least, most, components, mixtures, null, draws, iterated)
+    descriptor = Regions(segmenter=segmenter, count=regions, groups=",".join(GROUPS))
+    ratings = None if norms is None else dict(norms) if isinstance(norms, Mapping) else read_norms(norms)
+    corpus = open_corpus(place, without=without, progress=progress)
+    if ratings is not None:
+        _refuse_foreign(ratings, corpus)
+    folder = home_of(corpus, home)
+    network = [EfficientNet()] if vectors is None and Embeddings.name in available() else []
+    described = describe(corpus, [descriptor, *network], folder, workers=workers, progress=progress)
+    material, skipped = described[0].material, described[0].skipped
+    if not len(material):
+        first = f"; {skipped[0].name}: {skipped[0].why}" if skipped else ""
+        raise JoinError(f"none of the {len(corpus):,} pictures could be described{first}")
+    looks = described[1].material if network else None if vectors is None else vectors_for(corpus, vectors)[0]
+    nearest, notes = _neighbours(material, looks)
+    notes += [f"{one.name} is left out: {one.why}" for one in skipped]
+    categories = dict(corpus.frame.select("item", "category").iter_rows())
+    found = visualness(
+        material, topics_of([categories[item] for item in material.items], topics), words, looking=looking,
+        neighbours=nearest, seed=seed, progress=progress,
+    )  # fmt: skip
+    found = replace(found, notes=(*found.notes, *notes))
+    if ratings is not None:
+        found = with_norms(found, ratings, seed=seed)
+    if to is not None:
+        write_page(page(_shown(found, corpus, descriptor, title, command, seed, progress)), Path(to))
+    return found
+
+
+def with_norms(found: Visualness, ratings: Mapping[str, float], *, seed: int = 0) -> Visualness:
+    """The same with the rating of each word, and the rank correlation of every method with the ratings."""
+    norm = pl.Series("norm", [ratings.get(word) for word in found.frame["word"]], dtype=pl.Float64)
+    frame = found.frame.with_columns(norm.fill_null(float("nan")))
+    values = {method: LOOSER.get(method, 1.0) * frame[SCORES.get(method, method)].to_numpy() for method in METHODS}
+    known = {method: one for method, one in values.items() if not np.isnan(one).all()}
+    try:
+        table = correlations(known, frame["norm"].to_numpy(), rng=np.random.default_rng([seed, 6]))
+    except JoinError as error:  # too few ratings: the rest stands without them
+        return replace(found, frame=frame, notes=(*found.notes, str(error)))
+    return replace(found, frame=frame, correlations=table)
+
+
+def _refuse_foreign(ratings: Mapping[str, float], corpus: Corpus) -> None:
+    """Refuse ratings of which no word is in the corpus, before anything is described."""
+    words = {word for one in corpus.words for word in one}
+    if words and words.isdisjoint(ratings):
+        raise JoinError(
+            f"none of the {len(words):,} words of the corpus (like {min(words)!r}) has a rating (there are some for "
+            f"{next(iter(ratings), 'nothing')!r} …); give ratings of the words of the corpus, in its language"
+        )
+
+
+def _neighbours(material: Material, looks: Material | None) -> tuple[Ints | None, list[str]]:
+    """The nearest pictures of each; without vectors for all pictures there are none, which is said."""
+    if looks is None:
+        return None, ["Hessel's concreteness needs vectors: pip install 'endoxa[embed]', or give a file"]
+    place = {item: at for at, item in enumerate(looks.items)}
+    missing = [item for item in material.items if item not in place]
+    if missing:
+        what = f"{len(missing):,} pictures have no vector ({missing[0]} first): Hessel's concreteness is left out"
+        return None, [what]
+    if len(material) < 2:
+        return None, []
+    rows = vectors_of(looks)[[place[item] for item in material.items]]
+    return neighbours_of(rows, NEIGHBOURS), []
+
+
+def _shown(
+    found: Visualness, corpus: Corpus, descriptor: Regions, title: str, command: str, seed: int,
+    progress: Progress | None,
+) -> Shown:  # fmt: skip
+    """The content of the page, with the typical regions cut out of their pictures."""
+    paths = dict(corpus.frame.select("item", "path").iter_rows())
+    captions = {
+        item: caption or ", ".join(words) or item
+        for item, caption, words in corpus.frame.select("item", "caption", "words").iter_rows()
+    }
+
+    @lru_cache(maxsize=256)
+    def regions(item: str) -> tuple[Picture, LabelMap]:
+        return descriptor.regions(decode(Path(corpus.root) / paths[item]))
+
+    pictures: dict[str, list[Thumbnail]] = {}
+    words = ends_of(found.frame)["word"].to_list()
+    for at, word in enumerate(words):
+        pictures[word] = []
+        for one in found.typical[word]:
+            with suppress(FileError):  # a picture that was changed since it was described
+                picture, labels = regions(one.item)
+                address = data_address(cut_out(picture, labels, one.region), SIDE)
+                pictures[word].append(Thumbnail(address, captions[one.item], f"{one.chance:.2f}"))
+        if progress is not None:
+            progress("cutting out regions", at + 1, len(words))
+    count, name = found.frame.height, corpus.name if corpus.name in packages.COLLECTIONS else Path(corpus.root).name
+    facts = [
+        f"{found.pictures:,} pictures",
+        f"{found.regions:,} regions",
+        "1 word" if count == 1 else f"{count:,} words",
+    ]
+    return Shown(
+        title or f"Which words are visual in {name}", found, pictures,
+        [*facts, f"{found.topics} topics"] if found.topics else facts,
+        provenance={"Endoxa": __version__, "Corpus": corpus.name or corpus.root, "Command": command, "Seed": str(seed)},
+    )  # fmt: skip

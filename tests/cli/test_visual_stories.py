@@ -1,0 +1,65 @@
+"""Visual words through the command line: the answer first, the table, ratings, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from endoxa.cli import app
+from endoxa.errors import EndoxaError
+from endoxa.io.opening import open_corpus
+from endoxa.io.vectors import write_vectors
+from endoxa.verbs.compose import compose
+
+FAST = ("--least", 2, "--most", 0.9, "--components", 10, "--draws", 19, "-s", "grid", "--workers", 1)
+
+
+@pytest.fixture(scope="module")
+def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("visual") / "scenes"
+    compose(folder, 24, seed=4)
+    items = open_corpus(folder).items
+    write_vectors(folder.parent / "look.npz", items, np.random.default_rng(0).normal(size=(len(items), 4)))
+    return folder
+
+
+def visual(*words: object) -> tuple[int, str, str]:
+    done = CliRunner().invoke(app, ["words", "visual", *map(str, words)])
+    return done.exit_code, done.output, str(done.exception) if isinstance(done.exception, EndoxaError) else ""
+
+
+def test_a_new_user_asks_which_words_are_visual(scenes: Path, tmp_path: Path) -> None:
+    norms = tmp_path / "norms.csv"
+    norms.write_text(
+        "word,rating\nsky,4.5\ngrass,4.9\ntree,5\nsea,4.8\nsand,4.7\nsun,4.6\ncloud,4.5\nbird,5\nboat,4.9\n"
+    )
+    page, look = tmp_path / "visual.html", scenes.parent / "look.npz"
+    code, printed, _ = visual(scenes, *FAST, "--vectors", look, "--norms", norms, "--to", page)
+    assert code == 0, printed
+    answer = next(line for line in printed.splitlines() if line and not line.endswith("…"))
+    assert " words " in answer and "than those of random" in answer
+    assert "above chance" in printed and "Hessel" in printed and "norm" in printed
+    assert "Spearman's rho with the ratings" in printed and "  excess, z: " in printed
+    assert f"The page: {page.resolve().as_uri()}" in printed
+    assert "Which words are visual in scenes" in page.read_text(encoding="utf-8")
+
+
+def test_a_word_is_asked_for(scenes: Path) -> None:
+    code, printed, _ = visual(scenes, "Cloud", *FAST, "--vectors", scenes.parent / "look.npz", "--null", "pictures")
+    assert code == 0, printed
+    assert "cloud is" in printed and "visual: the regions of its" in printed
+    code, _, refused = visual(scenes, "clod", *FAST, "--vectors", scenes.parent / "look.npz")
+    assert code == 1 and "no picture has the word 'clod'; did you mean cloud?" in refused
+
+
+def test_what_is_misspelt_is_refused() -> None:
+    for words, message in (
+        (("-s", "slick"), "no segmenter is called 'slick'"),
+        (("--null", "random"), "no null is called 'random'"),
+    ):
+        code, _, refused = visual("nowhere", *words)
+        assert code == 1 and message in refused
+    assert visual("nowhere", "-o", "xml")[0] == 2
