@@ -1,0 +1,352 @@
+"""Words for pictures: predict them, and find which segmentation and which features predict them best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from endoxa import __version__
+from endoxa.engines import Descriptor, Material
+from endoxa.errors import FileError, JoinError, TextError, refuse_unknown
+from endoxa.images.corpus import Corpus, Progress, Skipped
+from endoxa.images.features import GROUPS, Regions
+from endoxa.images.segment import available
+from endoxa.io import resample_files
+from endoxa.io.descriptions import describe
+from endoxa.io.label_maps import MASKS, LabelMaps
+from endoxa.io.opening import home_of, open_corpus
+from endoxa.io.packages import without_generated
+from endoxa.io.vectors import vectors_for
+from endoxa.io.write import write_page
+from endoxa.reports.pages import word_studies
+from endoxa.reports.pages.word_studies import WordStudy
+from endoxa.words.annotating import DIMENSIONS, Learning, select
+from endoxa.words.contenders import Contender, Task
+from endoxa.words.feature_sets import TABLE_6, feature_set
+from endoxa.words.lifts import Lifts
+from endoxa.words.splits import resamples as draw_resamples
+from endoxa.words.splits import topics_of
+
+GRID = "grid"  # in every study of segmentations: what regions of no meaning give
+VECTOR = "vector"
+REGIONS, SEVERAL = 8, (2, 4, 6, 8, 10, 12)
+KEPT, OVER = 12, 20  # regions that are described, of over-segmentations
+OVERSEGMENTED = ("preseg", "mean-shift-over", "mean-shift-quantised", "slic")
+BEST = ("base", "rgs", "context")  # the best of the sets on photographs, decorrelated
+MODEST = ("base", "rgs", "texture")  # what the source compares segmentations with
+FEW = 1000  # training pictures below which lifts are too noisy to be trusted
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """A corpus for a study, its home, and what was left out of it."""
+
+    corpus: Corpus
+    home: Path
+    notes: tuple[str, ...]
+
+
+def predict(
+    place: str | Path | Corpus,
+    segmenters: Sequence[str] | None = None,
+    *,
+    regions: int = REGIONS,
+    groups: Sequence[str] = BEST,
+    segmentations: Mapping[str, str | Path] | None = None,
+    vectors: Mapping[str, str | Path] | None = None,
+    resamples: int = 10,
+    share: float = 0.5,
+    train: float = 0.75,
+    topics: int = 0,
+    least: int = 0,
+    components: int = 0,
+    whiten: bool = True,
+    sample: int | None = None,
+    without: Sequence[str] | None = None,
+    home: str | Path | None = None,
+    title: str = "",
+    command: str = "",
+    to: str | Path | None = None,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> WordStudy:
+    """How well regions predict the words of pictures: on training pictures, held-out ones, and novel topics.
+
+    segmenters     felzenszwalb unless given; `masks` are the true regions of the corpus. The grid always takes part
+    groups         groups of region features (`endoxa.images.features.GROUPS`)
+    segmentations  further ones by name, each a folder of label maps; vectors: a file of vectors by name, one per
+                   picture, of which 32 principal components are learnt from
+    resamples      random splits: `share` of the topics are used, `train` of their pictures are learnt from
+    topics         the level of the categories that is a topic; 0: the top one with four topics or more
+    least          a word is learnt if it is on this many training pictures; 0: one in a hundred, 2 to 20
+    components     of the mixture; 0: one per hundred regions, 10 to 500
+    sample         study only so many pictures, drawn with the seed
+    `to` is a file that the page is written to. What was computed is kept in `home`, so that a study goes on.
+    """
+    opened = _open(place, without, sample, seed, home, progress)
+    named = list(dict.fromkeys([*(segmenters or ["felzenszwalb"]), *(segmentations or {}), *(vectors or {}), GRID]))
+    learning = Learning(components=components, least=least, whiten=whiten)
+    contenders = [_contender(name, name, groups, regions, learning, vectors) for name in named]
+    lifts, warnings, costs = _study(
+        opened, contenders, {name: GRID for name in named if name != GRID}, segmentations, vectors,
+        _Plan(resamples, share, train, topics, seed), workers, progress,
+    )  # fmt: skip
+    return _finished("predict", opened, lifts, warnings, costs, title, command, to, seed)
+
+
+def segmenters(
+    place: str | Path | Corpus,
+    names: Sequence[str] | None = None,
+    *,
+    regions: Sequence[int] = SEVERAL,
+    groups: Sequence[str] = MODEST,
+    segmentations: Mapping[str, str | Path] | None = None,
+    resamples: int = 10,
+    share: float = 0.5,
+    train: float = 0.75,
+    topics: int = 0,
+    least: int = 0,
+    components: int = 0,
+    whiten: bool = True,
+    sample: int | None = None,
+    without: Sequence[str] | None = None,
+    home: str | Path | None = None,
+    title: str = "",
+    command: str = "",
+    to: str | Path | None = None,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> WordStudy:
+    """Which segmentation predicts words best, by the number of its largest regions (Barnard et al., Figure 2).
+
+    names    segmenters; all ten unless given, and the grid always
+    regions  the numbers of regions; over-segmentations are tried with 20 as well
+    Each is compared with the grid of as many regions. For the other settings see `predict`.
+    """
+    opened = _open(place, without, sample, seed, home, progress)
+    if not regions or min(regions) < 1:
+        raise TextError("the numbers of regions are 1 or more; give some, like 4,8,12")
+    named = list(dict.fromkeys([*(names or available()), *(segmentations or {}), GRID]))
+    learning = Learning(components=components, least=least, whiten=whiten)
+    contenders, references = [], {}
+    for name in named:
+        counts = sorted({*regions, *([OVER] if name in OVERSEGMENTED and max(regions) >= KEPT else [])})
+        for count in counts:
+            contenders.append(_contender(f"{name}, {count}", name, groups, count, learning, None))
+            if name != GRID:
+                references[f"{name}, {count}"] = f"{GRID}, {min(count, max(regions))}"
+    lifts, warnings, costs = _study(
+        opened, contenders, references, segmentations, None, _Plan(resamples, share, train, topics, seed), workers,
+        progress,
+    )  # fmt: skip
+    return _finished("segmenters", opened, lifts, warnings, costs, title, command, to, seed)
+
+
+def features(
+    place: str | Path | Corpus,
+    sets: Sequence[str] | None = None,
+    *,
+    segmenter: str = "felzenszwalb",
+    regions: int = REGIONS,
+    segmentations: Mapping[str, str | Path] | None = None,
+    resamples: int = 10,
+    share: float = 0.5,
+    train: float = 0.75,
+    topics: int = 0,
+    least: int = 0,
+    components: int = 0,
+    whiten: bool = False,
+    sample: int | None = None,
+    without: Sequence[str] | None = None,
+    home: str | Path | None = None,
+    title: str = "",
+    command: str = "",
+    to: str | Path | None = None,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> WordStudy:
+    """Which features of regions predict words best: the eleven sets of Barnard et al., Table 6, or `sets`.
+
+    sets    groups joined by commas: `base,rgs`; the first is what the others are compared with
+    whiten  False treats features as independent, as the source does
+    For the other settings see `predict`.
+    """
+    opened = _open(place, without, sample, seed, home, progress)
+    chosen = list(dict.fromkeys(map(feature_set, sets))) if sets else list(TABLE_6)
+    learning = Learning(components=components, least=least, whiten=whiten)
+    contenders = [_contender(one.name, segmenter, one.groups, regions, learning, None) for one in chosen]
+    references = {one.name: chosen[0].name for one in chosen[1:]}
+    lifts, warnings, costs = _study(
+        opened, contenders, references, segmentations, None, _Plan(resamples, share, train, topics, seed), workers,
+        progress,
+    )  # fmt: skip
+    return _finished("features", opened, lifts, warnings, costs, title, command, to, seed)
+
+
+# ---- the parts of every study ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Plan:
+    resamples: int
+    share: float
+    train: float
+    topics: int
+    seed: int
+
+
+def _open(
+    place: str | Path | Corpus, without: Sequence[str] | None, sample: int | None, seed: int, home: str | Path | None,
+    progress: Progress | None,
+) -> _Opened:  # fmt: skip
+    whole = open_corpus(place, without=without, progress=progress)
+    if not len(whole):
+        raise FileError(whole.root, "the corpus holds no picture", "give a folder or a manifest with pictures")
+    corpus, series = without_generated(whole)
+    if not any(corpus.words):
+        raise JoinError(
+            f"{corpus.name or corpus.root}: no picture has a word; give captions (NAME.txt) or a manifest with words"
+        )
+    if sample is not None and sample < len(corpus):
+        rows = np.random.default_rng((seed, 2)).choice(len(corpus), sample, replace=False)
+        corpus = corpus.take(np.sort(rows))
+    return _Opened(corpus, home_of(corpus, home), (series,) if series else ())
+
+
+def _contender(
+    name: str, source: str, groups: Sequence[str], regions: int, learning: Learning,
+    vectors: Mapping[str, str | Path] | None,
+) -> Contender:  # fmt: skip
+    if vectors and source in vectors:
+        few = Learning(components=learning.components, least=learning.least, whiten=learning.whiten, most=DIMENSIONS)
+        return Contender(name, source, (VECTOR,), 0, few)
+    for group in groups:
+        refuse_unknown("group of region features", group, GROUPS, listed=True)
+    if regions < 1:
+        raise TextError(f"{regions} regions; expected 1 or more")
+    return Contender(name, source, tuple(groups), regions, learning)
+
+
+def _study(
+    opened: _Opened, contenders: Sequence[Contender], references: Mapping[str, str],
+    segmentations: Mapping[str, str | Path] | None, vectors: Mapping[str, str | Path] | None, plan: _Plan,
+    workers: int | None, progress: Progress | None,
+) -> tuple[Lifts, list[str], dict[str, float]]:  # fmt: skip
+    """Describe what is needed, score every contender on the same resamples; the lifts, warnings, seconds a picture."""
+    corpus = opened.corpus
+    materials, skipped, costs = _materials(opened, contenders, segmentations, vectors, workers, progress)
+    known = dict(corpus.frame.select("item", "category").iter_rows())
+    items = next(iter(materials.values())).items
+    topics = topics_of([known[item] for item in items], plan.topics)
+    splits = draw_resamples(topics, plan.resamples, share=plan.share, train=plan.train, seed=plan.seed)
+    tasks = []
+    for one in contenders:
+        chosen = select(materials[one.source], one.groups, one.regions)
+        tasks += [Task(one, number, chosen, split, plan.seed) for number, split in enumerate(splits)]
+    found = resample_files.run(tasks, opened.home, workers=workers, progress=progress)
+    each = len(splits)
+    outcomes = {one.name: found[at * each : (at + 1) * each] for at, one in enumerate(contenders)}
+    lifts = Lifts(tuple(contenders), items, outcomes, references)
+    warnings = [*_doubts(lifts, len(splits)), *_left_out(skipped)]
+    if not topics.enough:
+        warnings.append(
+            f"There are {len(topics.names)} topics, and novel ones need 4 or more: all are used, none is novel."
+        )
+    return lifts, warnings, costs
+
+
+def _materials(
+    opened: _Opened, contenders: Sequence[Contender], segmentations: Mapping[str, str | Path] | None,
+    vectors: Mapping[str, str | Path] | None, workers: int | None, progress: Progress | None,
+) -> tuple[dict[str, Material], list[Skipped], dict[str, float]]:  # fmt: skip
+    """What is known of the pictures that every source knows; those left out; seconds per picture."""
+    sources = dict.fromkeys(one.source for one in contenders)
+    files = {name: path for name, path in (vectors or {}).items() if name in sources}
+    most = {name: max(one.regions for one in contenders if one.source == name) for name in sources}
+    descriptors = {
+        name: _descriptor(opened.corpus, name, most[name], segmentations or {}) for name in sources if name not in files
+    }
+    needed = {group for one in contenders for group in one.groups} - {VECTOR}
+    described = describe(
+        opened.corpus, list(descriptors.values()), opened.home, workers=workers, progress=progress, columns=needed
+    )
+    materials = {name: result.material for name, result in zip(descriptors, described, strict=True)}
+    skipped = [one for result in described for one in result.skipped]
+    costs = {
+        name: float(np.median(result.seconds)) for name, result in zip(descriptors, described, strict=True)
+        if len(result.seconds)
+    }  # fmt: skip
+    for name, path in files.items():
+        materials[name], missing = vectors_for(opened.corpus, path)
+        skipped += [Skipped(name, f"{missing:,} pictures have no vector in it")] if missing else []
+    shared = set(opened.corpus.items).intersection(*(material.items for material in materials.values()))
+    if not shared:
+        first = f"; {skipped[0].name}: {skipped[0].why}" if skipped else ""
+        raise JoinError(f"no picture is described by all of {', '.join(materials)}{first}")
+    return {name: _only(material, shared) for name, material in materials.items()}, skipped, costs
+
+
+def _descriptor(
+    corpus: Corpus, name: str, regions: int, segmentations: Mapping[str, str | Path]
+) -> Descriptor:
+    """What describes the regions of a segmentation: as many as any study needs, so that all share the result."""
+    count = max(regions, OVER if name in OVERSEGMENTED else KEPT)
+    if name in segmentations:
+        if name in available():
+            raise TextError(f"{name!r} is a segmenter already; give the segmentation another name")
+        return LabelMaps.of(corpus, segmentations[name], count=count)
+    if name == MASKS:
+        return LabelMaps.of(corpus, None, count=count)
+    refuse_unknown("segmenter", name, (*available(), MASKS), listed=True)
+    return Regions(segmenter=name, count=count)
+
+
+def _only(material: Material, items: set[str]) -> Material:
+    keep = [at for at, item in enumerate(material.items) if item in items]
+    return material if len(keep) == len(material) else material.take(keep)
+
+
+def _doubts(lifts: Lifts, resamples: int) -> list[str]:
+    """What to know before trusting the numbers."""
+    first = lifts.outcomes[lifts.names[0]]
+    train = float(np.mean([one.train for one in first]))
+    found = []
+    if train < FEW:
+        found.append(
+            f"Only {train:,.0f} pictures are learnt from; below about {FEW:,} lifts depend much on chance."
+        )
+    if resamples < 2:
+        found.append("One resample has no standard error; ask for more.")
+    everywhere = max(one.everywhere for one in first)
+    if everywhere:
+        found.append(f"Words on every training picture, on which nothing can be gained: {everywhere}.")
+    return found
+
+
+def _left_out(skipped: Sequence[Skipped]) -> list[str]:
+    names = {one.name: one.why for one in skipped}
+    if not names:
+        return []
+    first = next(iter(names))
+    return [f"{len(names):,} pictures are left out of every contender; {first}: {names[first]}"]
+
+
+def _finished(
+    kind: word_studies.Kind, opened: _Opened, lifts: Lifts, warnings: Sequence[str], costs: Mapping[str, float],
+    title: str, command: str, to: str | Path | None, seed: int,
+) -> WordStudy:  # fmt: skip
+    corpus = opened.corpus
+    name = corpus.name or Path(corpus.root).name
+    result = WordStudy(
+        kind, title or f"{word_studies.TITLES[kind]}: {name}", lifts, costs, tuple(warnings), opened.notes,
+        provenance={"Endoxa": __version__, "Corpus": corpus.name or corpus.root, "Command": command, "Seed": str(seed)},
+    )  # fmt: skip
+    if to is not None:
+        write_page(word_studies.page(result), Path(to))
+    return result

@@ -1,0 +1,101 @@
+"""Splits of pictures by topic: those that models learn from, held-out ones of the same topics, novel topics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from endoxa.errors import JoinError, TextError
+from endoxa.tables import Ints
+
+TRAIN, HELD_OUT, NOVEL = "train", "held-out", "novel"
+PARTS = (TRAIN, HELD_OUT, NOVEL)
+LEAST_TOPICS = 4  # below it no topic can be spared for the novel part
+WITHOUT = "(no category)"
+
+
+@dataclass(frozen=True, eq=False)
+class Topics:
+    """The topic of each picture, as a number, and the names of the topics; `level` is the depth of their paths."""
+
+    of: Ints
+    names: tuple[str, ...]
+    level: int
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are topics to spare for the novel part."""
+        return len(self.names) >= LEAST_TOPICS
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """One resample: the places of the pictures of each part, sorted. Without novel topics `novel` is empty."""
+
+    train: Ints
+    held_out: Ints
+    novel: Ints
+
+    def parts(self) -> dict[str, Ints]:
+        """The parts by name."""
+        return dict(zip(PARTS, (self.train, self.held_out, self.novel), strict=True))
+
+
+def topics_of(categories: Sequence[str | None], level: int = 0) -> Topics:
+    """The categories, cut at a level of their paths; 0: the top level that has four topics or more.
+
+    Pictures without a category are a topic of their own. If no level has four topics, the deepest one counts.
+    """
+    if level < 0:
+        raise TextError(f"topics are at level {level}; expected 1 for the top of the categories, 2 for the next …")
+    paths = [tuple((category or WITHOUT).split("/")) for category in categories]
+    deepest = max((len(path) for path in paths), default=1)
+    if level > deepest:
+        raise TextError(f"the categories have {deepest} levels, not {level}; give a level of 1 to {deepest}")
+    levels = range(1, deepest + 1) if level == 0 else [level]
+    for depth in levels:
+        names = sorted({"/".join(path[:depth]) for path in paths})
+        if len(names) >= LEAST_TOPICS:
+            break
+    number = {name: at for at, name in enumerate(names)}
+    return Topics(np.array([number["/".join(path[:depth])] for path in paths], np.int64), tuple(names), depth)
+
+
+def draw(topics: Topics, *, share: float = 0.5, train: float = 0.75, rng: np.random.Generator) -> Split:
+    """One resample: ⌊share · topics⌉ topics, of each the share `train` to learn from; other topics are novel.
+
+    How a topic's last picture falls is drawn, so that small topics keep the share too. With a share of 1, or fewer
+    than four topics, all are used, and none is novel. Source: Barnard et al. 3.2; METHODS D.10.
+    """
+    if not 0 < share <= 1:
+        raise TextError(f"share is {share:g}; expected a share of the topics above 0, 1 at most")
+    if not 0 < train < 1:
+        raise TextError(f"train is {train:g}; expected a share of the pictures between 0 and 1")
+    count = len(topics.names)
+    chosen = np.arange(count)
+    if topics.enough and share < 1:
+        wanted = min(max(1, round(share * count)), count - 1)
+        chosen = np.sort(rng.choice(count, wanted, replace=False))
+    learnt, tested = [], []
+    for topic in chosen:
+        pictures = rng.permutation(np.flatnonzero(topics.of == topic))
+        cut = int(train * len(pictures) + rng.random())
+        learnt.append(pictures[:cut])
+        tested.append(pictures[cut:])
+    novel = np.flatnonzero(~np.isin(topics.of, chosen))
+    split = Split(np.sort(np.concatenate(learnt)), np.sort(np.concatenate(tested)), novel)
+    if not len(split.train) or not len(split.held_out):
+        raise JoinError(
+            f"{len(topics.of):,} pictures in {count} topics are too few: a resample has {len(split.train)} to learn "
+            f"from and {len(split.held_out)} held out; give more pictures, or another share"
+        )
+    return split
+
+
+def resamples(topics: Topics, count: int, *, share: float = 0.5, train: float = 0.75, seed: int = 0) -> list[Split]:
+    """As many splits; each depends on the seed and its number only."""
+    if count < 1:
+        raise TextError(f"{count} resamples; expected at least 1")
+    return [draw(topics, share=share, train=train, rng=np.random.default_rng((seed, 0, at))) for at in range(count)]
