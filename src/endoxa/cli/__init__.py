@@ -57,6 +57,7 @@ def add(*modules: Any) -> None:
 add(*commands())
 app.add_typer(groups.images)
 app.add_typer(groups.search)
+app.add_typer(groups.words)
 
 
 @app.command("help")

@@ -42,6 +42,11 @@ search = typer.Typer(
     name="search", cls=Opening, help="Find pictures by marking what is shown: endoxa search PHOTOS opens the page.",
     no_args_is_help=True, rich_markup_mode="rich", context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
+words = typer.Typer(
+    name="words",
+    help="Words and pictures: predict words, compare segmenters and features, find which words are visual.",
+    no_args_is_help=True, rich_markup_mode="rich", context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
 NAMED = 5  # pictures left out that are named; further ones are counted
 PARTS = ("cv2", "numba", "PIL", "skimage", "sklearn")
 

@@ -325,12 +325,15 @@ class Regions:
         for group in self.groups.split(","):
             refuse_unknown("group of region features", group, GROUPS, listed=True)
 
-    def describe(self, picture: Picture) -> dict[str, npt.NDArray[Any]]:
-        """One row per region: an array for each group, and `size`, the region's share of the frame."""
+    def regions(self, picture: Picture) -> tuple[Picture, LabelMap]:
+        """The picture as it is described, and the number of each pixel's region; -1 for pixels of none."""
         picture = picture.fitted(self.side)
         labels = largest(segment(picture, self.segmenter), self.count)
-        if not (labels >= 0).any():
-            labels = np.zeros(picture.shape, np.int32)
+        return picture, labels if (labels >= 0).any() else np.zeros(picture.shape, np.int32)
+
+    def describe(self, picture: Picture) -> dict[str, npt.NDArray[Any]]:
+        """One row per region: an array for each group, and `size`, the region's share of the frame."""
+        picture, labels = self.regions(picture)
         described: dict[str, npt.NDArray[Any]] = dict(describe_regions(picture, labels, self.groups.split(",")))
         counts = np.bincount(labels[labels >= 0])
         return described | {"size": (counts / labels.size).astype(np.float32)}

@@ -4,31 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from endoxa import __version__
 from endoxa.engines import Descriptor, Material
+from endoxa.engines.searching import Outside
 from endoxa.errors import FileError, JoinError, TextError, refuse_unknown
+from endoxa.images import LabelMap
 from endoxa.images.corpus import Corpus, Progress, Skipped
-from endoxa.images.features import GROUPS, Regions
-from endoxa.images.segment import available
+from endoxa.images.features import GROUPS, Regions, describe_regions
+from endoxa.images.marking import marks_of
+from endoxa.images.segment import available, largest
 from endoxa.io import resample_files
+from endoxa.io.decoding import data_address, decode
 from endoxa.io.descriptions import describe
 from endoxa.io.label_maps import MASKS, LabelMaps
-from endoxa.io.opening import home_of, open_corpus
+from endoxa.io.opening import find_query, home_of, open_corpus
 from endoxa.io.packages import without_generated
 from endoxa.io.vectors import vectors_for
 from endoxa.io.write import write_page
 from endoxa.reports.pages import word_studies
+from endoxa.reports.pages.annotations import Annotations, Shown
+from endoxa.reports.pages.annotations import page as annotated_page
 from endoxa.reports.pages.word_studies import WordStudy
-from endoxa.words.annotating import DIMENSIONS, Learning, select
+from endoxa.words.annotating import DIMENSIONS, Annotator, Learning, learn, select
 from endoxa.words.contenders import Contender, Task
 from endoxa.words.feature_sets import TABLE_6, feature_set
 from endoxa.words.lifts import Lifts
+from endoxa.words.scoring import DIGITS
 from endoxa.words.splits import resamples as draw_resamples
-from endoxa.words.splits import topics_of
+from endoxa.words.topics import topics_of
 
 GRID = "grid"  # in every study of segmentations: what regions of no meaning give
 VECTOR = "vector"
@@ -37,6 +47,14 @@ KEPT, OVER = 12, 20  # regions that are described, of over-segmentations
 OVERSEGMENTED = ("preseg", "mean-shift-over", "mean-shift-quantised", "slic")
 BEST = ("base", "rgs", "context")  # the best of the sets on photographs, decorrelated
 MODEST = ("base", "rgs", "texture")  # what the source compares segmentations with
+SIDE = 480  # pixels of a picture on the page of annotations
+ANNOTATED: dict[str, Any] = {
+    "picture": pl.String, "rank": pl.Int64, "word": pl.String, "chance": pl.Float64, "ratio": pl.Float64,
+    "right": pl.Boolean,
+}  # fmt: skip
+LABELLED: dict[str, Any] = {
+    "picture": pl.String, "region": pl.Int64, "size": pl.Float64, "word": pl.String, "chance": pl.Float64,
+}  # fmt: skip
 FEW = 1000  # training pictures below which lifts are too noisy to be trusted
 
 
@@ -189,6 +207,106 @@ def features(
     return _finished("features", opened, lifts, warnings, costs, title, command, to, seed)
 
 
+def annotate(
+    place: str | Path | Corpus,
+    pictures: Sequence[str | Path],
+    *,
+    count: int = 5,
+    segmenter: str = "felzenszwalb",
+    regions: int = REGIONS,
+    groups: Sequence[str] = BEST,
+    least: int = 0,
+    components: int = 0,
+    whiten: bool = True,
+    without: Sequence[str] | None = None,
+    home: str | Path | None = None,
+    title: str = "",
+    command: str = "",
+    to: str | Path | None = None,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Annotations:
+    """Words for new pictures, learnt from a corpus: the `count` most probable of each, and one for each region.
+
+    pictures  files, or items of the corpus, which are then not learnt from
+    For the other settings see `predict`.
+    """
+    if count < 1:
+        raise TextError(f"{count} words; expected 1 or more")
+    if not pictures:
+        raise TextError("name a picture to annotate: a file, or an item of the corpus")
+    opened = _open(place, without, None, seed, home, progress)
+    asked = [_asked(opened.corpus, str(typed)) for typed in pictures]
+    contender = _contender(segmenter, segmenter, groups, regions, Learning(components, "average", least, whiten), None)
+    descriptor = _segmenter(segmenter, regions)
+    described = describe(
+        opened.corpus, [descriptor], opened.home, workers=workers, progress=progress, columns=set(groups)
+    )[0]
+    apart = {one.name for one in asked}
+    learnt = _only(described.material, {item for item in described.material.items if item not in apart})
+    annotator = learn(select(learnt, contender.groups, regions), contender.learning, seed=(seed, 1, 0))
+    shown, words, rows = [], [], []
+    for one in asked:
+        picture, labels = descriptor.regions(one.picture())
+        labels = largest(labels, regions)
+        columns = describe_regions(picture, labels, contender.groups)
+        counts = np.array([len(next(iter(columns.values())))])
+        material = select(Material((one.name,), (one.words,), columns, counts), contender.groups)
+        words += _most_probable(one, annotator, material, count)
+        rows += _of_regions(one, annotator, material, labels)
+        address = data_address(picture, SIDE)
+        shown.append(Shown(one.name, address, picture.shape[::-1], marks_of(labels), one.words))
+    inside = len(apart & set(opened.corpus.items))
+    apart_note = f"{inside} of the pictures are in the corpus; they were not learnt from."
+    result = Annotations(
+        title or f"Words for {'a picture' if len(asked) == 1 else f'{len(asked)} pictures'}",
+        pl.DataFrame(words, schema=ANNOTATED, orient="row"),
+        pl.DataFrame(rows, schema=LABELLED, orient="row"),
+        shown,
+        [f"{annotator.pictures:,} pictures learnt from", f"{len(annotator.vocabulary):,} words"],
+        _few(annotator.pictures),
+        [*opened.notes, *([apart_note] if inside else [])],
+        _provenance(opened.corpus, command, seed),
+    )
+    if to is not None:
+        write_page(annotated_page(result), Path(to))
+    return result
+
+
+def _asked(corpus: Corpus, typed: str) -> Outside:
+    """The picture that was meant: a file, or an item of the corpus."""
+    found = find_query(corpus, typed)
+    if found is None:
+        raise FileError(typed, "is neither a file nor a picture of the corpus", "check the name")
+    if isinstance(found, Outside):
+        return found
+    row = corpus.frame.row(corpus.rows[found], named=True)
+    return Outside(found, typed, partial(decode, Path(corpus.root) / row["path"]), tuple(row["words"]))
+
+
+def _most_probable(one: Outside, annotator: Annotator, material: Material, count: int) -> list[tuple[Any, ...]]:
+    chances = annotator.of_pictures(material)[0]
+    usual = annotator.frequencies / annotator.frequencies.sum()
+    order = np.argsort(-np.round(chances, DIGITS), kind="stable")[:count]
+    known = set(one.words)
+    return [
+        (one.name, rank, annotator.vocabulary[at], float(chances[at]), float(chances[at] / usual[at]),
+         annotator.vocabulary[at] in known if known else None)
+        for rank, at in enumerate(order, start=1)
+    ]  # fmt: skip
+
+
+def _of_regions(one: Outside, annotator: Annotator, material: Material, labels: LabelMap) -> list[tuple[Any, ...]]:
+    chances = annotator.of_regions(material)
+    sizes = np.bincount(labels[labels >= 0]) / labels.size
+    best = np.argmax(np.round(chances, DIGITS), axis=1)
+    return [
+        (one.name, region, float(sizes[region]), annotator.vocabulary[at], float(chances[region, at]))
+        for region, at in enumerate(best)
+    ]
+
+
 # ---- the parts of every study ---------------------------------------------------------------------------------
 
 
@@ -292,9 +410,7 @@ def _materials(
     return {name: _only(material, shared) for name, material in materials.items()}, skipped, costs
 
 
-def _descriptor(
-    corpus: Corpus, name: str, regions: int, segmentations: Mapping[str, str | Path]
-) -> Descriptor:
+def _descriptor(corpus: Corpus, name: str, regions: int, segmentations: Mapping[str, str | Path]) -> Descriptor:
     """What describes the regions of a segmentation: as many as any study needs, so that all share the result."""
     count = max(regions, OVER if name in OVERSEGMENTED else KEPT)
     if name in segmentations:
@@ -304,7 +420,11 @@ def _descriptor(
     if name == MASKS:
         return LabelMaps.of(corpus, None, count=count)
     refuse_unknown("segmenter", name, (*available(), MASKS), listed=True)
-    return Regions(segmenter=name, count=count)
+    return _segmenter(name, regions)
+
+
+def _segmenter(name: str, regions: int) -> Regions:
+    return Regions(segmenter=name, count=max(regions, OVER if name in OVERSEGMENTED else KEPT))
 
 
 def _only(material: Material, items: set[str]) -> Material:
@@ -316,17 +436,19 @@ def _doubts(lifts: Lifts, resamples: int) -> list[str]:
     """What to know before trusting the numbers."""
     first = lifts.outcomes[lifts.names[0]]
     train = float(np.mean([one.train for one in first]))
-    found = []
-    if train < FEW:
-        found.append(
-            f"Only {train:,.0f} pictures are learnt from; below about {FEW:,} lifts depend much on chance."
-        )
+    found = _few(train)
     if resamples < 2:
         found.append("One resample has no standard error; ask for more.")
     everywhere = max(one.everywhere for one in first)
     if everywhere:
         found.append(f"Words on every training picture, on which nothing can be gained: {everywhere}.")
     return found
+
+
+def _few(train: float) -> list[str]:
+    if train >= FEW:
+        return []
+    return [f"Only {train:,.0f} pictures are learnt from; below about {FEW:,} words depend much on chance."]
 
 
 def _left_out(skipped: Sequence[Skipped]) -> list[str]:
@@ -345,8 +467,12 @@ def _finished(
     name = corpus.name or Path(corpus.root).name
     result = WordStudy(
         kind, title or f"{word_studies.TITLES[kind]}: {name}", lifts, costs, tuple(warnings), opened.notes,
-        provenance={"Endoxa": __version__, "Corpus": corpus.name or corpus.root, "Command": command, "Seed": str(seed)},
+        provenance=_provenance(corpus, command, seed),
     )  # fmt: skip
     if to is not None:
         write_page(word_studies.page(result), Path(to))
     return result
+
+
+def _provenance(corpus: Corpus, command: str, seed: int) -> dict[str, str]:
+    return {"Endoxa": __version__, "Corpus": corpus.name or corpus.root, "Command": command, "Seed": str(seed)}

@@ -1,1 +1,1 @@
-"""Words for pictures: how well they are predicted from regions, by which segmentation and features."""
+"""Words and pictures: how well regions predict words, and which words are visual. Everything here is pure."""

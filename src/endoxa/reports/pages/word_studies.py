@@ -28,6 +28,7 @@ TITLES: dict[Kind, str] = {
     "features": "Features compared by the words that they predict",
 }  # fmt: skip
 WORDS = 15  # shown from either end of the table of words
+SEEN = 10  # held-out pictures, all resamples together, below which a word is not shown
 MEANING = {
     "score": "of the M words predicted for a picture with M words, the share that is right",
     "lift": "score minus that of the M most frequent words of the training pictures, picture by picture",
@@ -57,7 +58,7 @@ def page(study: WordStudy) -> str:
     by_name = {"predict": "Contenders", "segmenters": "Segmentations", "features": "Features"}[study.kind]
     sections = [
         Section("lifts", by_name, f"Lift over the most frequent words, by {_thing(study)}", [], [table(study)], drawn),
-        Section("words", "Words", "Word by word", [_about_words(study)], words(study)),
+        Section("words", "Words", "Word by word", [_about_words()], words(study)),
     ]
     return render(
         title=study.title, answer=html_of(lambda name: answer(study, name=name)), facts=facts(study),
@@ -132,7 +133,7 @@ def heads(study: WordStudy) -> list[str]:
     compared = ["against"] if lifts.references else []
     printed = ["Barnard et al."] if study.kind == "features" else []
     cost = ["s per picture"] if study.costs and study.kind != "features" else []
-    return [_thing(study), *lifts.parts, "SE", "naive SE", "score", "normalised", *compared, *printed, *cost]
+    return [_thing(study), *lifts.parts, "SE", "score", "normalised", *compared, *printed, *cost]
 
 
 def lines(study: WordStudy) -> list[list[Cell]]:
@@ -148,7 +149,7 @@ def _line(study: WordStudy, arm: str) -> list[Cell]:
     for part in lifts.parts:
         one = lifts.value(arm, part)
         row.append(cells.interval(one["lift"], one["lo"], one["hi"], 3, strong=arm == best and part == HELD_OUT))
-    row += [cells.number(own[column], 4) for column in ("se", "naive")]
+    row += [cells.number(own["se"], 4, small=f"naive {number(own['naive'], 4)}")]
     row += [cells.number(own["score"], 3, small=f"{number(own['baseline'], 3)} by frequency")]
     row += [cells.number(own["normalised"], 3)]
     if lifts.references:
@@ -184,7 +185,7 @@ def table(study: WordStudy) -> Grid:
 def words(study: WordStudy) -> list[Grid]:
     """The words that the best contender predicts best, and worst, beyond their frequency."""
     best = study.lifts.order()[0]
-    frame = study.lifts.words.filter(pl.col("arm") == best).filter(pl.col("pictures") > 0)
+    frame = study.lifts.words.filter(pl.col("arm") == best).filter(pl.col("pictures") >= SEEN)
     shown = {"Gained most": frame.head(WORDS)}
     if frame.height > WORDS:
         shown["Gained least"] = frame.tail(min(WORDS, frame.height - WORDS)).reverse()
@@ -200,10 +201,11 @@ def _word(row: Mapping[str, float]) -> list[Cell]:
     ]  # fmt: skip
 
 
-def _about_words(study: WordStudy) -> str:
+def _about_words() -> str:
     return (
         "Held-out pictures of all resamples together: how often a word was on a picture, how often it was predicted, "
-        "and the share of its pictures on which it was found, beside the same by frequency alone."
+        f"and the share of its pictures on which it was found, beside the same by frequency alone. Words on {SEEN} "
+        "pictures or more."
     )
 
 
