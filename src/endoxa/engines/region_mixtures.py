@@ -13,11 +13,14 @@ from endoxa.engines import Index, Material
 from endoxa.errors import TableError, TextError
 from endoxa.images.features import Regions
 from endoxa.statistics import mixtures
-from endoxa.statistics.mixtures import Images, MixtureModel, Rules
+from endoxa.statistics.mixtures import Correspondence, Images, MixtureModel, Rules
 from endoxa.tables import Floats
 
 ROWS_PER_COMPONENT = 10
 ENTRIES = 2**22  # query regions × items scored together
+# How words and regions belong together in learning, for retrieval and for words. `pair`, the exact EM, lets the densest
+# region take every word; docs/words.md has the figures.
+CORRESPONDENCE: Correspondence = "average"
 LEARNT = ("p_l", "means", "variances", "words", "history")  # what is kept of the model
 
 
@@ -44,7 +47,7 @@ class Mixture:
 
     words: bool = True
     components: int = 100
-    correspondence: str = "pair"
+    correspondence: str = CORRESPONDENCE
     kappa: float = 1.0
     eta: float = 0.01
     lam: float = 0.1
@@ -201,12 +204,12 @@ def projection(raw: Floats, *, whiten: bool, most: int | None = None) -> tuple[F
     centre, spread = raw.mean(axis=0), raw.std(axis=0)
     varies = spread > 1e-9 * np.maximum(np.abs(centre), 1e-9)
     turn = np.diag(np.where(varies, 1 / np.where(varies, spread, 1.0), 0.0))
-    reduce = most is not None and raw.shape[1] > most
-    if not (whiten or reduce) or not varies.any():
+    few = most is not None and raw.shape[1] > most
+    if not (whiten or few) or not varies.any():
         return centre, turn
     standard = (raw - centre) @ turn
     values, vectors = np.linalg.eigh(standard.T @ standard / len(raw))
     keep = values > 1e-6 * values[-1]
-    if reduce:
+    if most is not None and few:
         keep[:-most] = False
     return centre, turn @ (vectors[:, keep] / (np.sqrt(values[keep]) if whiten else 1.0))

@@ -162,8 +162,10 @@ def _describe_one(stamp: Stamp, descriptors: dict[int, Descriptor]) -> _Row:
     for which, descriptor in descriptors.items():
         begun = time.perf_counter()
         try:
-            located = isinstance(descriptor, Located)
-            described = descriptor.describe_at(picture, stamp) if located else descriptor.describe(picture)
+            if isinstance(descriptor, Located):
+                described = descriptor.describe_at(picture, stamp)
+            else:
+                described = descriptor.describe(picture)
         except FileError as error:
             results[which] = error.what
             continue

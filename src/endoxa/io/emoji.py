@@ -66,7 +66,7 @@ def signs_of(annotations: bytes, labels: str) -> list[Sign]:
 
 def groups_of(labels: str) -> dict[str, str]:
     """The category of each sign: `smileys-people/face-positive`."""
-    found = {}
+    found: dict[str, str] = {}
     for line in labels.splitlines():
         fields = [field.strip() for field in line.split(";")]
         if len(fields) < 2 or not (fields[0].startswith("[") and fields[0].endswith("]")):

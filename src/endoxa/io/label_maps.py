@@ -91,7 +91,7 @@ def fitted(labels: LabelMap, picture: Picture) -> LabelMap:
         what = f"its label map has {columns} × {rows} pixels, the picture {width} × {height}: another shape"
         raise FileError("", what)
     if labels.shape != picture.shape:
-        labels = cv2.resize(labels, (width, height), interpolation=cv2.INTER_NEAREST)
+        labels = cv2.resize(labels, (width, height), interpolation=cv2.INTER_NEAREST).astype(np.int32, copy=False)
     if picture.mask is not None:
         labels = np.where(picture.mask, labels, -1)
     if not (labels >= 0).any():

@@ -117,7 +117,8 @@ def _save(result: Outcome, path: Path) -> None:
 
 def _load(path: Path) -> Outcome | None:
     """A stored outcome; None if there is none, or if it cannot be read: it is then computed again."""
-    with suppress(OSError, ValueError, KeyError, BadZipFile, EOFError), np.load(path, allow_pickle=False) as stored:
+    faults = (OSError, ValueError, KeyError, BadZipFile, EOFError)
+    with suppress(*faults), path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
         facts = json.loads(str(stored["facts"]))
         parts = {part: Scored(*(stored[f"{part} {name}"] for name in COLUMNS)) for part in facts["sizes"]}
         return Outcome(tuple(facts["vocabulary"]), facts["train"], facts["everywhere"], parts, facts["sizes"])

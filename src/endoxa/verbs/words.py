@@ -15,6 +15,8 @@ from endoxa import __version__
 from endoxa.engines import Descriptor, Material
 from endoxa.engines.searching import Outside
 from endoxa.errors import FileError, JoinError, TextError, refuse_unknown
+from endoxa.evaluations import dispatch
+from endoxa.evaluations.evaluation import Evaluation
 from endoxa.images import LabelMap
 from endoxa.images.corpus import Corpus, Progress, Skipped
 from endoxa.images.features import GROUPS, Regions, describe_regions
@@ -28,15 +30,18 @@ from endoxa.io.opening import find_query, home_of, open_corpus
 from endoxa.io.packages import without_generated
 from endoxa.io.vectors import vectors_for
 from endoxa.io.write import write_page
+from endoxa.measures.grammar import parse
 from endoxa.reports.pages import word_studies
 from endoxa.reports.pages.annotations import Annotations, Shown
 from endoxa.reports.pages.annotations import page as annotated_page
 from endoxa.reports.pages.word_studies import WordStudy
+from endoxa.verbs.inputs import settings_of
 from endoxa.words.annotating import DIMENSIONS, Annotator, Learning, learn, select
 from endoxa.words.contenders import Contender, Task
 from endoxa.words.feature_sets import TABLE_6, feature_set
-from endoxa.words.lifts import Lifts
+from endoxa.words.lifts import MEASURE, Lifts
 from endoxa.words.scoring import DIGITS
+from endoxa.words.splits import refuse_shares
 from endoxa.words.splits import resamples as draw_resamples
 from endoxa.words.topics import topics_of
 
@@ -105,13 +110,14 @@ def predict(
     sample         study only so many pictures, drawn with the seed
     `to` is a file that the page is written to. What was computed is kept in `home`, so that a study goes on.
     """
+    plan = _Plan(resamples, share, train, topics, seed)
     opened = _open(place, without, sample, seed, home, progress)
     named = list(dict.fromkeys([*(segmenters or ["felzenszwalb"]), *(segmentations or {}), *(vectors or {}), GRID]))
     learning = Learning(components=components, least=least, whiten=whiten)
     contenders = [_contender(name, name, groups, regions, learning, vectors) for name in named]
     lifts, warnings, costs = _study(
         opened, contenders, {name: GRID for name in named if name != GRID}, segmentations, vectors,
-        _Plan(resamples, share, train, topics, seed), workers, progress,
+        plan, workers, progress,
     )  # fmt: skip
     return _finished("predict", opened, lifts, warnings, costs, title, command, to, seed)
 
@@ -146,6 +152,7 @@ def segmenters(
     regions  the numbers of regions; over-segmentations are tried with 20 as well
     Each is compared with the grid of as many regions. For the other settings see `predict`.
     """
+    plan = _Plan(resamples, share, train, topics, seed)
     opened = _open(place, without, sample, seed, home, progress)
     if not regions or min(regions) < 1:
         raise TextError("the numbers of regions are 1 or more; give some, like 4,8,12")
@@ -159,7 +166,7 @@ def segmenters(
             if name != GRID:
                 references[f"{name}, {count}"] = f"{GRID}, {min(count, max(regions))}"
     lifts, warnings, costs = _study(
-        opened, contenders, references, segmentations, None, _Plan(resamples, share, train, topics, seed), workers,
+        opened, contenders, references, segmentations, None, plan, workers,
         progress,
     )  # fmt: skip
     return _finished("segmenters", opened, lifts, warnings, costs, title, command, to, seed)
@@ -195,13 +202,14 @@ def features(
     whiten  False treats features as independent, as the source does
     For the other settings see `predict`.
     """
+    plan = _Plan(resamples, share, train, topics, seed)
     opened = _open(place, without, sample, seed, home, progress)
     chosen = list(dict.fromkeys(map(feature_set, sets))) if sets else list(TABLE_6)
     learning = Learning(components=components, least=least, whiten=whiten)
     contenders = [_contender(one.name, segmenter, one.groups, regions, learning, None) for one in chosen]
     references = {one.name: chosen[0].name for one in chosen[1:]}
     lifts, warnings, costs = _study(
-        opened, contenders, references, segmentations, None, _Plan(resamples, share, train, topics, seed), workers,
+        opened, contenders, references, segmentations, None, plan, workers,
         progress,
     )  # fmt: skip
     return _finished("features", opened, lifts, warnings, costs, title, command, to, seed)
@@ -238,7 +246,9 @@ def annotate(
         raise TextError("name a picture to annotate: a file, or an item of the corpus")
     opened = _open(place, without, None, seed, home, progress)
     asked = [_asked(opened.corpus, str(typed)) for typed in pictures]
-    contender = _contender(segmenter, segmenter, groups, regions, Learning(components, "average", least, whiten), None)
+    contender = _contender(
+        segmenter, segmenter, groups, regions, Learning(components=components, least=least, whiten=whiten), None
+    )
     descriptor = _segmenter(segmenter, regions)
     described = describe(
         opened.corpus, [descriptor], opened.home, workers=workers, progress=progress, columns=set(groups)
@@ -307,16 +317,38 @@ def _of_regions(one: Outside, annotator: Annotator, material: Material, labels: 
     ]
 
 
+def evaluation(study: WordStudy, *, baseline: str | None = None, confidence: float = 0.95, seed: int = 0) -> Evaluation:
+    """A study as any other evaluation: contenders and the most frequent words as systems, held-out pictures as queries.
+
+    The score of a picture is R-precision. Intervals and tests are over pictures, given the models; those of the study
+    are over splits.
+    """
+    scores = study.lifts.scores
+    settings = settings_of({"baseline": baseline, "confidence": confidence, "seed": seed})
+    return Evaluation(
+        "judgments", scores, dispatch.summarise(scores, settings), settings, title=study.title, baseline=baseline,
+        compared=partial(dispatch.compare, scores, settings), warnings=study.warnings, notes=study.notes,
+        provenance=study.provenance, wanted=(parse(MEASURE),),
+    )  # fmt: skip
+
+
 # ---- the parts of every study ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Plan:
+    """How pictures are split."""
+
     resamples: int
     share: float
     train: float
     topics: int
     seed: int
+
+    def __post_init__(self) -> None:
+        refuse_shares(self.share, self.train)
+        if self.resamples < 1:
+            raise TextError(f"{self.resamples} resamples; expected at least 1")
 
 
 def _open(

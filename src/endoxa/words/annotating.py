@@ -9,6 +9,7 @@ import numpy as np
 
 from endoxa.engines import Material
 from endoxa.engines.region_mixtures import (
+    CORRESPONDENCE,
     ROWS_PER_COMPONENT,
     features_of,
     least_of,
@@ -41,7 +42,7 @@ class Learning:
     """
 
     components: int = 0
-    correspondence: Correspondence = "average"
+    correspondence: Correspondence = CORRESPONDENCE
     least: int = 0
     whiten: bool = True
     most: int = 0

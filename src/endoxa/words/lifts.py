@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,8 @@ from endoxa.words.contenders import Contender, Outcome
 from endoxa.words.scoring import Scored
 from endoxa.words.splits import HELD_OUT, PARTS
 
+MEASURE = "Rprec"  # what the score of a picture is in the terms of retrieval
+FREQUENT = "frequencies"  # the system that names the most frequent words of the training pictures
 RESAMPLES: dict[str, Any] = {
     "arm": pl.String, "part": pl.String, "resample": pl.Int64, "train": pl.Int64, "pictures": pl.Int64,
     "skipped": pl.Int64, "vocabulary": pl.Int64, "score": pl.Float64, "baseline": pl.Float64, "lift": pl.Float64,
@@ -127,22 +128,20 @@ class Lifts:
 
     @cached_property
     def scores(self) -> Scores:
-        """The lift of every held-out picture, mean over the resamples that held it out: for `endoxa.compare`.
+        """R-precision of every held-out picture, mean over the resamples that held it out: for `endoxa.compare`.
 
-        A system is a contender, a query a picture. Intervals are then over pictures, given the models, while those of
-        `summary` are over splits.
+        M words for a picture with M words are the M first of a ranking of which M are relevant: a system is a
+        contender, or the most frequent words (FREQUENT), a query is a picture. Intervals are then over pictures, given
+        the models, while those of `summary` are over splits.
         """
-        frames = []
-        for name in self.names:
-            found = [one.parts[HELD_OUT] for one in self.outcomes[name]]
-            at = np.fromiter(chain.from_iterable(one.at for one in found), np.int64)
-            lift = np.concatenate([one.lift for one in found])
-            frame = pl.DataFrame({"at": at, "value": lift}).group_by("at").agg(pl.col("value").mean()).sort("at")
-            queries = pl.Series("query", [self.items[place] for place in frame["at"]], dtype=pl.String)
-            frames.append(frame.select(pl.lit(name).alias("system"), queries, pl.lit("lift").alias("measure"), "value"))
+        frames = [_per_picture(name, self.outcomes[name], "score") for name in self.names]
+        frames.append(_per_picture(FREQUENT, self.outcomes[self.names[0]], "baseline"))
         unknown = [pl.lit(None, pl.Float64).alias(column) for column in ("sd", "lo", "hi")]
         whole = pl.concat(frames).with_columns(*unknown, pl.lit(0.0).alias("undefined"))
-        coverage = pl.DataFrame({"system": self.names, "queries": [frame.height for frame in frames]})
+        names = pl.Series(self.items, dtype=pl.String)
+        whole = whole.with_columns(names[whole["at"]].alias("query"))
+        none = {column: [0] * len(frames) for column in ("missing", "unknown", "items", "judged", "tied")}
+        coverage = pl.DataFrame({"system": [*self.names, FREQUENT], "queries": [one.height for one in frames]} | none)
         return Scores(whole.select(list(Scores.SCHEMA)), Policy(), coverage)
 
     def difference(self, name: str, other: str, part: str = HELD_OUT) -> Resampled:
@@ -165,6 +164,14 @@ class Lifts:
     def _resampled(self, values: Floats, own: pl.DataFrame) -> Resampled:
         test, train = (own["pictures"] + own["skipped"]).to_numpy(), own["train"].to_numpy()
         return resampled(values, float(test.mean()), float(train.mean()), confidence=self.confidence)
+
+
+def _per_picture(name: str, outcomes: Sequence[Outcome], what: str) -> pl.DataFrame:
+    """system, at, measure, value: the mean of each held-out picture over its resamples."""
+    held = [one.parts[HELD_OUT] for one in outcomes]
+    at, values = (np.concatenate([getattr(one, column) for one in held]) for column in ("at", what))
+    frame = pl.DataFrame({"at": at, "value": values}).group_by("at").agg(pl.col("value").mean()).sort("at")
+    return frame.select(pl.lit(name).alias("system"), "at", pl.lit(MEASURE).alias("measure"), "value")
 
 
 def _means(found: Scored) -> tuple[float, float, float, float]:

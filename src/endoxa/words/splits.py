@@ -27,16 +27,21 @@ class Split:
         return dict(zip(PARTS, (self.train, self.held_out, self.novel), strict=True))
 
 
+def refuse_shares(share: float, train: float) -> None:
+    """Refuse shares that leave nothing to learn from or to test on."""
+    if not 0 < share <= 1:
+        raise TextError(f"share is {share:g}; expected a share of the topics above 0, 1 at most")
+    if not 0 < train < 1:
+        raise TextError(f"train is {train:g}; expected a share of the pictures between 0 and 1")
+
+
 def draw(topics: Topics, *, share: float = 0.5, train: float = 0.75, rng: np.random.Generator) -> Split:
     """One resample: ⌊share · topics⌉ topics, of each the share `train` to learn from; other topics are novel.
 
     How a topic's last picture falls is drawn, so that small topics keep the share too. With a share of 1, or fewer
     than four topics, all are used, and none is novel. Source: Barnard et al. 3.2; METHODS D.10.
     """
-    if not 0 < share <= 1:
-        raise TextError(f"share is {share:g}; expected a share of the topics above 0, 1 at most")
-    if not 0 < train < 1:
-        raise TextError(f"train is {train:g}; expected a share of the pictures between 0 and 1")
+    refuse_shares(share, train)
     count = len(topics.names)
     chosen = np.arange(count)
     if topics.enough and share < 1:

@@ -69,7 +69,7 @@ def line_chart(
             place = chosen.index(name)
             color, marker, dashes = style.SERIES[place]
             if line.error is not None:
-                bars = {"color": color, "linewidth": 1.1, "zorder": 3 - place / 10, "gid": style.MUTE}
+                bars: dict[str, Any] = {"color": color, "linewidth": 1.1, "zorder": 3 - place / 10, "gid": style.MUTE}
                 axes.vlines(_beside(line.x, place, len(chosen)), line.y - line.error, line.y + line.error, **bars)
             drawn[name] = axes.plot(
                 line.x, line.y, color=color, linestyle=dashes, linewidth=1.8, marker=marker, markersize=5.5,

@@ -265,9 +265,10 @@ def _curve(study: WordStudy, part: str) -> Chart:
     reach = [end for line in drawn.values() for end in (*(line.y - _known(line)), *(line.y + _known(line)), 0.0)]
     low, high = limits_of(reach)
     heading = f"Lift by number of regions, {part} pictures"
+    start, level = float(frame["regions"].to_numpy().min()), (0.0, "the most frequent words")
     return chart(
-        partial(line_chart, drawn, across="largest regions", up="lift", top=high, bottom=low,
-                start=float(frame["regions"].min() or 0), thing="segmentation", level=(0.0, "the most frequent words")),
+        partial(line_chart, drawn, across="largest regions", up="lift", top=high, bottom=low, start=start,
+                thing="segmentation", level=level),
         heading=heading, label=f"{heading}: {order[0]} is the best on average",
         caption=f"{heading}. Bars are one corrected standard error on either side.",
         grid=Grid(heading, ("segmentation, regions", "lift", "SE"), [
