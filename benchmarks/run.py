@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import doubt, fusion, labels, no_judgments, pictures, search
+from benchmarks import doubt, fusion, labels, no_judgments, pictures, search, words
 from benchmarks.data import SHAPES, Shape, make
 
 HERE = Path(__file__).parent
@@ -122,11 +122,11 @@ def growth(times: int) -> None:
 def main() -> None:
     """Everything, or the collections named."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = ", ".join((*SHAPES, "doubt", "no-judgments", "labels", "fusion", "search", "pictures"))
+    parts = ", ".join((*SHAPES, "doubt", "no-judgments", "labels", "fusion", "search", "words", "pictures"))
     parser.add_argument("shapes", nargs="*", help=f"of {parts}; all by default")
     parser.add_argument("--times", type=int, default=5)
     asked = parser.parse_args()
-    for name in asked.shapes or [*SHAPES, "doubt", "no-judgments", "labels", "fusion", "search", "pictures"]:
+    for name in asked.shapes or [*SHAPES, "doubt", "no-judgments", "labels", "fusion", "search", "words", "pictures"]:
         if name == "doubt":
             doubt.main(asked.times)
         elif name == "no-judgments":
@@ -137,6 +137,8 @@ def main() -> None:
             fusion.main()
         elif name == "search":
             search.main()
+        elif name == "words":
+            words.main(asked.times)
         elif name == "pictures":
             pictures.main(asked.times)
         elif name == "many":

@@ -40,7 +40,8 @@ def test_segmenters_features_and_annotate(scenes: Path, tmp_path: Path) -> None:
     out = call("features", scenes, "-s", "grid", "--set", "base", "--set", "base,rgs", *QUICK, "--home", tmp_path)
     assert out.startswith("The features ") and "Barnard et al." in out
     picture = next(scenes.rglob("*.png"))
-    out = call("annotate", scenes, picture, "-s", "grid", "-n", 2, "--components", 8, "--home", tmp_path, "--workers", 1)
+    words = ("-s", "grid", "-n", 2, "--components", 8, "--home", tmp_path, "--workers", 1)
+    out = call("annotate", scenes, picture, *words)
     assert "chance" in out and "! 1 of the pictures are in the corpus" in out
 
 

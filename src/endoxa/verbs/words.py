@@ -27,7 +27,7 @@ from endoxa.io.decoding import data_address, decode
 from endoxa.io.descriptions import describe
 from endoxa.io.label_maps import MASKS, LabelMaps
 from endoxa.io.opening import find_query, home_of, open_corpus
-from endoxa.io.packages import without_generated
+from endoxa.io.packages import COLLECTIONS, without_generated
 from endoxa.io.vectors import vectors_for
 from endoxa.io.write import write_page
 from endoxa.measures.grammar import parse
@@ -496,7 +496,7 @@ def _finished(
     title: str, command: str, to: str | Path | None, seed: int,
 ) -> WordStudy:  # fmt: skip
     corpus = opened.corpus
-    name = corpus.name or Path(corpus.root).name
+    name = corpus.name if corpus.name in COLLECTIONS else Path(corpus.root).name
     result = WordStudy(
         kind, title or f"{word_studies.TITLES[kind]}: {name}", lifts, costs, tuple(warnings), opened.notes,
         provenance=_provenance(corpus, command, seed),

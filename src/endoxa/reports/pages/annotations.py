@@ -90,7 +90,7 @@ def _section(found: Annotations, one: Shown, at: int) -> Section:
         WIDTH, 0, grid,
     )  # fmt: skip
     table = Grid(
-        "Words of the picture", ("word", "chance", "times as usual"),
+        f"Words of {one.name}", ("word", "chance", "times as usual"),
         [[cells.text(row["word"]), cells.number(row["chance"], 3), cells.number(row["ratio"], 1)]
          for row in words.iter_rows(named=True)], small=True,
     )  # fmt: skip

@@ -20,7 +20,7 @@ from endoxa.reports.pages.cells import Cell
 from endoxa.reports.pages.layout import Chart, Grid, Section, chart, render
 from endoxa.words.feature_sets import TABLE_6
 from endoxa.words.lifts import Lifts
-from endoxa.words.splits import HELD_OUT, NOVEL, PARTS
+from endoxa.words.splits import HELD_OUT, NOVEL, PARTS, TRAIN
 
 Kind = Literal["predict", "segmenters", "features"]
 TITLES: dict[Kind, str] = {
@@ -133,7 +133,7 @@ def heads(study: WordStudy) -> list[str]:
     compared = ["against"] if lifts.references else []
     printed = ["Barnard et al."] if study.kind == "features" else []
     cost = ["s per picture"] if study.costs and study.kind != "features" else []
-    return [_thing(study), *lifts.parts, "SE", "score", "normalised", *compared, *printed, *cost]
+    return [_thing(study), HELD_OUT, *compared, *printed, *_others(lifts), "SE", "score", "normalised", *cost]
 
 
 def lines(study: WordStudy) -> list[list[Cell]]:
@@ -145,21 +145,26 @@ def lines(study: WordStudy) -> list[list[Cell]]:
 def _line(study: WordStudy, arm: str) -> list[Cell]:
     lifts = study.lifts
     own, best = lifts.value(arm), lifts.order()[0]
-    row = [cells.name(arm)]
-    for part in lifts.parts:
-        one = lifts.value(arm, part)
-        row.append(cells.interval(one["lift"], one["lo"], one["hi"], 3, strong=arm == best and part == HELD_OUT))
-    row += [cells.number(own["se"], 4, small=f"naive {number(own['naive'], 4)}")]
-    row += [cells.number(own["score"], 3, small=f"{number(own['baseline'], 3)} by frequency")]
-    row += [cells.number(own["normalised"], 3)]
+    row = [cells.name(arm), cells.interval(own["lift"], own["lo"], own["hi"], 3, strong=arm == best)]
     if lifts.references:
         row.append(_against(lifts, arm))
     if study.kind == "features":
         row.append(cells.number(_printed(HELD_OUT).get(arm), 3))
-    elif study.costs:
+    for part in _others(lifts):
+        one = lifts.value(arm, part)
+        row.append(cells.interval(one["lift"], one["lo"], one["hi"], 3))
+    row += [cells.number(own["se"], 4, small=f"naive {number(own['naive'], 4)}")]
+    row += [cells.number(own["score"], 3, small=f"{number(own['baseline'], 3)} by frequency")]
+    row += [cells.number(own["normalised"], 3)]
+    if study.costs and study.kind != "features":
         source = next(one.source for one in lifts.contenders if one.name == arm)
         row.append(cells.number(study.costs.get(source), 3))
     return row
+
+
+def _others(lifts: Lifts) -> list[str]:
+    """The parts beside the one that counts; novel topics first."""
+    return [part for part in (NOVEL, TRAIN) if part in lifts.parts]
 
 
 def _against(lifts: Lifts, arm: str) -> Cell:
