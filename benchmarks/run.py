@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import doubt, fusion, labels, no_judgments, pictures, search, visualness
+from benchmarks import doubt, fusion, labels, no_judgments, pictures, search, visualness, words
 from benchmarks.data import SHAPES, Shape, make
 
 HERE = Path(__file__).parent
@@ -122,7 +122,7 @@ def growth(times: int) -> None:
 def main() -> None:
     """Everything, or the collections named."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = [*SHAPES, "doubt", "no-judgments", "labels", "fusion", "search", "visualness", "pictures"]
+    parts = [*SHAPES, "doubt", "no-judgments", "labels", "fusion", "search", "words", "visualness", "pictures"]
     parser.add_argument("shapes", nargs="*", help=f"of {', '.join(parts)}; all by default")
     parser.add_argument("--times", type=int, default=5)
     asked = parser.parse_args()
@@ -139,6 +139,8 @@ def main() -> None:
             search.main()
         elif name == "visualness":
             visualness.main()
+        elif name == "words":
+            words.main(asked.times)
         elif name == "pictures":
             pictures.main(asked.times)
         elif name == "many":

@@ -409,6 +409,25 @@ def _visual(here: Here, tmp_path: Path) -> None:
         assert f"{row[4].text} {row[4].small}".strip() in printed
 
 
+def _words(here: Here, tmp_path: Path) -> None:
+    from endoxa.verbs.words import annotate, features, predict, segmenters
+
+    shared = ("--resamples", 2, "--share", 1, "--components", 6, "--seed", 3, "--workers", 1, "--home", tmp_path)
+    asked: dict[str, Any] = {"resamples": 2, "share": 1, "components": 6, "seed": 3, "workers": 1, "home": tmp_path}
+    found = predict(here.scenes, ["masks"], least=2, **asked)
+    same(here.frame("words", "predict", here.scenes, "-s", "masks", "--least", 2, *shared), found.lifts.summary)
+    found = segmenters(here.scenes, ["grid"], regions=[2, 4], whiten=False, **asked)
+    words = ("-s", "grid", "--regions", "2,4", "--plain", *shared)
+    same(here.frame("words", "segmenters", here.scenes, *words), found.lifts.summary)
+    found = features(here.scenes, ["base", "base,rgs"], segmenter="grid", **asked)
+    words = ("-s", "grid", "--set", "base", "--set", "base,rgs", *shared)
+    same(here.frame("words", "features", here.scenes, *words), found.lifts.summary)
+    picture = str(next(here.scenes.rglob("*.jpg")))
+    named = annotate(here.scenes, [picture], count=2, segmenter="grid", components=6, seed=3, workers=1, home=tmp_path)
+    words = (picture, "-n", 2, "-s", "grid", *shared[4:])
+    same(here.frame("words", "annotate", here.scenes, *words), named.words)
+
+
 def _fetch(here: Here, tmp_path: Path) -> None:
     """Without a network both refuse, with the same words."""
     from endoxa.verbs.fetch import fetch
@@ -481,14 +500,14 @@ def _pages(here: Here, tmp_path: Path) -> None:
     )
 
 
-PICTURES = {"index", "run", "find", "gallery", "contest", "compose", "fetch", "search", "trials", "visual"}
+PICTURES = {"index", "run", "find", "gallery", "contest", "compose", "fetch", "search", "trials", "words", "visual"}
 CASES: dict[str, Callable[[Here, Path], None]] = {
     "evaluate": _evaluate, "compare": _compare, "measure": _measure, "report": _report, "choose": _choose,
     "decide": _decide, "estimate": _estimate, "believe": _believe, "rate": _rate, "pool": _pool, "fuse": _fuse,
     "check": _check,
     "explain": _explain, "read": _read, "write": _write, "demo": _demo, "study": _study, "compose": _compose,
     "index": _index, "run": _run, "find": _find, "gallery": _gallery, "contest": _contest, "fetch": _fetch,
-    "search": _search, "trials": _trials, "pages": _pages, "visual": _visual,
+    "search": _search, "trials": _trials, "pages": _pages, "words": _words, "visual": _visual,
 }  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """EM for ROMM and RWMM, against the worked numbers of METHODS D.9 and an E-step with the whole array tau."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -48,6 +49,21 @@ def test_the_worked_example_converged():
     near([model.words[0, 0], model.words[1, 1]], [0.812368, 0.936536])
     predicted = mixtures.word_chances(model, np.array([[0.0], [5.0], [0.3], [4.9]]), np.array([2, 1, 1]))
     near(predicted, [[0.437916, 0.562084], [0.812368, 0.187632], [0.063464, 0.936536]])
+
+
+def test_the_worked_example_by_average():
+    """The same start, each word drawn from the mean of p(l|b)."""
+    rules = Rules("average", eta=0.1, floor=0.05 / ROWS.var(), iterations=1, tolerance=0, precision="double")
+    model = mixtures.refine(START, ROWS, IMAGES, rules=rules)
+    near(model.history, [-15.820349, -4.605618])
+    near(model.p_l, [0.490838, 0.509162])
+    near(model.means[:, 0], [0.102697, 5.010853])
+    near(model.words[:, 0], [0.653674, 0.178789])
+    model = mixtures.refine(START, ROWS, IMAGES, rules=replace(rules, iterations=50))
+    near(model.objective, -4.410938)
+    near(model.words[:, 0], [0.832543, 0.055743])
+    predicted = mixtures.word_chances(model, np.array([[0.0], [5.0], [0.3], [4.9]]), np.array([2, 1, 1]))
+    near(predicted, [[0.444143, 0.555857], [0.832543, 0.167457], [0.055743, 0.944257]])
 
 
 def test_retrieval_scores_of_the_worked_example():

@@ -19,7 +19,8 @@ def fetch(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="stamps|clipart|symbols", help="Tux Paint's stamps, Open Clip Art, or electrical symbols."
+            metavar="stamps|clipart|symbols|emoji",
+            help="Tux Paint's stamps, Open Clip Art, electrical symbols, or emoji.",
         ),
     ],
 ) -> None:

@@ -62,8 +62,8 @@ Where = Annotated[
     str,
     typer.Argument(
         metavar="CORPUS",
-        help="A folder of pictures, a manifest (CSV, JSONL, Parquet: path, words, category …), or stamps, clipart or "
-        "symbols, which are fetched from Debian's packages when first used.",
+        help="A folder of pictures, a manifest (CSV, JSONL, Parquet: path, words, category …), or stamps, clipart, "
+        "symbols or emoji, which are fetched from Debian's packages when first used.",
     ),
 ]
 Engines = Annotated[

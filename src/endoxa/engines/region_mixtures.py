@@ -13,11 +13,14 @@ from endoxa.engines import Index, Material
 from endoxa.errors import TableError, TextError
 from endoxa.images.features import Regions
 from endoxa.statistics import mixtures
-from endoxa.statistics.mixtures import Images, MixtureModel, Rules
+from endoxa.statistics.mixtures import Correspondence, Images, MixtureModel, Rules
 from endoxa.tables import Floats
 
 ROWS_PER_COMPONENT = 10
 ENTRIES = 2**22  # query regions × items scored together
+# How words and regions belong together in learning, for retrieval and for words. `pair`, the exact EM, lets the densest
+# region take every word; docs/words.md has the figures.
+CORRESPONDENCE: Correspondence = "average"
 LEARNT = ("p_l", "means", "variances", "words", "history")  # what is kept of the model
 
 
@@ -44,7 +47,7 @@ class Mixture:
 
     words: bool = True
     components: int = 100
-    correspondence: str = "pair"
+    correspondence: str = CORRESPONDENCE
     kappa: float = 1.0
     eta: float = 0.01
     lam: float = 0.1
@@ -98,9 +101,8 @@ class Mixture:
             )
         raw = self._raw(learnt)
         centre, turn = projection(raw, whiten=self.whiten)
-        vocabulary = self._vocabulary(learnt)
-        number = {word: at for at, word in enumerate(vocabulary)}
-        known = [[number[word] for word in dict.fromkeys(words) if word in number] for words in learnt.words]
+        vocabulary = vocabulary_of(learnt.words, self.least_count) if self.words else ()
+        known = numbered(learnt.words, vocabulary)
         model = mixtures.fit(
             (raw - centre) @ turn,
             min(self.components, max(1, len(raw) // ROWS_PER_COMPONENT)),
@@ -148,20 +150,7 @@ class Mixture:
         return found
 
     def _raw(self, material: Material) -> Floats:
-        """The features used, one row per region."""
-        groups = self.groups.split(",")
-        material.require(groups, self.name)
-        columns = (np.asarray(material.columns[group], dtype=np.float64) for group in groups)
-        raw = np.concatenate([column[:, None] if column.ndim == 1 else column for column in columns], axis=1)
-        material.refuse_bad_regions(raw)
-        return raw
-
-    def _vocabulary(self, material: Material) -> list[str]:
-        if not self.words:
-            return []
-        least = self.least_count or min(20, max(2, len(material) // 100))
-        counts = Counter(word for words in material.words for word in set(words))
-        return sorted(word for word, count in counts.items() if count >= least)
+        return features_of(material, self.groups.split(","), self.name)
 
 
 def model_of(index: Index) -> MixtureModel:
@@ -180,14 +169,47 @@ def predict_words(index: Index, material: Material) -> tuple[tuple[str, ...], Fl
     return vocabulary, mixtures.word_chances(model_of(index), rows, material.counts)
 
 
-def projection(raw: Floats, *, whiten: bool) -> tuple[Floats, Floats]:
-    """Centre and matrix that give features variance 1, uncorrelated if asked; constant features become 0."""
+def features_of(material: Material, groups: Sequence[str], name: str) -> Floats:
+    """The features of these groups, one row per region; `name` is who asks."""
+    material.require(groups, name)
+    columns = (np.asarray(material.columns[group], dtype=np.float64) for group in groups)
+    raw = np.concatenate([column[:, None] if column.ndim == 1 else column for column in columns], axis=1)
+    material.refuse_bad_regions(raw)
+    return raw
+
+
+def least_of(pictures: int, least_count: int = 0) -> int:
+    """The pictures that a word must be on to be learnt; 0: one in a hundred, at least 2, at most 20."""
+    return least_count or min(20, max(2, pictures // 100))
+
+
+def vocabulary_of(words: Sequence[Sequence[str]], least_count: int = 0) -> tuple[str, ...]:
+    """The words that are on enough of these pictures, sorted."""
+    least = least_of(len(words), least_count)
+    counts = Counter(word for one in words for word in set(one))
+    return tuple(sorted(word for word, count in counts.items() if count >= least))
+
+
+def numbered(words: Sequence[Sequence[str]], vocabulary: Sequence[str]) -> list[list[int]]:
+    """The distinct words of each picture that are in the vocabulary, as their places there."""
+    number = {word: at for at, word in enumerate(vocabulary)}
+    return [[number[word] for word in dict.fromkeys(one) if word in number] for one in words]
+
+
+def projection(raw: Floats, *, whiten: bool, most: int | None = None) -> tuple[Floats, Floats]:
+    """Centre and matrix that give features variance 1, uncorrelated if asked; constant features become 0.
+
+    `most` keeps that many principal components, those of greatest variance, where there are more features.
+    """
     centre, spread = raw.mean(axis=0), raw.std(axis=0)
     varies = spread > 1e-9 * np.maximum(np.abs(centre), 1e-9)
     turn = np.diag(np.where(varies, 1 / np.where(varies, spread, 1.0), 0.0))
-    if not whiten or not varies.any():
+    few = most is not None and raw.shape[1] > most
+    if not (whiten or few) or not varies.any():
         return centre, turn
     standard = (raw - centre) @ turn
     values, vectors = np.linalg.eigh(standard.T @ standard / len(raw))
     keep = values > 1e-6 * values[-1]
-    return centre, turn @ (vectors[:, keep] / np.sqrt(values[keep]))
+    if most is not None and few:
+        keep[:-most] = False
+    return centre, turn @ (vectors[:, keep] / (np.sqrt(values[keep]) if whiten else 1.0))

@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import polars as pl
@@ -29,6 +29,7 @@ from polars import selectors
 
 from endoxa.engines import Descriptor, Material
 from endoxa.errors import EndoxaError, FileError
+from endoxa.images import Picture
 from endoxa.images.corpus import Corpus, Progress, Skipped
 from endoxa.io.provenance import fingerprint
 from endoxa.io.write import replacing, unwritten
@@ -79,7 +80,8 @@ def describe(
         for rows in _work(tasks, workers or os.cpu_count() or 1):
             for row in rows:
                 for which, result in row.results.items():
-                    shelves[which].add(row.stamp, row.digest, row.why, result)
+                    why = row.why or (result if isinstance(result, str) else None)
+                    shelves[which].add(row.stamp, row.digest, why, None if isinstance(result, str) else result)
             done += len(rows)
             if progress is not None:
                 progress("describing pictures", done, len(tasks))
@@ -92,25 +94,34 @@ def describe(
 
 @dataclass(frozen=True)
 class Stamp:
-    """Size and time of a picture's file, to find without reading it that it has not changed."""
+    """Size and time of a picture's file, to find without reading it that it has not changed; and its mask's file."""
 
     item: str
     path: str
     size: int
     changed: str
+    mask: str = ""
+
+
+@runtime_checkable
+class Located(Protocol):
+    """A descriptor that needs to know which picture it describes, because it reads something beside it."""
+
+    def describe_at(self, picture: Picture, stamp: Stamp) -> dict[str, Any]:
+        """As `describe`; a FileError leaves the picture out, with its reason."""
 
 
 def stamps_of(corpus: Corpus) -> list[Stamp]:
     """Size and time of each picture's file; a missing picture has size -1."""
     root = Path(corpus.root)
     stamps = []
-    for item, path in corpus.frame.select("item", "path").iter_rows():
+    for item, path, mask in corpus.frame.select("item", "path", "mask").iter_rows():
         try:
             found = (root / path).stat()
             size, changed = found.st_size, f"{found.st_mtime_ns}-{found.st_ctime_ns}"  # swapping names changes ctime
         except OSError:
             size, changed = -1, ""
-        stamps.append(Stamp(item, str(root / path), size, changed))
+        stamps.append(Stamp(item, str(root / path), size, changed, str(root / mask) if mask else ""))
     return stamps
 
 
@@ -129,15 +140,15 @@ class _Result:
 class _Row:
     stamp: Stamp
     digest: str
-    why: str | None
-    results: dict[int, _Result | None]
+    why: str | None  # of a picture that no descriptor can describe
+    results: dict[int, _Result | str]  # of each descriptor, or why it has none
 
 
 def _describe_one(stamp: Stamp, descriptors: dict[int, Descriptor]) -> _Row:
     """Decode a picture and describe it; for a faulty file, give the reason instead."""
     from endoxa.io.decoding import decode
 
-    digest, results = "", dict[int, _Result | None](dict.fromkeys(descriptors))
+    digest, results = "", dict[int, _Result | str](dict.fromkeys(descriptors, ""))
     try:
         raw = Path(stamp.path).read_bytes()
         digest = sha256(raw).hexdigest()
@@ -150,7 +161,15 @@ def _describe_one(stamp: Stamp, descriptors: dict[int, Descriptor]) -> _Row:
     decoding = time.perf_counter() - begun
     for which, descriptor in descriptors.items():
         begun = time.perf_counter()
-        arrays = {name: np.ascontiguousarray(array) for name, array in descriptor.describe(picture).items()}
+        try:
+            if isinstance(descriptor, Located):
+                described = descriptor.describe_at(picture, stamp)
+            else:
+                described = descriptor.describe(picture)
+        except FileError as error:
+            results[which] = error.what
+            continue
+        arrays = {name: np.ascontiguousarray(array) for name, array in described.items()}
         results[which] = _Result(arrays, decoding + time.perf_counter() - begun)
     return _Row(stamp, digest, None, results)
 
@@ -159,7 +178,7 @@ def _describe_chunk(chunk: list[_Task]) -> list[_Row]:
     return [_describe_one(*task) for task in chunk]
 
 
-def _one_thread() -> None:
+def one_thread() -> None:
     """In a worker: pictures are processed in parallel, so that each needs only one thread."""
     import cv2
 
@@ -167,7 +186,7 @@ def _one_thread() -> None:
 
 
 @contextmanager
-def _single_threaded() -> Iterator[None]:
+def single_threaded() -> Iterator[None]:
     """One thread for each process started within; libraries read this when they are loaded."""
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
     before = {name: os.environ[name] for name in names if name in os.environ}
@@ -187,7 +206,7 @@ def _work(tasks: list[_Task], workers: int) -> Iterator[list[_Row]]:
         yield from map(_describe_chunk, chunks)
         return
     starting = get_context("spawn")
-    with _single_threaded(), ProcessPoolExecutor(workers, mp_context=starting, initializer=_one_thread) as pool:
+    with single_threaded(), ProcessPoolExecutor(workers, mp_context=starting, initializer=one_thread) as pool:
         under_way: dict[Future[list[_Row]], list[_Task]] = {}
         while chunks or under_way:
             while chunks and len(under_way) < 3 * workers:

@@ -23,6 +23,7 @@ from endoxa.errors import FileError, InstallError, TextError, refuse_unknown
 from endoxa.images.corpus import Corpus, Progress
 from endoxa.io.clip_art import read_clip_art
 from endoxa.io.corpora import read_corpus
+from endoxa.io.emoji import read_emoji
 from endoxa.io.provenance import fingerprint
 from endoxa.io.symbols import read_symbols
 
@@ -38,8 +39,9 @@ class Collection:
     """Pictures from packages: their names, the folder in them, and what is left out by default.
 
     `drawings` is the folder of the SVGs that have the words of the pictures. Where `drawn` is named, `pictures` holds
-    symbols, which are drawn into that folder once; rename it when drawings change. `suits` says which systems run by
-    default.
+    symbols, or is a font whose `letters` (a folder with their words) are drawn, into that folder, once; rename it when
+    drawings change. `suits` says which systems run by default. `generated` is a category that one script drew: its
+    pictures are left out where words are studied, because they all have the same words.
     """
 
     packages: tuple[str, ...]
@@ -48,7 +50,9 @@ class Collection:
     without: tuple[str, ...] = ()
     leave_out: tuple[str, ...] = ()
     drawn: str = ""
+    letters: str = ""
     suits: str = PICTURES
+    generated: str = ""
 
 
 COLLECTIONS = {
@@ -59,10 +63,19 @@ COLLECTIONS = {
         leave_out=("*_mirror*", "*_flip*"),  # mirrored copies of a stamp, with readable writing
     ),
     "clipart": Collection(
-        ("openclipart-png", "openclipart-svg"), "usr/share/openclipart/png", "usr/share/openclipart/svg"
+        ("openclipart-png", "openclipart-svg"),
+        "usr/share/openclipart/png",
+        "usr/share/openclipart/svg",
+        generated="shapes/stars",  # 1,375 stars by one script, with the same four words
     ),
     "symbols": Collection(
         ("qelectrotech-data",), "usr/share/qelectrotech/elements/10_electric/10_allpole", drawn="drawn-1", suits=SYMBOLS
+    ),
+    "emoji": Collection(
+        ("fonts-noto-color-emoji", "unicode-cldr-core"),
+        "usr/share/fonts/truetype/noto/NotoColorEmoji.ttf",
+        drawn="drawn-1",
+        letters="usr/share/unicode/cldr/common",
     ),
 }
 
@@ -71,7 +84,7 @@ def corpus_of(
     name: str, *, without: Sequence[str] | None = None, language: str = "", progress: Progress | None = None,
     seconds: float | None = None,
 ) -> Corpus:  # fmt: skip
-    """Stamps of Tux Paint, Open Clip Art or electrical symbols, with words and categories; fetched if not in the cache.
+    """Stamps, clip art, electrical symbols or emoji, with words and categories; fetched if not in the cache.
 
     `without` leaves out categories with these parts in their path; None stands for those of the collection, so that
     the stamps are photographs. `language` is that of the captions of stamps and symbols: `de`, `pt_BR`, …
@@ -80,6 +93,8 @@ def corpus_of(
     pictures = place / collection.pictures
     if collection.drawings:
         corpus = read_clip_art(pictures, place / collection.drawings, progress=progress)
+    elif collection.letters:
+        corpus = read_emoji(pictures, place / collection.letters, place / collection.drawn, progress=progress)
     elif collection.drawn:
         corpus = read_symbols(pictures, place / collection.drawn, language=language, progress=progress)
     else:
@@ -125,6 +140,17 @@ def suits(corpus: Corpus) -> str:
     collection = COLLECTIONS.get(corpus.name)
     is_fetched = Path(corpus.root).is_relative_to(cache_folder() / corpus.name)
     return collection.suits if collection is not None and is_fetched else PICTURES
+
+
+def without_generated(corpus: Corpus) -> tuple[Corpus, str]:
+    """The corpus without the pictures that one script drew, and a sentence about them; empty if there are none."""
+    collection = COLLECTIONS.get(corpus.name)
+    series = collection.generated if collection is not None else ""
+    if not series or not Path(corpus.root).is_relative_to(cache_folder() / corpus.name):
+        return corpus, ""
+    keep = [at for at, category in enumerate(corpus.frame["category"]) if category != series]
+    what = f"{len(corpus) - len(keep):,} pictures of {series} are left out: nearly all are one generated series"
+    return corpus.take(keep), what
 
 
 def cache_folder() -> Path:

@@ -76,7 +76,12 @@ def write_scenes(
 
 
 def truth(path: Path) -> LabelMap:
-    """The label of each pixel, from a mask that `write_scenes` wrote (a grey PNG of 8 or 16 bits)."""
+    """The label of each pixel, from a mask that `write_scenes` wrote."""
+    return numbers_of(path).astype(np.int32)
+
+
+def numbers_of(path: Path) -> npt.NDArray[np.unsignedinteger[Any]]:
+    """The numbers in a grey PNG of 8 or 16 bits, one for each pixel."""
     import cv2
 
     try:
@@ -89,7 +94,7 @@ def truth(path: Path) -> LabelMap:
         labels = None
     if labels is None or labels.ndim != 2 or labels.dtype not in {np.dtype(np.uint8), np.dtype(np.uint16)}:
         raise FileError(str(path), "is not a label map", "expected a grey PNG of 8 or 16 bits")
-    return labels.astype(np.int32)
+    return np.asarray(labels)
 
 
 def named(caption: str) -> str | None:

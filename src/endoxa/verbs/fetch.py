@@ -16,7 +16,7 @@ def fetch(
     seconds: float | None = None,
     progress: Progress | None = None,
 ) -> Corpus:
-    """The corpus `stamps`, `clipart` or `symbols`, from Debian's packages; fetched unless it is in the cache.
+    """The corpus `stamps`, `clipart`, `symbols` or `emoji`, from Debian's packages; fetched unless it is in the cache.
 
     `without` leaves out categories, `language` chooses the captions of stamps and symbols. `seconds` limits
     the time for fetching.

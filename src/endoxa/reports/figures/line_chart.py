@@ -15,18 +15,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """The points of a line, and the text that shows on hovering."""
+    """The points of a line, the text that shows on hovering, and the length of the bars at its points, if any."""
 
     x: Floats
     y: Floats
     text: str
+    error: Floats | None = None
+
+
+def _beside(x: Floats, place: int, lines: int) -> Floats:
+    """Places of bars, a little apart, so that those of several lines can be told apart."""
+    return x + 0.06 * (place - (lines - 1) / 2)
 
 
 def line_chart(
     lines: Mapping[str, Line], *, across: str, up: str, top: float = 1.0, start: float = 0.0,
-    level: tuple[float, str] | None = None, width: float = 7.0, thing: str = "system",
+    level: tuple[float, str] | None = None, width: float = 7.0, thing: str = "system", bottom: float = 0.0,
 ) -> Figure:  # fmt: skip
-    """Lines in the order of their importance, from `start` across and from 0 to `top` up.
+    """Lines in the order of their importance, from `start` across and from `bottom` to `top` up.
 
     The first six have a colour, a marker and a line style; the others are grey, behind them, and counted as `thing`.
     `level` is a height with its meaning, drawn as a dashed line.
@@ -45,11 +51,11 @@ def line_chart(
         left, above, below = 0.6, 0.12, 0.52
         right = 0.15 if narrow else style.inches_of([*names, *meaning, f"10 other {thing}s"]) + 0.8
         tall = 2.4 if narrow else max(3.0, legend)
-        bottom = below + (legend if narrow else 0.0)
-        figure, axes = style.canvas(width, tall + bottom + above, left=left, bottom=bottom, right=right, top=above)
+        foot = below + (legend if narrow else 0.0)
+        figure, axes = style.canvas(width, tall + foot + above, left=left, bottom=foot, right=right, top=above)
         axes.grid(visible=True)
         axes.set_xlim(start, max(start + 1, *(max(line.x) for line in lines.values())))
-        axes.set_ylim(0, top)
+        axes.set_ylim(bottom, top)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, steps=[1, 2.5, 5, 10]))
         axes.set_xlabel(across)
         axes.set_ylabel(up)
@@ -62,6 +68,9 @@ def line_chart(
                 continue
             place = chosen.index(name)
             color, marker, dashes = style.SERIES[place]
+            if line.error is not None:
+                bars: dict[str, Any] = {"color": color, "linewidth": 1.1, "zorder": 3 - place / 10, "gid": style.MUTE}
+                axes.vlines(_beside(line.x, place, len(chosen)), line.y - line.error, line.y + line.error, **bars)
             drawn[name] = axes.plot(
                 line.x, line.y, color=color, linestyle=dashes, linewidth=1.8, marker=marker, markersize=5.5,
                 markeredgecolor=style.PAPER, markeredgewidth=0.8, zorder=4 - place / 10, gid=text, clip_on=False,

@@ -1,0 +1,256 @@
+"""endoxa words: predict words from regions, compare segmentations and features by them, annotate pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from endoxa.cli import groups as g
+from endoxa.cli import options as o
+from endoxa.cli import output
+
+if TYPE_CHECKING:
+    from endoxa.reports.pages.annotations import Annotations
+    from endoxa.reports.pages.word_studies import WordStudy
+
+FORMS = ("table", "csv", "tsv", "jsonl", "latex", "markdown")
+Resamples = Annotated[int, typer.Option("--resamples", help="Number of random splits.", min=1)]
+Share = Annotated[
+    float, typer.Option("--share", help="Share of the topics that is used; the others are novel. 1: all are used.")
+]
+Train = Annotated[float, typer.Option("--train", help="Share of the pictures of a topic that is learnt from.")]
+Least = Annotated[int, typer.Option("--least", help="Least pictures of a word. 0: one in a hundred, 2 to 20.", min=0)]
+Components = Annotated[
+    int, typer.Option("--components", help="Components of the mixture. 0: one per hundred regions, 10 to 500.", min=0)
+]
+Whiten = Annotated[
+    bool, typer.Option("--whiten/--plain", help="Decorrelate the features, or treat them as independent.")
+]
+Topics = Annotated[
+    int, typer.Option("--topics", metavar="LEVEL", help="Level of the categories. 0: the top with 4 or more.", min=0)
+]
+Sample = Annotated[int | None, typer.Option("--sample", help="Study only so many pictures, drawn at random.", min=2)]
+Segmentations = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--segmentation", metavar="NAME=DIR",
+        help="A segmentation of your own: a folder of label maps (grey PNGs named like the pictures).",
+    ),
+]  # fmt: skip
+Features = Annotated[
+    str, typer.Option("--features", metavar="GROUPS", help="Groups of features: base, rgb, lab, rgs, texture, shape …")
+]
+To = Annotated[Path | None, typer.Option("--to", metavar="PAGE.html", help="Write a page with figures.")]
+
+
+def add_to(_app: typer.Typer) -> None:
+    """Register the commands."""
+    commands: dict[str, Callable[..., None]] = {
+        "predict": predict, "segmenters": segmenters, "features": features, "annotate": annotate
+    }  # fmt: skip
+    for name, command in commands.items():
+        g.words.command(name)(command)
+
+
+def predict(
+    corpus: g.Where,
+    segmenter: Annotated[
+        list[str] | None,
+        typer.Option("--segmenter", "-s", metavar="NAME", help="A segmenter, or masks. Default: felzenszwalb."),
+    ] = None,
+    regions: Annotated[int, typer.Option("--regions", help="The largest regions that are used.", min=1)] = 8,
+    groups: Features = "base,rgs,context",
+    segmentation: Segmentations = None, vectors: g.Vectors = None, resamples: Resamples = 10, share: Share = 0.5,
+    train: Train = 0.75, topics: Topics = 0, least: Least = 0, components: Components = 0, whiten: Whiten = True,
+    sample: Sample = None, without: g.Without = None, home: g.Home = None, workers: g.Workers = None, to: To = None,
+    form: Annotated[str, o.form_option(*FORMS)] = "table", seed: o.Seed = 0,
+) -> None:  # fmt: skip
+    """Predict the words of pictures from their regions, and say how much that gains over the most frequent words.
+
+    [bold]Examples[/bold]
+
+      endoxa words predict emoji --share 1 --to words.html
+
+      endoxa words predict photos -s ncuts --vectors clip=clip.npz
+    """
+    g.need_pictures()
+    output.need_form(form, None, FORMS)
+    from endoxa.verbs.words import predict as verb
+
+    with output.stages(3) as progress:
+        found = verb(
+            corpus, segmenter or None, regions=regions, groups=_list(groups), segmentations=_folders(segmentation),
+            vectors=g.vectors_of(vectors), resamples=resamples, share=share, train=train, topics=topics, least=least,
+            components=components, whiten=whiten, sample=sample, without=without or None, home=home,
+            command=o.command_line(), to=to, seed=seed, workers=workers, progress=progress,
+        )  # fmt: skip
+    print_study(found, form, to)
+
+
+def segmenters(
+    corpus: g.Where,
+    segmenter: Annotated[
+        list[str] | None,
+        typer.Option("--segmenter", "-s", metavar="NAME", help="A segmenter, or masks. Default: all ten."),
+    ] = None,
+    regions: Annotated[
+        str, typer.Option("--regions", metavar="N,N…", help="Numbers of regions; over-segmentations also have 20.")
+    ] = "2,4,6,8,10,12",
+    groups: Features = "base,rgs,texture",
+    segmentation: Segmentations = None, resamples: Resamples = 10, share: Share = 0.5, train: Train = 0.75,
+    topics: Topics = 0, least: Least = 0, components: Components = 0, whiten: Whiten = True, sample: Sample = None,
+    without: g.Without = None, home: g.Home = None, workers: g.Workers = None, to: To = None,
+    form: Annotated[str, o.form_option(*FORMS)] = "table", seed: o.Seed = 0,
+) -> None:  # fmt: skip
+    """Compare segmentations by the words that their regions predict. The grid always takes part.
+
+    The study of all ten takes long; what was done is kept, so that it goes on where it was stopped.
+
+    [bold]Examples[/bold]
+
+      endoxa words segmenters photos -s ncuts -s blobworld --regions 4,8,12 --to segmenters.html
+
+      endoxa words segmenters photos --segmentation mine=labels
+    """
+    g.need_pictures()
+    output.need_form(form, None, FORMS)
+    from endoxa.verbs.words import segmenters as verb
+
+    with output.stages(3) as progress:
+        found = verb(
+            corpus, segmenter or None, regions=_numbers(regions), groups=_list(groups),
+            segmentations=_folders(segmentation), resamples=resamples, share=share, train=train, topics=topics,
+            least=least, components=components, whiten=whiten, sample=sample, without=without or None, home=home,
+            command=o.command_line(), to=to, seed=seed, workers=workers, progress=progress,
+        )  # fmt: skip
+    print_study(found, form, to)
+
+
+def features(
+    corpus: g.Where,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="GROUPS", help="A set: base,lab; may be repeated. Default: Barnard's eleven."),
+    ] = None,
+    segmenter: Annotated[
+        str, typer.Option("--segmenter", "-s", metavar="NAME", help="How pictures are cut into regions.")
+    ] = "felzenszwalb",
+    regions: Annotated[int, typer.Option("--regions", help="The largest regions that are used.", min=1)] = 8,
+    segmentation: Segmentations = None, resamples: Resamples = 10, share: Share = 0.5, train: Train = 0.75,
+    topics: Topics = 0, least: Least = 0, components: Components = 0, whiten: Whiten = False, sample: Sample = None,
+    without: g.Without = None, home: g.Home = None, workers: g.Workers = None, to: To = None,
+    form: Annotated[str, o.form_option(*FORMS)] = "table", seed: o.Seed = 0,
+) -> None:  # fmt: skip
+    """Compare features of regions by the words that they predict, beside the table of Barnard et al.
+
+    [bold]Examples[/bold]
+
+      endoxa words features photos --to features.html
+
+      endoxa words features photos --set base,rgs --set base,lab --whiten
+    """
+    g.need_pictures()
+    output.need_form(form, None, FORMS)
+    from endoxa.verbs.words import features as verb
+
+    with output.stages(3) as progress:
+        found = verb(
+            corpus, sets or None, segmenter=segmenter, regions=regions, segmentations=_folders(segmentation),
+            resamples=resamples, share=share, train=train, topics=topics, least=least, components=components,
+            whiten=whiten, sample=sample, without=without or None, home=home, command=o.command_line(), to=to,
+            seed=seed, workers=workers, progress=progress,
+        )  # fmt: skip
+    print_study(found, form, to)
+
+
+def annotate(
+    corpus: g.Where,
+    pictures: Annotated[list[str], typer.Argument(metavar="PICTURE…", help="Files, or pictures of the corpus.")],
+    count: Annotated[int, typer.Option("--words", "-n", help="Words of each picture.", min=1)] = 5,
+    segmenter: Annotated[
+        str, typer.Option("--segmenter", "-s", metavar="NAME", help="How pictures are cut into regions.")
+    ] = "felzenszwalb",
+    regions: Annotated[int, typer.Option("--regions", help="The largest regions that are used.", min=1)] = 8,
+    groups: Features = "base,rgs,context",
+    least: Least = 0, components: Components = 0, whiten: Whiten = True, without: g.Without = None,
+    home: g.Home = None, workers: g.Workers = None,
+    to: Annotated[Path | None, typer.Option("--to", metavar="PAGE.html", help="Write a page of the pictures.")] = None,
+    form: Annotated[str, o.form_option(*FORMS)] = "table", seed: o.Seed = 0,
+) -> None:  # fmt: skip
+    """Annotate pictures with words that were learnt from a corpus, and say which region each word belongs to.
+
+    [bold]Examples[/bold]
+
+      endoxa words annotate photos new.jpg --to new.html
+    """
+    g.need_pictures()
+    output.need_form(form, None, FORMS)
+    from endoxa.verbs.words import annotate as verb
+
+    with output.stages(2) as progress:
+        found = verb(
+            corpus, pictures, count=count, segmenter=segmenter, regions=regions, groups=_list(groups), least=least,
+            components=components, whiten=whiten, without=without or None, home=home, command=o.command_line(), to=to,
+            seed=seed, workers=workers, progress=progress,
+        )  # fmt: skip
+    print_annotations(found, form, to)
+
+
+def print_study(study: WordStudy, form: str, to: Path | None) -> None:
+    """Print the answer and a table of the contenders, or the summary in another form."""
+    import polars as pl
+
+    from endoxa.reports.pages.word_studies import answer, heads, lines
+
+    if form != "table":
+        output.table(study.lifts.summary, form, None, study.warnings)
+        return
+    print(output.wrapped(answer(study)))
+    rows = [[f"{cell.text} {cell.small}".strip() for cell in line] for line in lines(study)]
+    print()
+    output.show_frame(pl.DataFrame(rows, schema=heads(study), orient="row"))
+    for remark in (*study.warnings, *study.notes):
+        print(output.wrapped(f"! {remark}"))
+    if to is not None:
+        print(f"The page: {to.resolve().as_uri()}")
+
+
+def print_annotations(found: Annotations, form: str, to: Path | None) -> None:
+    """Print the words of each picture."""
+    from endoxa.reports.pages.annotations import answer
+
+    if form != "table":
+        output.table(found.words, form, None, found.warnings)
+        return
+    print(output.wrapped(answer(found)))
+    print()
+    output.show_frame(found.words)
+    for remark in (*found.warnings, *found.notes):
+        print(output.wrapped(f"! {remark}"))
+    if to is not None:
+        print(f"The page: {to.resolve().as_uri()}")
+
+
+def _list(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in _list(text)]
+    except ValueError:
+        raise typer.BadParameter(f"--regions {text!r}: expected whole numbers, like 4,8,12") from None
+
+
+def _folders(options: list[str] | None) -> dict[str, str]:
+    """`mine=labels` as {"mine": "labels"}."""
+    folders = {}
+    for text in options or []:
+        name, equals, path = text.partition("=")
+        if not (equals and name and path):
+            raise typer.BadParameter(f"--segmentation {text!r}: expected NAME=DIR, like mine=labels")
+        folders[name] = path
+    return folders

@@ -1,0 +1,295 @@
+"""The page of a study of words: how well regions predict them, by segmentation, number of regions, and features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from endoxa.comparisons.orders import orders
+from endoxa.formatting import capitalised, html_of, number, signed
+from endoxa.reports.figures.dots import intervals
+from endoxa.reports.figures.line_chart import Line, line_chart
+from endoxa.reports.figures.style import limits_of
+from endoxa.reports.pages import cells
+from endoxa.reports.pages.cells import Cell
+from endoxa.reports.pages.layout import Chart, Grid, Section, chart, render
+from endoxa.words.feature_sets import TABLE_6
+from endoxa.words.lifts import Lifts
+from endoxa.words.splits import HELD_OUT, NOVEL, PARTS, TRAIN
+
+Kind = Literal["predict", "segmenters", "features"]
+TITLES: dict[Kind, str] = {
+    "predict": "Words predicted from regions", "segmenters": "Segmentations compared by the words that they predict",
+    "features": "Features compared by the words that they predict",
+}  # fmt: skip
+WORDS = 15  # shown from either end of the table of words
+SEEN = 10  # held-out pictures, all resamples together, below which a word is not shown
+MEANING = {
+    "score": "of the M words predicted for a picture with M words, the share that is right",
+    "lift": "score minus that of the M most frequent words of the training pictures, picture by picture",
+    "normalised": "the lift of r/M − (M − r)/(V − M), which is 0 by chance and 1 if all are right; V words are known",
+    "held-out": "pictures of the topics that were learnt from; novel: pictures of other topics",
+    "SE": "standard error over resamples after Nadeau and Bengio, sd·√(1/R + n_test/n_train); the naive one, sd/√R, "
+    "ignores that resamples overlap",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class WordStudy:
+    """The content of the page: the lifts, seconds per picture of each segmentation, and what to know."""
+
+    kind: Kind
+    title: str
+    lifts: Lifts
+    costs: Mapping[str, float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    provenance: Mapping[str, str] = field(default_factory=dict)
+
+
+def page(study: WordStudy) -> str:
+    """The study as one HTML file that opens offline."""
+    drawn = _curves(study) if study.kind == "segmenters" else _dots(study)
+    by_name = {"predict": "Contenders", "segmenters": "Segmentations", "features": "Features"}[study.kind]
+    sections = [
+        Section("lifts", by_name, f"Lift over the most frequent words, by {_thing(study)}", [], [table(study)], drawn),
+        Section("words", "Words", "Word by word", [_about_words()], words(study)),
+    ]
+    return render(
+        title=study.title, answer=html_of(lambda name: answer(study, name=name)), facts=facts(study),
+        warnings=study.warnings, sections=sections, notes=study.notes,
+        policies=[f"{name}: {meaning}" for name, meaning in MEANING.items()], provenance=study.provenance,
+    )  # fmt: skip
+
+
+def facts(study: WordStudy) -> list[str]:
+    """How much was studied."""
+    found = study.lifts.value(study.lifts.names[0])
+    return [
+        f"{len(study.lifts.items):,} pictures", f"{found['train']:,.0f} learnt from",
+        f"{found['vocabulary']:,.0f} words", f"{len(next(iter(study.lifts.outcomes.values())))} resamples",
+    ]  # fmt: skip
+
+
+def answer(study: WordStudy, *, name: Callable[[str], str] = str) -> str:
+    """What the study says: the best contender, against the frequencies, against its reference, and on novel topics."""
+    lifts = study.lifts
+    best = lifts.order()[0]
+    own = lifts.value(best)
+    text = (
+        f"{capitalised(_what(study, best, name))} predict {number(own['score'], 3)} of the words of held-out pictures, "
+        f"the most frequent words {number(own['baseline'], 3)}: {_lift(own['lift'], own['lo'], own['hi'])}."
+    )
+    if best in lifts.references:
+        other = lifts.references[best]
+        found = lifts.difference(best, other)
+        clear = "" if found.lo > 0 else ", which is no clear difference"
+        text += f" Against {name(other)} that is {_lift(found.value, found.lo, found.hi)}{clear}."
+    if NOVEL in lifts.parts:
+        new = lifts.value(best, NOVEL)
+        text += f" For pictures of novel topics the lift is {_lift(new['lift'], new['lo'], new['hi'])}."
+    if (tau := against_source(study)) is not None:
+        text += f" Kendall's tau with the order that Barnard et al. printed is {number(tau, 2)}."
+    return text
+
+
+def _what(study: WordStudy, best: str, name: Callable[[str], str]) -> str:
+    if study.kind == "predict":
+        return f"the regions of {name(best)}" if "vector" not in _groups(study, best) else f"the vectors {name(best)}"
+    return f"the largest regions of {name(best)}" if study.kind == "segmenters" else f"the features {name(best)}"
+
+
+def _groups(study: WordStudy, best: str) -> tuple[str, ...]:
+    return next(one.groups for one in study.lifts.contenders if one.name == best)
+
+
+def _lift(value: float, lo: float, hi: float) -> str:
+    return f"{signed(value, 3)} [{number(lo, 3)}, {number(hi, 3)}]"
+
+
+def _thing(study: WordStudy) -> str:
+    return {"predict": "contender", "segmenters": "segmentation", "features": "set of features"}[study.kind]
+
+
+def against_source(study: WordStudy, part: str = HELD_OUT) -> float | None:
+    """Kendall's tau of the sets of features with those of Table 6; None if fewer than three are in both."""
+    printed = _printed(part)
+    ours = {name: study.lifts.value(name, part)["lift"] for name in study.lifts.names if name in printed}
+    return orders(printed, ours).tau if study.kind == "features" and len(ours) > 2 else None
+
+
+def _printed(part: str) -> dict[str, float]:
+    return {one.name: one.printed[PARTS.index(part)] for one in TABLE_6 if one.printed is not None}
+
+
+def heads(study: WordStudy) -> list[str]:
+    """The columns of the table of contenders."""
+    lifts = study.lifts
+    compared = ["against"] if lifts.references else []
+    printed = ["Barnard et al."] if study.kind == "features" else []
+    cost = ["s per picture"] if study.costs and study.kind != "features" else []
+    return [_thing(study), HELD_OUT, *compared, *printed, *_others(lifts), "SE", "score", "normalised", *cost]
+
+
+def lines(study: WordStudy) -> list[list[Cell]]:
+    """The rows of the table of contenders, in the order given; of segmentations the best first."""
+    order = study.lifts.names if study.kind == "features" else study.lifts.order()
+    return [_line(study, name) for name in order]
+
+
+def _line(study: WordStudy, arm: str) -> list[Cell]:
+    lifts = study.lifts
+    own, best = lifts.value(arm), lifts.order()[0]
+    row = [cells.name(arm), cells.interval(own["lift"], own["lo"], own["hi"], 3, strong=arm == best)]
+    if lifts.references:
+        row.append(_against(lifts, arm))
+    if study.kind == "features":
+        row.append(cells.number(_printed(HELD_OUT).get(arm), 3))
+    for part in _others(lifts):
+        one = lifts.value(arm, part)
+        row.append(cells.interval(one["lift"], one["lo"], one["hi"], 3))
+    row += [cells.number(own["se"], 4, small=f"naive {number(own['naive'], 4)}")]
+    row += [cells.number(own["score"], 3, small=f"{number(own['baseline'], 3)} by frequency")]
+    row += [cells.number(own["normalised"], 3)]
+    if study.costs and study.kind != "features":
+        source = next(one.source for one in lifts.contenders if one.name == arm)
+        row.append(cells.number(study.costs.get(source), 3))
+    return row
+
+
+def _others(lifts: Lifts) -> list[str]:
+    """The parts beside the one that counts; novel topics first."""
+    return [part for part in (NOVEL, TRAIN) if part in lifts.parts]
+
+
+def _against(lifts: Lifts, arm: str) -> Cell:
+    if arm not in lifts.references:
+        return Cell("–")
+    other = lifts.references[arm]
+    found = lifts.difference(arm, other)
+    return Cell(
+        signed(found.value, 3), found.value, f"[{number(found.lo, 3)}, {number(found.hi, 3)}] to {other}",
+        strong=found.lo > 0 or found.hi < 0,
+    )  # fmt: skip
+
+
+def table(study: WordStudy) -> Grid:
+    """The table of contenders."""
+    note = (
+        "Intervals of 95 % over resamples, by the corrected standard error; on training pictures they say little. "
+        "Differences are paired: the same splits and starting points for all. Bold differences exclude 0."
+    )
+    return Grid("Mean lift of each part", heads(study), lines(study), note=note)
+
+
+def words(study: WordStudy) -> list[Grid]:
+    """The words that the best contender predicts best, and worst, beyond their frequency."""
+    best = study.lifts.order()[0]
+    frame = study.lifts.words.filter(pl.col("arm") == best).filter(pl.col("pictures") >= SEEN)
+    shown = {"Gained most": frame.head(WORDS)}
+    if frame.height > WORDS:
+        shown["Gained least"] = frame.tail(min(WORDS, frame.height - WORDS)).reverse()
+    columns = ("word", "pictures", "predicted", "recall", "precision", "recall by frequency", "lift")
+    return [Grid(f"{caption}, {best}", columns, [_word(row) for row in rows.iter_rows(named=True)])
+            for caption, rows in shown.items()]  # fmt: skip
+
+
+def _word(row: Mapping[str, float]) -> list[Cell]:
+    return [
+        cells.text(str(row["word"])), cells.whole(int(row["pictures"])), cells.whole(int(row["predicted"])),
+        *(cells.number(row[column], 3) for column in ("recall", "precision", "usual")), cells.signed(row["lift"], 3),
+    ]  # fmt: skip
+
+
+def _about_words() -> str:
+    return (
+        "Held-out pictures of all resamples together: how often a word was on a picture, how often it was predicted, "
+        f"and the share of its pictures on which it was found, beside the same by frequency alone. Words on {SEEN} "
+        "pictures or more."
+    )
+
+
+def _dots(study: WordStudy) -> list[Chart]:
+    """A dot and an interval per contender, for held-out pictures and novel topics."""
+    return [_dotted(study, part) for part in (HELD_OUT, NOVEL) if part in study.lifts.parts]
+
+
+def _dotted(study: WordStudy, part: str) -> Chart:
+    rows = study.lifts.summary.filter(pl.col("part") == part)
+    measure = f"lift, {part}"
+    frame = rows.select(
+        pl.col("arm").alias("system"), pl.lit(measure).alias("measure"), pl.col("lift").alias("value"), "lo", "hi",
+        pl.col("pictures").alias("queries"), pl.lit(0).alias("undefined"),
+    )  # fmt: skip
+    best = study.lifts.order(part)[0]
+    heading = f"Lift over the most frequent words, {part} pictures"
+    return chart(
+        partial(intervals, frame, measure), heading=heading,
+        label=f"{heading}: {best} is first", caption=f"{heading}, with 95 % intervals over resamples.",
+        grid=_numbers(study, [part]),
+    )  # fmt: skip
+
+
+def _numbers(study: WordStudy, parts: Sequence[str]) -> Grid:
+    rows = [
+        [cells.name(name), *(cells.interval(one["lift"], one["lo"], one["hi"], 3)
+                             for one in (study.lifts.value(name, part) for part in parts))]
+        for name in study.lifts.order(parts[0])
+    ]  # fmt: skip
+    return Grid(f"Lift, {' and '.join(parts)}", (_thing(study), *parts), rows)
+
+
+def _curves(study: WordStudy) -> list[Chart]:
+    """Lift by the number of regions, a line per segmentation with error bars, as the source's Figure 2."""
+    return [_curve(study, part) for part in (HELD_OUT, NOVEL) if part in study.lifts.parts]
+
+
+def curve_of(study: WordStudy, part: str) -> pl.DataFrame:
+    """source, regions, lift, se of every contender of a study of segmentations; the best source first."""
+    at = {one.name: (one.source, one.regions) for one in study.lifts.contenders}
+    rows = [
+        (*at[row["arm"]], row["lift"], row["se"])
+        for row in study.lifts.summary.filter(pl.col("part") == part).iter_rows(named=True)
+    ]
+    return pl.DataFrame(rows, schema=["source", "regions", "lift", "se"], orient="row").sort("source", "regions")
+
+
+def _curve(study: WordStudy, part: str) -> Chart:
+    frame = curve_of(study, part)
+    order = _sources(study)
+    drawn = {}
+    for name in order:
+        rows = frame.filter(pl.col("source") == name)
+        x, y, error = (rows[column].to_numpy().astype(float) for column in ("regions", "lift", "se"))
+        drawn[name] = Line(x, y, f"{name}: {number(float(np.nanmax(y)), 3)} at best", error)
+    reach = [end for line in drawn.values() for end in (*(line.y - _known(line)), *(line.y + _known(line)), 0.0)]
+    low, high = limits_of(reach)
+    heading = f"Lift by number of regions, {part} pictures"
+    start, level = float(frame["regions"].to_numpy().min()), (0.0, "the most frequent words")
+    return chart(
+        partial(line_chart, drawn, across="largest regions", up="lift", top=high, bottom=low, start=start,
+                thing="segmentation", level=level),
+        heading=heading, label=f"{heading}: {order[0]} is the best on average",
+        caption=f"{heading}. Bars are one corrected standard error on either side.",
+        grid=Grid(heading, ("segmentation, regions", "lift", "SE"), [
+            [cells.name(f"{source}, {regions}"), cells.number(lift, 3), cells.number(se, 4)]
+            for source, regions, lift, se in frame.iter_rows()
+        ]),
+    )  # fmt: skip
+
+
+def _known(line: Line) -> np.ndarray:
+    return np.nan_to_num(line.error) if line.error is not None else np.zeros(len(line.y))
+
+
+def _sources(study: WordStudy) -> list[str]:
+    """The best five segmentations on held-out pictures, the grid, then the others: six lines have a colour."""
+    means = curve_of(study, HELD_OUT).group_by("source").agg(pl.col("lift").max()).sort("lift", descending=True)
+    names = means["source"].to_list()
+    others = [name for name in names if name != "grid"]
+    return [*others[:5], *(name for name in names if name == "grid"), *others[5:]]
