@@ -61,7 +61,10 @@ class Chart:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page: sentences, tables, small notes, figures (the first open, the others folded), a last table."""
+    """A part of a page: sentences, tables, small notes, figures (the first open, the others folded), a last table.
+
+    A section without a name is not in the list of sections at the top.
+    """
 
     id: str
     name: str
