@@ -48,8 +48,8 @@ def section(one: Entry, name: str) -> Section:
     grids += [grid(table) for table in one.tables]
     where = f"{record.where[:1].upper()}{record.where[1:]}. Ours: {' · '.join(one.kinds)}."
     return Section(
-        record.slug, name, f"{record.source.name}, {record.name}: {record.title}", [plain(line) for line in (one.sentence, where)], grids,
-        [drawn(drawing) for drawing in one.drawings], small=[plain(note) for note in one.notes],
+        record.slug, name, f"{record.source.name}, {record.name}: {record.title}", list(map(plain, (one.sentence, where))),
+        grids, [drawn(drawing) for drawing in one.drawings], small=list(map(plain, one.notes)),
     )  # fmt: skip
 
 

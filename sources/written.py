@@ -96,7 +96,7 @@ def answer(found: Sequence[Entry]) -> str:
             f"{len(cells)} cells are equal to the printed digits, and {wrong} are wrong in print."
         )
     parts.append(
-        f"{counts[OPEN]} are repeated on open data because the original data is gone; for {counts[WORKED]} no result is "
-        f"printed, and ours works or redraws what is; {counts[LOST]} cannot be reproduced."
+        f"{counts[OPEN]} are repeated on open data because the original data is gone; for {counts[WORKED]} no result "
+        f"is printed, and ours works or redraws what is; {counts[LOST]} cannot be reproduced."
     )
     return " ".join(parts)
