@@ -47,10 +47,9 @@ def section(one: Entry, name: str) -> Section:
     grids = [] if record.printed is None else [compared(one)]
     grids += [grid(table) for table in one.tables]
     where = f"{record.where[:1].upper()}{record.where[1:]}. Ours: {' · '.join(one.kinds)}."
-    return Section(
-        record.slug, name, f"{record.source.name}, {record.name}: {record.title}", list(map(plain, (one.sentence, where))),
-        grids, [drawn(drawing) for drawing in one.drawings], small=list(map(plain, one.notes)),
-    )  # fmt: skip
+    heading = f"{record.source.name}, {record.name}: {record.title}"
+    lines, notes = list(map(plain, (one.sentence, where))), list(map(plain, one.notes))
+    return Section(record.slug, name, heading, lines, grids, list(map(drawn, one.drawings)), small=notes)
 
 
 def compared(one: Entry) -> Grid:

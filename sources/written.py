@@ -85,7 +85,7 @@ def _time(seconds: int) -> str:
 def answer(found: Sequence[Entry]) -> str:
     """The first sentence of the page: how many tables and figures there are, and how ours compare."""
     names = list(dict.fromkeys(one.record.source.name for one in found))
-    subject = "The five sources have" if len(names) == SOURCES else f"Of {listed(names, SOURCES)}, these are"
+    subject = "The five sources have" if len(names) == SOURCES else f"Of {listed(names, SOURCES)}:"
     counts = {kind: sum(kind in one.kinds for one in found) for kind in MEANINGS}
     cells = [cell for one in found if one.compared is not None for cell in one.compared.cells]
     wrong = sum(bool(cell.erratum) for cell in cells)

@@ -44,7 +44,7 @@ def test_nothing_is_fetched(html: str) -> None:
 def test_one_source_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run.main(["--only", "quenot", "--to", str(tmp_path / "q.html")])
     printed = capsys.readouterr().out
-    assert printed.startswith("Of Quénot, these are 4 tables") and "Page:" in printed
+    assert printed.startswith("Of Quénot: 4 tables") and "Page:" in printed
     assert "Quénot" in (tmp_path / "q.html").read_text(encoding="utf-8")
 
 
