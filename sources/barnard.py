@@ -7,17 +7,16 @@ numbers, it is computed from them; everything else is on open data.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from endoxa.comparisons.orders import tau
-from endoxa.reports.figures.line_chart import Line, line_chart
 from endoxa.studies.dominance import separation
 from endoxa.studies.sampling import effective_size, proposal
 from endoxa.studies.selection import self_advantage
 from endoxa.studies.uniformity import of_counts
+from sources.curves import recall_drawing
 from sources.records import Drawing, Record, Source, Table, Values, figure
 
 BARNARD = Source(
@@ -304,12 +303,11 @@ def recall_curves(found: Any) -> Sequence[Drawing]:
     curves = {f"{ours} ({names[ours]})" if ours in names else ours: values for ours, values in found["curves"].items()}
     order = sorted(curves, key=lambda name: -float(np.mean(curves[name])))
     levels = np.linspace(0, 1, 11)
-    lines = {name: Line(levels, np.array(curves[name]), name) for name in order}
-    draw = partial(line_chart, lines, across="recall", up="interpolated precision")
+    points = {name: list(zip(levels.tolist(), curves[name], strict=True)) for name in order}
     label = "Interpolated precision of nine systems at eleven recalls; relevant is a grade by folders above 3"
     heads = ("system", *(f"{level:.1f}" for level in levels))
     numbers = Table.of(label, heads, {name: curves[name] for name in order}, 3)
-    return [Drawing(draw, "Precision and recall", label, f"{label}.", numbers)]
+    return [recall_drawing(points, "Precision and recall", label, numbers)]
 
 
 def curves_sentence(found: Any) -> str:

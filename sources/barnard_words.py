@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from endoxa.comparisons.orders import tau
+from endoxa.formatting import number
 from endoxa.reports.figures import style
 from sources.barnard import BARNARD
 from sources.records import Drawing, Record, Table, figure
@@ -61,7 +62,7 @@ def features_tables(found: Any) -> Sequence[Table]:
 
 
 def _lift(value: Sequence[float] | None) -> str:
-    return "–" if value is None else f"{value[0]:.3f} ± {value[1]:.3f}"
+    return "–" if value is None else f"{number(value[0], 3)} ± {number(value[1], 3)}"
 
 
 def features_sentence(found: Any) -> str:
@@ -207,7 +208,7 @@ def visual_rows(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """Words with their numbers."""
     return {
         row["word"]: [
-            row["pictures"], f"{row['excess']:.3f}", f"{row['z']:.1f}", f"{row['p']:.3f}", f"{row['q']:.3f}",
+            row["pictures"], number(row["excess"], 3), number(row["z"], 1), f"{row['p']:.3f}", f"{row['q']:.3f}",
             f"{row['entropy']:.2f}",
         ]
         for row in rows

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
 import endoxa
-from endoxa.reports.figures.line_chart import Line, line_chart
 from endoxa.searches.baselines import new_weights
+from sources.curves import recall_drawing
 from sources.records import Drawing, Record, Source, Table, Values
 
 GIMELFARB = Source("gimelfarb", "Gimel'farb", "G. Gimel'farb, CBIR: Interaction & Evaluation, slides, COMPSCI.708.S1.C")
@@ -86,11 +85,11 @@ def bounds() -> Table:
 def recall_precision(_: Any) -> Sequence[Drawing]:
     """The graph that the slide shows: precision against recall of the example."""
     found = graded(["R_n", "P_n"], range(1, N + 1))
-    lines = {"the worked example": Line(np.array(found["R_n"]), np.array(found["P_n"]), "n from 1 to 10")}
-    draw = partial(line_chart, lines, across="recall R_n", up="precision P_n", thing="list")
+    points = list(zip(found["R_n"], found["P_n"], strict=True))
     numbers = Table.of("Precision and recall of the example", ("n", *map(str, range(1, N + 1))), found, 4)
     label = "Precision falls from 0.90 to 0.44 as recall rises from 0.20 to 1"
-    return [Drawing(draw, "Precision–recall graph", label, f"{label}: the points of the table, redrawn.", numbers)]
+    caption = f"{label}: the points of the table, redrawn."
+    return [recall_drawing({"the worked example": points}, "Precision–recall graph", label, numbers, caption)]
 
 
 GROUP, CROWDS, APART = 20, (20, 80, 380, 1980), 2.0
@@ -115,18 +114,17 @@ def embedded(irrelevant: int) -> tuple[list[float], float]:
 
 def generality(_: Any) -> Sequence[Drawing]:
     """A constant group of relevant items in a growing number of irrelevant ones."""
-    levels = np.linspace(0, 1, 11)
+    levels = [level / 10 for level in range(11)]
     curves = {}
     for count in CROWDS:
         precisions, share = embedded(count)
         curves[f"generality {share:.2g}"] = precisions
-    lines = {name: Line(levels, np.array(values), name) for name, values in curves.items()}
-    draw = partial(line_chart, lines, across="recall", up="interpolated precision", thing="collection")
     heads = ("recall", *(f"{level:.1f}" for level in levels))
     label = f"Precision at every recall falls as the same {GROUP} relevant items lie among more irrelevant ones"
     caption = f"{label}, although the system separates the two equally well in every collection. Our own model curves."
     numbers = Table.of("Interpolated precision", heads, curves, 3)
-    return [Drawing(draw, "Generality", label, caption, numbers)]
+    points = {name: list(zip(levels, values, strict=True)) for name, values in curves.items()}
+    return [recall_drawing(points, "Generality", label, numbers, caption)]
 
 
 MARKS = (2, 2, 1, 0, -1, -2)

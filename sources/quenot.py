@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 import endoxa
-from endoxa.reports.figures.line_chart import Line, line_chart
+from sources.curves import recall_drawing
 from sources.records import Drawing, Record, Source, Table
 
 QUENOT = Source("quenot", "Quénot", "G. Quénot, Evaluation of indexing and retrieval methods, slides, March 2022")
@@ -65,16 +65,15 @@ def curve(_: Any) -> Sequence[Drawing]:
     interpolated = [measured(*names)[name] for name in names]
     hits = np.cumsum(GRADES)
     recall, precision = hits / RELEVANT, hits / np.arange(1, len(GRADES) + 1)
-    lines = {
-        "k from 1 to 10": Line(recall, precision, "precision of the first k against recall"),
-        "interpolated": Line(np.array(levels), np.array(interpolated), "the highest precision at this recall or more"),
+    points = {
+        "the first k, k = 1 to 10": list(zip(recall.tolist(), precision.tolist(), strict=True)),
+        "interpolated": list(zip(levels, interpolated, strict=True)),
     }
-    draw = partial(line_chart, lines, across="recall", up="precision", thing="curve")
     label = "The recall–precision curve of the example, as points for k = 1 to 10 and interpolated"
     numbers = Table.of(
         "Interpolated precision", ("recall", *(f"{level:g}" for level in levels)), {"precision": interpolated}, 4
     )
-    return [Drawing(draw, "Recall × precision", label, f"{label}.", numbers)]
+    return [recall_drawing(points, "Recall × precision", label, numbers)]
 
 
 def bias(_: Any) -> Sequence[Table]:

@@ -84,7 +84,6 @@ class Record:
     printed   the numbers as printed; None where there are none, or where they are missing in our copy
     ours      our numbers on the printed input, in the rows and columns of `printed`
     errata    (row, column) of cells that are wrong in print: the number of the erratum in docs/errata.md
-    cut       the source cuts digits off instead of rounding
     lost      what is missing in our copy, or why it cannot be reproduced
     study     the name of the study on open data whose result the functions below are given
     sentence  what agrees and what does not
@@ -100,7 +99,6 @@ class Record:
     printed: Table | None = None
     ours: Callable[[], Values] | None = None
     errata: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    cut: bool = False
     lost: str = ""
     study: str = ""
     tables: Callable[[Any], Sequence[Table]] | None = None
@@ -158,7 +156,7 @@ def compare(record: Record) -> Compared:
         for column, text, ours in zip(record.printed.heads[1:], texts, values[name], strict=True):
             if ours is None or (printed := figure(text)) is None:
                 continue
-            agrees = same(printed, ours, decimals(text), cut=record.cut)
+            agrees = same(printed, ours, decimals(text))
             found.append(Cell(name, column, text, ours, agrees, record.errata.get((name, column), "")))
     return Compared(tuple(found))
 

@@ -348,7 +348,7 @@ def words_segmenters(_: Path) -> dict[str, Any]:
 
     found: dict[str, dict[str, Any]] = {}
     for arm, parts in _lifts(segmenters("emoji", home=HOME / "emoji", seed=SEED)).items():
-        name, _, count = arm.rpartition(", ")
+        name, count = arm.rsplit(", ", 1)
         found.setdefault(name, {})[count] = parts
     return {"corpus": "emoji", "resamples": RESAMPLES, "segmenters": found}
 

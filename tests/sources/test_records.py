@@ -93,7 +93,7 @@ def test_the_document_is_what_the_records_give() -> None:
 
 
 def test_whole_numbers_behind_the_symbol_tables() -> None:
-    """METHODS B-E3: at k = 2 the five recognisers returned 42, 43, 44, 43, 43 items, and rank 1 is always a hit."""
+    """METHODS B-E3: every cell follows; at k = 2, 42, 43, 44, 43, 43 items were returned, and rank 1 is a hit."""
     assert [lamiroy_sun.hits()[name, 2][1] for name in lamiroy_sun.SYSTEMS] == [42, 43, 44, 43, 43]
     assert {lamiroy_sun.hits()[name, 1] for name in lamiroy_sun.SYSTEMS} == {(22, 22)}
     for (_, k), (h, d) in lamiroy_sun.hits().items():
