@@ -61,10 +61,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page: sentences, tables, small notes, figures (the first open, the others folded), a last table.
-
-    A section without a name is not in the list of sections at the top.
-    """
+    """A part of a page: sentences, tables, small notes, figures (the first open, the others folded), a last table."""
 
     id: str
     name: str
