@@ -71,11 +71,16 @@ def features_sentence(found: Any) -> str:
     theirs = held_out()
     agreed = tau(np.array([theirs[name] for name in SETS]), np.array([ours[name] for name in SETS]))
     best, worst = max(ours, key=lambda name: ours[name]), min(ours, key=lambda name: ours[name])
+    error, novel = (
+        float(np.median([own[part][1] for own in found["sets"].values() if part in own]))
+        for part in ("held-out", "novel")
+    )
     colour = ours["base+rgs"] > max(ours["base+texture"], ours["base+shape"])
     return (
         f"On {found['corpus']} the order of the eleven sets on held-out pictures agrees with the printed one with tau "
         f"{agreed:.2f}: the best is {best}, the worst {worst} (printed: base+rgs+context and base+shape). That colour "
-        f"is the best single cue {'holds' if colour else 'does not hold'} here."
+        f"is the best single cue {'holds' if colour else 'does not hold'} here. Standard errors are about "
+        f"{error:.2f}, and {novel:.2f} for novel topics, so that only the large differences can be trusted."
     )
 
 

@@ -309,9 +309,9 @@ def cell(table: Table, row: str, column: str) -> float:
 
 
 def implied_votes(table: Table) -> dict[str, list[Any]]:
-    """The mean number of votes per document that a table implies: by ⊤'s precision, and by the other cells.
+    """The mean number of votes per item that a table implies: by ⊤'s precision, and by the other cells.
 
-    With three systems P = (1 + votes)/5. A system's share of all documents is Pr(⊤)·Rc/Pr of its own, and these shares
+    With three systems P = (1 + votes)/5. A system's share of all items is Pr(⊤)·Rc/Pr of its own, and these shares
     add up to the mean number of votes.
     """
     top = cell(table, "Precision", TOP)
@@ -347,10 +347,11 @@ def truth_sentence(found: Any) -> str:
     """How the order by truth agrees."""
     ours = pages_order(found, "truth")
     theirs = {name: cell(TABLE_6, "Precision", name) for name in PIPELINES}
+    apart = abs(ours["Sauvola"] - ours["Wolf"])
     beaten = "Otsu is last in both" if min(ours, key=lambda name: ours[name]) == "Otsu" else "Otsu is not last in ours"
     return (
         f"The documents of the paper are gone. On composed letters, whose text is known, precision is in the order "
-        f"{order_of(ours)} (paper: {order_of(theirs)}); {beaten}, and Sauvola and Wolf are close."
+        f"{order_of(ours)} (paper: {order_of(theirs)}); {beaten}, and Sauvola and Wolf are {apart:.3f} apart."
     )
 
 
@@ -424,11 +425,11 @@ RECORDS = (
         LAMIROY_SUN, "Table 7", "Documents: Method I without ground truth", "section 2.3.2",
         partial(
             consensus_sentence, "bag", TABLE_7,
-            "The table contradicts itself (B-E4): ⊤ implies one vote per document, the other cells imply more.",
+            "The table contradicts itself (B-E4): ⊤ implies one vote per item, the other cells imply more.",
         ),
         printed=TABLE_7, study="pages", lost="As for Table 6. The precision of ⊥ is undefined, not ∞ (B-E1).",
         tables=lambda found: [
-            Table.of("Mean votes per document that Table 7 implies", ("", "votes"), implied_votes(TABLE_7), 4),
+            Table.of("Mean votes per item that Table 7 implies", ("", "votes"), implied_votes(TABLE_7), 4),
             *pages_tables("bag", found),
         ],
     ),
@@ -441,7 +442,7 @@ RECORDS = (
         ),
         printed=TABLE_8, study="pages", lost="As for Table 6. The precision of ⊥ is undefined, not ∞ (B-E1).",
         tables=lambda found: [
-            Table.of("Mean votes per document that Table 8 implies", ("", "votes"), implied_votes(TABLE_8), 4),
+            Table.of("Mean votes per item that Table 8 implies", ("", "votes"), implied_votes(TABLE_8), 4),
             *gaps(found), *pages_tables("align", found),
         ],
     ),

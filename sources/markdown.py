@@ -44,7 +44,8 @@ def section(one: Entry) -> list[str]:
     record = one.record
     parts = [f'<a id="{record.slug}"></a>', f"### {record.name}: {record.title}"]
     parts += [wrapped(one.sentence), wrapped(f"Where: {record.where}. Ours: {' · '.join(one.kinds)}.")]
-    parts += [f"- {note}" for note in one.notes]
+    if one.notes:
+        parts.append("\n".join(wrapped(f"- {note}", "  ") for note in one.notes))
     if record.printed is not None:
         parts.append(compared(one))
     parts += [table(other) for other in one.tables]
@@ -82,6 +83,6 @@ def grid(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
 
 
-def wrapped(text: str) -> str:
-    """A paragraph in lines of at most 120 columns."""
-    return fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+def wrapped(text: str, indent: str = "") -> str:
+    """A paragraph in lines of at most 120 columns, of which all but the first are indented."""
+    return fill(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

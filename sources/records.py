@@ -125,6 +125,8 @@ class Cell:
     @property
     def text(self) -> str:
         """Ours, with three digits more than printed."""
+        if math.isnan(self.ours):
+            return "undefined"
         return number(self.ours, decimals(self.printed) + MORE if "." in self.printed else 0)
 
 
