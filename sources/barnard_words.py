@@ -205,7 +205,7 @@ TABLE_8 = Table.read(
     mature    | 150 | 3.2265
     """,
 )
-HEADS = ("word", "pictures", "excess", "z", "p", "q", "entropy, bits")
+HEADS = ("word", "pictures", "excess", "z", "p", "q", "entropy, bits", "of selected regions")
 SHOWN = 10
 
 
@@ -214,7 +214,7 @@ def visual_rows(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     return {
         row["word"]: [
             row["pictures"], number(row["excess"], 3), number(row["z"], 1), f"{row['p']:.3f}", f"{row['q']:.3f}",
-            f"{row['entropy']:.2f}",
+            f"{row['entropy']:.2f}", number(row["selected"], 2),
         ]
         for row in rows
     }  # fmt: skip

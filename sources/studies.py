@@ -361,10 +361,10 @@ def words_visual(_: Path) -> dict[str, Any]:
     from endoxa.verbs.visual import visual
     from scipy import stats
 
-    found = visual("emoji", home=HOME / "emoji", seed=SEED)
-    rows = found.frame.select("word", "pictures", "excess", "z", "p", "q", "E")
-    goes = float(stats.spearmanr(rows["E"], rows["pictures"]).statistic)
-    words = rows.rename({"E": "entropy"}).to_dicts()
+    found = visual("emoji", iterated=True, home=HOME / "emoji", seed=SEED)
+    rows = found.frame.select("word", "n", "excess", "z", "p", "q", "E", "selected_E")
+    goes = float(stats.spearmanr(rows["E"], rows["n"]).statistic)
+    words = rows.rename({"n": "pictures", "E": "entropy", "selected_E": "selected"}).to_dicts()
     return {"corpus": "emoji", "null": found.null, "words": words, "colours": COLOURS, "entropy_size": goes}
 
 
@@ -384,5 +384,5 @@ STUDIES: dict[str, Study] = {
     "pages": Study("endoxa pages compose letters --count 60; endoxa pages study letters --weights equal", pages),
     "words-features": Study("endoxa words features emoji", words_features),
     "words-segmenters": Study("endoxa words segmenters emoji", words_segmenters),
-    "words-visual": Study("endoxa words visual emoji", words_visual),
+    "words-visual": Study("endoxa words visual emoji --iterated", words_visual),
 }
