@@ -93,7 +93,7 @@ def bias(_: Any) -> Sequence[Table]:
         judged |= {f"o{at}": 1.0 for at in range(others)}
         found = endoxa.measure(run, {"q": judged}, names).to_dict()["run"]["q"]
         rows[name] = [truth["SetP"], found["SetP"], truth["SetR"], found["SetR"]]
-    heads = ("", "true precision", "by the pool", "true recall", "by the pool ")
+    heads = ("", "precision, true", "precision by the pool", "recall, true", "recall by the pool")
     return [Table.of("10 relevant items, of which the pool found 7", heads, rows)]
 
 

@@ -108,7 +108,11 @@ def set_measures(_: Any) -> Sequence[Table]:
         "precision": ["|A ∩ R| / |A|, R for V", found["SetP"], "|A ∩ V| / |A|", found["SetP"]],
         "specificity": ["“almost the same” as precision", found["SetP"], "1 − fallout", 1 - found["Fallout(N=100)@4"]],
     }
-    return [Table.of("A = {a, b, c, d}, V = {a, b, e}, 100 items", ("", "printed", "gives", "right", "gives "), rows)]
+    return [
+        Table.of(
+            "A = {a, b, c, d}, V = {a, b, e}, 100 items", ("", "printed", "printed gives", "right", "right gives"), rows
+        )
+    ]
 
 
 def roll_up_tables(_: Any) -> Sequence[Table]:

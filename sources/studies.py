@@ -361,13 +361,14 @@ def words_visual(_: Path) -> dict[str, Any]:
     from endoxa.verbs.visual import visual
     from scipy import stats
 
-    found = visual("emoji", iterated=True, home=HOME / "emoji", seed=SEED)
+    found = visual("emoji", least=LEAST, iterated=True, home=HOME / "emoji", seed=SEED)
     rows = found.frame.select("word", "n", "excess", "z", "p", "q", "E", "selected_E")
     goes = float(stats.spearmanr(rows["E"], rows["n"]).statistic)
     words = rows.rename({"n": "pictures", "E": "entropy", "selected_E": "selected"}).to_dicts()
     return {"corpus": "emoji", "null": found.null, "words": words, "colours": COLOURS, "entropy_size": goes}
 
 
+LEAST = 10  # pictures of a word; half of the default, because emoji are few
 COLOURS = ["red", "orange", "yellow", "green", "blue", "purple", "brown", "black", "white", "grey", "pink"]
 
 
@@ -384,5 +385,5 @@ STUDIES: dict[str, Study] = {
     "pages": Study("endoxa pages compose letters --count 60; endoxa pages study letters --weights equal", pages),
     "words-features": Study("endoxa words features emoji", words_features),
     "words-segmenters": Study("endoxa words segmenters emoji", words_segmenters),
-    "words-visual": Study("endoxa words visual emoji --iterated", words_visual),
+    "words-visual": Study("endoxa words visual emoji --least 10 --iterated", words_visual),
 }
