@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from endoxa.comparisons.orders import tau
+from endoxa.formatting import number
 from endoxa.studies.dominance import separation
 from endoxa.studies.sampling import effective_size, proposal
 from endoxa.studies.selection import self_advantage
@@ -256,13 +257,14 @@ def retrieval_sentence(found: Any) -> str:
     mixtures = ""
     if own["romm"][1] < 0.1:
         mixtures = (
-            f" Mixtures do not reach theirs ({own['romm'][1]:.2f}): they rank above chance within a query (Figure 1), "
-            "but their scores have no common scale across queries, and one map for all of them finds nothing."
+            f" Mixtures do not reach theirs ({number(own['romm'][1], 2)}): they rank above chance within a query "
+            "(Figure 1), but their scores have no common scale across queries, and one map for all of them finds "
+            "nothing."
         )
     return (
         "Where both tables have a system, Table 4 is the highest of the three fits of Table 3, an optimistic choice "
         f"(D-E15). On open photographs, graded by folders, {words}, and tau of the nine correlations with the printed "
-        f"ones is {order_of_retrieval(found):.2f}; embeddings, which the paper could not have, reach "
+        f"ones is {number(order_of_retrieval(found), 2)}; embeddings, which the paper could not have, reach "
         f"{own['embeddings'][1]:.2f}.{mixtures}"
     )
 
@@ -328,7 +330,7 @@ def curves_sentence(found: Any) -> str:
     words = (
         "as in the paper, keywords are above all systems of its time"
         if leads
-        else ("unlike in the paper, keywords are below: most pairs of a folder share no word, and are not returned")
+        else ("unlike in the paper, keywords are below: many pairs of a folder share no word, and are not returned")
     )
     return (
         "Its curves rest on the weights of draws by rank⁻⁵, which span ten decades (D-E3). On open photographs, all "

@@ -155,7 +155,7 @@ def segmenter_sentence(found: Any) -> str:
     text = ""
     if len(shared) > 1:
         agreed = tau(np.array([THEIRS[name] for name in shared]), np.array([place[name] for name in shared]))
-        text = f" Kendall's tau of our order of {', '.join(shared)} with the paper's is {agreed:.2f}."
+        text = f" Kendall's tau of our order of {', '.join(shared)} with the paper's is {number(agreed, 2)}."
     positive = all(
         own[split][0] > 0 for counts in found["segmenters"].values() for own in counts.values() for split in own
     )

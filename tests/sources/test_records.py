@@ -161,3 +161,10 @@ def test_kept_results_come_back_as_they_are(tmp_path: Path) -> None:
     assert kept.read(place)["one"].date == "2026-01-01", "the same result leaves the file as it is"
     assert kept.keep("one", kept.Kept("command", "2026-02-02", 9, {"rows": []}), place)
     assert kept.read(tmp_path / "none.json") == {}
+
+
+def test_votes_that_the_document_tables_imply() -> None:
+    """METHODS B-E4: one vote per item in Table 7; 1.8665 and 1.8650 in Table 8."""
+    seven, eight = (lamiroy_sun.implied_votes(table) for table in (lamiroy_sun.TABLE_7, lamiroy_sun.TABLE_8))
+    assert [round(value[0], 4) for value in seven.values()] == [1.0, 0.9978]
+    assert [round(value[0], 4) for value in eight.values()] == [1.8665, 1.865]
