@@ -118,10 +118,10 @@ def segmenter_lines(found: Any, split: str, *, width: float = 7.0) -> Figure:
 
 def order_of(found: Any, split: str) -> list[str]:
     """Segmenters by their mean lift, the best first."""
-    means = {
-        name: float(np.mean([own[split][0] for own in counts.values() if split in own]))
-        for name, counts in found["segmenters"].items()
+    lifts = {
+        name: [own[split][0] for own in counts.values() if split in own] for name, counts in found["segmenters"].items()
     }
+    means = {name: float(np.mean(values)) for name, values in lifts.items() if values}
     return sorted(means, key=lambda name: -means[name])
 
 
