@@ -1,6 +1,6 @@
 # Two commands: `make demo` runs the main job, `make test` passes the tests. Each does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve soak test check format lint types layers real bench lock clean
+.PHONY: help demo serve soak test check format lint types layers real sources bench lock clean
 SHELL := /bin/bash
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -48,10 +48,10 @@ test: .venv/dev  ## run the tests
 check: format lint types layers test  ## what CI and reviewers expect: format, lint, types, layers, tests
 
 format: .venv/dev
-	@$(BIN)/ruff format --check src tests benchmarks
+	@$(BIN)/ruff format --check src tests benchmarks sources
 
 lint: .venv/dev
-	@$(BIN)/ruff check src tests benchmarks
+	@$(BIN)/ruff check src tests benchmarks sources
 
 types: .venv/dev
 	@$(BIN)/mypy
@@ -62,6 +62,9 @@ layers: .venv/dev
 real: .venv/dev  ## make real ENDOXA_DATA=DIR: the checks on real data, measured beside expected
 	@test -n "$(ENDOXA_DATA)" || { echo "say where the data is: make real ENDOXA_DATA=DIR" >&2; exit 1; }
 	@ENDOXA_DATA="$(abspath $(ENDOXA_DATA))" $(BIN)/pytest -n 0 -s tests/real
+
+sources: .venv/dev  ## every table and figure of the sources beside ours, with the studies on open data: demo/sources.html
+	@ENDOXA_DATA="$(if $(ENDOXA_DATA),$(abspath $(ENDOXA_DATA)))" $(BIN)/python -m sources.run --fresh
 
 soak: .venv/dev  ## 20 kills x 20 judges on both databases, then 50 judges for a minute: lost = 0, doubled = 0
 	@$(BIN)/python -m tests.soak.soak

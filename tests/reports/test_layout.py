@@ -37,3 +37,12 @@ def test_a_page_of_sections_is_escaped_and_whole() -> None:
     assert 'class="virtual"' in html
     assert "var(--ink)" in drawing.wide
     assert drawing.narrow
+
+
+def test_a_section_without_a_name_is_not_listed_and_a_cell_can_link_to_it() -> None:
+    row = [cells.Cell("to it", numeric=False, link="quiet")]
+    grid = Grid("all", ("where",), [row])
+    html = render(title="t", sections=[Section("first", "First", "First", grids=[grid]), Section("quiet", "", "Quiet")])
+    listed = html[html.index("<nav") : html.index("</nav>")]
+    assert 'href="#first"' in listed and "#quiet" not in listed
+    assert '<a href="#quiet">to it</a>' in html and '<h2 id="quiet">' in html

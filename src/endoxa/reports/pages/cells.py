@@ -14,7 +14,10 @@ NAME = 48  # letters of a name in a table; the title of the cell has the whole n
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: its text, what it is sorted by, and a second line in small letters. A `virtual` one greys its row."""
+    """One cell: its text, what it is sorted by, and a second line in small letters. A `virtual` one greys its row.
+
+    `link` is the id of a section of the same page.
+    """
 
     text: str
     sort: float | str = ""
@@ -23,6 +26,7 @@ class Cell:
     strong: bool = False
     numeric: bool = True
     virtual: bool = False
+    link: str = ""
 
 
 def name(text: str, small: str = "", *, virtual: bool = False) -> Cell:

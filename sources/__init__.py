@@ -1,0 +1,1 @@
+"""Every table and figure of the five sources, beside what Endoxa gives: `make sources`."""
