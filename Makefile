@@ -78,7 +78,7 @@ bench: .venv/dev .venv-peers/ready  ## speed and memory beside pytrec_eval, ir_m
 	@touch $@
 
 LOCK = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
-EXTRAS = --extra studio --extra images --extra embed --extra postgres
+EXTRAS = --extra studio --extra images --extra embed --extra pages --extra postgres
 lock: .boot/ready  ## resolve the dependencies anew
 	@$(LOCK) pyproject.toml $(EXTRAS) --group build -o requirements.lock
 	@$(LOCK) pyproject.toml $(EXTRAS) --group build --group dev -o requirements-dev.lock

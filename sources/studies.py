@@ -358,8 +358,9 @@ RESAMPLES = 10
 
 def words_visual(_: Path) -> dict[str, Any]:
     """The visualness of the words of open emoji."""
-    from endoxa.verbs.visual import visual
     from scipy import stats
+
+    from endoxa.verbs.visual import visual
 
     found = visual("emoji", least=LEAST, iterated=True, home=HOME / "emoji", seed=SEED)
     rows = found.frame.select("word", "n", "excess", "z", "p", "q", "E", "selected_E")
