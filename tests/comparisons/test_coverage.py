@@ -1,12 +1,14 @@
-"""Claims about chance, simulated: 95 % intervals cover 95 %, tests at 5 % raise 5 % false alarms.
+"""Claims about chance, simulated: what 95 % intervals cover, and that tests at 5 % raise 5 % false alarms.
 
-Each figure is printed (pytest -s) beside the bounds it must keep. 4,000 problems of 50 queries each.
+Each figure is printed (pytest -s) beside the bounds it must keep. Bootstraps: 4,000 problems of 50 queries each.
+docs/intervals.md has the table over 10 to 100 queries, which `python -m benchmarks.coverage` makes.
 """
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from endoxa.comparisons.chosen_intervals import OF_DIFFERENCES, OF_MEANS, intervals_over_queries
 from endoxa.statistics.bootstrap import mean_intervals
 from endoxa.statistics.multiplicity import holm
 from endoxa.statistics.randomisation import sign_flip, tukey
@@ -54,7 +56,7 @@ def covered(draw, mean, settings, seed=20):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("population", POPULATIONS)
-def test_intervals_cover_what_they_claim(population, kind):
+def test_bootstrap_intervals_over_50_queries(population, kind):
     draw, mean, least, most = POPULATIONS[population]
     share = covered(draw, mean, KINDS[kind])
     print(f"\n{population:40} {kind:25} covers {share:.4f} [{least}, {most}]")
@@ -72,6 +74,53 @@ def test_symmetric_tails_are_safer_where_few_queries_differ():
     assert shares["bootstrap-t"] >= 0.94
     assert shares["bootstrap-t, equal tails"] < 0.92
     assert shares["percentile"] < 0.93
+
+
+# Strongly skewed AP: a tenth of the queries is easy. 80 % zeros, the rest spread over [0, 1]. One in twenty succeeds.
+FEW = {
+    "skewed AP": lambda rng, size: np.where(rng.random(size) < 0.9, rng.beta(0.5, 12, size), rng.beta(1.5, 2, size)),
+    "80 % zeros": lambda rng, size: (rng.random(size) < 0.2) * rng.random(size),
+    "Success .05": lambda rng, size: (rng.random(size) < 0.05) * 1.0,
+}
+MEANS = {"skewed AP": 0.9 * 0.5 / 12.5 + 0.1 * 1.5 / 3.5, "80 % zeros": 0.1, "Success .05": 0.05}
+
+
+def misses(name, queries, low, interval, trials=2_000):
+    """How often the mean lies above the interval, how often below it, and how many ends are infinite or coincide."""
+    values = FEW[name](np.random.default_rng(40), (trials, queries))
+    made = intervals_over_queries(
+        values,
+        low,
+        1.0 if np.isfinite(low) else np.inf,
+        interval=interval,
+        confidence=0.95,
+        resamples=1_999,
+        rng=np.random.default_rng(41),
+    )
+    wrong = ~np.isfinite(made.hi - made.lo) | (made.hi <= made.lo)
+    return int((made.hi < MEANS[name]).sum()), int((made.lo > MEANS[name]).sum()), int(wrong.sum())
+
+
+@pytest.mark.parametrize("queries", [10, 25])
+@pytest.mark.parametrize("population", FEW)
+def test_intervals_of_means_cover_with_few_queries(population, queries):
+    """Either end misses the mean in 2.5 % of the samples at the most; bootstrap-t misses more, or has no end."""
+    most = bounds(0.025, 2_000)[1]
+    above, below, wrong = misses(population, queries, 0.0, OF_MEANS)
+    print(f"\n{population}, {queries} queries: above {above / 2_000:.4f}, below {below / 2_000:.4f}")
+    assert above <= most
+    assert below <= most
+    assert wrong == 0
+    above, _, wrong = misses(population, queries, -np.inf, "bootstrap-t")
+    assert above > most or wrong > 0  # the interval that this one replaces
+
+
+@pytest.mark.parametrize("queries", [10, 25])
+@pytest.mark.parametrize("population", ["80 % zeros", "Success .05"])
+def test_intervals_of_differences_cover_where_few_queries_differ(population, queries):
+    above, below, wrong = misses(population, queries, -1.0, OF_DIFFERENCES)
+    assert above + below <= bounds(0.05, 2_000)[1]
+    assert wrong == 0
 
 
 def bounds(level, trials):

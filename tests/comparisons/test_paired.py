@@ -170,14 +170,38 @@ def test_notes_say_how():
     made = compare(
         scores(AP=drawn(4, 10), RR=drawn(4, 10)), interval="percentile", confidence=0.9, resamples=300, rng=rng()
     )
-    assert made.notes == (
+    assert made.notes[:3] == (
         "test: paired sign-flip randomisation of the mean difference, two-sided; every sign assignment up to 16 "
         "differing queries, 300 random ones beyond",
         "interval: 90 % percentile, 300 resamples of the queries",
         "correction: Holm over 6 comparisons per measure, not across measures",
     )
     few = {"a": [0.5] * 20, "b": [0.5] * 19 + [0.7]}
-    assert "does not bound" in compare(scores(AP=few), resamples=99, rng=rng()).notes[-1]
+    assert "does not bound" in compare(scores(AP=few), resamples=99, rng=rng()).notes[3]
+
+
+def test_a_short_skewed_sample_is_told():
+    def short(queries, interval="bootstrap-t"):
+        given = {"a": [0.1] * queries, "b": [0.2] * (queries - 5) + [0.9] * 5}
+        notes = compare(scores(AP=given), interval=interval, spans={"AP": 1}, resamples=99, rng=rng()).notes
+        return any("can be too short" in note for note in notes)
+
+    assert short(49)
+    assert not short(50)
+    assert not short(49, "bounded")
+
+
+def test_the_range_of_a_measure_bounds_its_differences():
+    given = {"a": [0.5] * 20, "b": [0.5] * 19 + [0.7], "c": [0.5] * 20}
+    free = compare(scores(AP=given), resamples=99, rng=rng()).frame
+    kept = compare(scores(AP=given), spans={"AP": 1}, resamples=99, rng=rng())
+    assert free["lo"].is_infinite().to_list() == [True, False, True]
+    for row in kept.frame.iter_rows(named=True):
+        assert -0.3 < row["lo"] < 0 < row["hi"] < 0.3
+    assert not any("infinite" in note for note in kept.notes)
+    alone = {"a": [0.5, float("nan")], "b": [0.2, 0.3], "c": [0.2, 0.4]}
+    lone = compare(scores(AP=alone), interval="bounded", spans={"AP": 1}, resamples=99, rng=rng()).frame
+    assert lone["lo"].is_nan().to_list() == lone["hi"].is_nan().to_list() == [True, True, False]
 
 
 def test_measures_are_chosen_by_name():

@@ -106,7 +106,7 @@ def test_a_better_system_that_the_consensus_misses() -> None:
     """`lone` returns mates only, which nobody else does; the others share two wrong items."""
     wrong, mates = ["x", "y", "z1", "z2", "z3"], ["m1", "m2", "m3"]
     lists = {"a": ["x", "y", "z1"], "b": ["x", "y", "z2"], "c": ["x", "y", "z3"], "lone": mates}
-    queries = ["q", "r", "s"]
+    queries = [f"q{place:02}" for place in range(40)]  # three equal differences would not exclude 0
     run = run_of({system: dict.fromkeys(queries, items) for system, items in lists.items()})
     found = cutoffs(run, corpus_of({"f": [*queries, *mates], "g": wrong}), queries, deepest=3, seed=0)
     assert found is not None and found.shown == 3

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
 
+from endoxa.comparisons.chosen_intervals import OF_MEANS, Interval, intervals_over_queries
 from endoxa.errors import TextError, did_you_mean
-from endoxa.statistics.bootstrap import Method, enough, mean_intervals
+from endoxa.statistics.bootstrap import enough
 from endoxa.tables import Floats, Scores
 
 Aggregate = Literal["mean", "sum", "geometric"]
@@ -25,7 +26,7 @@ SUMMARY = {
 
 def summarise(
     scores: Scores, *, aggregate: Mapping[str, str] | None = None,
-    limits: Mapping[str, tuple[float, float]] | None = None, confidence: float = 0.95, method: Method = "bootstrap-t",
+    limits: Mapping[str, tuple[float, float]] | None = None, confidence: float = 0.95, interval: Interval = OF_MEANS,
     resamples: int | None = None, rng: np.random.Generator,
 ) -> pl.DataFrame:  # fmt: skip
     """Value of every system on every measure: system, measure, value, lo, hi, se, queries, undefined.
@@ -35,9 +36,10 @@ def summarise(
         sum         Σv; counts (num_rel) are not a sample mean and have no interval: lo, hi, se are null
         geometric   exp(mean(log(max(v, 0.00001)))); the interval is made on the logs and exponentiated, se is
                     value · se(log). The floor rules where many queries score 0.
-    `limits` gives the range of a measure, if it has one: ends are kept within it, which can only help. Where all
-    values are equal, or so nearly that the bootstrap has no bound (1 of 60 queries failed), the interval is Clopper
-    and Pearson's with the sum of the values as successes: no values in the range spread more than 0s and 1s do.
+    `limits` gives the range of a measure, if it has one. With it the interval is `bounded`: it lies within the range
+    and covers what it claims for few queries, skewed values and values that are all equal; without it, or with an
+    infinite end, it is bootstrap-t, which does so from 50 queries on (docs/intervals.md has the measured coverage). A
+    geometric mean has its range in logs: from log(0.00001) on.
     Only queries where the measure is defined count; `queries` says how many, `undefined` how many were 0/0.
     Queries that were never scored for a system are in neither. None defined: NaN.
     The interval is about other queries of the same kind, not about the judgments; overlapping intervals of
@@ -52,11 +54,14 @@ def summarise(
     rows, queries = [], len(scores.queries)
     for measure in scores.measures:
         _, _, values = scores.matrix(measure)
-        values = np.log(np.maximum(values, FLOOR)) if ways.get(measure) == "geometric" else values
+        values = _in_logs(values) if ways.get(measure) == "geometric" else values
         rows.append(np.pad(values, ((0, 0), (0, queries - values.shape[1])), constant_values=np.nan))
     stacked = np.stack(rows) if rows else np.empty((0, len(scores.systems), queries))
-    drawn = enough(queries) if resamples is None else resamples
-    found = mean_intervals(stacked, method=method, confidence=confidence, resamples=drawn, rng=rng)  # [measure, system]
+    low, high = _ranges(scores.measures, ways, limits or {})
+    found = intervals_over_queries(  # [measure, system]
+        stacked, low, high, interval=interval, confidence=confidence,
+        resamples=enough(queries) if resamples is None else resamples, rng=rng,
+    )  # fmt: skip
     undefined = {
         (system, measure): count
         for system, measure, count in scores.frame.group_by("system", "measure")
@@ -68,28 +73,23 @@ def summarise(
         for m, measure in enumerate(scores.measures):
             n, holes = int(found.n[m, s]), undefined.get((system, measure), 0)
             ends = tuple(float(part[m, s]) for part in (found.mean, found.lo, found.hi, found.se))
-            within = (limits or {}).get(measure)
-            if within is not None and ways.get(measure, "mean") == "mean" and n > 0:
-                ends = (ends[0], *_kept(ends, within, n, confidence), ends[3])
             joined = _joined(ways.get(measure, "mean"), stacked[m, s], ends)
             summary.append((system, measure, *joined, n, holes))
     return pl.DataFrame(summary, schema=SUMMARY, orient="row")
 
 
-def _kept(ends: tuple[float, ...], within: tuple[float, float], n: int, confidence: float) -> tuple[float, float]:
-    """lo and hi inside the range of the measure; Clopper and Pearson's where the values hardly differ."""
-    mean, lo, hi, _ = ends
-    low, high = within
-    if not (math.isfinite(low) and math.isfinite(high)):
-        return max(lo, low), min(hi, high)
-    if lo == hi or not math.isfinite(lo) or not math.isfinite(hi):
-        from scipy.special import betaincinv
+def _in_logs(values: Floats) -> Floats:
+    return np.asarray(np.log(np.maximum(values, FLOOR)))
 
-        share, tail = min(max((mean - low) / (high - low), 0.0), 1.0), (1 - confidence) / 2
-        hits = share * n
-        lo = low + (high - low) * (float(betaincinv(hits, n - hits + 1, tail)) if hits > 0 else 0.0)
-        hi = low + (high - low) * (float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0)
-    return max(lo, low), min(hi, high)
+
+def _ranges(
+    measures: Sequence[str], ways: Mapping[str, str], limits: Mapping[str, tuple[float, float]]
+) -> tuple[Floats, Floats]:
+    """Least and greatest value of each measure, in logs for geometric means; infinite where unknown: [measure, 1]."""
+    reach = np.array([limits.get(measure, (-np.inf, np.inf)) for measure in measures]).reshape(-1, 1, 2)
+    logs = [measure in limits and ways.get(measure) == "geometric" for measure in measures]
+    reach[logs] = _in_logs(reach[logs])
+    return reach[..., 0], reach[..., 1]
 
 
 def _joined(way: str, values: Floats, ends: tuple[float, ...]) -> tuple[float | None, ...]:

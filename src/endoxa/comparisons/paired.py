@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal, get_args
@@ -11,8 +11,9 @@ from typing import Literal, get_args
 import numpy as np
 import polars as pl
 
+from endoxa.comparisons.chosen_intervals import ENOUGH, OF_DIFFERENCES, Interval, can_be_short, intervals_over_queries
 from endoxa.errors import JoinError, refuse_unknown
-from endoxa.statistics.bootstrap import BLOCK, RESAMPLES, TINY, Method, blocks, enough, mean_intervals, moments
+from endoxa.statistics.bootstrap import BLOCK, RESAMPLES, TINY, blocks, enough, moments
 from endoxa.statistics.multiplicity import CORRECTIONS, Correction, uncorrected
 from endoxa.statistics.randomisation import EXACT, sign_flip, tukey
 from endoxa.tables import Comparison, Floats, Ints, Scores
@@ -38,25 +39,27 @@ class _Settings:
     """How the rows of one call are made; `seed` is drawn once, so that a row depends on nothing beside it."""
 
     test: Test
-    interval: Method
+    interval: Interval
     confidence: float
     correction: Correction
     resamples: int  # of the queries, for the interval
     draws: int  # of signs or labels, for the test
     seed: int
+    spans: Mapping[str, float]  # largest difference on one query, of the measures where it is known
 
 
 def compare(
     scores: Scores, *, baseline: str | None = None, measures: Sequence[str] | None = None, test: Test = "randomisation",
-    interval: Method = "bootstrap-t", confidence: float = 0.95, correction: Correction = "holm",
-    resamples: int | None = None, rng: np.random.Generator,
+    interval: Interval = OF_DIFFERENCES, confidence: float = 0.95, correction: Correction = "holm",
+    spans: Mapping[str, float] | None = None, resamples: int | None = None, rng: np.random.Generator,
 ) -> Comparison:  # fmt: skip
     """Every pair of systems, or every system against `baseline`, on every measure.
 
     Without a baseline, `system` is the one of the pair that was given first and `baseline` the one given
     later. `difference` is the mean of d = system - baseline over the queries where both have a value,
     counted in `queries`; [lo, hi] its interval, `effect` = mean(d)/sd(d), NaN where all d are equal. A pair
-    that shares fewer than two queries keeps its row, with NaN.
+    that shares fewer than two queries keeps its row, with NaN. `spans` gives the largest difference of a measure on
+    one query: no end lies beyond, and where few queries differ, the ends follow from it (`chosen_intervals`).
 
     test        randomisation   exchangeable systems; needs no normality
                 t               mean difference 0; p NaN where all d are equal but not 0
@@ -80,15 +83,17 @@ def compare(
         enough(len(scores.queries)) if resamples is None else resamples,
         _draws(len(pairs), 1 - confidence) if resamples is None else resamples,
         int(rng.integers(1 << 62)),
+        spans or {},
     )
-    frames = [_compared(scores, measure, pairs, settings) for measure in measures or scores.measures]
-    frame = pl.concat(frames) if frames else pl.DataFrame(schema=Comparison.SCHEMA)
+    found = [_compared(scores, measure, pairs, settings) for measure in measures or scores.measures]
+    frame = pl.concat(rows for rows, _ in found) if found else pl.DataFrame(schema=Comparison.SCHEMA)
     if not (frame["queries"] >= 2).any():
         raise JoinError(
             f"no two of the {len(scores.systems)} systems share two queries with a value; "
             "check that the runs answer the same queries, or measure on more of them"
         )
-    return Comparison(frame, _notes(frame, len(scores.systems), settings))
+    short = settings.interval != "bounded" and any(short for _, short in found)
+    return Comparison(frame, _notes(frame, len(scores.systems), settings, short=short))
 
 
 def _draws(pairs: int, alpha: float) -> int:
@@ -111,29 +116,35 @@ def _pairs(systems: list[str], baseline: str | None) -> list[tuple[int, int]]:
     return [(place, base) for place in range(len(systems)) if place != base]
 
 
-def _compared(scores: Scores, measure: str, pairs: list[tuple[int, int]], settings: _Settings) -> pl.DataFrame:
-    """The rows of one measure."""
+def _compared(
+    scores: Scores, measure: str, pairs: list[tuple[int, int]], settings: _Settings
+) -> tuple[pl.DataFrame, bool]:
+    """The rows of one measure, and whether an interval among them can be too short."""
     systems, _, values = scores.matrix(measure)
     if settings.test == "tukey":
         values = values[:, ~np.isnan(values).any(axis=0)]
     left, right = np.array(pairs).T
+    span = settings.spans.get(measure, math.inf)
     parts: list[tuple[Floats | Ints, ...]] = []
+    short = False
     for block in blocks(len(pairs), BLOCK // max(1, values.shape[1])):
         d = _differences(values[left[block]], values[right[block]])
-        found = mean_intervals(
-            d, method=settings.interval, confidence=settings.confidence, resamples=settings.resamples,
+        found = intervals_over_queries(
+            d, -span, span, interval=settings.interval, confidence=settings.confidence, resamples=settings.resamples,
             rng=np.random.default_rng(settings.seed),
         )  # fmt: skip
         p: Floats = TESTS[settings.test](d, settings) if settings.test in TESTS else np.full(len(d), np.nan)
         sd = found.se * np.sqrt(found.n)
         effect: Floats = np.divide(found.mean, sd, out=np.full(len(d), np.nan), where=sd > 0)
-        parts.append((found.mean, found.lo, found.hi, p, effect, found.n))
+        short = short or bool(can_be_short(d).any())
+        lone = np.where(found.n < 2, np.nan, 0.0)  # a pair that shares one query
+        parts.append((found.mean, found.lo + lone, found.hi + lone, p, effect, found.n))
     difference, lo, hi, p, effect, queries = (np.concatenate(part) for part in zip(*parts, strict=True))
     if settings.test == "tukey" and values.shape[1] > 1:
         p = tukey(values, resamples=min(settings.draws, RESAMPLES), rng=_stream(settings))[left, right]
     p = np.where(queries < 2, np.nan, p)
     correct = uncorrected if settings.test == "tukey" else CORRECTIONS[settings.correction]
-    return pl.DataFrame(
+    frame = pl.DataFrame(
         {
             "measure": [measure] * len(pairs), "system": [systems[place] for place in left],
             "baseline": [systems[place] for place in right], "doubt": ["queries"] * len(pairs),
@@ -143,6 +154,7 @@ def _compared(scores: Scores, measure: str, pairs: list[tuple[int, int]], settin
         },
         schema=Comparison.SCHEMA,
     )  # fmt: skip
+    return frame, short
 
 
 def _differences(system: Floats, baseline: Floats) -> Floats:
@@ -186,7 +198,7 @@ TESTS: dict[str, Callable[[Floats, _Settings], Floats]] = {
 }
 
 
-def _notes(frame: pl.DataFrame, systems: int, settings: _Settings) -> tuple[str, ...]:
+def _notes(frame: pl.DataFrame, systems: int, settings: _Settings, *, short: bool) -> tuple[str, ...]:
     """How the rows were made, one sentence each."""
     tested = dict(frame.group_by("measure", maintain_order=True).agg(pl.col("p_value").is_not_nan().sum()).iter_rows())
     counts = sorted(set(tested.values()))
@@ -219,6 +231,11 @@ def _notes(frame: pl.DataFrame, systems: int, settings: _Settings) -> tuple[str,
         )
     if frame["lo"].is_infinite().any() or frame["hi"].is_infinite().any():
         notes.append("infinite interval: so few queries differ that the sample does not bound the difference")
+    if short:
+        notes.append(
+            f"fewer than {ENOUGH} queries and skewed differences: an interval can be too short; `bounded` never is, "
+            "but longer"
+        )
     if (frame["queries"] < 2).any():
         notes.append("NaN: the pair shares fewer than two queries with a value")
     return tuple(notes)

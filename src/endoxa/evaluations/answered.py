@@ -10,11 +10,12 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
+from endoxa.comparisons.chosen_intervals import intervals_over_queries
 from endoxa.comparisons.intervals import SUMMARY
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import Settings
 from endoxa.measures.displacement import Rule, answer_values, average_answers, compare_answers
-from endoxa.statistics.bootstrap import Means, mean_intervals
+from endoxa.statistics.bootstrap import RESAMPLES, Means
 from endoxa.statistics.crossed import crossed_bootstrap
 from endoxa.tables import Answers, Floats, Run
 
@@ -40,7 +41,7 @@ def evaluate(run: Run, answers: Answers, settings: Settings, *, rule: Rule = "un
     systems, subjects, queries, values = answer_values(single, "score")
     means = average_answers(single)
     seed = int(np.random.default_rng(settings.seed).integers(1 << 62))
-    found = _interval(values, settings.confidence, np.random.default_rng(seed))
+    found = _interval(values, 1.0, settings.confidence, np.random.default_rng(seed))
     frame = pl.DataFrame(
         {"system": systems, "score": found.mean, "lo": found.lo, "hi": np.minimum(found.hi, 1.0)}
     ).join(
@@ -51,7 +52,7 @@ def evaluate(run: Run, answers: Answers, settings: Settings, *, rule: Rule = "un
     )
     frame = frame.sort("score", descending=True, nulls_last=True)
     left, right = np.array(list(combinations(range(len(systems)), 2)), dtype=np.int64).reshape(-1, 2).T
-    between = _interval(values[left] - values[right], settings.confidence, np.random.default_rng(seed))
+    between = _interval(values[left] - values[right], np.inf, settings.confidence, np.random.default_rng(seed))
     pairs = pl.DataFrame(
         {
             "system": [systems[a] for a in left],
@@ -89,11 +90,13 @@ def _summary(frame: pl.DataFrame) -> pl.DataFrame:
     return joined.sort(place, maintain_order=True).select(list(SUMMARY)).cast(SUMMARY)  # type: ignore[arg-type]
 
 
-def _interval(values: Floats, confidence: float, rng: np.random.Generator) -> Means:
-    """Over subjects and queries; over queries alone where there is one subject."""
+def _interval(values: Floats, high: float, confidence: float, rng: np.random.Generator) -> Means:
+    """Over subjects and queries; over queries alone where there is one subject. No value is above `high`."""
     if values.shape[-2] > 1:
         return crossed_bootstrap(values, confidence=confidence, rng=rng)
-    return mean_intervals(values[..., 0, :], confidence=confidence, rng=rng)
+    return intervals_over_queries(
+        values[..., 0, :], -np.inf, high, interval="bootstrap-t", confidence=confidence, resamples=RESAMPLES, rng=rng
+    )
 
 
 def _notes(settings: Settings, rule: str, subjects: list[str], queries: list[str]) -> tuple[str, ...]:

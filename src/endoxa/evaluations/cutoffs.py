@@ -13,6 +13,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
+from endoxa.comparisons.chosen_intervals import OF_DIFFERENCES, OF_MEANS, Interval, intervals_over_queries
 from endoxa.comparisons.orders import query_weights, tau_interval
 from endoxa.errors import TextError
 from endoxa.evaluations import consensus
@@ -22,7 +23,7 @@ from endoxa.images.corpus import Corpus, same_category
 from endoxa.measures.evaluate import measure
 from endoxa.measures.grammar import parse_all
 from endoxa.policies import Policy
-from endoxa.statistics.bootstrap import Means, enough, mean_intervals
+from endoxa.statistics.bootstrap import Means, enough
 from endoxa.tables import Floats, Opinions, Run
 
 PRECISION, RECALL = "precision", "recall"
@@ -91,7 +92,7 @@ def _scored(run: Run, reference: Opinions, deepest: int) -> Floats:
 def _values(systems: Sequence[str], scored: dict[str, Floats], rng: np.random.Generator) -> pl.DataFrame:
     parts = []
     for way, values in scored.items():
-        found = _intervals(values, rng)
+        found = _intervals(values, 0.0, OF_MEANS, rng)
         for at in np.ndindex(found.mean.shape):
             row, k, system = at
             ends = found.mean[at], found.lo[at], found.hi[at]
@@ -115,7 +116,10 @@ def _taus(scored: dict[str, Floats], rng: np.random.Generator) -> pl.DataFrame:
 def _turned(systems: Sequence[str], scored: dict[str, Floats], rng: np.random.Generator) -> pl.DataFrame:
     pairs = list(combinations(range(len(systems)), 2))
     first, second = np.array(pairs).T
-    ways = {way: _intervals(values[:, :, first] - values[:, :, second], rng) for way, values in scored.items()}
+    ways = {
+        way: _intervals(values[:, :, first] - values[:, :, second], -1.0, OF_DIFFERENCES, rng)
+        for way, values in scored.items()
+    }
     truth, voted = ways[FOLDERS], ways[CONSENSUS]
     against = ((truth.lo > 0) & (voted.hi < 0)) | ((truth.hi < 0) & (voted.lo > 0))
     rows = []
@@ -137,8 +141,10 @@ def _signed(sign: int, found: Means, at: tuple[int, ...]) -> tuple[float, float,
     return sign * float(found.mean[at]), *((low, high) if sign > 0 else (-high, -low))
 
 
-def _intervals(values: Floats, rng: np.random.Generator) -> Means:
-    return mean_intervals(values, resamples=enough(values.shape[-1]), rng=rng)
+def _intervals(values: Floats, low: float, interval: Interval, rng: np.random.Generator) -> Means:
+    """95 % intervals of values between `low` and 1."""
+    resamples = enough(values.shape[-1])
+    return intervals_over_queries(values, low, 1.0, interval=interval, confidence=0.95, resamples=resamples, rng=rng)
 
 
 def _alone(run: Run, judgments: Opinions) -> pl.DataFrame:

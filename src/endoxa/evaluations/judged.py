@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -9,11 +10,13 @@ import numpy as np
 import polars as pl
 
 from endoxa.comparisons import intervals, orders, paired, power
+from endoxa.comparisons.chosen_intervals import ENOUGH
 from endoxa.errors import TextError
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.references import Reference
-from endoxa.evaluations.sentences import warnings_of
+from endoxa.evaluations.sentences import WARNED, warnings_of
 from endoxa.evaluations.settings import Settings
+from endoxa.formatting import listed
 from endoxa.measures.curves import curve_measures, curves
 from endoxa.measures.evaluate import Blocks, measure
 from endoxa.measures.grammar import Measure, parse
@@ -53,11 +56,12 @@ def evaluate(
     if with_power and (found := power.of_scores(scores, settings.seed)) is not None:
         tables["power"] = found
     several = len(scores.systems) > 1 and not _is_open(scores)
+    summary = summarise(scores, settings)
     return Evaluation(
-        kind=reference.kind, scores=scores, summary=summarise(scores, settings), settings=settings,
+        kind=reference.kind, scores=scores, summary=summary, settings=settings,
         compared=partial(compare, scores, settings) if several else None, tables=tables,
-        warnings=tuple(warnings_of(scores, tables.get("curves"))), notes=tuple(notes), baseline=settings.baseline,
-        wanted=tuple(measures),
+        warnings=(*warnings_of(scores, tables.get("curves")), *_of_intervals(summary)), notes=tuple(notes),
+        baseline=settings.baseline, wanted=tuple(measures),
     )  # fmt: skip
 
 
@@ -85,6 +89,32 @@ def summarise(scores: Scores, settings: Settings) -> pl.DataFrame:
     )  # fmt: skip
 
 
+def without_range(measures: Sequence[str]) -> list[str]:
+    """The measures that have an interval and no least or no greatest value: theirs is bootstrap-t, not bounded."""
+    known = [(name, parse(name).definition) for name in measures]
+    return [name for name, one in known if one.aggregate != "sum" and not math.isfinite(one.high - one.low)]
+
+
+def _of_intervals(summary: pl.DataFrame) -> list[str]:
+    """Warnings about intervals that nothing bounds, and about those that can be too short."""
+    rows = summary.filter(
+        pl.col("measure").is_in(without_range(summary["measure"].unique(maintain_order=True).to_list()))
+    )
+    open_ = rows.filter(pl.col("lo").is_infinite() | pl.col("hi").is_infinite() | (pl.col("lo") == pl.col("hi")))
+    found = [
+        f"{measure} of {listed(systems, WARNED)}: the sample does not bound the mean, because nearly all values are "
+        "equal and the measure has no limit."
+        for measure, systems in open_.group_by("measure", maintain_order=True).agg("system").iter_rows()
+    ]
+    few = rows.filter(pl.col("queries") < ENOUGH)["measure"].unique(maintain_order=True).to_list()
+    if few:
+        found.append(
+            f"With fewer than {ENOUGH} queries, the intervals of {listed(few, WARNED)} can be too short if the values "
+            "are skewed."
+        )
+    return found
+
+
 def compare(scores: Scores, settings: Settings, measures: Sequence[str] | None = None) -> Comparison:
     """Every pair of systems: difference, interval, test, correction, effect size."""
     if _is_open(scores):
@@ -93,7 +123,8 @@ def compare(scores: Scores, settings: Settings, measures: Sequence[str] | None =
             "take --ties trec or average, and --unjudged nonrelevant or condensed"
         )
     means = [name for name in scores.measures if parse(name).definition.aggregate == "mean"]
-    comparison = paired.compare(
+    definitions = {name: parse(name).definition for name in scores.measures}
+    return paired.compare(
         scores,
         baseline=settings.baseline,
         measures=measures or means or scores.measures,
@@ -101,13 +132,10 @@ def compare(scores: Scores, settings: Settings, measures: Sequence[str] | None =
         interval=settings.interval,  # type: ignore[arg-type]
         correction=settings.correction,  # type: ignore[arg-type]
         confidence=settings.confidence,
+        spans={name: definition.high - definition.low for name, definition in definitions.items()},
         resamples=settings.resamples,
         rng=np.random.default_rng(settings.seed),
     )
-    spans = {name: parse(name).definition.high - parse(name).definition.low for name in scores.measures}
-    reach = pl.col("measure").replace_strict(spans, return_dtype=pl.Float64)  # no difference is larger than the range
-    ends = pl.col("lo").clip(lower_bound=-reach), pl.col("hi").clip(upper_bound=reach)
-    return Comparison(comparison.frame.with_columns(*ends), comparison.notes)
 
 
 def _is_open(scores: Scores) -> bool:

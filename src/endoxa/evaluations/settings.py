@@ -142,8 +142,8 @@ class Settings:
         scoring=False
     )
     interval: str = setting(
-        "bootstrap-t", "Kind of interval of a difference.", PAIRS, JUDGED, choices=("bootstrap-t", "percentile"),
-        scoring=False
+        "bootstrap-t", "Kind of interval of a difference; bounded: safe with few queries, and longer.", PAIRS, JUDGED,
+        choices=("bootstrap-t", "bounded", "percentile"), scoring=False
     )
     correction: str = setting(
         "holm", "Correction for many comparisons.", PAIRS, JUDGED, choices=("holm", "bh", "none"), scoring=False

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.judged import without_range
 from endoxa.evaluations.settings import VOTED
 from endoxa.reports import text
 
@@ -64,7 +65,9 @@ def remarks(evaluation: Evaluation) -> list[str]:
     if not evaluation.in_doubt:
         assert evaluation.scores is not None
         queries = f"{len(evaluation.scores.queries):,} queries"
-        over = f"{queries}; intervals: {evaluation.confidence:.0%} bootstrap-t over queries"
+        free = without_range(evaluation.scores.measures)
+        over = f"{queries}; intervals: {evaluation.confidence:.0%} over queries, bounded by the range of the measure"
+        over += f" (bootstrap-t for {', '.join(free)})" if free else ""
         return [over, *evaluation.policy.lines(), *warnings]
     notes = [note for note in evaluation.notes if not note.startswith("labels: ")]
     limits = notes[-1:] if evaluation.kind in VOTED else []

@@ -57,17 +57,19 @@ def mean_intervals(
     Source: Efron & Tibshirani 1993, ch. 12-13; Hall, Annals of Statistics 16 (1988), for symmetric t.
     """
     values = np.asarray(values, dtype=np.float64)
-    k = _beyond(confidence, resamples, method, tails)
+    refuse_choice("method", method, get_args(Method))
+    refuse_choice("tails", tails, get_args(Tails))
+    k = beyond(confidence, resamples, halved=method == "percentile" or tails == "equal")
     rows = values.reshape(math.prod(values.shape[:-1]), values.shape[-1])
     mean, sd, n = moments(rows)
     lo, hi = np.where(sd == 0, mean, np.nan), np.where(sd == 0, mean, np.nan)
     seed = int(rng.integers(1 << 62))
-    packed = np.take_along_axis(rows, np.isnan(rows).argsort(axis=1, kind="stable"), axis=1)
+    known = packed(rows)
     for size in np.unique(n[sd > 0]).tolist():
         alike = np.flatnonzero((n == size) & (sd > 0))
         for block in blocks(len(alike), BLOCK // resamples):
             at = alike[block]
-            unit = (packed[at, :size] - mean[at, None]) / sd[at, None]
+            unit = (known[at, :size] - mean[at, None]) / sd[at, None]
             pivots = _pivots(unit, method, resamples, np.random.default_rng((seed, size)))
             below, above = _ends(pivots, k, method, tails, size)
             lo[at], hi[at] = mean[at] + sd[at] * below, mean[at] + sd[at] * above
@@ -99,12 +101,15 @@ def blocks(total: int, size: int) -> Iterator[slice]:
     return (slice(start, min(start + step, total)) for start in range(0, total, step))
 
 
-def _beyond(confidence: float, resamples: int, method: Method, tails: Tails) -> int:
+def packed(rows: Floats) -> Floats:
+    """The rows with their values first, in the same order, and their NaN behind them."""
+    return np.take_along_axis(rows, np.isnan(rows).argsort(axis=1, kind="stable"), axis=1)
+
+
+def beyond(confidence: float, resamples: int, *, halved: bool) -> int:
     """How many resamples lie at or beyond an end: (B+1)·α, with α halved where either end has its own."""
     refuse_outside("confidence", confidence)
-    refuse_choice("method", method, get_args(Method))
-    refuse_choice("tails", tails, get_args(Tails))
-    share = 1 - confidence if method == "bootstrap-t" and tails == "symmetric" else (1 - confidence) / 2
+    share = (1 - confidence) / 2 if halved else 1 - confidence
     k = math.floor((resamples + 1) * share + 1e-9)
     if k < 1:
         least = math.ceil(1 / share)
