@@ -82,8 +82,10 @@ def test_an_unknown_kind_is_refused():
         chosen(np.array([0.1, 0.2]), interval="bound")
 
 
-def test_skewed_short_samples_are_told():
+def test_short_samples_are_told_and_skewed_ones():
     skewed, even = np.array([0.0] * 9 + [1.0]), np.linspace(0, 1, 10)
-    rows = np.full((4, 60), np.nan)
-    rows[0, :10], rows[1, :10], rows[2], rows[3, :10] = skewed, even, np.repeat(skewed, 6), 0.5
-    assert can_be_short(rows).tolist() == [True, False, False, False]
+    rows = np.full((6, 60), np.nan)
+    for row, (values, times) in enumerate([(skewed, 2), (even, 2), (skewed, 4), (even, 4), (skewed, 6)]):
+        rows[row, : 10 * times] = np.repeat(values, times)
+    rows[5, 0] = 0.5
+    assert can_be_short(rows).tolist() == [True, True, True, False, False, False]

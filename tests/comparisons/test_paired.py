@@ -181,13 +181,15 @@ def test_notes_say_how():
 
 
 def test_a_short_skewed_sample_is_told():
-    def short(queries, interval="bootstrap-t"):
-        given = {"a": [0.1] * queries, "b": [0.2] * (queries - 5) + [0.9] * 5}
+    def short(queries, interval="bootstrap-t", most=0.9):
+        given = {"a": [0.1] * queries, "b": [0.2 + 0.1 * (place % 2) for place in range(queries - 5)] + [most] * 5}
         notes = compare(scores(AP=given), interval=interval, spans={"AP": 1}, resamples=99, rng=rng()).notes
         return any("can be too short" in note for note in notes)
 
     assert short(49)
     assert not short(50)
+    assert not short(49, most=0.3)
+    assert short(24, most=0.3)
     assert not short(49, "bounded")
 
 

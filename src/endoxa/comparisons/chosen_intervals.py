@@ -15,11 +15,12 @@ from endoxa.tables import Bools, Floats
 
 Interval = Literal["bootstrap-t", "bounded", "percentile"]
 
-OF_MEANS: Interval = "bounded"  # with 10 queries and skewed AP it covers .99, bootstrap-t .84, and is no longer
+OF_MEANS: Interval = "bounded"  # over 10 queries of skewed AP it covers .99, bootstrap-t .84, and it is no longer
 OF_DIFFERENCES: Interval = "bootstrap-t"  # covers .95; the bounded one is two to five times as long
 FEW = 30  # values that differ; with more of them, bootstrap-t is shorter than the bounded interval
 ENOUGH = 50  # with fewer queries, bootstrap-t covers less than it claims if values are strongly skewed
-SKEWED = 1.0  # skewness of a sample from which we say so
+SMALL = 25  # with fewer queries, a sample does not show whether they are
+SKEWED = 1.0  # skewness of a sample from which they are called so
 
 
 def intervals_over_queries(
@@ -66,12 +67,12 @@ def _few(rows: Floats) -> Bools:
 
 
 def can_be_short(rows: Floats) -> Bools:
-    """Whether a bootstrap-t interval of the row can be too short: 2 to 49 values with a skewness beyond ±1.
+    """Whether a bootstrap-t interval of the row can be too short: fewer than 25 values, or 50 that are skewed.
 
-    Skewness: the mean of ((x - mean) / sd)³. A short sample seldom shows all of a skewed tail.
+    Skewed: the mean of ((x - mean) / sd)³ is beyond ±1. Fewer than 25 values often miss the tail that makes them so.
     """
     mean, sd, n = moments(rows)
     spread = np.where(sd > 0, sd, np.nan)
     cubes = ((rows - mean[:, None]) / spread[:, None]) ** 3
     skewness = np.nansum(cubes, axis=1) / np.maximum(n, 1)
-    return np.asarray((n >= 2) & (n < ENOUGH) & (np.abs(skewness) > SKEWED))
+    return np.asarray((n >= 2) & ((n < SMALL) | (n < ENOUGH) & (np.abs(skewness) > SKEWED)))

@@ -233,7 +233,7 @@ def _notes(frame: pl.DataFrame, systems: int, settings: _Settings, *, short: boo
         notes.append("infinite interval: so few queries differ that the sample does not bound the difference")
     if short:
         notes.append(
-            f"fewer than {ENOUGH} queries and skewed differences: an interval can be too short; `bounded` never is, "
+            "few queries: an interval can be too short where the differences are skewed; the interval `bounded` is not, "
             "but longer"
         )
     if (frame["queries"] < 2).any():
