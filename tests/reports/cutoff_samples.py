@@ -13,15 +13,16 @@ from endoxa.tables import Run
 def missed_by_consensus() -> Cutoffs:
     """`lone` returns what shares the folder of the query, and nobody else does; the others share two wrong items."""
     lists = {"a": ["x", "y", "z1"], "b": ["x", "y", "z2"], "lone": ["m1", "m2", "m3"]}
-    folders = {"f": ["q", "r", "m1", "m2", "m3"], "g": ["x", "y", "z1", "z2"]}
+    queries = [f"q{place:02}" for place in range(40)]
+    folders = {"f": [*queries, "m1", "m2", "m3"], "g": ["x", "y", "z1", "z2"]}
     rows = [(f"{item}.png", folder) for folder, items in folders.items() for item in items]
     corpus = Corpus.of(pl.DataFrame(rows, schema=["path", "category"], orient="row"), ".")
     run = pl.DataFrame(
-        [(s, q, item, -float(at)) for s, items in lists.items() for q in "qr" for at, item in enumerate(items)],
+        [(s, q, item, -float(at)) for s, items in lists.items() for q in queries for at, item in enumerate(items)],
         schema=["system", "query", "item", "score"],
         orient="row",
     )
-    found = cutoffs(Run.of(run), corpus, ["q", "r"], deepest=3, seed=0)
+    found = cutoffs(Run.of(run), corpus, queries, deepest=3, seed=0)
     assert found is not None
     return found
 

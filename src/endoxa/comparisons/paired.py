@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 import polars as pl
 
-from endoxa.comparisons.chosen_intervals import ENOUGH, OF_DIFFERENCES, Interval, can_be_short, intervals_over_queries
+from endoxa.comparisons.chosen_intervals import OF_DIFFERENCES, Interval, can_be_short, intervals_over_queries
 from endoxa.errors import JoinError, refuse_unknown
 from endoxa.statistics.bootstrap import BLOCK, RESAMPLES, TINY, blocks, enough, moments
 from endoxa.statistics.multiplicity import CORRECTIONS, Correction, uncorrected
@@ -233,8 +233,8 @@ def _notes(frame: pl.DataFrame, systems: int, settings: _Settings, *, short: boo
         notes.append("infinite interval: so few queries differ that the sample does not bound the difference")
     if short:
         notes.append(
-            "few queries: an interval can be too short where the differences are skewed; the interval `bounded` is not, "
-            "but longer"
+            "few queries: an interval can be too short where the differences are skewed; the interval `bounded` is "
+            "not, but longer"
         )
     if (frame["queries"] < 2).any():
         notes.append("NaN: the pair shares fewer than two queries with a value")

@@ -105,6 +105,12 @@ class Evaluation:
         return tuple(name for name in self.scores.measures if parse(name).definition.lower)
 
     @cached_property
+    def unbounded(self) -> tuple[str, ...]:
+        """Measures without a least or a greatest value."""
+        names = () if self.scores is None else self.scores.measures
+        return tuple(name for name in names if parse(name).definition.unbounded)
+
+    @cached_property
     def sentences(self) -> tuple[str, ...]:
         """What the evaluation says in words; the first sentence is the answer."""
         return sentences.sentences(self)

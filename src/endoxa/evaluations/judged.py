@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -89,17 +88,10 @@ def summarise(scores: Scores, settings: Settings) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def without_range(measures: Sequence[str]) -> list[str]:
-    """The measures that have an interval and no least or no greatest value: theirs is bootstrap-t, not bounded."""
-    known = [(name, parse(name).definition) for name in measures]
-    return [name for name, one in known if one.aggregate != "sum" and not math.isfinite(one.high - one.low)]
-
-
 def _of_intervals(summary: pl.DataFrame) -> list[str]:
     """Warnings about intervals that nothing bounds, and about those that can be too short."""
-    rows = summary.filter(
-        pl.col("measure").is_in(without_range(summary["measure"].unique(maintain_order=True).to_list()))
-    )
+    free = [name for name in summary["measure"].unique(maintain_order=True) if parse(name).definition.unbounded]
+    rows = summary.filter(pl.col("measure").is_in(free))
     open_ = rows.filter(pl.col("lo").is_infinite() | pl.col("hi").is_infinite() | (pl.col("lo") == pl.col("hi")))
     found = [
         f"{measure} of {listed(systems, WARNED)}: the sample does not bound the mean, because nearly all values are "

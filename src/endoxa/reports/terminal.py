@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from endoxa.evaluations.evaluation import Evaluation
-from endoxa.evaluations.judged import without_range
 from endoxa.evaluations.settings import VOTED
 from endoxa.reports import text
 
@@ -65,9 +64,8 @@ def remarks(evaluation: Evaluation) -> list[str]:
     if not evaluation.in_doubt:
         assert evaluation.scores is not None
         queries = f"{len(evaluation.scores.queries):,} queries"
-        free = without_range(evaluation.scores.measures)
         over = f"{queries}; intervals: {evaluation.confidence:.0%} over queries, bounded by the range of the measure"
-        over += f" (bootstrap-t for {', '.join(free)})" if free else ""
+        over += f" (bootstrap-t for {', '.join(evaluation.unbounded)})" if evaluation.unbounded else ""
         return [over, *evaluation.policy.lines(), *warnings]
     notes = [note for note in evaluation.notes if not note.startswith("labels: ")]
     limits = notes[-1:] if evaluation.kind in VOTED else []
