@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -107,8 +108,7 @@ class Evaluation:
     @cached_property
     def unbounded(self) -> tuple[str, ...]:
         """Measures without a least or a greatest value."""
-        names = () if self.scores is None else self.scores.measures
-        return tuple(name for name in names if parse(name).definition.unbounded)
+        return () if self.scores is None else tuple(unbounded(self.scores.measures))
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
@@ -145,3 +145,9 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         return notebook.html(self)
+
+
+def unbounded(measures: Iterable[str]) -> list[str]:
+    """The measures whose mean has an interval, and that have no least or no greatest value to bound it."""
+    known = [(name, parse(name).definition) for name in measures]
+    return [name for name, one in known if one.aggregate != "sum" and not math.isfinite(one.high - one.low)]

@@ -11,7 +11,7 @@ import polars as pl
 from endoxa.comparisons import intervals, orders, paired, power
 from endoxa.comparisons.chosen_intervals import ENOUGH
 from endoxa.errors import TextError
-from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.evaluation import Evaluation, unbounded
 from endoxa.evaluations.references import Reference
 from endoxa.evaluations.sentences import WARNED, warnings_of
 from endoxa.evaluations.settings import Settings
@@ -90,8 +90,7 @@ def summarise(scores: Scores, settings: Settings) -> pl.DataFrame:
 
 def _of_intervals(summary: pl.DataFrame) -> list[str]:
     """Warnings about intervals that nothing bounds, and about those that can be too short."""
-    free = [name for name in summary["measure"].unique(maintain_order=True) if parse(name).definition.unbounded]
-    rows = summary.filter(pl.col("measure").is_in(free))
+    rows = summary.filter(pl.col("measure").is_in(unbounded(summary["measure"].unique())))
     open_ = rows.filter(pl.col("lo").is_infinite() | pl.col("hi").is_infinite() | (pl.col("lo") == pl.col("hi")))
     found = [
         f"{measure} of {listed(systems, WARNED)}: the sample does not bound the mean, because nearly all values are "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -71,11 +70,6 @@ class Definition:
     def cutoff(self) -> str | None:
         """The setting that stands behind the @: `k` for most, `recall` for interpolated precision, else None."""
         return next((name for name in ("k", "recall") if name in self.settings), None)
-
-    @property
-    def unbounded(self) -> bool:
-        """Whether its mean has an interval, and no least or no greatest value: nothing then bounds the interval."""
-        return self.aggregate != "sum" and not math.isfinite(self.high - self.low)
 
     @property
     def exact(self) -> list[str]:
