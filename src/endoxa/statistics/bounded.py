@@ -43,11 +43,12 @@ def bounded_intervals(
     seed = int(rng.integers(1 << 62))
     for size in np.unique(n[n > 0]).tolist():
         alike = np.flatnonzero(n == size)
-        for block in blocks(len(alike), BLOCK // resamples):
+        for block in blocks(len(alike), BLOCK // (2 * resamples)):
             at = alike[block]
             ordered = np.sort(known[at, :size], axis=1)
-            above = _drawn(ordered, high[at], k, resamples, (seed, size))
-            below = -_drawn(-ordered[:, ::-1], -low[at], k, resamples, (seed, size))
+            both = np.concatenate([ordered, -ordered[:, ::-1]])  # the lower end is the upper one, seen in a mirror
+            ends = _drawn(both, np.concatenate([high[at], -low[at]]), k, resamples, (seed, size))
+            above, below = ends[: len(at)], -ends[len(at) :]
             lo[at] = np.minimum(np.maximum(below, low[at]), mean[at])
             hi[at] = np.maximum(np.minimum(above, high[at]), mean[at])
     se = sd / np.sqrt(np.maximum(n, 1))
