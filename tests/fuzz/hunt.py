@@ -19,11 +19,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from fuzz.targets import TARGETS, Target
+
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent))  # as pytest does
-
-from fuzz.targets import TARGETS, Target  # noqa: E402
-
 SEEDS, CORPUS = HERE / "seeds", HERE.parents[1] / ".fuzz"
 LONGEST = 4096  # bytes of an input
 HANG = 60  # seconds of a clock after which a process is ended; slow inputs are found by the time of the processor
@@ -86,7 +84,7 @@ def fuzz(target: Target, bound: str) -> Outcome:
     ]  # fmt: skip
     begin = time.monotonic()
     done = subprocess.run(
-        command, cwd=HERE.parent, capture_output=True, text=True, errors="replace", check=False,
+        command, capture_output=True, text=True, errors="replace", check=False,
         env=os.environ | {"POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1", "ENDOXA_TRUST_FILES": ""},
     )  # fmt: skip
     seconds = time.monotonic() - begin

@@ -111,6 +111,13 @@ def problem_of(error: DatabaseError, label: str, act: str, otherwise: str = "che
     return FileError(label, f"the database cannot be {act}: {reason}", remedy)
 
 
+def told(error: Exception, store: Store) -> str:
+    """One line about any error, for the log of a server: the problem of the database with its remedy, if it is one."""
+    if isinstance(error, DatabaseError):
+        return str(problem_of(error, _shown(str(store.engine.url)), "used"))
+    return str(error).strip().split("\n", 1)[0]
+
+
 def connect(url: str) -> Engine:
     """An engine with durable settings."""
     try:
