@@ -292,8 +292,12 @@ def hold(
         if judge.refused:
             raise RuntimeError(f"an answer was refused: {judge.refused[0]}")
     told = [servers[0].log(), *(problem for judge in crowd for problem in judge.problems)]
-    tracebacks = sum(text.count("Traceback (most recent call last)") for text in told)
-    return replace(compared(folder, url, crowd, kills=kills, seconds=seconds), tracebacks=tracebacks)
+    return replace(compared(folder, url, crowd, kills=kills, seconds=seconds), tracebacks=tracebacks_in(told))
+
+
+def tracebacks_in(texts: list[str]) -> int:
+    """How many tracebacks they show."""
+    return sum(text.count("Traceback (most recent call last)") for text in texts)
 
 
 def compared(folder: Path, url: str | None, crowd: list[Judge], *, kills: int, seconds: float) -> Outcome:

@@ -49,19 +49,19 @@ def free(server: Server) -> None:
 
 
 def limit(server: Server) -> None:
-    """The server may write to no file, as with a quota that is used up; for whoever may not mount a disk."""
-    _limit(server, 0)
+    """No file of the server may grow beyond what SQLite has written; for whoever may not mount a disk."""
+    _limit(server, max(path.stat().st_size for path in server.folder.glob("studies.db-wal")))
 
 
 def unlimit(server: Server) -> None:
     """The server may write again."""
-    _limit(server, resource.RLIM_INFINITY)
+    _limit(server, None)
 
 
-def _limit(server: Server, size: int) -> None:
+def _limit(server: Server, size: int | None) -> None:
     assert server.process is not None
     _, hard = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
-    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (size if size == 0 else hard, hard))
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (hard if size is None else size, hard))
 
 
 def filling(times: int, between: int, *, spoil: Step = fill, mend: Step = free) -> During:
@@ -98,20 +98,21 @@ def write_protecting(between: int) -> During:
         end, (server,) = time.monotonic() + GIVE_UP, servers
         await_more(acknowledged, between, end)
         server.kill()
-        _remount(server.folder, "ro")
+        remount(server.folder, "ro")
         for words in (("serve", "--port", str(server.port)), ("status", STUDY), ("invite", STUDY, "--count", "1")):
             done = server.command(*words)
             said = [line for line in done.stderr.splitlines() if line]
             assert done.returncode == 0 or len(said) == 1, f"{words}: {done.stderr}"
             assert "Traceback" not in done.stderr, done.stderr
-        _remount(server.folder, "rw")
+        remount(server.folder, "rw")
         server.start()
         await_more(acknowledged, between, end, "after the disk was read-only")
 
     return during
 
 
-def _remount(folder: Path, mode: str) -> None:
+def remount(folder: Path, mode: str) -> None:
+    """Make the disk at the folder read-only (ro) or writable (rw)."""
     subprocess.run(["mount", "-o", f"remount,{mode}", str(folder)], check=True)
 
 

@@ -37,8 +37,10 @@ class Store:
         return self.engine.dialect.name == "sqlite"
 
     def reading(self) -> AbstractContextManager[Connection]:
-        """A connection for reading."""
-        return self.engine.connect()
+        """A connection for reading; all that it reads belongs to the moment of its first statement."""
+        if self.is_sqlite:
+            return self.engine.connect()
+        return self.engine.connect().execution_options(isolation_level="REPEATABLE READ")
 
     @contextmanager
     def writing(self, *, lasting: bool = True) -> Iterator[Connection]:
