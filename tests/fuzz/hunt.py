@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from fuzz.targets import TARGETS, Target
@@ -45,6 +46,9 @@ def main() -> int:
     parser.add_argument("--inputs", type=int, default=0, help="of all targets together, however long it takes")
     parser.add_argument("targets", nargs="*", choices=[[], *TARGETS], help="default: all")
     call = parser.parse_args()
+    if find_spec("atheris") is None:
+        print("make fuzz needs atheris, whose wheels are for Linux on x86-64; make test reads its seeds everywhere")
+        return 2
     chosen = [TARGETS[name] for name in call.targets or TARGETS]
     whole = sum(one.share for one in chosen)
     print(f"{'':16} {'inputs':>9} {'seconds':>8} {'edges':>6} {'findings':>9}")
