@@ -581,12 +581,12 @@ def measure(data: bytes, _: Path) -> None:
 
 COMMANDS = (
     "eval", "compare", "report", "next", "estimate", "believe", "measure", "ratings", "pool", "check", "explain",
-    "read", "write",
+    "read", "write", "fuse",
 )  # fmt: skip
 CALLS = [
     "eval q.qrels a.run nDCG@10", "eval a.run b.run", "compare q.qrels a.run b.run AP", "read f -o jsonl",
     "check q.qrels a.run", "explain nDCG", "pool a.run b.run --depth 2", "measure q.qrels f AP",
-    "write f --to g.parquet", "believe a.run b.run --to b.parquet", "next a.run b.run -n 2",
+    "write f --to g.parquet", "fuse a.run f --to g.run", "believe a.run b.run --to b.parquet", "next a.run b.run -n 2",
     "estimate f a.run b.run AP --belief b.parquet",
     "ratings f",
     "report q.qrels a.run --to page.html", "eval f a.run --seed 3 -o tsv", "eval --compat q.qrels f map",

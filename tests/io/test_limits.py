@@ -77,6 +77,23 @@ def test_a_gzip_of_newlines(tmp_path: Path) -> None:
     assert megabytes < 600
 
 
+def test_what_a_small_gzip_may_cost(tmp_path: Path) -> None:
+    """60 kB that unpacked to 60 MB of newlines took 5 GB; what is still allowed takes little."""
+    path = tmp_path / "bomb.run.gz"
+    path.write_bytes(gzip.compress(b"1 Q0 a 1 1 s\n" + b"\n" * 60_000_000, 9))
+    assert "unpacked, it has more than 100 times its" in cost_of(path)[0]
+    path.write_bytes(gzip.compress(b"1 Q0 a 1 1 s\n" + b"\n" * 2_000_000, 9))
+    said, megabytes = cost_of(path)
+    assert (said, megabytes < 64) == ("", True), megabytes
+
+
+def test_empty_lines_take_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "empty_lines.run"
+    path.write_bytes(b"1 Q0 a 1 1 s\n" + b"\n" * 7_000_000 + b"1 Q0 b 2 0 s\n")
+    said, megabytes = cost_of(path)
+    assert (said, megabytes < 20 * 7) == ("", True), megabytes
+
+
 @pytest.mark.parametrize("name", ["f.csv", "f.jsonl"])
 def test_a_gzip_of_a_table(tmp_path: Path, name: str) -> None:
     row = b"query,item,grade\n" if name == "f.csv" else b'{"query":"q","item":"a","grade":1}\n'
@@ -141,7 +158,7 @@ def test_vectors_that_are_all_zero(tmp_path: Path) -> None:
 def test_the_owner_lifts_the_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "f.gz"
     path.write_bytes(gzip.compress(b"1 0 a 1\n" + b"\n" * 1_000_000))
-    monkeypatch.setattr(limits, "FREE", 1000)
+    monkeypatch.setattr(limits, "FREE_TEXT", 1000)
     with pytest.raises(EndoxaError, match="more than 100 times"):
         read(path)
     monkeypatch.setenv(limits.TRUST, "1")

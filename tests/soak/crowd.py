@@ -44,7 +44,8 @@ right, file = time.time, Path(sys.argv.pop(1))
 time.time = lambda: right() + float(file.read_text())
 """
 TROUBLE = (ConnectionError, http.client.HTTPException, TimeoutError, OSError)
-PATIENCE = 60.0  # seconds within which one request must be answered at last
+PATIENCE = 120.0  # seconds within which one request must be answered at last
+GIVE_UP = 300.0  # seconds after which work that does not go on has come to a stand
 
 
 def prepare(folder: Path, url: str | None, *, judges: int, tasks: int) -> list[str]:
@@ -322,22 +323,21 @@ def compared(folder: Path, url: str | None, crowd: list[Judge], *, kills: int, s
     )  # fmt: skip
 
 
-def await_more(acknowledged: Callable[[], int], more: int, end: float, what: str = "") -> None:
+def await_more(acknowledged: Callable[[], int], more: int, what: str = "", *, give_up: float = GIVE_UP) -> None:
     """Wait until so many more answers are acknowledged."""
-    wanted = acknowledged() + more
+    wanted, end = acknowledged() + more, time.monotonic() + give_up
     while acknowledged() < wanted:
         if time.monotonic() > end:
             raise TimeoutError(f"the work came to a stand at {acknowledged()} answers {what}")
         time.sleep(0.01)
 
 
-def killing(kills: int, between: int, *, give_up: float) -> During:
+def killing(kills: int, between: int) -> During:
     """Kill the servers in turn, each time after so many more answers; and see that work goes on after the last."""
 
     def during(servers: list[Server], acknowledged: Callable[[], int]) -> None:
-        end = time.monotonic() + give_up
         for number in range(kills + 1):
-            await_more(acknowledged, between, end, f"after {number} kills")
+            await_more(acknowledged, between, f"after {number} kills")
             if number < kills:
                 servers[number % len(servers)].kill()
                 servers[number % len(servers)].start()

@@ -11,11 +11,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import polars as pl
-from soak.crowd import STUDY, During, Server, await_more
+from soak.crowd import GIVE_UP, STUDY, During, Server, await_more
 
 from endoxa.io.bundles import read_bundle
 
-GIVE_UP = 600.0
 HOUR = 3600.0
 JUMPS = (48 * HOUR, -48 * HOUR, -0.5 * HOUR, 25 * HOUR, 0.0)  # a slot is held for a day
 Step = Callable[[Server], None]
@@ -68,21 +67,20 @@ def filling(times: int, between: int, *, spoil: Step = fill, mend: Step = free) 
     """The disk is full for as long as no answer comes through; then there is room again, and work goes on."""
 
     def during(servers: list[Server], acknowledged: Callable[[], int]) -> None:
-        end = time.monotonic() + GIVE_UP
         for _ in range(times):
-            await_more(acknowledged, between, end)
+            await_more(acknowledged, between)
             spoil(servers[0])
-            _await_rest(acknowledged, end)
+            _await_rest(acknowledged)
             assert servers[0].process is not None and servers[0].process.poll() is None, "the server ended"
             mend(servers[0])
-        await_more(acknowledged, between, end, "after the disk was full")
+        await_more(acknowledged, between, "after the disk was full")
 
     return during
 
 
-def _await_rest(acknowledged: Callable[[], int], end: float, seconds: float = 0.5) -> None:
+def _await_rest(acknowledged: Callable[[], int], seconds: float = 0.5) -> None:
     """Wait until no answer was acknowledged for so long."""
-    last, since = acknowledged(), time.monotonic()
+    last, since, end = acknowledged(), time.monotonic(), time.monotonic() + GIVE_UP
     while time.monotonic() - since < seconds:
         if time.monotonic() > end:
             raise TimeoutError("answers are still acknowledged")
@@ -95,8 +93,8 @@ def write_protecting(between: int) -> During:
     """The disk comes back read-only after a restart: every command says so in one line; then it is writable again."""
 
     def during(servers: list[Server], acknowledged: Callable[[], int]) -> None:
-        end, (server,) = time.monotonic() + GIVE_UP, servers
-        await_more(acknowledged, between, end)
+        (server,) = servers
+        await_more(acknowledged, between)
         server.kill()
         remount(server.folder, "ro")
         for words in (("serve", "--port", str(server.port)), ("status", STUDY), ("invite", STUDY, "--count", "1")):
@@ -106,7 +104,7 @@ def write_protecting(between: int) -> During:
             assert "Traceback" not in done.stderr, done.stderr
         remount(server.folder, "rw")
         server.start()
-        await_more(acknowledged, between, end, "after the disk was read-only")
+        await_more(acknowledged, between, "after the disk was read-only")
 
     return during
 
@@ -121,11 +119,10 @@ def jumping(clock: Path, between: int, jumps: tuple[float, ...] = JUMPS) -> Duri
     set_clock(clock, 0.0)
 
     def during(_: list[Server], acknowledged: Callable[[], int]) -> None:
-        end = time.monotonic() + GIVE_UP
         for seconds in jumps:
-            await_more(acknowledged, between, end)
+            await_more(acknowledged, between)
             set_clock(clock, seconds)
-        await_more(acknowledged, between, end, "after the clock jumped")
+        await_more(acknowledged, between, "after the clock jumped")
 
     return during
 
@@ -141,9 +138,9 @@ def exporting(times: int, between: int, judges: int) -> During:
     """The organiser exports the answers and makes bundles meanwhile; each holds what was acknowledged when it began."""
 
     def during(servers: list[Server], acknowledged: Callable[[], int]) -> None:
-        end, server = time.monotonic() + GIVE_UP, servers[0]
+        server = servers[0]
         for number in range(times):
-            await_more(acknowledged, between, end)
+            await_more(acknowledged, between)
             table, bundle = (server.folder / f"{number}{suffix}" for suffix in (".parquet", ".zip"))
             before = acknowledged()
             _succeed(server, "export", STUDY, "--to", str(table))

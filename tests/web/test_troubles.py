@@ -27,7 +27,7 @@ def test_a_full_disk_a_clock_that_jumps_and_exports(tmp_path):
 
 
 def test_two_servers_on_one_store(tmp_path):
-    found = hold(tmp_path / "home", None, judges=4, tasks=300, during=killing(1, 30, give_up=150), count=2)
+    found = hold(tmp_path / "home", None, judges=4, tasks=300, during=killing(1, 30), count=2)
     assert found.is_whole and found.answers >= 60, found
 
 
