@@ -18,7 +18,9 @@ import pytest
 from endoxa.errors import EndoxaError, FileError
 from endoxa.io import limits, read
 from endoxa.io.bundles import read_bundle, write_bundle
+from endoxa.io.clip_art import notes_of
 from endoxa.io.study_files import read_any
+from endoxa.io.symbols import element_of
 from endoxa.io.vectors import read_vectors
 from endoxa.tables import Bundle, Opinions
 
@@ -135,6 +137,15 @@ def test_equal_rows_of_parquet(tmp_path: Path) -> None:
         read_any(tmp_path / "f.parquet")
     with pytest.raises(FileError, match=r"member opinions.parquet: there are 3,000,000 rows in"):
         read_bundle(replaced(tmp_path / "b.zip", {"opinions.parquet": stream.getvalue()}))
+
+
+def test_trees_of_many_tags(tmp_path: Path) -> None:
+    """A tree takes eighty times the size of its tags."""
+    with pytest.raises(FileError, match="has more than 512 KiB"):
+        element_of(b"<a>" * 1_000_000)
+    rdf = b"<rdf:RDF><Work><title>%s</title></Work>" + b"<a>" * 50_000 + b"</a>" * 50_000 + b"</rdf:RDF>"
+    assert notes_of(rdf % b"large").title == ""
+    assert notes_of((rdf % b"small").replace(b"<a>", b"").replace(b"</a>", b"")).title == "small"
 
 
 @pytest.mark.parametrize("name", ["f.csv", "f.jsonl"])

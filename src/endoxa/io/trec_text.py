@@ -227,8 +227,6 @@ def ragged(data: bytes, form: Form) -> pl.DataFrame | None:
     """Parse any blanks, comments and CRLF by a regular expression; return None if any line does not match."""
     if b"\0" in data:
         return None
-    while b"\n\n" in data:  # millions of empty lines would become millions of rows
-        data = data.replace(b"\n\n", b"\n")
     try:
         # an empty line in front, because Polars takes `x^` for the start of a compressed file
         lines = pl.read_lines(b"\n" + data if data.startswith(b"x") else data)
@@ -285,8 +283,11 @@ PATIENCE = 3  # after this many pieces that `regular` refuses, it is not tried a
 
 def part_of(piece: Piece, form: Form, label: str, *, lenient: bool, refusals: int) -> Part:
     """Parse a piece by the fastest correct method; `refusals` is the number of pieces that `regular` has refused."""
-    fast = regular(piece.data, form) if refusals < PATIENCE else None
-    frame, left_out = ragged(piece.data, form) if fast is None else fast, Skipped(label)
+    data = piece.data
+    while b"\n\n" in data:  # millions of empty lines would become millions of rows
+        data = data.replace(b"\n\n", b"\n")
+    fast = regular(data, form) if refusals < PATIENCE else None
+    frame, left_out = ragged(data, form) if fast is None else fast, Skipped(label)
     if frame is None:
         frame, _, left_out = exact(piece, form, label, lenient=lenient)
     return Part(frame, left_out, piece, regular=fast is not None)
