@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
-LONGEST = 1500  # characters of what is wrong with a file
+LONGEST = 4000  # characters of what is wrong with a file
 
 
 class EndoxaError(Exception):

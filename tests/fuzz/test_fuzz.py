@@ -147,7 +147,7 @@ def test_what_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert finding(toy(fails), b"x", tmp_path) == "KeyError at test_fuzz.py:fails"
     assert finding(toy(refuses), b"x", tmp_path) is None
-    assert "a message of more than" in (finding(toy(refuses), b"x" * 3000, tmp_path) or "")
+    assert "a message of more than" in (finding(toy(refuses), b"x" * 6000, tmp_path) or "")
     assert "more than 20 times its size" in (finding(toy(fills), b"x", tmp_path) or "")
     assert finding(toy(works), b"x", tmp_path) is None
     monkeypatch.setattr("fuzz.trial.SECONDS", 0.01)

@@ -15,7 +15,7 @@ from endoxa.errors import EndoxaError
 
 SECONDS = 2.0  # of the processor, because others use it too
 FACTOR = 20  # bytes of memory for each byte of input, beyond the floor of the target
-LONGEST = 2000  # characters of a message
+LONGEST = 5000  # characters of a message
 TRIALS = 3000  # to make a finding smaller
 OWN = str(Path(__file__).parents[2])
 
