@@ -1,6 +1,6 @@
 # Two commands: `make demo` runs the main job, `make test` passes the tests. Each does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve soak test check format lint types layers real sources bench lock clean
+.PHONY: help demo serve soak fuzz audit test check format lint types layers real sources bench lock clean
 SHELL := /bin/bash
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -9,6 +9,10 @@ PYTHON ?= python3
 UV := .boot/bin/uv
 BIN := .venv/bin
 WORKERS ?= auto
+KILLS ?= 20
+SECONDS := 600
+INPUTS ?= 0
+TARGETS ?=
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -48,10 +52,10 @@ test: .venv/dev  ## run the tests
 check: format lint types layers test  ## what CI and reviewers expect: format, lint, types, layers, tests
 
 format: .venv/dev
-	@$(BIN)/ruff format --check src tests benchmarks sources
+	@$(BIN)/ruff format --check src tests benchmarks sources audit
 
 lint: .venv/dev
-	@$(BIN)/ruff check src tests benchmarks sources
+	@$(BIN)/ruff check src tests benchmarks sources audit
 
 types: .venv/dev
 	@$(BIN)/mypy
@@ -66,8 +70,23 @@ real: .venv/dev  ## make real ENDOXA_DATA=DIR: the checks on real data, measured
 sources: .venv/dev  ## every table and figure of the sources beside ours, with the studies on open data: demo/sources.html
 	@ENDOXA_DATA="$(if $(ENDOXA_DATA),$(abspath $(ENDOXA_DATA)))" $(BIN)/python -m sources.run --fresh
 
-soak: .venv/dev  ## 20 kills x 20 judges on both databases, then 50 judges for a minute: lost = 0, doubled = 0
-	@$(BIN)/python -m tests.soak.soak
+soak: .venv/dev  ## kills, full disks, jumping clocks … while 20 judges answer: nothing lost, doubled; KILLS=1000 is long
+	@PYTHONPATH=tests $(BIN)/python -m soak.soak --kills $(KILLS)
+
+fuzz: .venv/fuzz  ## hostile files and calls, guided by coverage, for SECONDS=600; INPUTS=1000000 is the long form
+	@PYTHONPATH=tests $(BIN)/python -m fuzz.hunt --seconds $(SECONDS) --inputs $(INPUTS) $(TARGETS)
+
+.venv/fuzz: .venv/dev tests/fuzz/fuzz.lock
+	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r tests/fuzz/fuzz.lock
+	@touch $@
+
+audit: .venv/dev .venv-audit/ready  ## known vulnerabilities, licences (docs/licences.md), list of parts (dist/sbom.json)
+	@$(BIN)/python audit/run.py
+
+.venv-audit/ready: .boot/ready audit/audit.lock
+	@$(UV) venv --quiet --clear --python $(PYTHON) .venv-audit
+	@$(UV) pip install --quiet --python .venv-audit/bin/python --require-hashes -r audit/audit.lock
+	@touch $@
 
 bench: .venv/dev .venv-peers/ready  ## speed and memory beside pytrec_eval, ir_measures and ranx, in one run
 	@$(BIN)/python -m compileall -q src && $(BIN)/python -m benchmarks.run
@@ -83,6 +102,8 @@ lock: .boot/ready  ## resolve the dependencies anew
 	@$(LOCK) pyproject.toml $(EXTRAS) --group build -o requirements.lock
 	@$(LOCK) pyproject.toml $(EXTRAS) --group build --group dev -o requirements-dev.lock
 	@$(LOCK) benchmarks/peers.in -o benchmarks/peers.lock
+	@$(LOCK) audit/audit.in -o audit/audit.lock
+	@$(LOCK) tests/fuzz/fuzz.in -o tests/fuzz/fuzz.lock
 
 clean:  ## remove the environments and what was generated
-	@rm -rf .boot .venv .venv-peers demo .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/data
+	@rm -rf .boot .venv .venv-peers .venv-audit .fuzz dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/data

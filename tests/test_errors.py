@@ -71,3 +71,9 @@ def test_an_unknown_name_is_refused_with_the_nearest() -> None:
         refuse_unknown("system", "bm52", ["bm25", "tfidf"])
     with pytest.raises(TextError, match=r"^no test is called 'z' \(there are: t, wilcoxon\)$"):
         refuse_unknown("test", "z", ("t", "wilcoxon"), listed=True)
+
+
+def test_a_long_name_does_not_make_a_long_message():
+    """A cell of a table may be as long as the file."""
+    error = FileError("f.parquet", f"query {'q' * 60_000!r} is listed twice", "remove one")
+    assert len(str(error)) < 5000 and str(error).endswith("…; remove one")

@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
+LONGEST = 4000  # characters of what is wrong with a file
+
 
 class EndoxaError(Exception):
     """Any error that the user can correct."""
@@ -26,6 +28,7 @@ class FileError(EndoxaError):
     """A file that cannot be read or written: `runs/bm25.run:1042: score 'abc' is not a number; …`."""
 
     def __init__(self, path: str, what: str, remedy: str = "", line: int | None = None) -> None:
+        what = what if len(what) <= LONGEST else f"{what[:LONGEST]}…"  # a name in a file may be as long as the file
         self.path, self.line, self.what, self.remedy = path, line, what, remedy
         place = f"{path}:{line}" if line is not None else path
         super().__init__(f"{place}: {what}" + (f"; {remedy}" if remedy else ""))

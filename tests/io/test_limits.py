@@ -18,7 +18,9 @@ import pytest
 from endoxa.errors import EndoxaError, FileError
 from endoxa.io import limits, read
 from endoxa.io.bundles import read_bundle, write_bundle
+from endoxa.io.clip_art import notes_of
 from endoxa.io.study_files import read_any
+from endoxa.io.symbols import element_of
 from endoxa.io.vectors import read_vectors
 from endoxa.tables import Bundle, Opinions
 
@@ -77,6 +79,23 @@ def test_a_gzip_of_newlines(tmp_path: Path) -> None:
     assert megabytes < 600
 
 
+def test_what_a_small_gzip_may_cost(tmp_path: Path) -> None:
+    """60 kB that unpacked to 60 MB of newlines took 5 GB; what is still allowed takes little."""
+    path = tmp_path / "bomb.run.gz"
+    path.write_bytes(gzip.compress(b"1 Q0 a 1 1 s\n" + b"\n" * 60_000_000, 9))
+    assert "unpacked, it has more than 100 times its" in cost_of(path)[0]
+    path.write_bytes(gzip.compress(b"1 Q0 a 1 1 s\n" + b"\n" * 2_000_000, 9))
+    said, megabytes = cost_of(path)
+    assert (said, megabytes < 64) == ("", True), megabytes
+
+
+def test_empty_lines_take_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "empty_lines.run"
+    path.write_bytes(b"1 Q0 a 1 1 s\n" + b"\n" * 7_000_000 + b"1 Q0 b 2 0 s\n")
+    said, megabytes = cost_of(path)
+    assert (said, megabytes < 20 * 7) == ("", True), megabytes
+
+
 @pytest.mark.parametrize("name", ["f.csv", "f.jsonl"])
 def test_a_gzip_of_a_table(tmp_path: Path, name: str) -> None:
     row = b"query,item,grade\n" if name == "f.csv" else b'{"query":"q","item":"a","grade":1}\n'
@@ -120,6 +139,15 @@ def test_equal_rows_of_parquet(tmp_path: Path) -> None:
         read_bundle(replaced(tmp_path / "b.zip", {"opinions.parquet": stream.getvalue()}))
 
 
+def test_trees_of_many_tags(tmp_path: Path) -> None:
+    """A tree takes eighty times the size of its tags."""
+    with pytest.raises(FileError, match="has more than 512 KiB"):
+        element_of(b"<a>" * 1_000_000)
+    rdf = b"<rdf:RDF><Work><title>%s</title></Work>" + b"<a>" * 50_000 + b"</a>" * 50_000 + b"</rdf:RDF>"
+    assert notes_of(rdf % b"large").title == ""
+    assert notes_of((rdf % b"small").replace(b"<a>", b"").replace(b"</a>", b"")).title == "small"
+
+
 @pytest.mark.parametrize("name", ["f.csv", "f.jsonl"])
 def test_tables_of_empty_cells(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
@@ -141,7 +169,7 @@ def test_vectors_that_are_all_zero(tmp_path: Path) -> None:
 def test_the_owner_lifts_the_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "f.gz"
     path.write_bytes(gzip.compress(b"1 0 a 1\n" + b"\n" * 1_000_000))
-    monkeypatch.setattr(limits, "FREE", 1000)
+    monkeypatch.setattr(limits, "FREE_TEXT", 1000)
     with pytest.raises(EndoxaError, match="more than 100 times"):
         read(path)
     monkeypatch.setenv(limits.TRUST, "1")

@@ -60,7 +60,7 @@ def test_names_and_shapes_of_an_element() -> None:
         (element('<line x1="0" y1="0" x2="3"/>'), "is not an element"),
         (b"<!DOCTYPE a [<!ENTITY b 'c'>]>" + element(LINE), "declares a document type or entities"),
         (b"<!doctype a>" + element(LINE), "declares a document type"),
-        (b" " * ((1 << 22) + 1), "has more than 4 MiB"),
+        (b" " * ((1 << 19) + 1), "has more than 512 KiB"),
     ],
 )
 def test_what_is_refused(raw: bytes, said: str) -> None:

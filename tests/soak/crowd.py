@@ -19,7 +19,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -35,8 +35,17 @@ from endoxa.studies.design import Settings
 from endoxa.studies.planning import DRAWS, TASKS, Work
 
 STUDY = "crowded"
+CALL = "from endoxa.cli import main; main()"
+# The clock of this process goes as a file says: so many seconds fast.
+OTHER_CLOCK = """
+import sys, time
+from pathlib import Path
+right, file = time.time, Path(sys.argv.pop(1))
+time.time = lambda: right() + float(file.read_text())
+"""
 TROUBLE = (ConnectionError, http.client.HTTPException, TimeoutError, OSError)
-PATIENCE = 60.0  # seconds within which one request must be answered at last
+PATIENCE = 120.0  # seconds within which one request must be answered at last
+GIVE_UP = 300.0  # seconds after which work that does not go on has come to a stand
 
 
 def prepare(folder: Path, url: str | None, *, judges: int, tasks: int) -> list[str]:
@@ -62,20 +71,20 @@ def prepare(folder: Path, url: str | None, *, judges: int, tasks: int) -> list[s
 
 @dataclass
 class Server:
-    """`endoxa study serve` in a process of its own."""
+    """`endoxa study serve` in a process of its own; `clock` is a file with the seconds that its clock is fast."""
 
     folder: Path
     url: str | None
+    clock: Path | None = None
     process: subprocess.Popen[str] | None = None
     port: int = 0
     starts: int = 0
 
     def start(self) -> None:
         """Start it, on the port that it had before, and wait until it listens."""
-        command = [sys.executable, "-c", "from endoxa.cli import main; main()", "study", "serve"]
-        command += ["--home", str(self.folder), "--port", str(self.port)] + (["--db", self.url] if self.url else [])
-        log = (self.folder / "server.log").open("a", encoding="utf-8")
-        with log:
+        call = ["-c", CALL] if self.clock is None else ["-c", OTHER_CLOCK + CALL, str(self.clock)]
+        command = [sys.executable, *call, "study", "serve", "--port", str(self.port), *self.place]
+        with self.log_file.open("a", encoding="utf-8") as log:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
@@ -94,21 +103,37 @@ class Server:
             self.process.stdout.close()
         self.process = None
 
+    @property
+    def place(self) -> list[str]:
+        """The options that say where the studies are."""
+        return ["--home", str(self.folder), *(["--db", self.url] if self.url else [])]
+
+    @property
+    def log_file(self) -> Path:
+        """Beside the folder, because the disk of the folder may be full."""
+        return self.folder.with_name(f"{self.folder.name}.log")
+
     def log(self) -> str:
         """What it complained of."""
-        return (self.folder / "server.log").read_text(encoding="utf-8")
+        return self.log_file.read_text(encoding="utf-8")
+
+    def command(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """A command of the organiser, on the same studies."""
+        call = [sys.executable, "-c", CALL, "study", *words, *self.place]
+        return subprocess.run(call, capture_output=True, text=True, check=False)
 
 
 @contextmanager
-def serving(folder: Path, url: str | None) -> Iterator[Server]:
-    """A server for as long as the block lasts."""
-    server = Server(folder, url)
-    server.start()
+def serving(servers: list[Server]) -> Iterator[None]:
+    """The servers run for as long as the block lasts."""
     try:
-        yield server
+        for server in servers:
+            server.start()
+        yield
     finally:
-        if server.process is not None:
-            server.kill()
+        for server in servers:
+            if server.process is not None:
+                server.kill()
 
 
 @dataclass
@@ -123,6 +148,7 @@ class Judge(threading.Thread):
     sent: set[str] = field(default_factory=set)
     seconds: list[float] = field(default_factory=list)
     errors: int = 0
+    problems: set[str] = field(default_factory=set)  # what the server said when it could not do what was asked
     refused: list[str] = field(default_factory=list)
     failure: BaseException | None = None
 
@@ -206,6 +232,7 @@ class Judge(threading.Thread):
                 trouble: object = error
             else:
                 trouble = f"{answer.status} {content[:200]!r}"
+                self.problems.add(content.decode("utf-8", "replace"))
             self.errors += 1
             if self.connection is not None:
                 self.connection.close()
@@ -228,39 +255,50 @@ class Outcome:
     p99: float
     kills: int
     seconds: float
+    tracebacks: int = 0  # shown to a judge, or in the log of the server
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing was lost, doubled or altered."""
-        return self.lost == self.doubled == self.altered == 0
+        """Whether nothing was lost, doubled or altered, and nobody saw a traceback."""
+        return self.lost == self.doubled == self.altered == self.tracebacks == 0
+
+
+During = Callable[[list[Server], Callable[[], int]], None]
 
 
 def hold(
     folder: Path, url: str | None, *, judges: int, tasks: int, think: tuple[float, float] = (0.0, 0.0),
-    during: Callable[[Server, Callable[[], int]], None], crashes: int | None = None,
+    during: During, count: int = 1, clock: Path | None = None,
 ) -> Outcome:  # fmt: skip
-    """Let judges work while `during(server, acknowledged)` does its worst; then compare with the database."""
+    """Let judges work at `count` servers while `during(servers, acknowledged)` does its worst; then compare."""
     tokens = prepare(folder, url, judges=judges, tasks=tasks)
     stop = threading.Event()
-    with serving(folder, url) as server:
-        crowd = [Judge(server, token, stop, think) for token in tokens]
+    servers = [Server(folder, url, clock) for _ in range(count)]
+    with serving(servers):
+        crowd = [Judge(servers[at % count], token, stop, think) for at, token in enumerate(tokens)]
         start = time.perf_counter()
         for judge in crowd:
             judge.start()
         try:
-            during(server, lambda: sum(len(judge.acknowledged) for judge in crowd))
+            during(servers, lambda: sum(len(judge.acknowledged) for judge in crowd))
         finally:
             stop.set()
             for judge in crowd:
                 judge.join(PATIENCE + 30)
         seconds = time.perf_counter() - start
-        kills = server.starts - 1
+        kills = sum(server.starts - 1 for server in servers)
     for judge in crowd:
         if judge.failure is not None:
             raise judge.failure
         if judge.refused:
             raise RuntimeError(f"an answer was refused: {judge.refused[0]}")
-    return compared(folder, url, crowd, kills=kills, seconds=seconds)
+    told = [servers[0].log(), *(problem for judge in crowd for problem in judge.problems)]
+    return replace(compared(folder, url, crowd, kills=kills, seconds=seconds), tracebacks=tracebacks_in(told))
+
+
+def tracebacks_in(texts: list[str]) -> int:
+    """How many tracebacks they show."""
+    return sum(text.count("Traceback (most recent call last)") for text in texts)
 
 
 def compared(folder: Path, url: str | None, crowd: list[Judge], *, kills: int, seconds: float) -> Outcome:
@@ -285,28 +323,32 @@ def compared(folder: Path, url: str | None, crowd: list[Judge], *, kills: int, s
     )  # fmt: skip
 
 
-def killing(kills: int, between: int, *, give_up: float) -> Callable[[Server, Callable[[], int]], None]:
-    """Kill the server so many times, each after so many more answers; and see that work goes on after the last."""
+def await_more(acknowledged: Callable[[], int], more: int, what: str = "", *, give_up: float = GIVE_UP) -> None:
+    """Wait until so many more answers are acknowledged."""
+    wanted, end = acknowledged() + more, time.monotonic() + give_up
+    while acknowledged() < wanted:
+        if time.monotonic() > end:
+            raise TimeoutError(f"the work came to a stand at {acknowledged()} answers {what}")
+        time.sleep(0.01)
 
-    def during(server: Server, acknowledged: Callable[[], int]) -> None:
-        end = time.monotonic() + give_up
+
+def killing(kills: int, between: int) -> During:
+    """Kill the servers in turn, each time after so many more answers; and see that work goes on after the last."""
+
+    def during(servers: list[Server], acknowledged: Callable[[], int]) -> None:
         for number in range(kills + 1):
-            wanted = acknowledged() + between
-            while acknowledged() < wanted:
-                if time.monotonic() > end:
-                    raise TimeoutError(f"{acknowledged()} answers after {number} kills: the work came to a stand")
-                time.sleep(0.01)
+            await_more(acknowledged, between, f"after {number} kills")
             if number < kills:
-                server.kill()
-                server.start()
+                servers[number % len(servers)].kill()
+                servers[number % len(servers)].start()
 
     return during
 
 
-def waiting(seconds: float) -> Callable[[Server, Callable[[], int]], None]:
+def waiting(seconds: float) -> During:
     """Let them work."""
 
-    def during(_server: Server, _acknowledged: Callable[[], int]) -> None:
+    def during(_servers: list[Server], _acknowledged: Callable[[], int]) -> None:
         time.sleep(seconds)
 
     return during

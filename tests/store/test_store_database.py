@@ -206,3 +206,15 @@ def test_answers_cannot_be_changed_in_the_database(place, statement):
     with pytest.raises(sa.exc.DBAPIError, match="only added to"), place.store.writing() as connection:
         connection.execute(sa.text(statement))
     assert rows_of(place, study)["grade"].to_list() == [4.0]
+
+
+def test_reading_is_a_snapshot(place):
+    """What several statements read belongs to one moment, on both databases."""
+    from store_samples import study_of
+
+    with place.store.reading() as connection:
+        before = len(catalogue.listed(connection))
+        study_of(place, main=1)
+        assert len(catalogue.listed(connection)) == before
+    with place.store.reading() as connection:
+        assert len(catalogue.listed(connection)) == before + 1

@@ -5,7 +5,7 @@ from soak.crowd import hold, killing
 
 
 def test_nothing_is_lost_and_nothing_doubled_when_the_server_is_killed(database, tmp_path):
-    found = hold(tmp_path / "home", database, judges=5, tasks=400, during=killing(3, 40, give_up=150))
+    found = hold(tmp_path / "home", database, judges=5, tasks=400, during=killing(3, 40))
     assert (found.lost, found.doubled, found.altered) == (0, 0, 0)
     assert found.kills == 3
     assert found.answers >= 160

@@ -13,7 +13,6 @@ import json
 import os
 import re
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -22,7 +21,9 @@ from typing import Any
 import polars as pl
 
 from endoxa.errors import FileError, TableError, TextError, did_you_mean
-from endoxa.io.formats import MANIFEST, ZIP_FAULTS, first_line
+from endoxa.io import faults
+from endoxa.io.faults import first_line
+from endoxa.io.formats import MANIFEST
 from endoxa.io.limits import refuse_cells, refuse_content, refuse_rows
 from endoxa.io.sources import opened
 from endoxa.io.spreadsheets import escaped, unescaped
@@ -206,7 +207,7 @@ def read_bundle(path: str | os.PathLike[str], *, check_files: bool = True) -> Bu
         label = source.label
         try:
             archive = zipfile.ZipFile(source.path)
-        except ZIP_FAULTS:
+        except faults.ZIP:
             raise FileError(label, "the file is not a zip, or is damaged", AGAIN) from None
         with archive:
             infos = _infos(archive, label)
@@ -255,7 +256,7 @@ def _read_manifest(archive: zipfile.ZipFile, infos: dict[str, zipfile.ZipInfo], 
         raise FileError(label, f"the zip has no member {MANIFEST}", "give a bundle, as endoxa study bundle writes it")
     try:
         manifest = json.loads(_content(archive, infos[MANIFEST], None, label))
-    except (ValueError, RecursionError):
+    except faults.JSON:
         raise FileError(label, f"member {MANIFEST} is not JSON", AGAIN) from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise FileError(label, f"member {MANIFEST} does not have the format {FORMAT!r}", "give a bundle")
@@ -297,7 +298,7 @@ def _content(
             for piece in iter(lambda: stream.read(CHUNK), b""):
                 found.update(piece)
                 kept += [piece] if keep else []
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, ValueError) as error:
+    except faults.ZIP as error:
         raise FileError(label, f"member {info.filename} is damaged ({first_line(error)})", AGAIN) from None
     if digest is not None and found.hexdigest() != digest:
         what = f"member {info.filename} does not match {MANIFEST}: its SHA-256 is {found.hexdigest()}"
@@ -350,5 +351,5 @@ def _blamed(label: str, member: str) -> Iterator[None]:
         yield
     except (TableError, TextError) as error:
         raise FileError(label, f"member {member}: {error}", AGAIN) from None
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+    except faults.PARQUET as error:
         raise FileError(label, f"member {member} is damaged ({first_line(error)})", AGAIN) from None

@@ -17,6 +17,7 @@ from endoxa.images.corpus import Corpus, Progress, Skipped, words_of
 from endoxa.io.corpora import pictures_below
 
 DRAWING = 1 << 25  # bytes of an SVG that are read
+METADATA = 1 << 18  # bytes of an RDF that is parsed; a tree of many tags takes many times its size
 # Artefacts of the library's scripts: a printed reference, HASH(0x8a2f), or parts of it; the name of a folder.
 _NOT_WORDS = re.compile(r"(?:hash)?\W*+(?:0x[0-9a-f]++)?+\W*+|unsorted", re.IGNORECASE)
 _BEGIN, _END = re.compile(rb"<rdf:RDF[\s>]"), re.compile(rb"</rdf:RDF\s*+>")
@@ -36,7 +37,7 @@ def notes_of(svg: bytes) -> Notes:
     # Only the RDF is parsed, so that entities declared before it are never expanded.
     for part in _parts(svg):  # some files have an empty RDF before the relevant one
         text = part.decode("utf-8", "replace").encode()
-        if _FORBIDDEN.search(text):
+        if len(text) > METADATA or _FORBIDDEN.search(text):
             continue
         # Prefixes are dropped, because their namespaces are declared outside the RDF.
         tree, parser = TreeBuilder(), expat.ParserCreate()

@@ -31,6 +31,7 @@ from endoxa.engines import Descriptor, Material
 from endoxa.errors import EndoxaError, FileError
 from endoxa.images import Picture
 from endoxa.images.corpus import Corpus, Progress, Skipped
+from endoxa.io import faults
 from endoxa.io.provenance import fingerprint
 from endoxa.io.write import replacing, unwritten
 from endoxa.tables import Floats
@@ -259,8 +260,8 @@ class Shelf:
         try:
             wanted = selectors.all() if columns is None else selectors.by_name(*columns, require_all=False)
             frames = [pl.scan_parquet(part, glob=False).select(wanted).collect() for part in self.parts()]
-        except (pl.exceptions.PolarsError, OSError) as error:
-            what = f"cannot be read ({error})"
+        except faults.PARQUET as error:
+            what = f"cannot be read ({faults.first_line(error)})"
             raise FileError(str(self.folder), what, "remove this folder and index again") from None
         frame = pl.concat(frames, how="diagonal") if frames else pl.DataFrame(schema=SCHEMA).select(columns or SCHEMA)
         return frame.unique("item", keep="last", maintain_order=True)
@@ -339,7 +340,7 @@ def digests_of(corpus: Corpus, home: Path) -> dict[str, str]:
     stamps = stamps_of(corpus)
     try:
         cached = {path: rest for path, *rest in pl.read_parquet(cache, glob=False).iter_rows()}
-    except (OSError, pl.exceptions.PolarsError, ValueError):
+    except (*faults.PARQUET, ValueError):
         cached = {}
     rows = []
     for stamp in stamps:

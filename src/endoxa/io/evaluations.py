@@ -14,6 +14,7 @@ import polars as pl
 from endoxa.errors import FileError
 from endoxa.evaluations.evaluation import Evaluation, File
 from endoxa.evaluations.settings import Settings
+from endoxa.io import faults
 from endoxa.io.sources import Source
 from endoxa.io.write import replacing
 from endoxa.io.write import write as write_table
@@ -98,7 +99,7 @@ def of_text(source: Source, text: str, scores: Scores | None = None) -> Evaluati
             virtual=content["virtual"], title=content["title"], provenance=content["provenance"],
             files=tuple(File(**file) for file in content["files"]),
         )  # fmt: skip
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, pl.exceptions.PolarsError) as error:
+    except (*faults.JSON, *faults.CONTENT, *faults.PARQUET) as error:
         what = f"the evaluation is damaged ({type(error).__name__}: {str(error)[:60]})"
         raise FileError(source.label, what, "write the file again") from None
 

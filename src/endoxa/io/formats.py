@@ -17,6 +17,8 @@ from typing import Literal
 import polars as pl
 
 from endoxa.errors import FileError
+from endoxa.io import faults
+from endoxa.io.faults import first_line
 from endoxa.io.sources import PARQUET, Source, Where, opened
 from endoxa.io.trec_text import QRELS, RUN, SAMPLED, first_columns, is_number, refuse_cr, shortened
 from endoxa.tables import OTHER_NAMES
@@ -43,7 +45,6 @@ COLUMNS: dict[Kind, tuple[str, ...]] = {
 COLUMN_NAMES = {name for columns in COLUMNS.values() for name in columns}
 TABLES_ONLY = {"belief", "labels", "answers"}  # these kinds have no TREC text
 ZIP = b"PK\x03\x04"
-ZIP_FAULTS = (zipfile.BadZipFile, NotImplementedError, OSError, ValueError)  # what a damaged zip directory raises
 EVALUATION = b"endoxa-evaluation"
 MANIFEST = "bundle.json"  # the member that makes a zip a bundle
 SEPARATORS: dict[Format, str] = {"csv": ",", "tsv": "\t"}
@@ -75,7 +76,7 @@ def _holds_bundle(source: Source) -> bool:
         with zipfile.ZipFile(source.path) as archive:
             if MANIFEST in archive.namelist():
                 return True
-    except ZIP_FAULTS:
+    except faults.ZIP:
         raise FileError(source.label, "the zip is damaged or incomplete", "download or create it again") from None
     raise FileError(source.label, f"the zip has no member {MANIFEST}", "unpack it and give the files in it")
 
@@ -88,7 +89,7 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
     if source.magic() == PARQUET:
         try:
             columns, metadata = list(pl.read_parquet_schema(source.path)), pl.read_parquet_metadata(source.path)
-        except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
+        except faults.PARQUET as error:
             raise damaged(source, "Parquet", error) from None
         if "endoxa.evaluation" in metadata:
             return Look("evaluation", "parquet")
@@ -199,7 +200,7 @@ def header(line: bytes, separator: str) -> list[str]:
 def _json_names(line: bytes) -> list[str]:
     try:
         row = json.loads(line)
-    except (ValueError, RecursionError):
+    except faults.JSON:
         return []
     return list(row) if isinstance(row, dict) else []
 
@@ -207,8 +208,3 @@ def _json_names(line: bytes) -> list[str]:
 def damaged(source: Source, what: str, error: BaseException) -> FileError:
     """Return a FileError for data that Polars cannot read."""
     return FileError(source.label, f"damaged {what} data ({first_line(error)})", "write or copy the file again")
-
-
-def first_line(error: BaseException) -> str:
-    """Return the start of an error message of Polars."""
-    return str(error).strip().split("\n", 1)[0][:80]

@@ -23,7 +23,10 @@ from endoxa.engines import Columns, Engine, Index, Material, Saved
 from endoxa.engines.registry import ENGINES, kind_of, restore
 from endoxa.errors import EndoxaError, FileError
 from endoxa.images.corpus import Corpus
-from endoxa.io import efficientnet  # noqa: F401  it registers the network that makes vectors
+from endoxa.io import (
+    efficientnet,  # noqa: F401  it registers the network that makes vectors
+    faults,
+)
 from endoxa.io.descriptions import digests_of
 from endoxa.io.write import replacing_folder
 
@@ -72,7 +75,7 @@ def load(folder: Path, *, patience: int = PATIENCE) -> Saved:
         written = described["format"]
     except FileNotFoundError:
         raise FileError(str(folder), "there is no index here", AGAIN) from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, *faults.JSON, *faults.CONTENT) as error:
         raise FileError(str(folder / "index.json"), f"is damaged ({error})", AGAIN) from None
     if written != FORMAT:
         facts = described.get("facts")
@@ -85,8 +88,8 @@ def load(folder: Path, *, patience: int = PATIENCE) -> Saved:
         columns, arrays = _arrays(folder, "column"), _arrays(folder, "array")
         counts = items["rows"].to_numpy().astype(np.int64)
         lost = (set(described["columns"]) - set(columns)) | (set(described["arrays"]) - set(arrays))
-    except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError, EndoxaError) as error:
-        raise FileError(str(folder), f"is damaged ({error})", AGAIN) from None
+    except (*faults.ARRAY, *faults.PARQUET, *faults.CONTENT, EndoxaError) as error:
+        raise FileError(str(folder), f"is damaged ({faults.first_line(error)})", AGAIN) from None
     if lost:
         raise FileError(str(folder), f"is damaged: {', '.join(sorted(lost))} is missing", AGAIN)
     if described.get("descriptor") != _described_by(engine):

@@ -7,24 +7,31 @@ outside its folder.
 
 from __future__ import annotations
 
+import math
 import os
 
 from endoxa.errors import FileError
 
 RATIO = 100  # bytes of content for each byte of a packed file
-FREE = 64 << 20  # bytes of content that are allowed however small the file is
+FREE = 64 << 20  # bytes of content that are allowed however small the file is: an array of zeros may be honest
+FREE_TEXT = 2 << 20  # bytes of text, which takes many times its size in memory
 ROWS = 10  # rows of Parquet for each byte
-FREE_ROWS = 1_000_000
+FREE_ROWS = 200_000
 CELLS = 1  # cells of a table of text for each byte; a full row of n columns has n bytes or more
 FREE_CELLS = 1_000_000
 TRUST = "ENDOXA_TRUST_FILES"
 
 
-def refuse_content(label: str, size: int, content: int, what: str = "it") -> None:
+def refuse_content(label: str, size: int, content: int, what: str = "it", *, text: bool = False) -> None:
     """Refuse `content` unpacked bytes in a file, or a member of one, of `size` bytes."""
-    if content > max(FREE, RATIO * size) and not trusted():
+    if content > allowed_content(size, text=text):
         holds = f"unpacked, {what} has more than {RATIO} times its {size:,} bytes"
         raise FileError(label, holds, f"unpack it first, or set {TRUST}=1 if the file is yours")
+
+
+def allowed_content(size: int, *, text: bool = False) -> float:
+    """How many unpacked bytes a file of `size` bytes may have."""
+    return math.inf if trusted() else max(FREE_TEXT if text else FREE, RATIO * size)
 
 
 def refuse_rows(label: str, size: int, rows: int) -> None:

@@ -13,7 +13,8 @@ import polars as pl
 from endoxa.errors import EndoxaError, FileError, TableError
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.io.evaluations import of_text
-from endoxa.io.formats import Wanted, first_line, kinds_of, known, look, sniff
+from endoxa.io.faults import first_line
+from endoxa.io.formats import Wanted, kinds_of, known, look, sniff
 from endoxa.io.qrels import read_preferences, read_qrels
 from endoxa.io.run_files import read_run
 from endoxa.io.sources import Source, Where, opened

@@ -25,6 +25,7 @@ import numpy.typing as npt
 from endoxa.errors import FileError, TableError, TextError
 from endoxa.images import LabelMap
 from endoxa.images.corpus import STOP, Corpus, words_of
+from endoxa.io import faults
 
 if TYPE_CHECKING:
     from endoxa.images.scenes import Cutout, Scene
@@ -137,7 +138,7 @@ def _settle(folder: Path, settings: dict[str, Any]) -> None:
         return
     try:
         known = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
+    except faults.JSON:
         raise FileError(str(path), "is not JSON", "remove the folder, or name another") from None
     if not isinstance(known, dict):
         raise FileError(str(path), "does not contain settings", "remove the folder, or name another")
@@ -166,7 +167,7 @@ def _restore(folder: Path, line: str, number: int, form: str, make: Callable[[in
     try:
         row = json.loads(line)
         path, mask = str(row["path"]), str(row["mask"])
-    except (ValueError, KeyError, TypeError):
+    except (*faults.JSON, *faults.CONTENT):
         path, mask = "", ""
     if Path(path).name != f"{number:06d}.{form}" or mask != f"{MASKS}/{number:06d}.png":
         what, remedy = f"does not list scene {number}", "remove the folder, or name another"

@@ -27,6 +27,7 @@ from endoxa.engines.registry import available
 from endoxa.errors import EndoxaError, FileError, JoinError, TextError
 from endoxa.images import Picture
 from endoxa.images.corpus import Corpus, Progress, Skipped
+from endoxa.io import faults
 from endoxa.io.decoding import decode
 from endoxa.io.descriptions import describe, digests_of
 from endoxa.io.indexes import changes_since
@@ -172,7 +173,7 @@ def load(folder: Path) -> Stored:
         raise FileError(
             str(folder), "there are no features for searching here", "open the corpus for a search"
         ) from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, *faults.JSON, *faults.CONTENT) as error:
         raise FileError(str(folder / "features.json"), f"is damaged ({error})", AGAIN) from None
     if written != FORMAT:
         writer = described.get("endoxa", "?")
@@ -180,8 +181,8 @@ def load(folder: Path) -> Stored:
         raise FileError(str(folder), what, AGAIN)
     try:
         stored = _stored(folder, described)
-    except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError, EndoxaError) as error:
-        raise FileError(str(folder), f"is damaged ({error})", AGAIN) from None
+    except (*faults.ARRAY, *faults.PARQUET, *faults.CONTENT, EndoxaError) as error:
+        raise FileError(str(folder), f"is damaged ({faults.first_line(error)})", AGAIN) from None
     current = {one.name: one.version for one in _descriptors(network=True)}
     if any(current.get(name) != version for name, version in stored.facts["descriptors"].items()):
         raise FileError(str(folder), "was built from descriptions of another version", AGAIN)

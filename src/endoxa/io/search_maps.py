@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.errors import FileError
+from endoxa.io import faults
 from endoxa.io.search_features import FOLDER
 from endoxa.io.write import replacing
 from endoxa.searches.arms import Features
@@ -37,7 +38,7 @@ def open_map(features: Features, home: Path, group: str = ALL, *, rows: int = 12
 
 def _vectors(features: Features, group: str, folder: Path) -> Vectors:
     path = folder / f"{group}.npy"
-    with suppress(OSError, ValueError, EOFError):
+    with suppress(*faults.ARRAY):
         kept: Vectors = np.load(path, mmap_mode="r", allow_pickle=False)
         if kept.ndim == 2 and len(kept) == len(features):
             return kept
@@ -62,7 +63,7 @@ class Sheets(MutableMapping[Trail, Sheet]):
         try:
             frame = pl.read_parquet(self._file(trail), glob=False)
             columns = (frame["place"].to_numpy(), frame["cell"].to_numpy(), frame["shown"].to_numpy())
-        except (OSError, pl.exceptions.PolarsError):
+        except faults.PARQUET:
             raise KeyError(trail) from None
         return Sheet(*columns)
 

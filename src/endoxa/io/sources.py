@@ -26,7 +26,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.errors import FileError, did_you_mean
-from endoxa.io.limits import FREE, RATIO, refuse_content, trusted
+from endoxa.io.limits import allowed_content, refuse_content
 
 PIECE = 8 << 20  # bytes; larger pieces cost page faults and memory, smaller ones cost calls
 LONGEST_LINE = 1 << 16  # bytes of a line of TREC's text, and so of a word in it
@@ -129,7 +129,7 @@ def _unpacked(source: Source, to: Path) -> Source:
                 nonlocal content
                 lines.write_csv(file, include_header=False, quote_style="never", separator="\x01")
                 content = file.tell()
-                return content > FREE and not trusted() and content > RATIO * source.whole
+                return content > allowed_content(source.whole, text=True)
 
             pl.scan_lines(source.path, glob=False).sink_batches(add)
     except pl.exceptions.ComputeError:
@@ -137,7 +137,7 @@ def _unpacked(source: Source, to: Path) -> Source:
         raise FileError(source.label, "the text inside is not UTF-8", remedy) from None
     except OSError as error:
         raise FileError(source.label, f"damaged zstd data ({error})", "copy or compress the file again") from None
-    refuse_content(source.label, source.whole, content)
+    refuse_content(source.label, source.whole, content, text=True)
     return Source(to, source.label, packed=source.path)
 
 
@@ -167,7 +167,7 @@ class _Unpacking(GzipFile):
         """Return so many bytes."""
         data = super().read(size)
         self.content += len(data)
-        refuse_content(self.label, self.size, self.content)
+        refuse_content(self.label, self.size, self.content, text=True)
         return data
 
 

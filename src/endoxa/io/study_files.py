@@ -177,6 +177,8 @@ def _in_table(path: Path, name: str) -> list[Row]:
 def _below(table: Path, file: str) -> Path:
     """The file that a table names. A table of somebody else must not show files from elsewhere on this machine."""
     place = table.parent / file
+    if "\0" in file:
+        raise FileError(str(table), f"names {file!r:.60}, which cannot be a path", "remove the NUL")
     if not trusted() and not place.resolve().is_relative_to(table.parent.resolve()):
         what = f"names {file!r}, which is not below the folder of the table"
         raise FileError(str(table), what, f"move the files there, or set {TRUST}=1 if the table is yours")

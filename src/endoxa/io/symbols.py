@@ -25,7 +25,7 @@ from endoxa.io.corpora import read_corpus
 from endoxa.io.write import unwritten
 
 SUFFIX = ".elmt"
-ELEMENT = 1 << 22  # bytes of an element that are read; real ones have fewer than 200,000
+ELEMENT = 1 << 19  # bytes of an element that are read; real ones have fewer than 200,000
 FARTHEST = 1e6  # a coordinate beyond it is an error
 LEFT_OUT = ".left-out"  # a line for each element that was not drawn: its path, tab, the reason
 _FORBIDDEN = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
@@ -42,7 +42,7 @@ class Element:
 def element_of(raw: bytes, label: str = "element") -> Element:
     """Names and strokes of an element; a FileError if it is damaged, declares entities, or has nothing to draw."""
     if len(raw) > ELEMENT:
-        raise FileError(label, f"has more than {ELEMENT >> 20} MiB")
+        raise FileError(label, f"has more than {ELEMENT >> 10} KiB")
     if _FORBIDDEN.search(raw):
         raise FileError(label, "declares a document type or entities, which an element does not need")
     try:

@@ -21,7 +21,9 @@ from typing import Any
 import polars as pl
 
 from endoxa.errors import FileError, TableError, TextError
-from endoxa.io.formats import REMEDY, SEPARATORS, Format, Kind, damaged, first_line, header
+from endoxa.io import faults
+from endoxa.io.faults import first_line
+from endoxa.io.formats import REMEDY, SEPARATORS, Format, Kind, damaged, header
 from endoxa.io.limits import refuse_cells, refuse_rows
 from endoxa.io.sources import BOM, Source, Where, count, opened, raw
 from endoxa.io.spreadsheets import unescaped
@@ -49,7 +51,6 @@ from endoxa.tables import (
 
 AnyTable = Run | Opinions | Preferences | Belief | Labels | Taxonomy | Answers | Scores | Comparison
 METADATA = "endoxa."  # prefix of our keys in the metadata of a Parquet file
-FAULTS = (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException)
 
 # Names, also where a file writes them as numbers.
 NAMES = ("query", "item", "system", "source", "category", "parent", "reading", "group", "subgroup")
@@ -210,7 +211,7 @@ def _draws(source: Source, lines: str) -> Draws:
         truth, people = (
             rows[name].to_numpy().reshape(*shape, -1) if name in rows.columns else None for name in ("truth", "people")
         )
-    except (*FAULTS, ValueError, TypeError) as error:
+    except (*faults.PARQUET, ValueError, TypeError) as error:
         what = f"the possible worlds in {beside.name} cannot be read ({first_line(error)})"
         raise FileError(source.label, what, "keep both files together, or measure again") from None
     measures, systems, queries = names
@@ -225,7 +226,7 @@ def _texts(key: str, text: str) -> tuple[str, ...]:
     """Return the list of texts in the metadata."""
     try:
         found = json.loads(text)
-    except (ValueError, RecursionError):
+    except faults.JSON:
         found = None
     if not isinstance(found, list) or not all(isinstance(line, str) for line in found):
         raise MetadataError(f"{key} = {shortened(text)}")
@@ -236,7 +237,7 @@ def _lines(key: str, text: str, schema: pl.Schema | None = None) -> pl.DataFrame
     """Return the table in the metadata."""
     try:
         return pl.read_ndjson(text.encode(), schema=schema)
-    except FAULTS:
+    except faults.PARQUET:
         raise MetadataError(f"{key} = {shortened(text)}") from None
 
 
@@ -266,7 +267,7 @@ def metadata(source: Source, form: Format) -> dict[str, str]:
         return {}
     try:
         found = pl.read_parquet_metadata(source.path)
-    except FAULTS as error:
+    except faults.PARQUET as error:
         raise damaged(source, "Parquet", error) from None
     return {key.removeprefix(METADATA): value for key, value in found.items() if key.startswith(METADATA)}
 
@@ -290,7 +291,7 @@ def rows_of(source: Source, form: Format, *, lenient: bool = False) -> tuple[pl.
             if twice is not None:  # Polars would rename the second
                 raise FileError(source.label, f"two columns are named {shortened(twice)}", "rename one", 1)
             rows = pl.read_csv(content, separator=SEPARATORS[form], infer_schema=False)
-    except FAULTS:
+    except faults.PARQUET:
         rows = pl.DataFrame()
     doubtful = _may_repeat(rows, data) if form == "jsonl" else _may_be_short(rows, data, SEPARATORS[form])
     if doubtful and any(isinstance(row, FileError) for _, row in lines_of(source, data, form)):
@@ -332,7 +333,7 @@ def parquet_of(source: Source) -> pl.DataFrame:
         rows = pl.scan_parquet(source.path, glob=False).select(pl.len()).collect().item()
         refuse_rows(source.label, source.whole, rows)
         return pl.read_parquet(source.path, glob=False)
-    except FAULTS as error:
+    except faults.PARQUET as error:
         raise damaged(source, "Parquet", error) from None
 
 
@@ -386,7 +387,7 @@ def _json_lines(source: Source, data: bytes) -> Iterator[tuple[int, dict[str, An
         except TextError as error:
             yield number, FileError(source.label, error.what, "remove one", number)
             continue
-        except (ValueError, RecursionError):
+        except faults.JSON:
             row = None
         if isinstance(row, dict):
             yield number, row

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from math import isinf
 from pathlib import Path
@@ -282,8 +283,11 @@ PATIENCE = 3  # after this many pieces that `regular` refuses, it is not tried a
 
 def part_of(piece: Piece, form: Form, label: str, *, lenient: bool, refusals: int) -> Part:
     """Parse a piece by the fastest correct method; `refusals` is the number of pieces that `regular` has refused."""
-    fast = regular(piece.data, form) if refusals < PATIENCE else None
-    frame, left_out = ragged(piece.data, form) if fast is None else fast, Skipped(label)
+    data = piece.data
+    while b"\n\n" in data:  # millions of empty lines would become millions of rows
+        data = data.replace(b"\n\n", b"\n")
+    fast = regular(data, form) if refusals < PATIENCE else None
+    frame, left_out = ragged(data, form) if fast is None else fast, Skipped(label)
     if frame is None:
         frame, _, left_out = exact(piece, form, label, lenient=lenient)
     return Part(frame, left_out, piece, regular=fast is not None)
@@ -337,17 +341,29 @@ def distinct(
 
 def line_of_repeat(source: Source, form: Form, key: dict[str, str]) -> int | None:
     """Return the line on which these values occur for the second time."""
-    seen = False
+    seen, rarest = False, max(key.values(), key=len).encode()
+    places = [form.kept.index(name) for name in key]
     for piece in pieces(source):
-        if not all(value.encode() in piece.data for value in key.values()):
-            continue
-        frame, lines, _ = exact(piece, form, source.label, lenient=True)
-        hits = frame.select(pl.all_horizontal(pl.col(name) == value for name, value in key.items()))
-        for row in hits.to_series().arg_true():
-            if seen:
-                return lines[int(row)]
-            seen = True
+        for number, line in _lines_with(piece, rarest):
+            with suppress(FileError):
+                row = parsed(line, form, source.label, number)
+                if [row[place] for place in places] == list(key.values()):
+                    if seen:
+                        return number
+                    seen = True
     return None
+
+
+def _lines_with(piece: Piece, word: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that contain a word, with their numbers; comments are left out."""
+    number, counted, at = piece.line, 0, piece.data.find(word)
+    while at >= 0:
+        begin, end = piece.data.rfind(b"\n", 0, at) + 1, piece.data.find(b"\n", at)
+        line = piece.data[begin : end if end >= 0 else len(piece.data)]
+        number, counted = number + piece.data.count(b"\n", counted, begin), begin
+        if not line.startswith(b"#"):
+            yield number, line
+        at = piece.data.find(word, end) if end >= 0 else -1
 
 
 def first_columns(head: bytes) -> list[str] | None:

@@ -9,7 +9,6 @@ Nothing in a file is executed: arrays of Python objects are refused.
 
 from __future__ import annotations
 
-import zipfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,14 +21,15 @@ import polars as pl
 from endoxa.engines import Material
 from endoxa.errors import FileError, JoinError, TableError
 from endoxa.images.corpus import Corpus
-from endoxa.io.limits import refuse_content
+from endoxa.io import faults
+from endoxa.io.limits import refuse_content, refuse_rows
 from endoxa.io.write import replacing
 from endoxa.tables import rename_known
 
 Vectors = npt.NDArray[np.float32]
 Named = tuple[tuple[str, ...], Vectors]
 SUFFIXES = (".parquet", ".npz", ".npy")
-FAULTS = (OSError, ValueError, EOFError, zipfile.BadZipFile, pl.exceptions.PolarsError, MemoryError)
+FAULTS = (*faults.ARRAY, *faults.ZIP, *faults.PARQUET)
 TEXTS = "names as texts: np.array(names, dtype=str)"
 
 
@@ -49,8 +49,8 @@ def read_vectors(path: str | Path) -> Named:
     except FileNotFoundError as error:
         raise FileError(str(error.filename or path), "there is no such file", "check the name") from None
     except FAULTS as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FileError(str(path), f"cannot be read as {suffix[1:]} ({reason})", f"write it again; {TEXTS}") from None
+        what = f"cannot be read as {suffix[1:]} ({faults.first_line(error)})"
+        raise FileError(str(path), what, f"write it again; {TEXTS}") from None
     try:
         return checked(items, vectors)
     except TableError as error:
@@ -146,6 +146,9 @@ def _from_npz(path: Path) -> tuple[Sequence[Any], npt.NDArray[Any]]:
                 what = f"has no array {name!r}; its arrays are {', '.join(arrays.files) or '(none)'}"
                 raise FileError(str(path), what, "np.savez(path, items=names, vectors=rows)")
         items, vectors = arrays["items"], arrays["vectors"]
+    for name, array in (("items", items), ("vectors", vectors)):
+        if not isinstance(array, np.ndarray):  # NumPy gives the bytes of a member that is no array
+            raise FileError(str(path), f"member {name} is not an array", "np.savez(path, items=names, vectors=rows)")
     if items.ndim != 1 or items.dtype.kind not in "USiu":
         raise FileError(str(path), f"items are {items.ndim}-dimensional, of type {items.dtype}", f"give the {TEXTS}")
     names: list[Any] = (np.char.decode(items, "utf-8") if items.dtype.kind == "S" else items).tolist()
@@ -174,6 +177,8 @@ def _beside(path: Path) -> list[str]:
 
 def _from_parquet(path: Path) -> tuple[Sequence[Any], npt.NDArray[Any]]:
     with path.open("rb") as stream:
+        refuse_rows(str(path), path.stat().st_size, pl.scan_parquet(stream).select(pl.len()).collect().item())
+        stream.seek(0)
         frame = rename_known(pl.read_parquet(stream), ("item",))
     label, columns = str(path), ", ".join(frame.columns) or "(none)"
     if "item" not in frame.columns:

@@ -37,8 +37,10 @@ class Store:
         return self.engine.dialect.name == "sqlite"
 
     def reading(self) -> AbstractContextManager[Connection]:
-        """A connection for reading."""
-        return self.engine.connect()
+        """A connection for reading; all that it reads belongs to the moment of its first statement."""
+        if self.is_sqlite:
+            return self.engine.connect()
+        return self.engine.connect().execution_options(isolation_level="REPEATABLE READ")
 
     @contextmanager
     def writing(self, *, lasting: bool = True) -> Iterator[Connection]:
@@ -109,6 +111,13 @@ def problem_of(error: DatabaseError, label: str, act: str, otherwise: str = "che
     reason = (str(error.orig).strip() or type(error.orig).__name__).splitlines()[0]
     remedy = next((remedy for words, remedy in REMEDIES.items() if words in reason), otherwise)
     return FileError(label, f"the database cannot be {act}: {reason}", remedy)
+
+
+def told(error: Exception, store: Store) -> str:
+    """One line about any error, for the log of a server: the problem of the database with its remedy, if it is one."""
+    if isinstance(error, DatabaseError):
+        return str(problem_of(error, _shown(str(store.engine.url)), "used"))
+    return str(error).strip().split("\n", 1)[0]
 
 
 def connect(url: str) -> Engine:

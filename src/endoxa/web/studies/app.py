@@ -19,6 +19,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from endoxa.errors import RefusedError, absent
 from endoxa.store import catalogue, people
 from endoxa.store.catalogue import Study
+from endoxa.store.database import told
 from endoxa.store.home import Home
 from endoxa.store.people import Visitor
 from endoxa.web.security import UPLOAD
@@ -137,7 +138,7 @@ def create_app(studio: Studio) -> FastAPI:
     @app.exception_handler(DatabaseError)
     @app.exception_handler(PoolTimeoutError)
     async def away(request: Request, error: Exception) -> Response:
-        log.error("the database does not respond: %s", getattr(error, "orig", None) or error)
+        log.error("%s", told(error, studio.home.store))
         response = site.problem(request, 503, "the database does not respond at the moment; try again soon")
         response.headers["Retry-After"] = "2"
         return response

@@ -10,6 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from endoxa.errors import EndoxaError
 from endoxa.store import catalogue, making, people
+from endoxa.store.database import told
 from endoxa.store.home import Home
 from endoxa.web.serving import address_at, listen, run
 from endoxa.web.studies.app import Studio, create_app
@@ -44,7 +45,7 @@ def _plan(studio: Studio, stop: threading.Event) -> None:
             with studio.reading() as connection:
                 names = [study.name for study in catalogue.listed(connection) if study.settings.rounds > 1]
         except SQLAlchemyError as error:  # try again at the next check
-            log.warning("the database does not respond: %s", error)
+            log.warning("%s", told(error, studio.home.store))
             continue
         for name in names:
             try:
@@ -52,4 +53,4 @@ def _plan(studio: Studio, stop: threading.Event) -> None:
                     planned = making.next_round(studio.home, name, now=studio.now())
                     log.warning("%s: %s", name, "; ".join(planned.notes))
             except (EndoxaError, SQLAlchemyError) as error:  # the study goes on without a further round
-                log.warning("%s: no further round: %s", name, error)
+                log.warning("%s: no further round: %s", name, told(error, studio.home.store))
