@@ -416,8 +416,8 @@ def _words(here: Here, tmp_path: Path) -> None:
     asked: dict[str, Any] = {"resamples": 2, "share": 1, "components": 6, "seed": 3, "workers": 1, "home": tmp_path}
     found = predict(here.scenes, ["masks"], least=2, **asked)
     same(here.frame("words", "predict", here.scenes, "-s", "masks", "--least", 2, *shared), found.lifts.summary)
-    found = segmenters(here.scenes, ["grid"], regions=[2, 4], whiten=False, **asked)
-    words = ("-s", "grid", "--regions", "2,4", "--plain", *shared)
+    found = segmenters(here.scenes, ["masks"], regions=[2, 4], whiten=False, **asked)
+    words = ("-s", "masks", "--regions", "2,4", "--plain", *shared)
     same(here.frame("words", "segmenters", here.scenes, *words), found.lifts.summary)
     found = features(here.scenes, ["base", "base,rgs"], segmenter="grid", **asked)
     words = ("-s", "grid", "--set", "base", "--set", "base,rgs", *shared)

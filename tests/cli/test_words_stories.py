@@ -36,7 +36,7 @@ def test_predict_answers_in_its_first_line(scenes: Path, tmp_path: Path) -> None
 
 def test_segmenters_features_and_annotate(scenes: Path, tmp_path: Path) -> None:
     out = call("segmenters", scenes, "-s", "masks", "--regions", "2,4", *QUICK, "--home", tmp_path)
-    assert "masks, 4" in out and "grid, 2" in out and out.startswith("The largest regions of ")
+    assert "masks, 4" in out and "grid, 12" in out and out.startswith("The largest regions of ")
     out = call("features", scenes, "-s", "grid", "--set", "base", "--set", "base,rgs", *QUICK, "--home", tmp_path)
     assert out.startswith("The features ") and "Barnard et al." in out
     picture = next(scenes.rglob("*.png"))

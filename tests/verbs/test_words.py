@@ -42,7 +42,7 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def described(scenes: list[Scene], regions: Callable[[Scene], LabelMap]) -> Material:
-    rows = [describe_regions(one.picture, largest(regions(one), 6), GROUPS) for one in scenes]
+    rows = [describe_regions(one.picture, largest(regions(one), 12), GROUPS) for one in scenes]
     columns = {group: np.concatenate([row[group] for row in rows]) for group in GROUPS}
     counts = np.array([len(row[GROUPS[0]]) for row in rows])
     return Material(tuple(map(str, range(len(scenes)))), tuple(one.words for one in scenes), columns, counts)
@@ -50,7 +50,7 @@ def described(scenes: list[Scene], regions: Callable[[Scene], LabelMap]) -> Mate
 
 @pytest.fixture(scope="module")
 def truth() -> Lifts:
-    """300 drawn scenes: true regions, two segmenters, the grid; features as independent, 80 components."""
+    """300 drawn scenes: true regions, two segmenters, the whole grid; features as independent, 80 components."""
     drawn = [draw(number, 7, size=(48, 72)) for number in range(300)]
     sources: dict[str, Callable[[Scene], LabelMap]] = {"masks": lambda one: by_size(one.labels)}
     for name in ("felzenszwalb", "slic", "grid"):
@@ -59,7 +59,7 @@ def truth() -> Lifts:
     contenders, outcomes = [], {}
     for name, regions in sources.items():
         material = select(described(drawn, regions), GROUPS)
-        one = Contender(name, name, GROUPS, 6, Learning(components=80, whiten=False))
+        one = Contender(name, name, GROUPS, 12, Learning(components=80, whiten=False))
         contenders.append(one)
         outcomes[name] = [outcome(Task(one, at, material, split, 0)) for at, split in enumerate(splits)]
     return Lifts(tuple(contenders), tuple(map(str, range(300))), outcomes, {"felzenszwalb": "grid", "slic": "grid"})
@@ -71,11 +71,11 @@ def test_predicted_words_beat_the_frequencies_by_more_than_four_standard_errors(
         assert own["lift"] > 4 * own["se"] and own["se"] > own["naive"] > 0
 
 
-def test_true_regions_beat_every_segmenter_and_segmenters_beat_the_grid(truth: Lifts) -> None:
-    for name in ("felzenszwalb", "slic"):
+def test_true_regions_beat_every_segmenter_and_the_grid(truth: Lifts) -> None:
+    """Segmenters do not beat a grid that covers the picture: docs/words.md has the figures."""
+    for name in ("felzenszwalb", "slic", "grid"):
         assert truth.difference("masks", name).lo > 0.05
-        assert truth.difference(name, "grid").value > 0
-    assert truth.order()[0] == "masks" and truth.order()[-1] == "grid"
+    assert truth.order()[0] == "masks"
 
 
 # ---- the verbs ------------------------------------------------------------------------------------------------
@@ -128,10 +128,11 @@ def test_vectors_and_segmentations_of_ones_own_take_part(scenes: Path, tmp_path:
     assert mine["lift"] == own["lift"]
 
 
-def test_segmenters_are_compared_with_the_grid_of_as_many_regions(scenes: Path, tmp_path: Path) -> None:
+def test_segmenters_are_compared_with_the_grid_that_covers_the_picture(scenes: Path, tmp_path: Path) -> None:
     study = segmenters(scenes, ["slic"], regions=[2, 12], home=tmp_path, **QUICK)
-    assert study.lifts.names == ["slic, 2", "slic, 12", "slic, 20", "grid, 2", "grid, 12"]
-    assert study.lifts.references == {"slic, 2": "grid, 2", "slic, 12": "grid, 12", "slic, 20": "grid, 12"}
+    assert study.lifts.names == ["slic, 2", "slic, 12", "slic, 20", "grid, 12"]
+    assert study.lifts.references == {f"slic, {count}": "grid, 12" for count in (2, 12, 20)}
+    assert segmenters(scenes, ["slic"], regions=[2], home=tmp_path, **QUICK).lifts.names == ["slic, 2", "grid, 12"]
 
 
 def test_features_are_those_of_the_table_unless_given(scenes: Path, tmp_path: Path) -> None:

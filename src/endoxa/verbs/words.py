@@ -49,6 +49,7 @@ GRID = "grid"  # in every study of segmentations: what regions of no meaning giv
 VECTOR = "vector"
 REGIONS, SEVERAL = 8, (2, 4, 6, 8, 10, 12)
 KEPT, OVER = 12, 20  # regions that are described, of over-segmentations
+CELLS = 12  # of the grid: all of them; its cells are equal, so that fewer would be the upper part of the picture only
 OVERSEGMENTED = ("preseg", "mean-shift-over", "mean-shift-quantised", "slic")
 BEST = ("base", "rgs", "context")  # the best of the sets on photographs, decorrelated
 MODEST = ("base", "rgs", "texture")  # what the source compares segmentations with
@@ -114,7 +115,9 @@ def predict(
     opened = _open(place, without, sample, seed, home, progress)
     named = list(dict.fromkeys([*(segmenters or ["felzenszwalb"]), *(segmentations or {}), *(vectors or {}), GRID]))
     learning = Learning(components=components, least=least, whiten=whiten)
-    contenders = [_contender(name, name, groups, regions, learning, vectors) for name in named]
+    contenders = [
+        _contender(name, name, groups, CELLS if name == GRID else regions, learning, vectors) for name in named
+    ]
     lifts, warnings, costs = _study(
         opened, contenders, {name: GRID for name in named if name != GRID}, segmentations, vectors,
         plan, workers, progress,
@@ -150,7 +153,7 @@ def segmenters(
 
     names    segmenters; all ten unless given, and the grid always
     regions  the numbers of regions; over-segmentations are tried with 20 as well
-    Each is compared with the grid of as many regions. For the other settings see `predict`.
+    Each is compared with the grid of 12 cells, which covers the picture. For the other settings see `predict`.
     """
     plan = _Plan(resamples, share, train, topics, seed)
     opened = _open(place, without, sample, seed, home, progress)
@@ -160,11 +163,11 @@ def segmenters(
     learning = Learning(components=components, least=least, whiten=whiten)
     contenders, references = [], {}
     for name in named:
-        counts = sorted({*regions, *([OVER] if name in OVERSEGMENTED and max(regions) >= KEPT else [])})
-        for count in counts:
+        over = [OVER] if name in OVERSEGMENTED and max(regions) >= KEPT else []
+        for count in [CELLS] if name == GRID else sorted({*regions, *over}):
             contenders.append(_contender(f"{name}, {count}", name, groups, count, learning, None))
             if name != GRID:
-                references[f"{name}, {count}"] = f"{GRID}, {min(count, max(regions))}"
+                references[f"{name}, {count}"] = f"{GRID}, {CELLS}"
     lifts, warnings, costs = _study(
         opened, contenders, references, segmentations, None, plan, workers,
         progress,
