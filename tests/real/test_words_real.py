@@ -68,8 +68,9 @@ def test_the_segmenter_study_on_emoji(home: Path) -> None:
     study = segmenters("emoji", regions=(4, 8), sample=500, share=1.0, resamples=5, home=home / "emoji")
     told(study)
     assert len(study.lifts.names) == 19  # nine at two numbers of regions, and the whole grid
-    best = study.lifts.value(study.lifts.order()[0])
-    assert best["lo"] > 0
+    # 375 pictures to learn from are too few to separate segmenters, or the best of them from 0: see docs/words.md.
+    assert any("below about 1,000" in line for line in study.warnings)
+    assert all(0 < study.lifts.value(name)["naive"] < study.lifts.value(name)["se"] for name in study.lifts.names)
 
 
 def test_the_feature_study_on_emoji(home: Path) -> None:
