@@ -6,7 +6,7 @@
     {'RR': 0.5}
 
 Verbs: read, write, believe, measure, evaluate, summarise, compare, distribution, estimate, choose, decide, rate,
-report, parse, explain, pool, leave_out_uniques, fuse, check, search.
+report, explain, pool, leave_out_uniques, fuse, check, search.
 Nouns: Run, Opinions, Preferences, Belief, Labels, Taxonomy, Answers, Scores, Comparison, Evaluation, EndoxaError.
 """
 
@@ -34,7 +34,6 @@ _NAMES = {
     "endoxa.verbs.fuse": "fuse",
     "endoxa.verbs.check": "check",
     "endoxa.verbs.search": "search",
-    "endoxa.measures.grammar": "parse",
     "endoxa.measures.preference_judgments": "Preferences",
     "endoxa.tables": "Run Opinions Belief Labels Taxonomy Answers Scores Comparison",
     "endoxa.evaluations.evaluation": "Evaluation",
@@ -46,7 +45,6 @@ __all__ = list(_HOME)
 if TYPE_CHECKING:
     from endoxa.errors import EndoxaError as EndoxaError
     from endoxa.evaluations.evaluation import Evaluation as Evaluation
-    from endoxa.measures.grammar import parse as parse
     from endoxa.measures.preference_judgments import Preferences as Preferences
     from endoxa.tables import Answers as Answers
     from endoxa.tables import Belief as Belief

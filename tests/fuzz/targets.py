@@ -193,6 +193,32 @@ def costs(data: bytes, folder: Path) -> None:
     read_costs(kept(data, folder, "f.csv"))
 
 
+NORMS = [b"word,rating\nsky,4.9\nidea,1.6\n", b"Word\tConc.M\nsky\t4.9\n"]
+
+
+@target("norms", lambda: NORMS, "Conc.M", "nan", "inf", *WORDS)
+def norms(data: bytes, folder: Path) -> None:
+    from endoxa.io.norm_files import read_norms
+
+    read_norms(kept(data, folder, named(data, "f")))
+
+
+PAGE = b'{"text": "at Salem", "words": [["at"], ["Salem", 1, 2, 30, 40]], "size": [90, 60], "settings": {}}'
+
+
+@target("page", lambda: [PAGE, b"Salem\nBoston\n"], '"words"', '"size"', "[[", "null", "1e400")
+def page(data: bytes, folder: Path) -> None:
+    """What a pipeline left of a page: the items that it found, and the record of its reading."""
+    from endoxa.io.reading import load_texts
+
+    for pipeline in ("otsu", "wolf"):
+        records = folder / "out" / pipeline / ".read"
+        records.mkdir(parents=True, exist_ok=True)
+        for name in ("../1.txt", "1.json", "find"):
+            (records / name).write_bytes(data)
+    load_texts(folder / "out")
+
+
 @target("zscores", lambda: [b"q1 map 0.5 0.1\n# x\nq2 map .2 .3\n"], *WORDS)
 def zscores(data: bytes, folder: Path) -> None:
     read_zscores(str(kept(data, folder, "f")))

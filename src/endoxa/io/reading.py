@@ -28,6 +28,7 @@ from endoxa.documents.binarisers import NAMES, WINDOW
 from endoxa.documents.differing import Box, Word
 from endoxa.documents.findings import FINDERS
 from endoxa.errors import CallError, FileError, InstallError, did_you_mean
+from endoxa.io import faults
 from endoxa.io.commands import Command, CommandError, command_of, run_command
 from endoxa.io.ocr import TESSERACT, Ocr, parsed
 from endoxa.io.page_folders import Page, grey_of
@@ -337,7 +338,7 @@ def _known(kept: Path, record: Mapping[str, Any] | None) -> Reading | None:
             return None
         words = tuple(Word(text, Box(*sides) if sides else None) for text, *sides in found["words"])
         return Reading(found["text"], words, tuple(found["size"]))
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, *faults.JSON, *faults.CONTENT):
         return None
 
 
@@ -357,8 +358,8 @@ def load_texts(out: Path) -> Readings:
 
 def _looked_for(out: Path, names: Sequence[str]) -> str:
     """What all pipelines looked for, as far as it was written down; different things cannot be compared."""
-    records = {name: out / name / RECORDS / FOUND for name in names}
-    found = {name: record.read_text(encoding="utf-8") for name, record in records.items() if record.is_file()}
+    records = {name: record for name in names if (record := out / name / RECORDS / FOUND).is_file()}
+    found = {name: record.read_text(encoding="utf-8", errors="replace") for name, record in records.items()}
     if len(set(found.values())) > 1:
         (one, other), *_ = ((a, b) for a in found for b in found if found[a] != found[b])
         what = f"{one} has looked for {found[one]} and {other} for {found[other]}"
