@@ -3,6 +3,8 @@
 import sqlite3
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import sqlalchemy as sa
@@ -218,3 +220,18 @@ def test_reading_is_a_snapshot(place):
         assert len(catalogue.listed(connection)) == before
     with place.store.reading() as connection:
         assert len(catalogue.listed(connection)) == before + 1
+
+
+def test_a_key_is_whole_from_the_beginning(tmp_path):
+    """Whoever begins at the same time reads the one key, never a part of it."""
+    begin = threading.Barrier(3)
+
+    def key(_):
+        begin.wait()
+        with open_home(tmp_path / "home", create=True) as home:
+            return home.key
+
+    with ThreadPoolExecutor(3) as pool:
+        found = set(pool.map(key, range(3)))
+    assert found == {(tmp_path / "home" / "key").read_text().strip()}
+    assert not list((tmp_path / "home").glob(".key*"))

@@ -72,16 +72,23 @@ def _refuse_empty(folder: Path) -> None:
 
 
 def _key(path: Path) -> str:
-    """The key that signs links, generated once, readable by its owner only."""
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        key = path.read_text(encoding="ascii", errors="replace").strip()
-        if len(key) < 32:
-            problem = "is not a key that signs links"
-            raise FileError(str(path), problem, "remove it; all links must be made again") from None
-        return key
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        key = secrets.token_urlsafe(48)
-        file.write(key + "\n")
+    """The key that signs links, generated once, readable by its owner only.
+
+    It is written aside and then linked, so that a process that begins at the same time never reads half of it.
+    """
+    if not path.exists():
+        part = path.with_name(f".key.{os.getpid()}.{secrets.token_hex(4)}")
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+            file.write(secrets.token_urlsafe(48) + "\n")
+        try:
+            os.link(part, path)
+        except FileExistsError:
+            pass  # another process was first: its key counts
+        except OSError:  # a file system without links
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    key = path.read_text(encoding="ascii", errors="replace").strip()
+    if len(key) < 32:
+        raise FileError(str(path), "is not a key that signs links", "remove it; all links must be made again")
     return key
