@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -118,6 +119,17 @@ def test_a_module_name_means_one_thing() -> None:
     for name in recurring:
         homes = {path.parts[0] for path in MODULES if path.stem == name and path.parts[0] != "cli"}
         assert homes <= allowed.get(name, set()), f"{name} stands in {sorted(homes)}"
+
+
+def test_every_promise_names_a_test_that_is_there() -> None:
+    rows = [row for row in (ROOT / "docs/promises.md").read_text().splitlines() if row.startswith("| ")]
+    promises = [row for row in rows if not row.startswith(("| promise |", "| kind |"))]
+    for promise in promises:
+        named = re.findall(r"`(tests/[\w/.]+|make \w+[^`]*|endoxa [^`]*|python -m [^`]*)`|(the same)", promise)
+        assert named, promise
+        assert all((ROOT / word).exists() for word, _ in named if word.startswith("tests/")), promise
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"`make (\w+)", "".join(promises))) <= targets
 
 
 def test_no_front_door_of_old_is_left() -> None:
