@@ -1,6 +1,6 @@
 # Two commands: `make demo` runs the main job, `make test` passes the tests. Each does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve soak fuzz audit test check format lint types layers real sources bench lock clean
+.PHONY: help demo serve soak fuzz fuzz-native alike audit test check format lint types layers real sources bench lock clean
 SHELL := /bin/bash
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -13,9 +13,11 @@ KILLS ?= 20
 SECONDS := 600
 INPUTS ?= 0
 TARGETS ?=
+FILES ?= 100000
+NATIVE := $(addprefix src/endoxa/native/,core.hpp core.cpp module.cpp)
 
 help:  ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
 
 # The environment: a small one that holds uv, and the project's own, installed from the lock.
 .boot/ready:
@@ -31,7 +33,12 @@ help:  ## this list
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@
 
-.venv/dev: .venv/base requirements-dev.lock
+# The native core, where there is a C++ compiler; the editable install has built it, unless its sources changed since.
+.venv/native: .venv/base hatch_build.py $(NATIVE)
+	@$(BIN)/python hatch_build.py
+	@touch $@
+
+.venv/dev: .venv/base .venv/native requirements-dev.lock
 	@$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements-dev.lock
 	@touch $@
 
@@ -52,10 +59,10 @@ test: .venv/dev  ## run the tests
 check: format lint types layers test  ## what CI and reviewers expect: format, lint, types, layers, tests
 
 format: .venv/dev
-	@$(BIN)/ruff format --check src tests benchmarks sources audit
+	@$(BIN)/ruff format --check src tests benchmarks sources audit hatch_build.py
 
 lint: .venv/dev
-	@$(BIN)/ruff check src tests benchmarks sources audit
+	@$(BIN)/ruff check src tests benchmarks sources audit hatch_build.py
 
 types: .venv/dev
 	@$(BIN)/mypy
@@ -75,6 +82,20 @@ soak: .venv/dev  ## kills, full disks, jumping clocks … while 20 judges answer
 
 fuzz: .venv/fuzz  ## hostile files and calls, guided by coverage, for SECONDS=600; INPUTS=1000000 is the long form
 	@PYTHONPATH=tests $(BIN)/python -m fuzz.hunt --seconds $(SECONDS) --inputs $(INPUTS) $(TARGETS)
+
+alike: .venv/dev  ## random files read with and without the native core: FILES=100000, the same numbers or errors
+	@$(BIN)/python -m tests.native.many_files $(FILES)
+
+fuzz-native: .fuzz/native  ## hostile bytes for the native core, under sanitizers, for SECONDS=600
+	@cd .fuzz && ./native $(abspath tests/native/seeds) $(if $(CLANG),-max_total_time=)$(SECONDS)
+
+CLANG := $(shell command -v clang++)
+SANITIZED = -std=c++17 -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all -pthread -Isrc/endoxa/native
+.fuzz/native: tests/native/fuzz.cpp $(NATIVE)
+	@mkdir -p .fuzz
+	@$(if $(CLANG),clang++ -DLIBFUZZER -fsanitize=fuzzer$(comma)address$(comma)undefined,$(or $(CXX),g++) -fsanitize=address$(comma)undefined) \
+	  $(SANITIZED) tests/native/fuzz.cpp src/endoxa/native/core.cpp -o $@
+comma := ,
 
 .venv/fuzz: .venv/dev tests/fuzz/fuzz.lock
 	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r tests/fuzz/fuzz.lock

@@ -29,6 +29,18 @@ def lacking(what: str, why: str) -> None:
     pytest.skip(f"{what}: {why}")
 
 
+@pytest.fixture(scope="module", params=["native", "python"])
+def both_ways(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Each test of a module twice: files are read with the native core, and without it."""
+    from endoxa import native
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(native.SETTING, "1" if request.param == "native" else "0")
+        if request.param == "native" and native.core() is None:
+            lacking("native", "the native core was not built")
+        yield
+
+
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
     """The address of a PostgreSQL server: ENDOXA_TEST_PG_URL, or one that is started here and stopped after."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from endoxa import __version__
+from endoxa import __version__, native
 from endoxa.cli import groups, output
 from endoxa.errors import CallError, EndoxaError, did_you_mean
 
@@ -28,17 +28,18 @@ app = typer.Typer(
 )  # fmt: skip
 
 
-def _version(asked: bool) -> None:
-    if asked:
-        print(f"endoxa {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _options(
-    version: bool = typer.Option(False, "--version", help="Print the version.", callback=_version, is_eager=True),
+    version: bool = typer.Option(False, "--version", help="Print the version."),
+    verbose: bool = typer.Option(False, "-v", help="With --version: say too whether the native core is in use."),
 ) -> None:
-    pass
+    if version:
+        print(f"endoxa {__version__}")
+        if verbose:
+            print(native.described())
+        raise typer.Exit
+    if verbose:
+        raise typer.BadParameter("-v goes with --version")
 
 
 def commands() -> list[Any]:

@@ -6,8 +6,7 @@ import math
 from copy import deepcopy
 from typing import Any, Literal, get_args
 
-import numpy as np
-
+from endoxa.later import np
 from endoxa.policies import refuse_choice
 from endoxa.statistics.bootstrap import Means, Method, mean_intervals, moments
 from endoxa.statistics.bounded import bounded_intervals

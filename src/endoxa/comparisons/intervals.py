@@ -6,11 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
-import numpy as np
-import polars as pl
-
 from endoxa.comparisons.chosen_intervals import OF_MEANS, Interval, intervals_over_queries
 from endoxa.errors import TextError, did_you_mean
+from endoxa.later import np, pl
 from endoxa.statistics.bootstrap import enough
 from endoxa.tables import Floats, Scores
 

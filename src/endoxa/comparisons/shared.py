@@ -301,7 +301,7 @@ class Doubts:
                 frames.append(pl.DataFrame(columns).with_columns(**heads))
         frame = pl.concat(frames)
         absent = [pl.lit(None, kind).alias(name) for name, kind in Comparison.SCHEMA.items() if name not in frame]
-        frame = frame.with_columns(absent).select(list(Comparison.SCHEMA)).cast(Comparison.SCHEMA)  # type: ignore[arg-type]
+        frame = frame.with_columns(absent).select(list(Comparison.SCHEMA)).cast(Comparison.SCHEMA)
         return settled(Comparison(frame, tuple(self._notes(confidence))), self.scores, confidence=confidence)
 
     def shares(self, measure: str, *, baseline: str | None = None) -> pl.DataFrame:

@@ -19,6 +19,7 @@ from endoxa.evaluations.believed import EVERYTHING, listed
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS
 from endoxa.evaluations.settings import Settings
+from endoxa.measures.gather import NOT_COVERED
 from endoxa.measures.grammar import Measure
 from endoxa.measures.lists import BEYOND
 from endoxa.measures.own_votes import left_out
@@ -156,7 +157,7 @@ def _placed(ballots: Ballots, counted: Tally, universe: Bools, cut: int | None) 
         places = np.zeros(ranks.shape, dtype=np.int64)
         ranks[voter[rows], column], places[voter[rows], column] = rank[rows], at[rows]
         placed.append(Placed(ranks, places, retrieved[number]))
-    return Placement(ballots.systems, readings, placed, pl.DataFrame({"system": ballots.systems}))
+    return Placement(ballots.systems, readings, placed, NOT_COVERED)
 
 
 def _of_consensus(summary: pl.DataFrame, counted: Tally, depths: pl.DataFrame | None, first: Measure) -> list[str]:

@@ -234,7 +234,7 @@ def compared(standing: Standing, found: Sequence[Posterior], settings: Settings)
         )  # fmt: skip
     frame = pl.concat(frames)
     absent = [pl.lit(None, kind).alias(name) for name, kind in Comparison.SCHEMA.items() if name not in frame.columns]
-    frame = frame.with_columns(absent).select(list(Comparison.SCHEMA)).cast(Comparison.SCHEMA)  # type: ignore[arg-type]
+    frame = frame.with_columns(absent).select(list(Comparison.SCHEMA)).cast(Comparison.SCHEMA)
     return Comparison(frame, ("P(better) is modelled: it is about these topics, as if every pair were judged.",))
 
 

@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import polars as pl
-
 from endoxa.errors import CallError, JoinError
 from endoxa.evaluations import judged
 from endoxa.evaluations.evaluation import LEARNED, Evaluation
 from endoxa.evaluations.references import Reference, voters
 from endoxa.evaluations.settings import DOUBTED, JUDGED, Settings
+from endoxa.later import pl
 from endoxa.measures.evaluate import Blocks
 from endoxa.measures.grammar import Measure
 from endoxa.progress import Progress

@@ -8,10 +8,9 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-import polars as pl
-
 from endoxa.evaluations import notebook, sentences
 from endoxa.evaluations.settings import DOUBTED, Kind, Settings
+from endoxa.later import pl
 from endoxa.measures.grammar import Measure, parse
 from endoxa.policies import Policy
 from endoxa.tables import Belief, Comparison, Costs, Scores

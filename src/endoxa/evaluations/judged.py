@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-import numpy as np
-import polars as pl
-
 from endoxa.comparisons import intervals, orders, paired, power
 from endoxa.comparisons.chosen_intervals import ENOUGH
 from endoxa.errors import TextError
@@ -16,6 +13,7 @@ from endoxa.evaluations.references import Reference
 from endoxa.evaluations.sentences import WARNED, warnings_of
 from endoxa.evaluations.settings import Settings
 from endoxa.formatting import listed
+from endoxa.later import np, pl
 from endoxa.measures.curves import curve_measures, curves
 from endoxa.measures.evaluate import Blocks, measure
 from endoxa.measures.grammar import Measure, parse

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import polars as pl
-
 from endoxa.errors import CallError, JoinError, TableError
 from endoxa.evaluations.settings import Kind, Settings
+from endoxa.later import pl
 from endoxa.measures.grammar import Measure, Wanted, parse_all
 from endoxa.measures.judgments import refuse_all_relevant
 from endoxa.measures.preference_judgments import Preferences
@@ -76,7 +75,7 @@ def _kind(table: Referred | None, settings: Settings) -> Kind:
     if table is None:
         return "consensus"
     if isinstance(table, Opinions):
-        if set(table.frame["kind"]) == {"system"} and settings.model is None:
+        if table.judged is None and set(table.frame["kind"]) == {"system"} and settings.model is None:
             return "votes"
         return "opinions" if settings.model is not None or settings.systems_vote else "judgments"
     if isinstance(table, Labels):
@@ -97,7 +96,9 @@ def _kind(table: Referred | None, settings: Settings) -> Kind:
 
 def _refuse_several(opinions: Opinions, settings: Settings) -> None:
     """Several people judged the same pair: whoever asks must say what to make of it."""
-    if settings.assessors == "mean" or not opinions.frame.select("query", "item").is_duplicated().any():
+    if settings.assessors == "mean" or opinions.judged is not None:
+        return
+    if not opinions.frame.select("query", "item").is_duplicated().any():
         return
     raise JoinError(
         f"{len(opinions.sources)} people judged the same pairs; score each of them separately (assessors=mean, "

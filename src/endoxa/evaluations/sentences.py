@@ -11,8 +11,6 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from endoxa.evaluations import rating_sentences
 from endoxa.evaluations.settings import VOTED
 from endoxa.evaluations.standings import (
@@ -31,6 +29,7 @@ from endoxa.evaluations.standings import (
     undecided,
 )  # fmt: skip
 from endoxa.formatting import capitalised, chance, clean, listed, number, probability, share
+from endoxa.later import pl
 from endoxa.tables import Scores
 
 if TYPE_CHECKING:

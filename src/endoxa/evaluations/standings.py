@@ -7,9 +7,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from endoxa.errors import EndoxaError, did_you_mean
+from endoxa.later import pl
 
 if TYPE_CHECKING:
     from endoxa.evaluations.evaluation import Evaluation

@@ -6,7 +6,7 @@ import zipfile
 import zlib
 from tokenize import TokenError
 
-import polars as pl
+from endoxa.later import pl
 
 PARQUET = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 JSON = (ValueError, RecursionError)

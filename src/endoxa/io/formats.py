@@ -14,13 +14,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-import polars as pl
-
 from endoxa.errors import FileError
 from endoxa.io import faults
 from endoxa.io.faults import first_line
 from endoxa.io.sources import PARQUET, Source, Where, opened
 from endoxa.io.trec_text import QRELS, RUN, SAMPLED, first_columns, is_number, refuse_cr, shortened
+from endoxa.later import pl
 from endoxa.tables import OTHER_NAMES
 
 Kind = Literal[

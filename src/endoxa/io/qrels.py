@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from endoxa.errors import FileError
 from endoxa.io.sources import Source, pieces
 from endoxa.io.trec_text import QRELS, SAMPLED, Form, Report, distinct, line_of_repeat, numbered, tell, whole
+from endoxa.later import pl
 from endoxa.measures.preference_judgments import COLUMNS, PreferenceError, Preferences
 from endoxa.tables import DuplicateJudgmentError, Opinions
 

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 from warnings import warn
 
-import polars as pl
-
 from endoxa.errors import EndoxaError, FileError, TableError
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.io.evaluations import of_text
@@ -20,6 +18,7 @@ from endoxa.io.run_files import read_run
 from endoxa.io.sources import Source, Where, opened
 from endoxa.io.table_files import OF, AnyTable, metadata, read_paths, read_table, text_of
 from endoxa.io.trec_text import Report, first_columns
+from endoxa.later import pl
 from endoxa.policies import Ties
 from endoxa.tables import Run, Scores, rename_known
 

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Literal, TypeVar
 from warnings import warn
 
-import polars as pl
-
 from endoxa.errors import FileError
 from endoxa.io.formats import look
+from endoxa.io.native_files import looked_up
 from endoxa.io.sources import PIECE, Piece, Source, Where, in_parallel, opened, pieces
 from endoxa.io.table_files import read_table
 from endoxa.io.trec_text import RUN, Report, Skipped, distinct, line_of_repeat, part_of, refuse_empty, tell, whole
+from endoxa.later import pl
+from endoxa.measures.looked_up import Sought
 from endoxa.policies import Ties
 from endoxa.tables import DuplicateItemError, Run
 
@@ -70,23 +71,39 @@ class RunFiles:
     progress: Callable[[str, int, int], None] | None = None
     report: Report | None = None
 
-    def map(self, kernel: Callable[[Run], T]) -> Iterator[tuple[list[str], dict[str, str], list[T]]]:
-        """For each file the names of its systems, distinct names for them, and the results of the kernel."""
+    def map(
+        self, kernel: Callable[[Run], T], sought: Sought[T] | None = None
+    ) -> Iterator[tuple[list[str], dict[str, str], list[T]]]:
+        """For each file the names of its systems, distinct names for them, and the results of the kernel.
+
+        A file that the native core can read gives one result, that of `sought`.
+        """
         taken: list[str] = []
         for path in self.paths:
+            names, results = self._mapped(path, kernel, sought)
+            renamed = _distinct(names, taken, path)
+            taken += renamed.values()
+            yield names, renamed, results
+
+    def _mapped(self, path: str, kernel: Callable[[Run], T], sought: Sought[T] | None) -> tuple[list[str], list[T]]:
+        progress = None if self.progress is None else partial(self.progress, path)
+        with opened(path) as source:
+            if sought is not None and look(source, "run").format == "trec":
+                system = source.stem if self.name_from == "file" else None
+                found = looked_up(source, sought, system, progress)
+                if found is not None:
+                    return found.systems, [sought.score(found)]
             results = map_blocks(
-                path,
+                source,
                 lambda block: (block.systems, kernel(block)),
                 name_from=self.name_from,
                 ties=self.ties,
                 lenient=self.lenient,
-                progress=None if self.progress is None else partial(self.progress, path),
+                progress=progress,
                 report=self.report,
             )
-            names = list(dict.fromkeys(name for systems, _ in results for name in systems))
-            renamed = _distinct(names, taken, path)
-            taken += renamed.values()
-            yield names, renamed, [result for _, result in results]
+        names = list(dict.fromkeys(name for systems, _ in results for name in systems))
+        return names, [result for _, result in results]
 
     def whole(self) -> Run:
         """All systems as one table."""

@@ -22,11 +22,9 @@ from io import FileIO
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-import numpy as np
-import polars as pl
-
 from endoxa.errors import FileError, did_you_mean
 from endoxa.io.limits import allowed_content, refuse_content
+from endoxa.later import np, pl
 
 PIECE = 8 << 20  # bytes; larger pieces cost page faults and memory, smaller ones cost calls
 LONGEST_LINE = 1 << 16  # bytes of a line of TREC's text, and so of a word in it
@@ -175,11 +173,30 @@ class _Unpacking(GzipFile):
 def raw(source: Source) -> Iterator[tuple[FileIO | GzipFile, FileIO]]:
     """Yield the decompressed bytes as a stream, and the file, whose position shows the progress."""
     with source.path.open("rb", buffering=0) as file:
+        before = _state(file)
         try:  # the first bytes decide the compression, not the suffix
             yield _Unpacking(file, source.label) if source.magic().startswith(GZIP) else file, file
+            _refuse_change(source, before, file)
         except (EOFError, BadGzipFile, zlib.error) as error:
+            _refuse_change(source, before, file)
             what = "the gzip data are truncated" if isinstance(error, EOFError) else f"damaged gzip data ({error})"
             raise FileError(source.label, what, "copy or compress the file again") from None
+        except FileError:
+            _refuse_change(source, before, file)
+            raise
+
+
+def _state(file: FileIO) -> tuple[int, int]:
+    """Size and time of the last change."""
+    found = os.fstat(file.fileno())
+    return found.st_size, found.st_mtime_ns
+
+
+def _refuse_change(source: Source, before: tuple[int, int], file: FileIO) -> None:
+    """Refuse a file that somebody writes to: what was read is neither the old nor the new content."""
+    if _state(file) != before:
+        remedy = "wait until it is complete, and read it again"
+        raise FileError(source.label, "the file changed while it was read", remedy)
 
 
 def pieces(source: Source, size: int = PIECE) -> Iterator[Piece]:

@@ -20,11 +20,9 @@ from math import isinf
 from pathlib import Path
 from warnings import warn
 
-import numpy as np
-import polars as pl
-
 from endoxa.errors import FileError
 from endoxa.io.sources import BOM, PIECE, WINDOW, Piece, Source, ahead, pieces
+from endoxa.later import np, pl
 
 BLANK = b" \t\r"
 # Possessive, so that a long word that is no number is refused in one pass.

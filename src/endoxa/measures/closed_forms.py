@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
-import numpy as np
-
 from endoxa.errors import TableError, TextError
+from endoxa.later import np
 from endoxa.measures import distributions
 from endoxa.measures.distributions import Distribution, count_difference, precision_difference
 from endoxa.measures.lists import BEYOND, alike, ratio

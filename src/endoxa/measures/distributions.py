@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-import numpy as np
-
 from endoxa.errors import TableError, TextError
+from endoxa.later import np
 from endoxa.measures.lists import CELLS
 from endoxa.policies import refuse_choice, refuse_outside
 from endoxa.statistics.poisson_binomial import convolve, pmf, probabilities

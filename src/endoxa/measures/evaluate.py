@@ -5,22 +5,22 @@ The unit of work is a block of whole queries: `score_block` maps one block to va
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-import polars as pl
-
 from endoxa.errors import TableError, TextError
+from endoxa.later import np, pl
 from endoxa.measures import preference_judgments
-from endoxa.measures.gather import NOT_COVERED, Block, coverage_of, gather, tied_items
+from endoxa.measures.gather import NOT_COVERED, Block, Coverage, coverage_of, gather, tied_items
 from endoxa.measures.grammar import Measure, Wanted, parse_all
 from endoxa.measures.judgments import Judgments
 from endoxa.measures.lists import BEYOND, CELLS, Lists
+from endoxa.measures.looked_up import LookedUp, Sought
 from endoxa.measures.pairs import PREFERENCES
 from endoxa.measures.preference_judgments import Preferences
 from endoxa.measures.ties import score
+from endoxa.native import core
 from endoxa.policies import Policy
 from endoxa.tables import Bools, DuplicateJudgmentError, Floats, Ints, Opinions, Run, Scores
 
@@ -45,8 +45,13 @@ class _Found:
 class Blocks(Protocol):
     """A run that is read in blocks of whole queries: a file, several files, later a cluster."""
 
-    def map(self, kernel: Callable[[Run], T]) -> Iterable[tuple[list[str], dict[str, str], Sequence[T]]]:
-        """For each part the names of its systems, new names for them, and the results of the kernel."""
+    def map(
+        self, kernel: Callable[[Run], T], sought: Sought[T] | None = None
+    ) -> Iterable[tuple[list[str], dict[str, str], Sequence[T]]]:
+        """For each part the names of its systems, new names for them, and the results of the kernel.
+
+        A part that the native core can read gives one result, that of `sought`.
+        """
 
     def whole(self) -> Run:
         """All of it as one table."""
@@ -78,13 +83,30 @@ def measure(
 
     blocks: dict[str, list[Block]] = {source: [] for source in panel}
     systems: list[str] = []
-    parts: Any = [(run.systems, {}, [scored(run)])] if isinstance(run, Run) else run.map(scored)
+    sought = _sought(panel, wanted, policy) if kernel is score_block and not isinstance(run, Run) else None
+    parts: Any = [(run.systems, {}, [scored(run)])] if isinstance(run, Run) else run.map(scored, sought)
     for names, renamed, results in parts:
         systems += [renamed.get(name, name) for name in names]
         for result in results:
             for source, block in result.items():
                 blocks[source].append(block.renamed(renamed) if renamed else block)
     return gather(panel, list(blocks.values()), wanted, policy, systems=systems, empty=empty)
+
+
+def _sought(
+    panel: Mapping[str, Judgments], measures: Sequence[Measure], policy: Policy
+) -> Sought[dict[str, Block]] | None:
+    """What the native core looks up; None where it cannot: several assessors, or no native core."""
+    if len(panel) > 1 or core() is None:
+        return None
+    ((source, judgments),) = panel.items()
+    if judgments.table is None:
+        return None
+
+    def scored(looked_up: LookedUp) -> dict[str, Block]:
+        return {source: score_looked_up(looked_up, judgments, measures, policy)}
+
+    return Sought(judgments.table, policy, scored)
 
 
 def prepare(opinions: Opinions, policy: Policy) -> dict[str, Judgments]:
@@ -94,6 +116,8 @@ def prepare(opinions: Opinions, policy: Policy) -> dict[str, Judgments]:
             source: Judgments.of(Opinions(opinions.frame.filter(pl.col("source") == source)))
             for source in opinions.sources
         }
+    if opinions.judged is not None:
+        return {"": Judgments.of(opinions)}
     pairs = opinions.frame.select("query", "item")
     twice = pairs.filter(pairs.is_duplicated())
     if twice.height:
@@ -103,14 +127,40 @@ def prepare(opinions: Opinions, policy: Policy) -> dict[str, Judgments]:
 
 def score_block(run: Run, judgments: Judgments, measures: Sequence[Measure], policy: Policy) -> Block:
     """Score one block of whole queries. Pure; the same for every feeder."""
+    _refuse_preferences(measures)
+    found, coverage = _look_up(run, judgments, policy)
+    return _scored(found, coverage, judgments, measures, policy)
+
+
+def score_looked_up(looked_up: LookedUp, judgments: Judgments, measures: Sequence[Measure], policy: Policy) -> Block:
+    """The same for lists that the native core found."""
+    _refuse_preferences(measures)
+    known, row = looked_up.place >= 0, looked_up.row
+    kept, grade = np.cumsum(known) - 1, judgments.grade[row]
+    systems = [looked_up.systems[system] for system in looked_up.system.tolist()]
+    found = _Found(
+        systems=[system for system, here in zip(systems, known.tolist(), strict=True) if here],
+        places=looked_up.place[known],
+        sizes=looked_up.size[known],
+        owner=kept[looked_up.owner],
+        rank=looked_up.rank,
+        block=looked_up.block,
+        grade=grade,
+        stratum=judgments.stratum[row],
+        length=looked_up.length if policy.ties in {"average", "range"} else None,
+    )
+    hits = np.bincount(looked_up.owner[grade >= 0], minlength=len(known))
+    coverage = coverage_of(systems, known, looked_up.size, hits, looked_up.tied)
+    return _scored(found, coverage, judgments, measures, policy)
+
+
+def _refuse_preferences(measures: Sequence[Measure]) -> None:
     compared = next((m for m in measures if m.name in PREFERENCES), None)
     if compared is not None:
         raise TextError(
             f"{compared} needs preferences, and these are grades; read a file of preferences with -R prefs, "
             "or take grades as preferences with -R qrels_prefs (in Python Preferences.of_opinions)"
         )
-    found, coverage = _look_up(run, judgments, policy)
-    return _scored(found, coverage, judgments, measures, policy)
 
 
 def score_empty(judgments: Judgments, places: Ints, measures: Sequence[Measure], policy: Policy) -> Block:
@@ -125,7 +175,7 @@ def score_empty(judgments: Judgments, places: Ints, measures: Sequence[Measure],
 
 
 def _scored(
-    found: _Found, coverage: pl.DataFrame, judgments: Judgments, measures: Sequence[Measure], policy: Policy
+    found: _Found, coverage: Coverage, judgments: Judgments, measures: Sequence[Measure], policy: Policy
 ) -> Block:
     """The scores of these lists, batch by batch."""
     numeric = [m for m in measures if not m.definition.text]
@@ -146,7 +196,7 @@ def _scored(
     return Block(found.systems, places, values, spread if is_open else None, texts, coverage)
 
 
-def _look_up(run: Run, judgments: Judgments, policy: Policy) -> tuple[_Found, pl.DataFrame]:
+def _look_up(run: Run, judgments: Judgments, policy: Policy) -> tuple[_Found, Coverage]:
     """Which rows of the block are judged, and the coverage per system. Hashes sift the rows; names decide."""
     frame = run.frame
     if policy.cut is not None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-import numpy as np
-
 from endoxa.errors import TableError
+from endoxa.later import np
 from endoxa.measures import linear
 from endoxa.measures.closed_forms import SumForm
 from endoxa.measures.linear import LinearForm

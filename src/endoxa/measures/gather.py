@@ -6,16 +6,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-import numpy as np
-import polars as pl
-
 from endoxa.errors import JoinError
+from endoxa.later import np, pl
 from endoxa.measures.grammar import Measure
 from endoxa.policies import Policy
-from endoxa.tables import Bools, Draws, Floats, Ints, Scores
+from endoxa.tables import Bools, Draws, Floats, Ints, Scored, Scores
 
 COVERED = ("unknown", "items", "judged", "tied")
-NOT_COVERED = pl.DataFrame(schema={"system": pl.String} | dict.fromkeys(COVERED, pl.Int64))  # the coverage of no list
+Coverage = Mapping[str, tuple[int, ...]]  # {system: unknown, items, judged, tied}, in the order of the systems
+NOT_COVERED: Coverage = {}  # the coverage of no list
 
 
 class Topics(Protocol):
@@ -35,7 +34,7 @@ class Block:
     values     [measure, list]; NaN where undefined
     spread     [3, measure, list]: sd, lo, hi; None where every value is certain
     texts      one text per list for every measure that is a text
-    coverage   system, unknown, items, judged, tied
+    coverage   of each system
     undefined  [measure, list]: probability that the value is undefined; None where NaN says it
     truth      [measure, list, world]: values in possible worlds; None without doubt about the truth
     people     the same in worlds under resamples of the people
@@ -46,28 +45,28 @@ class Block:
     values: Floats
     spread: Floats | None
     texts: list[list[str]]
-    coverage: pl.DataFrame
+    coverage: Coverage
     undefined: Floats | None = None
     truth: Floats | None = None
     people: Floats | None = None
 
     def renamed(self, names: Mapping[str, str]) -> Block:
         """The same scores under other names of the systems."""
-        coverage = self.coverage.with_columns(pl.col("system").replace(dict(names)))
+        coverage = {names[system]: counts for system, counts in self.coverage.items()}
         return replace(self, systems=[names[system] for system in self.systems], coverage=coverage)
 
 
 Empty = Callable[[Any, Ints, Sequence[Measure], Policy], Block]  # scores of empty lists for these queries
 
 
-def coverage_of(systems: Sequence[str], known: Bools, sizes: Ints, judged: Ints, tied: Ints) -> pl.DataFrame:
+def coverage_of(systems: Sequence[str], known: Bools, sizes: Ints, judged: Ints, tied: Ints) -> Coverage:
     """Sums per system over its lists: unknown queries; retrieved, judged and tied items of known queries."""
     names = list(dict.fromkeys(systems))
     number = {name: place for place, name in enumerate(names)}
     owner = np.array([number[system] for system in systems], dtype=np.int64)
-    counts = {"unknown": ~known, "items": known * sizes, "judged": known * judged, "tied": known * tied}
-    summed = {name: np.bincount(owner, count, len(names)).astype(np.int64) for name, count in counts.items()}
-    return pl.DataFrame({"system": pl.Series(names, dtype=pl.String)} | summed)
+    counts = (~known, known * sizes, known * judged, known * tied)
+    summed = [np.bincount(owner, count, len(names)).astype(np.int64).tolist() for count in counts]
+    return dict(zip(names, zip(*summed, strict=True), strict=True))
 
 
 def tied_items(rank: Any, block: Any) -> Ints:
@@ -94,18 +93,22 @@ def gather(
         _Joined.of(reference, some, measures, policy, empty, _Columns(measures, systems, len(reference.queries), noun))
         for reference, some in zip(panel.values(), blocks, strict=True)
     ]
-    frame, draws = parts[0].frame, parts[0].draws
+    first, draws = parts[0], parts[0].draws
+    draws = None if draws is None else replace(draws, lines=lines)
+    if policy.assessors != "mean" and policy.undefined != "skip":
+        return Scores.of_arrays(first.scored, policy, first.texts, draws)
+    frame = first.scored.frame()
     if policy.assessors == "mean":
-        frame = _averaged([part.frame for part in parts], systems, measures)
+        frame = _averaged([part.scored.frame() for part in parts], systems, measures)
     if policy.undefined == "skip":
         bad = frame.filter(pl.col("undefined") > 1 - 1e-9)["query"].unique()  # undefined in every world
         if frame.height and len(bad) == frame["query"].n_unique():
             raise JoinError("every query has a score that is 0/0; nothing is left under undefined=skip")
         frame = frame.filter(~pl.col("query").is_in(bad.implode()))
         draws = None if draws is None else _without(draws, set(bad))
-    absent = pl.concat([part.absent for part in parts]).unique(maintain_order=True)
-    draws = None if draws is None else replace(draws, lines=lines)
-    return Scores(frame, policy, _mean_coverage([part.coverage for part in parts]), parts[0].texts, absent, draws)
+    absent = pl.concat([part.scored.absent_frame() for part in parts]).unique(maintain_order=True)
+    coverage = _mean_coverage([part.scored.coverage_frame() for part in parts])
+    return Scores(frame, policy, coverage, first.texts, absent, draws)
 
 
 def _averaged(frames: list[pl.DataFrame], systems: Sequence[str], measures: Sequence[Measure]) -> pl.DataFrame:
@@ -150,12 +153,10 @@ def _mean_coverage(coverages: list[pl.DataFrame]) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class _Joined:
-    """The blocks of one assessor as a table, with the draws beside it."""
+    """The blocks of one assessor as arrays, with the draws beside them."""
 
-    frame: pl.DataFrame
-    coverage: pl.DataFrame
+    scored: Scored
     texts: pl.DataFrame | None
-    absent: pl.DataFrame  # system, query
     draws: Draws | None
 
     @classmethod
@@ -164,29 +165,27 @@ class _Joined:
         columns: _Columns,
     ) -> _Joined:  # fmt: skip
         systems = columns.systems
-        coverages, texts = [], []
+        covered, texts = np.zeros((len(systems), len(COVERED)), dtype=np.int64), []
         wanted = [str(m) for m in measures if m.definition.text]
         for block in blocks:
             columns.add(block, np.array([columns.number[system] for system in block.systems], dtype=np.int64))
-            coverages.append(block.coverage)
+            for system, counts in block.coverage.items():
+                covered[columns.number[system]] += np.array(counts, dtype=np.int64)
             texts += [
                 (system, reference.queries[place], name, block.texts[row][at])
                 for row, name in enumerate(wanted)
                 for at, (system, place) in enumerate(zip(block.systems, block.places, strict=True))
             ]
-        coverage = _summed(coverages, systems)
-        absent = columns.absent(reference, coverage, policy)
+        absent = columns.absent(reference, int(covered[:, 0].sum()), policy)
         if len(absent) and policy.missing == "empty":
             columns.add(empty(reference, absent[:, 1], measures, policy), absent[:, 0])
-        lacking = [(systems[system], reference.queries[query]) for system, query in absent]
-        counts = [pl.Series("missing", np.bincount(absent[:, 0], minlength=len(systems)), dtype=pl.Int64)]
-        scored = np.bincount(columns.joined("owner"), minlength=len(systems))
-        counts += [pl.Series("queries", scored, dtype=pl.Int64)]
+        lists: dict[str, Ints] = {
+            "queries": np.bincount(columns.joined("owner"), minlength=len(systems)),
+            "missing": np.bincount(absent[:, 0], minlength=len(systems)),
+        }
         return cls(
-            columns.frame(reference.queries, policy),
-            coverage.with_columns(counts).select("system", "queries", "missing", *COVERED),
+            columns.scored(reference.queries, policy, lists | dict(zip(COVERED, covered.T, strict=True)), absent),
             pl.DataFrame(texts, schema=["system", "query", "measure", "text"], orient="row") if wanted else None,
-            pl.DataFrame(lacking, schema={"system": pl.String, "query": pl.String}, orient="row"),
             columns.draws(reference.queries),
         )
 
@@ -222,18 +221,20 @@ class _Columns:
         parts = self.parts[name]
         return np.concatenate(parts, axis=-1) if parts else np.zeros(0, dtype=np.int64)
 
-    def spread(self) -> Floats:
-        """sd, lo and hi of every list, [3, measure, list]; NaN where the value is certain."""
+    def spread(self) -> Floats | None:
+        """sd, lo and hi of every list, [3, measure, list]; NaN where the value is certain; None where all are."""
+        if all(part is None for part in self.parts["spread"]):
+            return None
         both = zip(self.parts["spread"], self.parts["value"], strict=True)
         return np.concatenate([np.full((3, *v.shape), np.nan) if part is None else part for part, v in both], axis=-1)
 
-    def absent(self, reference: Topics, coverage: pl.DataFrame, policy: Policy) -> Ints:
+    def absent(self, reference: Topics, unknown: int, policy: Policy) -> Ints:
         """Pairs of system and query without a list, in order; refused where the policy or good sense says so."""
         if not self.seen.any(1).all():
             barren = self.systems[int(np.flatnonzero(~self.seen.any(1))[0])]
             raise JoinError(
                 f"run {barren!r} shares no query with the {self.noun}, which has {reference.queries[0]!r} and others; "
-                f"the run has {int(coverage['unknown'].sum())} other queries: do the two belong together?"
+                f"the run has {unknown} other queries: do the two belong together?"
             )
         if not self.seen.any():
             raise JoinError("the run is empty: there is nothing to measure")
@@ -246,31 +247,18 @@ class _Columns:
             )
         return absent
 
-    def frame(self, queries: list[str], policy: Policy) -> pl.DataFrame:
-        """One row per system, query and measure."""
+    def scored(self, queries: list[str], policy: Policy, coverage: dict[str, Ints], absent: Ints) -> Scored:
+        """All lists by system, then by query."""
         owner, place = self.joined("owner"), self.joined("place")
         order = np.lexsort((place, owner))
-        count = len(self.names)
-        value, undefined = (self.joined(name)[:, order].T.ravel() for name in ("value", "undefined"))
-        columns = {
-            "system": pl.Series(self.systems)[np.repeat(owner[order], count)],
-            "query": pl.Series(queries)[np.repeat(place[order], count)],
-            "measure": pl.Series(self.names * len(order), dtype=pl.String),
-            "value": np.where(np.isnan(value), 0.0, value) if policy.undefined == "zero" else value,
-        }
-        for name, part in zip(("sd", "lo", "hi"), self.spread(), strict=True):
-            columns[name] = pl.Series(name, part[:, order].T.ravel()).fill_nan(None)
-        return pl.DataFrame(columns | {"undefined": undefined.astype(float)})
+        value, undefined, spread = self.joined("value")[:, order], self.joined("undefined")[:, order], self.spread()
+        value = np.where(np.isnan(value), 0.0, value) if policy.undefined == "zero" else value
+        return Scored(
+            list(self.systems), queries, self.names, owner[order], place[order], value, undefined,
+            None if spread is None else spread[:, :, order], coverage, absent,
+        )  # fmt: skip
 
     def draws(self, queries: list[str]) -> Draws | None:
         if not self.worlds:
             return None
         return Draws(self.names, list(self.systems), list(queries), self.worlds["truth"], self.worlds.get("people"))
-
-
-def _summed(parts: list[pl.DataFrame], systems: Sequence[str]) -> pl.DataFrame:
-    order = pl.DataFrame({"system": list(systems)}, schema={"system": pl.String})
-    if not parts:
-        return order.with_columns(pl.lit(0).alias(name) for name in COVERED)
-    summed = pl.concat(parts).group_by("system").sum()
-    return order.join(summed, on="system", how="left", maintain_order="left").fill_null(0)

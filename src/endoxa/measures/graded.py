@@ -7,9 +7,8 @@ D = N − n − C. A relevance outside [0, 1] is an error; five-level grades g a
 
 from __future__ import annotations
 
-import numpy as np
-
 from endoxa.errors import TableError, TextError
+from endoxa.later import np
 from endoxa.measures.lists import Lists, ratio
 from endoxa.measures.registry import register
 from endoxa.measures.sets import unjudged_within

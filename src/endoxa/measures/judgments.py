@@ -7,37 +7,48 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from endoxa.errors import JoinError, TextError
-from endoxa.tables import COUNTED, Floats, Ints, Opinions
+from endoxa.later import np, pl
+from endoxa.native import core
+from endoxa.tables import Floats, Ints, Opinions
+from endoxa.tables.checks import Later
 
-MIX = np.uint64(0x9E3779B97F4A7C15)
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+MIX = 0x9E3779B97F4A7C15
 
 
-@dataclass(frozen=True)
-class Judgments:
+@dataclass(frozen=True, eq=False)
+class Judgments(Later):
     """One grade per query and item, grouped by query; queries in byte order of their names.
 
-    frame    place (of the query), item, grade, stratum; descending grade within a query
     queries  the names
     offsets  rows of query q are offsets[q] : offsets[q + 1]
+    grade, stratum  one per row; descending grade within a query
     sizes    [query, stratum] items in each stratum; empty where nothing was sampled by stratum
+    frame    place (of the query), item, grade, stratum: the same rows
+    table    the items as the native core looks them up; None where it is not there
     """
 
-    frame: pl.DataFrame
     queries: list[str]
     offsets: Ints
+    grade: Floats
+    stratum: Ints
     sizes: Floats
     top: float
+    frame: pl.DataFrame
+    table: Any
 
     @classmethod
     def of(cls, opinions: Opinions) -> Judgments:
         """Prepare one source's judgments. An undecided answer is no judgment."""
+        if opinions.judged is not None:
+            return cls._of_judged(opinions)
+        from endoxa.tables import COUNTED
+
         rows = opinions.frame.filter(pl.col("grade").is_not_null() & COUNTED)
         if not rows.height:
             raise JoinError("there are no judgments to measure against")
@@ -54,7 +65,7 @@ class Judgments:
             "place", "grade", descending=[False, True], maintain_order=True
         )
         counts = np.bincount(frame["place"].to_numpy(), minlength=len(queries))
-        offsets = np.concatenate([[0], np.cumsum(counts)])
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         sizes = np.zeros((len(queries), len(strata)))
         if strata:
             # a stratum of which a share pi was drawn holds sampled/pi items
@@ -64,8 +75,27 @@ class Judgments:
                 (drawn["place"].to_numpy(), drawn["stratum"].to_numpy()),
                 1 / drawn["propensity"].fill_null(1.0).to_numpy(),
             )
-        top = float(np.max(frame["grade"].to_numpy(), initial=0.0))
-        return cls(frame.drop("propensity"), queries, offsets.astype(np.int64), sizes, top)
+        grade = frame["grade"].to_numpy()
+
+        def table() -> Any:
+            native = core()
+            return None if native is None else native.table(queries, offsets, frame["item"].to_list())
+
+        return cls.later(
+            {"table": table}, queries=queries, offsets=offsets, grade=grade, stratum=frame["stratum"].to_numpy(),
+            sizes=sizes, top=float(np.max(grade, initial=0.0)), frame=frame.drop("propensity"),
+        )  # fmt: skip
+
+    @classmethod
+    def _of_judged(cls, opinions: Opinions) -> Judgments:
+        """The same from what the native core read: one unnamed source, nothing sampled."""
+        judged = opinions.judged
+        assert judged is not None
+        return cls.later(
+            {"frame": lambda: cls.of(Opinions(opinions.frame)).frame}, queries=judged.queries, offsets=judged.offsets,
+            grade=judged.grade, stratum=np.full(len(judged.grade), -1, dtype=np.int64),
+            sizes=np.zeros((len(judged.queries), 0)), top=float(np.max(judged.grade, initial=0.0)), table=judged.table,
+        )  # fmt: skip
 
     @cached_property
     def _sieve(self) -> npt.NDArray[np.bool_]:
@@ -91,8 +121,8 @@ class Judgments:
         columns = np.arange(int(counts.max(initial=0)))
         real = columns < counts[:, None]
         rows = np.where(real, starts[:, None] + columns, 0)
-        grade = np.where(real, self.frame["grade"].to_numpy()[rows], np.nan)
-        stratum = np.where(real, self.frame["stratum"].to_numpy()[rows], -1)
+        grade = np.where(real, self.grade[rows], np.nan)
+        stratum = np.where(real, self.stratum[rows], -1)
         return grade, stratum
 
 
@@ -101,6 +131,8 @@ SCALE = re.compile(r"^(-?[0-9.]+) ?[-–] ?([0-9.]+)$")
 
 def refuse_all_relevant(opinions: Opinions, rels: Iterable[float]) -> None:
     """Refuse a scale on which every grade is relevant: ratings from 1 to 5 with the usual least relevant grade 1."""
+    if opinions.judged is not None:
+        return  # TREC's text names no scale
     scales = [match for name in opinions.frame["scale"].drop_nulls().unique() if (match := SCALE.match(name))]
     least = max((float(match[1]) for match in scales), default=-math.inf)
     if any(rel <= least for rel in rels):
@@ -117,4 +149,4 @@ def keys_of(items: pl.Series, places: Ints) -> npt.NDArray[np.uint64]:
 
 
 def _mixed(places: Ints) -> npt.NDArray[np.uint64]:
-    return np.asarray((places.astype(np.uint64) + np.uint64(1)) * MIX)
+    return np.asarray((places.astype(np.uint64) + np.uint64(1)) * np.uint64(MIX))

@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
+from endoxa.later import np
 from endoxa.tables import Floats, Ints
 
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
+from endoxa.later import np
 from endoxa.tables import Bools, Floats, Ints
 
 BEYOND = np.iinfo(np.int32).max  # the rank of padding: behind every cut-off

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
+from endoxa.later import np
 from endoxa.measures.lists import CELLS, ratio
 from endoxa.measures.registry import Definition, Kernel
 from endoxa.policies import Compat

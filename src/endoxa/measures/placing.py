@@ -11,7 +11,7 @@ import polars as pl
 
 from endoxa.beliefs.worlds import Readings, extended, readings_of
 from endoxa.errors import JoinError
-from endoxa.measures.gather import coverage_of, tied_items
+from endoxa.measures.gather import Coverage, coverage_of, tied_items
 from endoxa.measures.judgments import keys_of
 from endoxa.measures.lists import BEYOND
 from endoxa.policies import Policy
@@ -59,13 +59,13 @@ class Placement:
     systems   names of the systems: the rows of every `Placed`
     readings  the belief about each query, in byte order of the queries
     lists     the lists of each query
-    coverage  system, unknown, items, judged, tied
+    coverage  of each system
     """
 
     systems: list[str]
     readings: list[Readings]
     lists: list[Placed]
-    coverage: pl.DataFrame
+    coverage: Coverage
 
     @cached_property
     def queries(self) -> list[str]:
@@ -82,7 +82,7 @@ class Placement:
         if list(systems) == self.systems:
             return self
         rows = np.array([self.systems.index(system) for system in systems], dtype=np.int64)
-        coverage = self.coverage.filter(pl.col("system").is_in(list(systems)))
+        coverage = {system: counts for system, counts in self.coverage.items() if system in systems}
         return replace(self, systems=list(systems), lists=[one.some(rows) for one in self.lists], coverage=coverage)
 
 

@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-import polars as pl
-
 from endoxa.errors import TableError, TextError
-from endoxa.measures.gather import NOT_COVERED, Block
+from endoxa.later import np, pl
+from endoxa.measures.gather import NOT_COVERED, Block, Coverage
 from endoxa.measures.grammar import Measure
 from endoxa.measures.lists import Lists
 from endoxa.measures.pairs import PREFERENCES, Group, Ranking
@@ -241,7 +239,7 @@ def _scored(
     return Block([""] * len(places), places, values, None, texts, NOT_COVERED)
 
 
-def _look_up(run: Run, preferences: Preferences, policy: Policy) -> tuple[pl.DataFrame, list[Ints], pl.DataFrame]:
+def _look_up(run: Run, preferences: Preferences, policy: Policy) -> tuple[pl.DataFrame, list[Ints], Coverage]:
     """The lists of judged queries (system, place), for each its judged items in rank order; coverage."""
     rank = run.frame["rank"]
     frame = run.frame.select(
@@ -269,4 +267,4 @@ def _look_up(run: Run, preferences: Preferences, policy: Policy) -> tuple[pl.Dat
     lists = lists.filter(known)
     cuts = np.searchsorted(judged["list"].to_numpy(), lists["list"].to_numpy())
     ranked = np.split(judged["number"].to_numpy(), cuts[1:])[: lists.height]
-    return lists.select("system", "place"), ranked, coverage
+    return lists.select("system", "place"), ranked, {system: tuple(counts) for system, *counts in coverage.iter_rows()}

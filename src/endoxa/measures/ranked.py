@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
-
+from endoxa.later import np
 from endoxa.measures import closed_forms as exact
 from endoxa.measures import linear
 from endoxa.measures.lists import Lists, ratio

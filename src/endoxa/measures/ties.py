@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
+from endoxa.later import np
 from endoxa.measures.gains import gain
 from endoxa.measures.grammar import Measure
 from endoxa.measures.lists import BEYOND, CELLS, Lists

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import numpy.typing as npt
 
 from endoxa.errors import TableError
+from endoxa.later import np
 from endoxa.measures.lists import Lists, ratio
 from endoxa.measures.registry import register
 from endoxa.measures.sets import unjudged_within

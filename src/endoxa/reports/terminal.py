@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import VOTED
+from endoxa.later import pl
 from endoxa.reports import text
 
 if TYPE_CHECKING:

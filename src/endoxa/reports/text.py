@@ -8,11 +8,10 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Literal, get_args
 
-import polars as pl
-
 from endoxa.errors import refuse_unknown
 from endoxa.evaluations.standings import best_values, counts
 from endoxa.formatting import DASH, clean, number
+from endoxa.later import pl
 from endoxa.tables.checks import finite
 
 Style = Literal["markdown", "latex", "tsv", "jsonl"]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-import polars as pl
-
+from endoxa.later import np, pl
 from endoxa.measures.grammar import Measure
 from endoxa.measures.trec_names import FAMILIES, label_of, place, split_name
 from endoxa.tables import Floats, Scores

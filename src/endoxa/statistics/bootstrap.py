@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-import numpy as np
-
 from endoxa.errors import TextError
+from endoxa.later import np
 from endoxa.policies import refuse_choice, refuse_outside
 from endoxa.tables import Floats, Ints
 

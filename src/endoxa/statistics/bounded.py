@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
+from endoxa.later import np
 from endoxa.statistics.bootstrap import BLOCK, RESAMPLES, Means, beyond, blocks, moments, packed
 from endoxa.tables import Floats
 

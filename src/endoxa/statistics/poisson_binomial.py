@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from endoxa.errors import TableError
+from endoxa.later import np
 from endoxa.statistics.bootstrap import blocks
 from endoxa.tables import Floats, Ints
 

@@ -9,9 +9,8 @@ from datetime import datetime
 from pathlib import PureWindowsPath
 from typing import Literal, get_args
 
-import polars as pl
-
 from endoxa.errors import TableError, did_you_mean
+from endoxa.later import pl
 from endoxa.tables.answers import Answers
 from endoxa.tables.checks import cast, refuse_null, require
 from endoxa.tables.opinions import Opinions
@@ -20,7 +19,7 @@ from endoxa.tables.taxonomy import Labels, Taxonomy
 
 Task = Literal["search", "classification"]
 SHA256 = re.compile(r"[0-9a-f]{64}")
-LISTED = {"text": pl.String, "file": pl.String, "sha256": pl.String}
+LISTED = ("text", "file", "sha256")
 TEXTS = ("name", "title", "task", "licence", "screen", "made")
 PARTS = ("opinions", "labels", "answers", "taxonomy", "calibration", "draws", "runs")
 
@@ -122,7 +121,7 @@ def _listed(frame: pl.DataFrame, key: str) -> pl.DataFrame:
     frame = frame.with_columns(
         pl.lit(None, dtype=pl.String).alias(name) for name in LISTED if name not in frame.columns
     )
-    frame = cast(frame.select(key, *LISTED), {key: pl.String, **LISTED}, table)
+    frame = cast(frame.select(key, *LISTED), dict.fromkeys((key, *LISTED), pl.String), table)
     refuse_null(frame, (key,), table)
     if (twice := frame.filter(frame[key].is_duplicated())).height:
         raise TableError(f"{key} {twice[key][0]!r} occurs twice in the {table}; list it once")

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
-import polars as pl
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING
+from dataclasses import fields as dataclass_fields
+from typing import TYPE_CHECKING, Any, Self
 
 from endoxa.errors import InstallError, TableError, did_you_mean
+from endoxa.later import np, pl
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-Counts = npt.NDArray[np.uint32]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Ints = npt.NDArray[np.int64]
+    Floats = npt.NDArray[np.float64]
+    Bools = npt.NDArray[np.bool_]
+    Counts = npt.NDArray[np.uint32]
+else:
+    Ints = Floats = Bools = Counts = Any
 
 OTHER_NAMES = {
     "query": ("query_id", "qid", "topic", "topic_id", "q_id"),
@@ -31,7 +35,37 @@ OTHER_NAMES = {
 SHOWN = 10  # rows that a notebook shows
 
 
-class Table:
+class Later:
+    """A frozen dataclass of which some fields may be made when they are first read, as frames from arrays."""
+
+    @classmethod
+    def later(cls, makers: Mapping[str, Callable[[], Any]], **fields: Any) -> Self:
+        """An instance with these fields; the `makers` make others when they are asked for."""
+        value = cls.__new__(cls)
+        for one in dataclass_fields(cls):  # type: ignore[arg-type]
+            if one.name not in fields and one.name not in makers and one.default_factory is not MISSING:
+                fields[one.name] = one.default_factory()
+        value.__dict__.update(fields, _makers=dict(makers))
+        return value
+
+    def changed(self, **fields: Any) -> Self:
+        """The same but for these fields; what is not made yet is not made by this either."""
+        known = {one.name for one in dataclass_fields(self)} | {"_makers"}  # type: ignore[arg-type]
+        value = type(self).__new__(type(self))
+        value.__dict__.update({name: one for name, one in self.__dict__.items() if name in known} | fields)
+        return value
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            makers = self.__dict__.get("_makers", {})
+            if name not in makers:
+                raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+            value = self.__dict__[name] = makers[name]()
+            return value
+
+
+class Table(Later):
     """A frame with conversions for other tools."""
 
     frame: pl.DataFrame

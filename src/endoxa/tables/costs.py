@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import polars as pl
-
+from endoxa.later import pl
 from endoxa.tables.checks import Table, cast, refuse_null, require
 
 

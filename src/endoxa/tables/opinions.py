@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from endoxa.errors import TableError, did_you_mean
-from endoxa.tables.checks import Table, cast, refuse_null, rename_known, require
+from endoxa.later import on_demand, pl
+from endoxa.tables.checks import Floats, Ints, Table, cast, refuse_null, rename_known, require
 
 KINDS = ("person", "system", "judge")
 # roles that test the judge rather than rate the item; excluded from all measures
 ASIDE = ("practice", "gold", "attention")
-COUNTED = ~pl.col("role").is_in(ASIDE).fill_null(False)
+if TYPE_CHECKING:
+    COUNTED: pl.Expr
+__getattr__ = on_demand(__name__, COUNTED=lambda: ~pl.col("role").is_in(ASIDE).fill_null(False))
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Judgments of one unnamed source, without an item that is judged twice, by query and descending grade.
+
+    queries  the names, in byte order
+    offsets  rows of query q are offsets[q] : offsets[q + 1]
+    grade    one per row
+    table    the items, as the native core looks them up
+    rows     (query, item, grade) of every judgment in the order read
+    """
+
+    queries: list[str]
+    offsets: Ints
+    grade: Floats
+    table: Any
+    rows: Callable[[], tuple[list[str], list[str], Floats]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,9 +45,13 @@ class Opinions(Table):
     is the source's own confidence in its grade. A pair without a row was not asked; a system, however, votes no on
     every item that it does not list. Rows with the roles practice, gold and attention test the judge rather than rate
     the item, and count neither as judgments nor in a belief.
+
+    `judged` has the judgments of one unnamed source as the native core read them; the frame is then made from them
+    when it is first read.
     """
 
     frame: pl.DataFrame
+    judged: Judged | None = None
 
     @classmethod
     def of(cls, frame: pl.DataFrame, *, source: str = "qrels", kind: str = "person") -> Opinions:
@@ -67,6 +91,16 @@ class Opinions(Table):
         if twice.height:
             raise DuplicateJudgmentError(twice["source"][0], twice["query"][0], twice["item"][0])
         return cls(frame)
+
+    @classmethod
+    def of_judged(cls, judged: Judged) -> Opinions:
+        """Judgments that were read natively."""
+
+        def frame() -> pl.DataFrame:
+            query, item, grade = judged.rows()
+            return cls.of(pl.DataFrame({"query": query, "item": item, "grade": grade})).frame
+
+        return cls.later({"frame": frame}, judged=judged)
 
     @property
     def sources(self) -> list[str]:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-import polars as pl
-
 from endoxa.errors import TableError
+from endoxa.later import np, pl
 from endoxa.policies import CHOICES, Ties, refuse_choice
 from endoxa.tables.checks import Bools, Counts, Floats, Ints, Table, cast, refuse_null, rename_known, require
 

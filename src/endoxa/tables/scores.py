@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
-
-import numpy as np
-import polars as pl
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from endoxa.errors import EndoxaError, did_you_mean
+from endoxa.later import np, pl
 from endoxa.policies import Policy
-from endoxa.tables.belief import Belief
-from endoxa.tables.checks import Floats, Table, coded, places
-from endoxa.tables.run import Run
+from endoxa.tables.checks import Floats, Ints, Table, coded, places
 
-DRAWN: dict[str, Any] = dict.fromkeys(("system", "query", "measure", "doubt"), pl.String) | {
-    "draw": pl.UInt32, "value": pl.Float64,
-}  # fmt: skip
+if TYPE_CHECKING:
+    from endoxa.tables.belief import Belief
+    from endoxa.tables.run import Run
+
+SCORES, DRAWN = ("system", "query", "measure"), ("system", "query", "measure", "doubt")
+VALUES = ("value", "sd", "lo", "hi", "undefined")
+COVERED = ("queries", "missing", "unknown", "items", "judged", "tied")
+
+
+class _Schema:
+    """The types of the columns of a table, which need Polars and so are named when they are first asked for."""
+
+    def __init__(self, types: Callable[[], dict[str, Any]]) -> None:
+        self.types = types
+
+    def __get__(self, instance: object, owner: type) -> dict[str, Any]:
+        return self.types()
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +60,59 @@ class Draws:
             part = pl.DataFrame(columns | {"draw": at[3], "value": values.ravel()})
             parts.append(part.with_columns(pl.lit(doubt).alias("doubt")))
         if not parts:
-            return pl.DataFrame(schema=DRAWN)
+            schema: dict[str, Any] = dict.fromkeys(DRAWN, pl.String) | {"draw": pl.UInt32, "value": pl.Float64}
+            return pl.DataFrame(schema=schema)
         return pl.concat(parts).select("system", "query", "measure", "doubt", "draw", "value")
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Scores as arrays. The lists are sorted by system, then by query; every list has a value of every measure.
+
+    systems, queries, measures  the names; queries in byte order
+    owner, place       [list] number of its system and of its query
+    value, undefined   [measure, list]
+    spread             [3, measure, list]: sd, lo, hi, NaN where the value is certain; None where all are
+    coverage           one array per column, an entry per system
+    absent             [n, 2] system and query of the lists that a run lacks
+    """
+
+    systems: list[str]
+    queries: list[str]
+    measures: list[str]
+    owner: Ints
+    place: Ints
+    value: Floats
+    undefined: Floats
+    spread: Floats | None
+    coverage: dict[str, Ints]
+    absent: Ints
+
+    def frame(self) -> pl.DataFrame:
+        """One row per system, query and measure."""
+        count = len(self.measures)
+        columns: dict[str, Any] = {
+            "system": pl.Series(self.systems)[np.repeat(self.owner, count)],
+            "query": pl.Series(self.queries)[np.repeat(self.place, count)],
+            "measure": pl.Series(self.measures * len(self.owner), dtype=pl.String),
+            "value": self.value.T.ravel(),
+        }
+        for row, name in enumerate(("sd", "lo", "hi")):
+            if self.spread is None:
+                columns[name] = pl.Series(name, [None], dtype=pl.Float64).new_from_index(0, self.value.size)
+            else:
+                columns[name] = pl.Series(name, self.spread[row].T.ravel()).fill_nan(None)
+        return pl.DataFrame(columns | {"undefined": self.undefined.T.ravel().astype(float)})
+
+    def coverage_frame(self) -> pl.DataFrame:
+        """One row per system."""
+        columns = {name: pl.Series(name, self.coverage[name], dtype=pl.Int64) for name in COVERED}
+        return pl.DataFrame({"system": pl.Series(self.systems, dtype=pl.String)} | columns)
+
+    def absent_frame(self) -> pl.DataFrame:
+        """system, query."""
+        lacking = [(self.systems[system], self.queries[query]) for system, query in self.absent]
+        return pl.DataFrame(lacking, schema={"system": pl.String, "query": pl.String}, orient="row")
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,40 +123,83 @@ class Scores(Table):
     row per system: queries, missing, unknown, items, judged, tied. `texts` has trec_eval's relstring, which is not a
     number, and `absent` the (system, query) pairs that a run lacks. If the reference is a belief, `value` is the
     expectation given that the measure is defined, `undefined` is the probability that it is not, and `draws` has the
-    values in possible worlds.
+    values in possible worlds. `scored` has the same as arrays, where the frames are made when they are first read.
     """
 
     frame: pl.DataFrame
     policy: Policy
     coverage: pl.DataFrame
     texts: pl.DataFrame | None = None
-    absent: pl.DataFrame | None = None
+    absent: pl.DataFrame | None = field(default_factory=lambda: None)
     draws: Draws | None = None
+    scored: Scored | None = None
 
-    SCHEMA: ClassVar[dict[str, Any]] = dict.fromkeys(("system", "query", "measure"), pl.String) | dict.fromkeys(
-        ("value", "sd", "lo", "hi", "undefined"), pl.Float64
-    )
+    SCHEMA: ClassVar[Any] = _Schema(lambda: dict.fromkeys(SCORES, pl.String) | dict.fromkeys(VALUES, pl.Float64))
+
+    @classmethod
+    def of_arrays(cls, scored: Scored, policy: Policy, texts: pl.DataFrame | None, draws: Draws | None) -> Scores:
+        """Scores whose frames are made when they are first read."""
+        makers = {"frame": scored.frame, "coverage": scored.coverage_frame, "absent": scored.absent_frame}
+        return cls.later(makers, policy=policy, texts=texts, draws=draws, scored=scored)
 
     @property
     def systems(self) -> list[str]:
         """Names of the systems, in the order given."""
-        return self.coverage["system"].to_list()
+        return self.coverage["system"].to_list() if self.scored is None else list(self.scored.systems)
 
     @property
     def measures(self) -> list[str]:
         """Names of the measures, in the order requested."""
+        if self.scored is not None:
+            return list(self.scored.measures)
         return self.frame["measure"].unique(maintain_order=True).to_list()
 
     @property
     def queries(self) -> list[str]:
         """The queries that were scored, in byte order of their names."""
+        if self.scored is not None:
+            return [self.scored.queries[place] for place in np.unique(self.scored.place)]
         return self.frame["query"].unique().sort().to_list()
+
+    @property
+    def covered(self) -> list[dict[str, Any]]:
+        """The coverage, one dict per system."""
+        if self.scored is None:
+            return self.coverage.to_dicts()
+        columns = {name: self.scored.coverage[name].tolist() for name in COVERED}
+        rows = zip(self.scored.systems, *columns.values(), strict=True)
+        return [dict(zip(("system", *columns), row, strict=True)) for row in rows]
+
+    def without_value(self) -> dict[tuple[str, str], int]:
+        """On how many queries each (system, measure) has no value."""
+        if self.scored is None:
+            missing = (pl.col("value").is_null() | pl.col("value").is_nan()).sum()
+            rows = self.frame.group_by("system", "measure").agg(missing).iter_rows()
+            return {(system, measure): count for system, measure, count in rows}
+        holes = np.isnan(self.scored.value).astype(np.int64)
+        owner, count = self.scored.owner, len(self.scored.systems)
+        counts = [np.bincount(owner, row, count).astype(int).tolist() for row in holes]
+        pairs = zip(self.scored.measures, counts, strict=True)
+        return {(self.scored.systems[at], name): n for name, row in pairs for at, n in enumerate(row)}
+
+    def undefined_lists(self) -> list[tuple[str, int, int]]:
+        """Each measure, the number of lists on which it may be undefined, and the number of all lists."""
+        if self.scored is None:
+            counts = self.frame.group_by("measure", maintain_order=True).agg((pl.col("undefined") > 0).sum(), pl.len())
+            return list(counts.iter_rows())
+        found = (self.scored.undefined > 0).sum(axis=1).tolist()
+        return [(name, n, len(self.scored.owner)) for name, n in zip(self.scored.measures, found, strict=True)]
 
     def matrix(self, measure: str) -> tuple[list[str], list[str], Floats]:
         """Return (systems, queries, values [system, query]); NaN where a pair was not scored or is undefined."""
         if measure not in self.measures:
             have, hint = ", ".join(self.measures), did_you_mean(measure, self.measures)
             raise EndoxaError(f"no score is called {measure!r}{hint} (there are: {have})")
+        if self.scored is not None:
+            known, place = np.unique(self.scored.place, return_inverse=True)
+            values = np.full((len(self.scored.systems), len(known)), np.nan)
+            values[self.scored.owner, place] = self.scored.value[self.scored.measures.index(measure)]
+            return self.systems, [self.scored.queries[place] for place in known], values
         rows = self.frame.filter(pl.col("measure") == measure)
         systems, (queries, query) = self.systems, coded(rows["query"])
         values = np.full((len(systems), len(queries)), np.nan)
@@ -104,6 +209,14 @@ class Scores(Table):
     def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
         """Return {system: {query: {measure: value}}}, as pytrec_eval does for one system."""
         result: dict[str, dict[str, dict[str, float]]] = {}
+        if self.scored is not None:
+            rows = zip(
+                self.scored.owner.tolist(), self.scored.place.tolist(), self.scored.value.T.tolist(), strict=True
+            )
+            for owner, place, values in rows:
+                lists = result.setdefault(self.scored.systems[owner], {})
+                lists[self.scored.queries[place]] = dict(zip(self.scored.measures, values, strict=True))
+            return result
         for system, query, measure, value in self.frame.select("system", "query", "measure", "value").iter_rows():
             result.setdefault(system, {}).setdefault(query, {})[measure] = value
         return result
@@ -121,12 +234,14 @@ class Comparison(Table):
     frame: pl.DataFrame
     notes: tuple[str, ...] = field(default=())
 
-    SCHEMA: ClassVar[dict[str, Any]] = {
-        "measure": pl.String, "system": pl.String, "baseline": pl.String, "doubt": pl.String, "difference": pl.Float64,
-        "lo": pl.Float64, "hi": pl.Float64, "p_better": pl.Float64, "p_tie": pl.Float64, "superiority": pl.Float64,
-        "sd": pl.Float64, "p_value": pl.Float64, "p_adjusted": pl.Float64, "effect": pl.Float64, "test": pl.String,
-        "queries": pl.Int64,
-    }  # fmt: skip
+    SCHEMA: ClassVar[Any] = _Schema(
+        lambda: (
+            dict.fromkeys(("measure", "system", "baseline", "doubt"), pl.String)
+            | dict.fromkeys(("difference", "lo", "hi", "p_better", "p_tie", "superiority", "sd"), pl.Float64)
+            | dict.fromkeys(("p_value", "p_adjusted", "effect"), pl.Float64)
+            | {"test": pl.String, "queries": pl.Int64}
+        )
+    )
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return one dict per row."""

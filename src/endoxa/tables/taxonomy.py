@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-import polars as pl
-
 from endoxa.errors import TableError
+from endoxa.later import pl
 from endoxa.tables.checks import Table, cast, refuse_null, rename_known, require
 
 

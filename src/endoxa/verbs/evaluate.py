@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import polars as pl
-
 from endoxa import __version__
 from endoxa.errors import CallError
 from endoxa.evaluations.dispatch import evaluate as evaluated
 from endoxa.evaluations.dispatch import summarise as summarised
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import DOUBTED, JUDGED
+from endoxa.later import pl
 from endoxa.measures.grammar import Wanted
 from endoxa.progress import Progress
 from endoxa.scale.local import mapped

@@ -5,20 +5,22 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeVar
-
-import polars as pl
 
 from endoxa.errors import CallError, FileError, TableError, TextError, did_you_mean
 from endoxa.evaluations.evaluation import File
 from endoxa.evaluations.references import Reference, Referred
 from endoxa.evaluations.settings import REGISTRY, Settings
+from endoxa.io.native_files import DictRun, judged_of, judged_of_dict
 from endoxa.io.provenance import provenance
 from endoxa.io.read import kind_of, read
 from endoxa.io.run_files import RunFiles
+from endoxa.later import pl
 from endoxa.measures.preference_judgments import Preferences
+from endoxa.native import core
 from endoxa.policies import Ties
 from endoxa.progress import Progress
 from endoxa.tables import Answers, Belief, Bundle, Labels, Opinions, Run, Taxonomy
@@ -76,13 +78,15 @@ def order_of(settings: Settings) -> Ties:
 
 def runs_of(
     source: Any, settings: Settings, *, progress: Progress | None = None, report: Report | None = None
-) -> Run | RunFiles | None:
+) -> Run | RunFiles | DictRun | None:
     """A run, or files that are read when they are scored; None where none was given."""
     if source is None or (isinstance(source, list | tuple) and not source):
         return None
     paths = paths_of(source)
     if paths:
         return RunFiles(tuple(paths), **_reading(settings), progress=progress, report=report)
+    if type(source) is dict and core() is not None:
+        return DictRun(source, partial(run_of, source, settings), order_of(settings))
     return run_of(source, settings)
 
 
@@ -137,6 +141,9 @@ def reference_of(source: Any, settings: Settings, *, taxonomy: Any = None, repor
         kinds = source.kinds if isinstance(source, Files) else {path: kind_of(path) for path in paths}
         table, tree = _files(kinds, settings, report)
         return Reference.of(_preferred(table, settings), settings, _taxonomy(taxonomy) or tree)
+    judged = judged_of_dict(source) if type(source) is dict else None
+    if judged is not None:
+        return Reference.of(_preferred(Opinions.of_judged(judged), settings), settings, _taxonomy(taxonomy))
     table = read(source, kind="qrels" if isinstance(source, Mapping) else "auto")
     if not isinstance(table, TABLES):
         raise TableError(f"expected something to score against, got {type(table).__name__}; {NOT_ONE}")
@@ -175,6 +182,8 @@ def _file(path: str, kind: str, settings: Settings, report: Report | None) -> Re
         raise FileError(path, f"holds a {kind}", NOT_ONE)
     several = settings.assessors == "mean" or settings.model is not None or settings.systems_vote
     several = several or settings.format in {"qrels_jg", "qrels_prefs"}
+    if kind == "qrels" and not several and (judged := judged_of(path)) is not None:
+        return Opinions.of_judged(judged)
     table = read(
         path, kind="auto" if path != "-" and kind not in {"qrels", "preferences"} else kind,  # type: ignore[arg-type]
         assessors=several, lenient=settings.lenient, report=report,

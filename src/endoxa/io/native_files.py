@@ -1,0 +1,218 @@
+"""Feeds the native core with files and dicts. None means that it declined, and that the exact reader must take over."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from gzip import GzipFile
+from io import FileIO
+from typing import Any, TypeVar
+
+from endoxa.io.sources import BOM, Source, Where, ahead, opened, raw
+from endoxa.later import np
+from endoxa.measures.looked_up import LookedUp, Sought
+from endoxa.native import OK, UNGROUPED, core
+from endoxa.policies import Ties
+from endoxa.tables import Judged, Run
+
+T = TypeVar("T")
+Progress = Callable[[int, int], None]
+CHUNK = 1 << 18  # bytes that are fed at once; they stay in the cache
+THREADS = 2  # parts of a file that are read at once; a third only waits for the memory
+SMALL = 2 << 20  # bytes below which a second thread costs more than it saves
+
+
+# ---- judgments ----------------------------------------------------------------------------------------
+
+
+def judged_of(where: Where) -> Judged | None:
+    """Judgments in a file of TREC's qrels."""
+    native = core()
+    if native is None:
+        return None
+    reader = native.qrels()
+    with opened(where) as source, raw(source) as (stream, file):
+        for chunk in _chunks(stream, file, _start(stream), source.whole):
+            if native.feed_qrels(reader, chunk) != OK:
+                return None
+    return _judged(native, reader)
+
+
+def judged_of_dict(values: dict[Any, Any]) -> Judged | None:
+    """Judgments in {query: {item: grade}}."""
+    native = core()
+    if native is None:
+        return None
+    reader = native.qrels()
+    return _judged(native, reader) if native.qrels_of_dict(reader, values) == OK else None
+
+
+def _judged(native: Any, reader: Any) -> Judged | None:
+    closed = native.close_qrels(reader)
+    if closed is None:
+        return None
+    table, queries, offsets, grades = closed
+
+    def rows() -> tuple[list[str], list[str], Any]:
+        query, item, grade = native.rows_of_qrels(reader)
+        return query, item, np.frombuffer(grade)
+
+    return Judged(queries, np.frombuffer(offsets, dtype=np.int64), np.frombuffer(grades), table, rows)
+
+
+# ---- runs ---------------------------------------------------------------------------------------------
+
+
+def looked_up(source: Source, sought: Sought[T], system: str | None, progress: Progress | None) -> LookedUp | None:
+    """The lists of a run file; `system` is the name of all of them, where the tags are not."""
+    native = core()
+    if native is None or (system is not None and not _is_text(system)):
+        return None
+    found = _read(native, source, sought, system, progress, gather=False)
+    if found == UNGROUPED:  # a query comes back: all rows are kept, and grouped at the end
+        found = _read(native, source, sought, system, progress, gather=True)
+    return LookedUp.of(found) if isinstance(found, tuple) else None
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name is UTF-8; that of a file need not be."""
+    with suppress(UnicodeEncodeError):
+        return "\0" not in name and bool(name.encode())
+    return False
+
+
+def _read(
+    native: Any, source: Source, sought: Sought[T], system: str | None, progress: Progress | None, *, gather: bool
+) -> Any:
+    with raw(source) as (stream, file):
+        start, whole = _start(stream), source.whole
+        ends = [start, whole] if isinstance(stream, GzipFile) else _ends(file, start, whole, gather=gather)
+        readers = [sought.reader(native, system, gather=gather) for _ in ends[1:]]
+        statuses = [OK] * len(readers)
+
+        def work(number: int) -> None:
+            first = ends[number]
+            for chunk in _chunks(stream, file, first, ends[number + 1]):
+                statuses[number] = native.feed_run(readers[number], chunk)
+                if any(statuses):
+                    return
+                if progress is not None and number == 0:
+                    first += len(chunk)
+                    share = file.tell() if isinstance(stream, GzipFile) else (first - start) * len(readers)
+                    progress(min(share, whole), whole)
+
+        others = [_Thread(work, number) for number in range(1, len(readers))]
+        work(0)
+        for one in others:
+            one.result()
+    failed = max(statuses)
+    return failed if failed != OK else native.close_runs(readers, THREADS)
+
+
+class _Thread(threading.Thread):
+    """A thread that has begun; its error is raised by `result`."""
+
+    def __init__(self, work: Callable[[int], None], number: int) -> None:
+        super().__init__(name=f"endoxa-native-{number}")
+        self.work, self.number, self.error = work, number, None
+        self.start()
+
+    error: BaseException | None
+
+    def run(self) -> None:
+        try:
+            self.work(self.number)
+        except BaseException as error:  # noqa: BLE001  it is raised where the result is asked for
+            self.error = error
+
+    def result(self) -> None:
+        self.join()
+        if self.error is not None:
+            raise self.error
+
+
+def _start(stream: FileIO | GzipFile) -> int:
+    """Where the text begins; a stream is put there."""
+    if isinstance(stream, GzipFile):
+        return 0
+    return len(BOM) if os.pread(stream.fileno(), len(BOM), 0) == BOM else 0
+
+
+def _chunks(stream: FileIO | GzipFile, file: FileIO, start: int, end: int) -> Iterator[Any]:
+    """The text from `start` to `end` of a file, or all of a gzip file, in pieces that are used at once."""
+    if isinstance(stream, GzipFile):
+        head = stream.read(CHUNK).removeprefix(BOM)
+        yield head
+        # unzipping takes as long as reading, so it runs in parallel
+        yield from ahead(iter(lambda: stream.read(4 * CHUNK), b""))
+        return
+    buffer = memoryview(bytearray(min(CHUNK, max(end - start, 1))))
+    while start < end:
+        size = os.preadv(file.fileno(), [buffer[: end - start]], start)
+        if size == 0:  # the file has become shorter; `raw` says so
+            return
+        yield buffer[:size]
+        start += size
+
+
+def _ends(file: FileIO, start: int, whole: int, *, gather: bool) -> list[int]:
+    """Where the parts of a file begin and end: at the first line of a query, or at any line if rows are gathered."""
+    ends = [start]
+    for number in range(1, THREADS if whole >= SMALL else 1):
+        at, window = whole * number // THREADS, CHUNK
+        while at > ends[-1] and window < whole:
+            text = os.pread(file.fileno(), window, at)
+            cut = _cut(text, gather=gather)
+            if cut:
+                ends.append(at + cut)
+                break
+            window *= 8
+    return [*ends, whole]
+
+
+def _cut(text: bytes, *, gather: bool) -> int:
+    """Where a query begins in a text that begins somewhere in a line; 0 where none does."""
+    begin = text.find(b"\n") + 1
+    if gather or not begin:
+        return begin
+    name = None
+    while (end := text.find(b"\n", begin)) >= 0:
+        words = text[begin:end].split(None, 1)
+        if name is not None and words and words[0] != name:
+            return begin
+        name, begin = words[0] if words else name, end + 1
+    return 0
+
+
+@dataclass(frozen=True)
+class DictRun:
+    """A run in a dict {query: {item: score}}, which the native core walks; anything unusual becomes a table first."""
+
+    values: dict[Any, Any]
+    table: Callable[[], Run]
+    ties: Ties = "trec"
+
+    def map(
+        self, kernel: Callable[[Run], T], sought: Sought[T] | None = None
+    ) -> Iterator[tuple[list[str], dict[str, str], list[T]]]:
+        """The one system, and the result of the kernel."""
+        native = core()
+        if native is not None and sought is not None:
+            reader = sought.reader(native)
+            status = native.run_of_dict(reader, self.values, NAME)
+            found = native.close_runs([reader], 1) if status == OK else status
+            if isinstance(found, tuple):
+                yield [NAME], {}, [sought.score(LookedUp.of(found))]
+                return
+        run = self.table()
+        yield run.systems, {}, [kernel(run)]
+
+    def whole(self) -> Run:
+        """All of it as one table."""
+        return self.table()
+
+
+NAME = "run"  # of the system in a dict, as in Run.of

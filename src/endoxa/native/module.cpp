@@ -1,0 +1,381 @@
+// The Python side of core.hpp, against the limited API: one build serves every Python from 3.11 on.
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+
+#include <new>
+
+#include "core.hpp"
+
+namespace {
+
+using endoxa::Status;
+
+struct Run {
+  std::shared_ptr<endoxa::Table> table;
+  endoxa::RunReader reader;
+};
+
+constexpr const char *QRELS = "endoxa.qrels", *TABLE = "endoxa.table", *RUN = "endoxa.run";
+
+template <class T>
+T* held(PyObject* capsule, const char* name) {
+  return static_cast<T*>(PyCapsule_GetPointer(capsule, name));
+}
+
+template <class T>
+PyObject* capsule_of(T* value, const char* name) {
+  PyObject* capsule = PyCapsule_New(value, name, [](PyObject* self) {
+    delete static_cast<T*>(PyCapsule_GetPointer(self, PyCapsule_GetName(self)));
+  });
+  if (capsule == nullptr) delete value;
+  return capsule;
+}
+
+// Runs C++ that may run out of memory.
+template <class Work>
+PyObject* guarded(Work work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+    return nullptr;
+  }
+}
+
+// The same without the GIL; the error, if there is one, is set with it.
+template <class Work>
+PyObject* released(Work work) {
+  Status status = Status::declined;
+  bool failed = false;
+  PyThreadState* state = PyEval_SaveThread();
+  try {
+    status = work();
+  } catch (const std::bad_alloc&) {
+    failed = true;
+  } catch (const std::exception&) {
+    status = Status::declined;
+  }
+  PyEval_RestoreThread(state);
+  return failed ? PyErr_NoMemory() : PyLong_FromLong(static_cast<long>(status));
+}
+
+PyObject* numbers_of(const std::vector<std::int64_t>& values) {
+  return PyByteArray_FromStringAndSize(reinterpret_cast<const char*>(values.data()),
+                                       static_cast<Py_ssize_t>(values.size() * sizeof(std::int64_t)));
+}
+
+PyObject* numbers_of(const std::vector<double>& values) {
+  return PyByteArray_FromStringAndSize(reinterpret_cast<const char*>(values.data()),
+                                       static_cast<Py_ssize_t>(values.size() * sizeof(double)));
+}
+
+PyObject* text_of(const char* data, std::size_t size) {
+  return PyUnicode_DecodeUTF8(data, static_cast<Py_ssize_t>(size), "strict");
+}
+
+// A list of texts, the number-th of which is text(number).
+template <class Text>
+PyObject* texts_of(std::size_t count, Text text) {
+  PyObject* list = PyList_New(static_cast<Py_ssize_t>(count));
+  for (std::size_t number = 0; list != nullptr && number < count; ++number) {
+    PyObject* one = text(number);
+    if (one == nullptr) {
+      Py_DECREF(list);
+      return nullptr;
+    }
+    PyList_SetItem(list, static_cast<Py_ssize_t>(number), one);
+  }
+  return list;
+}
+
+// The UTF-8 of a str, which lives as long as the str; null where it is none, or holds half a surrogate pair.
+const char* utf8_of(PyObject* value, std::size_t& size) {
+  if (!PyUnicode_CheckExact(value)) return nullptr;
+  Py_ssize_t length;
+  const char* text = PyUnicode_AsUTF8AndSize(value, &length);
+  if (text == nullptr) PyErr_Clear();
+  size = static_cast<std::size_t>(length);
+  return text;
+}
+
+// A float or a whole number that a double holds exactly; false for anything else, and for NaN.
+bool double_of(PyObject* value, double& number) {
+  if (PyFloat_Check(value)) {
+    number = PyFloat_AsDouble(value);
+  } else if (PyLong_CheckExact(value)) {
+    int overflow;
+    const long long whole = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (overflow != 0 || whole > (1LL << 53) || whole < -(1LL << 53)) return false;
+    number = static_cast<double>(whole);
+  } else {
+    return false;
+  }
+  return number == number;
+}
+
+// ---- judgments ------------------------------------------------------------------------------------------
+
+PyObject* qrels(PyObject*, PyObject*) {
+  return guarded([] { return capsule_of(new endoxa::QrelsReader, QRELS); });
+}
+
+PyObject* feed_qrels(PyObject*, PyObject* arguments) {
+  PyObject* capsule;
+  Py_buffer data;
+  if (!PyArg_ParseTuple(arguments, "Oy*", &capsule, &data)) return nullptr;
+  auto* reader = held<endoxa::QrelsReader>(capsule, QRELS);
+  PyObject* status = reader == nullptr ? nullptr : released([&] {
+    return reader->feed(static_cast<const char*>(data.buf), static_cast<std::size_t>(data.len));
+  });
+  PyBuffer_Release(&data);
+  return status;
+}
+
+// Calls query(name, size) and item(name, size, number) over {query: {item: number}}.
+template <class Query, class Item>
+Status walked(PyObject* dict, Query query, Item item) {
+  PyObject *name, *inner, *id, *value;
+  Py_ssize_t at = 0;
+  while (PyDict_Next(dict, &at, &name, &inner)) {
+    std::size_t size;
+    const char* text = utf8_of(name, size);
+    if (text == nullptr || !PyDict_CheckExact(inner)) return Status::declined;
+    if (PyDict_Size(inner) == 0) continue;  // an empty dict gives no row
+    Status status = query(text, size);
+    Py_ssize_t within = 0;
+    while (status == Status::ok && PyDict_Next(inner, &within, &id, &value)) {
+      double number;
+      std::size_t length;
+      const char* word = utf8_of(id, length);
+      if (word == nullptr || !double_of(value, number)) return Status::declined;
+      status = item(word, length, number);
+    }
+    if (status != Status::ok) return status;
+  }
+  return Status::ok;
+}
+
+PyObject* qrels_of_dict(PyObject*, PyObject* arguments) {
+  PyObject *capsule, *dict;
+  if (!PyArg_ParseTuple(arguments, "OO!", &capsule, &PyDict_Type, &dict)) return nullptr;
+  auto* reader = held<endoxa::QrelsReader>(capsule, QRELS);
+  if (reader == nullptr) return nullptr;
+  return guarded([&] {
+    const char* query = nullptr;
+    std::size_t query_size = 0;
+    const Status status = walked(
+        dict,
+        [&](const char* text, std::size_t size) {
+          query = text, query_size = size;
+          return Status::ok;
+        },
+        [&](const char* text, std::size_t size, double grade) {
+          return reader->add_copy(query, query_size, text, size, grade);
+        });
+    return PyLong_FromLong(static_cast<long>(status));
+  });
+}
+
+// None, or (table, queries by name, offsets, grades by query and descending).
+PyObject* close_qrels(PyObject*, PyObject* capsule) {
+  auto* reader = held<endoxa::QrelsReader>(capsule, QRELS);
+  if (reader == nullptr) return nullptr;
+  PyObject* closed = released([&] { return reader->close(); });
+  if (closed == nullptr) return nullptr;
+  const long status = PyLong_AsLong(closed);
+  Py_DECREF(closed);
+  if (status != 0) Py_RETURN_NONE;
+  return guarded([&]() -> PyObject* {
+    std::vector<double> grades;
+    grades.reserve(reader->order().size());
+    for (const std::int64_t row : reader->order()) grades.push_back(reader->rows()[static_cast<std::size_t>(row)].grade);
+    PyObject* table = capsule_of(new std::shared_ptr<endoxa::Table>(reader->table()), TABLE);
+    PyObject* names = texts_of(reader->by_place().size(), [&](std::size_t place) {
+      const std::string& name = reader->queries()[reader->by_place()[place]];
+      return text_of(name.data(), name.size());
+    });
+    PyObject *offsets = numbers_of(reader->offsets()), *values = numbers_of(grades);
+    if (table == nullptr || names == nullptr || offsets == nullptr || values == nullptr) {
+      Py_XDECREF(table), Py_XDECREF(names), Py_XDECREF(offsets), Py_XDECREF(values);
+      return nullptr;
+    }
+    return Py_BuildValue("(NNNN)", table, names, offsets, values);
+  });
+}
+
+// The judgments in the order read: (queries, items, grades).
+PyObject* rows_of_qrels(PyObject*, PyObject* capsule) {
+  auto* reader = held<endoxa::QrelsReader>(capsule, QRELS);
+  if (reader == nullptr) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const auto& rows = reader->rows();
+    std::vector<double> grades;
+    grades.reserve(rows.size());
+    for (const auto& row : rows) grades.push_back(row.grade);
+    PyObject* queries = texts_of(rows.size(), [&](std::size_t row) {
+      const std::string& name = reader->queries()[rows[row].query];
+      return text_of(name.data(), name.size());
+    });
+    PyObject* items = texts_of(rows.size(), [&](std::size_t row) { return text_of(rows[row].item, rows[row].size); });
+    PyObject* values = numbers_of(grades);
+    if (queries == nullptr || items == nullptr || values == nullptr) {
+      Py_XDECREF(queries), Py_XDECREF(items), Py_XDECREF(values);
+      return nullptr;
+    }
+    return Py_BuildValue("(NNN)", queries, items, values);
+  });
+}
+
+// A table of judged items: names of the queries, where the items of each begin (int64), and all items; or None.
+PyObject* table_of(PyObject*, PyObject* arguments) {
+  PyObject *queries, *items;
+  Py_buffer offsets;
+  if (!PyArg_ParseTuple(arguments, "O!y*O!", &PyList_Type, &queries, &offsets, &PyList_Type, &items)) return nullptr;
+  PyObject* made = guarded([&]() -> PyObject* {
+    const auto* starts = static_cast<const std::int64_t*>(offsets.buf);
+    const auto count = static_cast<std::size_t>(PyList_Size(queries));
+    const auto rows = static_cast<std::int64_t>(PyList_Size(items));
+    if (offsets.len != static_cast<Py_ssize_t>((count + 1) * sizeof(std::int64_t)) || starts[0] != 0 ||
+        starts[count] != rows) {
+      PyErr_SetString(PyExc_ValueError, "offsets do not fit the queries and the items");
+      return nullptr;
+    }
+    auto table = std::make_shared<endoxa::Table>();
+    for (std::size_t place = 0; place < count; ++place) {
+      std::size_t size;
+      const char* text = utf8_of(PyList_GetItem(queries, static_cast<Py_ssize_t>(place)), size);
+      if (text == nullptr || starts[place] > starts[place + 1] || starts[place + 1] > rows) Py_RETURN_NONE;
+      if (!table->add_query(text, size)) Py_RETURN_NONE;
+      for (std::int64_t row = starts[place]; row < starts[place + 1]; ++row) {
+        text = utf8_of(PyList_GetItem(items, static_cast<Py_ssize_t>(row)), size);
+        if (text == nullptr) Py_RETURN_NONE;
+        table->add_item(text, size);
+      }
+    }
+    if (!table->close()) Py_RETURN_NONE;
+    return capsule_of(new std::shared_ptr<endoxa::Table>(std::move(table)), TABLE);
+  });
+  PyBuffer_Release(&offsets);
+  return made;
+}
+
+// ---- runs -----------------------------------------------------------------------------------------------
+
+// run(table, system or None, by_input, single, gather, cut)
+PyObject* run(PyObject*, PyObject* arguments) {
+  PyObject* capsule;
+  const char* system;
+  int by_input, single, gather;
+  long long cut;
+  if (!PyArg_ParseTuple(arguments, "OzpppL", &capsule, &system, &by_input, &single, &gather, &cut)) return nullptr;
+  auto* table = held<std::shared_ptr<endoxa::Table>>(capsule, TABLE);
+  if (table == nullptr) return nullptr;
+  return guarded([&] {
+    const endoxa::Choices choices{by_input != 0, single != 0, gather != 0, cut};
+    auto* made = new Run{*table, endoxa::RunReader(*table, choices)};
+    if (system != nullptr) made->reader.name_system(system);
+    return capsule_of(made, RUN);
+  });
+}
+
+PyObject* feed_run(PyObject*, PyObject* arguments) {
+  PyObject* capsule;
+  Py_buffer data;
+  if (!PyArg_ParseTuple(arguments, "Oy*", &capsule, &data)) return nullptr;
+  auto* held_run = held<Run>(capsule, RUN);
+  PyObject* status = held_run == nullptr ? nullptr : released([&] {
+    return held_run->reader.feed(static_cast<const char*>(data.buf), static_cast<std::size_t>(data.len));
+  });
+  PyBuffer_Release(&data);
+  return status;
+}
+
+PyObject* run_of_dict(PyObject*, PyObject* arguments) {
+  PyObject *capsule, *dict;
+  const char* system;
+  Py_ssize_t system_size;
+  if (!PyArg_ParseTuple(arguments, "OO!s#", &capsule, &PyDict_Type, &dict, &system, &system_size)) return nullptr;
+  auto* held_run = held<Run>(capsule, RUN);
+  if (held_run == nullptr) return nullptr;
+  return guarded([&] {
+    endoxa::RunReader& reader = held_run->reader;
+    Status status = walked(
+        dict,
+        [&](const char* text, std::size_t size) {
+          return reader.begin(text, size, system, static_cast<std::size_t>(system_size));
+        },
+        [&](const char* text, std::size_t size, double score) { return reader.add(text, size, score, false); });
+    if (status == Status::ok) status = reader.end();
+    return PyLong_FromLong(static_cast<long>(status));
+  });
+}
+
+// close_runs(runs, threads): a status, or (systems, system, place, size, tied, owner, rank, block, length, row).
+PyObject* close_runs(PyObject*, PyObject* arguments) {
+  PyObject* capsules;
+  Py_ssize_t threads;
+  if (!PyArg_ParseTuple(arguments, "O!n", &PyList_Type, &capsules, &threads)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    std::vector<endoxa::RunReader*> readers;
+    for (Py_ssize_t at = 0; at < PyList_Size(capsules); ++at) {
+      auto* one = held<Run>(PyList_GetItem(capsules, at), RUN);
+      if (one == nullptr) return nullptr;
+      readers.push_back(&one->reader);
+    }
+    if (readers.empty()) {
+      PyErr_SetString(PyExc_ValueError, "there is no run");
+      return nullptr;
+    }
+    endoxa::Found found;
+    std::vector<std::string> systems;
+    PyObject* closed = released(
+        [&] { return endoxa::RunReader::close(readers, static_cast<std::size_t>(threads), found, systems); });
+    if (closed == nullptr || PyLong_AsLong(closed) != 0) return closed;
+    Py_DECREF(closed);
+    PyObject* names = texts_of(systems.size(), [&](std::size_t number) {
+      return text_of(systems[number].data(), systems[number].size());
+    });
+    PyObject* result = names == nullptr ? nullptr : PyTuple_New(10);
+    if (result == nullptr) {
+      Py_XDECREF(names);
+      return nullptr;
+    }
+    PyTuple_SetItem(result, 0, names);
+    const std::vector<std::int64_t>* columns[] = {&found.system, &found.place, &found.size,   &found.tied, &found.owner,
+                                                  &found.rank,   &found.block, &found.length, &found.row};
+    Py_ssize_t place = 1;
+    for (const auto* column : columns) {
+      PyObject* numbers = numbers_of(*column);
+      if (numbers == nullptr) {
+        Py_DECREF(result);
+        return nullptr;
+      }
+      PyTuple_SetItem(result, place++, numbers);
+    }
+    return result;
+  });
+}
+
+PyMethodDef METHODS[] = {
+    {"qrels", qrels, METH_NOARGS, "A reader of judgments."},
+    {"feed_qrels", feed_qrels, METH_VARARGS, "Read more text; a status."},
+    {"qrels_of_dict", qrels_of_dict, METH_VARARGS, "Read {query: {item: grade}}; a status."},
+    {"close_qrels", close_qrels, METH_O, "None, or the table, queries, offsets, grades."},
+    {"rows_of_qrels", rows_of_qrels, METH_O, "Queries, items and grades in the order read."},
+    {"table", table_of, METH_VARARGS, "A table of judged items, or None."},
+    {"run", run, METH_VARARGS, "A reader of a run."},
+    {"feed_run", feed_run, METH_VARARGS, "Read more text; a status."},
+    {"run_of_dict", run_of_dict, METH_VARARGS, "Read {query: {item: score}}; a status."},
+    {"close_runs", close_runs, METH_VARARGS, "A status, or what was found."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyModuleDef_Slot SLOTS[] = {{0, nullptr}};
+PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, "_core", "The native core; see core.hpp.", 0, METHODS, SLOTS,
+                      nullptr,               nullptr, nullptr};
+
+}  // namespace
+
+PyMODINIT_FUNC PyInit__core() { return PyModuleDef_Init(&MODULE); }
