@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ class _Later(ModuleType):
         return value
 
 
-def on_demand(module: str, **makers: Callable[[], Any]) -> Callable[[str], Any]:
+def on_demand(module: str, makers: Mapping[str, Callable[[], Any]]) -> Callable[[str], Any]:
     """The `__getattr__` of a module whose constants need NumPy or Polars: each is made when it is first asked for."""
 
     def get(name: str) -> Any:

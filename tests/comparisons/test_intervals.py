@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from score_samples import scores
 
-from endoxa.comparisons import summarise
+from endoxa.comparisons.intervals import summarise
 from endoxa.errors import TextError
 from endoxa.statistics.bootstrap import mean_intervals
 from endoxa.statistics.bounded import bounded_intervals

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from score_samples import scores
 
-from endoxa.comparisons import compare
+from endoxa.comparisons.paired import compare
 from endoxa.errors import EndoxaError, JoinError, TextError
 from endoxa.statistics.bootstrap import mean_intervals
 from endoxa.statistics.multiplicity import benjamini_hochberg, holm
@@ -232,7 +232,7 @@ def test_says_what_is_wrong(given, settings, error, message):
 
 
 def test_importing_loads_no_scipy():
-    code = "import sys; from endoxa.comparisons import compare, orders, power; print('scipy' in sys.modules)"
+    code = "import sys; from endoxa.comparisons import orders, paired, power; print('scipy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

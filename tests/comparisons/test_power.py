@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from endoxa.comparisons import compare, power
+from endoxa.comparisons import power
+from endoxa.comparisons.paired import compare
 from endoxa.comparisons.power import discriminative_power, queries_needed, swap_rates
 from endoxa.errors import JoinError, TextError
 from endoxa.policies import Policy

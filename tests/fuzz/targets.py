@@ -28,16 +28,17 @@ import numpy as np
 import polars as pl
 
 from endoxa.evaluations.evaluation import Evaluation
-from endoxa.io import map_blocks, read, sniff, write
 from endoxa.io.bundles import READ, read_bundle, write_bundle
 from endoxa.io.corpora import caption_of, read_corpus
-from endoxa.io.formats import COLUMN_NAMES, Kind
+from endoxa.io.formats import COLUMN_NAMES, Kind, sniff
+from endoxa.io.read import read
+from endoxa.io.run_files import map_blocks
 from endoxa.io.study_files import read_known, read_pairs, read_shown, read_study
 from endoxa.io.table_files import read_costs
 from endoxa.io.texts import read_questions, read_texts
 from endoxa.io.trec_text import read_zscores
 from endoxa.io.vectors import read_vectors, write_vectors
-from endoxa.io.write import write_frame
+from endoxa.io.write import write, write_frame
 from endoxa.tables import Bundle, Opinions, Run
 
 MEGABYTE = 1 << 20

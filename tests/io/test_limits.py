@@ -16,9 +16,10 @@ import polars as pl
 import pytest
 
 from endoxa.errors import EndoxaError, FileError
-from endoxa.io import limits, read
+from endoxa.io import limits
 from endoxa.io.bundles import read_bundle, write_bundle
 from endoxa.io.clip_art import notes_of
+from endoxa.io.read import read
 from endoxa.io.study_files import read_any
 from endoxa.io.symbols import element_of
 from endoxa.io.vectors import read_vectors
@@ -27,7 +28,7 @@ from endoxa.tables import Bundle, Opinions
 READ = """
 import resource, sys
 from endoxa.errors import EndoxaError
-from endoxa.io import read
+from endoxa.io.read import read
 from endoxa.io.bundles import read_bundle
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:

@@ -11,10 +11,11 @@ from typer.testing import CliRunner
 
 from endoxa.cli import app
 from endoxa.errors import FileError
-from endoxa.io import Skipped, SkippedLinesWarning, read, sniff
+from endoxa.io.formats import sniff
 from endoxa.io.qrels import PREFERENCES as FORM
+from endoxa.io.read import read
 from endoxa.io.sources import Piece, Source
-from endoxa.io.trec_text import exact, parts, regular
+from endoxa.io.trec_text import Skipped, SkippedLinesWarning, exact, parts, regular
 from endoxa.measures.preference_judgments import Preferences
 
 TEXT = """\

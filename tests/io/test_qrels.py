@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from endoxa.errors import FileError
-from endoxa.io import Skipped, opened
 from endoxa.io.qrels import read_qrels
+from endoxa.io.sources import opened
+from endoxa.io.trec_text import Skipped
 from endoxa.tables import Opinions
 
 TEXT = "q1 ann a 2\nq1 bob a 1\nq2 ann b 0\n"

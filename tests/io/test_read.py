@@ -10,7 +10,8 @@ import pytest
 from ir_measures import Qrel, ScoredDoc
 
 from endoxa.errors import EndoxaError, FileError, TableError
-from endoxa.io import read, sniff, system_names
+from endoxa.io.formats import sniff
+from endoxa.io.read import read, system_names
 from endoxa.tables import Opinions, Run
 
 SCORES = {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d1": 0.5}}

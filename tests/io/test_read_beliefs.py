@@ -17,8 +17,9 @@ from io_samples import any_text
 
 from endoxa import believe
 from endoxa.errors import EndoxaError, FileError, TableError
-from endoxa.io import read, sniff, write
-from endoxa.io.formats import COLUMNS, kinds_of
+from endoxa.io.formats import COLUMNS, kinds_of, sniff
+from endoxa.io.read import read
+from endoxa.io.write import write
 from endoxa.measures.uncertain import measure_belief
 from endoxa.tables import Answers, Belief, Labels, Opinions, Run, Table, Taxonomy
 

@@ -13,8 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from endoxa.errors import FileError
-from endoxa.io import Skipped, blocks, map_blocks, opened, read, write
-from endoxa.io.sources import ahead
+from endoxa.io.read import read
+from endoxa.io.run_files import blocks, map_blocks
+from endoxa.io.sources import ahead, opened
+from endoxa.io.trec_text import Skipped
+from endoxa.io.write import write
 from endoxa.tables import Run
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from endoxa.io import read
+from endoxa.io.read import read
 from endoxa.io.spreadsheets import SIGNS
 from endoxa.io.study_files import read_any
 from endoxa.io.write import write, write_frame

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 from endoxa.errors import EndoxaError, FileError
-from endoxa.io import Skipped, read
+from endoxa.io.read import read
+from endoxa.io.trec_text import Skipped
 from endoxa.policies import Policy
 
 

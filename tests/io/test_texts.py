@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from endoxa.beliefs.alignment import aligned, bag_of_words
 from endoxa.errors import FileError
-from endoxa.io import opened
+from endoxa.io.sources import opened
 from endoxa.io.texts import read_texts
 
 

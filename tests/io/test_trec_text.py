@@ -12,9 +12,21 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from endoxa.errors import EndoxaError, FileError
-from endoxa.io import Skipped, SkippedLinesWarning, read
+from endoxa.io.read import read
 from endoxa.io.sources import Piece, Source
-from endoxa.io.trec_text import NUMBER, QRELS, RUN, SAMPLED, Form, exact, parts, ragged, regular
+from endoxa.io.trec_text import (
+    NUMBER,
+    QRELS,
+    RUN,
+    SAMPLED,
+    Form,
+    Skipped,
+    SkippedLinesWarning,
+    exact,
+    parts,
+    ragged,
+    regular,
+)
 
 FORMS = [RUN, QRELS, SAMPLED]
 LINES = {"run": b"1 Q0 d1 1 2.5 bm25\n", "qrels": b"1 0 d1 2\n", "sampled qrels": b"1 d1 2 s 0.5\n"}

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from io_samples import any_text, comparisons, opinions, plain_judgments, runs, tables_of_scores
 
 from endoxa.errors import FileError, TableError
-from endoxa.io import read, sniff, write
-from endoxa.io.write import replacing, replacing_folder
+from endoxa.io.formats import sniff
+from endoxa.io.read import read
+from endoxa.io.write import replacing, replacing_folder, write
 from endoxa.tables import Comparison, Opinions, Run, Scores, Table
 
 PACKED = ["", ".gz", ".zst"]

@@ -92,7 +92,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     other->close();
     table = other;
   }
-  endoxa::Choices choices{(data[0] & 1) != 0, (data[0] & 2) != 0, false, data[0] >> 5};
+  endoxa::Choices choices{(data[0] & 1) != 0, (data[0] & 2) != 0, false, data[0] >> 5, false};
   const Outcome whole = read_run(table, choices, run, run.size() + 1, 0);
   const Outcome pieces = read_run(table, choices, run, piece, 0);
   demand(whole.status == pieces.status, "pieces have another status");

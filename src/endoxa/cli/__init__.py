@@ -2,85 +2,140 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+import os
 import sys
-import warnings
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-import typer
+from endoxa import __version__
 
-from endoxa import __version__, native
-from endoxa.cli import groups, output
-from endoxa.errors import CallError, EndoxaError, did_you_mean
+if TYPE_CHECKING:
+    from endoxa.cli.plain import App
 
-NOT_COMMANDS = {"groups", "options", "output"}
+    app: App
+
+NOT_COMMANDS = {"groups", "options", "output", "plain"}
 ORDER = (
     "evaluate", "compare", "report", "choose", "estimate", "believe", "measure", "rate", "pool", "fuse", "check",
     "explain", "read", "write", "study", "search", "index", "run", "find", "gallery", "contest", "compose", "fetch",
     "pages", "demo",
 )  # fmt: skip
+GROUPS = {
+    "images": "Pictures: index a folder with classical and modern retrieval systems, run them, judge them, search.",
+    "pages": "Pages of text: compare binarisers and OCR on scans, without a true text or beside it.",
+    "search": "Find pictures by marking what is shown: endoxa search PHOTOS opens the page.",
+    "words": "Words and pictures: predict words, compare segmenters and features, find which words are visual.",
+}
+USAGE = """Usage: endoxa [OPTIONS] COMMAND [ARGS]...
 
-app = typer.Typer(
-    name="endoxa", help="Which retrieval system is better, and how sure one may be, when nobody holds the truth.",
-    no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)  # fmt: skip
+  Which retrieval system is better, and how sure one may be, when nobody holds
+  the truth.
+
+Options:
+  --version             Print the version; with -v whether the native core is in
+                        use.
+  --install-completion  Install completion for the current shell.
+  --show-completion     Show completion for the current shell, to copy it or
+                        customize the installation.
+  -h, --help            Show this message and exit.
+
+Commands:
+"""
+WIDTH = 80
 
 
-@app.callback(invoke_without_command=True)
-def _options(
-    version: bool = typer.Option(False, "--version", help="Print the version."),
-    verbose: bool = typer.Option(False, "-v", help="With --version: say too whether the native core is in use."),
-) -> None:
-    if version:
-        print(f"endoxa {__version__}")
-        if verbose:
-            print(native.described())
-        raise typer.Exit
-    if verbose:
-        raise typer.BadParameter("-v goes with --version")
+# ---- the commands -------------------------------------------------------------------------------------
 
 
-def commands() -> list[Any]:
-    """The modules of this package that hold a command, those of an evaluation first."""
-    found = [name for _, name, _ in pkgutil.iter_modules(__path__) if name not in NOT_COMMANDS]
-    ordered = [*(name for name in ORDER if name in found), *(name for name in found if name not in ORDER)]
-    return [importlib.import_module(f"{__name__}.{name}") for name in ordered]
+def listed() -> dict[str, str]:
+    """{module: the first line of its file}, those of an evaluation first: `endoxa eval: score runs against …`."""
+    found: dict[str, str] = {}
+    for entry in os.scandir(os.path.dirname(__file__)):  # noqa: PTH120  pathlib takes as long as all of this
+        name = entry.name.removesuffix(".py")
+        if entry.name.endswith(".py") and name != "__init__" and name not in NOT_COMMANDS:
+            with open(entry.path, encoding="utf-8") as file:  # noqa: PTH123
+                found[name] = file.readline().strip().strip('"')
+    ordered = [*(name for name in ORDER if name in found), *sorted(name for name in found if name not in ORDER)]
+    return {name: found[name] for name in ordered}
+
+
+def _word(line: str) -> str:
+    """The first word of the command in the first line of its file."""
+    return line.removeprefix("endoxa ").partition(":")[0].split()[0]
+
+
+def root_help(more: dict[str, str] | None = None) -> str:
+    """The help of `endoxa` alone; `more` are commands that have no file here."""
+    rows = {
+        _word(line): line.partition(": ")[2]
+        for line in listed().values()
+        if _word(line) not in GROUPS
+    } | {"help": "print the help of a command: endoxa help eval, endoxa help images run."} | GROUPS  # fmt: skip
+    rows |= {name: text for name, text in (more or {}).items() if name not in rows}
+    left = max(map(len, rows)) + 4
+    lines = []
+    for name, text in rows.items():
+        line = f"  {name}".ljust(left)
+        for word in (text[:1].upper() + text[1:]).split():
+            if len(line) + len(word) > WIDTH - 1:
+                lines.append(line.rstrip())
+                line = " " * left
+            line += word + " "
+        lines.append(line.rstrip())
+    return USAGE + "\n".join(lines)
+
+
+def commands(first: str | None = None) -> list[Any]:
+    """The modules that hold a command, those of an evaluation first; or only those of commands that begin so."""
+    names = [name for name, line in listed().items() if first is None or _word(line) == first]
+    return [import_module(f"{__name__}.{name}") for name in names]
+
+
+def __getattr__(name: str) -> Any:
+    """`app` is the whole command line, made when it is first asked for."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from endoxa.cli.plain import application
+
+    made = globals()["app"] = application(*commands())
+    return made
 
 
 def add(*modules: Any) -> None:
     """Register the commands of these modules."""
     for module in modules:
-        module.add_to(app)
+        module.add_to(sys.modules[__name__].app)
 
 
-add(*commands())
-app.add_typer(groups.images)
-app.add_typer(groups.pages)
-app.add_typer(groups.search)
-app.add_typer(groups.words)
+def version(verbose: bool) -> str:
+    from endoxa import native
+
+    return f"endoxa {__version__}" + (f"\n{native.described()}" if verbose else "")
 
 
-@app.command("help")
-def _help(ctx: typer.Context, words: list[str] = typer.Argument(None, metavar="COMMAND…", show_default=False)) -> None:
-    """Print the help of a command: endoxa help eval, endoxa help images run."""
-    found: Any = ctx.parent
-    for word in words or []:
-        command = found.command.get_command(found, word) if hasattr(found.command, "get_command") else None
-        if command is None:
-            known = getattr(found.command, "commands", {})
-            ctx.fail(f"there is no command {' '.join(words)!r}{did_you_mean(word, known)}")
-        found = typer.Context(command, info_name=word, parent=found)
-    print(found.get_help())
+# ---- running it ---------------------------------------------------------------------------------------
 
 
 def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 the input is at fault, 2 the call is at fault."""
+    words = sys.argv[1:]
+    if "_ENDOXA_COMPLETE" not in os.environ and words in ([], ["-h"], ["--help"]):
+        print(root_help())
+        sys.exit(0 if words else 2)
+    if sorted(words) in (["--version"], ["--version", "-v"]):
+        print(version("-v" in words))
+        return
+    import warnings
+
+    from endoxa.cli import output
+    from endoxa.cli.plain import application
+    from endoxa.errors import CallError, EndoxaError
+
     output.guard_terminal()
     warnings.showwarning = lambda message, *_, **__: print(f"endoxa: {message}", file=sys.stderr)
     try:
-        app(prog_name="endoxa")
+        alone = commands(words[0]) if words else []  # the other commands need not be loaded to run one
+        (application(*alone) if alone else sys.modules[__name__].app)(prog_name="endoxa")
     except EndoxaError as error:
         output.note(f"endoxa: {error}")
         sys.exit(2 if isinstance(error, CallError) else 1)

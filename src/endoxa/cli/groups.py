@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from endoxa.cli import output
+from endoxa.cli import GROUPS, output
+from endoxa.cli.plain import App, Group
 from endoxa.errors import InstallError
 
 if TYPE_CHECKING:
@@ -17,21 +18,10 @@ if TYPE_CHECKING:
 
     from endoxa.images.corpus import Skipped
 
-images = typer.Typer(
-    name="images",
-    help="Pictures: index a folder with classical and modern retrieval systems, run them, judge them, search.",
-    no_args_is_help=True, rich_markup_mode="rich", context_settings={"help_option_names": ["-h", "--help"]},
-)  # fmt: skip
+images, pages, words = (App(name=name, help=GROUPS[name]) for name in ("images", "pages", "words"))
 
 
-pages = typer.Typer(
-    name="pages",
-    help="Pages of text: compare binarisers and OCR on scans, without a true text or beside it.",
-    no_args_is_help=True, rich_markup_mode="rich", context_settings={"help_option_names": ["-h", "--help"]},
-)  # fmt: skip
-
-
-class Opening(typer.core.TyperGroup):
+class Opening(Group):
     """A group whose first word is one of its commands, or else the corpus that is opened."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -45,15 +35,7 @@ class Opening(typer.core.TyperGroup):
 
 
 OPEN = "open"
-search = typer.Typer(
-    name="search", cls=Opening, help="Find pictures by marking what is shown: endoxa search PHOTOS opens the page.",
-    no_args_is_help=True, rich_markup_mode="rich", context_settings={"help_option_names": ["-h", "--help"]},
-)  # fmt: skip
-words = typer.Typer(
-    name="words",
-    help="Words and pictures: predict words, compare segmenters and features, find which words are visual.",
-    no_args_is_help=True, rich_markup_mode="rich", context_settings={"help_option_names": ["-h", "--help"]},
-)  # fmt: skip
+search = App(name="search", cls=Opening, help=GROUPS["search"])
 NAMED = 5  # pictures left out that are named; further ones are counted
 PARTS = ("cv2", "numba", "PIL", "skimage", "sklearn")
 PARTS_OF_PAGES = ("cv2", "PIL")

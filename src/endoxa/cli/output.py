@@ -12,6 +12,7 @@ from typing import Any
 
 # Control characters but tab and line feed, and marks that reverse the direction of text; not the escapes of colours.
 CONTROLS = re.compile(r"\x1b(?!\[[0-9;]*m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+WIDE = 200  # columns of a pipe, so that nothing is cut
 NARROW = 80  # columns of a summary that is piped
 PATIENCE = 1.0  # seconds after which work gets a progress bar
 
@@ -151,7 +152,7 @@ def console(width: int | None = None) -> Any:
     """A Rich console on stdout; wide when the output is not a terminal, so that nothing is cut."""
     from rich.console import Console
 
-    return Console(width=width if width is not None else None if sys.stdout.isatty() else 200)
+    return Console(width=width if width is not None else None if sys.stdout.isatty() else WIDE)
 
 
 def wrapped(text: str) -> str:
@@ -166,10 +167,17 @@ def wrapped(text: str) -> str:
 
 def show(parts: Iterable[Any], *, narrow: bool = False) -> None:
     """Print tables with Rich, and lines of text broken at the width of the terminal; a pipe gets them unbroken."""
-    screen = console(NARROW if narrow and not sys.stdout.isatty() else None)
+    from endoxa.reports.sheets import Sheet, unmarked
+
     for part in parts:
-        if isinstance(part, str) and not sys.stdout.isatty() and not narrow:
-            screen.print(part, soft_wrap=True, highlight=False)
+        if not sys.stdout.isatty() and not narrow:
+            text = unmarked(part) if isinstance(part, str) else part.text(WIDE) if isinstance(part, Sheet) else None
+            if text is not None:
+                print(text)
+                continue
+        screen = console(NARROW if narrow and not sys.stdout.isatty() else None)
+        if isinstance(part, Sheet):
+            screen.print(part.rich())
         elif isinstance(part, str):
             for line in part.split("\n"):
                 screen.print(line, highlight=False)
@@ -182,14 +190,16 @@ def evaluation(result: Any, form: str, to: str | None, *, per_query: bool = Fals
     import typer
 
     from endoxa.reports import terminal
-    from endoxa.verbs.write import write
 
     if per_query and result.scores is None:
         raise typer.BadParameter(f"-q: an evaluation against {result.kind} has no values per query")
     if form == "table":
-        show(terminal.parts(result, width=console().width, per_query=per_query, summary=summary))
+        width = console().width if sys.stdout.isatty() else WIDE
+        show(terminal.parts(result, width=width, per_query=per_query, summary=summary))
         return
     if form == "parquet":
+        from endoxa.verbs.write import write
+
         assert to is not None
         write(result.summary if result.scores is None else result.scores, to)
         note(f"wrote {to}")

@@ -10,13 +10,13 @@ import typer
 
 from endoxa.cli import options as o
 from endoxa.cli import output
+from endoxa.cli.plain import App
 from endoxa.verbs import study as verb
 
-study = typer.Typer(
+study = App(
     name="study",
     help="Collect answers from people: set up a study, invite judges by link, watch it, export the answers.",
-    no_args_is_help=True, rich_markup_mode="rich", context_settings={"help_option_names": ["-h", "--help"]},
-)  # fmt: skip
+)
 
 Where = Annotated[str, typer.Option("--home", metavar="DIR", help="Folder of the studies.", envvar="ENDOXA_HOME")]
 Database = Annotated[

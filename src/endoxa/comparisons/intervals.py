@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from endoxa.comparisons.chosen_intervals import OF_MEANS, Interval, intervals_over_queries
 from endoxa.errors import TextError, did_you_mean
-from endoxa.later import np, pl
+from endoxa.later import np, on_demand, pl
 from endoxa.statistics.bootstrap import enough
 from endoxa.tables import Floats, Scores
 
@@ -16,10 +16,17 @@ Aggregate = Literal["mean", "sum", "geometric"]
 
 FLOOR = 1e-5  # trec_eval's least score under a logarithm (gm_map): one failed query must not decide alone
 
-SUMMARY = {
-    "system": pl.String, "measure": pl.String, "value": pl.Float64, "lo": pl.Float64, "hi": pl.Float64,
-    "se": pl.Float64, "queries": pl.Int64, "undefined": pl.Int64,
-}  # fmt: skip
+COLUMNS = ("system", "measure", "value", "lo", "hi", "se", "queries", "undefined")
+if TYPE_CHECKING:
+    SUMMARY: dict[str, type[pl.DataType]]
+
+
+def _types() -> dict[str, type[pl.DataType]]:
+    texts, counts = dict.fromkeys(COLUMNS[:2], pl.String), dict.fromkeys(COLUMNS[6:], pl.Int64)
+    return texts | dict.fromkeys(COLUMNS[2:6], pl.Float64) | counts
+
+
+__getattr__ = on_demand(__name__, {"SUMMARY": _types})
 
 
 def summarise(
@@ -44,6 +51,24 @@ def summarise(
     two systems do not mean that they do not differ: compare() pairs them. Every measure meets the same
     resamples, so that a row does not depend on which other measures were asked for.
     """
+    rows = summary_rows(
+        scores, aggregate=aggregate, limits=limits, confidence=confidence, interval=interval, resamples=resamples,
+        rng=rng,
+    )  # fmt: skip
+    return frame_of(rows)
+
+
+def frame_of(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """The rows of a summary as a frame."""
+    return pl.DataFrame([tuple(row.values()) for row in rows], schema=_types(), orient="row")
+
+
+def summary_rows(
+    scores: Scores, *, aggregate: Mapping[str, str] | None = None,
+    limits: Mapping[str, tuple[float, float]] | None = None, confidence: float = 0.95, interval: Interval = OF_MEANS,
+    resamples: int | None = None, rng: np.random.Generator,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """The rows of `summarise`, without a frame."""
     ways = dict(aggregate or {})
     for measure, way in ways.items():
         if way not in get_args(Aggregate):
@@ -60,20 +85,15 @@ def summarise(
         stacked, low, high, interval=interval, confidence=confidence,
         resamples=enough(queries) if resamples is None else resamples, rng=rng,
     )  # fmt: skip
-    undefined = {
-        (system, measure): count
-        for system, measure, count in scores.frame.group_by("system", "measure")
-        .agg((pl.col("value").is_null() | pl.col("value").is_nan()).sum())
-        .iter_rows()
-    }
+    undefined = scores.without_value()
     summary = []
     for s, system in enumerate(scores.systems):
         for m, measure in enumerate(scores.measures):
             n, holes = int(found.n[m, s]), undefined.get((system, measure), 0)
             ends = tuple(float(part[m, s]) for part in (found.mean, found.lo, found.hi, found.se))
             joined = _joined(ways.get(measure, "mean"), stacked[m, s], ends)
-            summary.append((system, measure, *joined, n, holes))
-    return pl.DataFrame(summary, schema=SUMMARY, orient="row")
+            summary.append(dict(zip(COLUMNS, (system, measure, *joined, n, holes), strict=True)))
+    return summary
 
 
 def _in_logs(values: Floats) -> Floats:

@@ -16,13 +16,13 @@ import numpy as np
 
 from endoxa.errors import TableError
 from endoxa.measures.distributions import (
-    NOTHING,
     TINY,
     Distribution,
     count_difference,
     gathered,
     mixture,
     mixture_weights,
+    nothing,
     precision_difference,
 )
 from endoxa.measures.lists import CELLS
@@ -96,7 +96,7 @@ def independent(a: Distribution, b: Distribution, *, confidence: float = 0.95) -
     truth, and this is too timid: use `precision_order` or `recall_order`.
     """
     if not (a.total > 0 and b.total > 0):
-        return order(NOTHING, confidence=confidence)
+        return order(nothing(), confidence=confidence)
     if len(a.values) * len(b.values) > CELLS:
         raise TableError(
             f"{len(a.values)} and {len(b.values)} values have too many differences to list; "

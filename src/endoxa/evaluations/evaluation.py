@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from endoxa.evaluations import notebook, sentences
+from endoxa.comparisons.intervals import frame_of
+from endoxa.evaluations import sentences
 from endoxa.evaluations.settings import DOUBTED, Kind, Settings
 from endoxa.later import pl
 from endoxa.measures.grammar import Measure, parse
 from endoxa.policies import Policy
-from endoxa.tables import Belief, Comparison, Costs, Scores
-from endoxa.tables.checks import finite, pandas_of
+from endoxa.tables.checks import Later, finite, pandas_of
+
+if TYPE_CHECKING:
+    from endoxa.tables import Belief, Comparison, Costs, Scores
 
 LEARNED = "learned from labels"  # marks scores that have no worlds and are not judged either
 
@@ -30,7 +33,7 @@ class File:
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class Evaluation(Later):
     """Which system is better, and how sure that is.
 
     kind        what the runs were scored against
@@ -67,6 +70,20 @@ class Evaluation:
     wanted: tuple[Measure, ...] = ()
     details: Any = None
 
+    BESIDE: ClassVar[tuple[str, ...]] = ("rows",)
+
+    @classmethod
+    def of_rows(cls, rows: list[dict[str, Any]], **values: Any) -> Evaluation:
+        """An evaluation whose summary has these rows; its frame is made when it is first read."""
+        evaluation = cls.later({"summary": partial(frame_of, rows)}, **values)
+        evaluation.__dict__["rows"] = rows
+        return evaluation
+
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of the summary."""
+        return self.summary.to_dicts()
+
     @cached_property
     def comparison(self) -> Comparison | None:
         """Every pair of systems: difference, interval, test or P(better). Made when first asked for: tests are slow."""
@@ -75,12 +92,12 @@ class Evaluation:
     @property
     def measures(self) -> list[str]:
         """Names of the measures, in the order asked for."""
-        return self.summary["measure"].unique(maintain_order=True).to_list()
+        return list(dict.fromkeys(row["measure"] for row in self.rows))
 
     @property
     def systems(self) -> list[str]:
         """The contenders, in the order given."""
-        return [name for name in self.summary["system"].unique(maintain_order=True) if name != self.virtual]
+        return [name for name in dict.fromkeys(row["system"] for row in self.rows) if name != self.virtual]
 
     @property
     def policy(self) -> Policy:
@@ -143,6 +160,8 @@ class Evaluation:
         return plain
 
     def _repr_html_(self) -> str:
+        from endoxa.evaluations import notebook
+
         return notebook.html(self)
 
 

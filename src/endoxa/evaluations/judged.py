@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
-from endoxa.comparisons import intervals, orders, paired, power
+from endoxa.comparisons import intervals
 from endoxa.comparisons.chosen_intervals import ENOUGH
 from endoxa.errors import TextError
 from endoxa.evaluations.evaluation import Evaluation, unbounded
@@ -14,7 +16,6 @@ from endoxa.evaluations.sentences import WARNED, warnings_of
 from endoxa.evaluations.settings import Settings
 from endoxa.formatting import listed
 from endoxa.later import np, pl
-from endoxa.measures.curves import curve_measures, curves
 from endoxa.measures.evaluate import Blocks, measure
 from endoxa.measures.grammar import Measure, parse
 from endoxa.measures.preference_judgments import Preferences
@@ -33,6 +34,8 @@ def evaluate(
 ) -> Evaluation:  # fmt: skip
     """Scores with intervals over queries; pairs are compared when they are first asked for."""
     with_curves = with_curves and isinstance(reference.table, Opinions)
+    if with_curves:
+        from endoxa.measures.curves import curve_measures, curves
     drawn = [_with_rel(m, settings) for m in curve_measures()] if with_curves else []
     scores = score(run, reference, [*measures, *drawn], settings)
     tables: dict[str, pl.DataFrame] = {}
@@ -48,16 +51,18 @@ def evaluate(
         )  # fmt: skip
     if (reach := ranges(scores)) is not None:
         tables["ranges"] = reach
+    if with_orders or with_power:
+        from endoxa.comparisons import orders, power
     if with_orders and (agreement := orders.between_measures(scores)) is not None:
         tables["orders"] = agreement
     if with_power and (found := power.of_scores(scores, settings.seed)) is not None:
         tables["power"] = found
     several = len(scores.systems) > 1 and not _is_open(scores)
-    summary = summarise(scores, settings)
-    return Evaluation(
-        kind=reference.kind, scores=scores, summary=summary, settings=settings,
+    rows = _summary_rows(scores, settings)
+    return Evaluation.of_rows(
+        rows, kind=reference.kind, scores=scores, settings=settings,
         compared=partial(compare, scores, settings) if several else None, tables=tables,
-        warnings=(*warnings_of(scores, tables.get("curves")), *_of_intervals(summary)), notes=tuple(notes),
+        warnings=(*warnings_of(scores, tables.get("curves")), *_of_intervals(rows)), notes=tuple(notes),
         baseline=settings.baseline, wanted=tuple(measures),
     )  # fmt: skip
 
@@ -78,24 +83,33 @@ def _random_ranking(opinions: Opinions, collection: int | None) -> str:
 
 def summarise(scores: Scores, settings: Settings) -> pl.DataFrame:
     """Mean (sum, geometric mean) of every system and measure with its interval over queries."""
+    return intervals.frame_of(_summary_rows(scores, settings))
+
+
+def _summary_rows(scores: Scores, settings: Settings) -> list[dict[str, Any]]:
     known = {name: parse(name).definition for name in scores.measures}
-    return intervals.summarise(
+    return intervals.summary_rows(
         scores, aggregate={name: definition.aggregate for name, definition in known.items()},
         limits={name: (definition.low, definition.high) for name, definition in known.items()},
         confidence=settings.confidence, resamples=settings.resamples, rng=np.random.default_rng(settings.seed),
     )  # fmt: skip
 
 
-def _of_intervals(summary: pl.DataFrame) -> list[str]:
+def _of_intervals(summary: Sequence[dict[str, Any]]) -> list[str]:
     """Warnings about intervals that nothing bounds, and about those that can be too short."""
-    rows = summary.filter(pl.col("measure").is_in(unbounded(summary["measure"].unique())))
-    open_ = rows.filter(pl.col("lo").is_infinite() | pl.col("hi").is_infinite() | (pl.col("lo") == pl.col("hi")))
+    free = set(unbounded(dict.fromkeys(row["measure"] for row in summary)))
+    rows = [row for row in summary if row["measure"] in free]
+    open_: dict[str, list[str]] = {}
+    for row in rows:
+        lo, hi = row["lo"], row["hi"]
+        if lo is not None and hi is not None and (math.isinf(lo) or math.isinf(hi) or lo == hi):
+            open_.setdefault(row["measure"], []).append(row["system"])
     found = [
         f"{measure} of {listed(systems, WARNED)}: the sample does not bound the mean, because nearly all values are "
         "equal and the measure has no limit."
-        for measure, systems in open_.group_by("measure", maintain_order=True).agg("system").iter_rows()
+        for measure, systems in open_.items()
     ]
-    few = rows.filter(pl.col("queries") < ENOUGH)["measure"].unique(maintain_order=True).to_list()
+    few = list(dict.fromkeys(row["measure"] for row in rows if row["queries"] < ENOUGH))
     if few:
         found.append(
             f"With fewer than {ENOUGH} queries, the intervals of {listed(few, WARNED)} can be too short if the values "
@@ -106,6 +120,8 @@ def _of_intervals(summary: pl.DataFrame) -> list[str]:
 
 def compare(scores: Scores, settings: Settings, measures: Sequence[str] | None = None) -> Comparison:
     """Every pair of systems: difference, interval, test, correction, effect size."""
+    from endoxa.comparisons import paired
+
     if _is_open(scores):
         raise TextError(
             f"there is no one value to compare under {scores.policy}; "

@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from endoxa.evaluations import rating_sentences
 from endoxa.evaluations.settings import VOTED
 from endoxa.evaluations.standings import (
     DOUBTS,
@@ -69,6 +68,8 @@ def sentences(evaluation: Evaluation) -> tuple[str, ...]:
 def answer(evaluation: Evaluation, *, name: Callable[[str], str] = str) -> str:
     """Which system is best on the headline measure, by how much, and how sure that is."""
     if evaluation.kind == "ratings":
+        from endoxa.evaluations import rating_sentences
+
         return rating_sentences.answer(evaluation.details, name=name)
     if not evaluation.measures:
         return "There is no score: nothing can be compared."
@@ -166,7 +167,7 @@ def remark(evaluation: Evaluation) -> str:
 def warnings_of(scores: Scores, curves: pl.DataFrame | None = None) -> list[str]:
     """Warnings about ties, missing topics, unjudged items, undefined values and differing generality."""
     policy = scores.policy
-    rows = list(scores.coverage.iter_rows(named=True))
+    rows = scores.covered
 
     def warning(
         what: str, value: Callable[[dict[str, Any]], float], wrong: Callable[[float], bool], form: str, *,
@@ -197,9 +198,11 @@ def warnings_of(scores: Scores, curves: pl.DataFrame | None = None) -> list[str]
         closed = bounded.filter("lo")["measure"].to_list()
         if closed:
             found.append(f"{', '.join(closed)}: no least and greatest value is known; unjudged items count as misses.")
-    undefined = scores.frame.group_by("measure", maintain_order=True).agg((pl.col("undefined") > 0).sum(), pl.len())
-    for measure, count, every in undefined.filter(pl.col("undefined") > 0).iter_rows():
-        found.append(f"{measure} is undefined (0/0) for {count:,} of {every:,} lists; they are left out of the means.")
+    found += [
+        f"{measure} is undefined (0/0) for {count:,} of {every:,} lists; they are left out of the means."
+        for measure, count, every in scores.undefined_lists()
+        if count
+    ]
     if curves is not None and curves.height:
         low, high = curves["generality_low"][0], curves["generality_high"][0]
         if high > SPREAD * max(low, 1e-12):

@@ -5,10 +5,15 @@ from __future__ import annotations
 import zipfile
 import zlib
 from tokenize import TokenError
+from typing import TYPE_CHECKING
 
-from endoxa.later import pl
+from endoxa.later import on_demand, pl
 
-PARQUET = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+if TYPE_CHECKING:
+    PARQUET: tuple[type[BaseException], ...]
+__getattr__ = on_demand(
+    __name__, {"PARQUET": lambda: (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)}
+)
 JSON = (ValueError, RecursionError)
 ZIP = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, ValueError)
 # NumPy reads the header of an array as an expression of Python.

@@ -5,22 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from warnings import warn
 
 from endoxa.errors import EndoxaError, FileError, TableError
-from endoxa.evaluations.evaluation import Evaluation
-from endoxa.io.evaluations import of_text
 from endoxa.io.faults import first_line
 from endoxa.io.formats import Wanted, kinds_of, known, look, sniff
+from endoxa.io.native_files import judged_of, judged_of_dict
 from endoxa.io.qrels import read_preferences, read_qrels
 from endoxa.io.run_files import read_run
 from endoxa.io.sources import Source, Where, opened
-from endoxa.io.table_files import OF, AnyTable, metadata, read_paths, read_table, text_of
 from endoxa.io.trec_text import Report, first_columns
 from endoxa.later import pl
 from endoxa.policies import Ties
-from endoxa.tables import Run, Scores, rename_known
+from endoxa.tables import Opinions, Run, Scores, rename_known
+
+if TYPE_CHECKING:
+    from endoxa.evaluations.evaluation import Evaluation
+    from endoxa.io.table_files import AnyTable
 
 # The column of the numbers of a dict.
 NUMBERS: dict[str, str] = {"run": "score", "qrels": "grade", "opinions": "grade", "belief": "p"}
@@ -61,6 +63,12 @@ def read(
     )
 
 
+def natively_judged(source: str | dict[Any, Any]) -> Opinions | None:
+    """Judgments in a file of qrels or in a dict, without a frame; None where only the exact readers can judge them."""
+    judged = judged_of_dict(source) if isinstance(source, dict) else judged_of(source)
+    return None if judged is None else Opinions.of_judged(judged)
+
+
 def is_there(path: str | os.PathLike[str]) -> bool:
     """Whether there is such a file or folder; a text that cannot be a path, such as a long one, is none."""
     try:
@@ -84,6 +92,9 @@ def kind_of(path: str, *, strict: bool = False) -> str:
 def _read_file(
     where: Where, *, kind: Wanted, name: str | None, assessors: bool, ties: Ties, lenient: bool, report: Report | None
 ) -> AnyTable | Evaluation:
+    from endoxa.io.evaluations import of_text
+    from endoxa.io.table_files import metadata, read_paths, read_table, text_of
+
     with opened(where) as source:
         found = look(source, kind)
         if found.kind == "evaluation":
@@ -201,6 +212,8 @@ def _float(value: Any) -> float | None:
 
 def of_frame(frame: pl.DataFrame, *, kind: Wanted = "auto", name: str | None = None, ties: Ties = "trec") -> AnyTable:
     """Return the table in a frame, recognised by its columns. Scores and comparisons are read from files only."""
+    from endoxa.io.table_files import OF
+
     asked = "opinions" if kind in {"qrels", "sampled"} else kind
     if asked == "auto":
         kinds = [which for which in kinds_of(frame.columns) if which == "run" or which in OF]

@@ -14,7 +14,6 @@ from endoxa.errors import FileError
 from endoxa.io.formats import look
 from endoxa.io.native_files import looked_up
 from endoxa.io.sources import PIECE, Piece, Source, Where, in_parallel, opened, pieces
-from endoxa.io.table_files import read_table
 from endoxa.io.trec_text import RUN, Report, Skipped, distinct, line_of_repeat, part_of, refuse_empty, tell, whole
 from endoxa.later import pl
 from endoxa.measures.looked_up import Sought
@@ -49,6 +48,8 @@ def map_blocks(
         system = source.stem if name is None and name_from == "file" else name
         form = look(source, "run").format
         if form != "trec":
+            from endoxa.io.table_files import read_table
+
             whole = read_table(source, "run", form, name=system, ties=ties, lenient=lenient, report=report)
             return _mapped_whole(whole, kernel, source, progress) if isinstance(whole, Run) else []
         try:

@@ -14,17 +14,19 @@ import tempfile
 import zlib
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from gzip import BadGzipFile, GzipFile
 from io import FileIO
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from endoxa.errors import FileError, did_you_mean
 from endoxa.io.limits import allowed_content, refuse_content
 from endoxa.later import np, pl
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 PIECE = 8 << 20  # bytes; larger pieces cost page faults and memory, smaller ones cost calls
 LONGEST_LINE = 1 << 16  # bytes of a line of TREC's text, and so of a word in it
@@ -213,6 +215,8 @@ def pieces(source: Source, size: int = PIECE) -> Iterator[Piece]:
 
 def ahead(items: Iterator[T]) -> Iterator[T]:
     """Yield the same items; another thread computes the next one while this one is in use."""
+    from concurrent.futures import ThreadPoolExecutor
+
     end = object()
     item = next(items, end)
     with ThreadPoolExecutor(1, thread_name_prefix="endoxa-read") as pool:
@@ -224,6 +228,8 @@ def ahead(items: Iterator[T]) -> Iterator[T]:
 
 def in_parallel(work: Callable[[S], T], items: Iterable[S], workers: int) -> Generator[T]:
     """Yield work(item) of each item, in order; threads compute a few of them in parallel."""
+    from concurrent.futures import ThreadPoolExecutor
+
     waiting: deque[Future[T]] = deque()
     with ThreadPoolExecutor(workers, thread_name_prefix="endoxa-block") as pool:
         try:

@@ -93,7 +93,9 @@ class Distribution:
         return float(self.values[below <= share][-1]), float(self.values[above <= share][0])
 
 
-NOTHING = Distribution(np.empty(0), np.empty(0), 1.0)
+def nothing() -> Distribution:
+    """Of a measure that is never defined."""
+    return Distribution(np.empty(0), np.empty(0), 1.0)
 
 
 # ---- one list
@@ -111,7 +113,7 @@ def precision(p: Floats, n: int | None = None, mode: Mode = "pmf") -> Distributi
     p = one_list(p)
     n = _size(n, p)
     if n == 0:
-        return NOTHING
+        return nothing()
     mass = pmf(p)
     return Distribution(np.arange(len(p) + 1) / n, mass / n if mode == "as_printed" else mass)
 
@@ -129,7 +131,7 @@ def recall(p_retrieved: Floats, p_rest: Floats, size: Size = "random") -> Distri
     if size == "random":
         return _by_counts(p, rest, lambda hits, missed: hits / (hits + missed), 0.0)
     expected = float(p.sum() + rest.sum())
-    return Distribution(np.arange(len(p) + 1) / expected, pmf(p)) if expected > 0 else NOTHING
+    return Distribution(np.arange(len(p) + 1) / expected, pmf(p)) if expected > 0 else nothing()
 
 
 def f(p_retrieved: Floats, p_rest: Floats, beta: float = 1.0, n: int | None = None) -> Distribution:
@@ -140,7 +142,7 @@ def f(p_retrieved: Floats, p_rest: Floats, beta: float = 1.0, n: int | None = No
     p, rest = one_list(p_retrieved, "p_retrieved"), one_list(p_rest, "p_rest")
     n, weight = _size(n, p), squared(beta)
     if n == 0 and weight == 0:  # beta = 0 is precision, which an empty list has not
-        return NOTHING
+        return nothing()
     return _by_counts(p, rest, lambda hits, missed: (1 + weight) * hits / (weight * (hits + missed) + n), TINY)
 
 
@@ -172,7 +174,7 @@ def sum_over_queries(ps: Sequence[Floats], k: int) -> Distribution:
     if k < 1:
         raise TextError(f"a cut-off counts from 1, not {k}")
     if not len(ps):
-        return NOTHING
+        return nothing()
     items = np.concatenate([one_list(p)[:k] for p in ps])
     return Distribution(np.arange(len(items) + 1) / (len(ps) * k), pmf(items))
 
@@ -187,7 +189,7 @@ def precision_difference(common: Floats, a_only: Floats, b_only: Floats) -> Dist
     both, a, b = (len(part) for part in parts)
     n_a, n_b = both + a, both + b
     if n_a == 0 or n_b == 0:
-        return NOTHING
+        return nothing()
     lattice = math.lcm(n_a, n_b)
     steps = [lattice // n_a - lattice // n_b, lattice // n_a, -(lattice // n_b)]
     moving = [(part, step) for part, step in zip(parts, steps, strict=True) if step and len(part)]

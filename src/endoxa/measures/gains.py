@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Literal
 
@@ -76,7 +77,7 @@ def _linear(make: Callable[..., LinearForm]) -> Callable[..., LinearForm | None]
     return form
 
 
-@register("DCG", additive=True, high=np.inf, sum_form=_discounted_sum, linear=_linear(linear.discounted))
+@register("DCG", additive=True, high=math.inf, sum_form=_discounted_sum, linear=_linear(linear.discounted))
 def DCG(
     lists: Lists, *, k: int | None = None, dcg: Discount = "log2", gains: Mapping[float, float] | None = None
 ) -> Floats:

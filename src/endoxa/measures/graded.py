@@ -7,6 +7,8 @@ D = N − n − C. A relevance outside [0, 1] is an error; five-level grades g a
 
 from __future__ import annotations
 
+import math
+
 from endoxa.errors import TableError, TextError
 from endoxa.later import np
 from endoxa.measures.lists import Lists, ratio
@@ -34,7 +36,7 @@ def counts(lists: Lists, k: int | None, N: int | None = None) -> tuple[Floats, F
     return a, np.asarray(n - a), c, np.asarray(d)
 
 
-@register("A", additive=True, high=np.inf)
+@register("A", additive=True, high=math.inf)
 def A(lists: Lists, *, k: int) -> Floats:
     """Relevance retrieved: the sum of the relevances of the first k.
 
@@ -45,7 +47,7 @@ def A(lists: Lists, *, k: int) -> Floats:
     return counts(lists, k)[0]
 
 
-@register("B", additive=True, high=np.inf, monotone=False, lower=True)
+@register("B", additive=True, high=math.inf, monotone=False, lower=True)
 def B(lists: Lists, *, k: int) -> Floats:
     """Irrelevance retrieved in the first k.
 
@@ -56,7 +58,7 @@ def B(lists: Lists, *, k: int) -> Floats:
     return counts(lists, k)[1]
 
 
-@register("C", additive=True, high=np.inf, monotone=False, lower=True)
+@register("C", additive=True, high=math.inf, monotone=False, lower=True)
 def C(lists: Lists, *, k: int) -> Floats:
     """Relevance missed by the first k.
 
@@ -67,7 +69,7 @@ def C(lists: Lists, *, k: int) -> Floats:
     return counts(lists, k)[2]
 
 
-@register("D", additive=True, high=np.inf)
+@register("D", additive=True, high=math.inf)
 def D(lists: Lists, *, k: int, N: int) -> Floats:
     """Irrelevance left out by the first k, in a collection of N items.
 

@@ -11,7 +11,7 @@ import re
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TypeVar
 
 from endoxa.errors import TextError, did_you_mean
@@ -258,13 +258,18 @@ def parse_all(texts: Wanted, *, rel: float | None = None) -> list[Measure]:
     Rprec_mult_1.00) name one measure, both are kept.
     """
     wanted = [texts] if isinstance(texts, str) or not isinstance(texts, Iterable) else texts
-    texts = [text for one in wanted for text in ([one] if isinstance(one, Measure) else _listed(str(one)))]
+    return list(_parsed(tuple(one if isinstance(one, Measure) else str(one) for one in wanted), rel))
+
+
+@lru_cache(1000)
+def _parsed(wanted: tuple[str | Measure, ...], rel: float | None) -> tuple[Measure, ...]:
+    texts = [text for one in wanted for text in ([one] if isinstance(one, Measure) else _listed(one))]
     splits = (trec_names.split_name(text) for text in texts if isinstance(text, str))
     given = frozenset(split[0] for split in splits if split is not None and split[1])
     found = [measure for text in texts for measure in _expand(text, given)]
     if rel is not None:
         found = [measure.with_relevant_grade(rel) for measure in found]
-    return list({(measure, measure.label): measure for measure in found}.values())
+    return tuple({(measure, measure.label): measure for measure in found}.values())
 
 
 def _listed(text: str) -> list[str]:

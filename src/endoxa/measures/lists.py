@@ -15,7 +15,7 @@ from typing import Any
 from endoxa.later import np
 from endoxa.tables import Bools, Floats, Ints
 
-BEYOND = np.iinfo(np.int32).max  # the rank of padding: behind every cut-off
+BEYOND = 2**31 - 1  # the rank of padding: behind every cut-off
 PADDING = -128  # the grade of padding where grades are bytes
 STEP = 16  # items of a list whose counts are kept in possible worlds
 CELLS = 2_000_000  # the greatest padded array that is made at once: memory stays bounded

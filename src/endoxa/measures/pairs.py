@@ -6,6 +6,7 @@ A judge's preferences are a `Group`; a list seen through them is a `Ranking`; a 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -218,7 +219,7 @@ def prefer(**known: Any) -> Callable[[Kernel], Kernel]:
     return enter
 
 
-COUNT = {"aggregate": "sum", "high": np.inf}
+COUNT = {"aggregate": "sum", "high": math.inf}
 
 
 @prefer(**COUNT)

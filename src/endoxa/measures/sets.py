@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from endoxa.later import np
 from endoxa.measures import closed_forms as exact
 from endoxa.measures import linear
@@ -144,7 +146,7 @@ def Success(lists: Lists, *, k: int, rel: float = 1) -> Floats:
     return (lists.first_relevant(rel) <= k).astype(float)
 
 
-@register("Utility", low=-np.inf, high=np.inf, monotone=False)
+@register("Utility", low=-math.inf, high=math.inf, monotone=False)
 def Utility(
     lists: Lists, *, rel: float = 1, a: float = 1, b: float = -1, c: float = 0, d: float = 0, N: int = 0
 ) -> Floats:
@@ -161,7 +163,7 @@ def Utility(
     return np.asarray(a * hits + b * misses + c * (total - hits) + d * rest)
 
 
-COUNT = {"aggregate": "sum", "high": np.inf}
+COUNT = {"aggregate": "sum", "high": math.inf}
 
 
 @register("NumQ", **COUNT, judged=False)

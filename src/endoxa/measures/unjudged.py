@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from endoxa.errors import TableError
 from endoxa.later import np
@@ -10,6 +10,10 @@ from endoxa.measures.lists import Lists, ratio
 from endoxa.measures.registry import register
 from endoxa.measures.sets import unjudged_within
 from endoxa.tables import Floats, Ints
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 EPSILON = 1e-5  # trec_eval's smoothing of inferred precision
 

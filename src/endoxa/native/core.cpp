@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 #include <thread>
+#include <utility>
 
 #if defined(__SSE2__) || defined(_M_X64)
 #include <emmintrin.h>
@@ -24,6 +25,7 @@ namespace {
 constexpr std::size_t BLOCK = std::size_t{1} << 18;         // bytes of text that are kept together
 constexpr std::size_t LONGEST_LINE = std::size_t{1} << 16;  // as in io/sources.py
 constexpr std::size_t ROWS = std::size_t{1} << 16;          // kept rows of a block
+constexpr std::uint64_t LOW = 0xffffffffu;
 constexpr int PROBES = 512;  // more collisions than chance makes: somebody made them
 constexpr std::uint32_t MOST_ROWS = std::numeric_limits<std::int32_t>::max() - 1;
 
@@ -101,6 +103,36 @@ inline std::size_t power_of_two(std::size_t least) {
   std::size_t size = 2;
   while (size < least) size *= 2;
   return size;
+}
+
+using Keyed = std::pair<std::uint64_t, std::uint32_t>;
+
+// Sorts by key; what has equal keys stays in order. Scores hardly ever share the first half of their bits, so that it
+// is sorted by digits of eight bits, from the last to the first, and what shares it is put in order then.
+void sort_keys(std::vector<Keyed>& keys, std::vector<Keyed>& spare) {
+  const std::size_t count = keys.size();
+  if (count < 64) {
+    std::sort(keys.begin(), keys.end());  // the places are ascending
+    return;
+  }
+  std::uint32_t counts[4][256] = {};
+  for (const Keyed& one : keys)
+    for (int digit = 0; digit < 4; ++digit) ++counts[digit][one.first >> (32 + 8 * digit) & 255];
+  spare.resize(count);
+  for (int digit = 0; digit < 4; ++digit) {
+    auto& own = counts[digit];
+    const int shift = 32 + 8 * digit;
+    if (own[keys.front().first >> shift & 255] == count) continue;
+    std::uint32_t sum = 0;
+    for (std::uint32_t& place : own) sum += std::exchange(place, sum);
+    for (const Keyed& one : keys) spare[own[one.first >> shift & 255]++] = one;
+    keys.swap(spare);
+  }
+  for (std::size_t first = 0, end = 1; first < count; first = end++) {
+    while (end < count && keys[end].first >> 32 == keys[first].first >> 32) ++end;
+    if (end - first > 1)
+      std::sort(keys.begin() + static_cast<std::ptrdiff_t>(first), keys.begin() + static_cast<std::ptrdiff_t>(end));
+  }
 }
 
 }  // namespace
@@ -303,16 +335,16 @@ bool Table::close() {
     bases_.push_back(slots_.size());
     masks_.push_back(static_cast<std::uint32_t>(size - 1));
     slots_.resize(slots_.size() + size);
-    std::uint32_t* const slots = slots_.data() + bases_.back();
+    std::uint64_t* const slots = slots_.data() + bases_.back();
     for (std::size_t row = starts_[place]; row < starts_[place + 1]; ++row) {
       const Item& item = items_[row];
       std::size_t slot = item.hash & (size - 1);
       for (int probe = 0; slots[slot] != 0; slot = (slot + 1) & (size - 1)) {
-        const Item& other = items_[slots[slot] - 1];
+        const Item& other = items_[(slots[slot] & LOW) - 1];
         const bool equal = other.hash == item.hash && other.size == item.size;
         if ((equal && std::memcmp(other.data, item.data, item.size) == 0) || ++probe == PROBES) return false;
       }
-      slots[slot] = static_cast<std::uint32_t>(row + 1);
+      slots[slot] = (item.hash & ~LOW) | (row + 1);
     }
   }
   return true;
@@ -323,11 +355,15 @@ std::int64_t Table::place(const char* data, std::size_t size) const {
 }
 
 std::int64_t Table::row(std::int64_t place, const char* data, std::uint32_t size, std::uint64_t hash) const {
-  const std::uint32_t mask = masks_[place];
-  const std::uint32_t* const slots = slots_.data() + bases_[place];
+  const auto at = static_cast<std::size_t>(place);
+  const std::uint32_t mask = masks_[at];
+  const std::uint64_t* const slots = slots_.data() + bases_[at];
   for (std::size_t slot = hash & mask; slots[slot] != 0; slot = (slot + 1) & mask) {
-    const Item& item = items_[slots[slot] - 1];
-    if (item.hash == hash && item.size == size && std::memcmp(item.data, data, size) == 0) return slots[slot] - 1;
+    if ((slots[slot] ^ hash) & ~LOW) continue;
+    const std::size_t row = (slots[slot] & LOW) - 1;
+    const Item& item = items_[row];
+    if (item.hash == hash && item.size == size && std::memcmp(item.data, data, size) == 0)
+      return static_cast<std::int64_t>(row);
   }
   return -1;
 }
@@ -529,9 +565,13 @@ Status RunReader::ranked(Desk& desk, const Table& table, const Choices& choices,
   auto& rows = desk.rows;
   const std::size_t count = rows.size();
   const std::size_t size = power_of_two(2 * count), mask = size - 1;
-  desk.slots.assign(size, 0);
+  if (!choices.distinct) desk.slots.assign(size, 0);
   bool falling = true, strictly = true;
-  for (std::size_t at = 0; at < count; ++at) {
+  for (std::size_t at = 1; at < count; ++at) {
+    falling = falling && rows[at].score <= rows[at - 1].score;
+    strictly = strictly && rows[at].score < rows[at - 1].score;
+  }
+  for (std::size_t at = 0; at < count && !choices.distinct; ++at) {
     const Row& row = rows[at];
     std::size_t slot = row.hash & mask;
     for (int probe = 0; desk.slots[slot] != 0; slot = (slot + 1) & mask) {
@@ -540,10 +580,6 @@ Status RunReader::ranked(Desk& desk, const Table& table, const Choices& choices,
       if ((equal && std::memcmp(other.item, row.item, row.size) == 0) || ++probe == PROBES) return Status::declined;
     }
     desk.slots[slot] = static_cast<std::uint32_t>(at + 1);
-    if (at > 0) {
-      falling = falling && row.score <= rows[at - 1].score;
-      strictly = strictly && row.score < rows[at - 1].score;
-    }
   }
   Found& found = desk.found;
   const auto list = static_cast<std::int64_t>(found.place.size());
@@ -565,7 +601,7 @@ Status RunReader::ranked(Desk& desk, const Table& table, const Choices& choices,
       std::memcpy(&bits, &rows[at].score, 8);
       desk.keys[at] = {~((bits & sign) != 0 ? ~bits : bits | sign), static_cast<std::uint32_t>(at)};
     }
-    std::sort(desk.keys.begin(), desk.keys.end());
+    sort_keys(desk.keys, desk.spare);
     for (std::size_t at = 0; at < count; ++at) order[at] = desk.keys[at].second;
     strictly = false;
   }

@@ -88,7 +88,7 @@ class Table {
   std::vector<Item> items_;
   std::vector<std::size_t> bases_;
   std::vector<std::uint32_t> masks_;
-  std::vector<std::uint32_t> slots_;  // row + 1; 0 is free
+  std::vector<std::uint64_t> slots_;  // first half of the hash, then row + 1; 0 is free
   Arena text_;
 };
 
@@ -156,6 +156,7 @@ struct Choices {
   bool single = false;    // scores are compared in single precision
   bool gather = false;    // keep all rows and group them at the end, for files that are not grouped by query
   std::int64_t cut = 0;   // only the first so many items of a list; 0: all
+  bool distinct = false;  // no list has an item twice: the rows of a dict
 };
 
 // Lists, and their judged items in order of list and rank.
@@ -169,6 +170,7 @@ class RunReader : public Lines {
  public:
   RunReader(std::shared_ptr<const Table> table, Choices choices) : table_(std::move(table)), choices_(choices) {}
   void name_system(const std::string& name) { name_ = name, named_ = true; }
+  void assume_distinct() { choices_.distinct = true; }
   Status begin(const char* query, std::size_t query_size, const char* system, std::size_t system_size);
   Status add(const char* item, std::size_t size, double score, bool copy);
   Status end();
@@ -196,7 +198,7 @@ class RunReader : public Lines {
   struct Desk {
     std::vector<Row> rows;
     std::vector<std::uint32_t> slots, order;
-    std::vector<std::pair<std::uint64_t, std::uint32_t>> keys;
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> keys, spare;
     Found found;
   };
   static Status ranked(Desk& desk, const Table& table, const Choices& choices, std::int64_t place);

@@ -274,7 +274,7 @@ PyObject* run(PyObject*, PyObject* arguments) {
   auto* table = held<std::shared_ptr<endoxa::Table>>(capsule, TABLE);
   if (table == nullptr) return nullptr;
   return guarded([&] {
-    const endoxa::Choices choices{by_input != 0, single != 0, gather != 0, cut};
+    const endoxa::Choices choices{by_input != 0, single != 0, gather != 0, cut, false};
     auto* made = new Run{*table, endoxa::RunReader(*table, choices)};
     if (system != nullptr) made->reader.name_system(system);
     return capsule_of(made, RUN);
@@ -302,6 +302,7 @@ PyObject* run_of_dict(PyObject*, PyObject* arguments) {
   if (held_run == nullptr) return nullptr;
   return guarded([&] {
     endoxa::RunReader& reader = held_run->reader;
+    reader.assume_distinct();
     Status status = walked(
         dict,
         [&](const char* text, std::size_t size) {

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import VOTED
 from endoxa.later import pl
 from endoxa.reports import text
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from endoxa.reports.sheets import Head, Sheet, escaped
 
 NAMES = {"system", "baseline", "group", "query", "item", "by", "measure", "other"}  # columns that may be long
 HEADINGS = {
@@ -41,7 +40,7 @@ def parts(evaluation: Evaluation, *, width: int, per_query: bool = False, summar
     elif summary and evaluation.in_doubt:
         yield from _doubtful(evaluation, width)
     elif summary:
-        yield summary_table(evaluation.summary, evaluation.lower, width)
+        yield summary_table(evaluation.rows, evaluation.lower, width)
         if "ranges" in evaluation.tables:
             ties = evaluation.policy.ties == "range"
             reach = " with ties at their worst and at their best" if ties else ", least and most"
@@ -76,7 +75,7 @@ def _bundled(evaluation: Evaluation, width: int) -> Iterator[Any]:
     yield "\n".join(map(plain, evaluation.notes[:sentences]))
     for part in evaluation.summary.partition_by("by", maintain_order=True):
         yield f"\n[bold]{HEADINGS[part['by'][0]]}[/bold]"
-        yield summary_table(part, width=width)
+        yield summary_table(part.to_dicts(), width=width)
     yield "\n" + "\n".join(map(plain, remarks(evaluation)[sentences:]))
 
 
@@ -88,7 +87,7 @@ def _doubtful(evaluation: Evaluation, width: int) -> Iterator[Any]:
     others = evaluation.summary.filter(pl.col("measure") != first)
     if others.height:
         yield f"\n[bold]Other measures{within}[/bold]"
-        yield summary_table(others, evaluation.lower, width)
+        yield summary_table(others.to_dicts(), evaluation.lower, width)
     if "depths" in evaluation.tables:
         yield f"\n[bold]The order on {plain(first)} at other vote depths[/bold] (tau to the order above)"
         yield frame_table(evaluation.tables["depths"])
@@ -241,14 +240,12 @@ def interval(lo: float | None, hi: float | None) -> str:
     return f"[{lo:.3f}, {hi:.3f}]"
 
 
-def summary_table(summary: pl.DataFrame, lower: Sequence[str] = (), width: int = 200) -> Table:
+def summary_table(summary: Sequence[Mapping[str, Any]], lower: Sequence[str] = (), width: int = 200) -> Sheet:
     """Systems down and measures across where that fits; else a row for each of their pairs."""
-    from rich.table import Table
-
-    systems = summary["system"].unique(maintain_order=True).to_list()
-    measures = summary["measure"].unique(maintain_order=True).to_list()
-    cells = {(row["system"], row["measure"]): row for row in summary.iter_rows(named=True)}
-    counts = {row["measure"] for row in summary.iter_rows(named=True) if row["se"] is None}
+    systems = list(dict.fromkeys(row["system"] for row in summary))
+    measures = list(dict.fromkeys(row["measure"] for row in summary))
+    cells = {(row["system"], row["measure"]): row for row in summary}
+    counts = {row["measure"] for row in summary if row["se"] is None}
 
     def cell(system: str, measure: str) -> str:
         row = cells.get((system, measure))
@@ -257,62 +254,68 @@ def summary_table(summary: pl.DataFrame, lower: Sequence[str] = (), width: int =
         return f"{number(row['value'], measure in counts)} [dim]{interval(row['lo'], row['hi'])}[/dim]".strip()
 
     if max(map(len, systems)) + 23 * len(measures) > width and len(systems) > 1 and len(measures) > 1:
-        return frame_table(_long(summary))
-    table = Table(box=None, header_style="bold", pad_edge=False)
+        return _long(summary, measures)
     if len(systems) == 1 or len(measures) > 6:
-        table.add_column("measure")
-        for system in systems:
-            table.add_column(plain(system), justify="left", overflow="fold")
-        for measure in measures:
-            table.add_row(plain(measure), *(cell(system, measure) for system in systems))
-        return table
-    ordered = summary.filter(pl.col("measure") == measures[0]).sort(
-        pl.col("value").fill_nan(None), descending=measures[0] not in lower, nulls_last=True, maintain_order=True
-    )
-    table.add_column("system", overflow="fold")
-    for measure in measures:
-        table.add_column(plain(measure), no_wrap=True)
-    for system in dict.fromkeys([*ordered["system"], *systems]):
-        table.add_row(plain(system), *(cell(system, measure) for measure in measures))
-    return table
+        heads = [Head("measure"), *(Head(plain(system), fold=True) for system in systems)]
+        return Sheet(heads, [[plain(name), *(cell(system, name) for system in systems)] for name in measures])
+    sign = 1 if measures[0] in lower else -1
+    known = [row for row in summary if row["measure"] == measures[0] and row["value"] is not None]
+    known = [row for row in known if not math.isnan(row["value"])]
+    ordered = [row["system"] for row in sorted(known, key=lambda row: sign * row["value"])]
+    heads = [Head("system", fold=True), *(Head(plain(measure), no_wrap=True) for measure in measures)]
+    rows = [
+        [plain(system), *(cell(system, measure) for measure in measures)]
+        for system in dict.fromkeys([*ordered, *systems])
+    ]
+    return Sheet(heads, rows)
 
 
-def _long(summary: pl.DataFrame) -> pl.DataFrame:
+def _long(summary: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> Sheet:
     """One row per measure and system."""
-    order = summary["measure"].unique(maintain_order=True).to_list()
-    place = summary["measure"].replace_strict(order, list(range(len(order))), return_dtype=pl.Int64)
-    long = summary.select("measure", "system", "value", _intervals(summary), "queries")
-    return long.sort(place, "value", descending=[False, True], nulls_last=True, maintain_order=True)
+
+    def place(row: Mapping[str, Any]) -> tuple[int, bool, float]:
+        value = row["value"]
+        return measures.index(row["measure"]), value is None, -math.inf if value is None or value != value else -value
+
+    columns = ("measure", "system", "value", "interval", "queries")
+    rows = [
+        [row["measure"], row["system"], row["value"], interval(row["lo"], row["hi"]), row["queries"]]
+        for row in sorted(summary, key=place)
+    ]
+    return _sheet(columns, rows, ("value", "queries"))
 
 
 def plain(text: str) -> str:
     """Text that Rich prints as it is."""
-    from rich.markup import escape
-
-    return escape(text)
+    return escaped(text)
 
 
-def frame_table(frame: pl.DataFrame, whole: Sequence[str] = ()) -> Table:
+def frame_table(frame: pl.DataFrame, whole: Sequence[str] = ()) -> Sheet:
     """Any small frame as a table. Headings break at blanks, names anywhere; numbers and intervals stay whole."""
-    from rich.table import Table
+    numeric = [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
+    return _sheet(frame.columns, frame.rows(), numeric, whole)
 
+
+def _sheet(
+    columns: Sequence[str], values: Sequence[Sequence[Any]], numeric: Sequence[str], whole: Sequence[str] = ()
+) -> Sheet:
     def cell(name: str, value: Any) -> str:
         return number(value, name in whole) if isinstance(value, float) else "" if value is None else str(value)
 
-    rows = [[cell(name, value) for name, value in row.items()] for row in frame.iter_rows(named=True)]
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for place, (name, dtype) in enumerate(frame.schema.items()):
+    rows = [[cell(name, value) for name, value in zip(columns, row, strict=True)] for row in values]
+    heads = []
+    for place, name in enumerate(columns):
         widest = max((len(row[place]) for row in rows), default=1)
-        table.add_column(
-            name.replace("_", " "),
-            justify="right" if dtype.is_numeric() else "left",
-            overflow="fold",
-            min_width=min(widest, 6) if name in NAMES else widest,
-            no_wrap=name not in NAMES and " " not in name.replace("_", " "),
+        heads.append(
+            Head(
+                name.replace("_", " "),
+                justify="right" if name in numeric else "left",
+                fold=True,
+                least=min(widest, 6) if name in NAMES else widest,
+                no_wrap=name not in NAMES and " " not in name.replace("_", " "),
+            )
         )
-    for row in rows:
-        table.add_row(*map(plain, row))
-    return table
+    return Sheet(heads, [list(map(plain, row)) for row in rows])
 
 
 def tidy(frame: pl.DataFrame, *but: str) -> pl.DataFrame:

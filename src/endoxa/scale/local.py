@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from endoxa.errors import TextError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -25,6 +27,8 @@ def mapped(function: Callable[[Item], Result], items: Iterable[Item], workers: i
     if workers == 1:
         yield from map(function, items)
         return
+    from concurrent.futures import ThreadPoolExecutor
+
     pool = ThreadPoolExecutor(workers, thread_name_prefix="endoxa")
     waiting: deque[Future[Result]] = deque()
     try:

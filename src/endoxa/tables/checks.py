@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING
 from dataclasses import fields as dataclass_fields
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from endoxa.errors import InstallError, TableError, did_you_mean
 from endoxa.later import np, pl
@@ -38,9 +38,14 @@ SHOWN = 10  # rows that a notebook shows
 class Later:
     """A frozen dataclass of which some fields may be made when they are first read, as frames from arrays."""
 
+    BESIDE: ClassVar[tuple[str, ...]] = ()  # what is kept beside the fields, and made from them otherwise
+
     @classmethod
     def later(cls, makers: Mapping[str, Callable[[], Any]], **fields: Any) -> Self:
         """An instance with these fields; the `makers` make others when they are asked for."""
+        known = {one.name for one in dataclass_fields(cls)}  # type: ignore[arg-type]
+        if unknown := {*makers, *fields} - known:
+            raise TypeError(f"{cls.__name__} has no field {unknown.pop()!r}")
         value = cls.__new__(cls)
         for one in dataclass_fields(cls):  # type: ignore[arg-type]
             if one.name not in fields and one.name not in makers and one.default_factory is not MISSING:
@@ -50,7 +55,10 @@ class Later:
 
     def changed(self, **fields: Any) -> Self:
         """The same but for these fields; what is not made yet is not made by this either."""
-        known = {one.name for one in dataclass_fields(self)} | {"_makers"}  # type: ignore[arg-type]
+        known = {one.name for one in dataclass_fields(self)}  # type: ignore[arg-type]
+        if unknown := set(fields) - known:
+            raise TypeError(f"{type(self).__name__} has no field {unknown.pop()!r}")
+        known |= {"_makers", *self.BESIDE}
         value = type(self).__new__(type(self))
         value.__dict__.update({name: one for name, one in self.__dict__.items() if name in known} | fields)
         return value
@@ -63,6 +71,16 @@ class Later:
                 raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
             value = self.__dict__[name] = makers[name]()
             return value
+
+
+class Schema:
+    """The types of the columns of a table, which need Polars and so are named when they are first asked for."""
+
+    def __init__(self, types: Callable[[], dict[str, Any]]) -> None:
+        self.types = types
+
+    def __get__(self, instance: object, owner: type) -> dict[str, Any]:
+        return self.types()
 
 
 class Table(Later):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 from endoxa.later import pl
-from endoxa.tables.checks import Table, cast, refuse_null, require
+from endoxa.tables.checks import Schema, Table, cast, refuse_null, require
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,10 +19,10 @@ class Costs(Table):
 
     frame: pl.DataFrame
 
-    SCHEMA: ClassVar[dict[str, Any]] = {
+    SCHEMA = Schema(lambda: {
         "system": pl.String, "phase": pl.String, "items": pl.Int64, "seconds": pl.Float64, "bytes": pl.Int64,
         "median": pl.Float64, "p95": pl.Float64,
-    }  # fmt: skip
+    })  # fmt: skip
 
     @classmethod
     def of(cls, frame: pl.DataFrame) -> Costs:

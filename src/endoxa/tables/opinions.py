@@ -15,7 +15,7 @@ KINDS = ("person", "system", "judge")
 ASIDE = ("practice", "gold", "attention")
 if TYPE_CHECKING:
     COUNTED: pl.Expr
-__getattr__ = on_demand(__name__, COUNTED=lambda: ~pl.col("role").is_in(ASIDE).fill_null(False))
+__getattr__ = on_demand(__name__, {"COUNTED": lambda: ~pl.col("role").is_in(ASIDE).fill_null(False)})
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from endoxa.errors import EndoxaError, did_you_mean
 from endoxa.later import np, pl
 from endoxa.policies import Policy
-from endoxa.tables.checks import Floats, Ints, Table, coded, places
+from endoxa.tables.checks import Floats, Ints, Schema, Table, coded, places
 
 if TYPE_CHECKING:
     from endoxa.tables.belief import Belief
@@ -18,16 +18,6 @@ if TYPE_CHECKING:
 SCORES, DRAWN = ("system", "query", "measure"), ("system", "query", "measure", "doubt")
 VALUES = ("value", "sd", "lo", "hi", "undefined")
 COVERED = ("queries", "missing", "unknown", "items", "judged", "tied")
-
-
-class _Schema:
-    """The types of the columns of a table, which need Polars and so are named when they are first asked for."""
-
-    def __init__(self, types: Callable[[], dict[str, Any]]) -> None:
-        self.types = types
-
-    def __get__(self, instance: object, owner: type) -> dict[str, Any]:
-        return self.types()
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +78,11 @@ class Scored:
     coverage: dict[str, Ints]
     absent: Ints
 
+    @cached_property
+    def places(self) -> Ints:
+        """The queries that were scored, by number."""
+        return np.flatnonzero(np.bincount(self.place, minlength=len(self.queries)))
+
     def frame(self) -> pl.DataFrame:
         """One row per system, query and measure."""
         count = len(self.measures)
@@ -134,7 +129,7 @@ class Scores(Table):
     draws: Draws | None = None
     scored: Scored | None = None
 
-    SCHEMA: ClassVar[Any] = _Schema(lambda: dict.fromkeys(SCORES, pl.String) | dict.fromkeys(VALUES, pl.Float64))
+    SCHEMA = Schema(lambda: dict.fromkeys(SCORES, pl.String) | dict.fromkeys(VALUES, pl.Float64))
 
     @classmethod
     def of_arrays(cls, scored: Scored, policy: Policy, texts: pl.DataFrame | None, draws: Draws | None) -> Scores:
@@ -158,7 +153,7 @@ class Scores(Table):
     def queries(self) -> list[str]:
         """The queries that were scored, in byte order of their names."""
         if self.scored is not None:
-            return [self.scored.queries[place] for place in np.unique(self.scored.place)]
+            return [self.scored.queries[place] for place in self.scored.places.tolist()]
         return self.frame["query"].unique().sort().to_list()
 
     @property
@@ -196,10 +191,12 @@ class Scores(Table):
             have, hint = ", ".join(self.measures), did_you_mean(measure, self.measures)
             raise EndoxaError(f"no score is called {measure!r}{hint} (there are: {have})")
         if self.scored is not None:
-            known, place = np.unique(self.scored.place, return_inverse=True)
+            known = self.scored.places
             values = np.full((len(self.scored.systems), len(known)), np.nan)
-            values[self.scored.owner, place] = self.scored.value[self.scored.measures.index(measure)]
-            return self.systems, [self.scored.queries[place] for place in known], values
+            values[self.scored.owner, np.searchsorted(known, self.scored.place)] = self.scored.value[
+                self.scored.measures.index(measure)
+            ]
+            return self.systems, self.queries, values
         rows = self.frame.filter(pl.col("measure") == measure)
         systems, (queries, query) = self.systems, coded(rows["query"])
         values = np.full((len(systems), len(queries)), np.nan)
@@ -234,7 +231,7 @@ class Comparison(Table):
     frame: pl.DataFrame
     notes: tuple[str, ...] = field(default=())
 
-    SCHEMA: ClassVar[Any] = _Schema(
+    SCHEMA = Schema(
         lambda: (
             dict.fromkeys(("measure", "system", "baseline", "doubt"), pl.String)
             | dict.fromkeys(("difference", "lo", "hi", "p_better", "p_tie", "superiority", "sd"), pl.Float64)

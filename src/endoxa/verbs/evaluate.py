@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from endoxa import __version__
@@ -76,15 +75,14 @@ def evaluate(
         runs_of(run, chosen, progress=progress, report=report), against, wanted, chosen, labels=more,
         curves=curves, power=power, orders=orders, progress=progress, mapper=mapped,
     )  # fmt: skip
-    return replace(
-        evaluation,
+    return evaluation.changed(
         title=title or _title(evaluation),
         provenance={"Endoxa": __version__, "Command": command, "Seed": str(chosen.seed)},
     )
 
 
 def _title(evaluation: Evaluation) -> str:
-    systems, queries = evaluation.systems, int(evaluation.summary["queries"].max() or 0)  # type: ignore[arg-type]
+    systems, queries = evaluation.systems, max((row["queries"] or 0 for row in evaluation.rows), default=0)
     if evaluation.scores is not None:
         queries = len(evaluation.scores.queries)
     return f"{len(systems)} systems on {queries} queries" if len(systems) > 1 else f"{systems[0]} evaluated"

@@ -14,9 +14,9 @@ from endoxa.errors import CallError, FileError, TableError, TextError, did_you_m
 from endoxa.evaluations.evaluation import File
 from endoxa.evaluations.references import Reference, Referred
 from endoxa.evaluations.settings import REGISTRY, Settings
-from endoxa.io.native_files import DictRun, judged_of, judged_of_dict
+from endoxa.io.native_files import DictRun
 from endoxa.io.provenance import provenance
-from endoxa.io.read import kind_of, read
+from endoxa.io.read import kind_of, natively_judged, read
 from endoxa.io.run_files import RunFiles
 from endoxa.later import pl
 from endoxa.measures.preference_judgments import Preferences
@@ -141,10 +141,9 @@ def reference_of(source: Any, settings: Settings, *, taxonomy: Any = None, repor
         kinds = source.kinds if isinstance(source, Files) else {path: kind_of(path) for path in paths}
         table, tree = _files(kinds, settings, report)
         return Reference.of(_preferred(table, settings), settings, _taxonomy(taxonomy) or tree)
-    judged = judged_of_dict(source) if type(source) is dict else None
-    if judged is not None:
-        return Reference.of(_preferred(Opinions.of_judged(judged), settings), settings, _taxonomy(taxonomy))
-    table = read(source, kind="qrels" if isinstance(source, Mapping) else "auto")
+    table = natively_judged(source) if type(source) is dict else None
+    if table is None:
+        table = read(source, kind="qrels" if isinstance(source, Mapping) else "auto")
     if not isinstance(table, TABLES):
         raise TableError(f"expected something to score against, got {type(table).__name__}; {NOT_ONE}")
     return Reference.of(_preferred(table, settings), settings, _taxonomy(taxonomy))
@@ -182,8 +181,8 @@ def _file(path: str, kind: str, settings: Settings, report: Report | None) -> Re
         raise FileError(path, f"holds a {kind}", NOT_ONE)
     several = settings.assessors == "mean" or settings.model is not None or settings.systems_vote
     several = several or settings.format in {"qrels_jg", "qrels_prefs"}
-    if kind == "qrels" and not several and (judged := judged_of(path)) is not None:
-        return Opinions.of_judged(judged)
+    if kind == "qrels" and not several and (judged := natively_judged(path)) is not None:
+        return judged
     table = read(
         path, kind="auto" if path != "-" and kind not in {"qrels", "preferences"} else kind,  # type: ignore[arg-type]
         assessors=several, lenient=settings.lenient, report=report,

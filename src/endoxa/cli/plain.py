@@ -1,0 +1,164 @@
+"""The application: commands and groups with plain help, so that it appears at once: Typer's own loads Rich's Markdown to print it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from endoxa import cli
+from endoxa.errors import did_you_mean
+from endoxa.reports.sheets import unmarked
+
+CALL, INPUT = "Options", "Arguments"
+
+
+class Command(TyperCommand):
+    """A command."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All options, simplified."""
+        return [_simplified(one) for one in super().get_params(ctx)]
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """Write the help without Rich's markup."""
+        self.help = self.help and unmarked(self.help)
+        super().format_help_text(ctx, formatter)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options, by the panel they belong to."""
+        _write_options(self, ctx, formatter)
+
+
+class Group(TyperGroup):
+    """A group of commands."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All options, simplified."""
+        return [_simplified(one) for one in super().get_params(ctx)]
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """Write the help without Rich's markup."""
+        self.help = self.help and unmarked(self.help)
+        super().format_help_text(ctx, formatter)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options, and the commands."""
+        _write_options(self, ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write every command and the first sentence of its help, whole."""
+        known = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, first_sentence(one)) for name, one in known if one and not one.hidden])
+
+
+class App(typer.Typer):
+    """Typer's application with these commands and groups."""
+
+    def __init__(self, *, cls: Any = Group, **known: Any) -> None:
+        super().__init__(
+            cls=cls, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False,
+            context_settings={"help_option_names": ["-h", "--help"]}, **known,
+        )  # fmt: skip
+
+    def command(self, name: str | None = None, *, cls: Any = Command, **known: Any) -> Any:
+        """Register a command."""
+        return super().command(name, cls=cls, **known)
+
+
+class Root(Group):
+    """All commands."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write what `endoxa --help` prints without loading any command."""
+        found = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        formatter.write(cli.root_help({name: first_sentence(one) for name, one in found.items()}) + "\n")
+
+
+def application(*modules: Any) -> App:
+    """The command line with the commands of these modules."""
+    from endoxa.cli import groups
+
+    app = App(name="endoxa", cls=Root)
+    app.callback(invoke_without_command=True)(_options)
+    for module in modules:
+        module.add_to(app)
+    for name in cli.GROUPS:
+        if (group := getattr(groups, name)).registered_commands:
+            app.add_typer(group)
+    app.command("help")(_help)
+    return app
+
+
+def _options(
+    version: bool = typer.Option(False, "--version", help="Print the version."),
+    verbose: bool = typer.Option(False, "-v", help="With --version: say too whether the native core is in use."),
+) -> None:
+    if version:
+        print(cli.version(verbose))
+        raise typer.Exit
+    if verbose:
+        raise typer.BadParameter("-v goes with --version")
+
+
+def _help(ctx: typer.Context, words: list[str] = typer.Argument(None, metavar="COMMAND…", show_default=False)) -> None:
+    """Print the help of a command: endoxa help eval, endoxa help images run."""
+    found: Any = ctx.parent
+    for word in words or []:
+        command = found.command.get_command(found, word) if hasattr(found.command, "get_command") else None
+        if command is None:
+            known = getattr(found.command, "commands", {})
+            ctx.fail(f"there is no command {' '.join(words)!r}{did_you_mean(word, known)}")
+        found = typer.Context(command, info_name=word, parent=found)
+    print(found.get_help())
+
+
+def first_sentence(command: Any) -> str:
+    """The first paragraph of the help."""
+    return " ".join((command.help or "").split("\n\n", 1)[0].split())
+
+
+def _write_options(command: Any, ctx: Any, formatter: Any) -> None:
+    panels: dict[str, list[tuple[str, str]]] = {INPUT: [], CALL: []}
+    for one in command.get_params(ctx):
+        usual = INPUT if one.param_type_name == "argument" else CALL
+        if (record := one.get_help_record(ctx)) is not None:
+            panels.setdefault(getattr(one, "rich_help_panel", None) or usual, []).append(record)
+    for name, records in panels.items():
+        if records:
+            with formatter.section(name):
+                formatter.write_dl(records)
+
+
+def _simplified(one: Any) -> Any:
+    """An option without Rich's markup in its help, which costs nothing where it is not given."""
+    if getattr(one, "help", None):
+        one.help = unmarked(one.help)
+    if getattr(one, "_runtime_param", 0) is None:  # Typer would build a validator of Pydantic for each
+        one._runtime_param = _Lazy(one)
+    return one
+
+
+class _Lazy:
+    """Stands for the validator of an option; makes it where a value is given that is not a text already."""
+
+    def __init__(self, option: Any) -> None:
+        self.option = option
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The value as the command takes it."""
+        several = param.multiple or param.nargs == -1
+        if value is None or (isinstance(value, str) and self._is(str) and not several):
+            return () if several and value is None else value
+        if isinstance(value, bool) and self._is(bool):
+            return value
+        if several and self._is(list[str]) and all(isinstance(word, str) for word in value):
+            return list(value)
+        self.option._runtime_param = None
+        return self.option.get_runtime_param().coerce(value, param=param, ctx=ctx)
+
+    def _is(self, kind: Any) -> bool:
+        return self.option.type_descriptor.annotation in {kind, kind | None}
