@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,13 +15,18 @@ ROOT = Path(__file__).parent / "data"
 
 @dataclass(frozen=True)
 class Shape:
-    """A collection: queries, items per list, how many judgments a query has, how many runs."""
+    """A collection: queries, items per list, how many judgments a query has, how many runs.
+
+    The lines of a run may be shuffled, and its file packed by gzip.
+    """
 
     name: str
     queries: int
     depth: int
     judged: int
     runs: int = 1
+    shuffled: bool = False
+    packed: bool = False
 
     @property
     def lines(self) -> int:
@@ -30,6 +37,8 @@ class Shape:
 SHAPES = {
     "small": Shape("small", 50, 1000, 200),
     "large": Shape("large", 6980, 1000, 1),  # like MS MARCO passage, dev small
+    "shuffled": Shape("shuffled", 6980, 1000, 1, shuffled=True),
+    "gzip": Shape("gzip", 6980, 1000, 1, packed=True),
     "deep": Shape("deep", 250, 1000, 1200),  # every retrieved item is judged
     "many": Shape("many", 350, 1000, 200, runs=20),
 }
@@ -39,7 +48,7 @@ def make(shape: Shape) -> tuple[Path, list[Path]]:
     """Judgments and runs of a shape; made once."""
     folder = ROOT / shape.name
     qrels = folder / "qrels.txt"
-    runs = [folder / f"run{number:02d}.txt" for number in range(shape.runs)]
+    runs = [folder / f"run{number:02d}.txt{'.gz' if shape.packed else ''}" for number in range(shape.runs)]
     if qrels.exists() and all(run.exists() for run in runs):
         return qrels, runs
     folder.mkdir(parents=True, exist_ok=True)
@@ -79,9 +88,16 @@ def make(shape: Shape) -> tuple[Path, list[Path]]:
                 "score": np.round(scores.ravel(), 6),
                 "tag": [f"run{number:02d}"] * items.size,
             },
+            rng.permutation(items.size) if shape.shuffled else None,
         )
     return qrels, runs
 
 
-def _write(path: Path, columns: dict[str, object]) -> None:
-    pl.DataFrame(columns).write_csv(path, separator=" ", include_header=False)
+def _write(path: Path, columns: dict[str, object], order: Any = None) -> None:
+    frame = pl.DataFrame(columns)
+    frame = frame if order is None else frame[order]
+    if path.suffix == ".gz":
+        with gzip.open(path, "wb", compresslevel=6) as file:
+            frame.write_csv(file, separator=" ", include_header=False)  # type: ignore[call-overload]
+    else:
+        frame.write_csv(path, separator=" ", include_header=False)

@@ -11,8 +11,6 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,23 +21,39 @@ HERE = Path(__file__).parent
 PEERS = HERE.parent / ".venv-peers" / "bin" / "python"
 
 
+TREC_EVAL = os.environ.get("TREC_EVAL", "")
+LABELS = {"map": "AP", "ndcg_cut_10": "nDCG@10", "recip_rank": "RR", "P_10": "P@10", "recall_1000": "R@1000"}
+
+
 @dataclass(frozen=True)
 class Tool:
-    """A tool: what to call it, its script, the Python that has it, more words."""
+    """A tool: what to call it, its script, the Python that has it, more words; a command alone has no Python."""
 
     name: str
     script: str
-    python: str
+    python: str = ""
     words: tuple[str, ...] = ()
+    packed: bool = True  # whether it is compared on gzip
+
+    def command(self, qrels: Path, runs: list[Path]) -> list[str]:
+        """The command that evaluates the runs."""
+        if not self.python:
+            return ["sh", "-c", self.script, "sh", str(qrels), *map(str, runs)]
+        return [self.python, str(HERE / "tools" / self.script), str(qrels), *map(str, runs), *self.words]
 
 
+TREC = (
+    f"qrels=$1; shift; for run; do {TREC_EVAL} -m map -m ndcg_cut.10 -m recip_rank -m P.10 -m recall.1000 $qrels $run"
+)
 TOOLS = [
     Tool("endoxa", "endoxa_tool.py", sys.executable),
     Tool("endoxa + intervals", "endoxa_tool.py", sys.executable, ("--intervals",)),
+    Tool("endoxa, pure Python", "endoxa_tool.py", sys.executable, ("--pure",)),
     Tool("pytrec_eval", "pytrec.py", str(PEERS)),
-    Tool("ir_measures", "irmeasures.py", str(PEERS)),
-    Tool("ranx", "ranx_tool.py", str(PEERS)),
-    Tool("(reading bytes)", "bytes_tool.py", sys.executable),
+    *([Tool("trec_eval", f"{TREC}; done", packed=False)] if TREC_EVAL else []),
+    Tool("ir_measures", "irmeasures.py", str(PEERS), packed=False),
+    Tool("ranx", "ranx_tool.py", str(PEERS), packed=False),
+    Tool("(wc -l)", 'shift; wc -l "$@" > /dev/null'),  # what reading the files costs at least
 ]
 
 
@@ -55,25 +69,33 @@ class Trial:
 
 def once(tool: Tool, qrels: Path, runs: list[Path]) -> Trial:
     """Run a tool once, from nothing."""
-    command = [tool.python, str(HERE / "tools" / tool.script), str(qrels), *map(str, runs), *tool.words]
-    with tempfile.TemporaryFile("w+") as out:
-        begun = time.perf_counter()
-        process = subprocess.Popen(command, stdout=out)
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - begun
-        if status:
-            raise SystemExit(f"{tool.name} failed: {' '.join(command)}")
-        out.seek(0)
-        values = [json.loads(line) for line in out]
-    return Trial(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, values)
+    command = tool.command(qrels, runs)
+    environment = os.environ | {"ENDOXA_NATIVE": "0" if "--pure" in tool.words else "1"}
+    timed = [sys.executable, "-S", "-E", str(HERE / "tools" / "timed.py"), *(one for one in command if one != "--pure")]
+    done = subprocess.run(timed, capture_output=True, text=True, check=False, env=environment)
+    status, seconds, processor, memory = json.loads(done.stderr.splitlines()[-1])
+    if status:
+        raise SystemExit(f"{tool.name} failed: {' '.join(command)}\n{done.stderr}")
+    return Trial(seconds, processor, memory, _values(tool, done.stdout))
+
+
+def _values(tool: Tool, printed: str) -> list[dict[str, float]]:
+    """The means of each run: a line of JSON, or five lines of trec_eval."""
+    if tool.python:
+        return [json.loads(line) for line in printed.splitlines()]
+    rows = [line.split() for line in printed.splitlines()]
+    means = [(LABELS[name], float(value)) for name, _, value in rows]
+    return [dict(means[first : first + len(LABELS)]) for first in range(0, len(means), len(LABELS))]
 
 
 def compare(shape: Shape, times: int) -> None:
     """All tools on one collection."""
     qrels, runs = make(shape)
-    trials: dict[str, list[Trial]] = {tool.name: [] for tool in TOOLS}
+    tools = [tool for tool in TOOLS if tool.packed or not shape.packed]
+    tools = tools if shape.runs == 1 else [tool for tool in tools if tool.name in {"endoxa", "pytrec_eval", "(wc -l)"}]
+    trials: dict[str, list[Trial]] = {tool.name: [] for tool in tools}
     for _ in range(times):
-        for tool in TOOLS:
+        for tool in tools:
             trials[tool.name].append(once(tool, qrels, runs))
     _agree(trials)
     reference = statistics.median(trial.seconds for trial in trials["endoxa"])
@@ -100,7 +122,7 @@ def _agree(trials: dict[str, list[Trial]]) -> None:
         for trial in some:
             for mine, theirs in zip(trial.values, reference, strict=True):
                 for measure, value in theirs.items():
-                    if abs(mine[measure] - value) > 1e-6:
+                    if abs(mine[measure] - value) > (1e-4 if name == "trec_eval" else 1e-6):
                         raise SystemExit(f"{name} gives {measure} = {mine[measure]}, pytrec_eval {value}")
 
 
@@ -119,10 +141,55 @@ def growth(times: int) -> None:
         print(f"{count:5} {lines:10,} {median:9.2f} {median / lines * 1e6:18.3f} {peak:8.0f}")
 
 
+SIZES = ((50, 1000, 200), (50, 100, 20))
+
+
+def dictionaries(times: int) -> None:
+    """From dictionaries in one process, as in a validation loop."""
+    print(f"\ndictionaries: one process, AP nDCG@10 RR P@10 R@1000, {times} processes of 30 evaluations each")
+    for size in SIZES:
+        found: dict[str, list[float]] = {"endoxa": [], "pytrec_eval": []}
+        for _ in range(times):
+            for tool, python in (("endoxa", sys.executable), ("pytrec_eval", str(PEERS))):
+                command = [python, str(HERE / "tools" / "dicts_tool.py"), tool, *map(str, size)]
+                milliseconds, _value = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+                found[tool].append(milliseconds)
+        mine, theirs = (statistics.median(found[tool]) for tool in found)
+        shape = f"{size[0]} queries x {size[1]} items, {size[2]} judged"
+        print(f"{shape:40} endoxa {mine:6.2f} ms, pytrec_eval {theirs:6.2f} ms: {theirs / mine:.1f}x")
+
+
+def start(times: int) -> None:
+    """What a command costs before it does anything."""
+    qrels, runs = make(SHAPES["small"])
+    files = f"{qrels} {runs[0]}"
+    print(f"\nstart: {times} trials\n{'command':28} {'median s':>9} {'cpu s':>7} {'peak MB':>8}")
+    for name, line in {
+        "python -c pass": "-c pass", "endoxa --help": "-m endoxa --help", "endoxa eval --help": "-m endoxa eval --help",
+        "endoxa explain AP": "-m endoxa explain AP", "endoxa eval qrels run (small)": f"-m endoxa eval {files}",
+    }.items():  # fmt: skip
+        tool = Tool(name, f"{sys.executable} {line} > /dev/null")
+        some = [once(tool, qrels, runs) for _ in range(times)]
+        median, processor = (statistics.median(values) for values in zip(*((t.seconds, t.processor) for t in some)))
+        print(f"{name:28} {median:9.3f} {processor:7.3f} {statistics.median(t.memory for t in some):8.0f}")
+
+
 def main() -> None:
     """Everything, or the collections named."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = [*SHAPES, "doubt", "no-judgments", "labels", "fusion", "search", "words", "visualness", "pictures"]
+    parts = [
+        *SHAPES,
+        "dictionaries",
+        "start",
+        "doubt",
+        "no-judgments",
+        "labels",
+        "fusion",
+        "search",
+        "words",
+        "visualness",
+        "pictures",
+    ]
     parser.add_argument("shapes", nargs="*", help=f"of {', '.join(parts)}; all by default")
     parser.add_argument("--times", type=int, default=5)
     asked = parser.parse_args()
@@ -143,8 +210,13 @@ def main() -> None:
             words.main(asked.times)
         elif name == "pictures":
             pictures.main(asked.times)
+        elif name == "dictionaries":
+            dictionaries(asked.times)
+        elif name == "start":
+            start(asked.times)
         elif name == "many":
             growth(asked.times)
+            compare(SHAPES[name], asked.times)
         else:
             compare(SHAPES[name], asked.times)
 

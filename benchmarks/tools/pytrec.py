@@ -1,5 +1,6 @@
 """pytrec_eval (trec_eval 9.0.8 inside), reading with its own parsers."""
 
+import gzip
 import json
 import sys
 
@@ -14,7 +15,7 @@ def main(qrels: str, runs: list[str]) -> None:
         judged = pytrec_eval.parse_qrel(file)
     evaluator = pytrec_eval.RelevanceEvaluator(judged, {"map", "ndcg_cut.10", "recip_rank", "P.10", "recall.1000"})
     for path in runs:
-        with open(path) as file:
+        with gzip.open(path, "rt") if path.endswith(".gz") else open(path) as file:
             run = pytrec_eval.parse_run(file)
         found = evaluator.evaluate(run)
         print(json.dumps({NAMES[name]: sum(row[name] for row in found.values()) / len(found) for name in NAMES}))

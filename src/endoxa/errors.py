@@ -15,7 +15,6 @@ Every message says in one line what is wrong, where, what was expected, and what
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from difflib import get_close_matches
 
 LONGEST = 4000  # characters of what is wrong with a file
 
@@ -85,6 +84,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     by_lower: dict[str, str] = {}
     for name in known:
         by_lower.setdefault(name.lower(), name)
+    from difflib import get_close_matches
+
     near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
     return f"; did you mean {by_lower[near[0]]}?" if near else ""
 

@@ -6,7 +6,6 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from html import escape
 
 DASH = "–"
 MINUS = "−"
@@ -93,6 +92,8 @@ def clean(text: str) -> str:
 def html_of(sentence: Callable[[Callable[[str], str]], str], limit: int = 80) -> str:
     """A sentence as HTML: escaped, names bold, quantities on one line. `sentence` is given what to do with names."""
     text = sentence(lambda name: f"\x02{shortened([name], limit)[0]}\x03")  # `shortened` leaves no such characters
+    from html import escape
+
     return escape(UNBROKEN.sub("\u00a0", text)).translate(BOLD)
 
 

@@ -18,7 +18,11 @@ TEXTS = st.text(st.sampled_from("ab [](){}/\\#@=.,:-–é0"), max_size=12)
 @given(TEXTS)
 def test_markup_is_that_of_rich(text: str) -> None:
     assert escaped(text) == escape(text)
-    assert unmarked(f"[bold]{escape(text)}[/bold] x") == render(f"[bold]{escape(text)}[/bold] x", emoji=False).plain
+    if not text.endswith("\\"):
+        marked = f"[bold]{escape(text)}[/bold] [dim]x[/dim]"
+        assert unmarked(marked) == f"{text} x"
+        if "\\[" not in text:  # of these Rich loses the backslash
+            assert render(marked, emoji=False).plain == f"{text} x"
 
 
 def by_rich(sheet: Sheet, width: int) -> str:

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
-from tokenize import TokenError
-from typing import TYPE_CHECKING
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from endoxa.later import on_demand, pl
 
+JSON = (ValueError, RecursionError)
+CONTENT = (KeyError, TypeError, AttributeError)  # of JSON or a table that is whole, but not what it should be
+
 if TYPE_CHECKING:
     PARQUET: tuple[type[BaseException], ...]
+    ZIP: tuple[type[BaseException], ...]
+    ARRAY: tuple[type[BaseException], ...]  # NumPy reads the header of an array as an expression of Python
+
+
+def _of(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(module), name)
+
+
 __getattr__ = on_demand(
-    __name__, {"PARQUET": lambda: (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)}
-)
-JSON = (ValueError, RecursionError)
-ZIP = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, ValueError)
-# NumPy reads the header of an array as an expression of Python.
-ARRAY = (OSError, ValueError, EOFError, SyntaxError, TokenError, RecursionError, MemoryError, OverflowError)
-CONTENT = (KeyError, TypeError, AttributeError)  # of JSON or a table that is whole, but not what it should be
+    __name__,
+    {
+        "PARQUET": lambda: (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError),
+        "ZIP": lambda: (
+            _of("zipfile", "BadZipFile"), _of("zlib", "error"), EOFError, NotImplementedError, OSError, ValueError
+        ),
+        "ARRAY": lambda: (
+            OSError, ValueError, EOFError, SyntaxError, _of("tokenize", "TokenError"), RecursionError, MemoryError,
+            OverflowError,
+        ),
+    },
+)  # fmt: skip
 
 
 def first_line(error: BaseException) -> str:

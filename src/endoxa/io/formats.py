@@ -6,10 +6,6 @@ taxonomy of paths is not recognised: the caller must ask for it. A zip with bund
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -71,6 +67,8 @@ def _holds_bundle(source: Source) -> bool:
     """Whether the file is a zip with a manifest. Any other zip is refused."""
     if source.magic() != ZIP:
         return False
+    import zipfile
+
     try:
         with zipfile.ZipFile(source.path) as archive:
             if MANIFEST in archive.namelist():
@@ -104,7 +102,7 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
     if line.startswith(b"{") and ((names := _json_names(line)) or ".jsonl" in source.path.suffixes):
         return Look(kind_of(names, source.label, wanted), "jsonl")
     for form, separator in SEPARATORS.items():
-        names = header(line, separator)
+        names = header(line, separator) if separator.encode() in line else []
         if len(names) > 1 and len(known(names) & COLUMN_NAMES) > 1:
             return Look(kind_of(names, source.label, wanted), form)
     refuse_cr(line, source.label, 1)
@@ -190,6 +188,9 @@ def _text_kind(words: list[str], source: Source, wanted: Wanted) -> Kind:
 def header(line: bytes, separator: str) -> list[str]:
     """Return the column names in the first line, if it is a header in this format."""
     text = line.decode("utf-8", "replace").rstrip("\r")
+    import csv
+    import io
+
     try:
         return next(csv.reader(io.StringIO(text), delimiter=separator), [])
     except csv.Error:
@@ -197,6 +198,8 @@ def header(line: bytes, separator: str) -> list[str]:
 
 
 def _json_names(line: bytes) -> list[str]:
+    import json
+
     try:
         row = json.loads(line)
     except faults.JSON:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import file_digest
 from pathlib import Path
 
 from endoxa.errors import FileError
@@ -17,6 +16,8 @@ def provenance(path: str, kind: str = "") -> File:
 
 def fingerprint(path: Path) -> str:
     """Return the SHA-256 of the bytes of a file."""
+    from hashlib import file_digest
+
     try:
         with path.open("rb") as file:
             return file_digest(file, "sha256").hexdigest()

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
-import tempfile
 import zlib
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -98,6 +96,8 @@ def opened(where: Where) -> Iterator[Source]:
     with ExitStack() as stack:
 
         def spool() -> Path:
+            import tempfile
+
             return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="endoxa-"))) / "text"
 
         if os.fspath(where) == "-":
@@ -114,6 +114,8 @@ def opened(where: Where) -> Iterator[Source]:
 
 
 def _spooled(stream: BinaryIO, to: Path, label: str) -> Source:
+    import shutil
+
     with to.open("wb") as file:
         shutil.copyfileobj(stream, file, 1 << 20)
     return Source(to, label)
