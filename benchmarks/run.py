@@ -42,9 +42,8 @@ class Tool:
         return [self.python, str(HERE / "tools" / self.script), str(qrels), *map(str, runs), *self.words]
 
 
-TREC = (
-    f"qrels=$1; shift; for run; do {TREC_EVAL} -m map -m ndcg_cut.10 -m recip_rank -m P.10 -m recall.1000 $qrels $run"
-)
+ASKED = "-m map -m ndcg_cut.10 -m recip_rank -m P.10 -m recall.1000"
+TREC = f"qrels=$1; shift; for run; do {TREC_EVAL} {ASKED} $qrels $run"
 TOOLS = [
     Tool("endoxa", "endoxa_tool.py", sys.executable),
     Tool("endoxa + intervals", "endoxa_tool.py", sys.executable, ("--intervals",)),
@@ -170,29 +169,21 @@ def start(times: int) -> None:
     }.items():  # fmt: skip
         tool = Tool(name, f"{sys.executable} {line} > /dev/null")
         some = [once(tool, qrels, runs) for _ in range(times)]
-        median, processor = (statistics.median(values) for values in zip(*((t.seconds, t.processor) for t in some)))
-        print(f"{name:28} {median:9.3f} {processor:7.3f} {statistics.median(t.memory for t in some):8.0f}")
+        figures = zip(*((trial.seconds, trial.processor, trial.memory) for trial in some), strict=True)
+        middle = [statistics.median(values) for values in figures]
+        print(f"{name:28} {middle[0]:9.3f} {middle[1]:7.3f} {middle[2]:8.0f}")
 
 
 def main() -> None:
     """Everything, or the collections named."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = [
-        *SHAPES,
-        "dictionaries",
-        "start",
-        "doubt",
-        "no-judgments",
-        "labels",
-        "fusion",
-        "search",
-        "words",
-        "visualness",
-        "pictures",
-    ]
+    parts = [*SHAPES, "dictionaries", "start", "doubt", "no-judgments", "labels", "fusion", "search", "words"]
+    parts += ["visualness", "pictures"]
     parser.add_argument("shapes", nargs="*", help=f"of {', '.join(parts)}; all by default")
     parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--without", action="append", default=[], metavar="TOOL", help="leave a tool out: ranx")
     asked = parser.parse_args()
+    TOOLS[:] = [tool for tool in TOOLS if tool.name not in asked.without]
     for name in asked.shapes or parts:
         if name == "doubt":
             doubt.main(asked.times)

@@ -41,6 +41,16 @@ def both_ways(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def core(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The native core, which must be built and not turned off."""
+    from endoxa import native
+
+    monkeypatch.delenv(native.SETTING, raising=False)
+    if native.core() is None:
+        lacking("native", "the native core was not built")
+
+
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
     """The address of a PostgreSQL server: ENDOXA_TEST_PG_URL, or one that is started here and stopped after."""

@@ -8,10 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import lacking
 from typer.testing import CliRunner
 
-from endoxa import cli, native
+from endoxa import cli
 
 HEAVY = ("polars", "numpy", "scipy", "matplotlib", "rich.markdown", "pydantic", "jinja2")
 LOADED = """
@@ -46,11 +45,9 @@ def test_help_and_explanations_load_nothing_heavy(words: list[str]) -> None:
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> list[str]:
+def files(core, tmp_path: Path) -> list[str]:
     (tmp_path / "qrels.txt").write_text("q1 0 a 1\nq1 0 b 0\nq2 0 c 2\n")
     (tmp_path / "bm25.run").write_text("q1 Q0 a 1 3 bm25\nq1 Q0 b 2 2 bm25\nq2 Q0 d 1 3 bm25\nq2 Q0 c 2 2 bm25\n")
-    if native.core() is None:
-        lacking("native", "the native core was not built")
     return [str(tmp_path / "qrels.txt"), str(tmp_path / "bm25.run")]
 
 

@@ -11,7 +11,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from conftest import lacking
 from tests.native import many_files
 
 import endoxa
@@ -22,13 +21,6 @@ from endoxa.io import native_files, sources
 ROOT = Path(__file__).parents[2]
 QRELS = "q1 0 a 1\nq1 0 b 0\nq2 0 c 2\n"
 RUN = "q1 Q0 a 1 3 bm25\nq1 Q0 b 2 2 bm25\nq2 Q0 d 1 3 bm25\nq2 Q0 c 2 2 bm25\n"
-
-
-@pytest.fixture
-def core(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(native.SETTING, raising=False)
-    if native.core() is None:
-        lacking("native", "the native core was not built")
 
 
 @pytest.fixture

@@ -13,6 +13,9 @@ import endoxa
 from endoxa.errors import FileError
 from endoxa.examples import collection
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
+
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1}}
 RUN = {"q1": {"b": 2.0, "a": 1.0}, "q2": {"a": 1.0}}
 

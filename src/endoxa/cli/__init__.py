@@ -108,6 +108,7 @@ def add(*modules: Any) -> None:
 
 
 def version(verbose: bool) -> str:
+    """What `endoxa --version` prints."""
     from endoxa import native
 
     return f"endoxa {__version__}" + (f"\n{native.described()}" if verbose else "")

@@ -1,8 +1,9 @@
-"""The application: commands and groups with plain help, so that it appears at once: Typer's own loads Rich's Markdown to print it."""
+"""The application: its commands have plain help, which appears at once; Typer's own loads Rich's Markdown."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -11,6 +12,7 @@ from endoxa import cli
 from endoxa.errors import did_you_mean
 from endoxa.reports.sheets import unmarked
 
+F = TypeVar("F", bound=Callable[..., Any])
 CALL, INPUT = "Options", "Arguments"
 
 
@@ -64,7 +66,7 @@ class App(typer.Typer):
             context_settings={"help_option_names": ["-h", "--help"]}, **known,
         )  # fmt: skip
 
-    def command(self, name: str | None = None, *, cls: Any = Command, **known: Any) -> Any:
+    def command(self, name: str | None = None, *, cls: Any = Command, **known: Any) -> Callable[[F], F]:
         """Register a command."""
         return super().command(name, cls=cls, **known)
 

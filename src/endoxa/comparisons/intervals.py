@@ -18,12 +18,12 @@ FLOOR = 1e-5  # trec_eval's least score under a logarithm (gm_map): one failed q
 
 COLUMNS = ("system", "measure", "value", "lo", "hi", "se", "queries", "undefined")
 if TYPE_CHECKING:
-    SUMMARY: dict[str, type[pl.DataType]]
+    SUMMARY: dict[str, Any]
 
 
-def _types() -> dict[str, type[pl.DataType]]:
-    texts, counts = dict.fromkeys(COLUMNS[:2], pl.String), dict.fromkeys(COLUMNS[6:], pl.Int64)
-    return texts | dict.fromkeys(COLUMNS[2:6], pl.Float64) | counts
+def _types() -> dict[str, Any]:
+    kinds = [pl.String] * 2 + [pl.Float64] * 4 + [pl.Int64] * 2
+    return dict(zip(COLUMNS, kinds, strict=True))
 
 
 __getattr__ = on_demand(__name__, {"SUMMARY": _types})

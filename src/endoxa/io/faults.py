@@ -11,9 +11,9 @@ JSON = (ValueError, RecursionError)
 CONTENT = (KeyError, TypeError, AttributeError)  # of JSON or a table that is whole, but not what it should be
 
 if TYPE_CHECKING:
-    PARQUET: tuple[type[BaseException], ...]
-    ZIP: tuple[type[BaseException], ...]
-    ARRAY: tuple[type[BaseException], ...]  # NumPy reads the header of an array as an expression of Python
+    PARQUET: Any
+    ZIP: Any
+    ARRAY: Any  # NumPy reads the header of an array as an expression of Python
 
 
 def _of(module: str, name: str) -> Any:

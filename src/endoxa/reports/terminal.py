@@ -275,7 +275,8 @@ def _long(summary: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> Shee
 
     def place(row: Mapping[str, Any]) -> tuple[int, bool, float]:
         value = row["value"]
-        return measures.index(row["measure"]), value is None, -math.inf if value is None or value != value else -value
+        known = value is not None and not math.isnan(value)
+        return measures.index(row["measure"]), value is None, -value if known else -math.inf
 
     columns = ("measure", "system", "value", "interval", "queries")
     rows = [

@@ -79,7 +79,7 @@ class Schema:
     def __init__(self, types: Callable[[], dict[str, Any]]) -> None:
         self.types = types
 
-    def __get__(self, instance: object, owner: type) -> dict[str, Any]:
+    def __get__(self, instance: object, owner: type) -> Any:
         return self.types()
 
 

@@ -141,9 +141,8 @@ def reference_of(source: Any, settings: Settings, *, taxonomy: Any = None, repor
         kinds = source.kinds if isinstance(source, Files) else {path: kind_of(path) for path in paths}
         table, tree = _files(kinds, settings, report)
         return Reference.of(_preferred(table, settings), settings, _taxonomy(taxonomy) or tree)
-    table = natively_judged(source) if type(source) is dict else None
-    if table is None:
-        table = read(source, kind="qrels" if isinstance(source, Mapping) else "auto")
+    judged = natively_judged(source) if type(source) is dict else None
+    table = read(source, kind="qrels" if isinstance(source, Mapping) else "auto") if judged is None else judged
     if not isinstance(table, TABLES):
         raise TableError(f"expected something to score against, got {type(table).__name__}; {NOT_ONE}")
     return Reference.of(_preferred(table, settings), settings, _taxonomy(taxonomy))
