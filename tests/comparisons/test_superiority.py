@@ -25,7 +25,7 @@ from endoxa.comparisons.superiority import (
 )
 from endoxa.errors import TableError, TextError
 from endoxa.measures import distributions
-from endoxa.measures.distributions import NOTHING, Distribution, gathered, mixture, precision
+from endoxa.measures.distributions import Distribution, gathered, mixture, nothing, precision
 
 NAN = math.nan
 chances = st.one_of(st.sampled_from([0.0, 1.0, 0.5]), st.floats(0, 1))
@@ -194,11 +194,11 @@ def test_dominance_needs_every_standard():
 
 def test_nothing_defined_is_nan():
     one = distribution({3: 1.0})
-    for says in (order(NOTHING), independent(one, NOTHING), precision_order(np.empty(0), np.empty(0), A_ONLY)):
+    for says in (order(nothing()), independent(one, nothing()), precision_order(np.empty(0), np.empty(0), A_ONLY)):
         assert all(math.isnan(x) for x in astuple(says))
-    assert math.isnan(ks_distance(NOTHING, one))
-    assert math.isnan(wasserstein(one, NOTHING))
-    assert not dominates(one, NOTHING)
+    assert math.isnan(ks_distance(nothing(), one))
+    assert math.isnan(wasserstein(one, nothing()))
+    assert not dominates(one, nothing())
 
 
 def test_mixed_readings_are_the_order_of_the_mixed_differences():
@@ -230,7 +230,7 @@ def test_bad_input_is_named():
     with pytest.raises(TextError, match="must lie between 0 and 1"):
         precision_order(COMMON, A_ONLY, B_ONLY, confidence=1)
     with pytest.raises(TextError, match="must lie between 0 and 1"):
-        order(NOTHING, confidence=0)
+        order(nothing(), confidence=0)
     with pytest.raises(TableError, match=r"sum to 0\.9, expected 1"):
         mix([recall_order(A_ONLY, B_ONLY)], np.array([0.9]))
     with pytest.raises(TableError, match="expected 1: a difference for each subject"):

@@ -24,10 +24,10 @@ from plain_outcomes import (
 from endoxa.errors import TableError, TextError
 from endoxa.measures import distributions
 from endoxa.measures.distributions import (
-    NOTHING,
     Distribution,
     gathered,
     mixture,
+    nothing,
     precision,
     reciprocal_rank,
     success,
@@ -250,8 +250,8 @@ def test_interval_on_a_lattice_holds_at_least_its_level():
 
 
 def test_nothing_defined_is_nan():
-    assert all(math.isnan(x) for x in (NOTHING.mean, NOTHING.mean_and, NOTHING.sd, *NOTHING.interval()))
-    assert np.isnan(NOTHING.cdf(np.array([0.5]))).all()
+    assert all(math.isnan(x) for x in (nothing().mean, nothing().mean_and, nothing().sd, *nothing().interval()))
+    assert np.isnan(nothing().cdf(np.array([0.5]))).all()
     never = distributions.recall(np.zeros(3), np.zeros(2))
     assert never.undefined == 1
     assert math.isnan(never.mean)
@@ -259,7 +259,7 @@ def test_nothing_defined_is_nan():
 
 
 def test_mixture_lives_on_the_union_of_the_supports():
-    made = mixture([precision(np.array([0.5])), precision(np.full(3, 0.5)), NOTHING], np.array([0.4, 0.4, 0.2]))
+    made = mixture([precision(np.array([0.5])), precision(np.full(3, 0.5)), nothing()], np.array([0.4, 0.4, 0.2]))
     assert made.values.tolist() == [0, 1 / 3, 2 / 3, 1]
     np.testing.assert_allclose(made.mass, [0.25, 0.15, 0.15, 0.25])
     assert made.undefined == pytest.approx(0.2)

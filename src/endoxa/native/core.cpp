@@ -339,29 +339,35 @@ bool Table::add_query(const char* data, std::size_t size) {
   return true;
 }
 
-void Table::add_item(const char* data, std::size_t size) {
-  items_.push_back({hash_of(data, size), text_.put(data, size), static_cast<std::uint32_t>(size)});
+void Table::refer(const char* data, std::size_t size) {
+  const auto half = static_cast<std::uint32_t>(hash_of(data, size) >> 32);
+  items_.push_back({data, static_cast<std::uint32_t>(size), half});
 }
 
 bool Table::close() {
   starts_.push_back(items_.size());
   if (items_.size() >= MOST_ROWS) return false;
+  std::size_t all = 0;
   for (std::size_t place = 0; place + 1 < starts_.size(); ++place) {
-    const std::size_t count = starts_[place + 1] - starts_[place];
-    const std::size_t size = power_of_two(2 * count);
-    bases_.push_back(slots_.size());
+    const std::size_t size = power_of_two((starts_[place + 1] - starts_[place]) * 4 / 3 + 1);
+    bases_.push_back(all);
     masks_.push_back(static_cast<std::uint32_t>(size - 1));
-    slots_.resize(slots_.size() + size);
-    std::uint64_t* const slots = slots_.data() + bases_.back();
+    all += size;
+  }
+  slots_.resize(all);
+  for (std::size_t place = 0; place + 1 < starts_.size(); ++place) {
+    std::uint64_t* const slots = slots_.data() + bases_[place];
+    const std::size_t mask = masks_[place];
     for (std::size_t row = starts_[place]; row < starts_[place + 1]; ++row) {
       const Item& item = items_[row];
-      std::size_t slot = item.hash & (size - 1);
-      for (int probe = 0; slots[slot] != 0; slot = (slot + 1) & (size - 1)) {
+      const std::uint64_t hash = hash_of(item.data, item.size);
+      std::size_t slot = hash & mask;
+      for (int probe = 0; slots[slot] != 0; slot = (slot + 1) & mask) {
         const Item& other = items_[(slots[slot] & LOW) - 1];
-        const bool equal = other.hash == item.hash && other.size == item.size;
-        if ((equal && std::memcmp(other.data, item.data, item.size) == 0) || ++probe == PROBES) return false;
+        const bool alike = other.hash == item.hash && other.size == item.size;
+        if ((alike && equal(other.data, item.data, item.size)) || ++probe == PROBES) return false;
       }
-      slots[slot] = (item.hash & ~LOW) | (row + 1);
+      slots[slot] = (hash & ~LOW) | (row + 1);
     }
   }
   return true;
@@ -379,7 +385,7 @@ std::int64_t Table::row(std::int64_t place, const char* data, std::uint32_t size
     if ((slots[slot] ^ hash) & ~LOW) continue;
     const std::size_t row = (slots[slot] & LOW) - 1;
     const Item& item = items_[row];
-    if (item.hash == hash && item.size == size && equal(item.data, data, size))
+    if (item.size == size && equal(item.data, data, size))
       return static_cast<std::int64_t>(row);
   }
   return -1;
@@ -505,7 +511,8 @@ Status QrelsReader::close() {
   std::vector<std::int64_t> next(offsets_.begin(), offsets_.end() - 1);
   for (std::size_t row = 0; row < rows_.size(); ++row)
     order_[static_cast<std::size_t>(next[place[rows_[row].query]]++)] = static_cast<std::int64_t>(row);
-  table_ = std::make_shared<Table>();
+  table_ = std::make_shared<Table>(text_);
+  table_->reserve(rows_.size());
   for (std::size_t at = 0; at < count; ++at) {
     const auto begin = order_.begin() + offsets_[at], end = order_.begin() + offsets_[at + 1];
     std::stable_sort(begin, end, [this](std::int64_t a, std::int64_t b) {
@@ -515,7 +522,7 @@ Status QrelsReader::close() {
     if (!table_->add_query(name.data(), name.size())) return Status::declined;
     for (auto row = begin; row != end; ++row) {
       const Row& one = rows_[static_cast<std::size_t>(*row)];
-      table_->add_item(one.item, one.size);
+      table_->refer(one.item, one.size);
     }
   }
   return table_->close() ? Status::ok : Status::declined;
@@ -653,12 +660,18 @@ Status RunReader::ranked(Desk& desk, const Table& table, const Choices& choices,
 
 namespace {
 
-void append(std::vector<std::int64_t>& to, const std::vector<std::int64_t>& from) {
+// What was taken over is given back at once, so that it exists only once.
+void append(std::vector<std::int64_t>& to, std::vector<std::int64_t>& from) {
+  if (to.empty()) {
+    to.swap(from);
+    return;
+  }
   to.insert(to.end(), from.begin(), from.end());
+  std::vector<std::int64_t>().swap(from);
 }
 
 // Adds the lists of `part` behind those of `found`.
-void append(Found& found, const Found& part) {
+void append(Found& found, Found& part) {
   const auto before = static_cast<std::int64_t>(found.place.size());
   append(found.system, part.system);
   append(found.place, part.place);
@@ -668,8 +681,8 @@ void append(Found& found, const Found& part) {
   append(found.block, part.block);
   append(found.length, part.length);
   append(found.row, part.row);
-  found.owner.reserve(found.owner.size() + part.owner.size());
-  for (const std::int64_t owner : part.owner) found.owner.push_back(before + owner);
+  for (std::int64_t& owner : part.owner) owner += before;
+  append(found.owner, part.owner);
 }
 
 }  // namespace
@@ -706,7 +719,7 @@ Status RunReader::close(const std::vector<RunReader*>& readers, std::size_t thre
   if (lists.count() == 0) return Status::declined;
   for (std::size_t at = 0; at < names.count(); ++at) systems.push_back(names[at]);
   if (readers.front()->choices_.gather) return grouped(readers, numbers, lists, queries, threads, found);
-  for (const RunReader* reader : readers) append(found, reader->desk_.found);
+  for (RunReader* reader : readers) append(found, reader->desk_.found);
   for (std::size_t at = 0; at < lists.count(); ++at) found.system.push_back(lists.first(at));
   return Status::ok;
 }
@@ -769,7 +782,7 @@ Status RunReader::grouped(const std::vector<RunReader*>& readers, const std::vec
   for (auto& thread : pool) thread.join();
   for (const Status status : done)
     if (status != Status::ok) return status;
-  for (const Desk& desk : desks) append(found, desk.found);
+  for (Desk& desk : desks) append(found, desk.found);
   return Status::ok;
 }
 

@@ -70,8 +70,11 @@ class Pairs {
 class Table {
  public:
   // Queries and rows are added in the order of their places.
+  explicit Table(std::shared_ptr<Arena> text = std::make_shared<Arena>()) : text_(std::move(text)) {}
   bool add_query(const char* data, std::size_t size);
-  void add_item(const char* data, std::size_t size);
+  void add_item(const char* data, std::size_t size) { refer(text_->put(data, size), size); }
+  void refer(const char* data, std::size_t size);  // an item whose name is in the arena already
+  void reserve(std::size_t rows) { items_.reserve(rows); }
   bool close();  // false where an item occurs twice
   std::int64_t place(const char* data, std::size_t size) const;
   std::int64_t row(std::int64_t place, const char* data, std::uint32_t size, std::uint64_t hash) const;
@@ -79,9 +82,9 @@ class Table {
 
  private:
   struct Item {
-    std::uint64_t hash;
     const char* data;
     std::uint32_t size;
+    std::uint32_t hash;  // its first half; the slot follows from the other
   };
   Names queries_;
   std::vector<std::size_t> starts_;
@@ -89,7 +92,7 @@ class Table {
   std::vector<std::size_t> bases_;
   std::vector<std::uint32_t> masks_;
   std::vector<std::uint64_t> slots_;  // first half of the hash, then row + 1; 0 is free
-  Arena text_;
+  std::shared_ptr<Arena> text_;
 };
 
 constexpr int MOST = 6;  // columns that are kept
@@ -121,7 +124,7 @@ class QrelsReader : public Lines {
   // `item` must stay where it is
   Status add(const char* query, std::size_t query_size, const char* item, std::size_t item_size, double grade);
   Status add_copy(const char* query, std::size_t query_size, const char* item, std::size_t item_size, double grade) {
-    return add(query, query_size, text_.put(item, item_size), item_size, grade);
+    return add(query, query_size, text_->put(item, item_size), item_size, grade);
   }
   Status close();  // ranks queries by name and rows by descending grade, and fills the table
 
@@ -147,7 +150,7 @@ class QrelsReader : public Lines {
   std::vector<std::uint32_t> by_place_;
   std::vector<std::int64_t> offsets_, order_;
   std::shared_ptr<Table> table_;
-  Arena text_;
+  std::shared_ptr<Arena> text_ = std::make_shared<Arena>();
   std::int64_t current_ = -1;
 };
 

@@ -345,11 +345,12 @@ PyObject* close_runs(PyObject*, PyObject* arguments) {
       return nullptr;
     }
     PyTuple_SetItem(result, 0, names);
-    const std::vector<std::int64_t>* columns[] = {&found.system, &found.place, &found.size,   &found.tied, &found.owner,
+    std::vector<std::int64_t>* columns[] = {&found.system, &found.place, &found.size,   &found.tied, &found.owner,
                                                   &found.rank,   &found.block, &found.length, &found.row};
     Py_ssize_t place = 1;
-    for (const auto* column : columns) {
+    for (auto* column : columns) {
       PyObject* numbers = numbers_of(*column);
+      std::vector<std::int64_t>().swap(*column);
       if (numbers == nullptr) {
         Py_DECREF(result);
         return nullptr;
