@@ -37,14 +37,14 @@ def test_every_list_is_found_at_its_ranks() -> None:
     assert first.at.tolist() == [[1, 0], [0, 0]]
     assert first.retrieved.tolist() == [3, 2]
     assert second.present.tolist() == [False, True]
-    assert placed.coverage.rows() == [("s", 0, 3, 2, 0), ("t", 1, 3, 2, 2)]
+    assert placed.coverage == {"s": (0, 3, 2, 0), "t": (1, 3, 2, 2)}
 
 
 def test_cuts_and_some_of_the_systems() -> None:
     placed = place(RUN, BELIEF, Policy(cut=1)).some(["t"])
     assert placed.systems == ["t"]
     assert [one.rank.tolist() for one in placed.lists] == [[[]], [[1]]]
-    assert placed.coverage.rows() == [("t", 1, 2, 1, 0)]
+    assert placed.coverage == {"t": (1, 2, 1, 0)}
 
 
 def test_a_collision_of_hashes_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
