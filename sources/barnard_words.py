@@ -118,7 +118,8 @@ def segmenter_lines(found: Any, split: str, *, width: float = 7.0) -> Figure:
 
 def shared_count(found: Any) -> str:
     """The greatest number of regions that every segmenter has; the grid has one number only."""
-    return max(set.intersection(*(set(counts) for counts in found["segmenters"].values())), key=int)
+    shared: set[str] = set.intersection(*(set(counts) for counts in found["segmenters"].values()))
+    return max(shared, key=int)
 
 
 def order_of(found: Any, split: str) -> list[str]:
