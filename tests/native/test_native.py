@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import endoxa
 from endoxa import native
 from endoxa.errors import FileError
 from endoxa.io import native_files, sources
+from endoxa.io.read import natively_judged
 
 ROOT = Path(__file__).parents[2]
 QRELS = "q1 0 a 1\nq1 0 b 0\nq2 0 c 2\n"
@@ -131,6 +133,17 @@ def test_a_file_that_is_cut_while_it_is_read(core, files, monkeypatch) -> None:
     monkeypatch.setattr(native_files.os, "preadv", lambda *given: (os.truncate(run, 20), read(*given))[1])
     with pytest.raises(FileError, match="the file changed while it was read"):
         endoxa.measure(str(run), str(qrels), ["RR"])
+
+
+def test_scores_and_judgments_that_were_read_natively_can_be_sent_to_other_processes(core, files) -> None:
+    run, qrels = files
+    scores = endoxa.measure(str(run), str(qrels), ["RR"])
+    assert pickle.loads(pickle.dumps(scores)).frame.equals(scores.frame)
+    judgments = natively_judged(str(qrels))
+    assert judgments is not None and judgments.judged is not None
+    again = pickle.loads(pickle.dumps(judgments))
+    assert again.judged is None
+    assert again.frame.equals(endoxa.read(str(qrels)).frame)
 
 
 def test_the_setting_turns_it_off_and_the_version_says_so(files, monkeypatch, capsys) -> None:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from endoxa.io.sources import BOM, Source, Where, ahead, opened, raw
 from endoxa.later import np
 from endoxa.measures.looked_up import LookedUp, Sought
-from endoxa.native import OK, UNGROUPED, core
+from endoxa.native import DECLINED, OK, UNGROUPED, core
 from endoxa.policies import Ties
 from endoxa.tables import Judged, Run
 
@@ -105,7 +105,14 @@ def _read(
                     progress(min(share, whole), whole)
 
         others = [_Thread(work, number) for number in range(1, len(readers))]
-        work(0)
+        try:
+            work(0)
+        except BaseException:
+            statuses[0] = DECLINED  # the others end, before the file is closed
+            raise
+        finally:
+            for one in others:
+                one.join()
         for one in others:
             one.result()
     failed = max(statuses)
@@ -129,13 +136,12 @@ class _Thread(threading.Thread):
             self.error = error
 
     def result(self) -> None:
-        self.join()
         if self.error is not None:
             raise self.error
 
 
 def _start(stream: FileIO | GzipFile) -> int:
-    """Where the text begins; a stream is put there."""
+    """Where the text begins in a file; that of a gzip file is found when it is read."""
     if isinstance(stream, GzipFile):
         return 0
     return len(BOM) if os.pread(stream.fileno(), len(BOM), 0) == BOM else 0

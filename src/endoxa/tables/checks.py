@@ -38,6 +38,7 @@ SHOWN = 10  # rows that a notebook shows
 class Later:
     """A frozen dataclass of which some fields may be made when they are first read, as frames from arrays."""
 
+    NATIVE: ClassVar[tuple[str, ...]] = ()  # fields, None by default, that cannot leave the process
     BESIDE: ClassVar[tuple[str, ...]] = ()  # what is kept beside the fields, and made from them otherwise
 
     @classmethod
@@ -62,6 +63,12 @@ class Later:
         value = type(self).__new__(type(self))
         value.__dict__.update({name: one for name, one in self.__dict__.items() if name in known} | fields)
         return value
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied to other processes: everything made, and nothing that the native core holds."""
+        for name in self.__dict__.get("_makers", {}):
+            getattr(self, name)
+        return {name: one for name, one in self.__dict__.items() if name not in {"_makers", *self.NATIVE}}
 
     if not TYPE_CHECKING:
 

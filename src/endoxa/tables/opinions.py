@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from endoxa.errors import TableError, did_you_mean
 from endoxa.later import on_demand, pl
@@ -52,6 +52,8 @@ class Opinions(Table):
 
     frame: pl.DataFrame
     judged: Judged | None = None
+
+    NATIVE: ClassVar[tuple[str, ...]] = ("judged",)
 
     @classmethod
     def of(cls, frame: pl.DataFrame, *, source: str = "qrels", kind: str = "person") -> Opinions:
