@@ -62,6 +62,7 @@ To = Annotated[str | None, typer.Option("--to", metavar="FILE", help="Write ther
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help=REGISTRY["seed"].help)]
 Confidence = Annotated[float, typer.Option("--confidence", metavar="SHARE", help=REGISTRY["confidence"].help)]
 Worlds = Annotated[int, typer.Option("--worlds", metavar="N", help=REGISTRY["worlds"].help, min=2)]
+On = Annotated[str | None, typer.Option("--on", metavar="ADDRESS", help=REGISTRY["on"].help)]
 Lenient = Annotated[bool, typer.Option("--lenient", help=REGISTRY["lenient"].help)]
 
 SUFFIXES = {".txt", ".run", ".gz", ".csv", ".parquet", ".qrels", ".zip", ".json", ".jsonl"}  # meant as a file

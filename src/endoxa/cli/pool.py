@@ -34,6 +34,7 @@ def pool(
         "trec"
     ),
     lenient: o.Lenient = False,
+    on: o.On = None,
     qrels: o.Qrels = None,
     runs: o.Runs = None,
 ) -> None:
@@ -53,10 +54,12 @@ def pool(
     o.one_of("--ties", ties, ("trec", "input"))
     inputs = o.told_apart(words, measures, qrels, runs)
     how: dict[str, Any] = {"ties": ties, "lenient": lenient}
+    if on is not None and inputs.reference is not None:
+        raise typer.BadParameter("--on is for pools of runs; with judgments, leave it out")
     if inputs.reference is None:
         if uniques:
             raise typer.BadParameter("--leave-out-uniques needs judgments; name a file with 4 columns")
-        pairs = verbs.pool(inputs.runs, depth, **how)
+        pairs = verbs.pool(inputs.runs, depth, **how, on=on)
         output.table(pairs.with_columns(pairs["by"].list.join(" ")), form, to, whole=("systems", "best"))
         topics = pairs["query"].n_unique()
         output.note(

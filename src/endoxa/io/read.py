@@ -234,6 +234,8 @@ def _frame(source: Any) -> pl.DataFrame | None:
     if package == "pandas":
         columns = {str(name): source[name].tolist() for name in source.columns}
         return pl.DataFrame({name: _column(name, values) for name, values in columns.items()})
+    if package == "pyspark" and hasattr(source, "toArrow"):
+        source, package = source.toArrow(), "pyarrow"
     if package == "pyarrow" or hasattr(source, "__arrow_c_stream__"):
         frame = pl.from_arrow(source)
         return frame if isinstance(frame, pl.DataFrame) else None

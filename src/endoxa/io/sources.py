@@ -42,11 +42,15 @@ SUFFIXES = (".gz", ".zst", ".zstd", ".run", ".txt", ".trec", ".res", ".results",
 
 @dataclass(frozen=True)
 class Source:
-    """A file to read, and its name in error messages. `packed` is the zstd file that `path` was unpacked from."""
+    """A file to read, and its name in error messages. `packed` is the zstd file that `path` was unpacked from.
+
+    `span` are the bytes of a text (whole lines, whose numbers begin at 1) or rows of Parquet that are read, if not all.
+    """
 
     path: Path
     label: str
     packed: Path | None = None
+    span: tuple[int, int] | None = None
 
     @property
     def whole(self) -> int:
@@ -187,7 +191,9 @@ def pieces(source: Source, size: int = PIECE) -> Iterator[Piece]:
     line = 1
     with raw(source) as (stream, file):
         # unzipping takes as long as parsing, so it runs in parallel
-        cuts = ahead(_cut_stream(stream, size)) if isinstance(stream, GzipFile) else _cut_file(stream, size)
+        cuts = (
+            ahead(_cut_stream(stream, size)) if isinstance(stream, GzipFile) else _cut_file(stream, size, source.span)
+        )
         for data in cuts:
             _refuse_long_lines(source, data, line)
             yield Piece(data, line, file.tell())
@@ -221,10 +227,22 @@ def in_parallel(work: Callable[[S], T], items: Iterable[S], workers: int) -> Gen
                 future.cancel()
 
 
-def _cut_file(file: FileIO, size: int) -> Iterator[bytes]:
-    """Search for the cut in the last bytes first, so that a piece is read once and never copied."""
-    start = len(BOM) if file.read(len(BOM)) == BOM else 0
-    length = file.seek(0, os.SEEK_END)
+def _cut_file(file: FileIO, size: int, span: tuple[int, int] | None) -> Iterator[bytes]:
+    """A piece is read once and never copied."""
+    for start, end in _cuts(file, size, span):
+        file.seek(start)
+        yield file.read(end - start)
+
+
+def spans(source: Source, size: int) -> list[tuple[int, int]]:
+    """Where to cut a text into pieces that end with a query. Only a little is read, before each cut."""
+    with source.path.open("rb", buffering=0) as file:
+        return list(_cuts(file, size, None))
+
+
+def _cuts(file: FileIO, size: int, span: tuple[int, int] | None) -> Iterator[tuple[int, int]]:
+    """Search for the cut in the last bytes of a piece first."""
+    start, length = span or (len(BOM) if file.read(len(BOM)) == BOM else 0, file.seek(0, os.SEEK_END))
     wanted, window = size, min(size, WINDOW)
     while start < length:
         end = length
@@ -237,8 +255,7 @@ def _cut_file(file: FileIO, size: int) -> Iterator[bytes]:
                 wanted, window = (wanted, min(8 * window, wanted)) if window < wanted else (2 * wanted, 2 * wanted)
                 continue
             end = start + wanted - window + (cut or window)
-        file.seek(start)
-        yield file.read(end - start)
+        yield start, end
         start, wanted, window = end, size, min(size, WINDOW)
 
 

@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import fields
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,7 @@ METADATA = "endoxa."  # prefix of our keys in the metadata of a Parquet file
 # Names, also where a file writes them as numbers.
 NAMES = ("query", "item", "system", "source", "category", "parent", "reading", "group", "subgroup")
 IDS = {*NAMES, *(other for name in NAMES for other in OTHER_NAMES.get(name, ()))}
+NEAR = 10_000  # rows in which the end of a list is searched
 MANY = 100  # columns; the keys of a wider table are compared by Python, in one pass
 PEOPLE = ("people", "people_weight")  # columns of a belief that hold arrays; only Parquet can store them
 
@@ -332,9 +333,33 @@ def parquet_of(source: Source) -> pl.DataFrame:
     try:
         rows = pl.scan_parquet(source.path, glob=False).select(pl.len()).collect().item()
         refuse_rows(source.label, source.whole, rows)
+        if source.span is not None:
+            begin, end = source.span
+            return pl.scan_parquet(source.path, glob=False).slice(begin, end - begin).collect()
         return pl.read_parquet(source.path, glob=False)
     except faults.PARQUET as error:
         raise damaged(source, "Parquet", error) from None
+
+
+def row_spans(source: Source, size: int) -> list[tuple[int, int]]:
+    """Where to cut a run in Parquet into parts of about `size` rows that end with a list. Only a little is read."""
+    try:
+        scan = pl.scan_parquet(source.path, glob=False)
+        rows = int(scan.select(pl.len()).collect().item())
+        refuse_rows(source.label, source.whole, rows)
+        cuts, at = [0], size
+        while at < rows:
+            near = rename_known(scan.slice(at - 1, NEAR).collect(), ("system", "query"))
+            names = near.select(pl.struct(name for name in ("system", "query") if name in near.columns).rle_id())
+            ends = (names.to_series() > 0).arg_true()
+            if not len(ends):
+                at += near.height - 1 or 1
+                continue
+            cuts.append(at - 1 + int(ends[0]))
+            at = cuts[-1] + size
+    except faults.PARQUET as error:
+        raise damaged(source, "Parquet", error) from None
+    return list(pairwise([*cuts, rows]))
 
 
 def text_of(source: Source) -> bytes:

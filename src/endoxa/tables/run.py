@@ -127,6 +127,10 @@ class DuplicateItemError(TableError):
             f"query {query!r} of {system!r} lists item {item!r} twice; a list ranks an item once: remove one of the two"
         )
 
+    def __reduce__(self) -> tuple[type[DuplicateItemError], tuple[str, str, str]]:
+        """Support pickling, so that the error can be passed between processes."""
+        return type(self), (self.system, self.query, self.item)
+
 
 def _ranked(first: Bools, score: Floats, item: pl.Series, ties: Ties) -> tuple[Ints | None, Counts, Counts]:
     """Return the order of the rows (None if it does not change), and the rank and block of each row in that order.

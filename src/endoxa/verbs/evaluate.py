@@ -15,7 +15,7 @@ from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import DOUBTED, JUDGED
 from endoxa.measures.grammar import Wanted
 from endoxa.progress import Progress
-from endoxa.scale.local import mapped
+from endoxa.scale import mapper_of
 from endoxa.tables import Scores
 from endoxa.verbs.inputs import (
     Report,
@@ -74,8 +74,8 @@ def evaluate(
     if against.kind not in {"answers", "bundle"} or measures:
         wanted = against.measures(measures, chosen, compared=orders)
     evaluation = evaluated(
-        runs_of(run, chosen, progress=progress, report=report), against, wanted, chosen, labels=more,
-        curves=curves, power=power, orders=orders, progress=progress, mapper=mapped,
+        runs_of(run, chosen, progress=progress, report=report), against, wanted, chosen.changed(on=None), labels=more,
+        curves=curves, power=power, orders=orders, progress=progress, mapper=mapper_of(chosen.on),
     )  # fmt: skip
     return replace(
         evaluation,

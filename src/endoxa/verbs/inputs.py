@@ -15,12 +15,15 @@ from endoxa.errors import CallError, FileError, TableError, TextError, did_you_m
 from endoxa.evaluations.evaluation import File
 from endoxa.evaluations.references import Reference, Referred
 from endoxa.evaluations.settings import REGISTRY, Settings
+from endoxa.io.distributed import DistributedFiles, DistributedFrame
 from endoxa.io.provenance import provenance
 from endoxa.io.read import kind_of, read
 from endoxa.io.run_files import RunFiles
+from endoxa.measures.evaluate import Blocks
 from endoxa.measures.preference_judgments import Preferences
 from endoxa.policies import Ties
 from endoxa.progress import Progress
+from endoxa.scale.spark import address_of, is_frame
 from endoxa.tables import Answers, Belief, Bundle, Labels, Opinions, Run, Taxonomy
 
 T = TypeVar("T")
@@ -55,9 +58,14 @@ def takes_settings(*, scoring_only: bool = False) -> Callable[[F], F]:
 
 
 def settings_of(given: Mapping[str, Any], run: Any = None, *, scoring_only: bool = False) -> Settings:
-    """Settings by name; a Run keeps the rule for ties that it was ranked by."""
+    """Settings by name; a Run keeps the rule for ties that it was ranked by, a Spark frame where it is."""
+    given = dict(given)
     if isinstance(run, Run):
-        given = {"ties": run.ties} | dict(given)
+        given = {"ties": run.ties} | given
+    if is_frame(run):
+        given = {"on": run.sparkSession} | given
+    if given.get("on") is not None:
+        given["on"] = address_of(given["on"])
     return Settings.of(given, scoring_only=scoring_only)
 
 
@@ -76,14 +84,24 @@ def order_of(settings: Settings) -> Ties:
 
 def runs_of(
     source: Any, settings: Settings, *, progress: Progress | None = None, report: Report | None = None
-) -> Run | RunFiles | None:
-    """A run, or files that are read when they are scored; None where none was given."""
+) -> Run | Blocks | None:
+    """A run, or what is read when it is scored: files, a Spark frame; None where none was given.
+
+    Files are read where the settings say. A run that is in memory already is scored there.
+    """
     if source is None or (isinstance(source, list | tuple) and not source):
         return None
     paths = paths_of(source)
     if paths:
-        return RunFiles(tuple(paths), **_reading(settings), progress=progress, report=report)
-    return run_of(source, settings)
+        files = RunFiles(tuple(paths), **_reading(settings), progress=progress, report=report)
+        return files if settings.on is None else DistributedFiles(files, settings.on)
+    return _frame_of(source, settings) if is_frame(source) else run_of(source, settings)
+
+
+def _frame_of(source: Any, settings: Settings) -> DistributedFrame:
+    if settings.ties == "input":
+        raise CallError("the rows of a Spark frame have no order: use ties=trec, or give files")
+    return DistributedFrame(source)
 
 
 def run_of(source: Any, settings: Settings | None = None) -> Run:
@@ -93,6 +111,8 @@ def run_of(source: Any, settings: Settings | None = None) -> Run:
     settings = settings or Settings()
     if paths := paths_of(source):
         return RunFiles(tuple(paths), **_reading(settings)).whole()
+    if is_frame(source):
+        return _frame_of(source, settings).whole()
     if isinstance(source, TABLES):
         raise TableError(f"expected a run, got {type(source).__name__}; runs come before what they are scored against")
     table = read(source, kind="run", ties=order_of(settings))

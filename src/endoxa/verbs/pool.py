@@ -11,14 +11,23 @@ from endoxa import pools
 from endoxa.errors import CallError
 from endoxa.evaluations.dispatch import NO_RUN
 from endoxa.evaluations.references import Reference
+from endoxa.io.distributed import DistributedFiles, DistributedFrame
 from endoxa.measures.grammar import Measure
 from endoxa.policies import Policy
 from endoxa.tables import Opinions, Run
-from endoxa.verbs.inputs import reference_of, run_of, settings_of
+from endoxa.verbs.inputs import reference_of, run_of, runs_of, settings_of
 
 
-def pool(run: Any, depth: int = 100, *, ties: str = "trec", lenient: bool = False) -> pl.DataFrame:
-    """The union of the first `depth` items of every system: query, item, systems, best, by."""
+def pool(run: Any, depth: int = 100, *, ties: str = "trec", lenient: bool = False, on: Any = None) -> pl.DataFrame:
+    """The union of the first `depth` items of every system: query, item, systems, best, by.
+
+    `on` is where files are read, as for `evaluate`: this machine, or Spark, of which only the first items come back.
+    """
+    if _is_nothing(run):
+        raise CallError(NO_RUN)
+    lists = runs_of(run, settings_of({"ties": ties, "lenient": lenient, "on": on}, run))
+    if isinstance(lists, DistributedFiles | DistributedFrame):
+        return pools.pool(lists.first(depth), depth)
     return pools.pool(_run(run, ties, lenient), depth)
 
 
@@ -61,9 +70,13 @@ def leave_out_uniques(
 
 
 def _run(source: Any, ties: str, lenient: bool) -> Run:
-    if source is None or (isinstance(source, list) and not source):
+    if _is_nothing(source):
         raise CallError(NO_RUN)
     return run_of(source, settings_of({"ties": ties, "lenient": lenient}))
+
+
+def _is_nothing(source: Any) -> bool:
+    return source is None or (isinstance(source, list) and not source)
 
 
 def _judgments(source: Any, lenient: bool) -> Opinions:
