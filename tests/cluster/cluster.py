@@ -26,8 +26,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import endoxa
 from benchmarks.data import Shape, make
+
+import endoxa
 from endoxa.scale import spark
 
 MEASURES = ["AP", "nDCG@10", "P@10", "RR"]

@@ -21,7 +21,7 @@ import endoxa
 from endoxa.errors import CallError, EndoxaError, FileError, InstallError, TableError
 from endoxa.io import distributed, table_files
 from endoxa.measures.preference_judgments import Preferences
-from endoxa.scale import mapper_of, spark
+from endoxa.scale import address_of, mapper_of, spark
 from endoxa.tables import Opinions, Run
 from endoxa.verbs.pool import pool
 
@@ -218,7 +218,7 @@ def test_a_file_that_workers_do_not_see(runs: list[str], monkeypatch: pytest.Mon
         list(spark.mapped(HERE, distributed._seen, [part]))
     with pytest.raises(FileError, match="workers cannot read standard input"):
         endoxa.measure("-", grades("qrels"), "AP", on=HERE)
-    monkeypatch.setattr(spark, "__version__", "0.0.0")
+    monkeypatch.setattr(spark, "VERSION", "0.0.0")
     with pytest.raises(InstallError, match=r"has endoxa .*, and this is 0\.0\.0; install the same"):
         spark.mapped(HERE, len, [[1]])
 
@@ -317,10 +317,10 @@ def test_the_command_line_prints_only_its_own(tmp_path: Path) -> None:
 
 
 def test_addresses() -> None:
-    assert spark.address_of(None) is None
-    assert spark.address_of("local[3]") == "local[3]"
+    assert address_of(None) is None
+    assert address_of("local[3]") == "local[3]"
     with pytest.raises(CallError, match="or a Spark session, not a int"):
-        spark.address_of(3)
+        address_of(3)
     assert spark._masters("spark://a:1,b:22") == [("a", 1), ("b", 22)]
     assert spark._is_loopback("local[2]")
     assert spark._is_loopback("spark://127.0.0.1:7077")
@@ -345,3 +345,5 @@ def test_on_does_not_apply_to_labels_beside_runs() -> None:
     run = Run.of(pl.DataFrame({"system": ["a", "b"], "query": ["q"] * 2, "item": ["x"] * 2, "score": [1.0, 2.0]}))
     with pytest.raises(EndoxaError, match="on does not apply to a few labels beside runs"):
         endoxa.evaluate(run, labels=grades("qrels"), on=HERE)
+    with pytest.raises(EndoxaError, match="between works in this process only"):
+        endoxa.compare(run, between=("a", "b"), on=HERE)

@@ -20,15 +20,17 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
 
 import polars as pl
 
-from endoxa import __version__
 from endoxa.errors import CallError, EndoxaError, InstallError
+from endoxa.scale import ADDRESSES
 
+VERSION = version("endoxa")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 JAVA = 17  # the oldest Java that Spark 4 runs on
@@ -36,24 +38,8 @@ TOGETHER = 4  # tasks per core, where many small items share a task
 ROWS = 500_000  # rows that are worked on at a time, at least, where rows come from Spark
 ANSWER, WORKERS = 5.0, 60.0  # seconds that a master has to answer, and its workers to take the job
 ADDRESS = re.compile(r"local(\[(\d+|\*)\])?|spark://[^,/]+:\d+(,[^,/]+:\d+)*")
-ADDRESSES = "local[2] (two cores of this machine), local[*] (all of them) or spark://HOST:PORT (a cluster)"
 # A task uses one core. Polars and BLAS would take all.
 ONE_THREAD = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
-
-def address_of(on: Any) -> str | None:
-    """The address in a setting: the text of one, or that of a Spark session."""
-    if on is None or isinstance(on, str):
-        return on
-    context = getattr(on, "sparkContext", None)
-    if context is None:
-        raise CallError(f"on is {ADDRESSES}, or a Spark session, not a {type(on).__name__}")
-    return str(context.master)
-
-
-def is_frame(source: Any) -> bool:
-    """Whether it is a frame of Spark."""
-    return type(source).__module__.startswith("pyspark.sql.") and type(source).__name__ == "DataFrame"
 
 
 # ---- sessions -----------------------------------------------------------------------------------------
@@ -195,7 +181,7 @@ def mapped(
     tasks = len(every) if apart else min(len(every), TOGETHER * context.defaultParallelism)
     with _Shipped(context, function) as shipped:
         return _results(
-            lambda: context.parallelize(every, tasks).mapPartitions(partial(_worked, shipped, __version__)).collect()
+            lambda: context.parallelize(every, tasks).mapPartitions(partial(_worked, shipped, VERSION)).collect()
         )
 
 
@@ -210,7 +196,7 @@ def mapped_rows(frame: Any, function: Callable[[pl.DataFrame], Result], order: S
     with _Shipped(context, function) as shipped:
 
         def worked(batches: Iterator[Any]) -> Iterator[Any]:
-            return _worked_rows(shipped, __version__, batches)
+            return _worked_rows(shipped, VERSION, batches)
 
         moved = frame.repartition(tasks, "query").sortWithinPartitions("query", *order)
         return _results(lambda: [pickle.loads(row[0]) for row in moved.mapInArrow(worked, "result binary").collect()])
@@ -260,12 +246,12 @@ _UNPACKED: dict[str, Any] = {}  # the last value that this process of a worker u
 Outcome = tuple[EndoxaError | None, Any]
 
 
-def _worked(shipped: _Shipped, version: str, items: Iterable[Any]) -> Iterator[Outcome]:
+def _worked(shipped: _Shipped, wanted: str, items: Iterable[Any]) -> Iterator[Outcome]:
     """In a worker: the function of every item, or the error that the user can correct."""
-    if version != __version__:
+    if wanted != VERSION:
         where = socket.gethostname()
-        remedy = f"install the same on all: pip install endoxa=={version}"
-        yield InstallError(f"the worker {where} has endoxa {__version__}, and this is {version}; {remedy}"), None
+        remedy = f"install the same on all: pip install endoxa=={wanted}"
+        yield InstallError(f"the worker {where} has endoxa {VERSION}, and this is {wanted}; {remedy}"), None
         return
     function = shipped.content()
     for item in items:
@@ -275,11 +261,11 @@ def _worked(shipped: _Shipped, version: str, items: Iterable[Any]) -> Iterator[O
             yield error, None
 
 
-def _worked_rows(shipped: _Shipped, version: str, batches: Iterable[Any]) -> Iterator[Any]:
+def _worked_rows(shipped: _Shipped, wanted: str, batches: Iterable[Any]) -> Iterator[Any]:
     """In a worker: the same for rows in Arrow's batches, which are sorted by query; the outcomes are pickled."""
     import pyarrow as pa
 
-    for outcome in _worked(shipped, version, _whole_queries(batches)):
+    for outcome in _worked(shipped, wanted, _whole_queries(batches)):
         yield pa.RecordBatch.from_pydict({"result": pa.array([pickle.dumps(outcome)], pa.binary())})
 
 
@@ -319,7 +305,7 @@ def _plain(text: str) -> EndoxaError:
     if missing is not None:
         return InstallError(
             f"a worker has no {missing[1]}; install the same on all workers, in the Python that they run ("
-            f"PYSPARK_PYTHON={os.environ.get('PYSPARK_PYTHON', 'python3')}): pip install 'endoxa[spark]=={__version__}'"
+            f"PYSPARK_PYTHON={os.environ.get('PYSPARK_PYTHON', 'python3')}): pip install 'endoxa[spark]=={VERSION}'"
         )
     absent = re.search(r'Cannot run program "([^"]+)"', text)
     if absent is not None:

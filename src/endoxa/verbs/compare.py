@@ -94,6 +94,8 @@ def _between(
     if against.kind != "consensus":
         raise CallError("between leaves votes out, and with a reference nobody votes; remove it")
     foreign(settings, given, against)
+    if settings.on is not None:
+        raise CallError("between works in this process only; leave on out")
     scores = dispatch.between(
         run_of(run, settings), *pair, against.measures(measures, settings, compared=True), settings
     )

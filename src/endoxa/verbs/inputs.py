@@ -15,7 +15,6 @@ from endoxa.errors import CallError, FileError, TableError, TextError, did_you_m
 from endoxa.evaluations.evaluation import File
 from endoxa.evaluations.references import Reference, Referred
 from endoxa.evaluations.settings import REGISTRY, Settings
-from endoxa.io.distributed import DistributedFiles, DistributedFrame
 from endoxa.io.provenance import provenance
 from endoxa.io.read import kind_of, read
 from endoxa.io.run_files import RunFiles
@@ -23,7 +22,7 @@ from endoxa.measures.evaluate import Blocks
 from endoxa.measures.preference_judgments import Preferences
 from endoxa.policies import Ties
 from endoxa.progress import Progress
-from endoxa.scale.spark import address_of, is_frame
+from endoxa.scale import address_of, is_frame
 from endoxa.tables import Answers, Belief, Bundle, Labels, Opinions, Run, Taxonomy
 
 T = TypeVar("T")
@@ -94,11 +93,19 @@ def runs_of(
     paths = paths_of(source)
     if paths:
         files = RunFiles(tuple(paths), **_reading(settings), progress=progress, report=report)
-        return files if settings.on is None else DistributedFiles(files, settings.on)
+        return files if settings.on is None else _distributed(files, settings.on)
     return _frame_of(source, settings) if is_frame(source) else run_of(source, settings)
 
 
-def _frame_of(source: Any, settings: Settings) -> DistributedFrame:
+def _distributed(files: RunFiles, on: str) -> Blocks:
+    from endoxa.io.distributed import DistributedFiles
+
+    return DistributedFiles(files, on)
+
+
+def _frame_of(source: Any, settings: Settings) -> Blocks:
+    from endoxa.io.distributed import DistributedFrame
+
     if settings.ties == "input":
         raise CallError("the rows of a Spark frame have no order: use ties=trec, or give files")
     return DistributedFrame(source)

@@ -11,7 +11,6 @@ from endoxa import pools
 from endoxa.errors import CallError
 from endoxa.evaluations.dispatch import NO_RUN
 from endoxa.evaluations.references import Reference
-from endoxa.io.distributed import DistributedFiles, DistributedFrame
 from endoxa.measures.grammar import Measure
 from endoxa.policies import Policy
 from endoxa.tables import Opinions, Run
@@ -23,6 +22,8 @@ def pool(run: Any, depth: int = 100, *, ties: str = "trec", lenient: bool = Fals
 
     `on` is where files are read, as for `evaluate`: this machine, or Spark, of which only the first items come back.
     """
+    from endoxa.io.distributed import DistributedFiles, DistributedFrame
+
     if _is_nothing(run):
         raise CallError(NO_RUN)
     lists = runs_of(run, settings_of({"ties": ties, "lenient": lenient, "on": on}, run))
