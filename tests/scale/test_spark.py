@@ -132,7 +132,10 @@ def test_every_form_of_a_run_gives_the_same(runs: list[str], tmp_path: Path, mon
     mixed.write_csv(tmp_path / "mixed.csv")
     text = mixed.select("query", pl.lit("Q0"), "item", pl.lit(0).alias("r"), "score", "system")
     text.write_csv(tmp_path / "mixed.run", separator=" ", include_header=False)
-    for name in ("mixed.parquet", "mixed.csv", "mixed.run"):
+    shutil.copy(runs[0], tmp_path / "bm25.run")
+    subprocess.run(["gzip", "-k", "bm25.run"], cwd=tmp_path, check=True)
+    (tmp_path / "comments.run").write_text(("# a comment\n" * 3000).join(mixed_lines(runs[0])))
+    for name in ("bm25.run.gz", "comments.run", "mixed.parquet", "mixed.csv", "mixed.run"):
         for ties in ("trec", "input"):
             expected = endoxa.measure(tmp_path / name, judged, MEASURES, ties=ties)
             same(endoxa.measure(tmp_path / name, judged, MEASURES, ties=ties, on=HERE), expected)
@@ -144,6 +147,12 @@ def test_every_form_of_a_run_gives_the_same(runs: list[str], tmp_path: Path, mon
     same(endoxa.measure(run, judged, MEASURES, on=session), here)  # what is in memory stays there
     judgments = session.createDataFrame(judged.frame.select("query", "item", "grade").to_arrow())
     same(endoxa.measure(runs, judgments, MEASURES, on=session), here)
+
+
+def mixed_lines(path: str) -> list[str]:
+    """Three parts of a file, of which the last has lists that are in the first too."""
+    lines = Path(path).read_text().splitlines(keepends=True)
+    return ["".join(lines[at::2]) for at in (0, 1)]
 
 
 def files_of(*paths: Any) -> Any:
@@ -210,10 +219,10 @@ def test_errors_in_a_file_are_those_of_one_machine(change: str, runs: list[str],
 
 @needs_spark
 def test_a_file_that_workers_do_not_see(runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    part = distributed.Part("/nowhere/bm25.run", "bm25.run", 5, 0)
+    part = distributed.Part("/nowhere/bm25.run", "bm25.run", 5)
     with pytest.raises(FileError, match=r"bm25\.run: the worker .* sees no such file; put it on storage"):
         list(spark.mapped(HERE, distributed._seen, [part]))
-    part = distributed.Part(runs[0], "bm25.run", 5, 0)
+    part = distributed.Part(runs[0], "bm25.run", 5)
     with pytest.raises(FileError, match=r"the worker .* sees another file"):
         list(spark.mapped(HERE, distributed._seen, [part]))
     with pytest.raises(FileError, match="workers cannot read standard input"):

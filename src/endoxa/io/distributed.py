@@ -17,7 +17,7 @@ import polars as pl
 from endoxa.errors import EndoxaError, FileError, TableError
 from endoxa.io.formats import look
 from endoxa.io.run_files import RunFiles, distinct_names, map_blocks
-from endoxa.io.sources import GZIP, PIECE, Source, count, opened, spans
+from endoxa.io.sources import GZIP, PIECE, ZSTD, Source, count, opened, spans
 from endoxa.io.table_files import ROW, row_spans
 from endoxa.io.trec_text import RUN, Skipped, refuse_empty, tell
 from endoxa.policies import Ties
@@ -29,6 +29,10 @@ LARGEST = 128 << 20  # bytes of a text that are one task; less where the cores w
 BYTES_OF_ROW = 40  # of a text; so many rows of Parquet are one task
 TASKS = 4  # per core
 COLUMNS = ("system", "query", "item", "score")
+NO_ROWS = pl.DataFrame(
+    schema={"system": pl.String, "query": pl.String, "item": pl.String, "rank": pl.UInt32, "block": pl.UInt32,
+            "score": pl.Float64}
+)  # fmt: skip
 ROWS = "system string, query string, item string, score double, part long, rank long"
 
 
@@ -39,7 +43,6 @@ class Part:
     path: str
     label: str
     size: int
-    changed: int
     text: bool = True
     span: tuple[int, int] | None = None
 
@@ -100,14 +103,16 @@ class DistributedFiles:
         """The tasks of a file."""
         if path == "-":
             raise FileError("<stdin>", "workers cannot read standard input", "save it where all workers see it")
-        with opened(path) as source:
-            at = Path(path)
-            form, known = look(source, "run").format, at.stat()
-            part = Part(str(at.resolve()), path, known.st_size, known.st_mtime_ns, form != "parquet")
-            whole = source.packed is not None or source.magic().startswith(GZIP) or not at.is_file()
-            if whole or self.files.lenient or form not in {"trec", "parquet"}:
+        with opened(path, unpack=False) as source:
+            part = Part(str(Path(path).resolve()), path, source.whole)
+            magic = source.magic()
+            if magic == ZSTD or magic.startswith(GZIP) or self.files.lenient:
                 return [part]
-            size = min(max(known.st_size // (TASKS * spark.cores(self.on)), PIECE), LARGEST)
+            form = look(source, "run").format
+            if form not in {"trec", "parquet"}:
+                return [part]
+            part = replace(part, text=form == "trec")
+            size = min(max(part.size // (TASKS * spark.cores(self.on)), PIECE), LARGEST)
             cuts = spans(source, size) if part.text else row_spans(source, size // BYTES_OF_ROW)
             return [replace(part, span=span) for span in cuts] if len(cuts) > 1 else [part]
 
@@ -165,7 +170,7 @@ def _scored(kernel: Callable[[Run], Any], reading: dict[str, Any], part: Part) -
     with opened(_seen(part)) as file:
         source = replace(file, label=part.label, span=part.span)
         try:
-            read = map_blocks(source, partial(_with_lists, kernel), **reading, report=skipped.append, workers=1)
+            read = map_blocks(source, partial(_with_lists, kernel), **reading, report=skipped.append, workers=0)
         except FileError as error:
             raise _moved(error, part) from None
     return _Read([one for lists, _ in read for one in lists], [result for _, result in read], tuple(skipped))
@@ -209,7 +214,9 @@ def _rows(reading: dict[str, Any], numbered: tuple[int, Part]) -> pl.DataFrame:
     """The rows of a part, with all that is needed to put them in order again."""
     number, part = numbered
     frames: list[pl.DataFrame] = _scored(_frame_of, reading, part).results
-    rows = pl.concat(frames).with_columns(pl.lit(number, pl.Int64).alias("part"), pl.col("rank").cast(pl.Int64))
+    rows = pl.concat([NO_ROWS, *frames]).with_columns(
+        pl.lit(number, pl.Int64).alias("part"), pl.col("rank").cast(pl.Int64)
+    )
     return rows.select("system", "query", "item", "score", "part", "rank")
 
 

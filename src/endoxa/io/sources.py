@@ -94,8 +94,11 @@ Where = str | os.PathLike[str] | Source
 
 
 @contextmanager
-def opened(where: Where) -> Iterator[Source]:
-    """Yield a source that can be read again: standard input (`-`), pipes and zstd are copied to a temporary file."""
+def opened(where: Where, *, unpack: bool = True) -> Iterator[Source]:
+    """Yield a source that can be read again: standard input (`-`), pipes and zstd are copied to a temporary file.
+
+    With `unpack=False` zstd stays as it is.
+    """
     if isinstance(where, Source):
         yield where
         return
@@ -112,7 +115,7 @@ def opened(where: Where) -> Iterator[Source]:
             if not source.path.is_file():
                 with source.path.open("rb") as pipe:
                     source = _spooled(pipe, spool(), source.label)
-        if source.magic() == ZSTD:
+        if unpack and source.magic() == ZSTD:
             source = _unpacked(source, spool())
         yield source
 
@@ -212,7 +215,10 @@ def ahead(items: Iterator[T]) -> Iterator[T]:
 
 
 def in_parallel(work: Callable[[S], T], items: Iterable[S], workers: int) -> Generator[T]:
-    """Yield work(item) of each item, in order; threads compute a few of them in parallel."""
+    """Yield work(item) of each item, in order; threads compute a few of them in parallel (0: this one does)."""
+    if not workers:
+        yield from map(work, items)
+        return
     waiting: deque[Future[T]] = deque()
     with ThreadPoolExecutor(workers, thread_name_prefix="endoxa-block") as pool:
         try:

@@ -94,17 +94,18 @@ def _started(address: str) -> Any:
         **{f"spark.executorEnv.{name}": "1" for name in ONE_THREAD},
     }  # fmt: skip
     if _is_loopback(address):
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         options |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     conf = SparkConf(loadDefaults=False).setMaster(address).setAll(list(options.items()))
     with tempfile.TemporaryFile() as log:  # the process keeps it open when it is closed here
         try:
-            SparkContext._ensure_initialized(gateway=launch_gateway(conf, {"stderr": log, "stdout": log}), conf=conf)
+            if SparkContext._gateway is None:  # else Java runs already, from a session that was stopped
+                gateway = launch_gateway(conf, {"stderr": log, "stdout": log})
+                SparkContext._ensure_initialized(gateway=gateway, conf=conf)
             return SparkSession.builder.config(conf=conf).getOrCreate()
         except (Py4JError, PySparkException) as error:
             log.seek(0)
-            lines = [line for line in log.read().decode(errors="replace").splitlines() if "ERROR" in line]
-            reason = lines[0].partition("ERROR")[2].strip() if lines else str(error).strip().splitlines()[0]
+            lines = [line for line in log.read().decode(errors="replace").splitlines() if " ERROR " in line]
+            reason = lines[0].partition(" ERROR ")[2].strip() if lines else first_words(str(error))
             raise CallError(f"Spark did not start at {address}: {reason[:300]}") from None
 
 
@@ -319,6 +320,11 @@ def _plain(text: str) -> EndoxaError:
         )
     lost = "ExecutorLost" in text or "SparkContext was shut down" in text or "stopped SparkContext" in text
     lines = [line.strip() for line in text.splitlines() if re.match(r"[\w.]*(Error|Exception)\b", line.strip())]
-    reason = lines[-1] if lines else text.strip().splitlines()[0] if text.strip() else "no reason was given"
+    reason = lines[-1] if lines else first_words(text)
     what = "Spark lost its workers, and the job with them" if lost else "the job failed on Spark"
     return CallError(f"{what}: {reason[:300]}")
+
+
+def first_words(text: str) -> str:
+    """The first line with content."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "no reason was given")
