@@ -206,8 +206,8 @@ def main() -> int:
     first, second = times["local[1]"], times["local[2]"]
     possible = (first["driver"] + first["workers"]) / (second["driver"] + second["workers"] / 2)
     print(
-        f"local[2] is {first['job'] / second['job']:.2f} times as fast as local[1]; by processor time, on two free cores, "
-        f"{possible:.2f} (the aim, on 50 million lines: {AIM})"
+        f"local[2] is {first['job'] / second['job']:.2f} times as fast as local[1]; by processor time, on two free "
+        f"cores, {possible:.2f} (the aim, on 50 million lines: {AIM})"
     )
     return 1 if wrong else 0
 

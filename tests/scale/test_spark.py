@@ -19,10 +19,12 @@ import pytest
 
 import endoxa
 from endoxa.errors import CallError, EndoxaError, FileError, InstallError, TableError
+from endoxa.evaluations.settings import Settings
 from endoxa.io import distributed, table_files
 from endoxa.measures.preference_judgments import Preferences
-from endoxa.scale import address_of, mapper_of, spark
+from endoxa.scale import spark
 from endoxa.tables import Opinions, Run
+from endoxa.verbs.inputs import mapper_of, settings_of
 from endoxa.verbs.pool import pool
 
 HERE = "local[2]"
@@ -172,7 +174,7 @@ def test_a_pool_of_files_and_frames(runs: list[str], tmp_path: Path) -> None:
 
 @needs_spark
 def test_the_map_keeps_the_order_and_raises_what_went_wrong() -> None:
-    mapped = mapper_of(HERE)
+    mapped = mapper_of(Settings(on=HERE))
     offset = 3
     assert list(mapped(lambda item: item + offset, range(50))) == list(range(3, 53))
     assert list(mapped(lambda item: item, [])) == []
@@ -326,10 +328,10 @@ def test_the_command_line_prints_only_its_own(tmp_path: Path) -> None:
 
 
 def test_addresses() -> None:
-    assert address_of(None) is None
-    assert address_of("local[3]") == "local[3]"
+    assert settings_of({"on": "local[3]"}).on == "local[3]"
+    assert settings_of({"on": None}).on is None
     with pytest.raises(CallError, match="or a Spark session, not a int"):
-        address_of(3)
+        settings_of({"on": 3})
     assert spark._masters("spark://a:1,b:22") == [("a", 1), ("b", 22)]
     assert spark._is_loopback("local[2]")
     assert spark._is_loopback("spark://127.0.0.1:7077")

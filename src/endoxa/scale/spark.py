@@ -28,7 +28,6 @@ from uuid import uuid4
 import polars as pl
 
 from endoxa.errors import CallError, EndoxaError, InstallError
-from endoxa.scale import ADDRESSES
 
 VERSION = version("endoxa")
 Item = TypeVar("Item")
@@ -38,8 +37,17 @@ TOGETHER = 4  # tasks per core, where many small items share a task
 ROWS = 500_000  # rows that are worked on at a time, at least, where rows come from Spark
 ANSWER, WORKERS = 5.0, 60.0  # seconds that a master has to answer, and its workers to take the job
 ADDRESS = re.compile(r"local(\[(\d+|\*)\])?|spark://[^,/]+:\d+(,[^,/]+:\d+)*")
+ADDRESSES = "local[2] (two cores of this machine), local[*] (all of them) or spark://HOST:PORT (a cluster)"
 # A task uses one core. Polars and BLAS would take all.
 ONE_THREAD = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def address_of(session: Any) -> str:
+    """The address of a Spark session."""
+    context = getattr(session, "sparkContext", None)
+    if context is None:
+        raise CallError(f"on is {ADDRESSES}, or a Spark session, not a {type(session).__name__}")
+    return str(context.master)
 
 
 # ---- sessions -----------------------------------------------------------------------------------------

@@ -15,12 +15,12 @@ from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import DOUBTED, JUDGED
 from endoxa.measures.grammar import Wanted
 from endoxa.progress import Progress
-from endoxa.scale import mapper_of
 from endoxa.tables import Scores
 from endoxa.verbs.inputs import (
     Report,
     beside,
     foreign,
+    mapper_of,
     reference_of,
     runs_of,
     settings_of,
@@ -73,9 +73,10 @@ def evaluate(
     wanted = None
     if against.kind not in {"answers", "bundle"} or measures:
         wanted = against.measures(measures, chosen, compared=orders)
+    lists, mapper = runs_of(run, chosen, progress=progress, report=report), mapper_of(chosen)
     evaluation = evaluated(
-        runs_of(run, chosen, progress=progress, report=report), against, wanted, chosen.changed(on=None), labels=more,
-        curves=curves, power=power, orders=orders, progress=progress, mapper=mapper_of(chosen.on),
+        lists, against, wanted, chosen if chosen.on is None else chosen.changed(on=None), labels=more,
+        curves=curves, power=power, orders=orders, progress=progress, mapper=mapper,
     )  # fmt: skip
     return replace(
         evaluation,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,7 +23,7 @@ from endoxa.measures.evaluate import Blocks
 from endoxa.measures.preference_judgments import Preferences
 from endoxa.policies import Ties
 from endoxa.progress import Progress
-from endoxa.scale import address_of, is_frame
+from endoxa.scale import local
 from endoxa.tables import Answers, Belief, Bundle, Labels, Opinions, Run, Taxonomy
 
 T = TypeVar("T")
@@ -63,9 +64,20 @@ def settings_of(given: Mapping[str, Any], run: Any = None, *, scoring_only: bool
         given = {"ties": run.ties} | given
     if is_frame(run):
         given = {"on": run.sparkSession} | given
-    if given.get("on") is not None:
-        given["on"] = address_of(given["on"])
+    if given.get("on") is not None and not isinstance(given["on"], str):
+        from endoxa.scale import spark
+
+        given["on"] = spark.address_of(given["on"])
     return Settings.of(given, scoring_only=scoring_only)
+
+
+def mapper_of(settings: Settings) -> Callable[..., Any]:
+    """The map over queries: that of this machine, or of the Spark cluster that the settings name."""
+    if settings.on is None:
+        return local.mapped
+    from endoxa.scale import spark
+
+    return partial(spark.mapped, settings.on)
 
 
 # ---- runs ---------------------------------------------------------------------------------------------
@@ -95,6 +107,11 @@ def runs_of(
         files = RunFiles(tuple(paths), **_reading(settings), progress=progress, report=report)
         return files if settings.on is None else _distributed(files, settings.on)
     return _frame_of(source, settings) if is_frame(source) else run_of(source, settings)
+
+
+def is_frame(source: Any) -> bool:
+    """Whether it is a frame of Spark."""
+    return type(source).__module__.startswith("pyspark.sql.") and type(source).__name__ == "DataFrame"
 
 
 def _distributed(files: RunFiles, on: str) -> Blocks:

@@ -8,9 +8,18 @@ from endoxa.errors import CallError
 from endoxa.evaluations.dispatch import belief_of, score
 from endoxa.measures.grammar import Measure, Wanted, parse_all
 from endoxa.progress import Progress
-from endoxa.scale import mapper_of
 from endoxa.tables import Scores
-from endoxa.verbs.inputs import Report, beside, foreign, reference_of, run_of, runs_of, settings_of, takes_settings
+from endoxa.verbs.inputs import (
+    Report,
+    beside,
+    foreign,
+    mapper_of,
+    reference_of,
+    run_of,
+    runs_of,
+    settings_of,
+    takes_settings,
+)
 
 
 @takes_settings(scoring_only=True)
@@ -39,7 +48,7 @@ def measure(
     foreign(chosen, settings, against)
     wanted = against.measures(measures, chosen) if against.kind not in {"answers", "bundle"} else []
     lists = runs_of(run, chosen, progress=progress, report=report)
-    return score(lists, against, wanted, chosen, labels=more, progress=progress, mapper=mapper_of(chosen.on))
+    return score(lists, against, wanted, chosen, labels=more, progress=progress, mapper=mapper_of(chosen))
 
 
 def distribution(
