@@ -12,6 +12,7 @@ DASH = "–"
 MINUS = "−"
 UNBROKEN = re.compile(r"(?<=\d) (?=[%±])|(?<=\b[pr]) (?=[=<] )|(?<=[=<>±]) (?=[\d−])")  # spaces inside a quantity
 BOLD = str.maketrans({"\x02": "<b>", "\x03": "</b>"})
+WORD = re.compile(r"[^-_./:+ ]+[-_./:+ ]*|[-_./:+ ]+")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
 
 
@@ -124,6 +125,28 @@ def shortened(names: Sequence[str], limit: int) -> list[str]:
         twice = seen[label] > 1
         result.append(_cut(clean(name), max(limit - len(mark), 3)) + mark if twice else label)
     return result
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name, each with the sign that ends it: `bm25-`, `k1_`, `0.9`."""
+    return WORD.findall(name)
+
+
+def longest(text: str) -> int:
+    """Letters of the longest word."""
+    return max(map(len, text.split()), default=0)
+
+
+def folded(name: str, room: int) -> str:
+    """The name on lines of at most `room` letters, broken between its words only; a longer word is cut by `…`."""
+    if len(name) <= room:
+        return name
+    lines = [""]
+    for word in words_of(name):
+        if lines[-1] and len(lines[-1]) + len(word.rstrip(" ")) > room:
+            lines.append("")
+        lines[-1] += word if len(word) <= room else _cut(word, room)
+    return "\n".join(line.rstrip(" ") for line in lines)
 
 
 def _cut(text: str, limit: int) -> str:

@@ -41,7 +41,7 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert "24 scenes" in done.stdout
     done = endoxa("images", "index", folder, *FAST, "--workers", 1)
     assert done.exit_code == 0, done.output
-    assert re.search(r"histograms +describe +24", done.stdout) and "24 pictures, 3 systems" in done.stdout
+    assert re.search(r"histograms +describe +24", done.stdout) and "24 pictures are indexed by 3 systems" in done.stdout
     return folder
 
 

@@ -47,7 +47,10 @@ def find(
         searcher = open_searcher(corpus, home=home, without=without or None, progress=progress)
     found = verb(searcher, query, engine, count=count)
     table = found.frame.select("rank", "item", "score", pl.col("words").list.join(", "), "category")
+    first = f"{table['item'][0]} comes first of {table.height:,} pictures" if table.height else "Nothing was found"
+    output.say(f"{first} for {query!r}, by {found.system}.")
     output.show_frame(table)
-    print(f"\nsystem: {found.system}")
     if to is not None:
-        write_gallery(searcher.corpus, found.run, to, title=f"{query}: found by {found.system}", depth=count)
+        write_gallery(
+            searcher.corpus, found.run, to, title=f"{query}: found by {found.system}", depth=count, answers=False
+        )

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from endoxa.cli import loudness, output
 from endoxa.cli import options as o
-from endoxa.cli import output
 from endoxa.evaluations.settings import Settings
 
 FORMS = ("table", "tsv", "jsonl", "markdown", "latex")
@@ -102,9 +102,11 @@ def rate(
     found = evaluation.details
     if form != "table":
         remarks = (*(f"! {line}" for line in found.warnings), *found.remarks())
-        output.table(evaluation.tables["figures"], form, to, remarks)
+        output.table(evaluation.tables["figures"], form, to, remarks, answer=evaluation.sentences[0])
         return
-    output.show(parts(found), narrow=True)
+    output.say(evaluation.sentences[0])
+    output.tell("")
+    output.show(parts(found, full=loudness.is_full()), narrow=True)
     if page and to is not None:
         with output.busy("drawing"):
             write(evaluation, to)

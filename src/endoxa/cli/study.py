@@ -10,6 +10,7 @@ import typer
 
 from endoxa.cli import options as o
 from endoxa.cli import output
+from endoxa.formatting import capitalised
 from endoxa.verbs import study as verb
 
 study = typer.Typer(
@@ -108,11 +109,11 @@ def new(
                 progress=progress,
             )
         )  # fmt: skip
-    print(f"study {planned.study.name!r}: {planned.tasks:,} tasks on screen {planned.study.settings.screen}")
-    for line in planned.notes:
-        print(f"  {line}")
     where = "" if home == verb.FOLDER else f" --home {home}"
-    print(f"next: endoxa study invite {planned.study.name} ana ben{where}, then endoxa study serve{where}")
+    screen_of = planned.study.settings.screen
+    output.say(f"Study {planned.study.name!r} has {planned.tasks:,} tasks on screen {screen_of}.")
+    output.tell(*(f"  {line}" for line in planned.notes))
+    output.tell(f"next: endoxa study invite {planned.study.name} ana ben{where}, then endoxa study serve{where}")
 
 
 def _text(given: str | None) -> str | None:
@@ -176,7 +177,9 @@ def import_(
                 attention=attention, further_round=further, home=home, db=db, progress=progress,
             )
         )  # fmt: skip
-    print("\n".join(notes))
+    first, *others = notes or ["nothing was added"]
+    output.say(f"{capitalised(first).rstrip('.')}.")
+    output.tell(*others)
 
 
 @study.command("invite")
@@ -220,9 +223,9 @@ def invite(
         )
     )  # fmt: skip
     for number, who in invited.withdrawn:
-        print(f"withdrew {number} ({who})")
+        output.emit(f"withdrew {number} ({who})", None)
     for link in invited.links:
-        print(f"{link.number}\t{link.nickname or '(chooses a nickname)'}\t{link.url}")
+        output.emit(f"{link.number}\t{link.nickname or '(chooses a nickname)'}\t{link.url}", None)
     if invited.links and invited.is_assumed:
         output.note(f"! no server has run here yet, so the links start with {invited.address}; --url gives another one")
 
@@ -249,7 +252,8 @@ def serve(
     """
 
     def started(address: str, link: str) -> None:
-        print(f"serving {Path(home)} at {address} (stop with Ctrl-C)\norganiser, once: {link}", flush=True)
+        output.say(f"serving {Path(home)} at {address} (stop with Ctrl-C)")
+        output.tell(f"organiser, once: {link}")
         if host not in {"127.0.0.1", "::1", "localhost"} and not address.startswith("https://"):
             output.note("! connections are not encrypted; on the internet, put a proxy with https in front")
         if host in {"0.0.0.0", "::"} and url is None:
@@ -281,13 +285,13 @@ def status(
         raise typer.BadParameter(f"-o is table or json, not {form!r}")
     found = verb.status(name, home=home, db=db)
     if form == "json":
-        print(json.dumps(found[0] if name else found, indent=1, ensure_ascii=False))
+        output.emit(json.dumps(found[0] if name else found, indent=1, ensure_ascii=False), None)
         return
-    from endoxa.reports.study_status import status_lines
+    from endoxa.reports.study_status import status_answer, status_lines
 
-    if not found:
-        print("there is no study yet; endoxa study new --help shows how to set one up")
-    print("\n\n".join("\n".join(status_lines(one)) for one in found))
+    output.say(status_answer(found))
+    for one in found:
+        output.tell("", *status_lines(one))
 
 
 @study.command("export")
@@ -309,7 +313,7 @@ def export(
       endoxa ratings answers.parquet runs/*.run --to ratings.html
     """
     exported = o.at_call(lambda: verb.export(name, to, history=history, home=home, db=db))
-    output.note(f"wrote {exported.rows:,} rows to {to}")
+    output.say(f"Wrote {exported.rows:,} rows to {to}.")
     if exported.form == "qrels" and exported.lowest >= 1:
         output.note(f"! the lowest grade is {exported.lowest:g}: give the least relevant grade when you measure (-l 4)")
 
@@ -331,4 +335,4 @@ def bundle(
     """
     written = o.at_call(lambda: verb.bundle(name, to, files=files, runs=runs, home=home, db=db))
     counts = ", ".join(f"{count:,} {what}" for what, count in written.counts.items())
-    output.note(f"wrote {to}: {counts}" + ("" if written.licence else "; no licence is set, so nobody may use it"))
+    output.say(f"Wrote {to}: {counts}{'' if written.licence else '; no licence is set, so nobody may use it'}.")

@@ -208,14 +208,13 @@ def print_study(study: WordStudy, form: str, to: Path | None) -> None:
     if form != "table":
         output.table(study.lifts.summary, form, None, study.warnings)
         return
-    print(output.wrapped(answer(study)))
+    output.say(answer(study))
     rows = [[f"{cell.text} {cell.small}".strip() for cell in line] for line in lines(study)]
-    print()
+    output.tell("")
     output.show_frame(pl.DataFrame(rows, schema=heads(study), orient="row"))
-    for remark in (*study.warnings, *study.notes):
-        print(output.wrapped(f"! {remark}"))
+    output.tell(*(f"! {remark}" for remark in (*study.warnings, *study.notes)))
     if to is not None:
-        print(f"The page: {to.resolve().as_uri()}")
+        output.tell(f"The page: {to.resolve().as_uri()}")
 
 
 def print_annotations(found: Annotations, form: str, to: Path | None) -> None:
@@ -225,13 +224,12 @@ def print_annotations(found: Annotations, form: str, to: Path | None) -> None:
     if form != "table":
         output.table(found.words, form, None, found.warnings)
         return
-    print(output.wrapped(answer(found)))
-    print()
+    output.say(answer(found))
+    output.tell("")
     output.show_frame(found.words)
-    for remark in (*found.warnings, *found.notes):
-        print(output.wrapped(f"! {remark}"))
+    output.tell(*(f"! {remark}" for remark in (*found.warnings, *found.notes)))
     if to is not None:
-        print(f"The page: {to.resolve().as_uri()}")
+        output.tell(f"The page: {to.resolve().as_uri()}")
 
 
 def _list(text: str) -> list[str]:

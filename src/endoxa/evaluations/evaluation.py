@@ -12,6 +12,7 @@ import polars as pl
 
 from endoxa.evaluations import notebook, sentences
 from endoxa.evaluations.settings import DOUBTED, Kind, Settings
+from endoxa.evaluations.standings import contenders, headline
 from endoxa.measures.grammar import Measure, parse
 from endoxa.policies import Policy
 from endoxa.tables import Belief, Comparison, Costs, Scores
@@ -39,6 +40,8 @@ class Evaluation:
     summary     system, measure, value, lo, hi, se, queries, undefined; under doubt also p_best; in a consensus also
                 without_own_vote and unique; from a bundle also by, effective, horvitz_thompson
     compared    the pairwise comparison, or a function that makes it; read `comparison`
+    deciding    makes the pairs that the answer rests on, of a measure and its best system; None: `comparison` has them
+    forecast    labels that would probably settle who is best, or a function that says so; read `further`
     doubts      system, doubt, variance, share: where the doubt about the first measure comes from
     tables      further tables by name: depths, curves, coverage, orders, power, pairs, estimates, calibration …
     warnings    what to know before trusting the numbers
@@ -55,6 +58,8 @@ class Evaluation:
     settings: Settings = field(default_factory=Settings)
     belief: Belief | None = None
     compared: Comparison | Callable[[], Comparison | None] | None = None
+    deciding: Callable[[str, str], Comparison | None] | None = None
+    forecast: int | Callable[[], int | None] | None = None
     doubts: pl.DataFrame | None = None
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -72,6 +77,19 @@ class Evaluation:
     def comparison(self) -> Comparison | None:
         """Every pair of systems: difference, interval, test or P(better). Made when first asked for: tests are slow."""
         return self.compared() if callable(self.compared) else self.compared
+
+    @cached_property
+    def decisive(self) -> Comparison | None:
+        """The pairs that the answer rests on: those of the headline measure."""
+        if self.deciding is None:
+            return self.comparison
+        measure = headline(self)
+        return self.deciding(measure, contenders(self, measure)[0].system)
+
+    @cached_property
+    def further(self) -> int | None:
+        """About how many more labels would settle who is best; None where that is unknown."""
+        return self.forecast() if callable(self.forecast) else self.forecast
 
     @property
     def measures(self) -> list[str]:

@@ -10,6 +10,23 @@ from endoxa.formatting import number
 _number = partial(number, decimals=2, minus="-")
 
 
+def status_answer(found: list[dict[str, Any]]) -> str:
+    """How far the studies are, in one sentence; of one study also what its judges say of the systems."""
+    if not found:
+        return "There is no study yet; endoxa study new --help shows how to set one up."
+    if len(found) > 1:
+        running = sum(one["study"]["state"] == "open" for one in found)
+        return f"There are {len(found):,} studies, {running:,} of them open."
+    (one,) = found
+    name, progress = one["study"]["name"], one["progress"]
+    judges = f"{progress['raters']:,} judge{'' if progress['raters'] == 1 else 's'}"
+    done = f"{progress['done']:,} of {progress['planned']:,} tasks of {name} are done, by {judges}"
+    verdict = one["verdict"]
+    if verdict is not None and verdict["pairs"]:
+        return f"{done}; {verdict['pairs'][0]['sentence'].rstrip('.')}."
+    return f"{done}."
+
+
 def status_lines(status: dict[str, Any]) -> list[str]:
     """Progress, agreement, judges, uniformity, verdict: what the dashboard shows, in words."""
     study, progress = status["study"], status["progress"]

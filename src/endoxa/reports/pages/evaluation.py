@@ -12,7 +12,7 @@ import polars as pl
 from endoxa.errors import EndoxaError
 from endoxa.evaluations import standings
 from endoxa.evaluations.evaluation import Evaluation
-from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS, advice, answer, doubt_name, remark, within
+from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS, advice, answer, caveats, doubt_name, within
 from endoxa.formatting import clean, counted, html_of, number, probability, shortened, signed
 from endoxa.measures.explain import definition_line
 from endoxa.reports.figures.chance_matrix import NUMBERED, better
@@ -37,7 +37,7 @@ def page(evaluation: Evaluation) -> str:
     return render(
         title=evaluation.title,
         answer=html_of(lambda name: answer(evaluation, name=name)),
-        aside=limits if evaluation.in_doubt else remark(evaluation),
+        aside=" ".join([*caveats(evaluation), *([limits] if limits else [])]),
         facts=_facts(evaluation),
         warnings=_warnings(evaluation),
         sections=_sections(evaluation),
