@@ -12,7 +12,8 @@ import typer
 
 from endoxa import __version__
 from endoxa.cli import groups, loudness, output
-from endoxa.errors import CallError, EndoxaError, did_you_mean
+from endoxa.cli.options import near_file
+from endoxa.errors import CallError, EndoxaError, FileError, did_you_mean
 
 NOT_COMMANDS = {"groups", "loudness", "options", "output"}
 ORDER = (
@@ -84,7 +85,8 @@ def main() -> None:
     try:
         app(prog_name="endoxa")
     except EndoxaError as error:
-        output.complain(f"endoxa: {error}")
+        near = near_file(error.path) if isinstance(error, FileError) and error.line is None else ""
+        output.complain(f"endoxa: {error}{near}")
         sys.exit(2 if isinstance(error, CallError) else 1)
     except BrokenPipeError:  # the reader of a pipe went away: `endoxa eval … | head`
         sys.stderr.close()

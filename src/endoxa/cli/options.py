@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from endoxa.errors import EndoxaError, TextError
+from endoxa.errors import EndoxaError, TextError, did_you_mean
 from endoxa.evaluations.settings import POLICY, REGISTRY, Setting, Settings
 
 FILES = "Input"
@@ -253,9 +253,21 @@ def _measures(named: list[str], words: list[str]) -> list[Any]:
             except EndoxaError as error:
                 if word not in words:
                     raise
-                reason = "no such file" if "/" in word or Path(word).suffix in SUFFIXES else str(error)
+                near = near_file(word)
+                named = near or "/" in word or Path(word).suffix in SUFFIXES
+                reason = f"no such file{near}" if named else str(error)
                 raise typer.BadParameter(f"{word!r} is neither a file nor a measure: {reason}") from None
         raise
+
+
+def near_file(path: str) -> str:
+    """`; did you mean runs/bm25.run?` where a file of nearly this name lies in the same folder; else nothing."""
+    folder = Path(path).parent
+    try:
+        known = [str(folder / one.name) for one in folder.iterdir()]
+        return "" if Path(path).exists() else did_you_mean(str(folder / Path(path).name), known)
+    except (OSError, ValueError):  # a folder that is none, a name that cannot be one
+        return ""
 
 
 def command_line() -> str:

@@ -42,7 +42,7 @@ INFORMATIVE = 100  # effective labels from which design-based intervals are give
 SEVERAL = 5  # systems below which one swap is no contradiction
 LOW = 0.5  # P(best) of a leader below which it is too sure
 SIZES = ("P", "DCG")  # measures whose model-based intervals cover as stated
-FORESEEN = 10_000  # pairs up to which the number of further labels is simulated
+FORESEEN = 2_000  # pairs up to which the number of further labels is simulated
 DRAWN = 50  # draws of the model behind measures without a linear form
 
 
