@@ -254,8 +254,8 @@ def _measures(named: list[str], words: list[str]) -> list[Any]:
                 if word not in words:
                     raise
                 near = near_file(word)
-                named = near or "/" in word or Path(word).suffix in SUFFIXES
-                reason = f"no such file{near}" if named else str(error)
+                is_path = bool(near) or "/" in word or Path(word).suffix in SUFFIXES
+                reason = f"no such file{near}" if is_path else str(error)
                 raise typer.BadParameter(f"{word!r} is neither a file nor a measure: {reason}") from None
         raise
 

@@ -49,6 +49,7 @@ class Evaluation:
     baseline    the system that all others are compared with, if one was named
     virtual     the virtual system that returns everything (⊤), which is scored but is not a contender
     wanted      the measures as they were asked for, parsed; not written to files
+    drawn       draws the first figure as SVG, for a notebook; what evaluates is below what draws
     details     what only one kind of evaluation has (agreement and maps of ratings, the gallery of a contest)
     """
 
@@ -72,6 +73,7 @@ class Evaluation:
     costs: Costs | None = None
     wanted: tuple[Measure, ...] = ()
     details: Any = None
+    drawn: Callable[[Evaluation], str] | None = None
 
     @cached_property
     def comparison(self) -> Comparison | None:

@@ -25,7 +25,7 @@ def compare(
     between: tuple[str, str] | None = None,
     labels: Any = None,
     taxonomy: Any = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     report: Report | None = None,
     **settings: Any,
 ) -> Comparison:
@@ -59,7 +59,7 @@ def compared(
     power: bool = False,
     labels: Any = None,
     taxonomy: Any = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     report: Report | None = None,
     **settings: Any,
 ) -> Evaluation:

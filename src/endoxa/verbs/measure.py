@@ -7,7 +7,7 @@ from typing import Any
 from endoxa.errors import CallError
 from endoxa.evaluations.dispatch import belief_of, score
 from endoxa.measures.grammar import Measure, Wanted, parse_all
-from endoxa.progress import Progress
+from endoxa.progress import Progress, shown
 from endoxa.scale.local import mapped
 from endoxa.tables import Scores
 from endoxa.verbs.inputs import Report, beside, foreign, reference_of, run_of, runs_of, settings_of, takes_settings
@@ -21,7 +21,7 @@ def measure(
     *,
     labels: Any = None,
     taxonomy: Any = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     report: Report | None = None,
     **settings: Any,
 ) -> Scores:
@@ -34,6 +34,7 @@ def measure(
     >>> scores.to_dict()["run"]["q1"]
     {'RR': 0.5, 'AP': 0.5}
     """
+    progress = shown(progress)
     chosen = settings_of(settings, run, scoring_only=True)
     against, more = beside(reference_of(reference, chosen, taxonomy=taxonomy, report=report), labels, chosen)
     foreign(chosen, settings, against)

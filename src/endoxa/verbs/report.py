@@ -25,7 +25,7 @@ def report(
     labels: Any = None,
     taxonomy: Any = None,
     command: str = "",
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     report: Report | None = None,
     **settings: Any,
 ) -> Evaluation:
