@@ -113,9 +113,9 @@ def test_people_who_disagree(files, tmp_path) -> None:
     assert "belief=dawid-skene" in told
     gold = tmp_path / "gold.txt"
     gold.write_text("".join(f"{line}\n" for line in three.read_text().splitlines()[:30] if " ada " in line))
-    told = done("believe", three, "--model", "dawid-skene", "--labels", gold, "--people", "0")
+    told = done("believe", three, "--model", "dawid-skene", "--labels", gold, "--people", "0", "-v")
     assert "pairs are known (gold)" in told
-    under = done("eval", tmp_path / "belief.parquet", *runs, "AP", *FEW)
+    under = done("eval", tmp_path / "belief.parquet", *runs, "AP", *FEW, "-v")
     assert "AP under this belief" in under
     assert "dawid-skene: prior informed" in under
     for model in ("votes", "subjects"):
@@ -158,7 +158,7 @@ def test_judge_a_few_and_come_back(files, tmp_path) -> None:
     few = tmp_path / "few.csv"
     few.write_text("\n".join(target.read_text().splitlines()[:20]))
     assert "No interval:" in done("eval", *runs, "P@10", *FEW, "--model", "consensus", "--labels", few)
-    assert "no design-based interval" in done("eval", *runs, "P@10", "--labels", few)
+    assert "no design-based interval" in done("eval", *runs, "P@10", "--labels", few, "-v")
     further = endoxa("next", *runs, "-n", "50", "--labels", target, "--about", "best", "-o", "tsv")
     assert further.returncode == 0
     assert "next@20 round 2" in further.stdout

@@ -83,7 +83,7 @@ def test_words_in_a_file_are_queries(scenes: Path, tmp_path: Path) -> None:
 def test_somebody_searches(scenes: Path, tmp_path: Path) -> None:
     done = endoxa("images", "search", scenes, "sea", "-n", 3, "--to", tmp_path / "found.html")
     assert done.exit_code == 0, done.output
-    assert "system: keywords" in done.stdout and (tmp_path / "found.html").stat().st_size > 10_000
+    assert "by keywords." in done.stdout and (tmp_path / "found.html").stat().st_size > 10_000
     assert "did you mean" in fails("images", "search", scenes, "x", "-e", "histogram")
 
 

@@ -101,7 +101,7 @@ def test_pictures_and_sketches_that_were_kept_are_replayed(scenes: Path, tmp_pat
             for event in search.events[1:]:
                 searches.append(connection, record, f"key-{event.number}", event.number - 1, event)
     done = endoxa("search", "replay", record.name, "--home", home)
-    assert (done.exit_code, done.stdout) == (0, f"{record.name} replays exactly: 2 pages\n")
+    assert (done.exit_code, done.stdout) == (0, f"{record.name} replays exactly: 2 pages.\n")
     (place / f"{upload}.jpg").unlink()
     done = endoxa("search", "replay", record.name, "--home", home)
     assert done.exit_code == 1 and "upload it again" in done.stdout

@@ -10,7 +10,6 @@ import typer
 
 from endoxa.cli import options as o
 from endoxa.cli import output
-from endoxa.formatting import capitalised
 from endoxa.verbs import study as verb
 
 study = typer.Typer(
@@ -177,8 +176,8 @@ def import_(
                 attention=attention, further_round=further, home=home, db=db, progress=progress,
             )
         )  # fmt: skip
-    first, *others = notes or ["nothing was added"]
-    output.say(f"{capitalised(first).rstrip('.')}.")
+    first, *others = notes or ["Nothing was added"]
+    output.say(f"{first.rstrip('.')}.")
     output.tell(*others)
 
 
