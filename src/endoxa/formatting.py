@@ -106,7 +106,8 @@ LOOK = """
 .endoxa .verdict { margin: 0 0 .6rem; padding: .6rem .9rem; border-left: 4px solid var(--accent);
   background: var(--tint); border-radius: 0 .4rem .4rem 0; }
 .endoxa .scroll { overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: .4rem; }
-.endoxa table { border-collapse: collapse; margin: 0; width: 100%; font-size: inherit; font-variant-numeric: tabular-nums; }
+.endoxa table { border-collapse: collapse; margin: 0; width: 100%; font-size: inherit;
+  font-variant-numeric: tabular-nums; }
 .endoxa th, .endoxa td { padding: .25rem .7rem; border: 0; border-top: 1px solid var(--line); text-align: left;
   background: var(--card); color: var(--ink); white-space: nowrap; }
 .endoxa thead th { border-top: 0; font-weight: 600; }

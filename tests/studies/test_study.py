@@ -69,7 +69,7 @@ def test_the_library_and_the_command_line_do_the_same(parts, tmp_path) -> None:
 
     exported = verb.export("pets", tmp_path / "library.csv", home=library)
     assert (exported.rows, exported.form, exported.lowest) == (2, "csv", 1)
-    assert "wrote 2 rows" in endoxa_study("export", "pets", "--to", tmp_path / "command.csv", "--home", command)
+    assert "Wrote 2 rows" in endoxa_study("export", "pets", "--to", tmp_path / "command.csv", "--home", command)
     left, right = (pl.read_csv(tmp_path / f"{name}.csv").drop("at", "key") for name in ("library", "command"))
     assert left.equals(right)
 
