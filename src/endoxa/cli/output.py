@@ -79,7 +79,7 @@ def need_judgments(reference: Any, settings: dict[str, Any]) -> None:
     import typer
 
     kinds = set() if reference is None else set(reference.kinds.values())
-    judged = kinds and kinds <= {"qrels", "sampled", "opinions", "preferences"} and "model" not in settings
+    judged = kinds and kinds <= {"qrels", "sampled", "opinions", "preferences", "both"} and "model" not in settings
     if not judged or "systems_vote" in settings:
         raise typer.BadParameter("trec_eval's lines are for judgments; without them use -o tsv or jsonl")
 
