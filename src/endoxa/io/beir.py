@@ -17,7 +17,6 @@ QRELS = {"query-id", "corpus-id", "score"}
 FOLDER, SPLIT = "qrels", "test"
 TEXTS = {"item": "corpus.jsonl", "query": "queries.jsonl"}
 EXPECTED = "expected a collection of BEIR (qrels/test.tsv); of any other folder, give the files in it"
-SUFFIXES = ("", ".gz", ".zst")
 
 
 def are_judgments(columns: Iterable[str]) -> bool:
@@ -51,8 +50,5 @@ def qrels_of(folder: Path, label: str) -> Path:
 
 def texts_of(folder: Path, name: str) -> Path | None:
     """The file of the texts of items or queries in a collection of BEIR; None if the folder is none."""
-    for suffix in SUFFIXES:
-        path = folder / (TEXTS[name] + suffix)
-        if name in TEXTS and path.is_file():
-            return path
-    return None
+    path = folder / TEXTS[name] if name in TEXTS else folder
+    return path if path.is_file() else None

@@ -133,7 +133,7 @@ def _json_look(source: Source, line: bytes, wanted: Wanted) -> Look:
     if row is not None and (lists := names_of_row(row)) is not None:
         return Look(_held(lists, source.label, wanted), "lists")
     columns = list(row or ())
-    if not known(columns).isdisjoint(COLUMN_NAMES) or ".jsonl" in source.path.suffixes or wanted not in DOCUMENTS:
+    if len(known(columns) & COLUMN_NAMES) > 1 or ".jsonl" in source.path.suffixes or wanted not in DOCUMENTS:
         return Look(kind_of(columns, source.label, wanted), "jsonl")
     document = document_of(source)
     if document.lists is not None:

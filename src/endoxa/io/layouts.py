@@ -174,14 +174,15 @@ def sort_of(frame: pl.DataFrame, floats: bool) -> Sort:
         return "qrels"
     count, distinct = len(numbers), numbers.n_unique()
     whole = bool(((numbers == numbers.floor()) & numbers.is_finite()).all())
+    lists = frame.group_by("query").agg(pl.len(), pl.col("number").n_unique().alias("distinct"), pl.col("number").min())
+    tied = not (lists["len"] == lists["distinct"]).all()
     if not whole:  # fractional grades are few values that recur
-        return "either" if distinct <= GRADES and count >= 2 * distinct else "run"
+        return "either" if tied and distinct <= GRADES and count >= 2 * distinct else "run"
     if distinct > GRADES or not numbers.is_between(LOWEST, HIGHEST).all():
         return "run"
     if floats:
         return "either"
-    lists = frame.group_by("query").agg(pl.len(), pl.col("number").n_unique().alias("distinct"), pl.col("number").min())
-    ranking = (lists["len"] == lists["distinct"]).all() and (lists["number"] > 0).all() and lists["len"].max() > 2  # type: ignore[operator]
+    ranking = not tied and (lists["number"] > 0).all() and (lists["len"] > 2).any()
     return "either" if ranking else "qrels"
 
 

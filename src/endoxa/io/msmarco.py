@@ -23,13 +23,9 @@ def are_ranks(head: bytes, label: str, *, wanted: bool) -> bool:
     """Whether the first lines are a run of MS MARCO. What may also be judgments is refused, unless a run is wanted."""
     lines = head.split(b"\n")
     rows = [words for line in lines[: -1 if len(lines) > 1 else None] if (words := _words(line)) is not None]
-    if not rows or not all(len(row) == 3 and RANK.fullmatch(row[2]) for row in rows):
-        return bool(rows) and wanted and len(rows[0]) == 3
-    if wanted:
-        return True
-    if rows[0][2] != "1":
-        return False
-    ranks = [(query, rank) for query, _, rank in rows]
+    if wanted or not rows or rows[0][2] != "1":
+        return wanted
+    ranks = [(row[0], row[2]) for row in rows if len(row) == 3 and RANK.fullmatch(row[2])]
     if len(set(ranks)) < len(ranks):
         raise FileError(label, "three columns, and the third is not a rank: it recurs within a query", JUDGED)
     if {rank for _, rank in ranks} == {"1"}:
@@ -95,4 +91,4 @@ def _regular(data: bytes) -> pl.DataFrame | None:
         return None
     if not frame["score"].is_between(1, 999_999_999).all() or b"+" in data:
         return None
-    return frame.with_columns(1 / pl.col("score"))
+    return frame.with_columns((1 / pl.col("score")).alias("score"))

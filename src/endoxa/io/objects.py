@@ -107,6 +107,11 @@ def _has_query(row: Any) -> bool:
         return False
 
 
+def are_rows(source: Any) -> bool:
+    """Whether a list holds the rows of one table, and not several tables."""
+    return isinstance(source, list | tuple) and bool(source) and _has_query(source[0])
+
+
 def joined(parts: Sequence[tuple[str | None, Any]]) -> Run:
     """Several runs as one. A run without a name is called run1, run2, … by its place."""
     frames, owner = [], dict[str, int]()
@@ -195,7 +200,7 @@ def of_frame(frame: pl.DataFrame, *, kind: Wanted = "auto", name: str | None = N
     """Return the table in a frame, recognised by its columns. Scores and comparisons are read from files only."""
     asked = "opinions" if kind in {"qrels", "sampled"} else kind
     if asked in {"auto", "opinions"}:
-        frame = graded(frame)
+        frame = _without_iteration(graded(frame))
     if asked == "auto":
         kinds = [which for which in kinds_of(frame.columns) if which == "run" or which in OF]
         if len(kinds) != 1:
@@ -215,6 +220,13 @@ def of_frame(frame: pl.DataFrame, *, kind: Wanted = "auto", name: str | None = N
     except pl.exceptions.PolarsError as error:  # for example a column of lists
         raise TableError(f"the columns do not form a table ({first_line(error)})") from None
     raise TableError(f"{asked} cannot be made from a frame; read them from a file")
+
+
+def _without_iteration(frame: pl.DataFrame) -> pl.DataFrame:
+    """Leave TREC's iteration out where it names nobody, as in files."""
+    named = "iteration" in frame.columns and "source" not in frame.columns
+    unnamed = named and (frame["iteration"].cast(pl.String).fill_null("0") == "0").all()
+    return frame.drop("iteration") if unnamed else frame
 
 
 def frame_of(source: Any) -> pl.DataFrame | None:

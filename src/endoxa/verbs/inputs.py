@@ -17,7 +17,7 @@ from endoxa.errors import CallError, EndoxaError, FileError, TableError, TextErr
 from endoxa.evaluations.evaluation import File
 from endoxa.evaluations.references import Reference, Referred
 from endoxa.evaluations.settings import REGISTRY, Settings
-from endoxa.io.objects import sort_of
+from endoxa.io.objects import are_rows, sort_of
 from endoxa.io.provenance import provenance
 from endoxa.io.read import is_there, kind_of, read
 from endoxa.io.run_files import RunFiles
@@ -334,8 +334,7 @@ def rounds_of(source: Any) -> Opinions | None:
         return None
     from endoxa.comparisons.rounds import rounds_of as together
 
-    rounds = source if isinstance(source, list | tuple) else [source]
-    return together([opinions_of(one) for one in rounds])
+    return together([opinions_of(one) for one in _rounds(source)])
 
 
 def labels_of(source: Any) -> Opinions | None:
@@ -347,8 +346,12 @@ def labels_of(source: Any) -> Opinions | None:
         return None
     from endoxa.comparisons.rounds import numbered
 
-    rounds = source if isinstance(source, list | tuple) else [source]
-    return numbered([opinions_of(one, assessors=True) for one in rounds])
+    return numbered([opinions_of(one, assessors=True) for one in _rounds(source)])
+
+
+def _rounds(source: Any) -> list[Any]:
+    """The tables of labels in a list of them; a list of rows is one table."""
+    return list(source) if isinstance(source, list | tuple) and not are_rows(source) else [source]
 
 
 def beside(reference: Reference, labels: Any, settings: Settings) -> tuple[Reference, Opinions | None]:
