@@ -58,7 +58,10 @@ About = Annotated[
 Taxonomy = Annotated[
     str | None, typer.Option("--taxonomy", metavar="FILE", help="The categories of labels.", hidden=True)
 ]
-To = Annotated[str | None, typer.Option("--to", metavar="FILE", help="Write there instead of to the terminal.")]
+To = Annotated[
+    str | None,
+    typer.Option("--to", metavar="FILE", help="Write there, not to the terminal; the suffix chooses the form."),
+]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help=REGISTRY["seed"].help)]
 Confidence = Annotated[float, typer.Option("--confidence", metavar="SHARE", help=REGISTRY["confidence"].help)]
 Worlds = Annotated[int, typer.Option("--worlds", metavar="N", help=REGISTRY["worlds"].help, min=2)]

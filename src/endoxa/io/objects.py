@@ -70,6 +70,8 @@ def ranx_kind(source: Any) -> Literal["run", "qrels"] | None:
 def systems_in(source: Any) -> list[tuple[str | None, Any]] | None:
     """The parts of a list or a dict of several runs, with their names; None if it is one table."""
     if isinstance(source, Mapping):
+        if _package(source) == "datasets":
+            raise TableError("a DatasetDict holds several splits; give one of them, like data['test']")
         values = list(source.values())
         if values and all(_is_whole(value) for value in values):
             return [(str(name), value) for name, value in source.items()]
@@ -231,16 +233,16 @@ def _without_iteration(frame: pl.DataFrame) -> pl.DataFrame:
 
 def frame_of(source: Any) -> pl.DataFrame | None:
     """Convert any kind of frame to Polars; return None if `source` is not a frame."""
-    if isinstance(source, pl.DataFrame):
-        return source
     if isinstance(source, pl.LazyFrame):
         return source.collect()
     package = _package(source)
     if package == "pandas" and hasattr(source, "columns"):
         columns = {str(name): source[name].tolist() for name in source.columns}
         return pl.DataFrame({name: _column(name, values) for name, values in columns.items()})
-    if package == "datasets" and hasattr(source, "with_format"):
-        source = source.with_format("arrow")[:]
+    if package == "datasets" and hasattr(source, "to_polars"):
+        source = source.to_polars()
+    if isinstance(source, pl.DataFrame):
+        return source
     if _package(source) == "pyarrow" or hasattr(source, "__arrow_c_stream__"):
         frame = pl.from_arrow(source)
         return frame if isinstance(frame, pl.DataFrame) else None

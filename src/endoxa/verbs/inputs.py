@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import wraps
 from os import PathLike, fspath
-from pathlib import Path
 from typing import Any, TypeVar
 from warnings import warn
 
@@ -378,7 +377,7 @@ def foreign(settings: Settings, given: Iterable[str], reference: Reference) -> N
 def files_of(run: Any, reference: Any) -> tuple[File, ...]:
     """Name, size and SHA-256 of every file that was read."""
     kinds = [*((path, "judgments") for path in paths_of(reference)), *((path, "run") for path in paths_of(run))]
-    return tuple(provenance(path, kind) for path, kind in kinds if path != "-" and Path(path).is_file())
+    return tuple(provenance(path, kind) for path, kind in kinds if path != "-" and is_there(path))
 
 
 def votes_of_texts(source: Any, way: str, *, lines: bool = False, near: float | None = None) -> Opinions:
