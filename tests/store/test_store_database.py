@@ -235,3 +235,15 @@ def test_a_key_is_whole_from_the_beginning(tmp_path):
         found = set(pool.map(key, range(3)))
     assert found == {(tmp_path / "home" / "key").read_text().strip()}
     assert not list((tmp_path / "home").glob(".key*"))
+
+
+def test_a_command_opens_the_database_while_another_program_writes(tmp_path, monkeypatch):
+    """The tables are current, so nothing needs the lock: an export beside a busy server does not queue for it."""
+    monkeypatch.setattr("endoxa.store.database.BUSY", 0.2)
+    with (
+        open_home(tmp_path, create=True) as home,
+        home.store.writing(),  # the lock is held until the end
+        open_home(tmp_path) as second,
+        second.store.reading() as connection,
+    ):
+        assert catalogue.listed(connection) == []

@@ -24,7 +24,7 @@ OTHER_NAMES = {
         "item_id",
     ),
     "score": ("sim", "similarity"),
-    "grade": ("relevance", "rel", "label", "judgment", "judgement"),
+    "grade": ("relevance", "rel", "label", "judgment", "judgement", "rating"),
     "source": ("assessor", "rater", "judge", "worker", "annotator", "iteration"),
     "system": ("run", "run_id", "tag", "name"),
     "propensity": ("iprob", "inclusion_probability"),
