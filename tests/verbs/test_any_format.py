@@ -174,6 +174,13 @@ def test_two_of_a_kind_are_refused(usual: tuple[list[Path], Path]) -> None:
         endoxa.evaluate(reference, str(reference), MEASURES)
 
 
+def test_rounds_of_labels_are_no_runs() -> None:
+    rows = [(query, item, float(grade > 0)) for query, items in GRADES.items() for item, grade in items.items()]
+    labels = pl.DataFrame(rows, schema=["query", "item", "grade"], orient="row")
+    expected = endoxa.decide(RUNS, labels, ["AP"], **FEW).tables["verdict"]
+    assert_frame_equal(endoxa.decide(RUNS, [labels[:5], labels[5:]], ["AP"], **FEW).tables["verdict"], expected)
+
+
 def test_lists_of_runs() -> None:
     run = endoxa.read([RUNS["bm25"], RUNS["dense"]])
     assert run.systems == ["run1", "run2"]

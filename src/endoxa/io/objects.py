@@ -308,8 +308,9 @@ def sort_of(source: Any) -> Sort:
         return "unknown" if isinstance(source, Scores | Comparison) else "reference"
     if (ranx := ranx_kind(source)) is not None:
         return "run" if ranx == "run" else "reference"
-    if systems_in(source) is not None:
-        return "run"
+    if (parts := systems_in(source)) is not None:  # a list of tables of labels is no run
+        judged = all(sort_of(part) in {"reference", "grades"} for _, part in parts[:SAMPLE])
+        return "unknown" if judged else "run"
     if (listed := listed_rows(source)) is not None:
         return SORTS[listed[1].held]
     try:

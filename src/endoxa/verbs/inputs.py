@@ -130,7 +130,7 @@ def takes_either_order(verb: F) -> F:
     @wraps(verb)
     def _called(*given: Any, **named: Any) -> Any:
         values = [list(one) if isinstance(one, Iterator) else one for one in given[:2]]
-        if len(values) == 2 and _is_swapped(values[first], values[1 - first]):
+        if len(values) == 2 and _is_swapped(values[first], values[1 - first], names[1 - first]):
             values.reverse()
         whole = dict(zip(names, values, strict=False)) | named
         run = whole.get("run")
@@ -154,7 +154,7 @@ def holds_both(source: Any) -> bool:
     return not is_nothing(source) and not isinstance(source, Reference) and sort_of(source) == "both"
 
 
-def _is_swapped(run: Any, reference: Any) -> bool:
+def _is_swapped(run: Any, reference: Any, name: str) -> bool:
     """Whether what was given as the run is the reference, and the other way round; an error if nobody can tell."""
     if is_nothing(run) or is_nothing(reference) or isinstance(reference, Files | Reference):
         return False
@@ -173,7 +173,7 @@ def _is_swapped(run: Any, reference: Any) -> bool:
         return True
     if (one, other) in {("grades", "either"), ("either", "scores")}:
         raise CallError(
-            "which of the two dicts is the run cannot be told from their numbers; name them: run=…, reference=…, "
+            f"which of the two dicts is the run cannot be told from their numbers; name them: run=…, {name}=…, "
             "or read them with kind='run' and kind='qrels'"
         )
     return False
