@@ -12,7 +12,7 @@ from endoxa.cli import output
 if TYPE_CHECKING:
     import polars as pl
 
-FORMS = ("table", "tsv", "jsonl", "parquet", "latex", "markdown")
+FORMS = ("table", "csv", "tsv", "json", "jsonl", "parquet", "markdown", "latex")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -37,7 +37,7 @@ def estimate(
     from endoxa.evaluations.sentences import estimated as sentence
     from endoxa.verbs.estimate import estimate as verb
 
-    output.need_form(form, to, FORMS)
+    form = output.need_form(form, to, FORMS)
     inputs = o.told_apart(words, None, None, runs)
     found = verb(inputs.runs, inputs.reference, labels, inputs.measures or ("P@10",), confidence=confidence)
     rows = found.pairs if pairs else found.frame

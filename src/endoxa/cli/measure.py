@@ -9,7 +9,7 @@ import typer
 from endoxa.cli import loudness, output
 from endoxa.cli import options as o
 
-FORMS = ("table", "tsv", "jsonl", "parquet", "latex", "markdown")
+FORMS = ("table", "csv", "tsv", "json", "jsonl", "parquet", "markdown", "latex")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -36,7 +36,7 @@ def measure(
     from endoxa.evaluations.sentences import measured
     from endoxa.verbs.measure import measure as verb
 
-    output.need_form(form, to, FORMS)
+    form = output.need_form(form, to, FORMS)
     inputs = o.told_apart(words, measures, qrels, runs)
     with output.progress_bar(max(len(inputs.runs), 1)) as progress:
         scores = verb(

@@ -12,7 +12,7 @@ from endoxa.cli import output
 if TYPE_CHECKING:
     import polars as pl
 
-FORMS = ("table", "tsv", "jsonl", "latex", "markdown")
+FORMS = ("table", "csv", "tsv", "json", "jsonl", "markdown", "latex")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -52,7 +52,7 @@ def pool(
     """
     from endoxa.verbs import pool as verbs
 
-    output.need_form(form, to, FORMS)
+    form = output.need_form(form, to, FORMS)
     o.one_of("--ties", ties, ("trec", "input"))
     inputs = o.told_apart(words, measures, qrels, runs)
     how: dict[str, Any] = {"ties": ties, "lenient": lenient}
