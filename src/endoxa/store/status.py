@@ -54,10 +54,6 @@ def status(connection: Connection, study: Study, *, now: float) -> dict[str, Any
 
 
 def _progress(connection: Connection, study: Study, rows: pl.DataFrame, answers: pl.DataFrame) -> dict[str, Any]:
-    states, a = records.slots(connection, study), s.assignments.c
-    waiting = catalogue.count_rows(
-        connection, s.assignments, a.study_id == study.id, a.role == "common", a.state == "waiting"
-    )
     judged = answers.filter(COUNTED)
     hours = (
         rows.filter(pl.col("kind") == "answer")
@@ -67,12 +63,9 @@ def _progress(connection: Connection, study: Study, rows: pl.DataFrame, answers:
         .tail(HOURS)
     )
     return {
-        "planned": sum(count for state, count in states.items() if state != "lapsed") + waiting,
-        "done": states.get("answered", 0) + states.get("skipped", 0),
-        "raters": catalogue.count_rows(connection, s.raters, s.raters.c.study_id == study.id),
+        **records.progress(connection, study),
         "answers": judged.height,
         "undecided": judged.filter(UNDECIDED).height,
-        "skipped": states.get("skipped", 0),
         "per_hour": [{"hour": hour.isoformat(), "answers": count} for hour, count in hours.iter_rows()],
     }
 

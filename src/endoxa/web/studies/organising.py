@@ -18,7 +18,6 @@ from sqlalchemy import Connection
 
 from endoxa.errors import absent
 from endoxa.store import catalogue, exports, people, records, status
-from endoxa.store import schema as s
 from endoxa.store.catalogue import Study
 from endoxa.web.security import need_own_page
 from endoxa.web.shapes import MOST, PROBLEMS, Token
@@ -158,11 +157,6 @@ def router(studio: Studio) -> APIRouter:
     return here
 
 
-def _row(connection: Any, study: Study) -> dict[str, Any]:
-    states = records.slots(connection, study)
-    return {
-        "name": study.name, "title": study.settings.heading, "screen": study.settings.screen, "state": study.state,
-        "done": states.get("answered", 0) + states.get("skipped", 0),
-        "planned": sum(count for state, count in states.items() if state != "lapsed"),
-        "raters": catalogue.count_rows(connection, s.raters, s.raters.c.study_id == study.id),
-    }  # fmt: skip
+def _row(connection: Connection, study: Study) -> dict[str, Any]:
+    shown = {"name": study.name, "title": study.settings.heading, "screen": study.settings.screen, "state": study.state}
+    return shown | records.progress(connection, study)
