@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from web_samples import START, URL, Sample, opened
 
 from endoxa.io.read import read
-from endoxa.studies.design import SCREENS
+from endoxa.studies.design import SCREENS, Settings
 from endoxa.web.studies import hosting
 
 DAY = 86_400.0

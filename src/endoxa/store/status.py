@@ -36,7 +36,7 @@ def status(connection: Connection, study: Study, *, now: float) -> dict[str, Any
     judges = quality.judges(rows, answers, opinions, is_right=is_right)
     draws = catalogue.draws_of(connection, study)
     order = records.given_out(connection, study) if draws.height else []
-    found = {
+    found: dict[str, Any] = {
         "study": {"name": study.name, "title": settings.heading, "screen": settings.screen, "state": study.state},
         "at": _iso(now),
         "progress": _progress(connection, study, rows, answers),
@@ -50,6 +50,9 @@ def status(connection: Connection, study: Study, *, now: float) -> dict[str, Any
         "results_open": study.results_open,
         **kind.summary(screen, Answered(answers, draws, order)),
     }
+    if found["agreement"] is not None and (discord := quality.disagreement(judges)):
+        agreed = found["agreement"]
+        found["agreement"] = {**agreed, "note": "; ".join(part for part in (agreed["note"], discord) if part)}
     return finite(found)  # type: ignore[no-any-return]
 
 

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Grade:
-    """A grade that a judge can give: its number, its label, its key on the keyboard."""
+    """A grade that a judge can give: its number, its label, its key on the keyboard.
+
+    The key of a number is the number itself, so that a key stores what it says.
+    """
 
     value: float
     label: str
@@ -84,7 +87,7 @@ SCREENS = {
         ),
         Screen(
             "five-levels", "rate", "a query and one result with five grades", 1,
-            tuple(Grade(value, label, str(value + 1)) for value, label in enumerate(FIVE_LABELS)),
+            tuple(Grade(value, label, str(value)) for value, label in enumerate(FIVE_LABELS)),
             asks="How relevant is the result to the query?",
         ),
         Screen(
