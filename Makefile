@@ -1,6 +1,6 @@
 # Two commands: `make demo` runs the main job, `make test` passes the tests. Each does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve soak fuzz audit test check format lint types layers real sources bench lock clean
+.PHONY: help demo serve soak fuzz audit test check format lint types layers real sources docs bench lock clean
 SHELL := /bin/bash
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -52,10 +52,10 @@ test: .venv/dev  ## run the tests
 check: format lint types layers test  ## what CI and reviewers expect: format, lint, types, layers, tests
 
 format: .venv/dev
-	@$(BIN)/ruff format --check src tests benchmarks sources audit
+	@$(BIN)/ruff format --check src tests benchmarks sources handbook audit
 
 lint: .venv/dev
-	@$(BIN)/ruff check src tests benchmarks sources audit
+	@$(BIN)/ruff check src tests benchmarks sources handbook audit
 
 types: .venv/dev
 	@$(BIN)/mypy
@@ -69,6 +69,15 @@ real: .venv/dev  ## make real ENDOXA_DATA=DIR: the checks on real data, measured
 
 sources: .venv/dev  ## every table and figure of the sources beside ours, with the studies on open data: demo/sources.html
 	@ENDOXA_DATA="$(if $(ENDOXA_DATA),$(abspath $(ENDOXA_DATA)))" $(BIN)/python -m sources.run --fresh
+
+docs: .venv/dev .venv-docs/ready  ## the documentation site, tutorials followed and their pictures taken anew: site/index.html
+	@ENDOXA_RENEW=1 $(BIN)/pytest -n 0 tests/handbook/test_tutorials.py
+	@.venv-docs/bin/zensical build --strict --clean && echo "The site: site/index.html"
+
+.venv-docs/ready: .boot/ready requirements-docs.lock
+	@$(UV) venv --quiet --clear --python $(PYTHON) .venv-docs
+	@$(UV) pip install --quiet --python .venv-docs/bin/python --require-hashes -r requirements-docs.lock
+	@touch $@
 
 soak: .venv/dev  ## kills, full disks, jumping clocks … while 20 judges answer: nothing lost, doubled; KILLS=1000 is long
 	@PYTHONPATH=tests $(BIN)/python -m soak.soak --kills $(KILLS)
@@ -101,9 +110,10 @@ EXTRAS = --extra studio --extra images --extra embed --extra pages --extra postg
 lock: .boot/ready  ## resolve the dependencies anew
 	@$(LOCK) pyproject.toml $(EXTRAS) --group build -o requirements.lock
 	@$(LOCK) pyproject.toml $(EXTRAS) --group build --group dev -o requirements-dev.lock
+	@$(LOCK) --group docs -o requirements-docs.lock
 	@$(LOCK) benchmarks/peers.in -o benchmarks/peers.lock
 	@$(LOCK) audit/audit.in -o audit/audit.lock
 	@$(LOCK) tests/fuzz/fuzz.in -o tests/fuzz/fuzz.lock
 
 clean:  ## remove the environments and what was generated
-	@rm -rf .boot .venv .venv-peers .venv-audit .fuzz dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/data
+	@rm -rf .boot .venv .venv-peers .venv-audit .venv-docs .fuzz dist site demo .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/data

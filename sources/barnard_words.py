@@ -116,13 +116,16 @@ def segmenter_lines(found: Any, split: str, *, width: float = 7.0) -> Figure:
         return figure_
 
 
+def shared_count(found: Any) -> str:
+    """The greatest number of regions that every segmenter has; the grid has one number only."""
+    shared: set[str] = set.intersection(*(set(counts) for counts in found["segmenters"].values()))
+    return max(shared, key=int)
+
+
 def order_of(found: Any, split: str) -> list[str]:
-    """Segmenters by their mean lift, the best first."""
-    lifts = {
-        name: [own[split][0] for own in counts.values() if split in own] for name, counts in found["segmenters"].items()
-    }
-    means = {name: float(np.mean(values)) for name, values in lifts.items() if values}
-    return sorted(means, key=lambda name: -means[name])
+    """Segmenters by their lift with as many regions, the best first."""
+    lifts = {name: counts[shared_count(found)].get(split) for name, counts in found["segmenters"].items()}
+    return sorted((name for name, own in lifts.items() if own), key=lambda name: -lifts[name][0])
 
 
 def segmenter_drawings(found: Any) -> Sequence[Drawing]:
@@ -156,14 +159,12 @@ def segmenter_sentence(found: Any) -> str:
     if len(shared) > 1:
         agreed = tau(np.array([THEIRS[name] for name in shared]), np.array([place[name] for name in shared]))
         text = f" Kendall's tau of our order of {', '.join(shared)} with the paper's is {number(agreed, 2)}."
-    positive = all(
-        own[split][0] > 0 for counts in found["segmenters"].values() for own in counts.values() for split in own
-    )
+    positive = all(own["held-out"][0] > 0 for counts in found["segmenters"].values() for own in counts.values())
     grid = order.index("grid") + 1 if "grid" in order else 0
     return (
         "In the paper Normalized Cuts lead, mean shift follows, the Blobworld segmenter is last, and every lift is "
-        f"above 0. On {found['corpus']} the order on held-out pictures is {', '.join(order)}, and "
-        f"{'every lift is' if positive else 'not every lift is'} above "
+        f"above 0. On {found['corpus']} the order on held-out pictures, with {shared_count(found)} regions each, is "
+        f"{', '.join(order)}, and {'every lift there is' if positive else 'not every lift there is'} above "
         f"0.{text}{f' A plain grid is number {grid} of {len(order)}.' if grid else ''}"
     )
 

@@ -1,0 +1,49 @@
+"""Every tutorial is followed as it stands, and prints what it says. `make docs` renews the output and the pictures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import cv2
+import pytest
+from handbook.browsing import STEPS
+from handbook.engines import DOCUMENT, engines
+from handbook.tutorials import PICTURE, TUTORIALS, reading
+
+RENEW = bool(os.environ.get("ENDOXA_RENEW"))
+PLACES = sorted(TUTORIALS.glob("*.md"))
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.mark.parametrize("place", PLACES, ids=[place.stem for place in PLACES])
+def test_a_tutorial_can_be_followed_and_prints_what_it_says(place: Path, browser: Any, tmp_path: Path) -> None:
+    images = TUTORIALS / "images" if RENEW else tmp_path / "images"
+    folder = tmp_path / "reader"
+    folder.mkdir()
+    with reading(folder, browser=browser, steps=STEPS) as reader:
+        followed = reader.follow(place.read_text(), images)
+    if RENEW:
+        place.write_text(followed)
+    assert followed == place.read_text(), "the commands print something else now: make docs"
+    for name in (found["name"] for found in PICTURE.finditer(followed)):
+        assert (TUTORIALS / "images" / f"{name}.png").exists(), f"{name}.png is missing: make docs"
+        taken = cv2.imread(str(images / f"{name}.png"), cv2.IMREAD_GRAYSCALE)
+        assert taken.std() > 10, f"{name}.png shows nothing"
+
+
+def test_the_page_of_engines_is_what_the_registry_says() -> None:
+    if RENEW:
+        DOCUMENT.write_text(engines())
+    assert DOCUMENT.read_text() == engines(), "make docs"
