@@ -570,7 +570,8 @@ def test_looking_changes_no_answer(sample: Sample) -> None:
     before = kept()
     for person in (judge, organiser):
         for path in ("me", "tasks", "answers", "undo", "leave", "events", "status", "state", "results", "invitations",
-                     "edit", "delete", "invitations/1/withdraw", "export", "/s/untouched", "/dashboard/untouched"):  # fmt: skip
+                     "edit", "delete", "invitations/1/withdraw", "export", "/s/untouched",
+                     "/dashboard/untouched"):  # fmt: skip
             for method in ("GET", "HEAD", "OPTIONS", "TRACE"):
                 person.client.request(method, person._full(path))
     assert kept() == before
