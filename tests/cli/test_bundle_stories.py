@@ -197,7 +197,7 @@ def test_what_does_not_go_together(
         (["--model", "votes"], "model does not apply to a benchmark bundle"),
         (["-c"], "missing does not apply to a benchmark bundle"),
         (["--ties", "average"], "ties must be trec or input for a benchmark bundle"),
-        (["--to", "x.tsv"], "--to needs a form"),
+        (["--to", "x.foo"], "--to takes the form from the suffix"),
         (["--confidence", "2"], "confidence must lie between 0 and 1"),
         (["pest.zip"], "'pest.zip' is neither a file nor a measure: no such file"),
     ],

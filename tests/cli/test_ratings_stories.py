@@ -139,7 +139,7 @@ def test_without_a_threshold_a_belief_is_as_before(folder: Path) -> None:
         (("ratings", "nothere.csv"), 2, "no such file"),
         (("ratings", "good.run"), 2, "no ratings were given"),
         (("ratings", "answers.csv", "--to", "x.html", "-o", "tsv"), 2, "a page has one form"),
-        (("ratings", "answers.csv", "--to", "x.txt"), 2, "--to needs a form"),
+        (("ratings", "answers.csv", "--to", "x.txt"), 2, "--to takes the form from the suffix"),
         (("ratings", "answers.csv", "--confidence", "7"), 2, "between 0 and 1"),
         (("ratings", "tree.csv"), 1, "a taxonomy alone holds no opinion"),
         (("ratings", "answers.csv", "other.run"), 1, "do they belong"),

@@ -9,7 +9,7 @@ import typer
 from endoxa.cli import options as o
 from endoxa.cli import output
 
-FORMS = ("table", "csv", "tsv", "jsonl")
+FORMS = ("table", "csv", "tsv", "json", "jsonl")
 COLUMNS = ["query", "item", "grade", "propensity", "selected_by", "p", "systems"]  # of the file that judges fill in
 
 
@@ -58,7 +58,7 @@ def choose(
     from endoxa.pools.choosing import about_of
     from endoxa.verbs.choose import choose as verb
 
-    output.need_form(form, to, FORMS)
+    form = output.need_form(form, to, FORMS)
     inputs = o.told_apart(words, None, None, runs)
     pairs = verb(
         inputs.runs, inputs.reference, count, measures=inputs.measures or None, about=about_of(about), first=first,

@@ -9,7 +9,7 @@ import typer
 from endoxa.cli import options as o
 from endoxa.cli import output
 
-FORMS = ("table", "tsv", "jsonl", "parquet", "latex", "markdown")
+FORMS = ("table", "csv", "tsv", "json", "jsonl", "parquet", "markdown", "latex")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -33,7 +33,7 @@ def estimate(
     """
     from endoxa.verbs.estimate import estimate as verb
 
-    output.need_form(form, to, FORMS)
+    form = output.need_form(form, to, FORMS)
     inputs = o.told_apart(words, None, None, runs)
     found = verb(inputs.runs, inputs.reference, labels, inputs.measures or ("P@10",), confidence=confidence)
     output.table(found.pairs if pairs else found.frame, form, to, found.notes)

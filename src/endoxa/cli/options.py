@@ -21,8 +21,8 @@ Words = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="FILE… [MEASURE…]",
-        help="Judgments (or another reference) and runs, told apart by content: 4 columns are judgments, 6 a run; CSV "
-        "and Parquet by column names; - is standard input; a zip is a benchmark bundle. Anything that is not a file "
+        help="Judgments (or another reference) and runs, told apart by content: TREC, BEIR (also its folder), "
+        "MS MARCO, CSV, JSON, Parquet; - is standard input; a zip is a benchmark bundle. Anything that is not a file "
         "is read as a measure.",
         show_default=False,
     ),
@@ -58,13 +58,16 @@ About = Annotated[
 Taxonomy = Annotated[
     str | None, typer.Option("--taxonomy", metavar="FILE", help="The categories of labels.", hidden=True)
 ]
-To = Annotated[str | None, typer.Option("--to", metavar="FILE", help="Write there instead of to the terminal.")]
+To = Annotated[
+    str | None,
+    typer.Option("--to", metavar="FILE", help="Write there, not to the terminal; the suffix chooses the form."),
+]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help=REGISTRY["seed"].help)]
 Confidence = Annotated[float, typer.Option("--confidence", metavar="SHARE", help=REGISTRY["confidence"].help)]
 Worlds = Annotated[int, typer.Option("--worlds", metavar="N", help=REGISTRY["worlds"].help, min=2)]
 Lenient = Annotated[bool, typer.Option("--lenient", help=REGISTRY["lenient"].help)]
 
-SUFFIXES = {".txt", ".run", ".gz", ".csv", ".parquet", ".qrels", ".zip", ".json", ".jsonl"}  # meant as a file
+SUFFIXES = {".txt", ".run", ".gz", ".csv", ".parquet", ".qrels", ".zip", ".json", ".jsonl", ".tsv"}  # meant as a file
 
 
 def form_option(*forms: str) -> Any:
@@ -220,16 +223,16 @@ def told_apart(
     from endoxa.io.read import is_there, kind_of
     from endoxa.verbs.inputs import Files
 
-    kinds = {} if qrels is None else {qrels: kind_of(qrels)}
+    kinds = {} if qrels is None else {qrels: "qrels" if (kind := kind_of(qrels)) in {"run", "both"} else kind}
     found_runs, named = list(runs or []), list(measures or [])
     for word in words or []:
         if word == "-":
             found_runs.append(word)
         elif is_there(word):
             kind = kind_of(word, strict=True)
-            if kind == "run":
+            if kind in {"run", "both"}:
                 found_runs.append(word)
-            else:
+            if kind != "run":
                 kinds[word] = kind
         else:
             named.append(word)

@@ -62,16 +62,27 @@ def emit(text: str, to: str | None) -> None:
     note(f"wrote {to}")
 
 
-def need_form(form: str, to: str | None, forms: Iterable[str]) -> None:
-    """A known form. A table is for the terminal; Parquet is for a file."""
+SUFFIXES = {
+    ".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet", ".md": "markdown",
+    ".tex": "latex", ".html": "html", ".htm": "html",
+}  # fmt: skip
+TO_FILES = {"parquet", "html"}
+
+
+def need_form(form: str, to: str | None, forms: Iterable[str]) -> str:
+    """The form of the output: that of -o, else that of the suffix of the file. A table is for the terminal."""
     import typer
 
     if form not in forms:
         raise typer.BadParameter(f"-o is one of {', '.join(forms)}, not {form!r}")
     if form == "table" and to is not None:
-        raise typer.BadParameter("--to needs a form: -o tsv, jsonl, latex, markdown …")
-    if form == "parquet" and to is None:
-        raise typer.BadParameter("-o parquet needs --to FILE")
+        form = SUFFIXES.get(Path(to).suffix.lower(), "")
+        if form not in forms:
+            known = ", ".join(suffix for suffix, named in SUFFIXES.items() if named in forms)
+            raise typer.BadParameter(f"--to takes the form from the suffix ({known}), not from {to!r}; or say -o")
+    if form in TO_FILES and to is None:
+        raise typer.BadParameter(f"-o {form} needs --to FILE")
+    return form
 
 
 def need_judgments(reference: Any, settings: dict[str, Any]) -> None:
@@ -79,7 +90,7 @@ def need_judgments(reference: Any, settings: dict[str, Any]) -> None:
     import typer
 
     kinds = set() if reference is None else set(reference.kinds.values())
-    judged = kinds and kinds <= {"qrels", "sampled", "opinions", "preferences"} and "model" not in settings
+    judged = kinds and kinds <= {"qrels", "sampled", "opinions", "preferences", "both"} and "model" not in settings
     if not judged or "systems_vote" in settings:
         raise typer.BadParameter("trec_eval's lines are for judgments; without them use -o tsv or jsonl")
 
@@ -193,6 +204,12 @@ def evaluation(result: Any, form: str, to: str | None, *, per_query: bool = Fals
         assert to is not None
         write(result.summary if result.scores is None else result.scores, to)
         note(f"wrote {to}")
+    elif form == "html" or (form == "json" and to is not None):
+        assert to is not None
+        write(result, to)
+        note(f"wrote {to}")
+    elif form in {"csv", "json"}:
+        emit(_rows(terminal.frame_of(result, per_query=per_query), form), to)
     else:
         emit(terminal.as_text(result, form, per_query=per_query), to)  # type: ignore[arg-type]
     for line in terminal.remarks(result):
@@ -221,6 +238,12 @@ def comparison(result: Any, form: str, to: str | None) -> None:
     draws = result.scores.draws
     remarks = [*pairs.notes, *(draws.lines if draws is not None else ()), *result.policy.lines()]
     remarks += [result.notes[-1]] if result.kind == "consensus" and result.notes else []
+    if form == "html" and to is not None:
+        from endoxa.verbs.write import write
+
+        write(result, to)
+        note(f"wrote {to}")
+        return
     if form != "table":
         table(pairs, form, to, remarks)
         return
@@ -258,14 +281,25 @@ def table(result: Any, form: str, to: str | None, remarks: Iterable[str] = (), w
         assert to is not None
         write(result, to)
         note(f"wrote {to}")
-    elif form == "csv":
-        from endoxa.io.spreadsheets import escaped
-
-        emit(escaped(frame).write_csv(), to)
+    elif form in {"csv", "json"}:
+        emit(_rows(frame, form), to)
     else:
         emit(render(terminal.tidy(frame) if frame is not result else frame, form), to)  # type: ignore[arg-type]
     for line in remarks:
         note(line)
+
+
+def _rows(frame: Any, form: str) -> str:
+    """A frame as CSV that a spreadsheet may open, or as a list of rows in JSON, which has no NaN."""
+    if form == "json":
+        import json
+
+        from endoxa.tables.checks import finite
+
+        return json.dumps(finite(frame.to_dicts()), ensure_ascii=False, indent=1)
+    from endoxa.io.spreadsheets import escaped
+
+    return str(escaped(frame).write_csv())
 
 
 def head(frame: Any, remedy: str, rows: int = 20) -> None:

@@ -9,7 +9,7 @@ import typer
 from endoxa.cli import options as o
 from endoxa.cli import output
 
-FORMS = ("table", "tsv", "jsonl", "latex", "markdown")
+FORMS = ("table", "csv", "tsv", "json", "jsonl", "markdown", "latex")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -49,7 +49,7 @@ def pool(
     """
     from endoxa.verbs import pool as verbs
 
-    output.need_form(form, to, FORMS)
+    form = output.need_form(form, to, FORMS)
     o.one_of("--ties", ties, ("trec", "input"))
     inputs = o.told_apart(words, measures, qrels, runs)
     how: dict[str, Any] = {"ties": ties, "lenient": lenient}

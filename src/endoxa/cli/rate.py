@@ -11,7 +11,7 @@ from endoxa.cli import options as o
 from endoxa.cli import output
 from endoxa.evaluations.settings import Settings
 
-FORMS = ("table", "tsv", "jsonl", "markdown", "latex")
+FORMS = ("table", "csv", "tsv", "json", "jsonl", "markdown", "latex")
 METRICS = ("nominal", "ordinal", "interval", "ratio")
 METHODS = ("isotonic", "bayes", "ogive")
 STEPS = 5  # that progress reports, beside one for each map
@@ -87,7 +87,7 @@ def rate(
     page = to is not None and Path(to).suffix.lower() in {".html", ".htm"}
     if page and form != "table":
         raise typer.BadParameter("a page has one form; remove -o, or name another file")
-    output.need_form(form, None if page else to, FORMS)
+    form = output.need_form(form, None if page else to, FORMS)
     inputs = o.told_apart(files)
     if inputs.reference is None:
         raise typer.BadParameter("no ratings were given; name a table with query, item, grade and source")

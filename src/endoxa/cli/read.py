@@ -9,7 +9,7 @@ import typer
 from endoxa.cli import options as o
 from endoxa.cli import output
 
-FORMS = ("table", "tsv", "jsonl", "csv")
+FORMS = ("table", "csv", "tsv", "json", "jsonl")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -38,7 +38,7 @@ def read(
     """
     from endoxa.verbs.read import read as verb
 
-    output.need_form(form, to, FORMS)
+    form = output.need_form(form, to, FORMS)
     table = verb(file, kind=kind, assessors=assessors, lenient=lenient, report=output.skipped)  # type: ignore[arg-type]
     frame = table.to_polars()
     if form == "table":

@@ -18,13 +18,21 @@ Bools = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.uint32]
 
 OTHER_NAMES = {
-    "query": ("query_id", "qid", "topic", "topic_id", "q_id"),
-    "item": ("doc_id", "docno", "docid", "did", "document", "item_id"),
+    "query": ("query_id", "qid", "query-id", "queryid", "q_id", "topic_id", "topic", "question_id"),
+    "item": (
+        "doc_id", "docno", "docid", "corpus-id", "corpus_id", "did", "pid", "passage_id", "document_id", "document",
+        "item_id",
+    ),
     "score": ("sim", "similarity"),
-    "grade": ("relevance", "rel", "label", "judgment"),
-    "source": ("assessor", "rater", "judge", "worker", "iteration"),
+    "grade": ("relevance", "rel", "label", "judgment", "judgement", "rating"),
+    "source": ("assessor", "rater", "judge", "worker", "annotator", "iteration"),
     "system": ("run", "run_id", "tag", "name"),
     "propensity": ("iprob", "inclusion_probability"),
+}  # fmt: skip
+# Beside one of these names, the column `query` or `item` holds a text: PyTerrier has `qid` and `query`.
+IDS_OF_TEXTS = {
+    "query": ("qid", "query_id", "query-id", "queryid", "q_id", "topic_id"),
+    "item": ("docno", "doc_id", "docid", "corpus-id", "corpus_id", "item_id"),
 }
 
 
@@ -85,11 +93,11 @@ def rename_known(frame: pl.DataFrame, wanted: tuple[str, ...]) -> pl.DataFrame:
     """Rename columns with another tool's name (doc_id, docno, relevance, …) to the name that Endoxa uses."""
     renames: dict[str, str] = {}
     for name in wanted:
-        if name not in frame.columns:
-            found = next((other for other in OTHER_NAMES.get(name, ()) if other in frame.columns), None)
-            if found:
-                renames[found] = name
-    return frame.rename(renames) if renames else frame
+        others = IDS_OF_TEXTS.get(name, ()) if name in frame.columns else OTHER_NAMES.get(name, ())
+        found = next((other for other in others if other in frame.columns), None)
+        if found:
+            renames[found] = name
+    return frame.drop(set(renames.values()), strict=False).rename(renames) if renames else frame
 
 
 def require(frame: pl.DataFrame, columns: tuple[str, ...], table: str) -> None:

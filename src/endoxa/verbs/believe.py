@@ -83,7 +83,7 @@ def _source(source: Any, taxonomy: Any) -> tuple[Run | Opinions | Labels | Belie
 def _is_deep(source: Any) -> bool:
     """Whether it is not {query: {item: grade}}: a frame, or {system: {query: {item: score}}}."""
     inner = next(iter(source.values()), None) if isinstance(source, Mapping) else None
-    return not isinstance(inner, Mapping) or any(isinstance(value, Mapping) for value in inner.values())
+    return not isinstance(inner, Mapping) or any(isinstance(value, Mapping | list) for value in inner.values())
 
 
 def _files(source: Any) -> tuple[str, ...]:

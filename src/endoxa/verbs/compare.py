@@ -12,11 +12,12 @@ from endoxa.measures.grammar import Measure, Wanted
 from endoxa.progress import Progress
 from endoxa.tables import Comparison, Scores
 from endoxa.verbs.evaluate import evaluate, kinds_of
-from endoxa.verbs.inputs import Report, foreign, reference_of, run_of, settings_of, takes_settings
+from endoxa.verbs.inputs import Report, foreign, reference_of, run_of, settings_of, takes_either_order, takes_settings
 from endoxa.verbs.measure import certain
 
 
 @takes_settings()
+@takes_either_order
 def compare(
     run: Any,
     reference: Any = None,
@@ -102,6 +103,7 @@ def _between(
     )
 
 
+@takes_either_order
 def superiority(
     run: Any, reference: Any, first: str, second: str, measure: str | Measure, query: str | None = None, *,
     confidence: float = 0.95,

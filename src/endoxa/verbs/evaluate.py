@@ -24,12 +24,14 @@ from endoxa.verbs.inputs import (
     reference_of,
     runs_of,
     settings_of,
+    takes_either_order,
     takes_settings,
     votes_of_texts,
 )  # fmt: skip
 
 
 @takes_settings()
+@takes_either_order
 def evaluate(
     run: Any = None,
     reference: Any = None,

@@ -10,10 +10,21 @@ from endoxa.measures.grammar import Measure, Wanted, parse_all
 from endoxa.progress import Progress
 from endoxa.scale.local import mapped
 from endoxa.tables import Scores
-from endoxa.verbs.inputs import Report, beside, foreign, reference_of, run_of, runs_of, settings_of, takes_settings
+from endoxa.verbs.inputs import (
+    Report,
+    beside,
+    foreign,
+    reference_of,
+    run_of,
+    runs_of,
+    settings_of,
+    takes_either_order,
+    takes_settings,
+)
 
 
 @takes_settings(scoring_only=True)
+@takes_either_order
 def measure(
     run: Any,
     reference: Any = None,
@@ -42,6 +53,7 @@ def measure(
     return score(lists, against, wanted, chosen, labels=more, progress=progress, mapper=mapped)
 
 
+@takes_either_order
 def distribution(
     run: Any, reference: Any, measure: str | Measure, system: str, query: str | None = None, *, worlds: int = 4000,
     seed: int = 0,

@@ -14,7 +14,7 @@ from endoxa.evaluations.references import Reference
 from endoxa.measures.grammar import Measure
 from endoxa.policies import Policy
 from endoxa.tables import Opinions, Run
-from endoxa.verbs.inputs import reference_of, run_of, settings_of
+from endoxa.verbs.inputs import reference_of, run_of, settings_of, takes_either_order
 
 
 def pool(run: Any, depth: int = 100, *, ties: str = "trec", lenient: bool = False) -> pl.DataFrame:
@@ -22,6 +22,7 @@ def pool(run: Any, depth: int = 100, *, ties: str = "trec", lenient: bool = Fals
     return pools.pool(_run(run, ties, lenient), depth)
 
 
+@takes_either_order
 def pool_states(
     run: Any, judgments: Any, depth: int = 100, *, ties: str = "trec", lenient: bool = False
 ) -> pl.DataFrame:
@@ -29,6 +30,7 @@ def pool_states(
     return pools.states(_run(run, ties, lenient), _judgments(judgments, lenient), depth)
 
 
+@takes_either_order
 def unseen(
     run: Any, judgments: Any, depth: int = 100, *, ties: str = "trec", lenient: bool = False
 ) -> pl.DataFrame | None:
@@ -40,6 +42,7 @@ def unseen(
     return pools.unseen(table, _judgments(judgments, lenient), depth) if len(table.systems) > 1 else None
 
 
+@takes_either_order
 def leave_out_uniques(
     run: Any,
     judgments: Any,

@@ -11,10 +11,11 @@ from endoxa.measures.grammar import Wanted
 from endoxa.progress import Progress
 from endoxa.tables import Costs
 from endoxa.verbs.evaluate import evaluate
-from endoxa.verbs.inputs import Report, files_of, takes_settings
+from endoxa.verbs.inputs import Report, files_of, takes_either_order, takes_settings
 
 
 @takes_settings()
+@takes_either_order
 def report(
     run: Any,
     reference: Any = None,
