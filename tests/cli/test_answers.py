@@ -138,6 +138,10 @@ class World:
             "study status": ("asked", *own),
             "study export": ("asked", "--to", f / "answers.csv", *own),
             "study bundle": ("asked", "--to", f / "asked.zip", *own),
+            "study list": own,
+            "study edit": ("asked", "--question", "Does it help?", *own),
+            "study close": ("asked", *own),
+            "study delete": ("asked", "--confirm", "asked", *own),
         }  # fmt: skip
 
 

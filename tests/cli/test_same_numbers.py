@@ -450,6 +450,11 @@ def _study(here: Here, tmp_path: Path) -> None:
     one, two = study.status("one", home=home)[0], study.status("two", home=home)[0]
     assert one["progress"] == two["progress"]
     assert "one" in here("study", "status", "one", "--home", home)
+    here("study", "edit", "one", "--title", "A title", "--home", home)
+    study.edit("two", title="A title", home=home)
+    assert study.studies(home=home)["title"].to_list() == ["A title"] * 2
+    listed = here("study", "list", "--home", home)
+    assert all(str(row["planned"]) in listed for row in study.studies(home=home).iter_rows(named=True))
 
 
 def _search(here: Here, tmp_path: Path) -> None:

@@ -286,7 +286,10 @@ def test_every_verb_has_help_with_examples_and_a_section(verb) -> None:
     assert f"## endoxa {verb}\n" in (ROOT / "docs" / "cli.md").read_text()
 
 
-@pytest.mark.parametrize("verb", ["new", "import", "invite", "serve", "status", "export", "bundle"])
+ACTS = ["new", "list", "import", "invite", "serve", "status", "edit", "close", "delete", "export", "bundle"]
+
+
+@pytest.mark.parametrize("verb", ACTS)
 def test_every_act_of_a_study_has_help_with_examples_and_a_row(verb) -> None:
     result = CliRunner().invoke(app, ["study", verb, "--help"])
     assert result.exit_code == 0

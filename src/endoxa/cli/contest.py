@@ -52,6 +52,7 @@ def contest(
       endoxa images contest symbols
     """
     g.need_pictures()
+    g.announce_home(corpus, home)
     from endoxa.verbs.contest import contest as verb
 
     with output.stages(8) as progress:

@@ -41,6 +41,7 @@ def index(
       endoxa images index photos --vectors clip=clip.npz
     """
     g.need_pictures()
+    g.announce_home(corpus, home)
     from endoxa.verbs.index import index as build
 
     with output.stages(3) as progress:

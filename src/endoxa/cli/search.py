@@ -16,7 +16,10 @@ from endoxa.cli.study import Database, Where
 
 Session = Annotated[str, typer.Argument(metavar="SESSION", help="Name of the search, as its address ends.")]
 Index = Annotated[
-    str | None, typer.Option("--index", metavar="DIR", help="Folder of the index. Default: .endoxa in the corpus.")
+    str | None,
+    typer.Option(
+        "--index", metavar="DIR|cache", help="Folder of the index. Default: .endoxa in the corpus; cache: outside it."
+    ),
 ]
 
 
@@ -78,6 +81,7 @@ def open_(
       endoxa search photos --serve --host 0.0.0.0 --url https://search.example.org
     """
     g.need_pictures()
+    g.announce_home(corpus, index, "--index")
     from endoxa.verbs import search as verb
 
     tell = announce(corpus, Path(home), several=serve)
@@ -219,6 +223,7 @@ def neighbours(corpus: g.Where, without: g.Without = None, index: Index = None) 
       endoxa search neighbours photos
     """
     g.need_pictures()
+    g.announce_home(corpus, index, "--index")
     from endoxa.verbs import search as verb
 
     with output.stages(4) as progress:

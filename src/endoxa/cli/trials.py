@@ -57,6 +57,7 @@ def trials(
       endoxa search contest photos -l kernel -l rbf-svm -l none --task target --sessions 200
     """
     g.need_pictures()
+    g.announce_home(corpus, home)
     from endoxa.verbs.trials import trials as verb
 
     with output.stages(6) as progress:

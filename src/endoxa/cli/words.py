@@ -77,6 +77,7 @@ def predict(
       endoxa words predict photos -s ncuts --vectors clip=clip.npz
     """
     g.need_pictures()
+    g.announce_home(corpus, home)
     output.need_form(form, None, FORMS)
     from endoxa.verbs.words import predict as verb
 
@@ -116,6 +117,7 @@ def segmenters(
       endoxa words segmenters photos --segmentation mine=labels
     """
     g.need_pictures()
+    g.announce_home(corpus, home)
     output.need_form(form, None, FORMS)
     from endoxa.verbs.words import segmenters as verb
 
@@ -153,6 +155,7 @@ def features(
       endoxa words features photos --set base,rgs --set base,lab --whiten
     """
     g.need_pictures()
+    g.announce_home(corpus, home)
     output.need_form(form, None, FORMS)
     from endoxa.verbs.words import features as verb
 
@@ -187,6 +190,7 @@ def annotate(
       endoxa words annotate photos new.jpg --to new.html
     """
     g.need_pictures()
+    g.announce_home(corpus, home)
     output.need_form(form, None, FORMS)
     from endoxa.verbs.words import annotate as verb
 

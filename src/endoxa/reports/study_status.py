@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -10,13 +11,19 @@ from endoxa.formatting import number
 _number = partial(number, decimals=2, minus="-")
 
 
+def counted(states: Iterable[str]) -> str:
+    """How many studies there are, by their states."""
+    known = list(states)
+    if not known:
+        return "There is no study yet; endoxa study new --help shows how to set one up."
+    several = "is 1 study" if len(known) == 1 else f"are {len(known):,} studies"
+    return f"There {several}, {known.count('open'):,} of them open."
+
+
 def status_answer(found: list[dict[str, Any]]) -> str:
     """How far the studies are, in one sentence; of one study also what its judges say of the systems."""
-    if not found:
-        return "There is no study yet; endoxa study new --help shows how to set one up."
-    if len(found) > 1:
-        running = sum(one["study"]["state"] == "open" for one in found)
-        return f"There are {len(found):,} studies, {running:,} of them open."
+    if len(found) != 1:
+        return counted(one["study"]["state"] for one in found)
     (one,) = found
     name, progress = one["study"]["name"], one["progress"]
     judges = f"{progress['raters']:,} judge{'' if progress['raters'] == 1 else 's'}"
