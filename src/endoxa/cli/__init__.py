@@ -11,10 +11,11 @@ from typing import Any
 import typer
 
 from endoxa import __version__
-from endoxa.cli import groups, output
-from endoxa.errors import CallError, EndoxaError, did_you_mean
+from endoxa.cli import groups, loudness, output
+from endoxa.cli.options import near_file
+from endoxa.errors import CallError, EndoxaError, FileError, did_you_mean
 
-NOT_COMMANDS = {"groups", "options", "output"}
+NOT_COMMANDS = {"groups", "loudness", "options", "output"}
 ORDER = (
     "evaluate", "compare", "report", "choose", "estimate", "believe", "measure", "rate", "pool", "fuse", "check",
     "explain", "read", "write", "study", "search", "index", "run", "find", "gallery", "contest", "compose", "fetch",
@@ -37,8 +38,10 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _options(
     version: bool = typer.Option(False, "--version", help="Print the version.", callback=_version, is_eager=True),
+    verbose: bool = typer.Option(False, *loudness.FLAGS["verbose"], help=loudness.HELP["verbose"]),
+    quiet: bool = typer.Option(False, *loudness.FLAGS["quiet"], help=loudness.HELP["quiet"]),
 ) -> None:
-    pass
+    loudness.set_level(verbose=verbose, quiet=quiet)
 
 
 def commands() -> list[Any]:
@@ -52,13 +55,14 @@ def add(*modules: Any) -> None:
     """Register the commands of these modules."""
     for module in modules:
         module.add_to(app)
+    loudness.heard(app)
 
 
-add(*commands())
 app.add_typer(groups.images)
 app.add_typer(groups.pages)
 app.add_typer(groups.search)
 app.add_typer(groups.words)
+add(*commands())
 
 
 @app.command("help")
@@ -71,7 +75,7 @@ def _help(ctx: typer.Context, words: list[str] = typer.Argument(None, metavar="C
             known = getattr(found.command, "commands", {})
             ctx.fail(f"there is no command {' '.join(words)!r}{did_you_mean(word, known)}")
         found = typer.Context(command, info_name=word, parent=found)
-    print(found.get_help())
+    output.emit(found.get_help(), None)
 
 
 def main() -> None:
@@ -81,15 +85,16 @@ def main() -> None:
     try:
         app(prog_name="endoxa")
     except EndoxaError as error:
-        output.note(f"endoxa: {error}")
+        near = near_file(error.path) if isinstance(error, FileError) and error.line is None else ""
+        output.complain(f"endoxa: {error}{near}")
         sys.exit(2 if isinstance(error, CallError) else 1)
     except BrokenPipeError:  # the reader of a pipe went away: `endoxa eval … | head`
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:  # a disk that fails, or a path that cannot be one
         reason = f"{error.strerror or error}; check the path, its permissions and the disk"
-        output.note(f"endoxa: {f'{error.filename}: ' if error.filename else ''}{reason}")
+        output.complain(f"endoxa: {f'{error.filename}: ' if error.filename else ''}{reason}")
         sys.exit(1)
     except KeyboardInterrupt:
-        output.note("endoxa: stopped")
+        output.complain("endoxa: stopped")
         sys.exit(130)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -10,7 +11,7 @@ import polars as pl
 
 from endoxa.comparisons import intervals, orders, paired, power
 from endoxa.comparisons.chosen_intervals import ENOUGH
-from endoxa.errors import TextError
+from endoxa.errors import JoinError, TextError
 from endoxa.evaluations.evaluation import Evaluation, unbounded
 from endoxa.evaluations.references import Reference
 from endoxa.evaluations.sentences import WARNED, warnings_of
@@ -21,6 +22,8 @@ from endoxa.measures.evaluate import Blocks, measure
 from endoxa.measures.grammar import Measure, parse
 from endoxa.measures.preference_judgments import Preferences
 from endoxa.tables import Comparison, Opinions, Run, Scores
+
+ALL_PAIRS = 30  # systems up to which the answer rests on a test of every pair
 
 
 def score(run: Run | Blocks, reference: Reference, measures: Sequence[Measure], settings: Settings) -> Scores:
@@ -58,7 +61,8 @@ def evaluate(
     summary = summarise(scores, settings)
     return Evaluation(
         kind=reference.kind, scores=scores, summary=summary, settings=settings,
-        compared=partial(compare, scores, settings) if several else None, tables=tables,
+        compared=partial(compare, scores, settings) if several else None,
+        deciding=partial(against_best, scores, settings) if several else None, tables=tables,
         warnings=(*warnings_of(scores, tables.get("curves")), *_of_intervals(summary)), notes=tuple(notes),
         baseline=settings.baseline, wanted=tuple(measures),
     )  # fmt: skip
@@ -127,6 +131,22 @@ def compare(scores: Scores, settings: Settings, measures: Sequence[str] | None =
         resamples=settings.resamples,
         rng=np.random.default_rng(settings.seed),
     )
+
+
+def against_best(scores: Scores, settings: Settings, measure: str, best: str) -> Comparison | None:
+    """The pairs that say whether the best system on a measure is; None where they cannot be tested.
+
+    These are the rows of `compare` for this measure. Of more than 30 systems only those with the best: the tests of
+    thousands of pairs take a minute, and an answer must not.
+    """
+    if parse(measure).definition.aggregate != "mean" or len(scores.queries) < 2:
+        return None
+    if settings.baseline is None and len(scores.systems) > ALL_PAIRS:
+        settings = replace(settings, baseline=best)
+    try:
+        return compare(scores, settings, [measure])
+    except JoinError:  # no two systems share two queries with a value
+        return None
 
 
 def _is_open(scores: Scores) -> bool:

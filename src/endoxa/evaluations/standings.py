@@ -34,7 +34,10 @@ class Standing:
 
 @dataclass(frozen=True)
 class Pair:
-    """`system` minus `baseline`. `p` is adjusted for the number of comparisons where such a value exists."""
+    """`system` minus `baseline`. `p` is adjusted for the number of comparisons where such a value exists.
+
+    effect   mean of the differences over their deviation; NaN where it is unknown
+    """
 
     system: str
     baseline: str
@@ -43,6 +46,8 @@ class Pair:
     hi: float
     p: float
     adjusted: bool
+    effect: float = math.nan
+    queries: int = 0
 
     def differs(self, alpha: float) -> bool:
         """Whether the difference is significant: by the p-value, or by the interval where there is no p-value."""
@@ -52,7 +57,10 @@ class Pair:
 
     def turned(self) -> Pair:
         """The same pair, seen from the other side."""
-        return Pair(self.baseline, self.system, -self.difference, -self.hi, -self.lo, self.p, self.adjusted)
+        return Pair(
+            self.baseline, self.system, -self.difference, -self.hi, -self.lo, self.p, self.adjusted, -self.effect,
+            self.queries,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -116,8 +124,11 @@ def ranking(summary: pl.DataFrame, measure: str, *, lower: bool = False) -> list
 
 
 def order_of(evaluation: Evaluation, measure: str) -> list[Standing]:
-    """All systems best first, the virtual one in its place."""
-    return ranking(evaluation.summary, measure, lower=measure in evaluation.lower)
+    """All systems best first, the virtual one in its place; of a bundle by its first kind of judgment."""
+    summary = evaluation.summary
+    if "by" in summary.columns:
+        summary = summary.filter(pl.col("by") == summary["by"][0])
+    return ranking(summary, measure, lower=measure in evaluation.lower)
 
 
 def contenders(evaluation: Evaluation, measure: str) -> list[Standing]:
@@ -157,7 +168,8 @@ def pairs_of(comparison: Comparison, measure: str) -> list[Pair]:
         adjusted = corrected and not math.isnan(_float(row["p_adjusted"]))
         pair = Pair(
             row["system"], row["baseline"], _float(row["difference"]), _float(row["lo"]), _float(row["hi"]),
-            _float(row["p_adjusted"] if adjusted else row["p_value"]), adjusted,
+            _float(row["p_adjusted"] if adjusted else row["p_value"]), adjusted, _float(row["effect"]),
+            int(row["queries"] or 0),
         )  # fmt: skip
         key = frozenset((pair.system, pair.baseline))
         place = order.get(row["doubt"], len(order))
@@ -196,15 +208,22 @@ def rival(evaluation: Evaluation, measure: str) -> tuple[str, str] | None:
     return names[0], evaluation.baseline if evaluation.baseline in names[1:] else names[1]
 
 
-def undecided(evaluation: Evaluation, measure: str) -> tuple[int, int] | None:
-    """(systems that do not differ significantly from the best, systems compared with it); None without any."""
-    if not evaluation.comparison:
+def undecided(evaluation: Evaluation, measure: str) -> tuple[list[str], int] | None:
+    """(systems that do not differ significantly from the best, nearest first; systems compared with it), or None."""
+    if not evaluation.decisive:
         return None
-    best = contenders(evaluation, measure)[0].system
-    against = [pair for pair in pairs_of(evaluation.comparison, measure) if best in (pair.system, pair.baseline)]
+    order = [one.system for one in contenders(evaluation, measure) if not math.isnan(one.value)]
+    best = order[0]
+    against = {
+        pair.baseline if pair.system == best else pair.system: pair
+        for pair in pairs_of(evaluation.decisive, measure)
+        if best in (pair.system, pair.baseline)
+    }
     if not against:
         return None
-    return sum(not pair.differs(1 - evaluation.confidence) for pair in against), len(against)
+    return [one for one in order if one in against and not against[one].differs(1 - evaluation.confidence)], len(
+        against
+    )
 
 
 def best_values(summary: pl.DataFrame, lower: Collection[str] = ()) -> dict[str, float]:

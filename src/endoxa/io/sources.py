@@ -26,6 +26,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.errors import FileError, did_you_mean
+from endoxa.io.beir import qrels_of
 from endoxa.io.limits import allowed_content, refuse_content
 
 PIECE = 8 << 20  # bytes; larger pieces cost page faults and memory, smaller ones cost calls
@@ -37,7 +38,9 @@ FIRST = 1 << 13  # bytes that hold the first lines of most files
 CONTENT = re.compile(rb"^(?!#)[ \t\r]*+[^ \t\r\n].*+\n", re.MULTILINE)  # a whole line that is no comment
 BOM = b"\xef\xbb\xbf"
 GZIP, ZSTD, PARQUET = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1"
-SUFFIXES = (".gz", ".zst", ".zstd", ".run", ".txt", ".trec", ".res", ".results", ".csv", ".tsv", ".jsonl", ".parquet")
+SUFFIXES = (
+    ".gz", ".zst", ".zstd", ".run", ".txt", ".trec", ".res", ".results", ".csv", ".tsv", ".jsonl", ".json", ".parquet",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,7 @@ Where = str | os.PathLike[str] | Source
 def opened(where: Where, *, unpack: bool = True) -> Iterator[Source]:
     """Yield a source that can be read again: standard input (`-`), pipes and zstd are copied to a temporary file.
 
-    With `unpack=False` zstd stays as it is.
+    A folder is a collection of BEIR, and stands for its judgments. With `unpack=False` zstd stays as it is.
     """
     if isinstance(where, Source):
         yield where
@@ -111,6 +114,9 @@ def opened(where: Where, *, unpack: bool = True) -> Iterator[Source]:
             source = _spooled(sys.stdin.buffer, spool(), "<stdin>")
         else:
             source = Source(Path(where), os.fspath(where))
+            if _is_folder(source.path):
+                inside = qrels_of(source.path, source.label)
+                source = Source(inside, str(inside))
             _check_readable(source)
             if not source.path.is_file():
                 with source.path.open("rb") as pipe:
@@ -118,6 +124,13 @@ def opened(where: Where, *, unpack: bool = True) -> Iterator[Source]:
         if unpack and source.magic() == ZSTD:
             source = _unpacked(source, spool())
         yield source
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # ValueError: a NUL in the path
+        return False
 
 
 def _spooled(stream: BinaryIO, to: Path, label: str) -> Source:
@@ -156,8 +169,6 @@ def _check_readable(source: Source) -> None:
     except FileNotFoundError:
         near = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
         raise FileError(source.label, f"no such file{did_you_mean(path.name, near)}") from None
-    except IsADirectoryError:
-        raise FileError(source.label, "the path is a directory", "give the files in it") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise FileError(source.label, f"cannot be opened: {reason}") from None

@@ -22,6 +22,7 @@ from endoxa.tables.checks import (
     require,
 )
 from endoxa.tables.costs import Costs
+from endoxa.tables.grade_words import grades_of
 from endoxa.tables.opinions import ASIDE, COUNTED, KINDS, DuplicateJudgmentError, Opinions
 from endoxa.tables.run import DuplicateItemError, Run
 from endoxa.tables.scores import Comparison, Draws, Scores
@@ -30,5 +31,6 @@ from endoxa.tables.taxonomy import Labels, Taxonomy
 __all__ = [
     "ASIDE", "COUNTED", "KINDS", "OTHER_NAMES", "Answers", "Belief", "Bools", "Bundle", "Comparison", "Costs", "Counts",
     "Draws", "DuplicateItemError", "DuplicateJudgmentError", "Floats", "Ints", "Labels", "Opinions", "Run", "Scores",
-    "Table", "Taxonomy", "Unmentioned", "cast", "coded", "places", "refuse_null", "rename_known", "require",
+    "Table", "Taxonomy", "Unmentioned", "cast", "coded", "grades_of", "places", "refuse_null", "rename_known",
+    "require",
 ]  # fmt: skip

@@ -9,6 +9,7 @@ import polars as pl
 
 from endoxa.errors import TableError, did_you_mean
 from endoxa.tables.checks import Table, cast, refuse_null, rename_known, require
+from endoxa.tables.grade_words import numbered
 
 KINDS = ("person", "system", "judge")
 # roles that test the judge rather than rate the item; excluded from all measures
@@ -45,7 +46,7 @@ class Opinions(Table):
             for name, (dtype, value) in defaults.items()
             if name not in frame.columns
         ]
-        frame = frame.with_columns(absent).select(list(defaults))
+        frame = numbered(frame.with_columns(absent).select(list(defaults)), "table of judgments")
         frame = cast(frame, {name: dtype for name, (dtype, _) in defaults.items()}, "table of judgments")
         refuse_null(frame, ("source", "query", "item"), "table of judgments")
         kinds = [kind for kind in frame["kind"].drop_nulls().unique() if kind not in KINDS]

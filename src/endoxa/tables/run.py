@@ -29,7 +29,7 @@ class Run(Table):
         """Check, group and rank the rows. `system` is the name of the system if the frame has no such column."""
         refuse_choice("ties", ties, CHOICES["ties"])
         wanted = ("query", "item", "score") if system is not None else ("system", "query", "item", "score")
-        frame = rename_known(frame, wanted)
+        frame = _scored(rename_known(frame, wanted))
         require(frame, ("query", "item", "score"), "run")
         if system is None and "system" not in frame.columns:
             system = "run"
@@ -74,6 +74,18 @@ class Run(Table):
             lists = result.setdefault(str(system), {})
             lists[str(query)] = dict(zip(rows["item"].to_list(), rows["score"].to_list(), strict=True))
         return result
+
+
+def _scored(frame: pl.DataFrame) -> pl.DataFrame:
+    """A table of ranks without scores gets the score 1/rank."""
+    if "score" in frame.columns or "rank" not in frame.columns:
+        return frame
+    rank = cast(frame.select("rank"), {"rank": pl.Float64}, "run")["rank"]
+    wrong = (~(rank >= 1)).fill_null(True).arg_true()
+    if len(wrong):
+        row = int(wrong[0])
+        raise TableError(f"row {row + 1} of the run: rank {rank[row]} is not a number from 1 on; give ranks or scores")
+    return frame.with_columns((1 / rank).alias("score"))
 
 
 def _grouped(frame: pl.DataFrame) -> tuple[pl.DataFrame, Bools]:

@@ -14,7 +14,7 @@ from endoxa.evaluations.dispatch import summarise as summarised
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import DOUBTED, JUDGED
 from endoxa.measures.grammar import Wanted
-from endoxa.progress import Progress
+from endoxa.progress import Progress, shown
 from endoxa.tables import Scores
 from endoxa.verbs.inputs import (
     Report,
@@ -24,12 +24,14 @@ from endoxa.verbs.inputs import (
     reference_of,
     runs_of,
     settings_of,
+    takes_either_order,
     takes_settings,
     votes_of_texts,
 )  # fmt: skip
 
 
 @takes_settings()
+@takes_either_order
 def evaluate(
     run: Any = None,
     reference: Any = None,
@@ -45,7 +47,7 @@ def evaluate(
     orders: bool = False,
     title: str = "",
     command: str = "",
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     report: Report | None = None,
     **settings: Any,
 ) -> Evaluation:
@@ -58,6 +60,7 @@ def evaluate(
     (bag or align) the files are texts that systems extracted, whose words are their votes: words between blanks, or
     with `lines` whole lines; `near` (0.8 is usual) aligns misread words with the right ones. `curves`, `power` and
     `orders` add tables: precision-recall curves, the power of the queries, whether measures order systems alike.
+    `progress` is True for a bar, in a notebook too, or a function of what, done and whole.
 
     >>> result = evaluate({"q1": {"a": 2.0, "b": 1.0}}, {"q1": {"b": 1}}, ["RR"])
     >>> result.summary["value"].to_list()
@@ -67,6 +70,7 @@ def evaluate(
         raise CallError("lines and near are for texts that systems extracted; say tokens=bag or tokens=align too")
     if tokens is not None:
         run, reference = None, votes_of_texts(run, tokens, lines=lines, near=near)
+    progress = shown(progress)
     chosen = settings_of(settings, run)
     against, more = beside(reference_of(reference, chosen, taxonomy=taxonomy, report=report), labels, chosen)
     foreign(chosen, settings, against)
@@ -82,7 +86,17 @@ def evaluate(
         evaluation,
         title=title or _title(evaluation),
         provenance={"Endoxa": __version__, "Command": command, "Seed": str(chosen.seed)},
+        drawn=_drawn,
     )
+
+
+def _drawn(evaluation: Evaluation) -> str:
+    """The first figure of an evaluation, for a notebook."""
+    from endoxa.reports.figures import first_of
+    from endoxa.reports.figures.style import to_svg
+
+    figure = first_of(evaluation)
+    return "" if figure is None else to_svg(figure, apart=True)
 
 
 def _title(evaluation: Evaluation) -> str:

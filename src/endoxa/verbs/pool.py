@@ -14,7 +14,7 @@ from endoxa.evaluations.references import Reference
 from endoxa.measures.grammar import Measure
 from endoxa.policies import Policy
 from endoxa.tables import Opinions, Run
-from endoxa.verbs.inputs import reference_of, run_of, runs_of, settings_of
+from endoxa.verbs.inputs import is_nothing, reference_of, run_of, runs_of, settings_of, takes_either_order
 
 
 def pool(run: Any, depth: int = 100, *, ties: str = "trec", lenient: bool = False, on: Any = None) -> pl.DataFrame:
@@ -24,7 +24,7 @@ def pool(run: Any, depth: int = 100, *, ties: str = "trec", lenient: bool = Fals
     """
     from endoxa.io.distributed import DistributedFiles, DistributedFrame
 
-    if _is_nothing(run):
+    if is_nothing(run):
         raise CallError(NO_RUN)
     lists = runs_of(run, settings_of({"ties": ties, "lenient": lenient, "on": on}, run))
     if isinstance(lists, DistributedFiles | DistributedFrame):
@@ -32,6 +32,7 @@ def pool(run: Any, depth: int = 100, *, ties: str = "trec", lenient: bool = Fals
     return pools.pool(_run(run, ties, lenient), depth)
 
 
+@takes_either_order
 def pool_states(
     run: Any, judgments: Any, depth: int = 100, *, ties: str = "trec", lenient: bool = False
 ) -> pl.DataFrame:
@@ -39,6 +40,7 @@ def pool_states(
     return pools.states(_run(run, ties, lenient), _judgments(judgments, lenient), depth)
 
 
+@takes_either_order
 def unseen(
     run: Any, judgments: Any, depth: int = 100, *, ties: str = "trec", lenient: bool = False
 ) -> pl.DataFrame | None:
@@ -50,6 +52,7 @@ def unseen(
     return pools.unseen(table, _judgments(judgments, lenient), depth) if len(table.systems) > 1 else None
 
 
+@takes_either_order
 def leave_out_uniques(
     run: Any,
     judgments: Any,
@@ -71,13 +74,9 @@ def leave_out_uniques(
 
 
 def _run(source: Any, ties: str, lenient: bool) -> Run:
-    if _is_nothing(source):
+    if is_nothing(source):
         raise CallError(NO_RUN)
     return run_of(source, settings_of({"ties": ties, "lenient": lenient}))
-
-
-def _is_nothing(source: Any) -> bool:
-    return source is None or (isinstance(source, list) and not source)
 
 
 def _judgments(source: Any, lenient: bool) -> Opinions:
