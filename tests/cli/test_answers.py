@@ -21,6 +21,7 @@ from endoxa.cli import app, loudness
 from endoxa.examples import collection
 from endoxa.tables import Opinions, Run
 from endoxa.verbs.compose import compose
+from endoxa.verbs.study import studies
 from endoxa.verbs.write import write
 
 # Commands that do not begin with an answer, and why.
@@ -79,6 +80,11 @@ class World:
     home: Path
     session: str
     studies: Path
+
+    @property
+    def doomed(self) -> str:
+        """A study that is still there, and may be deleted."""
+        return next((name for name in studies(home=self.studies)["study"] if name.startswith("gone")), "gone")
 
     def calls(self) -> dict[str, tuple[object, ...]]:
         """What is asked of every command."""
@@ -140,8 +146,8 @@ class World:
             "study bundle": ("asked", "--to", f / "asked.zip", *own),
             "study list": own,
             "study edit": ("asked", "--question", "Does it help?", *own),
-            "study close": ("asked", *own),
-            "study delete": ("asked", "--confirm", "asked", *own),
+            "study close": ("ended", *own),
+            "study delete": (self.doomed, "--confirm", self.doomed, *own),
         }  # fmt: skip
 
 
@@ -183,8 +189,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     home, session = stored_search(folder, scenes)
     frame.select("item", pl.col("item").alias("text")).unique().write_csv(folder / "docs.csv")
     frame.select("query", pl.col("query").alias("text")).unique().write_csv(folder / "queries.csv")
-    done = endoxa("study", "new", "asked", *asked(folder, runs), "--home", folder / "studies")
-    assert done.exit_code == 0, f"{done.output}{done.exception}"
+    for name in ("asked", "ended", "gone", "gone-too"):
+        done = endoxa("study", "new", name, *asked(folder, runs), "--home", folder / "studies")
+        assert done.exit_code == 0, f"{done.output}{done.exception}"
     done = endoxa("study", "import", "asked", folder / "ratings.csv", "--home", folder / "studies")
     assert done.exit_code == 0, f"{done.output}{done.exception}"
     ocr = [word for name in ("right", "wrong") for word in ("--ocr", reader(folder, name, TEXTS))]
