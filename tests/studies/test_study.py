@@ -191,7 +191,7 @@ def test_studies_are_listed_edited_and_closed(parts, tmp_path) -> None:
     assert (edited.answers, edited.study.settings.asked) == (2, "Is it helpful?")
     assert edited.study.settings.paragraphs == ["Read.", "Think."]
     done = CliRunner().invoke(app, ["study", "edit", "faq", "--question", "Is it right?", "--home", str(home)])
-    assert done.stdout == "Study 'faq' is titled 'Help' and asks: Is it right?\n"
+    assert done.stdout == "Study 'faq' asks 'Is it right?', under the title 'Help'.\n"
     assert "2 answers were given to the old words" in done.stderr
     assert verb.edit("faq", question="", home=home).study.settings.asked.startswith("How well does each result")
     assert verb.studies(home=home)["title"][0] == "Help"

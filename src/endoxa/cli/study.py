@@ -350,7 +350,7 @@ def edit(
         )
     )  # fmt: skip
     wording = edited.study.settings
-    output.say(f"Study {name!r} is titled {wording.heading!r} and asks: {wording.asked}")
+    output.say(f"Study {name!r} asks {wording.asked!r}, under the title {wording.heading!r}.")
     if edited.answers and (question is not None or instructions is not None):
         output.note(f"! {edited.answers:,} answers were given to the old words, which are recorded beside the new ones")
 
