@@ -1,6 +1,6 @@
 # Two commands: `make demo` runs the main job, `make test` passes the tests. Each does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve soak fuzz fuzz-native alike audit test check format lint types layers real sources docs bench lock clean
+.PHONY: help demo serve soak fuzz fuzz-native alike cluster audit test check format lint types layers real sources docs bench lock clean
 SHELL := /bin/bash
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -14,6 +14,7 @@ SECONDS := 600
 INPUTS ?= 0
 TARGETS ?=
 FILES ?= 100000
+LINES ?= 2000000
 NATIVE := $(addprefix src/endoxa/native/,core.hpp core.cpp module.cpp)
 
 help:  ## this list
@@ -110,6 +111,14 @@ comma := ,
 	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r tests/fuzz/fuzz.lock
 	@touch $@
 
+cluster: .venv/spark  ## Spark on this machine: a worker is killed, the scores stay; LINES=50000000 is the long form
+	@PYTHONPATH=tests:. $(BIN)/python -m cluster.cluster --lines $(LINES)
+	@$(BIN)/pytest -n 0 tests/scale/test_spark.py
+
+.venv/spark: .venv/dev tests/cluster/spark.lock
+	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r tests/cluster/spark.lock
+	@touch $@
+
 audit: .venv/dev .venv-audit/ready  ## known vulnerabilities, licences (docs/licences.md), list of parts (dist/sbom.json)
 	@$(BIN)/python audit/run.py
 
@@ -135,6 +144,7 @@ lock: .boot/ready  ## resolve the dependencies anew
 	@$(LOCK) benchmarks/peers.in -o benchmarks/peers.lock
 	@$(LOCK) audit/audit.in -o audit/audit.lock
 	@$(LOCK) tests/fuzz/fuzz.in -o tests/fuzz/fuzz.lock
+	@$(LOCK) tests/cluster/spark.in -o tests/cluster/spark.lock
 
 clean:  ## remove the environments and what was generated
 	@rm -rf .boot .venv .venv-peers .venv-audit .venv-docs .fuzz dist site demo .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/data

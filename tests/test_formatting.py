@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import io
 import math
 
+import polars as pl
 import pytest
 from evaluation_samples import LONG
 from hypothesis import given
@@ -12,6 +14,7 @@ from endoxa.formatting import (
     chance,
     clean,
     counted,
+    folded,
     html_of,
     listed,
     number,
@@ -21,6 +24,7 @@ from endoxa.formatting import (
     signed,
     size,
 )
+from endoxa.reports.terminal import frame_table
 
 
 @pytest.mark.parametrize(
@@ -102,3 +106,26 @@ def test_short_names_are_short(names: list[str], limit: int) -> None:
 
 def test_control_characters_and_turned_writing_are_gone() -> None:
     assert clean("a\x00b\nc\u202ed") == "a b c d"
+
+
+def test_names_break_between_their_words_only() -> None:
+    name = "bm25-k1-0.9_rm3+monot5-base"
+    lines = folded(name, 12).split("\n")
+    assert "".join(lines) == name and max(map(len, lines)) <= 12
+    assert all(line.endswith(("-", "_", ".", "+")) for line in lines[:-1])
+    assert folded("short", 12) == "short"
+    assert folded("a" * 30, 9) == "aaaaa…aaa"  # one long word is cut, and says so
+
+
+def test_a_table_of_long_names_fits_80_columns() -> None:
+    from rich.console import Console
+
+    names = [f"team-{n}/dense-retriever-with-a-long-name-v{n}" for n in (1, 2)]
+    frame = pl.DataFrame(
+        {"system": names, "baseline": names[::-1], "diff": [0.1, -0.1], "interval": ["[0.1, 0.2]"] * 2}
+    )
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(frame_table(frame, width=80))
+    lines = console.export_text().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "".join(line.split()[0] for line in lines[1:] if line.strip()).startswith(names[0])

@@ -11,6 +11,7 @@ DASH = "–"
 MINUS = "−"
 UNBROKEN = re.compile(r"(?<=\d) (?=[%±])|(?<=\b[pr]) (?=[=<] )|(?<=[=<>±]) (?=[\d−])")  # spaces inside a quantity
 BOLD = str.maketrans({"\x02": "<b>", "\x03": "</b>"})
+WORD = re.compile(r"[^-_./:+ ]+[-_./:+ ]*|[-_./:+ ]+")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
 
 
@@ -97,6 +98,46 @@ def html_of(sentence: Callable[[Callable[[str], str]], str], limit: int = 80) ->
     return escape(UNBROKEN.sub("\u00a0", text)).translate(BOLD)
 
 
+# The look of a page, small enough for a cell of a notebook; the colours are those of reports/templates/page.css.
+LOOK = """
+.endoxa { --card: #ffffff; --ink: #1d2330; --muted: #5b6472; --line: #dcd9d2; --accent: #0b5c92; --tint: #eef4f9;
+  --warn: #7a4a00; --warn-tint: #fff4dc; color: var(--ink); font: 14px/1.5 system-ui, sans-serif; max-width: 62rem; }
+@media (prefers-color-scheme: dark) { .endoxa { --card: #1a1d24; --ink: #e9e7e2; --muted: #a3abb8; --line: #343944;
+  --accent: #7cc0f0; --tint: #1b2733; --warn: #ffd98a; --warn-tint: #2d2413; } }
+.endoxa .verdict { margin: 0 0 .6rem; padding: .6rem .9rem; border-left: 4px solid var(--accent);
+  background: var(--tint); border-radius: 0 .4rem .4rem 0; }
+.endoxa .scroll { overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: .4rem; }
+.endoxa table { border-collapse: collapse; margin: 0; width: 100%; font-size: inherit;
+  font-variant-numeric: tabular-nums; }
+.endoxa th, .endoxa td { padding: .25rem .7rem; border: 0; border-top: 1px solid var(--line); text-align: left;
+  background: var(--card); color: var(--ink); white-space: nowrap; }
+.endoxa thead th { border-top: 0; font-weight: 600; }
+.endoxa .n { text-align: right; }
+.endoxa small, .endoxa .note { color: var(--muted); font-size: .85em; }
+.endoxa .warnings { margin: .5rem 0 0; padding: .4rem .4rem .4rem 1.6rem; color: var(--warn);
+  background: var(--warn-tint); border-radius: .4rem; }
+.endoxa svg { max-width: 100%; height: auto; background: #ffffff; border-radius: .4rem; margin-top: .5rem; }
+""".strip()
+
+
+def notebook_html(body: str) -> str:
+    """HTML for a cell of a notebook, in the look of the pages; nothing in it is a script."""
+    return f'<div class="endoxa"><style>{LOOK}</style>{body}</div>'
+
+
+def html_table(heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
+    """A table in that look. The heads are text, the cells HTML; `right` says which columns are set to the right."""
+    from html import escape
+
+    sides = [' class="n"' if side else "" for side in right]
+    head = "".join(f"<th{side}>{escape(text)}</th>" for text, side in zip(heads, sides, strict=True))
+    body = "".join(
+        "<tr>" + "".join(f"<td{side}>{cell}</td>" for cell, side in zip(row, sides, strict=True)) + "</tr>"
+        for row in rows
+    )
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
 def width(text: str) -> float:
     """Width in em, rounded up: as in DejaVu Sans, the widest of the fonts in use."""
     return sum(_letter(letter) for letter in text)
@@ -125,6 +166,28 @@ def shortened(names: Sequence[str], limit: int) -> list[str]:
         twice = seen[label] > 1
         result.append(_cut(clean(name), max(limit - len(mark), 3)) + mark if twice else label)
     return result
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name, each with the sign that ends it: `bm25-`, `k1_`, `0.9`."""
+    return WORD.findall(name)
+
+
+def longest(text: str) -> int:
+    """Letters of the longest word."""
+    return max(map(len, text.split()), default=0)
+
+
+def folded(name: str, room: int) -> str:
+    """The name on lines of at most `room` letters, broken between its words only; a longer word is cut by `…`."""
+    if len(name) <= room:
+        return name
+    lines = [""]
+    for word in words_of(name):
+        if lines[-1] and len(lines[-1]) + len(word.rstrip(" ")) > room:
+            lines.append("")
+        lines[-1] += word if len(word) <= room else _cut(word, room)
+    return "\n".join(line.rstrip(" ") for line in lines)
 
 
 def _cut(text: str, limit: int) -> str:

@@ -83,7 +83,9 @@ def test_a_belief_model_is_found_in_verbs_help_and_command_line(monkeypatch: pyt
     assert endoxa.believe(qrels, "stubborn", p=0.25).frame["p"].unique().to_list() == [0.25]
     evaluation = endoxa.evaluate([bm25, dense], qrels, ["P@2"], model="stubborn", worlds=20)
     assert evaluation.summary["value"].to_list() == [0.5, 0.5]
-    assert "belief=stubborn" in printed("eval", qrels, bm25, dense, "P@2", "--model", "stubborn", "--worlds", "20")
+    assert "belief=stubborn" in printed(
+        "eval", qrels, bm25, dense, "P@2", "--model", "stubborn", "--worlds", "20", "-v"
+    )
     assert "stubborn" in models.described()
 
 

@@ -51,17 +51,19 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
 
 def test_a_newcomer_has_runs_and_nothing_else(files) -> None:
     _, runs = files
-    told = done("eval", *runs, *FEW)
+    told = done("eval", *runs, *FEW, "-v")
+    assert told.startswith("Nobody judged, so this is a guess: within this consensus ")
     assert "AP within this consensus" in told
     assert "MAP" not in told
     assert re.search(r"hybrid +0\.\d{4} +\[0\.\d{3}, 0\.\d{3}\] +0\.\d{4} +(0\.\d\d|<.01|1.00) +\d+%", told)
-    assert re.search(r"⊤ +0\.\d{4}", told)
+    assert re.search(r"^Baseline ⊤, which returns everything in random order: AP 0\.\d{4}", told, re.MULTILINE)
+    assert not re.search(r"^⊤ ", told, re.MULTILINE)
     assert "without own vote" in told
     assert "rank ≤ 100 (--depth)" in told
     assert "It cannot show how good a system is" in told
     assert re.search(r"10 +[01]\.\d{4}", told)  # the order at depth 10
     assert "doubt about the means: truth" in told
-    again = done("eval", *runs, *FEW)
+    again = done("eval", *runs, *FEW, "-v")
     assert told == again
 
 
@@ -107,13 +109,13 @@ def test_pairs_and_one_pair_without_its_votes(files, tmp_path) -> None:
 
 def test_people_who_disagree(files, tmp_path) -> None:
     three, runs = files
-    told = done("believe", three, "--model", "dawid-skene", "--to", tmp_path / "belief.parquet")
+    told = done("believe", three, "--model", "dawid-skene", "--to", tmp_path / "belief.parquet", "-v")
     assert "belief=dawid-skene" in told
     gold = tmp_path / "gold.txt"
     gold.write_text("".join(f"{line}\n" for line in three.read_text().splitlines()[:30] if " ada " in line))
-    told = done("believe", three, "--model", "dawid-skene", "--labels", gold, "--people", "0")
+    told = done("believe", three, "--model", "dawid-skene", "--labels", gold, "--people", "0", "-v")
     assert "pairs are known (gold)" in told
-    under = done("eval", tmp_path / "belief.parquet", *runs, "AP", *FEW)
+    under = done("eval", tmp_path / "belief.parquet", *runs, "AP", *FEW, "-v")
     assert "AP under this belief" in under
     assert "dawid-skene: prior informed" in under
     for model in ("votes", "subjects"):
@@ -137,7 +139,7 @@ def test_judge_a_few_and_come_back(files, tmp_path) -> None:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    taught = done("eval", *runs, "P@10", "AP", "--labels", target)
+    taught = done("eval", *runs, "P@10", "AP", "--labels", target, "-v")
     assert "By what 300 labels teach" in taught
     assert "pairs of systems are decided" in taught
     assert "learned from 300 labels" in taught
@@ -146,7 +148,8 @@ def test_judge_a_few_and_come_back(files, tmp_path) -> None:
         assert refused.returncode != 0
         assert "--labels A --labels B" in " ".join(refused.stderr.replace("│", " ").split())
     pinned = ("--model", "consensus", "--labels", target)
-    told = done("eval", *runs, "P@10", "AP", *FEW, *pinned)
+    told = done("eval", *runs, "P@10", "AP", *FEW, *pinned, "-v")
+    assert told.startswith("Within this consensus ")  # somebody judged
     assert "judged pairs are certain" in told
     assert "Design-based estimates" in told
     assert "Spiegelhalter" in told
@@ -155,7 +158,7 @@ def test_judge_a_few_and_come_back(files, tmp_path) -> None:
     few = tmp_path / "few.csv"
     few.write_text("\n".join(target.read_text().splitlines()[:20]))
     assert "No interval:" in done("eval", *runs, "P@10", *FEW, "--model", "consensus", "--labels", few)
-    assert "no design-based interval" in done("eval", *runs, "P@10", "--labels", few)
+    assert "no design-based interval" in done("eval", *runs, "P@10", "--labels", few, "-v")
     further = endoxa("next", *runs, "-n", "50", "--labels", target, "--about", "best", "-o", "tsv")
     assert further.returncode == 0
     assert "next@20 round 2" in further.stdout
@@ -238,7 +241,7 @@ def test_each_subjects_own_answer(tmp_path) -> None:
     good, bad = tmp_path / "good.run", tmp_path / "bad.run"
     good.write_text("".join(f"{q} Q0 d{n} {n} {-n} good\n" for q in ("q1", "q2") for n in range(1, 6)))
     bad.write_text("".join(f"{q} Q0 d{n} {n} {n} bad\n" for q in ("q1", "q2") for n in range(1, 6)))
-    told = done("eval", tmp_path / "answers.csv", good, bad, "-N", "20")
+    told = done("eval", tmp_path / "answers.csv", good, bad, "-N", "20", "-v")
     assert re.search(r"good +1\.0000", told)
     assert told.index("good") < told.index("bad")
     assert "rule=uniform" in told

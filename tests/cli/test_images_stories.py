@@ -41,7 +41,7 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert "24 scenes" in done.stdout
     done = endoxa("images", "index", folder, *FAST, "--workers", 1)
     assert done.exit_code == 0, done.output
-    assert re.search(r"histograms +describe +24", done.stdout) and "24 pictures, 3 systems" in done.stdout
+    assert re.search(r"histograms +describe +24", done.stdout) and "24 pictures are indexed by 3 systems" in done.stdout
     return folder
 
 
@@ -83,8 +83,40 @@ def test_words_in_a_file_are_queries(scenes: Path, tmp_path: Path) -> None:
 def test_somebody_searches(scenes: Path, tmp_path: Path) -> None:
     done = endoxa("images", "search", scenes, "sea", "-n", 3, "--to", tmp_path / "found.html")
     assert done.exit_code == 0, done.output
-    assert "system: keywords" in done.stdout and (tmp_path / "found.html").stat().st_size > 10_000
+    assert "by keywords." in done.stdout and (tmp_path / "found.html").stat().st_size > 10_000
     assert "did you mean" in fails("images", "search", scenes, "x", "-e", "histogram")
+
+
+def test_words_on_a_folder_of_photographs(tmp_path: Path) -> None:
+    (tmp_path / "beach").mkdir()
+    for name in ("beach/rex.jpg", "IMG_1.jpg"):
+        Image.new("RGB", (20, 20)).save(tmp_path / name)
+    done = endoxa("images", "search", tmp_path, "beach tent")
+    assert done.exit_code == 0, done.output
+    assert "beach/rex" in done.stdout and "IMG_1" not in done.stdout
+    assert "no picture has the word 'tent'" in done.stderr
+    told = fails("images", "search", tmp_path, "beech")
+    assert "nearest: beach" in told and "from a caption beside a picture" in told
+    assert "there is no such file" in fails("images", "search", tmp_path, tmp_path / "beach" / "rx.jpg")
+
+
+def test_the_folder_of_what_is_known_is_announced_or_lies_in_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    photos = tmp_path / "photos"
+    photos.mkdir()
+    Image.new("RGB", (20, 20)).save(photos / "a.jpg")
+    monkeypatch.setenv("ENDOXA_CACHE", str(tmp_path / "caches"))
+    done = endoxa("images", "index", photos, "-e", "histograms", "--workers", 1, "--home", "cache")
+    assert done.exit_code == 0, done.output
+    assert f"is kept in {tmp_path / 'caches' / 'indexes' / 'photos-'}" in done.stderr
+    assert [path.name for path in photos.iterdir()] == ["a.jpg"]
+    done = endoxa("images", "run", photos, "--home", "cache", "--to", tmp_path / "runs")
+    assert "returned nothing" in str(done.exception)  # one picture has no other: but there is an index
+    done = endoxa("images", "index", photos, "-e", "histograms", "--workers", 1)
+    assert f"is kept in {photos / '.endoxa'}, which you may remove at any time; --home cache keeps it" in done.stderr
+    done = endoxa("images", "index", photos, "-e", "histograms", "--workers", 1)
+    assert "is kept in" not in done.stderr  # told once
 
 
 def test_a_contest_is_held(scenes: Path, tmp_path: Path) -> None:

@@ -75,8 +75,8 @@ def test_reading_and_studying_are_two_steps_and_the_second_needs_no_ocr(
 ) -> None:
     out = tmp_path / "out"
     printed = done("pages", "read", scans, "--to", out, "-b", "otsu", *engines)
-    assert "12 texts of 3 pipelines" in printed and "(12 read now)" in printed
-    assert "(0 read now)" in done("pages", "read", scans, "--to", out, "-b", "otsu", *engines)
+    assert "12 texts of 3 pipelines" in printed and "12 of them read now" in printed
+    assert ", 0 of them read now" in done("pages", "read", scans, "--to", out, "-b", "otsu", *engines)
     monkeypatch.setattr(ocr_module, "find_spec", lambda _name: None)
     monkeypatch.setattr(ocr_module.shutil, "which", lambda _name: None)
     assert "pip install 'endoxa[pages]'" in fails("pages", "study", scans)

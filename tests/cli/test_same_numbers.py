@@ -251,13 +251,13 @@ def _fuse(here: Here, tmp_path: Path) -> None:
 
 
 def _check(here: Here, tmp_path: Path) -> None:
-    printed = here("check", here.qrels, *here.runs).splitlines()
+    _, *printed = here("check", here.qrels, *here.runs).splitlines()
     assert [line[2:] for line in printed] == [one.text for one in endoxa.check(here.runs, here.qrels)]
 
 
 def _explain(here: Here, tmp_path: Path) -> None:
     assert here("explain", "nDCG") == endoxa.explain("nDCG") + "\n"
-    assert here("explain") == endoxa.explain() + "\n"
+    assert here("explain").split("\n", 1)[1] == endoxa.explain() + "\n"
 
 
 def _read(here: Here, tmp_path: Path) -> None:
@@ -450,6 +450,11 @@ def _study(here: Here, tmp_path: Path) -> None:
     one, two = study.status("one", home=home)[0], study.status("two", home=home)[0]
     assert one["progress"] == two["progress"]
     assert "one" in here("study", "status", "one", "--home", home)
+    here("study", "edit", "one", "--title", "A title", "--home", home)
+    study.edit("two", title="A title", home=home)
+    assert study.studies(home=home)["title"].to_list() == ["A title"] * 2
+    listed = here("study", "list", "--home", home)
+    assert all(str(row["planned"]) in listed for row in study.studies(home=home).iter_rows(named=True))
 
 
 def _search(here: Here, tmp_path: Path) -> None:
@@ -458,7 +463,7 @@ def _search(here: Here, tmp_path: Path) -> None:
     from endoxa.verbs import search
 
     home, name = stored_search(tmp_path, here.scenes)
-    assert here("search", "replay", name, "--home", home) == f"{name} {search.replayed(name, home=home)}\n"
+    assert here("search", "replay", name, "--home", home) == f"{name} {search.replayed(name, home=home)}.\n"
     for part in search.PARTS:
         here("search", "export", name, "--part", part, "--to", tmp_path / "one.csv", "--home", home)
         search.export(name, tmp_path / "two.csv", part=part, home=home)

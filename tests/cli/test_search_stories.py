@@ -38,15 +38,15 @@ def test_a_search_is_listed_replayed_exported_and_forgotten(scenes: Path, tmp_pa
     where = ("--home", home)
     assert name in endoxa("search", "list", *where).stdout
     done = endoxa("search", "replay", name, *where)
-    assert (done.exit_code, done.stdout) == (0, f"{name} replays exactly: 2 pages\n")
+    assert (done.exit_code, done.stdout) == (0, f"{name} replays exactly: 2 pages.\n")
     done = endoxa("search", "export", name, "--to", tmp_path / "marks.csv", "--study", tmp_path / "judged", *where)
     assert done.exit_code == 0, done.output
-    command = next(line for line in done.stdout.splitlines() if line.startswith("endoxa study new"))
+    command = next(line[6:] for line in done.stdout.splitlines() if line.startswith("next: endoxa study new"))
     done = endoxa(*command.split()[1:], *where)
     assert done.exit_code == 0, done.output
-    assert "study 'judged'" in done.stdout
-    assert "forgot what searches taught" in endoxa("search", "reset", scenes, *where).stdout
-    assert endoxa("search", "reset", scenes, *where).stdout == "nothing was learnt yet\n"
+    assert "Study 'judged'" in done.stdout
+    assert "Forgot what searches taught" in endoxa("search", "reset", scenes, *where).stdout
+    assert endoxa("search", "reset", scenes, *where).stdout == "Nothing was learnt yet.\n"
 
 
 def test_a_changed_index_is_told(scenes: Path, tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_pictures_and_sketches_that_were_kept_are_replayed(scenes: Path, tmp_pat
             for event in search.events[1:]:
                 searches.append(connection, record, f"key-{event.number}", event.number - 1, event)
     done = endoxa("search", "replay", record.name, "--home", home)
-    assert (done.exit_code, done.stdout) == (0, f"{record.name} replays exactly: 2 pages\n")
+    assert (done.exit_code, done.stdout) == (0, f"{record.name} replays exactly: 2 pages.\n")
     (place / f"{upload}.jpg").unlink()
     done = endoxa("search", "replay", record.name, "--home", home)
     assert done.exit_code == 1 and "upload it again" in done.stdout

@@ -101,7 +101,7 @@ def test_what_cannot_be_answered_is_refused() -> None:
         searcher.search("i4", "vectors")
     with pytest.raises(JoinError, match="keywords returns nothing for 'i4'"):
         searcher.search("i4", "keywords")
-    with pytest.raises(JoinError, match="knows none of the words of 'i9', which is no item and no file"):
+    with pytest.raises(JoinError, match="'i9' is neither an item nor a file, and no picture has the word 'i9'"):
         searcher.search(Text("t", "i9"))
     with pytest.raises(TextError, match="'sky' is neither an item nor a file, and histograms takes no text"):
         searcher.search(Text("t", "sky"), "histograms")

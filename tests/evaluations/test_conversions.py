@@ -24,7 +24,7 @@ def test_everything_goes_through_json() -> None:
     assert plain["comparison"][0]["system"] == "bm25"
     assert plain["policy"]["ties"] == "trec"
     assert plain["settings"]["confidence"] == 0.95
-    assert plain["sentences"][0].startswith("bm25-rm3 has the highest AP")
+    assert plain["sentences"][0].startswith("bm25-rm3 leads on AP")
     assert list(plain["tables"]) == ["curves"]
     assert plain["files"][0]["name"] == "runs/bm25.run"
     assert {"warnings", "notes", "provenance", "title"} <= set(plain)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
+from answer_samples import first_sentence, is_answer
 from evaluation_samples import HOSTILE, LONG, read, sample_evaluation, sample_in_doubt, system_names
 
+import endoxa
+from endoxa import formatting
 from endoxa.evaluations import notebook
 from endoxa.tables import Run
+from endoxa.verbs.evaluate import evaluate
 
 
 def test_the_answer_and_the_summary_best_first() -> None:
@@ -25,6 +32,7 @@ def test_the_answer_and_the_summary_best_first() -> None:
     assert table[1][1] == f"{first['value']:.4f}  [{first['lo']:.4f}, {first['hi']:.4f}]"
     assert table[1][4] == "50000"
     assert all(warning in text for warning in evaluation.warnings)
+    assert is_answer(first_sentence("<body>" + evaluation._repr_html_()))
     folded = evaluation._repr_html_().split("<details>")[1]
     assert evaluation.notes[0] in folded
 
@@ -65,8 +73,31 @@ def test_tables_show_their_first_rows() -> None:
         "score": [-float(n) for n in range(2000)],
     }
     html = Run.of(pl.DataFrame(rows))._repr_html_()
-    assert html.startswith("<p><b>Run</b>, 2,000 rows</p>")
-    assert html.count("<tr>") == 10 + 2
+    assert '<p class="verdict"><b>Run</b>, 2,000 rows.</p>' in html
+    assert html.count("<tr>") == 10 + 1
+    assert "… and 1,990 more rows" in html
     assert "&lt;i&gt;0" in html
     assert "<i>0" not in html
-    assert "shape" not in html
+    assert (read(html).errors, read(html).open) == ([], [])
+
+
+def test_tables_and_evaluations_have_the_colours_of_a_page() -> None:
+    css = (Path(formatting.__file__).parent / "reports" / "templates" / "page.css").read_text()
+    for name, colour in re.findall(r"--([\w-]+): (#\w{6})", formatting.LOOK):
+        assert re.search(rf"--{name}: {colour}", css), name
+
+
+def test_a_figure_is_drawn_in_the_cell() -> None:
+    qrels = {f"q{n}": {"x": 1} for n in range(6)}
+    run = {s: {q: {"x": float(s == "a"), "y": 0.5} for q in qrels} for s in "ab"}
+    for made in (evaluate(run, qrels, ["AP"]), evaluate(run, None, ["AP"], worlds=20, people=5)):
+        html = made._repr_html_()
+        assert html.count("<svg") == 1 and "<script" not in html
+
+
+def test_every_verb_shows_its_settings() -> None:
+    for name in endoxa.__all__:
+        verb = getattr(endoxa, name)
+        if inspect.isfunction(verb):
+            kinds = {one.kind for one in inspect.signature(verb).parameters.values()}
+            assert inspect.Parameter.VAR_KEYWORD not in kinds, name

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from evaluation_samples import (
@@ -18,9 +19,27 @@ from evaluation_samples import (
     system_names,
 )
 
+from endoxa.comparisons.power import queries_needed
+from endoxa.comparisons.prediction import Estimates
 from endoxa.evaluations.evaluation import Evaluation
-from endoxa.evaluations.sentences import advice, answer, guess, remark, sentences, under_doubt, verdict, warnings_of
+from endoxa.evaluations.judged import ALL_PAIRS
+from endoxa.evaluations.sentences import (
+    AGAIN,
+    NEXT,
+    advice,
+    answer,
+    believed,
+    caveats,
+    estimated,
+    measured,
+    sentences,
+    under_doubt,
+    verdict,
+    warnings_of,
+)
 from endoxa.tables import Comparison
+from endoxa.verbs.believe import believe
+from endoxa.verbs.evaluate import evaluate
 from endoxa.verbs.measure import measure
 
 SIX = sample_in_doubt(system_names(6))
@@ -48,21 +67,29 @@ def two(measure: str = "AP", **pair: float | None) -> Evaluation:
 
 def test_sure_difference() -> None:
     assert verdict(two()) == (
-        "A has the highest AP, 0.3120 (over 50 queries), and is above the runner-up B by 0.031 "
-        "(95 % interval 0.010 to 0.052, p = 0.004 after Holm)."
+        "A leads on AP with 0.3120 over 50 queries, 0.031 above the runner-up B (95 % interval 0.010 to 0.052, "
+        "p = 0.004 after Holm); A can be told apart from it."
     )
 
 
 def test_unsure_difference() -> None:
-    assert verdict(two(lo=-0.01, p_adjusted=0.31)) == (
-        "A has the highest AP, 0.3120 (over 50 queries), but cannot be told apart from the runner-up B: "
-        "the difference is 0.031 (95 % interval −0.010 to 0.052, p = 0.310 after Holm)."
+    assert verdict(two(lo=-0.01, p_adjusted=0.31, effect=0.2)) == (
+        "A leads on AP with 0.3120 over 50 queries, 0.031 above the runner-up B (95 % interval −0.010 to 0.052, "
+        "p = 0.310 after Holm); A cannot be told apart from B; about 150 more queries like these would settle it."
     )
+
+
+def test_what_settles_it_is_a_number_that_somebody_could_collect() -> None:
+    assert queries_needed(0.2, 1.0) - 50 == 149
+    hopeless = verdict(two(lo=-0.01, p_adjusted=0.31, effect=0.01))
+    assert hopeless.endswith("; no realistic number of queries would settle it.")
+    enough = verdict(two(lo=-0.01, p_adjusted=0.051, effect=0.6))
+    assert enough.endswith("; A cannot be told apart from B.")
 
 
 def test_without_a_p_value_the_interval_decides() -> None:
     bare = {"p_value": None, "p_adjusted": None}
-    assert "is above the runner-up B by 0.031 (95 % interval 0.010 to 0.052)." in verdict(two(**bare))
+    assert "0.031 above the runner-up B (95 % interval 0.010 to 0.052); A can be" in verdict(two(**bare))
     assert "cannot be told apart" in verdict(two(lo=-0.01, **bare))
 
 
@@ -87,7 +114,7 @@ def test_untested_single_equal_and_undefined() -> None:
     assert "there is no other system to compare it with" in verdict(alone)
     assert "95 % interval" in verdict(alone)
     equal = replace(untested, summary=evaluation.summary.with_columns(value=pl.lit(0.3)))
-    assert verdict(equal) == "B and A share the highest AP, 0.3000 (over 50 queries); the difference was not tested."
+    assert verdict(equal) == "B and A share the lead on AP with 0.3000 over 50 queries; the difference was not tested."
     nothing = replace(untested, summary=evaluation.summary.with_columns(value=pl.lit(float("nan"))))
     assert verdict(nothing) == "AP is undefined for every system: there is nothing to compare."
     half = evaluation.summary.with_columns(value=pl.when(pl.col("system") == "A").then(0.3))
@@ -99,27 +126,51 @@ def test_untested_single_equal_and_undefined() -> None:
 
 def test_small_values_may_be_better() -> None:
     text = verdict(two("Unjudged@10"))
-    assert text.startswith("B has the lowest Unjudged@10, 0.2810 (over 50 queries), and is below the runner-up A by")
+    assert text.startswith("B leads on Unjudged@10 (lower is better) with 0.2810 over 50 queries, 0.031 below the")
 
 
 def test_names_go_through_the_callers_hands() -> None:
-    assert "[A] has the highest [AP]" in verdict(two(), name=lambda text: f"[{text}]")
+    assert "[A] leads on [AP]" in verdict(two(), name=lambda text: f"[{text}]")
 
 
 def test_the_first_sentence_is_the_answer() -> None:
     six = sample_evaluation(6)
-    assert six.sentences == sentences(six) == (verdict(six), remark(six))
-    assert six.sentences[1] == (
-        "The best system was compared with 5 others on AP. One of them cannot be told apart from it at the 0.05 level."
-    )
-    assert sample_evaluation(2).sentences == (verdict(sample_evaluation(2)),)
-    assert SIX.sentences == (f"{guess(SIX)} {under_doubt(SIX)}", *advice(SIX))
-    assert guess(SIX).startswith("Nobody judged: this order is a guess by the consensus of the systems")
+    assert six.sentences == sentences(six) == (verdict(six),)
+    assert six.sentences[0].endswith("; hybrid-rrf cannot be told apart from bm25.")
+    assert SIX.sentences == (under_doubt(SIX), *caveats(SIX), *advice(SIX))
+    assert under_doubt(SIX).startswith("Nobody judged, so this is a guess: within this consensus bm25 leads on AP")
     shaky = replace(SIX, tables={"depths": pl.DataFrame({"depth": [10, 100], "tau": [0.41, 1.0]})})
-    assert "and here it changes with the vote depth (tau 0.41)" in guess(shaky)
-    assert guess(six) == ""
+    assert caveats(shaky)[0] == "The order changes with the vote depth (tau 0.41)."
+    assert caveats(six) == []
     empty = replace(six, summary=six.summary.clear())
     assert answer(empty) == "There is no score: nothing can be compared."
+
+
+@pytest.mark.parametrize("evaluation", [sample_evaluation(2), sample_evaluation(6), SIX, two()], ids=str)
+def test_the_answer_is_one_sentence(evaluation: Evaluation) -> None:
+    text = re.sub(r"\d\.\d|judge\.csv", "", answer(evaluation))
+    assert text.endswith(".") and text.count(".") == 1
+
+
+def test_the_answer_rests_on_the_rows_of_the_comparison() -> None:
+    """Of few systems on every pair, as `compare` tests them; of many only on those with the best."""
+    qrels = {f"q{n}": {"x": 1, "y": 1} for n in range(12)}
+
+    def run(count: int) -> dict[str, Any]:
+        rng = np.random.default_rng(3)
+        return {
+            f"s{s:02}": {q: {item: float(rng.normal(s / count)) for item in "xyabcd"} for q in qrels}
+            for s in range(count)
+        }
+
+    few = evaluate(run(4), qrels, ["AP", "P@2"])
+    rows = few.comparison.frame.filter(pl.col("measure") == "AP")  # type: ignore[union-attr]
+    assert few.decisive is not None and few.decisive.frame.equals(rows)
+    many = evaluate(run(ALL_PAIRS + 1), qrels, ["AP"])
+    assert many.decisive is not None and many.decisive.frame.height == ALL_PAIRS
+    assert set(many.decisive.frame["baseline"]) == {many.sentences[0].split()[0]}
+    one = evaluate({"a": {"q": {"x": 1}}, "b": {"q": {"y": 1}}}, {"q": {"x": 1}}, ["AP"])
+    assert one.sentences[0].endswith("the difference was not tested.")
 
 
 # Under doubt
@@ -131,8 +182,9 @@ def test_verdict_names_the_leader_and_whom_it_cannot_be_told_from() -> None:
     best = rows.row(0, named=True)
     assert best["system"] == "bm25"
     assert text.startswith(
-        f"Within this consensus bm25 leads with AP {best['value']:.4f} (95 % interval {best['lo']:.4f} to "
-        f"{best['hi']:.4f}); it is the best of 6 systems with probability {best['p_best']:.2f}"
+        f"Nobody judged, so this is a guess: within this consensus bm25 leads on AP with {best['value']:.4f} "
+        f"(95 % interval {best['lo']:.4f} to {best['hi']:.4f}); bm25 is the best of 6 systems with probability "
+        f"{best['p_best']:.2f} and cannot be told apart from "
     )
     assert SIX.comparison is not None
     pairs = SIX.comparison.frame.filter(
@@ -141,49 +193,80 @@ def test_verdict_names_the_leader_and_whom_it_cannot_be_told_from() -> None:
     same = pairs.filter((pl.col("lo") <= 0) & (pl.col("baseline") != EVERYTHING)).sort("p_better")
     assert same.height == 2
     first, second = same.select("baseline", "p_better").iter_rows()
-    assert f"It cannot be told apart from {first[0]} (it is better with probability {first[1]:.2f})" in text
-    assert text.endswith(f" and {second[0]} ({second[1]:.2f}).")
+    assert f"apart from {first[0]} (it is better with probability {first[1]:.2f})" in text
+    assert text.endswith(f" and {second[0]} ({second[1]:.2f}); 100 to 250 labels usually settle it ({NEXT}).")
     assert EVERYTHING not in text
 
 
 def test_verdict_of_any_other_belief_and_of_far_and_equal_systems() -> None:
     far = sample_in_doubt(["a", "b", "c"], model="raters", virtual=None, step=0.2)
-    assert under_doubt(far).startswith("Under this belief a leads with AP ")
-    assert under_doubt(far).endswith("probability > 0.99. It can be told apart from all others.")
+    far = replace(far, kind="belief")
+    assert under_doubt(far).startswith("Under this belief a leads on AP with ")
+    assert under_doubt(far).endswith("probability > 0.99 and can be told apart from all others.")
     assert "P@10" not in under_doubt(far)
     two = sample_in_doubt(["a", "b"], step=0.01)
-    assert re.search(r"it is better than b with probability 0\.\d\d\. The two cannot be told apart\.", under_doubt(two))
+    assert re.search(r"a is better than b with probability 0\.\d\d; the two cannot be told apart; ", under_doubt(two))
     alone = under_doubt(sample_in_doubt(["lonely"], measures=("AP",)))
     assert "lonely has AP 0.5000" in alone
     assert "there is no other system to compare it with." in alone
     even = replace(two, summary=two.summary.with_columns(value=pl.lit(0.4)))
-    assert "a and b share the lead with AP 0.4000" in under_doubt(even)
+    assert "a and b share the lead on AP with 0.4000" in under_doubt(even)
     nothing = replace(two, summary=two.summary.with_columns(value=pl.lit(math.nan)))
     assert (
         under_doubt(nothing) == "Within this consensus AP is undefined for every system: there is nothing to compare."
     )
     marked = under_doubt(two, name=lambda text: f"<{text}>")
-    assert "<a> leads with <AP>" in marked
+    assert "<a> leads on <AP>" in marked
     assert "than <b>" in marked
 
 
-def test_verdict_says_when_another_is_the_best_more_often_and_when_none_beats_the_virtual_system() -> None:
+def test_caveats_say_when_another_is_the_best_more_often() -> None:
     third = SIX.summary["system"].unique(maintain_order=True)[2]
     often = SIX.summary.with_columns(p_best=pl.when(pl.col("system") == third).then(0.9).otherwise("p_best"))
-    assert f", but {third} is the best more often, with probability 0.90" in under_doubt(replace(SIX, summary=often))
-    high = SIX.summary.with_columns(value=pl.when(pl.col("system") == EVERYTHING).then(0.9).otherwise("value"))
-    text = under_doubt(replace(SIX, summary=high))
-    assert text.startswith("Within this consensus bm25 leads")
-    assert text.endswith(
-        f" But no system does better than {EVERYTHING}, which returns everything in random order (0.9000)."
+    more = f"{third} is the best more often than the leader, with probability 0.90."
+    assert caveats(replace(SIX, summary=often))[1:] == [more]
+    assert caveats(SIX) == ["The order changes with the vote depth (tau 0.62)."]
+
+
+def test_what_settles_it_follows_the_kind_of_reference() -> None:
+    opinions = replace(SIX, kind="opinions")
+    assert under_doubt(with_shares(opinions, 0.1, 0.2, 0.7)).endswith("; more queries would help most.")
+    labels = {"labels": pl.DataFrame({"labels": [40]})}
+    sample = replace(SIX, kind="sample", tables=labels, forecast=lambda: 137)
+    assert under_doubt(sample).endswith(f"; about 140 more labels would settle it ({AGAIN}).")
+    assert under_doubt(replace(sample, forecast=None)).endswith(f"; more labels would settle it ({AGAIN}).")
+
+
+def test_other_verbs_answer_too() -> None:
+    run = {"a": {"q": {"x": 2.0, "y": 1.0}}, "b": {"q": {"y": 2.0, "x": 1.0}}}
+    scores = measure(run, {"q": {"x": 1}}, ["RR", "Unjudged@2"])
+    assert measured(scores) == "a has the highest mean RR, 1.0000 over 1 query; endoxa eval says how sure that is."
+    assert scores.mean().rows() == [("a", 1.0, 0.5), ("b", 0.5, 0.5)]
+    undefined = measure(run, {"q": {"x": 0}}, ["AP"])
+    assert measured(undefined) == "AP is undefined for every system."
+    held = believe(run)
+    expected = held.frame.filter(pl.col("grade") > 0)["p"].sum()
+    assert (
+        believed(held)
+        == f"The belief by consensus covers 2 pairs of 1 query and expects {expected:.1f} relevant items per query."
     )
-    assert "But" not in under_doubt(replace(SIX, summary=high.filter(pl.col("system") != EVERYTHING)))
-    small = sample_in_doubt(system_names(6), measures=("Unjudged@10",))
-    everything = pl.col("system") == EVERYTHING
-    low = small.summary.with_columns(value=pl.when(everything).then(0.01).otherwise("value"))
-    assert under_doubt(replace(small, summary=low)).endswith("everything in random order (0.0100).")
-    high = small.summary.with_columns(value=pl.when(everything).then(0.9).otherwise("value"))
-    assert "But" not in under_doubt(replace(small, summary=high))
+
+
+def test_estimates_answer_whatever_the_belief() -> None:
+    frame = pl.DataFrame(
+        {"system": ["a", "b", "c"], "measure": ["P@5"] * 3, "estimate": [0.4, 0.6, 0.9], "lo": [0.3, 0.5, math.nan],
+         "hi": [0.5, 0.7, math.nan], "outside": [0.0, 0.0, 0.0]}
+    )  # fmt: skip
+    pair = pl.DataFrame({"measure": ["P@5"], "system": ["a"], "baseline": ["b"], "lo": [-0.3], "hi": [-0.1]})
+    sure = estimated(Estimates(frame, pair), 0.95)
+    assert sure == (
+        "b leads on P@5 with 0.6000 (95 % interval 0.5000 to 0.7000, whatever the belief) and can be told apart from "
+        "all others."
+    )
+    open_ = estimated(Estimates(frame, pair.with_columns(hi=pl.lit(0.1))), 0.95)
+    assert open_.endswith(f"and cannot be told apart from a; judge more ({AGAIN}).")
+    nothing = frame.with_columns(lo=pl.lit(math.nan))
+    assert "do not bound P@5" in estimated(Estimates(nothing, pair), 0.95)
 
 
 def with_shares(made: Evaluation, truth: float, people: float, queries: float) -> Evaluation:
@@ -198,7 +281,7 @@ def with_shares(made: Evaluation, truth: float, people: float, queries: float) -
     ("parts", "said"),
     [
         ((0.7, 0.2, 0.1), MOST.format("70.0", "the uncertain relevance of items: judged")),
-        ((0.1, 0.8, 0.1), MOST.format("80.0", "the choice of voters: more voters")),
+        ((0.1, 0.8, 0.1), MOST.format("80.0", "the choice of voters: labels remove it")),
         ((0.1, 0.2, 0.7), MOST.format("70.0", "the choice of queries: more q")),
         ((0.3, 0.3, 0.4), "The largest part of the doubt (40.0 % of"),
         ((0.0, 0.0, 0.0), "None of the known doubts changes a mean."),

@@ -39,7 +39,7 @@ from endoxa.tables import Comparison
 def test_baseline_is_the_rival() -> None:
     evaluation = sample_evaluation(6, baseline="bm25-rm3")
     assert rival(evaluation, "AP") == ("hybrid-rrf", "bm25-rm3")
-    assert "is above the baseline bm25-rm3 by 0.052" in verdict(evaluation)
+    assert "0.052 above the baseline bm25-rm3" in verdict(evaluation)
     assert rival(sample_evaluation(1), "AP") is None
 
 
@@ -84,7 +84,7 @@ def test_headline_is_not_a_count_and_undecided_counts() -> None:
     evaluation = sample_evaluation(6)
     scores = sample_scores(evaluation.scores.systems, measures=("NumRet", "AP"))
     assert headline(replace(evaluation, scores=scores)) == "AP"
-    assert undecided(evaluation, "AP") == (1, 5)
+    assert undecided(evaluation, "AP") == (["bm25"], 5)
     assert undecided(replace(evaluation, compared=None), "AP") is None
     with pytest.raises(EndoxaError, match="summary is empty"):
         headline(replace(evaluation, summary=sample_summary(scores).clear()))

@@ -16,7 +16,7 @@ import struct
 import sys
 import zipfile
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -27,6 +27,7 @@ from zlib import crc32
 import numpy as np
 import polars as pl
 
+from endoxa.errors import EndoxaError
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.io.bundles import READ, read_bundle, write_bundle
 from endoxa.io.corpora import caption_of, read_corpus
@@ -111,6 +112,28 @@ TABLES = [
     b"animals/birds/owls\nanimals/cats\n",
     b"source,query,item,rank,relevance\nann,q,a,1,1\n",
 ]
+JSONS = [
+    b'{"q1": {"d1": 2.5, "d2": 1.5}, "q2": {"d1": 0.25}}',
+    b'{\n "q1": {\n  "d1": 1, "d2": 0}, "q2": {"d1": 2}}\n',
+    b'{"q1": ["d1", "d2"], "q2": ["d3"]}',
+    b'{"q1": [["d1", 2.5], ["d2", 1.5]]}',
+    b'{"q1": [{"doc_id": "d1", "score": 1.5}, {"doc_id": "d2", "score": 1}]}',
+    b'{"a": {"q1": {"d1": 1.5}}, "b": {"q1": {"d2": 0.5}}}',
+    b'{"mteb_model_meta": {"model_name": "m"}, "default": {"test": {"q1": {"d1": 0.5, "d2": 0.25}}}}',
+    b'[{"query_id": "q1", "doc_id": "d1", "score": 1.5}]',
+    b'[{"qid": "q1", "results": ["d1", "d2"], "relevant_ids": ["d2"]}]',
+    b'{"q1": {"d1": "yes", "d2": "no"}}',
+]
+LISTS = [
+    b'{"query_id": "q1", "results": ["d1", "d2"]}\n{"query_id": "q2", "results": ["d3"]}\n',
+    b'{"query_id": "q1", "results": [{"id": "d1", "score": 1.5}]}\n',
+    b'{"query_id": "q1", "results": {"d1": 1.5, "d2": 1}, "system": "a"}\n',
+    b'{"user_input": "why?", "retrieved_context_ids": ["d1"], "reference_context_ids": ["d1", 2]}\n',
+    b'{"qid": 1, "relevant_ids": [["d1", 2]]}\n',
+]
+MARCO = [b"q1\td1\t1\nq1\td2\t2\nq2\td1\t1\n", b"q1 d1 1\r\n# x\nq1 d2 2\n"]
+WORDED = [b"q1 0 d1 yes\nq1 0 d2 not relevant\nq1 0 d3 2\n", b"q1 ann d1 no\nq1 bob d1 relevant\n"]
+BEIR = [b"query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\t0\n", b'{"query-id": "q1", "corpus-id": "d1", "score": 1}\n']
 WORDS = ("nan", "inf", "-1e400", "\ufeff", "\r", "\0", '"', "'", "{", "[", "\\u0000", "null", "true", "1_0")
 
 
@@ -148,7 +171,7 @@ def reader_of(kind: Any) -> Feed:
 
 
 for _kind in get_args(Kind):
-    if _kind not in {"bundle", "evaluation"}:  # these have targets of their own
+    if _kind not in {"bundle", "evaluation", "both"}:  # these have targets of their own
         target(f"table-{_kind}", lambda: TABLES, *COLUMN_NAMES, *WORDS)(reader_of(_kind))
 
 
@@ -187,6 +210,59 @@ def run_in_blocks(data: bytes, folder: Path) -> None:
     found = pl.concat(map_blocks(path, lambda run: run.frame, lenient=lenient, size=50))
     whole = read(path, kind="run", lenient=lenient)
     assert isinstance(whole, Run) and found.height == whole.frame.height, "blocks give other rows"
+
+
+def form_of(data: bytes, folder: Path) -> None:
+    """What is told apart is read, as a run and as judgments; in blocks or as a whole: the same rows."""
+    path, lenient = kept(data, folder, "f"), choice(data, False, True)
+    for kind in ("auto", "run", "qrels"):
+        with suppress(EndoxaError):
+            table = read(path, kind=kind, lenient=lenient, assessors=choice(data, True, False))  # type: ignore[arg-type]
+            if isinstance(table, Run):
+                found = pl.concat(map_blocks(path, lambda run: run.frame, lenient=lenient))
+                assert found.height == table.frame.height, "blocks give other rows"
+    read(path, lenient=lenient)
+
+
+RETRIEVED = ('"results"', '"retrieved_context_ids"', '"reference_context_ids"', '"relevant_ids"', '"rank"', '"score"')
+target("json-document", lambda: JSONS, "mteb_model_meta", *RETRIEVED, "[", "]", "}", "{", ":", ",", *WORDS)(form_of)
+target("list-rows", lambda: LISTS, *RETRIEVED, "[", "]", "}", "{", *WORDS)(form_of)
+target("ms-marco", lambda: MARCO, "\t", "#", *WORDS)(form_of)
+target("worded-qrels", lambda: WORDED, "yes", "no", "irrelevant", "true", "#", *WORDS)(form_of)
+target("beir", lambda: BEIR, "query-id", "corpus-id", "score", "\t", *WORDS)(form_of)
+
+
+@target("beir-folder", lambda: BEIR, "query-id", "corpus-id", "score", "\t", *WORDS)
+def beir_folder(data: bytes, folder: Path) -> None:
+    """A folder whose judgments, corpus and queries are anything."""
+    (folder / "beir/qrels").mkdir(parents=True, exist_ok=True)
+    kept(data, folder / "beir/qrels", "test.tsv")
+    for name in ("corpus.jsonl", "queries.jsonl"):
+        kept(data, folder / "beir", name)
+    with suppress(EndoxaError):
+        read_shown(folder / "beir", "item", folder / "kept")
+    read(folder / "beir")
+
+
+@cache
+def some_run() -> Any:
+    return {"q1": {"d1": 2.5, "d2": 0.5}}
+
+
+@target("objects", lambda: [*JSONS, *LISTS], *RETRIEVED, "[", "]", "}", "{", ":", ",", *WORDS)
+def objects(data: bytes, folder: Path) -> None:
+    """Whatever JSON holds, given as an object of Python, and in either order."""
+    from endoxa import measure
+
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return
+    for kind in ("run", "qrels", "belief", "auto"):
+        with suppress(EndoxaError):
+            read(value, kind=kind)  # type: ignore[arg-type]
+    if not isinstance(value, str):  # a text would be a path
+        measure(*choice(data, (some_run(), value), (value, some_run())), ["AP"])
 
 
 @target("costs", lambda: [b"system,phase,items,seconds,bytes,median,p95\na,query,3,1.5,20,0.1,0.2\n"], *WORDS)

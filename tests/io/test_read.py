@@ -89,7 +89,15 @@ def test_dicts_must_say_what_they_are() -> None:
 
 @pytest.mark.parametrize(
     "source",
-    [{}, {"q": {}}, {"q": 1}, {"q": {"d": "x"}}, {"q": {"d": 1, "e": {"f": 1}}}, {"q": {"d": [1]}}, {"q": {"d": None}}],
+    [
+        {},
+        {"q": {}},
+        {"q": 1},
+        {"q": {"d": "x"}},
+        {"q": {"d": 1, "e": {"f": 1}}},
+        {"q": {"d": [[1]]}},
+        {"q": {"d": None}},
+    ],
 )
 def test_bad_dicts(source: dict[str, Any]) -> None:
     with pytest.raises(TableError):

@@ -219,7 +219,7 @@ def test_the_reader_may_say_what_it_is(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="expected belief, found opinions"):
         read(saved(tmp_path / "i.csv", "query,item,grade\nq,d,1\n"), kind="belief")
     with pytest.raises(FileError, match="a run needs a column 'score'"):
-        read(saved(tmp_path / "j.csv", "query,item,rank\nq,d,1\n"), kind="run")
+        read(saved(tmp_path / "j.csv", "query,item,place\nq,d,1\n"), kind="run")
 
 
 def test_votes_of_systems_read_well(tmp_path: Path) -> None:

@@ -281,3 +281,15 @@ def test_a_table_names_files_below_its_folder_only(tmp_path, monkeypatch, where)
         read_shown(table, "item", tmp_path / "kept")
     monkeypatch.setenv("ENDOXA_TRUST_FILES", "1")
     assert read_shown(table, "item", tmp_path / "kept").height == 1
+
+
+def test_texts_of_a_collection_of_beir(tmp_path):
+    (tmp_path / "beir").mkdir()
+    corpus = '{"_id": "d1", "title": "Owls", "text": "They fly."}\n{"_id": "d2", "title": "", "text": "Cats."}\n'
+    (tmp_path / "beir/corpus.jsonl").write_text(corpus)
+    (tmp_path / "beir/queries.jsonl").write_text('{"_id": "q1", "text": "what flies?", "metadata": {}}\n')
+    for place in (tmp_path / "beir", tmp_path / "beir/corpus.jsonl"):
+        shown = read_shown(place, "item", tmp_path / "kept")
+        assert shown.select("item", "text").rows() == [("d1", "Owls\nThey fly."), ("d2", "Cats.")]
+    queries = read_shown(tmp_path / "beir", "query", tmp_path / "kept")
+    assert queries.select("query", "text").rows() == [("q1", "what flies?")]

@@ -33,7 +33,7 @@ def found() -> Annotations:
 
 
 def test_the_answer_names_the_words(found: Annotations) -> None:
-    assert answer(found) == "new: sky, <b>sea."
+    assert answer(found) == "The first words: new: sky, <b>sea."
 
 
 def test_every_region_has_its_word_inside_the_picture(found: Annotations) -> None:

@@ -102,13 +102,14 @@ def test_words_and_a_sketch() -> None:
     assert kinds(search) == [0] * 6
     assert search.notes == ()
     search.words("словарь")
-    assert search.notes == ("No picture has any of these words; try others.",)
+    (note,) = search.notes
+    assert note.startswith("No picture has the word 'словарь'; frequent words here: kind") and "a manifest." in note
     search.words("the of")
     assert search.notes == ("These words say nothing about a picture; try others.",)
     assert exactly(search).startswith("replays exactly")
     silent = begun(replace(FEATURES, words=()))
     assert silent.words("kind2").slots == ("map",) * 6
-    assert silent.notes == ("This collection has no words; the words are not used.",)
+    assert silent.notes[0].startswith("This collection has no words; the words are not used. Words come from the names")
 
 
 def test_a_view_of_the_map_becomes_a_page() -> None:

@@ -294,3 +294,27 @@ def test_pictures_that_do_not_decode_are_all_named(place, material):
     said = str(wrong.value)
     assert "2 of 14 pictures" in said
     assert str(material.items / "broken.png") in said and str(material.items / "text.jpg") in said
+
+
+def test_edited_words_are_recorded_and_a_deleted_study_frees_its_name(place):
+    name = f"{fresh()}-{'x' * 60}"[:60]
+    study = study_of(place, name=name, main=2)
+    judge = Judge(place, study)
+    judge.answer(judge.tasks()[0], 7)
+    with place.store.writing() as connection:
+        edited = catalogue.edit(connection, study, {"question": "Is it so?"}, now=NOW)
+        assert catalogue.find(connection, name).settings == edited.settings
+        events = sa.select(s.events.c.detail).where(s.events.c.study_id == study.id, s.events.c.kind == "study edited")
+        assert connection.scalars(events).all() == [{"old": {"question": ""}, "new": {"question": "Is it so?"}}]
+    before = held_of(place, study)
+    with place.store.writing() as connection:
+        catalogue.delete(connection, edited, now=NOW)
+    with place.store.reading() as connection:
+        assert name not in [one.name for one in catalogue.listed(connection)]
+        with pytest.raises(RefusedError, match="no study is called") as refused:
+            catalogue.find(connection, name)
+        assert "~" not in str(refused.value)  # nor is it among the names that are listed
+    assert before.height == 1 and held_of(place, study).equals(before)
+    again = study_of(place, name=name, main=1)
+    with place.store.writing() as connection:
+        catalogue.delete(connection, again, now=NOW)  # two of a name

@@ -38,7 +38,9 @@ def test_the_screens_of_the_source():
 def test_of_reads_what_a_file_says():
     made = Settings.of({**PLAIN, "gamma": 5, "overlap": 2, "comments": True, "threshold": 6.5, "per_task": 3})
     assert (made.gamma, made.overlap, made.comments, made.relevant_above, made.items_per_task) == (5, 2, True, 6.5, 3)
-    assert made.heading == "pets" and Settings.of({**PLAIN, "title": "Pets"}).heading == "Pets"
+    assert made.heading == "Pets" and Settings.of({**PLAIN, "name": "my_faq-2"}).heading == "My faq 2"
+    assert made.asked == made.shape.asks and Settings.of({**PLAIN, "question": " Is it?\n"}).asked == "Is it?"
+    assert Settings.of({**PLAIN, "title": "Pets"}).heading == "Pets"
 
 
 @pytest.mark.parametrize(

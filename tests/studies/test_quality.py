@@ -100,6 +100,30 @@ def test_correlation_finds_the_odd_one_out():
     assert any(flag.startswith("disagrees with the others") for flag in found["odd"]["flags"])
 
 
+def test_of_two_judges_nobody_is_the_odd_one_out():
+    truth = np.random.default_rng(2).integers(1, 6, 40).astype(float)
+    rows = [*ratings("ana", truth), *ratings("ben", 6 - truth)]
+    found = judged(rows)
+    assert found["ana"]["correlation"] == found["ben"]["correlation"] == pytest.approx(-1)
+    assert found["ana"]["flags"] == found["ben"]["flags"] == []
+    words = quality.disagreement(pl.DataFrame(list(found.values())))
+    assert words.startswith("ana and ben disagree with each other (correlation -1.00).") and "a third" in words
+    agreed = judged([*ratings("ana", truth), *ratings("ben", truth)])
+    assert quality.disagreement(pl.DataFrame(list(agreed.values()))) == ""
+
+
+def test_where_most_disagree_nobody_is_the_odd_one_out():
+    rng = np.random.default_rng(5)
+    truth = rng.integers(1, 6, 60).astype(float)
+    rows = [row for name in ("ana", "ben", "eve") for row in ratings(name, rng.permutation(truth))]
+    found = judged(rows)
+    assert all(row["correlation"] < 0.2 and row["flags"] == [] for row in found.values())
+    assert "none of them is the odd one out" in quality.disagreement(pl.DataFrame(list(found.values())))
+    three = judged([*ratings("ana", truth), *ratings("ben", truth), *ratings("odd", 6 - truth)])
+    assert [name for name, row in three.items() if row["flags"]] == ["odd"]
+    assert quality.disagreement(pl.DataFrame(list(three.values()))) == ""
+
+
 def known(source, grades, expected, role="gold"):
     return [
         {"source": source, "item": f"g{n}", "grade": g, "expected": e, "role": role}

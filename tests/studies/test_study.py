@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
+import sqlalchemy as sa
 from typer.testing import CliRunner
 
 from endoxa.cli import app
 from endoxa.errors import EndoxaError, FileError, RefusedError, TextError
 from endoxa.io.bundles import read_bundle
+from endoxa.store import people
+from endoxa.store.home import open_home
 from endoxa.verbs import study as verb
 
 NOW = 1_800_000_000.0
@@ -52,12 +60,12 @@ def test_the_library_and_the_command_line_do_the_same(parts, tmp_path) -> None:
         "--queries", parts["queries.csv"], "--gold", parts["gold.csv"], "--set", "overlap=2", "--title", "Pets",
         "--home", command,
     )  # fmt: skip
-    assert printed.startswith(f"study 'pets': {planned.tasks} tasks on screen four-results")
+    assert printed.startswith(f"Study 'pets' has {planned.tasks} tasks on screen four-results.")
     assert all(note in printed for note in planned.notes)
 
     notes = verb.add("pets", answers=[parts["earlier.csv"]], home=library, now=NOW)
     assert notes == [f"{parts['earlier.csv']}: 2 answers imported; 0 were imported before"]
-    assert endoxa_study("import", "pets", parts["earlier.csv"], "--home", command).splitlines() == notes
+    assert endoxa_study("import", "pets", parts["earlier.csv"], "--home", command) == f"{notes[0]}.\n"
 
     (status,) = verb.status(home=library, now=NOW)
     (same,) = json.loads(endoxa_study("status", "-o", "json", "--home", command))
@@ -69,7 +77,7 @@ def test_the_library_and_the_command_line_do_the_same(parts, tmp_path) -> None:
 
     exported = verb.export("pets", tmp_path / "library.csv", home=library)
     assert (exported.rows, exported.form, exported.lowest) == (2, "csv", 1)
-    assert "wrote 2 rows" in endoxa_study("export", "pets", "--to", tmp_path / "command.csv", "--home", command)
+    assert "Wrote 2 rows" in endoxa_study("export", "pets", "--to", tmp_path / "command.csv", "--home", command)
     left, right = (pl.read_csv(tmp_path / f"{name}.csv").drop("at", "key") for name in ("library", "command"))
     assert left.equals(right)
 
@@ -162,3 +170,111 @@ def test_what_does_not_exist(parts, tmp_path) -> None:
 def test_wrong_calls_of_the_command_line_end_with_2(tmp_path, words, message) -> None:
     done = CliRunner().invoke(app, ["study", *words, "--home", str(tmp_path / "home")])
     assert done.exit_code == 2 and message in " ".join(done.output.replace("│", " ").split())
+
+
+def test_studies_are_listed_edited_and_closed(parts, tmp_path) -> None:
+    home = tmp_path / "home"
+    new(parts, home, "pets-of_2026")
+    new(parts, home, "faq", settings={"title": "  Questions \n and answers "})
+    verb.add("faq", answers=[parts["earlier.csv"]], home=home, now=NOW)
+    listed = verb.studies(home=home)
+    assert listed["study"].to_list() == ["faq", "pets-of_2026"]  # the newest first
+    assert listed["title"].to_list() == ["Questions and answers", "Pets of 2026"]
+    assert listed["answers"].to_list() == [2, 0]
+    for row in listed.iter_rows(named=True):
+        progress = verb.status(row["study"], home=home)[0]["progress"]
+        assert (row["done"], row["planned"], row["judges"]) == tuple(progress[k] for k in ("done", "planned", "raters"))
+    printed = endoxa_study("list", "--home", home)
+    assert "Pets of 2026" in printed and "2026" in printed and printed.index("faq") < printed.index("pets-of_2026")
+
+    edited = verb.edit("faq", title="Help", question="Is it  helpful?", instructions="Read.\n\nThink.", home=home)
+    assert (edited.answers, edited.study.settings.asked) == (2, "Is it helpful?")
+    assert edited.study.settings.paragraphs == ["Read.", "Think."]
+    done = CliRunner().invoke(app, ["study", "edit", "faq", "--question", "Is it right?", "--home", str(home)])
+    assert done.stdout == "Study 'faq' asks 'Is it right?', under the title 'Help'.\n"
+    assert "2 answers were given to the old words" in done.stderr
+    assert verb.edit("faq", question="", home=home).study.settings.asked.startswith("How well does each result")
+    assert verb.studies(home=home)["title"][0] == "Help"
+
+    assert "accepts no more answers" in endoxa_study("close", "faq", "--home", home)
+    assert verb.studies(home=home)["state"].to_list() == ["closed", "open"]
+    assert "accepts answers" in endoxa_study("close", "faq", "--reopen", "--home", home)
+    assert verb.studies(home=home)["state"].to_list() == ["open", "open"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "why"),
+    [
+        ("screen=yes-no", "the stored answers are read by it"), ("name=other", "the stored answers are read by it"),
+        ("gamma=2", "the tasks were planned by it"), ("titel=x", "did you mean title"),
+    ],
+)  # fmt: skip
+def test_what_answers_rest_on_cannot_be_edited(parts, tmp_path, setting, why) -> None:
+    new(parts, tmp_path / "home")
+    before = verb.status(home=tmp_path / "home", now=NOW)
+    done = CliRunner().invoke(app, ["study", "edit", "pets", "--set", setting, "--home", str(tmp_path / "home")])
+    assert done.exit_code == 2
+    assert why in " ".join(done.output.replace("│", " ").split())
+    with pytest.raises(TextError, match="nothing to change"):
+        verb.edit("pets", home=tmp_path / "home")
+    assert verb.status(home=tmp_path / "home", now=NOW) == before
+
+
+def test_a_deleted_study_is_hidden_and_its_answers_stay(parts, tmp_path) -> None:
+    home = tmp_path / "home"
+    new(parts, home)
+    verb.add("pets", answers=[parts["earlier.csv"]], home=home, now=NOW)
+    (link,) = verb.invite("pets", ["ana"], home=home).links
+    for words, told in (
+        ((), "repeat its name to delete it: --confirm pets"),
+        (("--confirm", "pet"), "nothing was deleted"),
+    ):
+        done = CliRunner().invoke(app, ["study", "delete", "pets", *words, "--home", str(home)])
+        assert done.exit_code == 2
+        assert told in " ".join(done.output.replace("│", " ").split())
+    refused = ["study", "delete", "pets", "--confirm", "pets", "--export", str(tmp_path / "x.doc"), "--home", str(home)]
+    assert CliRunner().invoke(app, refused).exit_code == 2  # what cannot be exported is not deleted
+    assert verb.studies(home=home)["study"].to_list() == ["pets"]
+    kept = tmp_path / "kept.csv"
+    assert "is deleted" in endoxa_study("delete", "pets", "--confirm", "pets", "--export", kept, "--home", home)
+    assert pl.read_csv(kept)["grade"].to_list() == [4, 2]
+    assert verb.studies(home=home).height == 0
+    assert "no study yet" in endoxa_study("list", "--home", home)
+    with pytest.raises(RefusedError, match="no study is called 'pets'; create one"):
+        verb.delete("pets", home=home)
+    with open_home(home) as opened, opened.store.reading() as connection:
+        assert connection.scalar(sa.text("select count(*) from answers")) == 2
+        with pytest.raises(RefusedError, match="withdrawn"):
+            token = link.url.rpartition("/")[2]
+            people.need_open(people.invitation_of(connection, opened.key, token), NOW)
+    new(parts, home)  # the name is free again
+    assert verb.studies(home=home)["answers"].to_list() == [0]
+
+
+def test_deleting_at_a_terminal_offers_an_export_and_asks_for_the_name(parts, tmp_path) -> None:
+    home = tmp_path / "home"
+    new(parts, home)
+    verb.add("pets", answers=[parts["earlier.csv"]], home=home, now=NOW)
+
+    def typed(*lines: str) -> tuple[int, str]:
+        terminal, inner = pty.openpty()
+        call = [sys.executable, "-m", "endoxa", "study", "delete", "pets", "--home", str(home)]
+        process = subprocess.Popen(call, stdin=inner, stdout=inner, stderr=inner, cwd=tmp_path, close_fds=True)
+        os.close(inner)
+        os.write(terminal, "".join(f"{line}\n" for line in lines).encode())
+        said = b""
+        with contextlib.suppress(OSError):  # a terminal without a program is an error of the device
+            while part := os.read(terminal, 1 << 16):
+                said += part
+        os.close(terminal)
+        return process.wait(), said.decode()
+
+    code, said = typed("n", "cats")
+    assert code == 2
+    assert "2 answers by 1 judges" in said and "Export them first, to pets.csv?" in said
+    assert verb.studies(home=home).height == 1 and not (tmp_path / "pets.csv").exists()
+    code, said = typed("", "pets")
+    assert code == 0, said
+    assert "is deleted" in said
+    assert pl.read_csv(tmp_path / "pets.csv").height == 2
+    assert verb.studies(home=home).height == 0

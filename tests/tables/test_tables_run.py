@@ -192,7 +192,7 @@ def test_the_moment_of_an_opinion() -> None:
 @pytest.mark.parametrize(
     ("columns", "says"),
     [
-        ({"grade": ["1", "y"]}, "row 2 of the table of judgments: grade 'y' is not a number"),
+        ({"grade": ["1", "maybe"]}, "row 2 of the table of judgments: grade 'maybe' is not a number, nor a known word"),
         ({"grade": [1.0, float("nan")]}, "row 2 of the table of judgments: grade is NaN; leave it empty for undecided"),
         ({"grade": [1.0, float("inf")]}, "row 2 of the table of judgments: grade is infinite"),
         ({"grade": [1, 1], "confidence": ["0.5", "high"]}, "row 2 .*: confidence 'high' is not a number"),

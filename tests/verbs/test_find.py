@@ -27,7 +27,7 @@ def test_search_takes_items_files_and_words(indexed: Path) -> None:
         with pytest.raises(JoinError, match=f"{system} knows none of the words of 'zzz', which is no item and no file"):
             find(indexed, "zzz", system)
     near = corpus.items[0][:-1]
-    with pytest.raises(JoinError, match="did you mean"):
+    with pytest.raises(FileError, match=r"no such file, and no picture of that name; did you mean .+/0000"):
         find(indexed, near + "x")
 
 
@@ -71,10 +71,47 @@ def test_the_corpus_is_read_once_and_each_index_loaded_once(indexed: Path, monke
         assert find(searcher, item, count=3).system == "integrated-regions"
     assert run(searcher, ["histograms", "random"], queries=items).run.systems == ["histograms", "random"]
     assert len(read) == 1
-    assert sorted(loaded) == ["histograms", "integrated-regions", "keywords", "random"]
+    assert sorted(loaded) == ["histograms", "integrated-regions", "random"]  # words need no index
     again = [find(indexed, item, "histograms", count=3) for item in items[:2]]
     assert len(read) == 3 and loaded.count("histograms") == 3  # without a searcher everything is read again
     for one, item in zip(again, items[:2], strict=True):
         assert one.frame.equals(find(searcher, item, "histograms", count=3).frame)
     with pytest.raises(TextError, match="give them to open_searcher"):
         find(searcher, "sea", home=indexed)
+
+
+def test_words_on_an_ordinary_folder_need_no_index(tmp_path: Path) -> None:
+    for place in ("Holidays 2019/BeachParty1.jpg", "Holidays 2019/IMG_0042.jpg", "dogs/rex_on_the_beach.png"):
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        Image.new("RGB", (16, 16)).save(tmp_path / place)
+    (tmp_path / "dogs" / "rex_on_the_beach.txt").write_text("a brown mongrel\n")
+    found = find(tmp_path, "beach")
+    assert set(found.frame["item"]) == {"Holidays_2019/BeachParty1", "dogs/rex_on_the_beach"}
+    assert (found.system, found.notes) == ("keywords", ())
+    assert find(tmp_path, "mongrel").frame["item"].to_list() == ["dogs/rex_on_the_beach"]  # a caption beside it
+    assert find(tmp_path, "2019").frame.height == 2
+    assert find(tmp_path, "dogs zebra").notes == ("no picture has the word 'zebra'",)
+    with pytest.raises(
+        JoinError, match=r"no picture has the word 'beech' \(nearest: beach\); words come from the names"
+    ):
+        find(tmp_path, "beech")
+    with pytest.raises(FileError, match="there is no index"):
+        find(tmp_path, "dogs/rex_on_the_beach")
+    for typed in ("rex.jpg", "dogs/rex", "~/rex", "./rex_on_the_beac", str(tmp_path / "dogs" / "rex_on_a_beach.png")):
+        with pytest.raises(FileError, match="there is no such file, and no picture of that name"):
+            find(tmp_path, typed)
+    with pytest.raises(JoinError, match="neither an item nor a file"):
+        find(tmp_path, "x" * 5000)
+    assert not (tmp_path / ".endoxa").exists()
+
+
+def test_folder_names_are_no_words_of_systems_that_learn(tmp_path: Path) -> None:
+    (tmp_path / "dogs").mkdir()
+    for number in range(3):
+        Image.new("RGB", (16, 16), (90 * number, 0, 0)).save(tmp_path / "dogs" / f"rex{number}.png")
+    index(tmp_path, ["keywords", "histograms"], workers=1)
+    searcher = open_searcher(tmp_path)
+    assert all(
+        words == () for words in searcher.saved("keywords").index.material.words
+    )  # folders are labels in a contest
+    assert find(searcher, "dogs").frame.height == 3

@@ -232,3 +232,80 @@ def test_the_organisers_link_works_once(stage: Stage) -> None:
     page.goto(stage.server.link)
     expect(page.get_by_role("heading")).to_have_text("This link no longer opens")
     expect(page.locator("body")).to_contain_text("works once")
+
+
+def test_the_question_stays_in_sight_and_keys_store_what_they_say(
+    stage: Stage, goods: Material, tmp_path: Path
+) -> None:
+    stage.study(
+        "new", "sight", "--screen", "five-levels", "--items", goods / "photos", "--queries", goods / "queries.csv",
+        *goods.runs("words"), "--title", "Is it in sight?", "--question", "Does the picture show it?",
+        "--set", "tasks_per_query=2", "--set", "common=2", "--set", "overlap=2",
+    )  # fmt: skip
+    ben = Thumb(stage, "sight", "five-levels", "ben", stage.link("sight", "ben"))
+    assert ben.come() is not None
+    page = ben.page
+    expect(page.locator("h1")).to_have_text("Is it in sight?")
+    page.set_viewport_size({"width": 360, "height": 420})  # so that the task must be scrolled
+    page.locator("button.undecided").scroll_into_view_if_needed()
+    assert page.evaluate("window.scrollY") > 50
+    box = page.locator("#question").bounding_box()
+    assert box is not None and box["y"] >= 0 and box["y"] + box["height"] <= 420
+    expect(page.locator("#question")).to_have_text("Does the picture show it?")
+
+    ana = Typist(stage, "sight", "five-levels", "ana", stage.link("sight", "ana"))
+    shown = ana.come()
+    ana.page.keyboard.press("?")
+    listed = ana.page.locator("#keys div").all_inner_texts()
+    assert [" ".join(line.split()) for line in listed[:6]] == [
+        "0 highly irrelevant", "1 irrelevant", "2 neutral", "3 relevant", "4 highly relevant", "u undecided",
+    ]  # fmt: skip
+    expect(ana.page.locator("#keys-note")).to_have_text("A number key stores that number as the grade.")
+    ana.page.keyboard.press("Escape")
+    assert shown is not None
+    shown = ana.answer(shown, [0])
+    expect(ana.page.locator("#toast")).to_have_text("You said highly irrelevant.")  # beside Undo
+    expect(ana.page.locator("#status")).to_have_text("Saved")
+    expect(ana.page.locator("#status")).to_have_text("")  # a confirmation goes
+    expect(ana.page.locator("#toast")).to_have_text("")
+    assert shown is not None
+    ana.answer(shown, [4])
+    ana.saved()
+    stage.study("export", "sight", "--to", tmp_path / "answers.csv")
+    assert pl.read_csv(tmp_path / "answers.csv")["grade"].to_list() == [0, 4]
+
+
+def test_the_organiser_edits_and_deletes_a_study(stage: Stage, goods: Material) -> None:
+    stage.study(
+        "new", "passing", "--screen", "yes-no", "--items", goods / "texts.csv", "--queries", goods / "queries.csv",
+        *goods.runs("text"), "--set", "common=1", "--set", "tasks_per_query=1",
+    )  # fmt: skip
+    ana = Typist(stage, "passing", "yes-no", "ana", stage.link("passing", "ana"))
+    shown = ana.come()
+    expect(ana.page.locator("#question")).to_have_text("Is the result what the query asks for?")
+    board = stage.dashboard("passing")
+    expect(board.locator("h1")).to_have_text("Passing")
+    expect(board.locator("#lead")).to_contain_text(re.compile(r"^0 of \d+ tasks are done, by 1 judge\."))
+    expect(board.locator("#uniformity")).to_be_hidden()  # behind a fold
+    board.locator("#edit-fold summary").click()
+    board.locator("#edit-title").fill("In passing")
+    board.locator("#edit-question").fill("Is it so?")
+    board.locator("#edit-save").click()
+    expect(board.locator("#edit-said")).to_have_text("Saved.")
+    expect(board.locator("h1")).to_have_text("In passing")
+    ana.page.reload()
+    expect(ana.page.locator("#question")).to_have_text("Is it so?")
+    assert ana.ready() == shown
+    board.locator("#delete-fold summary").click()
+    board.locator("#delete-name").fill("In passing")
+    stage.forgiven.append("status of 4(22|01)")
+    board.locator("#delete-do").click()
+    expect(board.locator("#delete-said")).to_contain_text("nothing was deleted")
+    expect(board.locator("#edit-said")).to_have_text("")
+    board.locator("#delete-name").fill("passing")
+    board.locator("#delete-do").click()
+    expect(board.get_by_role("heading", name="Studies")).to_be_visible()
+    expect(board.locator('[data-study="passing"]')).to_have_count(0)
+    ana.page.reload()  # the link is withdrawn with the study
+    expect(ana.page.get_by_role("heading")).to_contain_text("open your link again")
+    assert "passing" not in stage.study("list")

@@ -233,7 +233,6 @@ def test_a_withdrawn_link_gets_a_message(stage: Stage, study: str, tmp_path: Pat
     board = stage.dashboard(study)
     board.once("dialog", lambda dialog: dialog.accept())
     board.locator("[data-withdraw]").click()
-    expect(board.locator("#invite-note")).to_have_text("The link of ana is withdrawn.")
     expect(board.locator("#invitations tbody tr td").nth(1)).to_have_text("withdrawn")
     assert shown is not None
     ana.say(shown, [1], again=False)
@@ -296,7 +295,7 @@ def test_an_undo_with_nothing_to_undo_is_a_word(stage: Stage, study: str) -> Non
     ana = typist(stage, study)
     shown = ana.come()
     ana.page.keyboard.press("z")
-    expect(ana.page.locator("#status")).to_have_text("There is nothing to undo.")
+    expect(ana.page.locator("#toast")).to_have_text("There is nothing to undo.")
     assert ana.ready() == shown
 
 

@@ -59,9 +59,10 @@ def invited(board: Page, nickname: str = "") -> str:
     board.context.grant_permissions(["clipboard-read", "clipboard-write"])
     board.locator("#invite-nickname").fill(nickname)
     board.locator("#invite-make").click()
-    expect(board.locator("#invite-note")).to_have_text("A new link is ready to copy.")
+    expect(board.locator("#invite-said")).to_have_text("A new link is ready to copy.")
     board.locator("#invite-copy").click()
-    expect(board.locator("#invite-note")).to_have_text("Copied.")
+    expect(board.locator("#copy-said")).to_have_text("Copied.")
+    expect(board.locator("#invite-said")).to_have_text("")  # one message at a time, beside its button
     link = board.locator("#invite-url").input_value()
     assert board.evaluate("navigator.clipboard.readText()") == link
     return link
@@ -227,12 +228,12 @@ def test_two_judges_rank_and_the_export_is_their_order(stage: Stage, goods: Mate
     assert shown is not None
     assert len(shown.items) == 6
     ana.enlarge()
-    press(ana, "Tab Space ArrowDown ArrowDown Space ArrowUp ArrowUp 5 4 4 3 2 1")
+    press(ana, "Tab Space ArrowDown ArrowDown Space ArrowUp ArrowUp 4 3 3 2 1 0")
     ranked(ana, shown, [1, 2, 0, 3, 4, 5], FALLING)
     ana.ready(old=shown.task)
     before, shown = shown, ana.undo()
     assert [before.items.index(item) for item in shown.items] == [1, 2, 0, 3, 4, 5]  # as it was left
-    press(ana, "ArrowDown ArrowDown ArrowDown ArrowDown ArrowDown 3")  # the last to ½: none above may be less
+    press(ana, "ArrowDown ArrowDown ArrowDown ArrowDown ArrowDown 2")  # the last to ½: none above may be less
     expect(ana.page.locator(".rank .said")).to_contain_text("raised to ½")
     ranked(ana, shown, [0, 1, 2, 3, 4, 5], [1, 0.75, 0.75, 0.5, 0.5, 0.5])
     shown = ana.ready(old=shown.task)
@@ -240,7 +241,7 @@ def test_two_judges_rank_and_the_export_is_their_order(stage: Stage, goods: Mate
     ana.go()
     assert ana.come() == shown
     assert shown is not None
-    press(ana, "Tab Space ArrowDown ArrowDown Escape 5 4 4 3 2 1")  # Escape puts it back
+    press(ana, "Tab Space ArrowDown ArrowDown Escape 4 3 3 2 1 0")  # Escape puts it back
     ranked(ana, shown, [0, 1, 2, 3, 4, 5], FALLING)
     shown = ana.ready(old=shown.task)
     assert shown is not None
@@ -248,7 +249,7 @@ def test_two_judges_rank_and_the_export_is_their_order(stage: Stage, goods: Mate
     assert shown is None
     ana.saved()
     shown = ana.undo()
-    press(ana, "5 4 4 3 2 1")
+    press(ana, "4 3 3 2 1 0")
     ranked(ana, shown, [0, 1, 2, 3, 4, 5], FALLING)
     assert ana.ready(old=shown.task) is None
 

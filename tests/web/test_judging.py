@@ -71,7 +71,7 @@ def test_a_screen_from_the_first_look_to_the_end(sample: Sample, screen: str) ->
     assert me["study"]["instructions"] == ["One. Still one.", "Two."]
     assert me["study"] | {"screen": None, "categories": None, "instructions": None} == {
         "name": study, "title": "A title", "state": "open", "instructions": None, "comments": False, "skip": True,
-        "screen": None, "categories": None,
+        "screen": None, "categories": None, "question": shape.asks,
     }  # fmt: skip
     assert me["study"]["screen"] == {
         "name": screen, "kind": shape.kind, "per_task": shape.per_task,

@@ -99,7 +99,7 @@ def test_nothing_that_is_sent_breaks_it(
 
 def test_every_address_is_described(sample: Sample) -> None:
     paths = sample.app.openapi()["paths"]
-    assert len(paths) == 13
+    assert len(paths) == 15
     for path, operations in paths.items():
         assert path.startswith("/api/studies/{study}/")
         for operation in operations.values():

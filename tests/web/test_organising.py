@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from web_samples import START, URL, Sample, opened
 
 from endoxa.io.read import read
-from endoxa.studies.design import SCREENS
+from endoxa.studies.design import SCREENS, Settings
 from endoxa.web.studies import hosting
 
 DAY = 86_400.0
@@ -80,7 +80,8 @@ def grades(value: float | None) -> Any:
 def test_the_status_of_a_study_that_nobody_answered(sample: Sample, screen: str) -> None:
     study = sample.make(f"empty-{screen}", screen)
     found = status_of(sample, study)
-    assert found["study"] == {"name": study, "title": study, "screen": screen, "state": "open"}
+    heading = Settings(name=study, screen=screen).heading
+    assert found["study"] == {"name": study, "title": heading, "screen": screen, "state": "open"}
     assert found["progress"] | {"planned": 0} == {
         "planned": 0, "done": 0, "raters": 0, "answers": 0, "undecided": 0, "skipped": 0, "per_hour": [],
     }  # fmt: skip
@@ -178,7 +179,7 @@ def test_the_status_is_made_afresh_when_time_passes_or_the_organiser_acts(sample
 def test_a_status_of_a_study_made_anew_elsewhere_is_not_the_old_one(sample: Sample) -> None:
     one, two = sample.make("one"), sample.make("two", title="Second")
     organiser = sample.organiser(one)
-    assert organiser.get("status").json()["study"]["title"] == "one"
+    assert organiser.get("status").json()["study"]["title"] == "One"
     assert organiser.get(f"/api/studies/{two}/status").json()["study"]["title"] == "Second"
 
 

@@ -282,11 +282,12 @@ def test_cookies_that_are_none_open_nothing(sample: Sample, pets: str, cookie: s
 JUDGES = [("GET", "me"), ("GET", "tasks"), ("POST", "answers"), ("POST", "undo"), ("POST", "events"), ("POST", "leave")]
 ORGANISERS = [
     ("GET", "status"), ("GET", "export?form=csv"), ("POST", "invitations"), ("POST", "invitations/1/withdraw"),
-    ("POST", "state"), ("POST", "results"),
+    ("POST", "state"), ("POST", "results"), ("POST", "edit"), ("POST", "delete"),
 ]  # fmt: skip
 BODIES = {
     "answers": {"key": str(uuid.uuid4()), "task": 1}, "undo": {"key": str(uuid.uuid4())}, "events": {"kind": "pause"},
     "invitations": {}, "state": {"state": "closed"}, "results": {"open": True},
+    "edit": {"title": "Mine"}, "delete": {"name": "pets"},
 }  # fmt: skip
 
 
@@ -569,7 +570,8 @@ def test_looking_changes_no_answer(sample: Sample) -> None:
     before = kept()
     for person in (judge, organiser):
         for path in ("me", "tasks", "answers", "undo", "leave", "events", "status", "state", "results", "invitations",
-                     "invitations/1/withdraw", "export", "/s/untouched", "/dashboard/untouched"):  # fmt: skip
+                     "edit", "delete", "invitations/1/withdraw", "export", "/s/untouched",
+                     "/dashboard/untouched"):  # fmt: skip
             for method in ("GET", "HEAD", "OPTIONS", "TRACE"):
                 person.client.request(method, person._full(path))
     assert kept() == before

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     app: App
 
-NOT_COMMANDS = {"groups", "options", "output", "plain"}
+NOT_COMMANDS = {"groups", "loudness", "options", "output", "plain"}
 ORDER = (
     "evaluate", "compare", "report", "choose", "estimate", "believe", "measure", "rate", "pool", "fuse", "check",
     "explain", "read", "write", "study", "search", "index", "run", "find", "gallery", "contest", "compose", "fetch",
@@ -34,6 +34,8 @@ USAGE = """Usage: endoxa [OPTIONS] COMMAND [ARGS]...
 Options:
   --version             Print the version; with -v whether the native core is in
                         use.
+  -v, --verbose         Explain every choice behind the numbers.
+  -q, --quiet           Print only the answer.
   --install-completion  Install completion for the current shell.
   --show-completion     Show completion for the current shell, to copy it or
                         customize the installation.
@@ -42,6 +44,7 @@ Options:
 Commands:
 """
 WIDTH = 80
+LOUDNESS = {"-v", "--verbose", "-q", "--quiet"}  # what may stand before a command
 
 
 # ---- the commands -------------------------------------------------------------------------------------
@@ -105,6 +108,9 @@ def add(*modules: Any) -> None:
     """Register the commands of these modules."""
     for module in modules:
         module.add_to(sys.modules[__name__].app)
+    from endoxa.cli import loudness
+
+    loudness.heard(sys.modules[__name__].app)
 
 
 def version(verbose: bool) -> str:
@@ -123,30 +129,34 @@ def main() -> None:
     if "_ENDOXA_COMPLETE" not in os.environ and words in ([], ["-h"], ["--help"]):
         print(root_help())
         sys.exit(0 if words else 2)
-    if sorted(words) in (["--version"], ["--version", "-v"]):
-        print(version("-v" in words))
+    if sorted(words) in (["--version"], ["--version", "-v"], ["--verbose", "--version"]):
+        print(version(len(words) > 1))
         return
     import warnings
 
     from endoxa.cli import output
     from endoxa.cli.plain import application
-    from endoxa.errors import CallError, EndoxaError
+    from endoxa.errors import CallError, EndoxaError, FileError
 
     output.guard_terminal()
     warnings.showwarning = lambda message, *_, **__: print(f"endoxa: {message}", file=sys.stderr)
     try:
-        alone = commands(words[0]) if words else []  # the other commands need not be loaded to run one
+        first = next((word for word in words if word not in LOUDNESS), None)
+        alone = commands(first) if first else []  # the other commands need not be loaded to run one
         (application(*alone) if alone else sys.modules[__name__].app)(prog_name="endoxa")
     except EndoxaError as error:
-        output.note(f"endoxa: {error}")
+        from endoxa.cli.options import near_file
+
+        near = near_file(error.path) if isinstance(error, FileError) and error.line is None else ""
+        output.complain(f"endoxa: {error}{near}")
         sys.exit(2 if isinstance(error, CallError) else 1)
     except BrokenPipeError:  # the reader of a pipe went away: `endoxa eval … | head`
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:  # a disk that fails, or a path that cannot be one
         reason = f"{error.strerror or error}; check the path, its permissions and the disk"
-        output.note(f"endoxa: {f'{error.filename}: ' if error.filename else ''}{reason}")
+        output.complain(f"endoxa: {f'{error.filename}: ' if error.filename else ''}{reason}")
         sys.exit(1)
     except KeyboardInterrupt:
-        output.note("endoxa: stopped")
+        output.complain("endoxa: stopped")
         sys.exit(130)

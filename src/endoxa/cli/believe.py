@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from endoxa.cli import loudness, output
 from endoxa.cli import options as o
-from endoxa.cli import output
 
 
 def add_to(app: typer.Typer) -> None:
@@ -79,6 +79,7 @@ def believe(
 
       endoxa eval belief.parquet runs/*.gz
     """
+    from endoxa.evaluations.sentences import believed as sentence
     from endoxa.verbs.believe import believe as verb
     from endoxa.verbs.write import write
 
@@ -95,9 +96,10 @@ def believe(
             files, model, taxonomy=taxonomy, labels=labels, threshold=threshold, calibrated=not no_calibrate, seed=seed,
             **{name: value for name, value in given.items() if value is not None},
         )  # fmt: skip
+    output.say(sentence(belief))
     if to is not None:
         write(belief, to)
         output.note(f"wrote {to}")
     else:
         output.head(belief.frame.select("query", "reading", "weight", "item", "grade", "p"), "--to belief.parquet")
-    print("\n".join(belief.lines()))
+    output.tell(*(line for line in belief.lines() if loudness.is_full() or line.startswith("! ")))

@@ -40,10 +40,11 @@ def check(
     if inputs.reference is None and not inputs.runs:
         raise typer.BadParameter("name a file of judgments, or runs, or both")
     findings = verb(inputs.runs, inputs.reference, assessors=assessors)
-    for finding in findings:
-        print(f"{MARKS[finding.state]} {finding.text}")
     wrong = sum(finding.state == "error" for finding in findings)
     warned = sum(finding.state == "warning" for finding in findings)
-    output.note(f"{wrong} wrong, {warned} to look at")
+    look = f"{warned} finding{' is' if warned == 1 else 's are'} worth a look" if warned else "nothing else stands out"
+    what = f"{wrong} thing{' is' if wrong == 1 else 's are'} wrong" if wrong else "Nothing is wrong"
+    output.say(f"{what}, and {look}.")
+    output.tell(*(f"{MARKS[finding.state]} {finding.text}" for finding in findings))
     if wrong:
         sys.exit(1)

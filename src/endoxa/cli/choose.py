@@ -9,7 +9,7 @@ import typer
 from endoxa.cli import options as o
 from endoxa.cli import output
 
-FORMS = ("table", "csv", "tsv", "jsonl")
+FORMS = ("table", "csv", "tsv", "json", "jsonl")
 COLUMNS = ["query", "item", "grade", "propensity", "selected_by", "p", "systems"]  # of the file that judges fill in
 
 
@@ -58,17 +58,22 @@ def choose(
     from endoxa.pools.choosing import about_of
     from endoxa.verbs.choose import choose as verb
 
-    output.need_form(form, to, FORMS)
+    form = output.need_form(form, to, FORMS)
     inputs = o.told_apart(words, None, None, runs)
     pairs = verb(
         inputs.runs, inputs.reference, count, measures=inputs.measures or None, about=about_of(about), first=first,
         judged=judged, mixing=mixing, seed=seed,
     )  # fmt: skip
+    settles = {"order": "the order of the systems", "best": "which system is best"}.get(
+        about, f"which of {about} is better"
+    )
+    answer = f"Judge these {pairs.height:,} pairs of {pairs['query'].n_unique():,} queries to learn {settles}."
     if form == "table":
+        output.say(answer)
         output.head(pairs.drop("selected_by"), "-o csv --to judge.csv")
     else:
         blank = pairs.with_columns(pl.lit(None, pl.Float64).alias("grade"))
-        output.table(blank.select(COLUMNS), form, to)
+        output.table(blank.select(COLUMNS), form, to, answer=answer)
     deep, _, number = str(pairs["selected_by"][0]).removeprefix("next@").partition(" round ")
     output.note(
         f"round {number}: {pairs.height:,} pairs of {pairs['query'].n_unique():,} queries, from the first {deep} items "

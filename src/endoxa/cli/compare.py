@@ -9,7 +9,7 @@ import typer
 from endoxa.cli import options as o
 from endoxa.cli import output
 
-FORMS = ("table", "tsv", "jsonl", "parquet", "latex", "markdown")
+FORMS = ("table", "csv", "tsv", "json", "jsonl", "parquet", "markdown", "latex", "html")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -55,7 +55,7 @@ def compare(
     """
     from endoxa.verbs import compare as verbs
 
-    output.need_form(form, to, FORMS)
+    form = output.need_form(form, to, FORMS)
     inputs = o.told_apart(words, measures, qrels, runs)
     with output.progress_bar(max(len(inputs.runs), 2)) as progress:
         found = verbs.compared(

@@ -38,4 +38,4 @@ def compose(
 
     with output.stages(2) as progress:
         verb(folder, count, cutouts=cutouts, seed=seed, progress=progress)
-    print(f"{count:,} scenes in {folder}; compare systems on them with: endoxa images contest {folder}")
+    output.say(f"{count:,} scenes are in {folder} (compare systems on them: endoxa images contest {folder}).")

@@ -52,6 +52,7 @@ def contest(
       endoxa images contest symbols
     """
     g.need_pictures()
+    g.announce_home(corpus, home)
     from endoxa.verbs.contest import contest as verb
 
     with output.stages(8) as progress:
@@ -65,28 +66,22 @@ def contest(
 
 def print_contest(result: Contest, page: Path) -> None:
     """Print what labels make of the consensus, the verdicts, and the address of the page."""
-    from endoxa.reports.pages.contest import doubt, turn
+    from endoxa.reports.pages.contest import answer, doubt
 
-    console = output.console()
     verdicts = result.verdicts
-    print()
-    for sentence in (turn(result), doubt(verdicts)):
-        if sentence:
-            print(output.wrapped(sentence))
-    console.print(f"\n[bold]{result.title}: {verdicts.measure}[/bold]")
+    output.say(answer(result))
+    output.tell(*filter(None, [doubt(verdicts)]))
+    output.show([f"\n[bold]{result.title}: {verdicts.measure}[/bold]"])
     output.show_frame(_standings(verdicts.standings))
-    for way, meaning in result.meanings.items():
-        print(output.wrapped(f"{way}: {meaning}"))
-    for a, b, tau in verdicts.agreement.iter_rows():
-        print(f"Kendall's tau, {a} and {b}: {tau:.2f}")
+    output.tell(*(f"{way}: {meaning}" for way, meaning in result.meanings.items()))
+    output.tell(*(f"Kendall's tau, {a} and {b}: {tau:.2f}" for a, b, tau in verdicts.agreement.iter_rows()))
     if result.cutoffs is not None:
         _print_cutoffs(result.cutoffs)
-    print()
+    output.tell("")
     further = len(result.warnings) - g.NAMED
     more = [f"and {further:,} more, on the page"] if further > 0 else []
-    for remark in (*result.warnings[: g.NAMED], *more, *result.remarks):
-        print(output.wrapped(f"! {remark}"))
-    print(f"The page: {page.resolve().as_uri()}")
+    output.tell(*(f"! {remark}" for remark in (*result.warnings[: g.NAMED], *more, *result.remarks)))
+    output.tell(f"The page: {page.resolve().as_uri()}")
 
 
 def _print_cutoffs(found: Cutoffs) -> None:
@@ -94,9 +89,9 @@ def _print_cutoffs(found: Cutoffs) -> None:
     from endoxa.reports.pages.contest_cutoffs import missed, tables
 
     for measure, table in tables(found).items():
-        output.console().print(f"\n[bold]{measure} at cut-off k, by folders / by consensus[/bold]")
+        output.show([f"\n[bold]{measure} at cut-off k, by folders / by consensus[/bold]"])
         output.show_frame(table)
-    print(output.wrapped(missed(found)))
+    output.tell(missed(found))
 
 
 def _standings(frame: pl.DataFrame) -> pl.DataFrame:

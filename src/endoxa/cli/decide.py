@@ -94,9 +94,11 @@ def decide(
 
 def _tell(links: tuple[str, str, str], home: str, opens: bool) -> None:
     address, judge, organiser = links
-    print(f"judge here: {judge}")
-    print(f"others: endoxa study invite decide --count 1 --home {home}, or the organiser's page, once: {organiser}")
-    print(f"serving at {address}; stop with Ctrl-C, every answer is kept", flush=True)
+    output.say(f"judge here: {judge}")
+    output.tell(
+        f"others: endoxa study invite decide --count 1 --home {home}, or the organiser's page, once: {organiser}",
+        f"serving at {address}; stop with Ctrl-C, every answer is kept",
+    )
     if opens:
         import webbrowser
 
@@ -108,7 +110,7 @@ def _ask(desk: Desk) -> None:
     output.note(", ".join(f"{key} {word}" for key, word in WORDS.items()))
     now = desk.look()
     while True:
-        print(_verdict(now), flush=True)
+        output.say(_verdict(now))
         if now.is_settled:
             return
         task = desk.next()
@@ -125,7 +127,7 @@ def _answered(desk: Desk, task: Task) -> bool:
     from endoxa.errors import RefusedError
 
     query, item = (_text(part) for part in (task.query or {}, task.items[0]))
-    print(f"\nquery: {query}\nitem:  {item}", flush=True)
+    output.prompt(f"\nquery: {query}\nitem:  {item}")
     while True:
         try:
             word = input("relevant? [y/n/u/s/z/q] ").strip().lower()[:1]

@@ -62,11 +62,8 @@ def _pictures(to: Path, program: str, seed: int) -> None:
     with output.stages(8) as progress:
         found = demo_pictures(to, seed=seed, program=program, progress=progress, report=output.note)
     print_contest(found.contest, found.page)
-    print(
-        f"The same by hand: {found.command}\n"
-        "Search it yourself: "
-        + shlex.join([program, "images", "search", found.corpus, found.item, "--to", str(to / "found.html")])
-    )
+    search = shlex.join([program, "images", "search", found.corpus, found.item, "--to", str(to / "found.html")])
+    output.tell(f"The same by hand: {found.command}", f"Search it yourself: {search}")
 
 
 def _documents(to: Path, program: str, seed: int) -> None:
@@ -75,12 +72,14 @@ def _documents(to: Path, program: str, seed: int) -> None:
     from endoxa.verbs.demo import FIRST, demo_documents
 
     found = demo_documents(to, seed=seed, program=program)
-    output.show(terminal.parts(found.judged, width=output.console().width))
-    print(f"\nThe page: {found.pages[0].resolve().as_uri()}\nThe same by hand: {found.commands[0]}")
-    heading = f"\n[bold]Without the judgments: {FIRST} within the consensus of the systems[/bold]"
-    output.show([heading, terminal.frame_table(terminal.ranking(found.consensus, FIRST))])
-    print(f"\nKendall's tau of this order to the judged one: {found.tau:.2f}")
-    print(f"The page: {found.pages[1].resolve().as_uri()}\nThe same by hand: {found.commands[1]}")
+    output.evaluation(found.judged, "table", None)
+    output.tell("", f"The page: {found.pages[0].resolve().as_uri()}", f"The same by hand: {found.commands[0]}")
+    heading = f"[bold]Without the judgments: {FIRST} within the consensus of the systems[/bold]"
+    output.show(
+        [f"\n{heading} (act on the order above)", terminal.frame_table(terminal.ranking(found.consensus, FIRST))]
+    )
+    output.tell("", f"Kendall's tau of this order to the judged one: {found.tau:.2f}")
+    output.tell(f"The page: {found.pages[1].resolve().as_uri()}", f"The same by hand: {found.commands[1]}")
 
 
 def _study(to: Path, program: str, seed: int) -> None:
@@ -89,14 +88,14 @@ def _study(to: Path, program: str, seed: int) -> None:
 
     path = demo_study(to, seed=seed)
     if path is None:
-        output.note("a study of pictures needs Pillow; pip install 'endoxa[studio]'")
+        output.say("A study of pictures needs Pillow (pip install 'endoxa[studio]').")
         return
     home = to / "studies"
-    print(
-        f"\nPeople: {path} is a study of pictures, to try in the browser (make serve does all of this):\n"
-        f"  {program} study new {path} --home {home}\n"
-        f"  {program} study invite shapes ana ben --home {home}\n"
-        f"  {program} study serve --home {home}"
+    output.say(f"{path} is a study of pictures, to try in the browser (make serve does all of this).")
+    output.tell(
+        f"  {program} study new {path} --home {home}",
+        f"  {program} study invite shapes ana ben --home {home}",
+        f"  {program} study serve --home {home}",
     )
 
 
@@ -126,4 +125,4 @@ def _pages(to: Path, program: str, seed: int) -> None:
     with output.stages(3) as progress:
         found = demo_pages(to, seed=seed, program=program, progress=progress)
     print_study(found.studied, found.page)
-    print("The same by hand:\n  " + "\n  ".join(found.commands))
+    output.tell("The same by hand:", *(f"  {command}" for command in found.commands))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from endoxa.cli import options as o
 from endoxa.cli import output
 
-FORMS = ("table", "tsv", "jsonl", "parquet", "latex", "markdown")
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMS = ("table", "csv", "tsv", "json", "jsonl", "parquet", "markdown", "latex")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -31,9 +34,22 @@ def estimate(
 
       endoxa estimate belief.parquet runs/*.gz P@10 --labels round1.csv --labels round2.csv --pairs -o tsv
     """
+    from endoxa.evaluations.sentences import estimated as sentence
     from endoxa.verbs.estimate import estimate as verb
 
-    output.need_form(form, to, FORMS)
+    form = output.need_form(form, to, FORMS)
     inputs = o.told_apart(words, None, None, runs)
     found = verb(inputs.runs, inputs.reference, labels, inputs.measures or ("P@10",), confidence=confidence)
-    output.table(found.pairs if pairs else found.frame, form, to, found.notes)
+    rows = found.pairs if pairs else found.frame
+    if form == "table":
+        rows = _best_first(rows, "difference" if pairs else "estimate")
+    output.table(rows, form, to, found.notes, answer=sentence(found, confidence))
+
+
+def _best_first(frame: pl.DataFrame, column: str) -> pl.DataFrame:
+    """The rows of each measure, the largest first."""
+    import polars as pl
+
+    order = frame["measure"].unique(maintain_order=True).to_list()
+    place = frame["measure"].replace_strict(order, list(range(len(order))), return_dtype=pl.Int64)
+    return frame.sort(place, frame[column].fill_nan(None) * -1, nulls_last=True, maintain_order=True)

@@ -10,7 +10,7 @@ from endoxa.cli import options as o
 from endoxa.cli import output
 from endoxa.evaluations.settings import PAIRS
 
-FORMS = ("table", "trec", "tsv", "jsonl", "parquet", "latex", "markdown")
+FORMS = ("table", "trec", "csv", "tsv", "json", "jsonl", "parquet", "markdown", "latex", "html")
 TREC_MEASURES = {"qrels_jg": "qrels_jg", "prefs": "prefs", "qrels_prefs": "prefs"}  # else: official
 
 
@@ -77,7 +77,7 @@ def evaluate(
     from endoxa.io.read import is_there
     from endoxa.verbs.evaluate import evaluate as verb
 
-    output.need_form(form, to, FORMS)
+    form = output.need_form(form, to, FORMS)
     if tokens is not None:
         o.one_of("--tokens", tokens, ("bag", "align"))
         paths = [word for word in words or [] if is_there(word)]

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from endoxa.cli import output
+
 
 def add_to(app: typer.Typer) -> None:
     """Register the command."""
@@ -29,4 +31,10 @@ def explain(
     """
     from endoxa.verbs.explain import explain as verb
 
-    print(verb(measure))
+    first, _, rest = verb(measure).partition("\n")
+    if measure is None:
+        output.say(f"{1 + rest.count(chr(10))} measures are known; endoxa explain NAME says more of one.")
+        output.tell(first)
+    else:
+        output.say(first)
+    output.tell(*rest.splitlines())

@@ -35,4 +35,4 @@ def fetch(
 
     with output.stages(1) as progress:
         corpus = verb(name, progress=progress)
-    print(f"{len(corpus):,} pictures in {corpus.root}")
+    output.say(f"{len(corpus):,} pictures are in {corpus.root}.")

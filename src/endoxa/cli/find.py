@@ -29,13 +29,16 @@ def find(
 ) -> None:
     """Look for pictures that resemble an item or a file, or that match words.
 
+    Words are those of captions (beach.txt beside beach.jpg), of a manifest, and of the names of files and folders.
+    They need no index.
+
     [bold]Examples[/bold]
 
       endoxa images search photos holiday/beach
 
       endoxa images search photos ~/new.jpg -e integrated-regions --to found.html
 
-      endoxa images search photos "red flower" -e rwmm
+      endoxa images search photos "red flower"
     """
     g.need_pictures()
     import polars as pl
@@ -47,7 +50,12 @@ def find(
         searcher = open_searcher(corpus, home=home, without=without or None, progress=progress)
     found = verb(searcher, query, engine, count=count)
     table = found.frame.select("rank", "item", "score", pl.col("words").list.join(", "), "category")
+    first = f"{table['item'][0]} comes first of {table.height:,} pictures" if table.height else "Nothing was found"
+    output.say(f"{first} for {query!r}, by {found.system}.")
     output.show_frame(table)
-    print(f"\nsystem: {found.system}")
+    for note in found.notes:
+        output.note(f"! {note}")
     if to is not None:
-        write_gallery(searcher.corpus, found.run, to, title=f"{query}: found by {found.system}", depth=count)
+        write_gallery(
+            searcher.corpus, found.run, to, title=f"{query}: found by {found.system}", depth=count, answers=False
+        )

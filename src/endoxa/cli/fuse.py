@@ -85,9 +85,9 @@ def fuse(
     said = f"Fused by {method}: {made.run.frame.height:,} items for {queries:,} queries."
     if to:
         write(made.run, to)
-        print(f"{said} Wrote {to}.")
+        output.say(f"{said} Wrote {to}.")
     else:
-        print(said)
+        output.say(said)
         output.head(made.run.frame.drop("block"), "--to fused.run")
     for line in made.notes:
         output.note(line)

@@ -41,7 +41,15 @@ def gallery(
 
 
 def write_gallery(
-    corpus: Any, runs: Any, to: str, *, title: str, belief: str | None = None, queries: int = QUERIES, depth: int
+    corpus: Any,
+    runs: Any,
+    to: str,
+    *,
+    title: str,
+    belief: str | None = None,
+    queries: int = QUERIES,
+    depth: int,
+    answers: bool = True,
 ) -> None:
     """Write the page and print its address."""
     from endoxa.verbs.gallery import gallery as verb
@@ -51,5 +59,6 @@ def write_gallery(
             corpus, runs, belief=belief, queries=queries, depth=depth, title=title, command=o.command_line(), to=to,
             progress=progress,
         )  # fmt: skip
-    output.note(f"wrote {to}")
-    print(f"The page: {Path(to).resolve().as_uri()}")
+    if answers:
+        output.say(f"{to} shows each query and the first {depth} results of every system.")
+    output.tell(f"The page: {Path(to).resolve().as_uri()}")

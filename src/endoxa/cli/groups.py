@@ -55,7 +55,10 @@ Engines = Annotated[
     ),
 ]
 Home = Annotated[
-    str | None, typer.Option("--home", metavar="DIR", help="Folder of the indexes. Default: .endoxa in the corpus.")
+    str | None,
+    typer.Option(
+        "--home", metavar="DIR|cache", help="Folder of the indexes. Default: .endoxa in the corpus; cache: outside it."
+    ),
 ]
 Without = Annotated[
     list[str] | None,
@@ -79,6 +82,20 @@ Vectors = Annotated[
 def need_pictures() -> None:
     """Refuse if a part that works on pictures is not installed."""
     _need(PARTS, "images")
+
+
+def announce_home(corpus: str, home: str | None, option: str = "--home") -> None:
+    """Say where what is known about the pictures will be kept, the first time that something is kept there."""
+    from endoxa.io.opening import CACHE, home_at
+
+    place = Path(corpus)
+    if not place.exists():  # a collection, which lies in the cache itself, or nothing
+        return
+    folder = home_at(place if place.is_dir() else place.parent, home)
+    if folder.exists():
+        return
+    elsewhere = f"; {option} {CACHE} keeps it outside the pictures" if home is None else ""
+    output.note(f"what is known about the pictures is kept in {folder}, which you may remove at any time{elsewhere}")
 
 
 def need_pages() -> None:

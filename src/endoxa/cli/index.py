@@ -41,6 +41,7 @@ def index(
       endoxa images index photos --vectors clip=clip.npz
     """
     g.need_pictures()
+    g.announce_home(corpus, home)
     from endoxa.verbs.index import index as build
 
     with output.stages(3) as progress:
@@ -48,9 +49,9 @@ def index(
             corpus, engines or None, home=home, without=without or None, settings=g.settings_of(settings),
             vectors=g.vectors_of(vectors), train=train, seed=seed, workers=workers, progress=progress,
         )  # fmt: skip
+    counts = f"{len(indexed.items):,} pictures are indexed by {len(indexed.systems)} systems"
+    output.say(f"{counts}, with {indexed.described:,} new descriptions, in {indexed.home}.")
     g.print_skipped(indexed.skipped)
     g.print_costs(indexed.costs.frame)
     for note in indexed.notes:
         output.note(f"! {note}")
-    counts = f"{len(indexed.items):,} pictures, {len(indexed.systems)} systems, {indexed.described:,} new descriptions"
-    print(f"\n{counts}; in {indexed.home}")

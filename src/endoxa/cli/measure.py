@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
+from endoxa.cli import loudness, output
 from endoxa.cli import options as o
-from endoxa.cli import output
 
-FORMS = ("table", "tsv", "jsonl", "parquet", "latex", "markdown")
+FORMS = ("table", "csv", "tsv", "json", "jsonl", "parquet", "markdown", "latex")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -33,13 +33,15 @@ def measure(
 
       endoxa measure runs/*.gz AP -o parquet --to scores.parquet
     """
+    from endoxa.evaluations.sentences import measured
     from endoxa.verbs.measure import measure as verb
 
-    output.need_form(form, to, FORMS)
+    form = output.need_form(form, to, FORMS)
     inputs = o.told_apart(words, measures, qrels, runs)
     with output.progress_bar(max(len(inputs.runs), 1)) as progress:
         scores = verb(
             inputs.runs, inputs.reference, inputs.measures or None, labels=labels, taxonomy=taxonomy,
             progress=progress, report=output.skipped, **settings,
         )  # fmt: skip
-    output.table(scores, form, to, scores.policy.lines())
+    policy = scores.policy.lines() if loudness.is_full() else [f"{scores.policy} (-v explains)"]
+    output.table(scores, form, to, policy, answer=measured(scores))

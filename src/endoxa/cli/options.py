@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from endoxa.errors import EndoxaError, TextError
+from endoxa.errors import EndoxaError, TextError, did_you_mean
 from endoxa.evaluations.settings import POLICY, REGISTRY, Setting, Settings
 
 FILES = "Input"
@@ -21,8 +21,8 @@ Words = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="FILE… [MEASURE…]",
-        help="Judgments (or another reference) and runs, told apart by content: 4 columns are judgments, 6 a run; CSV "
-        "and Parquet by column names; - is standard input; a zip is a benchmark bundle. Anything that is not a file "
+        help="Judgments (or another reference) and runs, told apart by content: TREC, BEIR (also its folder), "
+        "MS MARCO, CSV, JSON, Parquet; - is standard input; a zip is a benchmark bundle. Anything that is not a file "
         "is read as a measure.",
         show_default=False,
     ),
@@ -58,13 +58,17 @@ About = Annotated[
 Taxonomy = Annotated[
     str | None, typer.Option("--taxonomy", metavar="FILE", help="The categories of labels.", hidden=True)
 ]
-To = Annotated[str | None, typer.Option("--to", metavar="FILE", help="Write there instead of to the terminal.")]
+To = Annotated[
+    str | None,
+    typer.Option("--to", metavar="FILE", help="Write there, not to the terminal; the suffix chooses the form."),
+]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help=REGISTRY["seed"].help)]
 Confidence = Annotated[float, typer.Option("--confidence", metavar="SHARE", help=REGISTRY["confidence"].help)]
 Worlds = Annotated[int, typer.Option("--worlds", metavar="N", help=REGISTRY["worlds"].help, min=2)]
+On = Annotated[str | None, typer.Option("--on", metavar="ADDRESS", help=REGISTRY["on"].help)]
 Lenient = Annotated[bool, typer.Option("--lenient", help=REGISTRY["lenient"].help)]
 
-SUFFIXES = {".txt", ".run", ".gz", ".csv", ".parquet", ".qrels", ".zip", ".json", ".jsonl"}  # meant as a file
+SUFFIXES = {".txt", ".run", ".gz", ".csv", ".parquet", ".qrels", ".zip", ".json", ".jsonl", ".tsv"}  # meant as a file
 
 
 def form_option(*forms: str) -> Any:
@@ -220,16 +224,16 @@ def told_apart(
     from endoxa.io.read import is_there, kind_of
     from endoxa.verbs.inputs import Files
 
-    kinds = {} if qrels is None else {qrels: kind_of(qrels)}
+    kinds = {} if qrels is None else {qrels: "qrels" if (kind := kind_of(qrels)) in {"run", "both"} else kind}
     found_runs, named = list(runs or []), list(measures or [])
     for word in words or []:
         if word == "-":
             found_runs.append(word)
         elif is_there(word):
             kind = kind_of(word, strict=True)
-            if kind == "run":
+            if kind in {"run", "both"}:
                 found_runs.append(word)
-            else:
+            if kind != "run":
                 kinds[word] = kind
         else:
             named.append(word)
@@ -253,9 +257,21 @@ def _measures(named: list[str], words: list[str]) -> list[Any]:
             except EndoxaError as error:
                 if word not in words:
                     raise
-                reason = "no such file" if "/" in word or Path(word).suffix in SUFFIXES else str(error)
+                near = near_file(word)
+                is_path = bool(near) or "/" in word or Path(word).suffix in SUFFIXES
+                reason = f"no such file{near}" if is_path else str(error)
                 raise typer.BadParameter(f"{word!r} is neither a file nor a measure: {reason}") from None
         raise
+
+
+def near_file(path: str) -> str:
+    """`; did you mean runs/bm25.run?` where a file of nearly this name lies in the same folder; else nothing."""
+    folder = Path(path).parent
+    try:
+        known = [str(folder / one.name) for one in folder.iterdir()]
+        return "" if Path(path).exists() else did_you_mean(str(folder / Path(path).name), known)
+    except (OSError, ValueError):  # a folder that is none, a name that cannot be one
+        return ""
 
 
 def command_line() -> str:

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from endoxa.cli import loudness
+
 # Control characters but tab and line feed, and marks that reverse the direction of text; not the escapes of colours.
 CONTROLS = re.compile(r"\x1b(?!\[[0-9;]*m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 WIDE = 200  # columns of a pipe, so that nothing is cut
@@ -46,8 +48,31 @@ def _moving() -> Any:
     return Console(file=getattr(sys.stderr, "stream", sys.stderr))
 
 
+def say(answer: str) -> None:
+    """Print the answer: the first line of every command that prints no data, and all of it with -q."""
+    print(wrapped(answer), flush=True)
+
+
+def tell(*lines: str) -> None:
+    """Print further lines, unless only the answer is wanted."""
+    if not loudness.is_quiet():
+        for line in lines:
+            print(wrapped(line), flush=True)
+
+
+def prompt(text: str) -> None:
+    """Print what a person is asked, whatever else is said."""
+    print(text, flush=True)
+
+
 def note(text: str) -> None:
-    """A remark beside the result; to stderr, so that the result can be piped."""
+    """A remark beside the result, unless only the answer is wanted; to stderr, so that the result can be piped."""
+    if not loudness.is_quiet():
+        complain(text)
+
+
+def complain(text: str) -> None:
+    """What went wrong, to stderr."""
     print(text, file=sys.stderr)
 
 
@@ -63,16 +88,27 @@ def emit(text: str, to: str | None) -> None:
     note(f"wrote {to}")
 
 
-def need_form(form: str, to: str | None, forms: Iterable[str]) -> None:
-    """A known form. A table is for the terminal; Parquet is for a file."""
+SUFFIXES = {
+    ".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet", ".md": "markdown",
+    ".tex": "latex", ".html": "html", ".htm": "html",
+}  # fmt: skip
+TO_FILES = {"parquet", "html"}
+
+
+def need_form(form: str, to: str | None, forms: Iterable[str]) -> str:
+    """The form of the output: that of -o, else that of the suffix of the file. A table is for the terminal."""
     import typer
 
     if form not in forms:
         raise typer.BadParameter(f"-o is one of {', '.join(forms)}, not {form!r}")
     if form == "table" and to is not None:
-        raise typer.BadParameter("--to needs a form: -o tsv, jsonl, latex, markdown …")
-    if form == "parquet" and to is None:
-        raise typer.BadParameter("-o parquet needs --to FILE")
+        form = SUFFIXES.get(Path(to).suffix.lower(), "")
+        if form not in forms:
+            known = ", ".join(suffix for suffix, named in SUFFIXES.items() if named in forms)
+            raise typer.BadParameter(f"--to takes the form from the suffix ({known}), not from {to!r}; or say -o")
+    if form in TO_FILES and to is None:
+        raise typer.BadParameter(f"-o {form} needs --to FILE")
+    return form
 
 
 def need_judgments(reference: Any, settings: dict[str, Any]) -> None:
@@ -80,7 +116,7 @@ def need_judgments(reference: Any, settings: dict[str, Any]) -> None:
     import typer
 
     kinds = set() if reference is None else set(reference.kinds.values())
-    judged = kinds and kinds <= {"qrels", "sampled", "opinions", "preferences"} and "model" not in settings
+    judged = kinds and kinds <= {"qrels", "sampled", "opinions", "preferences", "both"} and "model" not in settings
     if not judged or "systems_vote" in settings:
         raise typer.BadParameter("trec_eval's lines are for judgments; without them use -o tsv or jsonl")
 
@@ -156,17 +192,22 @@ def console(width: int | None = None) -> Any:
 
 
 def wrapped(text: str) -> str:
-    """Text broken at the width of the terminal; as it is where the output is none."""
+    """Text broken at the width of the terminal, between words; as it is where the output is none."""
     import shutil
     import textwrap
 
     if not sys.stdout.isatty():
         return text
-    return textwrap.fill(text, max(40, shutil.get_terminal_size().columns), subsequent_indent="  ")
+    width = max(40, shutil.get_terminal_size().columns)
+    return textwrap.fill(
+        text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False, drop_whitespace=True
+    )
 
 
 def show(parts: Iterable[Any], *, narrow: bool = False) -> None:
     """Print tables with Rich, and lines of text broken at the width of the terminal; a pipe gets them unbroken."""
+    if loudness.is_quiet():
+        return
     from endoxa.reports.sheets import Sheet, unmarked
 
     for part in parts:
@@ -186,16 +227,19 @@ def show(parts: Iterable[Any], *, narrow: bool = False) -> None:
 
 
 def evaluation(result: Any, form: str, to: str | None, *, per_query: bool = False, summary: bool = True) -> None:
-    """Print or write an evaluation in the form asked for; beside a file the remarks go to stderr."""
+    """Print or write an evaluation in the form asked for; where the output is data, the remarks go to stderr."""
     import typer
 
     from endoxa.reports import terminal
 
     if per_query and result.scores is None:
         raise typer.BadParameter(f"-q: an evaluation against {result.kind} has no values per query")
+    if form == "table" or to is not None:
+        say(result.sentences[0])
     if form == "table":
+        tell("")
         width = console().width if sys.stdout.isatty() else WIDE
-        show(terminal.parts(result, width=width, per_query=per_query, summary=summary))
+        show(terminal.parts(result, width=width, per_query=per_query, summary=summary, full=loudness.is_full()))
         return
     if form == "parquet":
         from endoxa.verbs.write import write
@@ -203,9 +247,17 @@ def evaluation(result: Any, form: str, to: str | None, *, per_query: bool = Fals
         assert to is not None
         write(result.summary if result.scores is None else result.scores, to)
         note(f"wrote {to}")
+    elif form == "html" or (form == "json" and to is not None):
+        from endoxa.verbs.write import write
+
+        assert to is not None
+        write(result, to)
+        note(f"wrote {to}")
+    elif form in {"csv", "json"}:
+        emit(_rows(terminal.frame_of(result, per_query=per_query), form), to)
     else:
         emit(terminal.as_text(result, form, per_query=per_query), to)  # type: ignore[arg-type]
-    for line in terminal.remarks(result):
+    for line in terminal.remarks(result, full=loudness.is_full()):
         note(line)
 
 
@@ -225,36 +277,32 @@ def trec_lines(result: Any, form: str, to: str | None, *, per_query: bool, summa
 def comparison(result: Any, form: str, to: str | None) -> None:
     """Print or write the pairs of an evaluation."""
     from endoxa.reports import terminal
+    from endoxa.reports.papers import paper_table
     from endoxa.verbs.compare import compare
 
     pairs = compare(result)
-    draws = result.scores.draws
-    remarks = [*pairs.notes, *(draws.lines if draws is not None else ()), *result.policy.lines()]
-    remarks += [result.notes[-1]] if result.kind == "consensus" and result.notes else []
-    if form != "table":
-        table(pairs, form, to, remarks)
-        return
-    parts: list[Any] = []
-    for (name,), rows in pairs.frame.group_by("measure", maintain_order=True):
-        counts = sorted({int(count) for count in rows["queries"]})
-        over = f"{counts[0]} queries" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} queries, by pair"
-        several = rows["doubt"].n_unique() > 1
-        doubt = "; standard deviation of the difference by doubt" if draws is not None and several else ""
-        parts += [
-            f"[bold]{terminal.plain(str(name))}[/bold], {over}{doubt}",
-            terminal.frame_table(terminal.pairs(rows)),
-        ]
-    for key, heading in (
-        ("orders", "Do the measures order the systems alike?"),
-        ("power", "How well do these queries separate systems?"),
-    ):
-        if key in result.tables:
-            parts += [f"\n[bold]{heading}[/bold]", terminal.frame_table(result.tables[key])]
-    show([*parts, "\n" + "\n".join(map(terminal.plain, remarks))])
+    if form == "table" or to is not None:
+        say(result.sentences[0])
+    if form == "table":
+        tell("")
+        show(terminal.comparison_parts(result, width=console().width, full=loudness.is_full()))
+    elif form == "html" and to is not None:
+        from endoxa.verbs.write import write
+
+        write(result, to)
+        note(f"wrote {to}")
+    elif form in {"latex", "markdown"}:
+        emit(paper_table(result, form, intervals=False), to)  # type: ignore[arg-type]
+        for line in terminal.comparison_remarks(result, full=loudness.is_full()):
+            note(line)
+    else:
+        table(pairs, form, to, terminal.comparison_remarks(result, full=loudness.is_full()))
 
 
-def table(result: Any, form: str, to: str | None, remarks: Iterable[str] = (), whole: tuple[str, ...] = ()) -> None:
-    """Print or write a table or a frame; the remarks go to stderr."""
+def table(
+    result: Any, form: str, to: str | None, remarks: Iterable[str] = (), whole: tuple[str, ...] = (), answer: str = ""
+) -> None:
+    """Print or write a table or a frame, after the answer unless standard output is data; remarks go to stderr."""
     import polars as pl
 
     from endoxa.reports import terminal
@@ -262,33 +310,46 @@ def table(result: Any, form: str, to: str | None, remarks: Iterable[str] = (), w
     from endoxa.verbs.write import write
 
     frame = result if isinstance(result, pl.DataFrame) else result.frame
+    if answer and (form == "table" or to is not None):
+        say(answer)
     if form == "table":
-        show([terminal.frame_table(terminal.tidy(frame), whole)])
+        show([terminal.frame_table(terminal.tidy(frame), whole, console().width)])
     elif form == "parquet":
         assert to is not None
         write(result, to)
         note(f"wrote {to}")
-    elif form == "csv":
-        from endoxa.io.spreadsheets import escaped
-
-        emit(escaped(frame).write_csv(), to)
+    elif form in {"csv", "json"}:
+        emit(_rows(frame, form), to)
     else:
         emit(render(terminal.tidy(frame) if frame is not result else frame, form), to)  # type: ignore[arg-type]
     for line in remarks:
         note(line)
 
 
+def _rows(frame: Any, form: str) -> str:
+    """A frame as CSV that a spreadsheet may open, or as a list of rows in JSON, which has no NaN."""
+    if form == "json":
+        import json
+
+        from endoxa.tables.checks import finite
+
+        return json.dumps(finite(frame.to_dicts()), ensure_ascii=False, indent=1)
+    from endoxa.io.spreadsheets import escaped
+
+    return str(escaped(frame).write_csv())
+
+
 def head(frame: Any, remedy: str, rows: int = 20) -> None:
     """Print the first rows of a frame, and how to get the others."""
     from endoxa.reports import terminal
 
-    show([terminal.frame_table(frame.head(rows))])
+    show([terminal.frame_table(frame.head(rows), width=console().width)])
     if frame.height > rows:
-        print(f"… {frame.height - rows:,} more rows; {remedy} writes them all")
+        tell(f"… {frame.height - rows:,} more rows; {remedy} writes them all")
 
 
 def show_frame(frame: Any) -> None:
     """Print any small frame as a table."""
     from endoxa.reports import terminal
 
-    show([terminal.frame_table(frame)])
+    show([terminal.frame_table(frame, width=console().width)])

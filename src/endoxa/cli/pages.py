@@ -75,7 +75,7 @@ def compose(
 
     with output.stages(1) as progress:
         paths = verb(folder, count, level=_levels(level), seed=seed, progress=progress)
-    print(f"{len(paths):,} letters with their texts in {folder}; study pipelines with: endoxa pages study {folder}")
+    output.say(f"{len(paths):,} letters with their texts are in {folder} (study them: endoxa pages study {folder}).")
 
 
 def _levels(text: str) -> tuple[float, float]:
@@ -116,9 +116,9 @@ def read(
             seconds=seconds, workers=workers, progress=progress, **_stages(binarise, ocr, find),
         )  # fmt: skip
     counts = [len(own) for own in found.outputs.values()]
-    print(
-        f"{sum(counts):,} texts of {len(counts)} pipelines in {to} ({found.read:,} read now); compare the pipelines "
-        f"with: endoxa pages study {folder} --texts {to}"
+    output.say(
+        f"{sum(counts):,} texts of {len(counts)} pipelines are in {to}, {found.read:,} of them read now (compare the "
+        f"pipelines: endoxa pages study {folder} --texts {to})."
     )
     _print_failures([described(one) for one in found.failures])
 
@@ -182,21 +182,18 @@ def print_study(studied: Studied, page: Path) -> None:
     from endoxa.reports.pages.page_study import answer, tables
 
     found = studied.study
-    print(output.wrapped(answer(found)))
+    output.say(answer(found))
     for measure, table in tables(found).items():
-        output.console().print(f"\n[bold]{measure.capitalize()}, mean over pages[/bold]")
+        output.show([f"\n[bold]{measure.capitalize()}, mean over pages[/bold]"])
         output.show_frame(table)
     for way, measure, tau, lo, hi in found.taus.iter_rows():
-        print(f"Kendall's tau, {way} and truth, {measure}: {number(tau, 2)} [{number(lo, 2)}, {number(hi, 2)}]")
-    print()
+        output.tell(f"Kendall's tau, {way} and truth, {measure}: {number(tau, 2)} [{number(lo, 2)}, {number(hi, 2)}]")
+    output.tell("")
     _print_failures(studied.reported.failures)
-    for warning in found.warnings:
-        print(output.wrapped(f"! {warning}"))
-    print(f"The page: {page.resolve().as_uri()}")
+    output.tell(*(f"! {warning}" for warning in found.warnings), f"The page: {page.resolve().as_uri()}")
 
 
 def _print_failures(failures: Any) -> None:
-    for line in failures[: g.NAMED]:
-        print(output.wrapped(f"! {line}"))
+    output.tell(*(f"! {line}" for line in failures[: g.NAMED]))
     if len(failures) > g.NAMED:
-        print(f"! and {len(failures) - g.NAMED:,} more")
+        output.tell(f"! and {len(failures) - g.NAMED:,} more")

@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from endoxa import cli
+from endoxa.cli import loudness, output
 from endoxa.errors import did_you_mean
 from endoxa.reports.sheets import unmarked
 
@@ -92,18 +93,22 @@ def application(*modules: Any) -> App:
         if (group := getattr(groups, name)).registered_commands:
             app.add_typer(group)
     app.command("help")(_help)
+    loudness.heard(app)
     return app
 
 
 def _options(
+    ctx: typer.Context,
     version: bool = typer.Option(False, "--version", help="Print the version."),
-    verbose: bool = typer.Option(False, "-v", help="With --version: say too whether the native core is in use."),
+    verbose: bool = typer.Option(False, *loudness.FLAGS["verbose"], help=loudness.HELP["verbose"]),
+    quiet: bool = typer.Option(False, *loudness.FLAGS["quiet"], help=loudness.HELP["quiet"]),
 ) -> None:
     if version:
-        print(cli.version(verbose))
+        output.emit(cli.version(verbose), None)
         raise typer.Exit
-    if verbose:
-        raise typer.BadParameter("-v goes with --version")
+    loudness.set_level(verbose=verbose, quiet=quiet)
+    if ctx.invoked_subcommand is None:
+        ctx.fail("Missing command.")
 
 
 def _help(ctx: typer.Context, words: list[str] = typer.Argument(None, metavar="COMMAND…", show_default=False)) -> None:
@@ -115,7 +120,7 @@ def _help(ctx: typer.Context, words: list[str] = typer.Argument(None, metavar="C
             known = getattr(found.command, "commands", {})
             ctx.fail(f"there is no command {' '.join(words)!r}{did_you_mean(word, known)}")
         found = typer.Context(command, info_name=word, parent=found)
-    print(found.get_help())
+    output.emit(found.get_help(), None)
 
 
 def first_sentence(command: Any) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from endoxa.cli import options as o
 from endoxa.cli import output
 
-FORMS = ("table", "tsv", "jsonl", "latex", "markdown")
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMS = ("table", "csv", "tsv", "json", "jsonl", "markdown", "latex")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -34,6 +37,7 @@ def pool(
         "trec"
     ),
     lenient: o.Lenient = False,
+    on: o.On = None,
     qrels: o.Qrels = None,
     runs: o.Runs = None,
 ) -> None:
@@ -49,22 +53,25 @@ def pool(
     """
     from endoxa.verbs import pool as verbs
 
-    output.need_form(form, to, FORMS)
+    form = output.need_form(form, to, FORMS)
     o.one_of("--ties", ties, ("trec", "input"))
     inputs = o.told_apart(words, measures, qrels, runs)
     how: dict[str, Any] = {"ties": ties, "lenient": lenient}
+    if on is not None and inputs.reference is not None:
+        raise typer.BadParameter("--on is for pools of runs; with judgments, leave it out")
     if inputs.reference is None:
         if uniques:
             raise typer.BadParameter("--leave-out-uniques needs judgments; name a file with 4 columns")
-        pairs = verbs.pool(inputs.runs, depth, **how)
-        output.table(pairs.with_columns(pairs["by"].list.join(" ")), form, to, whole=("systems", "best"))
+        pairs = verbs.pool(inputs.runs, depth, **how, on=on)
         topics = pairs["query"].n_unique()
-        output.note(
-            f"{pairs.height:,} pairs in {topics:,} queries, {pairs.height / max(topics, 1):.1f} to judge in each"
+        each = pairs.height / max(topics, 1)
+        answer = (
+            f"The pool of depth {depth} has {pairs.height:,} pairs in {topics:,} queries, {each:.1f} to judge in each."
         )
+        output.table(pairs.with_columns(pairs["by"].list.join(" ")), form, to, whole=("systems", "best"), answer=answer)
     elif not uniques:
-        output.table(verbs.pool_states(inputs.runs, inputs.reference, depth, **how), form, to)
-        output.note(f"pool of depth {depth}; shares of the retrieved pairs")
+        states = verbs.pool_states(inputs.runs, inputs.reference, depth, **how)
+        output.table(states, form, to, answer=_judged(states, depth))
         if (found := verbs.unseen(inputs.runs, inputs.reference, depth, **how)) is not None:
             output.note(_unseen(found))
     else:
@@ -74,11 +81,27 @@ def pool(
                 inputs.runs, inputs.reference, (inputs.measures or ["AP"])[0], depth=depth,
                 groups=dict(o.pair(group) for group in groups or []), progress=bar, **how,
             )  # fmt: skip
-        output.table(left.frame, form, to)
-        output.note(
-            f"{left.measure}: largest drop {left.largest:.4f}; lowest tau with the full order "
-            f"{min(left.frame['tau'].to_list()):.3f}. A new system would score as a system does without its uniques."
+        answer = (
+            f"Without the items that only it found, a system loses at most {left.largest:.4f} of {left.measure}; the "
+            f"lowest tau with the full order is {min(left.frame['tau'].to_list()):.3f}."
         )
+        output.table(left.frame, form, to, answer=answer)
+        output.note("A new system would score as a system does without its uniques.")
+
+
+def _judged(states: pl.DataFrame, depth: int) -> str:
+    """How much of what systems returned was judged, from the least judged system to the most."""
+    import polars as pl
+
+    shares = states.filter(pl.col("state") == "judged")["share"].to_list()
+    reach = f"{min(shares):.0%} to {max(shares):.0%}" if min(shares) < max(shares) else f"{min(shares):.0%}"
+    waiting = int(states.filter(pl.col("state") == "pooled-unjudged")["pairs"].sum())
+    left = (
+        f"{waiting:,} returned pairs of the pool of depth {depth} are not"
+        if waiting
+        else f"the pool of depth {depth} is"
+    )
+    return f"Of what each system returned, {reach} was judged; {left} judged{'' if waiting else ' completely'}."
 
 
 def _unseen(found: Any) -> str:

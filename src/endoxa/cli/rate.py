@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
+from endoxa.cli import loudness, output
 from endoxa.cli import options as o
-from endoxa.cli import output
 from endoxa.evaluations.settings import Settings
 
-FORMS = ("table", "tsv", "jsonl", "markdown", "latex")
+FORMS = ("table", "csv", "tsv", "json", "jsonl", "markdown", "latex")
 METRICS = ("nominal", "ordinal", "interval", "ratio")
 METHODS = ("isotonic", "bayes", "ogive")
 STEPS = 5  # that progress reports, beside one for each map
@@ -87,7 +87,7 @@ def rate(
     page = to is not None and Path(to).suffix.lower() in {".html", ".htm"}
     if page and form != "table":
         raise typer.BadParameter("a page has one form; remove -o, or name another file")
-    output.need_form(form, None if page else to, FORMS)
+    form = output.need_form(form, None if page else to, FORMS)
     inputs = o.told_apart(files)
     if inputs.reference is None:
         raise typer.BadParameter("no ratings were given; name a table with query, item, grade and source")
@@ -102,9 +102,11 @@ def rate(
     found = evaluation.details
     if form != "table":
         remarks = (*(f"! {line}" for line in found.warnings), *found.remarks())
-        output.table(evaluation.tables["figures"], form, to, remarks)
+        output.table(evaluation.tables["figures"], form, to, remarks, answer=evaluation.sentences[0])
         return
-    output.show(parts(found), narrow=True)
+    output.say(evaluation.sentences[0])
+    output.tell("")
+    output.show(parts(found, full=loudness.is_full()), narrow=True)
     if page and to is not None:
         with output.busy("drawing"):
             write(evaluation, to)

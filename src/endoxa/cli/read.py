@@ -9,7 +9,7 @@ import typer
 from endoxa.cli import options as o
 from endoxa.cli import output
 
-FORMS = ("table", "tsv", "jsonl", "csv")
+FORMS = ("table", "csv", "tsv", "json", "jsonl")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -38,11 +38,14 @@ def read(
     """
     from endoxa.verbs.read import read as verb
 
-    output.need_form(form, to, FORMS)
+    form = output.need_form(form, to, FORMS)
     table = verb(file, kind=kind, assessors=assessors, lenient=lenient, report=output.skipped)  # type: ignore[arg-type]
     frame = table.to_polars()
+    kind = type(table).__name__
+    article = "an" if kind[0] in "AEIO" else "a"
+    answer = f"{file} holds {article} {kind} of {frame.height:,} row{'' if frame.height == 1 else 's'}."
     if form == "table":
+        output.say(answer)
         output.head(frame, "-o csv")
     else:
-        output.table(frame, form, to)
-    output.note(f"{file}: {type(table).__name__}, {frame.height:,} rows")
+        output.table(frame, form, to, answer=answer)

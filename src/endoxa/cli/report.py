@@ -63,6 +63,8 @@ def report(
         )  # fmt: skip
     with output.busy("drawing"):
         write(evaluation, to)
+    output.say(evaluation.sentences[0])
+    output.tell(*(f"! {line}" for line in evaluation.warnings))
     output.note(f"wrote {to}")
     if figures is not None:
         for path in write_figures(evaluation, figures):

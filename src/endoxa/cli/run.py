@@ -56,14 +56,15 @@ def run(
             corpus, engines or None, queries=queries or None, sample=sample, texts=texts, depth=depth, itself=itself,
             to=to, home=home, without=without or None, seed=seed, progress=progress,
         )  # fmt: skip
-    g.print_costs(ran.costs.frame)
-    for note in ran.notes:
-        output.note(f"! {note}")
     systems = ran.run.systems
     older = sorted({path.stem for path in to.glob("*.run")} - set(systems))
-    if older:
-        output.note(f"! {to} also holds older runs: {', '.join(older)}")
     paths = [str(to / f"{system}.run") for system in systems] if older else [f"{to}/*.run"]
     count = "1 run" if len(systems) == 1 else f"{len(systems)} runs"
     depths = f"--depth {vote_depth(ran.pictures)}"
-    print(f"\n{count} in {to}; evaluate without labels: endoxa eval {' '.join(paths)} {depths}")
+    are = "is" if len(systems) == 1 else "are"
+    output.say(f"{count} {are} in {to} (evaluate without labels: endoxa eval {' '.join(paths)} {depths}).")
+    g.print_costs(ran.costs.frame)
+    for note in ran.notes:
+        output.note(f"! {note}")
+    if older:
+        output.note(f"! {to} also holds older runs: {', '.join(older)}")

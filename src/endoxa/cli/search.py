@@ -16,7 +16,10 @@ from endoxa.cli.study import Database, Where
 
 Session = Annotated[str, typer.Argument(metavar="SESSION", help="Name of the search, as its address ends.")]
 Index = Annotated[
-    str | None, typer.Option("--index", metavar="DIR", help="Folder of the index. Default: .endoxa in the corpus.")
+    str | None,
+    typer.Option(
+        "--index", metavar="DIR|cache", help="Folder of the index. Default: .endoxa in the corpus; cache: outside it."
+    ),
 ]
 
 
@@ -78,6 +81,7 @@ def open_(
       endoxa search photos --serve --host 0.0.0.0 --url https://search.example.org
     """
     g.need_pictures()
+    g.announce_home(corpus, index, "--index")
     from endoxa.verbs import search as verb
 
     tell = announce(corpus, Path(home), several=serve)
@@ -103,10 +107,10 @@ def announce(corpus: str, home: Path, *, several: bool = False) -> Callable[[str
     """What is said when the server listens: how to come in, and where searches are kept."""
 
     def started(address: str, link: str) -> None:
-        print(f"search here: {link}")
+        output.say(f"search here: {link}")
         if several:
-            print("Everybody who opens this link chooses a nickname and has searches of their own.")
-        print(f"serving {corpus} at {address}; stop with Ctrl-C, every search is kept in {home}", flush=True)
+            output.tell("Everybody who opens this link chooses a nickname and has searches of their own.")
+        output.tell(f"serving {corpus} at {address}; stop with Ctrl-C, every search is kept in {home}")
 
     return started
 
@@ -122,8 +126,9 @@ def list_(home: Where = "endoxa-studies", db: Database = None) -> None:
 
     found = verb.searches(home=home, db=db)
     if not found.height:
-        print("there is no search yet; endoxa search PHOTOS begins one")
+        output.say("There is no search yet; endoxa search PHOTOS begins one.")
         return
+    output.say(f"{found.height:,} search{' is' if found.height == 1 else 'es are'} kept, the newest first.")
     output.show_frame(found)
 
 
@@ -145,7 +150,7 @@ def replay(
     from endoxa.verbs import search as verb
 
     outcome = verb.replayed(session, corpus, home=home, db=db, index=index)
-    print(f"{session} {outcome}" if outcome.exact else f"{session}: {outcome}")
+    output.say(f"{session} {outcome}." if outcome.exact else f"{session}: {outcome}.")
     raise typer.Exit(0 if outcome.exact else 1)
 
 
@@ -183,14 +188,14 @@ def export(
         raise typer.BadParameter("say where to write: --to FILE, or --study DIR")
     if to is not None:
         rows = o.at_call(lambda: verb.export(session, to, part=part, home=home, db=db))
-        output.note(f"wrote {rows:,} rows to {to}" if rows else f"! {to} has no rows: this search has no {part} now")
+        output.say(f"Wrote {rows:,} rows to {to}." if rows else f"{to} has no rows: this search has no {part} now.")
     if study is not None:
         pairs = o.at_call(lambda: verb.ask_others(session, study, home=home, db=db))
         words = ["endoxa", "study", "new", Path(study).name.replace(" ", "-"), "--screen", verb.SCREEN]
         for name in ("items", "queries", "pairs"):
             words += [f"--{name}", str(Path(study) / f"{name}.csv")]
-        print(f"wrote {pairs:,} pairs to {study}; next:")
-        print(shlex.join(words))
+        output.say(f"Wrote {pairs:,} pairs to {study}.")
+        output.tell(f"next: {shlex.join(words)}")
 
 
 def reset(corpus: g.Where, home: Where = "endoxa-studies", db: Database = None) -> None:
@@ -203,10 +208,10 @@ def reset(corpus: g.Where, home: Where = "endoxa-studies", db: Database = None) 
     from endoxa.verbs import search as verb
 
     count = verb.reset(corpus, home=home, db=db)
-    print(
-        f"forgot what searches taught about {count:,} pairs of features and metric"
+    output.say(
+        f"Forgot what searches taught about {count:,} pairs of features and metric."
         if count
-        else "nothing was learnt yet"
+        else "Nothing was learnt yet."
     )
 
 
@@ -218,8 +223,9 @@ def neighbours(corpus: g.Where, without: g.Without = None, index: Index = None) 
       endoxa search neighbours photos
     """
     g.need_pictures()
+    g.announce_home(corpus, index, "--index")
     from endoxa.verbs import search as verb
 
     with output.stages(4) as progress:
         count = verb.neighbours(corpus, index=index, without=without or None, progress=progress)
-    print(f"neighbours of {count:,} pictures are built; searches of more than 100,000 pictures use them")
+    output.say(f"Neighbours of {count:,} pictures are built; searches of more than 100,000 pictures use them.")

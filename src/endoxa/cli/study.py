@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +16,7 @@ from endoxa.verbs import study as verb
 
 study = App(
     name="study",
-    help="Collect answers from people: set up a study, invite judges by link, watch it, export the answers.",
+    help="Collect answers from people: set up a study, invite judges by link, watch it, change it, export the answers.",
 )
 
 Where = Annotated[str, typer.Option("--home", metavar="DIR", help="Folder of the studies.", envvar="ENDOXA_HOME")]
@@ -48,6 +49,13 @@ Gold = Annotated[str | None, typer.Option("--gold", metavar="FILE", help="Gold i
 Attention = Annotated[
     str | None, typer.Option("--attention", metavar="FILE", help="Attention checks: query, item, expected.")
 ]
+Title = Annotated[str | None, typer.Option("--title", help="Title that judges see, apart from the name.")]
+Question = Annotated[
+    str | None, typer.Option("--question", help="Question above every task. Default: that of the screen.")
+]
+Instructions = Annotated[
+    str | None, typer.Option("--instructions", help="Instructions for judges; @FILE reads them from a file.")
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -72,10 +80,9 @@ def new(
     practice: Practice = None,
     gold: Gold = None,
     attention: Attention = None,
-    title: Annotated[str | None, typer.Option("--title", help="Title that judges see.")] = None,
-    instructions: Annotated[
-        str | None, typer.Option("--instructions", help="Instructions for judges; @FILE reads them from a file.")
-    ] = None,
+    title: Title = None,
+    question: Question = None,
+    instructions: Instructions = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Any other setting: overlap=2, gamma=2, comments=true …"),
@@ -98,7 +105,7 @@ def new(
 
       endoxa study new study.toml
     """
-    given = {"title": title, "instructions": _text(instructions), **_settings(settings)}
+    given = {"title": title, "question": question, "instructions": _text(instructions), **_settings(settings)}
     with output.progress_bar() as progress:
         planned = o.at_call(
             lambda: verb.new(
@@ -108,11 +115,11 @@ def new(
                 progress=progress,
             )
         )  # fmt: skip
-    print(f"study {planned.study.name!r}: {planned.tasks:,} tasks on screen {planned.study.settings.screen}")
-    for line in planned.notes:
-        print(f"  {line}")
     where = "" if home == verb.FOLDER else f" --home {home}"
-    print(f"next: endoxa study invite {planned.study.name} ana ben{where}, then endoxa study serve{where}")
+    screen_of = planned.study.settings.screen
+    output.say(f"Study {planned.study.name!r} has {planned.tasks:,} tasks on screen {screen_of}.")
+    output.tell(*(f"  {line}" for line in planned.notes))
+    output.tell(f"next: endoxa study invite {planned.study.name} ana ben{where}, then endoxa study serve{where}")
 
 
 def _text(given: str | None) -> str | None:
@@ -176,7 +183,9 @@ def import_(
                 attention=attention, further_round=further, home=home, db=db, progress=progress,
             )
         )  # fmt: skip
-    print("\n".join(notes))
+    first, *others = notes or ["Nothing was added"]
+    output.say(f"{first.rstrip('.')}.")
+    output.tell(*others)
 
 
 @study.command("invite")
@@ -220,9 +229,9 @@ def invite(
         )
     )  # fmt: skip
     for number, who in invited.withdrawn:
-        print(f"withdrew {number} ({who})")
+        output.emit(f"withdrew {number} ({who})", None)
     for link in invited.links:
-        print(f"{link.number}\t{link.nickname or '(chooses a nickname)'}\t{link.url}")
+        output.emit(f"{link.number}\t{link.nickname or '(chooses a nickname)'}\t{link.url}", None)
     if invited.links and invited.is_assumed:
         output.note(f"! no server has run here yet, so the links start with {invited.address}; --url gives another one")
 
@@ -249,7 +258,8 @@ def serve(
     """
 
     def started(address: str, link: str) -> None:
-        print(f"serving {Path(home)} at {address} (stop with Ctrl-C)\norganiser, once: {link}", flush=True)
+        output.say(f"serving {Path(home)} at {address} (stop with Ctrl-C)")
+        output.tell(f"organiser, once: {link}")
         if host not in {"127.0.0.1", "::1", "localhost"} and not address.startswith("https://"):
             output.note("! connections are not encrypted; on the internet, put a proxy with https in front")
         if host in {"0.0.0.0", "::"} and url is None:
@@ -281,13 +291,127 @@ def status(
         raise typer.BadParameter(f"-o is table or json, not {form!r}")
     found = verb.status(name, home=home, db=db)
     if form == "json":
-        print(json.dumps(found[0] if name else found, indent=1, ensure_ascii=False))
+        output.emit(json.dumps(found[0] if name else found, indent=1, ensure_ascii=False), None)
         return
-    from endoxa.reports.study_status import status_lines
+    from endoxa.reports.study_status import status_answer, status_lines
 
-    if not found:
-        print("there is no study yet; endoxa study new --help shows how to set one up")
-    print("\n\n".join("\n".join(status_lines(one)) for one in found))
+    output.say(status_answer(found))
+    for one in found:
+        output.tell("", *status_lines(one))
+
+
+@study.command("list")
+def list_(home: Where = verb.FOLDER, db: Database = None) -> None:
+    """List the studies, the newest first.
+
+    [bold]Examples[/bold]
+
+      endoxa study list
+    """
+    import polars as pl
+
+    from endoxa.reports.study_status import counted
+
+    found = verb.studies(home=home, db=db)
+    output.say(counted(found["state"]))
+    if not found.height:
+        return
+    done = pl.format("{} of {}", "done", "planned").alias("tasks")
+    made = pl.col("made").dt.strftime("%Y-%m-%d")
+    output.show_frame(found.select("study", "title", "state", "screen", done, "judges", "answers", made))
+
+
+@study.command("edit")
+def edit(
+    name: Name,
+    title: Title = None,
+    question: Question = None,
+    instructions: Instructions = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Other texts: comments=true, licence=CC0.")
+    ] = None,
+    home: Where = verb.FOLDER,
+    db: Database = None,
+) -> None:
+    """Change the title, the question or the instructions. Judges see the new words with their next page.
+
+    What stored answers and planned tasks rest on cannot be changed: screen, overlap, gamma and the like.
+
+    [bold]Examples[/bold]
+
+      endoxa study edit pets --title "Which pictures match?" --question "Does it show the same animal?"
+
+      endoxa study edit pets --instructions @instructions.txt --set comments=true
+    """
+    edited = o.at_call(
+        lambda: verb.edit(
+            name, title=title, question=question, instructions=_text(instructions), settings=_settings(settings),
+            home=home, db=db,
+        )
+    )  # fmt: skip
+    wording = edited.study.settings
+    output.say(f"Study {name!r} asks {wording.asked!r}, under the title {wording.heading!r}.")
+    if edited.answers and (question is not None or instructions is not None):
+        output.note(f"! {edited.answers:,} answers were given to the old words, which are recorded beside the new ones")
+
+
+@study.command("close")
+def close(
+    name: Name,
+    reopen: Annotated[bool, typer.Option("--reopen", help="Open a closed study again.")] = False,
+    home: Where = verb.FOLDER,
+    db: Database = None,
+) -> None:
+    """Stop taking answers. The study keeps all it has, and can be opened again.
+
+    [bold]Examples[/bold]
+
+      endoxa study close pets
+
+      endoxa study close pets --reopen
+    """
+    verb.close(name, reopen=reopen, home=home, db=db)
+    output.say(f"Study {name!r} is {'open: it accepts answers' if reopen else 'closed: it accepts no more answers'}.")
+
+
+@study.command("delete")
+def delete(
+    name: Name,
+    confirmed: Annotated[
+        str | None, typer.Option("--confirm", metavar="STUDY", help="The name again, where nobody can be asked.")
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option("--export", metavar="FILE", help="First write the answers to this file.")
+    ] = None,
+    home: Where = verb.FOLDER,
+    db: Database = None,
+) -> None:
+    """Remove a study from every list and page, after an export of its answers if you want one.
+
+    Its links no longer open, and its name is free again. The answers stay in the database, which only ever adds
+    answers; remove the folder of the studies to erase them. To stop for a while, use `endoxa study close`.
+
+    [bold]Examples[/bold]
+
+      endoxa study delete pets
+
+      endoxa study delete pets --export pets.csv --confirm pets
+    """
+    progress = verb.status(name, home=home, db=db)[0]["progress"]
+    counts = f"{progress['answers']:,} answers by {progress['raters']:,} judges"
+    if confirmed is None:
+        if not sys.stdin.isatty():
+            raise typer.BadParameter(f"study {name!r} has {counts}; repeat its name to delete it: --confirm {name}")
+        output.prompt(f"Study {name!r} has {counts}.")
+        if to is None and progress["answers"] and typer.confirm(f"Export them first, to {name}.csv?", default=True):
+            to = f"{name}.csv"
+        confirmed = typer.prompt("Type the name of the study to delete it")
+    if confirmed != name:
+        raise typer.BadParameter(f"{confirmed!r} is not {name!r}; nothing was deleted")
+    exported = o.at_call(lambda: verb.delete(name, export_to=to, home=home, db=db))
+    output.say(f"Study {name!r} is deleted: no command or page shows it, and its links no longer open.")
+    if exported is not None:
+        output.note(f"wrote {exported.rows:,} rows to {to}")
 
 
 @study.command("export")
@@ -309,7 +433,7 @@ def export(
       endoxa ratings answers.parquet runs/*.run --to ratings.html
     """
     exported = o.at_call(lambda: verb.export(name, to, history=history, home=home, db=db))
-    output.note(f"wrote {exported.rows:,} rows to {to}")
+    output.say(f"Wrote {exported.rows:,} rows to {to}.")
     if exported.form == "qrels" and exported.lowest >= 1:
         output.note(f"! the lowest grade is {exported.lowest:g}: give the least relevant grade when you measure (-l 4)")
 
@@ -331,4 +455,4 @@ def bundle(
     """
     written = o.at_call(lambda: verb.bundle(name, to, files=files, runs=runs, home=home, db=db))
     counts = ", ".join(f"{count:,} {what}" for what, count in written.counts.items())
-    output.note(f"wrote {to}: {counts}" + ("" if written.licence else "; no licence is set, so nobody may use it"))
+    output.say(f"Wrote {to}: {counts}{'' if written.licence else '; no licence is set, so nobody may use it'}.")

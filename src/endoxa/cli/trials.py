@@ -57,6 +57,7 @@ def trials(
       endoxa search contest photos -l kernel -l rbf-svm -l none --task target --sessions 200
     """
     g.need_pictures()
+    g.announce_home(corpus, home)
     from endoxa.verbs.trials import trials as verb
 
     with output.stages(6) as progress:
@@ -67,7 +68,7 @@ def trials(
         )  # fmt: skip
     print_trials(found)
     if to is not None:
-        print(f"The page: {to.resolve().as_uri()}")
+        output.tell(f"The page: {to.resolve().as_uri()}")
 
 
 def print_trials(held: Held) -> None:
@@ -77,10 +78,9 @@ def print_trials(held: Held) -> None:
     from endoxa.formatting import capitalised
     from endoxa.reports.pages.trials import CAVEAT, answer, heads, lines
 
-    print(output.wrapped(answer(held)))
+    output.say(answer(held))
     for trial in held.trials:
-        output.console().print(f"\n[bold]{capitalised(str(trial.setting))}[/bold]")
+        output.show([f"\n[bold]{capitalised(str(trial.setting))}[/bold]"])
         rows = [[f"{cell.text} {cell.small}".strip() for cell in line] for line in lines(trial)]
         output.show_frame(pl.DataFrame(rows, schema=heads(trial), orient="row"))
-    print()
-    print(output.wrapped(f"! {CAVEAT}"))
+    output.tell("", f"! {CAVEAT}")

@@ -70,6 +70,7 @@ def visual(
       endoxa words visual photos red sky idea --norms concreteness.csv
     """
     g.need_pictures()
+    g.announce_home(corpus, home)
     output.need_form(form, None, FORMS)
     from endoxa.verbs.visual import visual as verb
 
@@ -86,7 +87,8 @@ def visual(
         output.table(found.frame, form, None, found.notes)
     if to is not None:
         output.note(f"wrote {to}")
-        print(f"The page: {to.resolve().as_uri()}")
+        if form == "table":
+            output.tell(f"The page: {to.resolve().as_uri()}")
 
 
 def print_visual(found: Visualness) -> None:
@@ -95,15 +97,13 @@ def print_visual(found: Visualness) -> None:
 
     from endoxa.reports.pages.visual_words import CAVEAT, answer, heads, lines, norm_lines
 
-    print(output.wrapped(answer(found)) + "\n")
+    output.say(answer(found))
+    output.tell("")
     rows = [[f"{cell.text} {cell.small}".strip() for cell in line] for line in lines(found)]
     table = pl.DataFrame(rows, schema=heads(found), orient="row")
     used = [name for name in table.columns if name == "word" or set(table[name]) != {"–"}]
     output.head(table.select(used), "-o csv", ROWS)
     if found.correlations is not None:
-        print(f"\nSpearman's rho with the ratings, {found.correlations['words'][0]:,} words")
-        for line in norm_lines(found):
-            print(output.wrapped(f"  {line}"))
-    print()
-    for note in (*found.notes, CAVEAT):
-        print(output.wrapped(f"! {note}"))
+        output.tell("", f"Spearman's rho with the ratings, {found.correlations['words'][0]:,} words")
+        output.tell(*(f"  {line}" for line in norm_lines(found)))
+    output.tell("", *(f"! {note}" for note in (*found.notes, CAVEAT)))

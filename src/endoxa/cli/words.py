@@ -77,6 +77,7 @@ def predict(
       endoxa words predict photos -s ncuts --vectors clip=clip.npz
     """
     g.need_pictures()
+    g.announce_home(corpus, home)
     output.need_form(form, None, FORMS)
     from endoxa.verbs.words import predict as verb
 
@@ -116,6 +117,7 @@ def segmenters(
       endoxa words segmenters photos --segmentation mine=labels
     """
     g.need_pictures()
+    g.announce_home(corpus, home)
     output.need_form(form, None, FORMS)
     from endoxa.verbs.words import segmenters as verb
 
@@ -153,6 +155,7 @@ def features(
       endoxa words features photos --set base,rgs --set base,lab --whiten
     """
     g.need_pictures()
+    g.announce_home(corpus, home)
     output.need_form(form, None, FORMS)
     from endoxa.verbs.words import features as verb
 
@@ -187,6 +190,7 @@ def annotate(
       endoxa words annotate photos new.jpg --to new.html
     """
     g.need_pictures()
+    g.announce_home(corpus, home)
     output.need_form(form, None, FORMS)
     from endoxa.verbs.words import annotate as verb
 
@@ -208,14 +212,13 @@ def print_study(study: WordStudy, form: str, to: Path | None) -> None:
     if form != "table":
         output.table(study.lifts.summary, form, None, study.warnings)
         return
-    print(output.wrapped(answer(study)))
+    output.say(answer(study))
     rows = [[f"{cell.text} {cell.small}".strip() for cell in line] for line in lines(study)]
-    print()
+    output.tell("")
     output.show_frame(pl.DataFrame(rows, schema=heads(study), orient="row"))
-    for remark in (*study.warnings, *study.notes):
-        print(output.wrapped(f"! {remark}"))
+    output.tell(*(f"! {remark}" for remark in (*study.warnings, *study.notes)))
     if to is not None:
-        print(f"The page: {to.resolve().as_uri()}")
+        output.tell(f"The page: {to.resolve().as_uri()}")
 
 
 def print_annotations(found: Annotations, form: str, to: Path | None) -> None:
@@ -225,13 +228,12 @@ def print_annotations(found: Annotations, form: str, to: Path | None) -> None:
     if form != "table":
         output.table(found.words, form, None, found.warnings)
         return
-    print(output.wrapped(answer(found)))
-    print()
+    output.say(answer(found))
+    output.tell("")
     output.show_frame(found.words)
-    for remark in (*found.warnings, *found.notes):
-        print(output.wrapped(f"! {remark}"))
+    output.tell(*(f"! {remark}" for remark in (*found.warnings, *found.notes)))
     if to is not None:
-        print(f"The page: {to.resolve().as_uri()}")
+        output.tell(f"The page: {to.resolve().as_uri()}")
 
 
 def _list(text: str) -> list[str]:

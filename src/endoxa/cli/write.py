@@ -39,4 +39,4 @@ def write(
     from endoxa.verbs.write import write as verb
 
     verb(read(file, kind=kind, assessors=assessors, lenient=lenient, report=output.skipped), to)  # type: ignore[arg-type]
-    output.note(f"wrote {to}")
+    output.say(f"{file} is written to {to}.")

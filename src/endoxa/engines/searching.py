@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import polars as pl
 
 from endoxa.engines import Index, Material, Saved
+from endoxa.engines.keywords import Keywords
 from endoxa.engines.ranking import DEPTH, Ranked, cost, latency, rank, rank_texts
 from endoxa.errors import FileError, JoinError, TextError, did_you_mean
 from endoxa.images import Picture
 from endoxa.images.corpus import Corpus, Progress, words_of
+from endoxa.images.spoken_words import spoken, unknown_words
 from endoxa.tables import Costs, Run
 
 # Which system answers if none is named.
 FOR_PICTURES = ("embeddings", "integrated-regions", "histograms", "shape-context")
-FOR_WORDS = ("keywords", "rwmm")
+WORDS, PREDICTING = "keywords", "rwmm"  # of words; the second where no picture has any of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +61,15 @@ class Ran:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The results of one query: `frame` has item, rank, score, words, category and caption."""
+    """The results of one query: `frame` has item, rank, score, words, category and caption.
+
+    notes  words of the query that no picture has
+    """
 
     frame: pl.DataFrame
     run: Run
     system: str
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +101,7 @@ class Searcher:
         Without `queries`, every picture that all systems know is a query, or `sample` of them drawn with `seed`. A
         query never retrieves itself, unless itself=True. The notes name systems without a run, which take no words.
         """
+        self._need_systems()
         chosen = dict.fromkeys(self.systems if systems is None else systems)
         loaded = {name: self.saved(name) for name in chosen}
         saved = {name: loaded[name] for name in self.systems if name in loaded}
@@ -137,9 +145,14 @@ class Searcher:
         return Ran(Run(pl.concat(runs)), costs, tuple(notes), len(self.corpus))
 
     def search(self, query: Query, system: str | None = None, *, count: int = 10) -> Found:
-        """The best items for one query. Without `system`, one that suits pictures or words answers."""
-        preferred = FOR_WORDS if isinstance(query, Text) else FOR_PICTURES
-        name = system or next((one for one in preferred if one in self.systems), self.systems[0])
+        """The best items for one query. Without `system`, one that suits pictures or words answers.
+
+        Words then include those in the names of files and folders, and need no index (`images.spoken_words`).
+        """
+        if isinstance(query, Text) and system is None:
+            return self._by_words(query, count)
+        self._need_systems()
+        name = system or next((one for one in FOR_PICTURES if one in self.systems), self.systems[0])
         index = self.saved(name).index
         if isinstance(query, Text):
             if not index.engine.takes_text:
@@ -153,9 +166,38 @@ class Searcher:
                 raise JoinError(f"{name} returns nothing for {asked!r}; ask another system")
             hint = did_you_mean(query.text, self.corpus.items)
             raise JoinError(f"{name} knows none of the words of {query.text!r}, which is no item and no file{hint}")
+        return self._found(run, name)
+
+    def _by_words(self, query: Text, count: int) -> Found:
+        """The pictures whose words, or whose names, match; if none does, what rwmm predicts, if it is there."""
+        notes = unknown_words(query.words, self.spoken.material.words)
+        if len(notes) < len(query.words):
+            run = rank_texts(self.spoken, [(query.name, query.words)], depth=count, system=WORDS).run
+            return self._found(run, WORDS, tuple(notes))
+        if PREDICTING in self.systems:
+            run = rank_texts(
+                self.saved(PREDICTING).index, [(query.name, query.words)], depth=count, system=PREDICTING
+            ).run
+            if len(run):
+                return self._found(run, PREDICTING)
+        hint = did_you_mean(query.text, self.corpus.items)
+        why = "; ".join(notes) or "these words say nothing about a picture"
+        raise JoinError(f"{query.text!r} is neither an item nor a file, and {why}{hint}")
+
+    def _found(self, run: Run, system: str, notes: tuple[str, ...] = ()) -> Found:
         rows = [self.corpus.rows[item] for item in run.frame["item"]]
         known = self.corpus.frame[rows].select("words", "category", "caption")
-        return Found(run.frame.select("item", "rank", "score").hstack(known), run, name)
+        return Found(run.frame.select("item", "rank", "score").hstack(known), run, system, notes)
+
+    @cached_property
+    def spoken(self) -> Index:
+        """An index of the words of all pictures, with those of their names."""
+        items = tuple(self.corpus.items)
+        return Keywords().build(Material(items, spoken(items, self.corpus.words)))
+
+    def _need_systems(self) -> None:
+        if not self.systems:
+            raise FileError(self.corpus.root, "there is no index", "build one with `endoxa images index`")
 
     def _every_picture(
         self, saved: Mapping[str, Saved], sample: int | None, seed: int

@@ -17,7 +17,7 @@ from endoxa.evaluations.settings import Settings
 from endoxa.measures.displacement import Rule, answer_values, average_answers, compare_answers
 from endoxa.statistics.bootstrap import RESAMPLES, Means
 from endoxa.statistics.crossed import crossed_bootstrap
-from endoxa.tables import Answers, Floats, Run
+from endoxa.tables import Answers, Comparison, Floats, Run
 
 MEASURES = {"order": "score", "ranks off": "per_item", "returned": "returned"}  # name: column of `compare_answers`
 MEANING = (
@@ -64,10 +64,17 @@ def evaluate(run: Run, answers: Answers, settings: Settings, *, rule: Rule = "un
         schema_overrides={"system": pl.String, "baseline": pl.String},
     )
     return Evaluation(
-        kind="answers", scores=None, summary=_summary(frame), settings=settings,
+        kind="answers", scores=None, summary=_summary(frame), settings=settings, compared=_comparison(pairs),
         tables={"pairs": pairs, "single": single, "quality": frame.select("system", "quality")},
         notes=_notes(settings, rule, subjects, queries),
     )  # fmt: skip
+
+
+def _comparison(pairs: pl.DataFrame) -> Comparison:
+    """The pairs as a comparison on `order`: intervals over subjects and queries, no test."""
+    known = pairs.with_columns(pl.lit("order").alias("measure"), pl.lit("all").alias("doubt"))
+    empty = [pl.lit(None, dtype).alias(name) for name, dtype in Comparison.SCHEMA.items() if name not in known.columns]
+    return Comparison(known.with_columns(empty).select(list(Comparison.SCHEMA)))
 
 
 def _summary(frame: pl.DataFrame) -> pl.DataFrame:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -28,6 +29,7 @@ from endoxa.evaluations.evaluation import LEARNED, Evaluation
 from endoxa.evaluations.settings import Settings
 from endoxa.measures.grammar import Measure
 from endoxa.measures.uncertain import measure_belief
+from endoxa.pools import deciding
 from endoxa.pools.deciding import LEAST
 from endoxa.statistics.propensity import effective
 from endoxa.tables import COUNTED, Comparison, Opinions, Run, Scores
@@ -40,6 +42,7 @@ INFORMATIVE = 100  # effective labels from which design-based intervals are give
 SEVERAL = 5  # systems below which one swap is no contradiction
 LOW = 0.5  # P(best) of a leader below which it is too sure
 SIZES = ("P", "DCG")  # measures whose model-based intervals cover as stated
+FORESEEN = 2_000  # pairs up to which the number of further labels is simulated
 DRAWN = 50  # draws of the model behind measures without a linear form
 
 
@@ -105,10 +108,20 @@ def of_standing(standing: Standing, run: Run, settings: Settings) -> Evaluation:
     return Evaluation(
         kind="sample", scores=_scores(standing, found, settings), summary=_summary(standing, found, settings),
         settings=settings, belief=belief_of(learned, 0, np.random.default_rng(0), _lines(learned)),
-        compared=lambda: compared(standing, found, settings), tables={"labels": labelled},
+        compared=lambda: compared(standing, found, settings), forecast=partial(_further, standing),
+        tables={"labels": labelled},
         warnings=tuple(_warnings(standing, labelled["tau_consensus"][0])), notes=tuple(_notes(standing)),
         baseline=settings.baseline, wanted=standing.measures,
     )  # fmt: skip
+
+
+def _further(standing: Standing) -> int | None:
+    """About how many more labels settle who is best on the first linear measure; None where that takes too long."""
+    measure = next((measure for measure in standing.measures if measure.linear is not None), None)
+    if measure is None or standing.learned.universe.rows.height > FORESEEN:
+        return None
+    learned = deciding.teach(standing.learned.universe, deciding.Question(measure), standing.learned.judged)
+    return deciding.further(deciding.look(deciding.Question(measure), learned))
 
 
 def _labels(labels: Opinions) -> Opinions:

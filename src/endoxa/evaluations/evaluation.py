@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from endoxa.comparisons.intervals import frame_of
 from endoxa.evaluations import sentences
 from endoxa.evaluations.settings import DOUBTED, Kind, Settings
+from endoxa.evaluations.standings import contenders, headline
 from endoxa.later import pl
 from endoxa.measures.grammar import Measure, parse
 from endoxa.policies import Policy
@@ -41,6 +42,8 @@ class Evaluation(Later):
     summary     system, measure, value, lo, hi, se, queries, undefined; under doubt also p_best; in a consensus also
                 without_own_vote and unique; from a bundle also by, effective, horvitz_thompson
     compared    the pairwise comparison, or a function that makes it; read `comparison`
+    deciding    makes the pairs that the answer rests on, of a measure and its best system; None: `comparison` has them
+    forecast    labels that would probably settle who is best, or a function that says so; read `further`
     doubts      system, doubt, variance, share: where the doubt about the first measure comes from
     tables      further tables by name: depths, curves, coverage, orders, power, pairs, estimates, calibration …
     warnings    what to know before trusting the numbers
@@ -48,6 +51,7 @@ class Evaluation(Later):
     baseline    the system that all others are compared with, if one was named
     virtual     the virtual system that returns everything (⊤), which is scored but is not a contender
     wanted      the measures as they were asked for, parsed; not written to files
+    drawn       draws the first figure as SVG, for a notebook; what evaluates is below what draws
     details     what only one kind of evaluation has (agreement and maps of ratings, the gallery of a contest)
     """
 
@@ -57,6 +61,8 @@ class Evaluation(Later):
     settings: Settings = field(default_factory=Settings)
     belief: Belief | None = None
     compared: Comparison | Callable[[], Comparison | None] | None = None
+    deciding: Callable[[str, str], Comparison | None] | None = None
+    forecast: int | Callable[[], int | None] | None = None
     doubts: pl.DataFrame | None = None
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -69,6 +75,7 @@ class Evaluation(Later):
     costs: Costs | None = None
     wanted: tuple[Measure, ...] = ()
     details: Any = None
+    drawn: Callable[[Evaluation], str] | None = None
 
     BESIDE: ClassVar[tuple[str, ...]] = ("rows",)
 
@@ -88,6 +95,19 @@ class Evaluation(Later):
     def comparison(self) -> Comparison | None:
         """Every pair of systems: difference, interval, test or P(better). Made when first asked for: tests are slow."""
         return self.compared() if callable(self.compared) else self.compared
+
+    @cached_property
+    def decisive(self) -> Comparison | None:
+        """The pairs that the answer rests on: those of the headline measure."""
+        if self.deciding is None:
+            return self.comparison
+        measure = headline(self)
+        return self.deciding(measure, contenders(self, measure)[0].system)
+
+    @cached_property
+    def further(self) -> int | None:
+        """About how many more labels would settle who is best; None where that is unknown."""
+        return self.forecast() if callable(self.forecast) else self.forecast
 
     @property
     def measures(self) -> list[str]:

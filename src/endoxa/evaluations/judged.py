@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from endoxa.comparisons import intervals
 from endoxa.comparisons.chosen_intervals import ENOUGH
-from endoxa.errors import TextError
+from endoxa.errors import JoinError, TextError
 from endoxa.evaluations.evaluation import Evaluation, unbounded
 from endoxa.evaluations.references import Reference
 from endoxa.evaluations.sentences import WARNED, warnings_of
@@ -20,6 +21,8 @@ from endoxa.measures.evaluate import Blocks, measure
 from endoxa.measures.grammar import Measure, parse
 from endoxa.measures.preference_judgments import Preferences
 from endoxa.tables import Comparison, Opinions, Run, Scores
+
+ALL_PAIRS = 30  # systems up to which the answer rests on a test of every pair
 
 
 def score(run: Run | Blocks, reference: Reference, measures: Sequence[Measure], settings: Settings) -> Scores:
@@ -61,7 +64,8 @@ def evaluate(
     rows = _summary_rows(scores, settings)
     return Evaluation.of_rows(
         rows, kind=reference.kind, scores=scores, settings=settings,
-        compared=partial(compare, scores, settings) if several else None, tables=tables,
+        compared=partial(compare, scores, settings) if several else None,
+        deciding=partial(against_best, scores, settings) if several else None, tables=tables,
         warnings=(*warnings_of(scores, tables.get("curves")), *_of_intervals(rows)), notes=tuple(notes),
         baseline=settings.baseline, wanted=tuple(measures),
     )  # fmt: skip
@@ -141,6 +145,22 @@ def compare(scores: Scores, settings: Settings, measures: Sequence[str] | None =
         resamples=settings.resamples,
         rng=np.random.default_rng(settings.seed),
     )
+
+
+def against_best(scores: Scores, settings: Settings, measure: str, best: str) -> Comparison | None:
+    """The pairs that say whether the best system on a measure is; None where they cannot be tested.
+
+    These are the rows of `compare` for this measure. Of more than 30 systems only those with the best: the tests of
+    thousands of pairs take a minute, and an answer must not.
+    """
+    if parse(measure).definition.aggregate != "mean" or len(scores.queries) < 2:
+        return None
+    if settings.baseline is None and len(scores.systems) > ALL_PAIRS:
+        settings = replace(settings, baseline=best)
+    try:
+        return compare(scores, settings, [measure])
+    except JoinError:  # no two systems share two queries with a value
+        return None
 
 
 def _is_open(scores: Scores) -> bool:

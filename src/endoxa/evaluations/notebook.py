@@ -1,44 +1,50 @@
-"""How an evaluation shows itself in a notebook: a small piece of HTML, escaped, without scripts."""
+"""How an evaluation shows itself in a notebook: the answer, the table and a figure, in the look of a page."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from endoxa.evaluations.sentences import answer
-from endoxa.evaluations.standings import best_values, counts, headline, order_of
-from endoxa.formatting import chance, clean, html_of, number, shortened
+from endoxa.evaluations.standings import best_values, contenders, counts, headline
+from endoxa.formatting import chance, clean, html_of, html_table, notebook_html, number, shortened
 
 if TYPE_CHECKING:
     from endoxa.evaluations.evaluation import Evaluation
 
 ROWS = 30  # systems that the table shows
 NAME = 48  # letters of a name
-RIGHT = ' style="text-align:right"'
 
 
 def html(evaluation: Evaluation) -> str:
-    """The answer, the summary best first, the warnings, and the notes in a fold."""
+    """The answer, the summary best first, the first figure, the warnings, and what else is known in a fold."""
+    more = [*evaluation.sentences[1:], *evaluation.notes]
     parts = [
-        f"<p><b>{_text(evaluation.title)}</b></p>" if evaluation.title else "",
-        f"<p>{html_of(lambda name: answer(evaluation, name=name))}</p>",
+        f'<p class="verdict">{html_of(lambda name: answer(evaluation, name=name))}</p>',
         _table(evaluation) if evaluation.measures else "",
-        _list(f"⚠ {warning}" for warning in evaluation.warnings),
+        evaluation.drawn(evaluation) if evaluation.drawn is not None and len(evaluation.systems) > 1 else "",
+        _list([f"⚠ {warning}" for warning in evaluation.warnings], "warnings"),
     ]
-    if evaluation.notes:
-        parts.append(f"<details><summary>Notes</summary>{_list(evaluation.notes)}</details>")
-    return f'<div class="endoxa">{"".join(parts)}</div>'
+    if more:
+        parts.append(f"<details><summary>Notes</summary>{_list(more, 'note')}</details>")
+    return notebook_html("".join(parts))
 
 
 def _table(evaluation: Evaluation) -> str:
     """Systems by measures, `value [lo, hi]`, with P(best) where the truth is in doubt; the best value is bold."""
-    best, whole = best_values(evaluation.summary, evaluation.lower), counts(evaluation.summary)
-    order = [one.system for one in order_of(evaluation, headline(evaluation))]
-    probable = "p_best" in evaluation.summary.columns
-    cells: dict[tuple[str, str], str] = {}
-    for row in evaluation.summary.iter_rows(named=True):
+    summary = evaluation.summary.filter(pl.col("system") != (evaluation.virtual or ""))
+    if "by" in summary.columns:
+        summary = summary.filter(pl.col("by") == summary["by"][0])
+    best, whole = best_values(summary, evaluation.lower), counts(summary)
+    order = [one.system for one in contenders(evaluation, headline(evaluation))]
+    measures = summary["measure"].unique(maintain_order=True).to_list()
+    probable = "p_best" in summary.columns
+    cells: dict[tuple[str, str], list[str]] = {}
+    for row in summary.iter_rows(named=True):
         decimals = 0 if row["measure"] in whole else 4
         value, lo, hi = row["value"], row["lo"], row["hi"]
         text = number(value, decimals)
@@ -46,26 +52,20 @@ def _table(evaluation: Evaluation) -> str:
             text = f"<b>{text}</b>"
         if lo is not None and not math.isnan(lo):
             text += f" <small>[{number(lo, decimals)}, {number(hi, decimals)}]</small>"
-        cell = f"<td{RIGHT}>{text}</td>"
-        if probable:
-            cell += f"<td{RIGHT}>{chance(row['p_best'])}</td>"
-        cells[row["system"], row["measure"]] = cell
-    empty = f"<td{RIGHT}>{number(None)}</td>" * (2 if probable else 1)
-    heads = [head for measure in evaluation.measures for head in (measure, *(["P(best)"] if probable else []))]
-    rows = []
-    for system in order[:ROWS]:
-        note = " <small>(returns everything)</small>" if system == evaluation.virtual else ""
-        own = "".join(cells.get((system, measure), empty) for measure in evaluation.measures)
-        rows.append(f"<tr><td>{_text(system)}{note}</td>{own}</tr>")
-    head = "".join(f"<th{RIGHT}>{_text(text)}</th>" for text in heads)
-    table = f"<table><thead><tr><th>system</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    more = f"<p>… and {len(order) - ROWS} more systems</p>" if len(order) > ROWS else ""
-    return f'<div style="overflow-x:auto">{table}</div>{more}'
+        cells[row["system"], row["measure"]] = [text, *([chance(row["p_best"])] if probable else [])]
+    empty = [number(None)] * (2 if probable else 1)
+    heads = ["system", *(head for measure in measures for head in (measure, *(["P(best)"] if probable else [])))]
+    rows = [
+        [_text(system), *(cell for measure in measures for cell in cells.get((system, measure), empty))]
+        for system in order[:ROWS]
+    ]
+    more = f'<p class="note">… and {len(order) - ROWS} more systems</p>' if len(order) > ROWS else ""
+    return html_table(heads, rows, [False, *[True] * (len(heads) - 1)]) + more
 
 
-def _list(texts: Iterable[str]) -> str:
+def _list(texts: Sequence[str], look: str) -> str:
     items = "".join(f"<li>{escape(clean(text))}</li>" for text in texts)
-    return f"<ul>{items}</ul>" if items else ""
+    return f'<ul class="{look}">{items}</ul>' if items else ""
 
 
 def _text(text: str) -> str:

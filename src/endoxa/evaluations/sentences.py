@@ -21,19 +21,21 @@ from endoxa.evaluations.standings import (
     contenders,
     correction,
     headline,
-    order_of,
     p_best,
     pair_of,
     rival,
     undecided,
 )  # fmt: skip
-from endoxa.formatting import capitalised, chance, clean, listed, number, probability, share
+from endoxa.formatting import capitalised, chance, listed, number, probability, share
 from endoxa.later import pl
+from endoxa.measures.grammar import parse
 from endoxa.tables import Scores
 
 if TYPE_CHECKING:
+    from endoxa.comparisons.prediction import Estimates
     from endoxa.evaluations.evaluation import Evaluation
     from endoxa.pools.deciding import Look, Proof
+    from endoxa.tables import Belief
 
 LIMITS_OF_CONSENSUS = (
     "A consensus shows which systems return what the others return too, and so roughly how a field of systems is "
@@ -47,6 +49,10 @@ NAMED = 3  # systems that an answer names before it only counts them
 WARNED = 4  # systems that a warning names before it only counts them
 TIED = 0.05  # share of items with equal scores from which the order of ties matters
 JUDGED = 0.5  # share of retrieved items with a judgment below which "not relevant" is mostly a guess
+MANY = 20  # times the queries at hand beyond which nobody will collect them
+USUAL = "100 to 250"  # labels that settle a question in the median; docs/decide.md has the figures
+NEXT = "endoxa next RUNS -o csv --to judge.csv"
+AGAIN = "endoxa next RUNS --labels FILE -o csv --to more.csv"
 SPREAD = 2.0  # ratio of generalities from which curves should not be compared
 
 TIES = {
@@ -59,46 +65,42 @@ MISSING = {"empty": "they count as empty lists", "skip": "they are left out", "e
 
 def sentences(evaluation: Evaluation) -> tuple[str, ...]:
     """What the evaluation says; the first sentence is the answer."""
-    more = [taught(evaluation)] if evaluation.kind == "sample" else []
-    if not more:
-        more = [*advice(evaluation)] if evaluation.doubts is not None else [remark(evaluation)]
+    if evaluation.kind == "sample":
+        more = [*caveats(evaluation), taught(evaluation)]
+    else:
+        more = [*caveats(evaluation), *advice(evaluation)]
     return (answer(evaluation), *(text for text in more if text))
 
 
 def answer(evaluation: Evaluation, *, name: Callable[[str], str] = str) -> str:
-    """Which system is best on the headline measure, by how much, and how sure that is."""
+    """One sentence: who leads, by how much, how sure that is, who cannot be told apart, and what would settle it."""
     if evaluation.kind == "ratings":
         from endoxa.evaluations import rating_sentences
 
         return rating_sentences.answer(evaluation.details, name=name)
     if not evaluation.measures:
         return "There is no score: nothing can be compared."
-    if not evaluation.in_doubt:
-        return verdict(evaluation, name=name)
-    return f"{guess(evaluation)} {under_doubt(evaluation, name=name)}".strip()
+    return under_doubt(evaluation, name=name) if evaluation.in_doubt else verdict(evaluation, name=name)
 
 
-def guess(evaluation: Evaluation) -> str:
-    """Without any label: that the order is a guess, how much it depends on the depth of the votes, and what to do.
-
-    No sign without labels is reliable; how far the orders at several vote depths agree is the best known.
-    """
-    if evaluation.kind != "consensus" or len(evaluation.systems) < 2:
-        return ""
-    depths = evaluation.tables.get("depths")
-    taus = [] if depths is None else depths["tau"].drop_nulls().drop_nans().to_list()
-    shaky = f", and here it changes with the vote depth (tau {min(taus):.2f})" if taus and min(taus) < SHAKY else ""
-    return (
-        f"Nobody judged: this order is a guess by the consensus of the systems, which is often wrong at the top{shaky}."
-        " A few labels settle it: endoxa decide, with the same runs."
-    )
+def caveats(evaluation: Evaluation, *, name: Callable[[str], str] = str) -> list[str]:
+    """What to know before acting on the answer where the truth is in doubt."""
+    if not evaluation.in_doubt or not evaluation.measures:
+        return []
+    standings = [one for one in contenders(evaluation, evaluation.measures[0]) if not math.isnan(one.value)]
+    if not standings:
+        return []
+    return [text for text in (_shaky(evaluation), _more_often(evaluation, standings[0], name)) if text]
 
 
 # With judgments
 
 
 def verdict(evaluation: Evaluation, measure: str | None = None, *, name: Callable[[str], str] = str) -> str:
-    """Which system is best on a measure (the headline, if none is named), by how much, and how sure that is."""
+    """Which system leads on a measure (the headline, if none is named), by how much, and how sure that is.
+
+    A value of a bundle is by the first kind of judgment that the bundle has.
+    """
     measure = measure or headline(evaluation)
     lower = measure in evaluation.lower
     standings = [one for one in contenders(evaluation, measure) if not math.isnan(one.value)]
@@ -106,62 +108,64 @@ def verdict(evaluation: Evaluation, measure: str | None = None, *, name: Callabl
     if not standings:
         return f"{what} is undefined for every system: there is nothing to compare."
     best = standings[0]
-    queries = f"over {best.queries} quer{'y' if best.queries == 1 else 'ies'}"
+    queries = f"over {best.queries:,} quer{'y' if best.queries == 1 else 'ies'}"
     if len(standings) == 1:
         interval = "" if math.isnan(best.lo) else f", {_interval(best.lo, best.hi, 4, evaluation.confidence)}"
         others = len(evaluation.systems) > 1
         alone = f"{what} is undefined for all others" if others else "there is no other system to compare it with"
         return f"{name(best.system)} has {what} {number(best.value)} ({queries}{interval}); {alone}."
-    extreme = "lowest" if lower else "highest"
-    equals = [one for one in standings if one.value == best.value]
-    if len(equals) == len(standings) > 2:
+    if len({one.value for one in standings}) == 1 and len(standings) > 2:
         return f"All {len(standings)} systems have the same {what}, {number(best.value)} ({queries})."
     _, other = rival(evaluation, measure) or ("", standings[1].system)
     opponent = next(one for one in standings if one.system == other)
     role = f"the {'baseline' if other == evaluation.baseline else 'runner-up'} {name(other)}"
     shared = opponent.value == best.value
-    who = f"{name(best.system)} and {name(other)} share" if shared else f"{name(best.system)} has"
-    lead = f"{who} the {extreme} {what}, {number(best.value)} ({queries})"
-    pair = pair_of(evaluation.comparison, measure, best.system, other)
-    if pair is not None:
-        return f"{lead}{_against(evaluation, pair, name, role, lower=lower, shared=shared)}."
-    if shared:
-        return f"{lead}; the difference was not tested."
-    gap = abs(best.value - opponent.value)
-    return f"{lead}, {number(gap, _decimals(gap))} {_side(lower)} {role}; the difference was not tested."
+    on = f"on {what}{' (lower is better)' if lower else ''} with {number(best.value)} {queries}"
+    lead = f"{name(best.system)} and {name(other)} share the lead {on}" if shared else f"{name(best.system)} leads {on}"
+    comparison = evaluation.decisive if measure == headline(evaluation) else evaluation.comparison
+    pair = pair_of(comparison, measure, best.system, other)
+    gap = abs(best.value - opponent.value) if pair is None else abs(pair.difference)
+    turned = pair is not None and pair.difference != 0 and (pair.difference < 0) != lower
+    reason = "" if pair is None else _reason(evaluation, pair)
+    by = "" if shared or turned else f", {number(gap, _decimals(gap))} {_side(lower)} {role}"
+    if pair is None:
+        return f"{lead}{by}; the difference was not tested."
+    if not turned:
+        return f"{lead}{by}{reason}{_apart(evaluation, measure, best.system, pair, name)}."
+    # The means need not be over the same queries; the paired difference is.
+    size = f"{number(gap, _decimals(gap))}{reason}"
+    return f"{lead}; on the queries that both answered, however, {name(other)} is {_side(lower)} it by {size}."
 
 
-def _against(
-    evaluation: Evaluation, pair: Pair, name: Callable[[str], str], role: str, *, lower: bool, shared: bool
-) -> str:
+def _reason(evaluation: Evaluation, pair: Pair) -> str:
     decimals = _decimals(pair.difference)
     reasons = [] if math.isnan(pair.lo) else [_interval(pair.lo, pair.hi, decimals, evaluation.confidence)]
     if not math.isnan(pair.p):
-        adjustment = correction(evaluation.comparison) if evaluation.comparison and pair.adjusted else ""
+        adjustment = correction(evaluation.decisive) if evaluation.decisive and pair.adjusted else ""
         reasons.append(probability(pair.p) + (f" after {adjustment}" if adjustment else ", not adjusted"))
-    reason = f" ({', '.join(reasons)})" if reasons else ""
-    gap = f"{number(abs(pair.difference), decimals)}{reason}"
-    if not pair.differs(1 - evaluation.confidence):
-        text = "; they cannot be told apart" if shared else f", but cannot be told apart from {role}"
-        return f"{text}: the difference is {number(pair.difference, decimals)}{reason}"
-    if (pair.difference < 0) != lower:
-        # The means need not be over the same queries; the paired difference is.
-        return f"; on the queries that both answered, however, {name(pair.baseline)} is {_side(lower)} it by {gap}"
-    return f", and is {_side(lower)} {role} by {gap}"
+    return f" ({', '.join(reasons)})" if reasons else ""
 
 
-def remark(evaluation: Evaluation) -> str:
-    """How many systems cannot be told apart from the best; empty where fewer than two were compared with it."""
-    if evaluation.kind == "ratings" or evaluation.summary.is_empty():
+def _apart(evaluation: Evaluation, measure: str, best: str, pair: Pair, name: Callable[[str], str]) -> str:
+    """Which systems cannot be told apart from the best, and what would settle it."""
+    same, compared = undecided(evaluation, measure) or ([], 0)
+    if not same:
+        them = f"the {compared} others" if compared > 1 else "it"
+        return f"; {name(best)} can be told apart from {them}"
+    names = listed([name(one) for one in same], NAMED, len(same))
+    return f"; {name(best)} cannot be told apart from {names}{_by_queries(evaluation, pair)}"
+
+
+def _by_queries(evaluation: Evaluation, pair: Pair) -> str:
+    """How many queries would settle it, if the difference is as large as it looks."""
+    if not pair.difference or math.isnan(pair.effect) or pair.effect == 0:
         return ""
-    measure = headline(evaluation)
-    same, compared = undecided(evaluation, measure) or (0, 0)
-    if compared < 2:
-        return ""
-    apart = {0: "All of them differ significantly from it", 1: "One of them cannot be told apart from it"}
-    text = apart.get(same, f"{same} of them cannot be told apart from it")
-    level = f"{1 - evaluation.confidence:.2g}"
-    return f"The best system was compared with {compared} others on {clean(measure)}. {text} at the {level} level."
+    from endoxa.comparisons.power import queries_needed
+
+    needed = queries_needed(pair.effect, 1.0, alpha=1 - evaluation.confidence) - pair.queries
+    if needed > MANY * pair.queries:
+        return "; no realistic number of queries would settle it"
+    return f"; about {_round(needed)} more queries like these would settle it" if needed > 0 else ""
 
 
 def warnings_of(scores: Scores, curves: pl.DataFrame | None = None) -> list[str]:
@@ -238,73 +242,121 @@ def doubt_name(evaluation: Evaluation, doubt: str) -> str:
 
 
 def under_doubt(evaluation: Evaluation, *, name: Callable[[str], str] = str) -> str:
-    """Which system leads on the first measure, how sure that is, and which ones cannot be told apart from it.
+    """Which system leads on the first measure, how sure that is, which ones cannot be told apart, what settles it.
 
     Two systems can be told apart where the interval of their difference, with all doubts, excludes 0; with labels,
-    where P(better) of one is at least .95, on every measure.
+    where P(better) of one is at least .95, on every measure. Without any label the order is a guess, and the sentence
+    says so.
     """
     measure = evaluation.measures[0]
     standings = [one for one in contenders(evaluation, measure) if not math.isnan(one.value)]
-    where, what = capitalised(within(evaluation)) + ("," if evaluation.kind == "sample" else ""), name(measure)
+    unjudged = evaluation.kind == "consensus" and "calibration" not in evaluation.tables and len(standings) > 1
+    where = f"Nobody judged, so this is a guess: {within(evaluation)}" if unjudged else capitalised(within(evaluation))
+    where, what = where + ("," if evaluation.kind == "sample" else ""), name(measure)
     if not standings:
         return f"{where} {what} is undefined for every system: there is nothing to compare."
     best = standings[0]
     interval = "" if math.isnan(best.lo) else f" ({_interval(best.lo, best.hi, 4, evaluation.confidence)})"
-    value = f"{what} {number(best.value)}{interval}"
     if len(standings) == 1:
-        text = f"{where} {name(best.system)} has {value}; there is no other system to compare it with."
-        return text + _no_better(evaluation, best, name, several=False)
+        value = f"{what} {number(best.value)}{interval}"
+        return f"{where} {name(best.system)} has {value}; there is no other system to compare it with."
+    value = (
+        f"on {what}{' (lower is better)' if measure in evaluation.lower else ''} with {number(best.value)}{interval}"
+    )
     equals = [one.system for one in standings if one.value == best.value]
     if len(equals) > 1:
-        lead = f"{where} {listed([name(one) for one in equals], NAMED)} share the lead with {value}"
+        lead = f"{where} {listed([name(one) for one in equals], NAMED)} share the lead {value}"
     else:
-        lead = f"{where} {name(best.system)} leads with {value}"
-    certainty = _certainty(evaluation, measure, best.system, len(standings), name, shared=len(equals) > 1)
-    return f"{lead}{certainty}" + _no_better(evaluation, best, name, several=True)
+        lead = f"{where} {name(best.system)} leads {value}"
+    return f"{lead}{_certainty(evaluation, measure, best.system, len(standings), name)}."
 
 
-def _certainty(
-    evaluation: Evaluation, measure: str, best: str, count: int, name: Callable[[str], str], *, shared: bool
-) -> str:
-    """P(best) of the leader, and which systems cannot be told apart from it."""
+def _certainty(evaluation: Evaluation, measure: str, best: str, count: int, name: Callable[[str], str]) -> str:
+    """P(best) of the leader, which systems cannot be told apart from it, and what would settle it."""
     won = p_best(evaluation, measure)
     if best not in won:
-        return "; how sure that is, is unknown."
-    it = name(best) if shared else "it"
-    text = f"; {it} is the best of {count} systems with probability {chance(won[best])}"
-    most = max(won, key=lambda system: won[system])
-    if round(won[most], 2) > round(won[best], 2):
-        text += f", but {name(most)} is the best more often, with probability {chance(won[most])}"
+        return "; how sure that is, is unknown"
+    text = f"; {name(best)} is the best of {count} systems with probability {chance(won[best])}"
     against = [one if one.system == best else one.turned() for one in chances(evaluation, measure)]
     against = [one for one in against if one.system == best and one.against != evaluation.virtual]
     if not against:
-        return text + "."
+        return text
+    same = sorted((one for one in against if not one.differs), key=lambda one: one.superiority)
     if len(against) == 1 and count == 2:
         one = against[0]
-        can = "can" if one.differs else "cannot"
-        ahead = f"; {it} is better than {name(one.against)} with probability {chance(one.better)}"
-        return f"{ahead}. The two {can} be told apart."
-    same = sorted((one for one in against if not one.differs), key=lambda one: one.superiority)
-    subject = "It" if it == "it" else it
+        text = f"; {name(best)} is better than {name(one.against)} with probability {chance(one.better)}"
+        told = "the two cannot be told apart" if same else "the two can be told apart"
+        return f"{text}; {told}{_by_labels(evaluation) if same else ''}"
     if not same:
-        return f"{text}. {subject} can be told apart from all others."
+        return f"{text} and can be told apart from all others"
     named = [
         f"{name(one.against)} ({'it is better with probability ' if not place else ''}{chance(one.better)})"
         for place, one in enumerate(same[:NAMED])
     ]
-    return f"{text}. {subject} cannot be told apart from {listed(named, NAMED, len(same))}."
+    return f"{text} and cannot be told apart from {listed(named, NAMED, len(same))}{_by_labels(evaluation)}"
 
 
-def _no_better(evaluation: Evaluation, best: Standing, name: Callable[[str], str], *, several: bool) -> str:
-    """A sentence where not even the leader beats the virtual system."""
-    measure = evaluation.measures[0]
-    everything = next((one.value for one in order_of(evaluation, measure) if one.system == evaluation.virtual), None)
-    lower = measure in evaluation.lower
-    if everything is None or math.isnan(everything) or (best.value < everything if lower else best.value > everything):
+def _by_labels(evaluation: Evaluation) -> str:
+    """What would settle it: labels, with the command that chooses them, or what the doubt mostly comes from."""
+    if evaluation.kind == "consensus":
+        return f"; {USUAL} labels usually settle it ({NEXT})"
+    if evaluation.kind == "sample":
+        more = "more labels" if evaluation.further is None else f"about {_round(evaluation.further)} more labels"
+        return f"; {more} would settle it ({AGAIN})" if evaluation.further != 0 else ""
+    helps = remedy(evaluation)
+    return f"; {helps}" if helps else ""
+
+
+def _shaky(evaluation: Evaluation) -> str:
+    """How much the order of a consensus depends on the depth of the votes: the best known sign without labels."""
+    depths = evaluation.tables.get("depths")
+    taus = [] if depths is None else depths["tau"].drop_nulls().drop_nans().to_list()
+    if evaluation.kind != "consensus" or not taus or min(taus) >= SHAKY:
         return ""
-    who = "no system does" if several else "it does no"
-    virtual = f"{name(str(evaluation.virtual))}, which returns everything in random order"
-    return f" But {who} better than {virtual} ({number(everything)})."
+    return f"The order changes with the vote depth (tau {min(taus):.2f})."
+
+
+def _more_often(evaluation: Evaluation, best: Standing, name: Callable[[str], str]) -> str:
+    """A sentence where another system is the best more often than the one with the highest mean."""
+    won = p_best(evaluation, evaluation.measures[0])
+    if best.system not in won:
+        return ""
+    most = max(won, key=lambda system: won[system])
+    if round(won[most], 2) <= round(won[best.system], 2):
+        return ""
+    return f"{name(most)} is the best more often than the leader, with probability {chance(won[most])}."
+
+
+def _parts(evaluation: Evaluation) -> tuple[dict[str, float], list[str]]:
+    """The mean share of each doubt in the variance of the systems, and the doubts that are unknown."""
+    parts: dict[str, float] = {}
+    unknown: list[str] = []
+    if evaluation.doubts is None:
+        return parts, unknown
+    rows = evaluation.doubts.filter(pl.col("system") != (evaluation.virtual or ""))
+    for doubt in DOUBTS:
+        own = rows.filter(pl.col("doubt") == doubt)
+        if own["variance"].fill_nan(None).drop_nulls().is_empty():
+            unknown.append(doubt)
+        elif len(known := own["share"].fill_nan(None).drop_nulls()):
+            parts[doubt] = float(known.mean())  # type: ignore[arg-type]
+    return parts, unknown
+
+
+def remedy(evaluation: Evaluation) -> str:
+    """What would reduce the doubt most; empty where no doubt is known."""
+    parts, _ = _parts(evaluation)
+    if not parts:
+        return ""
+    helps = {
+        "truth": "judged pairs (endoxa next) or clearer questions would help most",
+        "people": "labels remove it; without labels more voters would help most, above all systems that make other "
+        "errors"
+        if consensual(evaluation)
+        else "asking more people would help most",
+        "queries": "more queries would help most",
+    }
+    return helps[max(parts, key=lambda doubt: parts[doubt])]
 
 
 def advice(evaluation: Evaluation) -> list[str]:
@@ -314,25 +366,10 @@ def advice(evaluation: Evaluation) -> list[str]:
     """
     if evaluation.doubts is None:
         return []
-    rows = evaluation.doubts.filter(pl.col("system") != (evaluation.virtual or ""))
-    parts: dict[str, float] = {}
-    unknown = []
-    for doubt in DOUBTS:
-        own = rows.filter(pl.col("doubt") == doubt)
-        if own["variance"].fill_nan(None).drop_nulls().is_empty():
-            unknown.append(doubt)
-        elif len(known := own["share"].fill_nan(None).drop_nulls()):
-            parts[doubt] = float(known.mean())  # type: ignore[arg-type]
+    parts, unknown = _parts(evaluation)
     whom = "voters" if consensual(evaluation) else "people"
     sources = {"truth": "the uncertain relevance of items", "people": f"the choice of {whom}"}
     sources["queries"] = "the choice of queries"
-    helps = {
-        "truth": "judged pairs (endoxa next) or clearer questions would help most",
-        "people": "more voters would help most, above all systems that make other errors"
-        if consensual(evaluation)
-        else "asking more people would help most",
-        "queries": "more queries would help most",
-    }
     reasons = {
         "truth": "no possible worlds were drawn",
         "people": "there is only one source, or none that can be resampled",
@@ -344,7 +381,7 @@ def advice(evaluation: Evaluation) -> list[str]:
         lead = "Most" if parts[most] > 0.5 else "The largest part"
         texts.append(
             f"{lead} of the doubt ({share(parts[most], 1)} of the variance, on average) comes from {sources[most]}: "
-            f"{helps[most]}."
+            f"{remedy(evaluation)}."
         )
     elif len(unknown) < len(DOUBTS):
         texts.append("None of the known doubts changes a mean.")
@@ -368,6 +405,64 @@ def taught(evaluation: Evaluation) -> str:
     if len(pairs) == 1:
         what = f"The pair is {'' if done else 'not '}decided"
     return f"{what} (P(better) of at least {SURE:g}): {act}."
+
+
+# Of other verbs
+
+
+def measured(scores: Scores) -> str:
+    """Which system has the best mean on the first measure, from values without intervals."""
+    if not scores.frame.height:
+        return "There is no score: nothing can be compared."
+    measure = scores.measures[0]
+    means = scores.mean().filter(pl.col(measure).is_not_nan())
+    if not means.height:
+        return f"{measure} is undefined for every system."
+    lower = parse(measure).definition.lower
+    best, value = means.sort(measure, descending=not lower, maintain_order=True).select("system", measure).row(0)
+    what = f"the {'lowest' if lower else 'highest'} mean {measure}," if means.height > 1 else f"a mean {measure} of"
+    queries = f"{len(scores.queries):,} quer{'y' if len(scores.queries) == 1 else 'ies'}"
+    return f"{best} has {what} {number(value)} over {queries}; endoxa eval says how sure that is."
+
+
+def believed(belief: Belief) -> str:
+    """What a belief holds, in one sentence."""
+    frame = belief.frame
+    queries, pairs = frame["query"].n_unique(), frame.select(pl.struct("query", "item").n_unique()).item()
+    relevant = frame.filter(pl.col("grade") > 0)
+    expected = float((relevant["weight"] * relevant["p"]).sum()) / max(queries, 1)
+    return (
+        f"The belief by {belief.model} covers {pairs:,} pairs of {queries:,} quer{'y' if queries == 1 else 'ies'} and "
+        f"expects {expected:,.1f} relevant items per query."
+    )
+
+
+def estimated(found: Estimates, confidence: float) -> str:
+    """Which system has the highest estimate on the first measure, whatever the belief."""
+    measure = found.frame["measure"][0]
+    bounded = (pl.col("measure") == measure) & pl.col("lo").is_not_nan() & (pl.col("outside") == 0)
+    rows = found.frame.filter(bounded).sort("estimate", descending=True, maintain_order=True)
+    if not rows.height:
+        return f"The labels do not bound {measure} of any system: judge more pairs (endoxa next)."
+    best = rows.row(0, named=True)
+    value = f"{number(best['estimate'])} ({_interval(best['lo'], best['hi'], 4, confidence)}, whatever the belief)"
+    if rows.height == 1:
+        return f"{best['system']} has {measure} {value}."
+    order = rows["system"].to_list()
+    pairs = found.pairs.filter(pl.col("measure") == measure)
+    open_ = {
+        other
+        for one, other, lo, hi in pairs.select("system", "baseline", "lo", "hi").iter_rows()
+        for one, other in ((one, other), (other, one))
+        if one == best["system"] and not (lo > 0 or hi < 0)
+    }
+    same = [system for system in order[1:] if system in open_]
+    if not same:
+        return f"{best['system']} leads on {measure} with {value} and can be told apart from all others."
+    named = listed(same, NAMED, len(same))
+    return (
+        f"{best['system']} leads on {measure} with {value} and cannot be told apart from {named}; judge more ({AGAIN})."
+    )
 
 
 def settled(now: Look) -> str:
@@ -401,6 +496,12 @@ def _guaranteed(now: Look, proof: Proof) -> str:
     if now.question.about == "order":
         return f"Guaranteed so far: {proof.won:,} of {now.pairs:,} pairs; {error}."
     return f"Not settled with a guarantee: {listed(list(proof.left), NAMED, len(proof.left))} may still be the best."
+
+
+def _round(count: int) -> str:
+    """A forecast: no more digits than it deserves."""
+    digits = 1 if count < 100 else 2
+    return f"{round(count, digits - len(str(count))):,}"
 
 
 def _side(lower: bool) -> str:

@@ -32,9 +32,9 @@ JUDGED: tuple[Kind, ...] = ("judgments", "preferences")
 DOUBTED: tuple[Kind, ...] = ("opinions", "belief", "consensus", "sample", "votes")
 VOTED: tuple[Kind, ...] = ("consensus", "votes")
 
-POLICY, VOTES, BELIEF, PAIRS, INTERVALS, READING = (
+POLICY, VOTES, BELIEF, PAIRS, INTERVALS, READING, SCALE = (
     "How values are computed", "Runs without judgments", "Opinions and beliefs", "Comparison of systems",
-    "Intervals and random numbers", "Reading files",
+    "Intervals and random numbers", "Reading files", "Scale",
 )  # fmt: skip
 
 
@@ -164,6 +164,11 @@ class Settings:
     lenient: bool = setting(False, "Report lines that cannot be read, and go on without them.", READING)
     name_from: str = setting(
         "tag", "Where the name of a system comes from.", READING, choices=("tag", "file"), hidden=True
+    )
+
+    on: str | None = setting(
+        None, "Work on Spark instead of in this process: local[2], local[*] or spark://HOST:PORT (in Python also a "
+        "session).", SCALE, SCORED, metavar="ADDRESS"
     )
     # fmt: on
 

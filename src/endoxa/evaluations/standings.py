@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from endoxa.errors import EndoxaError, did_you_mean
 from endoxa.later import pl
@@ -33,7 +33,10 @@ class Standing:
 
 @dataclass(frozen=True)
 class Pair:
-    """`system` minus `baseline`. `p` is adjusted for the number of comparisons where such a value exists."""
+    """`system` minus `baseline`. `p` is adjusted for the number of comparisons where such a value exists.
+
+    effect   mean of the differences over their deviation; NaN where it is unknown
+    """
 
     system: str
     baseline: str
@@ -42,6 +45,8 @@ class Pair:
     hi: float
     p: float
     adjusted: bool
+    effect: float = math.nan
+    queries: int = 0
 
     def differs(self, alpha: float) -> bool:
         """Whether the difference is significant: by the p-value, or by the interval where there is no p-value."""
@@ -51,7 +56,10 @@ class Pair:
 
     def turned(self) -> Pair:
         """The same pair, seen from the other side."""
-        return Pair(self.baseline, self.system, -self.difference, -self.hi, -self.lo, self.p, self.adjusted)
+        return Pair(
+            self.baseline, self.system, -self.difference, -self.hi, -self.lo, self.p, self.adjusted, -self.effect,
+            self.queries,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -91,11 +99,20 @@ class Chances:
         )  # fmt: skip
 
 
-def ranking(summary: pl.DataFrame, measure: str, *, lower: bool = False) -> list[Standing]:
+Rows = Sequence[Mapping[str, Any]]
+
+
+def _rows(summary: pl.DataFrame | Rows) -> Rows:
+    """The rows of a summary: quick commands have no frame."""
+    return summary if isinstance(summary, list) else summary.to_dicts()  # type: ignore[union-attr]
+
+
+def ranking(summary: pl.DataFrame | Rows, measure: str, *, lower: bool = False) -> list[Standing]:
     """Systems best first; undefined ones last; equal ones in the order given. `lower`: small values are better."""
-    rows = summary.filter(pl.col("measure") == measure)
-    if not rows.height:
-        known = summary["measure"].unique(maintain_order=True).to_list()
+    every = _rows(summary)
+    rows = [row for row in every if row["measure"] == measure]
+    if not rows:
+        known = list(dict.fromkeys(row["measure"] for row in every))
         raise EndoxaError(
             f"the summary has no measure {measure!r}{did_you_mean(measure, known)} (there are: {', '.join(known)})"
         )
@@ -108,15 +125,16 @@ def ranking(summary: pl.DataFrame, measure: str, *, lower: bool = False) -> list
             int(row["queries"] or 0),
             int(row["undefined"] or 0),
         )
-        for row in rows.iter_rows(named=True)
+        for row in rows
     ]
     sign = 1 if lower else -1
     return sorted(found, key=lambda one: (math.isnan(one.value), 0 if math.isnan(one.value) else sign * one.value))
 
 
 def order_of(evaluation: Evaluation, measure: str) -> list[Standing]:
-    """All systems best first, the virtual one in its place."""
-    return ranking(evaluation.summary, measure, lower=measure in evaluation.lower)
+    """All systems best first, the virtual one in its place; of a bundle by its first kind of judgment."""
+    rows = [row for row in evaluation.rows if row.get("by") == evaluation.rows[0].get("by")]
+    return ranking(rows, measure, lower=measure in evaluation.lower)
 
 
 def contenders(evaluation: Evaluation, measure: str) -> list[Standing]:
@@ -124,13 +142,21 @@ def contenders(evaluation: Evaluation, measure: str) -> list[Standing]:
     return [one for one in order_of(evaluation, measure) if one.system != evaluation.virtual]
 
 
-def counts(summary: pl.DataFrame) -> frozenset[str]:
+def counts(summary: pl.DataFrame | Rows) -> frozenset[str]:
     """Measures that count things (NumRet, NumRel): whole numbers without an interval, at least one above 1."""
-    whole = (pl.col("value") == pl.col("value").round()).all()
-    bare = pl.col("lo").is_null().all() & pl.col("hi").is_null().all()
-    large = (pl.col("value").max() > 1) | pl.col("measure").first().str.to_lowercase().str.starts_with("num")
-    groups = summary.group_by("measure").agg((whole & bare & large).fill_null(value=False).alias("count"))
-    return frozenset(groups.filter("count")["measure"].to_list())
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for row in _rows(summary):
+        found.setdefault(row["measure"], []).append(row)
+    return frozenset(measure for measure, rows in found.items() if _is_count(measure, rows))
+
+
+def _is_count(measure: str, rows: Rows) -> bool:
+    if any(row["lo"] is not None or row["hi"] is not None for row in rows):
+        return False
+    values = [row["value"] for row in rows if row["value"] is not None]
+    if any(math.isfinite(value) and value != round(value) for value in values):
+        return False
+    return measure.lower().startswith("num") or any(value > 1 for value in values)
 
 
 def headline(evaluation: Evaluation) -> str:
@@ -139,7 +165,7 @@ def headline(evaluation: Evaluation) -> str:
         raise EndoxaError("the summary is empty: an evaluation needs at least one measure")
     asked = evaluation.scores.measures if evaluation.scores is not None else []
     known = [measure for measure in asked if measure in evaluation.measures] or evaluation.measures
-    whole = counts(evaluation.summary)
+    whole = counts(evaluation.rows)
     return next((measure for measure in known if measure not in whole), known[0])
 
 
@@ -156,7 +182,8 @@ def pairs_of(comparison: Comparison, measure: str) -> list[Pair]:
         adjusted = corrected and not math.isnan(_float(row["p_adjusted"]))
         pair = Pair(
             row["system"], row["baseline"], _float(row["difference"]), _float(row["lo"]), _float(row["hi"]),
-            _float(row["p_adjusted"] if adjusted else row["p_value"]), adjusted,
+            _float(row["p_adjusted"] if adjusted else row["p_value"]), adjusted, _float(row["effect"]),
+            int(row["queries"] or 0),
         )  # fmt: skip
         key = frozenset((pair.system, pair.baseline))
         place = order.get(row["doubt"], len(order))
@@ -195,22 +222,30 @@ def rival(evaluation: Evaluation, measure: str) -> tuple[str, str] | None:
     return names[0], evaluation.baseline if evaluation.baseline in names[1:] else names[1]
 
 
-def undecided(evaluation: Evaluation, measure: str) -> tuple[int, int] | None:
-    """(systems that do not differ significantly from the best, systems compared with it); None without any."""
-    if not evaluation.comparison:
+def undecided(evaluation: Evaluation, measure: str) -> tuple[list[str], int] | None:
+    """(systems that do not differ significantly from the best, nearest first; systems compared with it), or None."""
+    if not evaluation.decisive:
         return None
-    best = contenders(evaluation, measure)[0].system
-    against = [pair for pair in pairs_of(evaluation.comparison, measure) if best in (pair.system, pair.baseline)]
+    order = [one.system for one in contenders(evaluation, measure) if not math.isnan(one.value)]
+    best = order[0]
+    against = {
+        pair.baseline if pair.system == best else pair.system: pair
+        for pair in pairs_of(evaluation.decisive, measure)
+        if best in (pair.system, pair.baseline)
+    }
     if not against:
         return None
-    return sum(not pair.differs(1 - evaluation.confidence) for pair in against), len(against)
+    return [one for one in order if one in against and not against[one].differs(1 - evaluation.confidence)], len(
+        against
+    )
 
 
-def best_values(summary: pl.DataFrame, lower: Collection[str] = ()) -> dict[str, float]:
+def best_values(summary: pl.DataFrame | Rows, lower: Collection[str] = ()) -> dict[str, float]:
     """The best value of each measure at four decimals; counts, and measures where all are equal, have none."""
     best = {}
-    for measure in set(summary["measure"]) - counts(summary):
-        values = {round(one.value, 4) for one in ranking(summary, measure) if not math.isnan(one.value)}
+    rows = _rows(summary)
+    for measure in {row["measure"] for row in rows} - counts(rows):
+        values = {round(one.value, 4) for one in ranking(rows, measure) if not math.isnan(one.value)}
         if len(values) > 1:
             best[measure] = min(values) if measure in lower else max(values)
     return best

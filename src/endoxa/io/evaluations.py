@@ -48,6 +48,7 @@ def _as_json(evaluation: Evaluation) -> dict[str, Any]:
     return {
         "format": FORMAT, "version": VERSION, "kind": evaluation.kind, "title": evaluation.title,
         "sentences": list(evaluation.sentences), "warnings": list(evaluation.warnings), "notes": list(evaluation.notes),
+        "further": evaluation.further,
         "settings": settings, "baseline": evaluation.baseline, "virtual": evaluation.virtual,
         "provenance": dict(evaluation.provenance), "files": [asdict(file) for file in evaluation.files],
         "summary": _columns(evaluation.summary),
@@ -93,7 +94,7 @@ def of_text(source: Source, text: str, scores: Scores | None = None) -> Evaluati
         return Evaluation(
             kind=content["kind"], scores=scores, summary=_frame(content["summary"]), settings=Settings(**settings),
             compared=None if pairs is None else Comparison(_frame(pairs["frame"]), tuple(pairs["notes"])),
-            doubts=None if content["doubts"] is None else _frame(content["doubts"]),
+            forecast=content.get("further"), doubts=None if content["doubts"] is None else _frame(content["doubts"]),
             tables={name: _frame(columns) for name, columns in content["tables"].items()},
             warnings=tuple(content["warnings"]), notes=tuple(content["notes"]), baseline=content["baseline"],
             virtual=content["virtual"], title=content["title"], provenance=content["provenance"],

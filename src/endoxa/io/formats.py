@@ -1,29 +1,37 @@
-"""Recognises files by content: 4 columns are qrels, 5 sampled qrels or preferences, 6 a run; tables by column names.
+"""Recognises files by content: 3 columns are a run of MS MARCO, 4 qrels, 5 sampled qrels or preferences, 6 a run;
+tables by column names, JSON by its form (`json_documents`, `list_rows`).
 
 Answers have both `rank` and `relevance`, because `relevance` alone is another name for the grade of a judgment. A
 taxonomy of paths is not recognised: the caller must ask for it. A zip with bundle.json is a bundle of several tables.
+Rows with what was retrieved and what is relevant are of kind `both`: a run and judgments at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from endoxa.errors import FileError
-from endoxa.io import faults
+from endoxa.io import faults, msmarco
+from endoxa.io.beir import are_judgments
 from endoxa.io.faults import first_line
+from endoxa.io.json_documents import REMEDY, document_of
+from endoxa.io.list_rows import Names, names_of, names_of_row
 from endoxa.io.sources import PARQUET, Source, Where, opened
 from endoxa.io.trec_text import QRELS, RUN, SAMPLED, first_columns, is_number, refuse_cr, shortened
 from endoxa.later import pl
 from endoxa.tables import OTHER_NAMES
+from endoxa.tables.grade_words import GRADES
 
 Kind = Literal[
     "run", "qrels", "sampled", "opinions", "preferences", "belief", "labels", "taxonomy", "answers", "scores",
-    "comparison", "evaluation", "bundle",
+    "comparison", "evaluation", "bundle", "both",
 ]  # fmt: skip
 Wanted = Literal["auto"] | Kind
-Format = Literal["trec", "csv", "tsv", "jsonl", "json", "parquet"]
+# Beside the obvious: `lists` are lines of JSON with a list each, `ranks` MS MARCO's runs, `words` qrels in words.
+Format = Literal["trec", "csv", "tsv", "jsonl", "json", "parquet", "lists", "ranks", "words"]
 
 # A table is of this kind if it has these columns.
 COLUMNS: dict[Kind, tuple[str, ...]] = {
@@ -38,15 +46,16 @@ COLUMNS: dict[Kind, tuple[str, ...]] = {
     "comparison": ("measure", "system", "baseline", "difference"),
 }
 COLUMN_NAMES = {name for columns in COLUMNS.values() for name in columns}
+DOCUMENTS = {"auto", "run", "qrels", "sampled", "opinions", "belief"}  # kinds that JSON in one piece may hold
 TABLES_ONLY = {"belief", "labels", "answers"}  # these kinds have no TREC text
 ZIP = b"PK\x03\x04"
 EVALUATION = b"endoxa-evaluation"
 MANIFEST = "bundle.json"  # the member that makes a zip a bundle
+JSON = re.compile(rb'[\[{][ \t\r]*(["\[{]|$)')  # how JSON begins; a query of TREC's text may begin with a brace too
 SEPARATORS: dict[Format, str] = {"csv": ",", "tsv": "\t"}
 FORMATS: dict[str, Format] = {
     ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
-REMEDY = "name the kind with --run or --qrels (in Python kind='run' or kind='qrels')"
 
 
 @dataclass(frozen=True)
@@ -85,12 +94,14 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
         raise FileError(source.label, "the file is a bundle of several tables", remedy)
     if source.magic() == PARQUET:
         try:
-            columns, metadata = list(pl.read_parquet_schema(source.path)), pl.read_parquet_metadata(source.path)
+            schema, metadata = pl.read_parquet_schema(source.path), pl.read_parquet_metadata(source.path)
         except faults.PARQUET as error:
             raise damaged(source, "Parquet", error) from None
         if "endoxa.evaluation" in metadata:
             return Look("evaluation", "parquet")
-        return Look(kind_of(columns, source.label, wanted), "parquet")
+        if (lists := lists_in(schema)) is not None:
+            return Look(_held(lists, source.label, wanted), "parquet")
+        return Look(kind_of(schema, source.label, wanted), "parquet")
     head = source.head()
     if head.lstrip().startswith(b"{") and EVALUATION in head[:80]:
         return Look("evaluation", "json")
@@ -99,14 +110,57 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
         what = "the file contains only comments" if head.strip() else "the file is empty"
         raise FileError(source.label, what, REMEDY if wanted == "auto" else f"expected {_expected(wanted)}")
     line = head.lstrip(b" \t\r\n").split(b"\n", 1)[0]
-    if line.startswith(b"{") and ((names := _json_names(line)) or ".jsonl" in source.path.suffixes):
-        return Look(kind_of(names, source.label, wanted), "jsonl")
+    if JSON.match(line) and not (4 <= len(words) <= 6 and is_number(words[min(4, len(words) - 1)])):
+        return _json_look(source, line, wanted)
     for form, separator in SEPARATORS.items():
         names = header(line, separator) if separator.encode() in line else []
         if len(names) > 1 and len(known(names) & COLUMN_NAMES) > 1:
             return Look(kind_of(names, source.label, wanted), form)
     refuse_cr(line, source.label, 1)
-    return Look(_text_kind(words, source, wanted), "trec")
+    if len(words) == 3 and wanted in {"auto", "run"} and msmarco.are_ranks(head, source.label, wanted=wanted == "run"):
+        return Look("run", "ranks")
+    kind = _text_kind(words, source, wanted)
+    worded = kind == "qrels" and len(words) > 3 and " ".join(words[3:]).lower() in GRADES
+    return Look(kind, "words" if worded else "trec")
+
+
+def _json_look(source: Source, line: bytes, wanted: Wanted) -> Look:
+    """Lines of JSON with columns or with a list each, or one document."""
+    row = _json_row(line)
+    if row is not None and (lists := names_of_row(row)) is not None:
+        return Look(_held(lists, source.label, wanted), "lists")
+    columns = list(row or ())
+    if len(known(columns) & COLUMN_NAMES) > 1 or ".jsonl" in source.path.suffixes or wanted not in DOCUMENTS:
+        return Look(kind_of(columns, source.label, wanted), "jsonl")
+    document = document_of(source)
+    if document.lists is not None:
+        return Look(_held(document.lists, source.label, wanted), "json")
+    if document.columns:
+        return Look(kind_of(document.columns, source.label, wanted), "json")
+    if wanted != "auto":
+        return Look("opinions" if wanted in {"qrels", "sampled"} else wanted, "json")
+    if document.sort == "either":
+        raise FileError(source.label, "the JSON may be a run or judgments: its numbers may be scores or grades", REMEDY)
+    return Look("run" if document.sort == "run" else "opinions", "json")
+
+
+def lists_in(schema: Mapping[str, pl.DataType]) -> Names | None:
+    """The columns of a table whose rows hold lists (`list_rows`); None if it is another table."""
+    nested = (pl.List, pl.Array, pl.Struct)
+    return names_of(schema, [name for name, dtype in schema.items() if isinstance(dtype, nested)])
+
+
+def _held(lists: Names, label: str, wanted: Wanted) -> Kind:
+    """The kind of a file whose rows hold lists."""
+    if wanted == "auto":
+        return "opinions" if lists.held == "qrels" else lists.held
+    asked: Kind = "opinions" if wanted in {"qrels", "sampled", "opinions"} else wanted
+    if asked in {"run", "opinions"} and lists.held in {"both", "run" if asked == "run" else "qrels"}:
+        return asked
+    raise FileError(label, f"expected {asked}, found lists of what is {_WORD[lists.held]}", f"give a file of {asked}")
+
+
+_WORD = {"both": "retrieved and relevant", "run": "retrieved", "qrels": "relevant"}
 
 
 def kind_of(names: Iterable[str], label: str, wanted: Wanted = "auto") -> Kind:
@@ -117,6 +171,7 @@ def kind_of(names: Iterable[str], label: str, wanted: Wanted = "auto") -> Kind:
     if asked != "auto":
         found = known(names)
         kinds = [kind for kind, needed in COLUMNS.items() if set(needed) <= found]
+        kinds += ["opinions"] if are_judgments(names) else ["run"] if _only_ranked(found) else []
         # for answers, one column that gives the order is enough
         ordered = {"query", "item"} <= found and not found.isdisjoint({"rank", "relevance", "grade"})
         if asked in kinds or not kinds or (asked == "answers" and ordered):
@@ -127,14 +182,23 @@ def kind_of(names: Iterable[str], label: str, wanted: Wanted = "auto") -> Kind:
         return kinds[0]
     if kinds:
         raise FileError(label, f"the table may be {' or '.join(kinds)}: {columns}", REMEDY)
+    if beir := [name for name in ("query-id", "corpus-id") if name in names]:
+        lacking = " and ".join(name for name in ("query-id", "corpus-id", "score") if name not in names)
+        what = f"{beir[0]} is a column of BEIR's judgments, and {lacking or 'another one'} is missing: {columns}"
+        raise FileError(label, what, "expected the columns query-id, corpus-id, score")
     needed = "; ".join(f"{kind}: {', '.join(columns)}" for kind, columns in COLUMNS.items())
     raise FileError(label, f"no known table has these columns: {', '.join(names) or '(none)'}", f"expected {needed}")
 
 
 def kinds_of(names: Iterable[str]) -> list[Kind]:
     """Return the kinds of table that these columns may form: none, one, or several that cannot be distinguished."""
+    names = set(names)
+    if are_judgments(names):
+        return ["opinions"]
     names = known(names)
     found = {kind for kind, columns in COLUMNS.items() if set(columns) <= names}
+    if _only_ranked(names):
+        found.add("run")
     if "run" in found:
         found -= {"belief", "answers"}  # a `p` or `relevance` beside a score was joined to a run
     if "opinions" in found and "propensity" in names:
@@ -145,6 +209,11 @@ def kinds_of(names: Iterable[str]) -> list[Kind]:
         if len(found) > 1:
             found.discard(common)
     return [kind for kind in COLUMNS if kind in found]
+
+
+def _only_ranked(names: set[str]) -> bool:
+    """Whether ranks are all that orders the items; with a source they may be people's answers."""
+    return {"query", "item", "rank"} <= names and names.isdisjoint({"score", "grade", "p", "relevance", "source"})
 
 
 def known(names: Iterable[str]) -> set[str]:
@@ -197,14 +266,14 @@ def header(line: bytes, separator: str) -> list[str]:
         return []
 
 
-def _json_names(line: bytes) -> list[str]:
+def _json_row(line: bytes) -> dict[str, Any] | None:
     import json
 
     try:
         row = json.loads(line)
     except faults.JSON:
-        return []
-    return list(row) if isinstance(row, dict) else []
+        return None
+    return row if isinstance(row, dict) else None
 
 
 def damaged(source: Source, what: str, error: BaseException) -> FileError:

@@ -12,7 +12,7 @@ import json
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -105,18 +105,20 @@ def load(folder: Path, *, patience: int = PATIENCE) -> Saved:
 
 
 def systems_in(home: Path) -> tuple[str, ...]:
-    """The systems that have an index, in the order of the engines; systems with vectors of your own come last."""
+    """The systems that have an index, in the order of the engines; systems with vectors of your own come last.
+
+    There is none before anything was indexed.
+    """
     folder = home / "indexes"
     names = sorted(path.name for path in folder.glob("*") if path.is_dir() and not path.name.startswith("."))
-    if not names:
-        raise FileError(str(folder), "there is no index", "build one with `endoxa images index`")
     order = list(ENGINES)
     return tuple(sorted(names, key=lambda name: order.index(name) if name in order else len(order)))
 
 
 def loader(corpus: Corpus, home: Path) -> Callable[[str], Saved]:
     """A function that loads the index of a system, and refuses it if the corpus has changed since."""
-    return partial(_load_current, corpus, home, digests_of(corpus, home))
+    digests = cache(lambda: digests_of(corpus, home))  # of all pictures, when the first index is loaded
+    return lambda system: _load_current(corpus, home, digests(), system)
 
 
 def _load_current(corpus: Corpus, home: Path, digests: Mapping[str, str], system: str) -> Saved:

@@ -69,7 +69,7 @@ def _judged(native: Any, reader: Any) -> Judged | None:
 def looked_up(source: Source, sought: Sought[T], system: str | None, progress: Progress | None) -> LookedUp | None:
     """The lists of a run file; `system` is the name of all of them, where the tags are not."""
     native = core()
-    if native is None or (system is not None and not _is_text(system)):
+    if native is None or source.span is not None or (system is not None and not _is_text(system)):
         return None
     found = _read(native, source, sought, system, progress, gather=False)
     if found == UNGROUPED:  # a query comes back: all rows are kept, and grouped at the end

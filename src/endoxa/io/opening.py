@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from difflib import get_close_matches
 from functools import cache, partial
+from hashlib import sha256
 from pathlib import Path
 
 import polars as pl
 
 from endoxa.engines.searching import Outside
+from endoxa.errors import FileError
 from endoxa.images.corpus import Corpus, Progress, items_of, words_of
 from endoxa.io import packages
 from endoxa.io.corpora import caption_of, read_corpus
-from endoxa.io.decoding import decode
+from endoxa.io.decoding import decode, is_picture
+from endoxa.io.read import is_there
 
 HOME = ".endoxa"
+CACHE = "cache"  # in place of a folder
 
 
 def open_corpus(
@@ -35,8 +41,18 @@ def open_corpus(
 
 
 def home_of(corpus: Corpus, home: str | Path | None = None) -> Path:
-    """The folder of descriptions and indexes: `.endoxa` in the corpus, unless another is named."""
-    return Path(home) if home is not None else Path(corpus.root) / HOME
+    """The folder of descriptions and indexes: `.endoxa` in the corpus, unless another is named (`home_at`)."""
+    return home_at(corpus.root, home)
+
+
+def home_at(root: str | Path, home: str | Path | None = None) -> Path:
+    """The same for the folder of a corpus. `cache` is a folder of its own in the user's cache, outside the pictures."""
+    if home is None:
+        return Path(root) / HOME
+    if str(home) != CACHE:
+        return Path(home)
+    whole = Path(root).resolve()
+    return packages.cache_folder() / "indexes" / f"{whole.name}-{sha256(str(whole).encode()).hexdigest()[:12]}"
 
 
 def find_item(corpus: Corpus, typed: str) -> str | None:
@@ -60,11 +76,37 @@ def find_query(corpus: Corpus, typed: str) -> str | Outside | None:
     item = find_item(corpus, typed)
     if item is not None:
         return item
-    path = Path(typed)
-    if not path.is_file():
+    path = _expanded(typed)
+    if not is_there(path) or not path.is_file():
         return None
     name = str(items_of(pl.Series([path.name]))[0])
     while name in corpus.rows:  # it is not that item, which may be among the results
         name += "~"
     caption = caption_of(path.parent, f"{path.stem}.txt", "", [])
     return Outside(name, typed, cache(partial(decode, path)), words_of(caption or ""))
+
+
+def refuse_missing(corpus: Corpus, typed: str) -> None:
+    """Refuse what looks like the path of a picture, which is none: it is not meant as words."""
+    path = _expanded(typed)
+    rooted = typed.startswith(("/", "~", "./", "../", "\\"))
+    parted = "/" in typed and not any(sign.isspace() for sign in typed)
+    if not (rooted or parted or is_picture(path)):
+        return
+    beside: list[str] = []
+    with suppress(OSError, ValueError):  # there is no such folder, or it cannot be listed
+        beside = [one.name for one in path.parent.iterdir()]
+    named = {name.rpartition("/")[2]: name for name in (*corpus.items, *corpus.by_path)}
+    near = get_close_matches(path.name, [*beside, *named], n=1)
+    hint = f"; did you mean {named.get(near[0]) or path.with_name(near[0])}?" if near else ""
+    raise FileError(
+        typed, f"there is no such file, and no picture of that name{hint}", "to search by words, leave out / and .jpg"
+    )
+
+
+def _expanded(typed: str) -> Path:
+    """The path, with ~ as the home of the user, where there is one."""
+    try:
+        return Path(typed).expanduser()
+    except RuntimeError:
+        return Path(typed)

@@ -6,12 +6,14 @@ from pathlib import Path
 
 from endoxa.errors import FileError
 from endoxa.evaluations.evaluation import File
+from endoxa.io.beir import qrels_of
 
 
 def provenance(path: str, kind: str = "") -> File:
-    """Return the name, size and SHA-256 of a file that was read."""
-    digest = fingerprint(Path(path))
-    return File(Path(path).name, Path(path).stat().st_size, digest, kind)
+    """Return the name, size and SHA-256 of a file that was read; of a collection of BEIR, those of its judgments."""
+    file = qrels_of(Path(path), path) if Path(path).is_dir() else Path(path)
+    digest = fingerprint(file)
+    return File(file.name, file.stat().st_size, digest, kind)
 
 
 def fingerprint(path: Path) -> str:

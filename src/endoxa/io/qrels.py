@@ -21,7 +21,7 @@ def read_qrels(
     form = SAMPLED if sampled else QRELS
     frame, skipped = whole(source, form, lenient=lenient)
     try:
-        opinions = Opinions.of(_arranged(frame, assessors, sampled))
+        opinions = Opinions.of(arranged(frame, assessors, sampled))
     except DuplicateJudgmentError as error:
         key = {"query": error.query, "item": error.item} | ({"source": error.source} if assessors else {})
         if not lenient:
@@ -33,12 +33,13 @@ def read_qrels(
                 )
             raise FileError(source.label, what, remedy, line_of_repeat(source, form, key)) from None
         frame, _, repeats = distinct(pieces(source), form, source.label, key, "is judged again")
-        opinions, skipped = Opinions.of(_arranged(frame, assessors, sampled)), skipped + repeats
+        opinions, skipped = Opinions.of(arranged(frame, assessors, sampled)), skipped + repeats
     tell(skipped, report)
     return opinions
 
 
-def _arranged(frame: pl.DataFrame, assessors: bool, sampled: bool) -> pl.DataFrame:
+def arranged(frame: pl.DataFrame, assessors: bool, sampled: bool) -> pl.DataFrame:
+    """The columns of a table of judgments: column 2 is left out unless it names the assessor."""
     if sampled:
         return frame.with_columns(pl.col("selected_by").replace(NO_METHOD, None))
     unnamed = frame["source"].n_unique() == 1 and frame["source"][0] == "0"  # TREC's iteration, not a person

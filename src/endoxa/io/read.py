@@ -1,31 +1,31 @@
-"""Reads tables from files, standard input, dicts, frames and rows."""
+"""Reads tables from files and standard input, and from what `objects` takes: dicts, frames, rows."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
 from endoxa.errors import EndoxaError, FileError, TableError
-from endoxa.io.faults import first_line
-from endoxa.io.formats import Wanted, kinds_of, known, look, sniff
+from endoxa.io.formats import Wanted, look, sniff
+from endoxa.io.json_documents import REMEDY, document_of
 from endoxa.io.native_files import judged_of, judged_of_dict
+from endoxa.io.objects import joined, of_object, systems_in
 from endoxa.io.qrels import read_preferences, read_qrels
 from endoxa.io.run_files import read_run
 from endoxa.io.sources import Source, Where, opened
 from endoxa.io.trec_text import Report, first_columns
 from endoxa.later import pl
 from endoxa.policies import Ties
-from endoxa.tables import Opinions, Run, Scores, rename_known
+from endoxa.tables import Opinions, Run, Scores, Table
 
 if TYPE_CHECKING:
     from endoxa.evaluations.evaluation import Evaluation
     from endoxa.io.table_files import AnyTable
 
-# The column of the numbers of a dict.
-NUMBERS: dict[str, str] = {"run": "score", "qrels": "grade", "opinions": "grade", "belief": "p"}
+PLACES = (str, os.PathLike, Source)
 
 
 def read(
@@ -34,9 +34,11 @@ def read(
 ) -> Any:  # fmt: skip
     """Return the table that `source` holds.
 
-    A source is a path or `-` (standard input) of TREC text, CSV, TSV, JSONL or Parquet, also with gzip or zstd; a list
-    of paths of runs, which become one Run; a dict {query: {item: number}} (with kind='run', 'qrels' or 'belief') or
-    {system: {query: {item: score}}}; a pandas, Polars or Arrow frame; or rows with named fields, such as ir_measures'.
+    A source is a path or `-` (standard input) of TREC text, CSV, TSV, JSON, JSONL or Parquet, also with gzip or zstd,
+    or a folder of BEIR, which stands for its judgments; a dict {query: {item: number}} or {query: [item, …]} (with
+    kind='run', 'qrels' or 'belief'), or {system: {query: {item: score}}}; a pandas, Polars or Arrow frame, or a Dataset
+    of Hugging Face; a Run or Qrels of ranx; or rows with named fields, such as ir_measures' or RAGAS'. A list or a dict
+    {system: …} of any of them holds several runs, which become one Run; docs/formats.md has all forms.
     The columns decide the kind of a table: `score` makes a run, `grade` judgments, `p` a belief, `category` labels,
     `category` and `parent` a taxonomy, `rank` and `relevance` answers. A text of paths (animals/birds/owls) is read
     with kind='taxonomy'.
@@ -46,21 +48,19 @@ def read(
     assessors  whether column 2 of qrels names the assessor
     lenient    skip lines that cannot be read; `report` gets the record of them, otherwise a warning is given
     """
-    if isinstance(source, str | os.PathLike | Source):
+    if isinstance(source, PLACES):
         return _read_file(source, kind=kind, name=name, assessors=assessors, ties=ties, lenient=lenient, report=report)
-    if isinstance(source, Mapping):
-        return of_dict(source, kind=kind, name=name, ties=ties)
-    frame = _frame(source)
-    if frame is not None:
-        return of_frame(frame, kind=kind, name=name, ties=ties)
-    if isinstance(source, Iterable):
-        items = list(source)
-        if items and all(isinstance(item, str | os.PathLike | Source) for item in items):
-            return read_runs(items, ties, lenient, report)
-        return of_frame(_frame_of_rows(items), kind=kind, name=name, ties=ties)
-    raise TableError(
-        f"cannot read a {type(source).__name__}; give a path, a dict, a frame or rows with query, item and score"
-    )
+    if isinstance(source, Table):
+        return source
+    if isinstance(source, list | tuple) and source and all(isinstance(part, PLACES) for part in source):
+        return read_runs(source, ties, lenient, report)
+    if (parts := systems_in(source)) is not None:
+        if kind not in {"auto", "run"}:
+            raise TableError(f"several tables are several runs, not {kind}; give one table of {kind}")
+        return joined(
+            [(label, read(part, kind="run", name=label, ties=ties, lenient=lenient)) for label, part in parts]
+        )
+    return of_object(source, kind=kind, name=name, ties=ties)
 
 
 def natively_judged(source: str | dict[Any, Any]) -> Opinions | None:
@@ -103,6 +103,12 @@ def _read_file(
             words = metadata(source, "parquet")
             scores = read_table(source, "scores", "parquet") if "kind" in words else None
             return of_text(source, words["evaluation"], scores if isinstance(scores, Scores) else None)
+        if found.kind == "both":
+            raise FileError(source.label, "the rows hold a run and judgments", REMEDY)
+        if found.format == "words":
+            from endoxa.io.worded_qrels import read_worded
+
+            return read_worded(source, text_of(source), assessors=assessors, lenient=lenient, report=report)
         if found.format != "trec":
             return read_table(source, found.kind, found.format, name=name, ties=ties, lenient=lenient, report=report)
         if found.kind == "run":
@@ -160,122 +166,12 @@ def system_names(places: Iterable[Where]) -> list[str | None]:
 
 
 def _tag(source: Source) -> str:
-    """Return the tag in the first line of a run, or the file's name if there is no tag."""
-    if look(source, "run").format == "trec":
+    """Return the tag in the first line of a run or the model that MTEB names, or the file's name if there is none."""
+    form = look(source, "run").format
+    if form == "json":
+        return document_of(source).model or source.stem
+    if form == "trec":
         words = first_columns(source.head()) or []
         if len(words) >= 6:
             return words[5]
     return source.stem
-
-
-# ---- Python objects -----------------------------------------------------------------------------------
-
-
-def of_dict(
-    values: Mapping[Any, Any], *, kind: Wanted = "auto", name: str | None = None, ties: Ties = "trec"
-) -> AnyTable:
-    """Return the table in {query: {item: number}} or {system: {query: {item: score}}}. Empty dicts give no row."""
-    rows: list[tuple[Any, ...]] = []
-    for outer, inner in values.items():
-        if not isinstance(inner, Mapping):
-            raise TableError(f"{outer!r}: {inner!r} is not a dict; expected {{query: {{item: number}}}}")
-        for middle, end in inner.items():
-            if isinstance(end, Mapping):
-                rows += [(str(outer), str(middle), str(item), _float(value)) for item, value in end.items()]
-            else:
-                rows.append((str(outer), str(middle), _float(end)))
-    widths = {len(row) for row in rows}
-    if len(widths) > 1:
-        raise TableError(
-            "the dict mixes {query: {item: number}} with {system: {query: {item: score}}}; use one form throughout"
-        )
-    if not rows:
-        raise TableError("the dict is empty; expected {query: {item: number}}")
-    if widths == {4}:
-        if kind not in {"auto", "run"}:
-            raise TableError(f"a dict of {{system: {{query: {{item: score}}}}}} is a run, not {kind}")
-        kind, names = "run", ["system", "query", "item", "score"]
-    elif kind in NUMBERS:
-        names = ["query", "item", NUMBERS[kind]]
-    else:
-        raise TableError("a dict of {query: {item: number}} may be a run or judgments; pass kind='run' or kind='qrels'")
-    schema = {column: pl.Float64 if column == names[-1] else pl.String for column in names}
-    return of_frame(pl.DataFrame(rows, schema=schema, orient="row"), kind=kind, name=name, ties=ties)
-
-
-def _float(value: Any) -> float | None:
-    try:
-        return None if value is None else float(value)
-    except (TypeError, ValueError):
-        raise TableError(f"{value!r} is not a number") from None
-
-
-def of_frame(frame: pl.DataFrame, *, kind: Wanted = "auto", name: str | None = None, ties: Ties = "trec") -> AnyTable:
-    """Return the table in a frame, recognised by its columns. Scores and comparisons are read from files only."""
-    from endoxa.io.table_files import OF
-
-    asked = "opinions" if kind in {"qrels", "sampled"} else kind
-    if asked == "auto":
-        kinds = [which for which in kinds_of(frame.columns) if which == "run" or which in OF]
-        if len(kinds) != 1:
-            none = "there is no score, grade, p or category, and no rank with a relevance"
-            problem = f"the table may be {' or '.join(kinds)}" if kinds else none
-            raise TableError(
-                f"the columns are {', '.join(frame.columns) or '(none)'}: {problem}; pass kind='run' or kind='qrels'"
-            )
-        asked = kinds[0]
-    try:
-        if asked == "run":
-            if name is not None and "system" in known(frame.columns):
-                frame = rename_known(frame, ("system",)).drop("system")
-            return Run.of(frame, system=name, ties=ties)
-        if asked in OF:
-            return OF[asked](frame)
-    except pl.exceptions.PolarsError as error:  # for example a column of lists
-        raise TableError(f"the columns do not form a table ({first_line(error)})") from None
-    raise TableError(f"{asked} cannot be made from a frame; read them from a file")
-
-
-def _frame(source: Any) -> pl.DataFrame | None:
-    """Convert any kind of frame to Polars; return None if `source` is not a frame."""
-    if isinstance(source, pl.DataFrame):
-        return source
-    if isinstance(source, pl.LazyFrame):
-        return source.collect()
-    package = type(source).__module__.partition(".")[0]
-    if package == "pandas":
-        columns = {str(name): source[name].tolist() for name in source.columns}
-        return pl.DataFrame({name: _column(name, values) for name, values in columns.items()})
-    if package == "pyarrow" or hasattr(source, "__arrow_c_stream__"):
-        frame = pl.from_arrow(source)
-        return frame if isinstance(frame, pl.DataFrame) else None
-    return None
-
-
-def _column(name: str, values: list[Any]) -> pl.Series:
-    """Keep numbers as numbers and turn everything else into text; missing values of pandas become null."""
-    values = [None if value is None or value != value else value for value in values]  # noqa: PLR0124
-    if all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values):
-        return pl.Series(name, values, strict=False)
-    return pl.Series(name, [None if value is None else str(value) for value in values], dtype=pl.String)
-
-
-def _frame_of_rows(rows: list[Any]) -> pl.DataFrame:
-    """Return a frame of rows with named fields: named tuples (ir_measures' Qrel, ScoredDoc), dicts, dataclasses."""
-    if not rows:
-        raise TableError("there are no rows; expected rows with query, item and score or grade")
-    dicts = [_named_fields(row) for row in rows]
-    names = list(dict.fromkeys(name for row in dicts for name in row))
-    return pl.DataFrame([_column(name, [row.get(name) for row in dicts]) for name in names])
-
-
-def _named_fields(row: Any) -> dict[str, Any]:
-    if isinstance(row, Mapping):
-        return dict(row)
-    if hasattr(row, "_asdict"):
-        return dict(row._asdict())
-    if hasattr(row, "__dataclass_fields__"):
-        return {name: getattr(row, name) for name in row.__dataclass_fields__}
-    raise TableError(
-        f"row {row!r:.60} has no field names; give named tuples or dicts with query, item and score or grade"
-    )

@@ -33,11 +33,11 @@ class _NotGroupedError(Exception):
 def map_blocks(
     where: Where, kernel: Callable[[Run], T], *, name: str | None = None, name_from: Literal["tag", "file"] = "tag",
     ties: Ties = "trec", lenient: bool = False, progress: Progress | None = None, report: Report | None = None,
-    size: int = PIECE,
+    size: int = PIECE, workers: int = WORKERS,
 ) -> list[T]:  # fmt: skip
     """Return kernel(block) for each block of whole queries of a run file, in the order of the file.
 
-    The kernel is called from several threads and must not change shared state.
+    The kernel is called from several threads (`workers`) and must not change shared state.
 
     The name of the system is the tag (several tags make several systems), or `name`, or the file's name; in the last
     two cases all lines belong to one system. If the file is not grouped by query, the results so far are discarded, and
@@ -54,8 +54,9 @@ def map_blocks(
             return _mapped_whole(whole, kernel, source, progress) if isinstance(whole, Run) else []
         try:
             return _mapped(
-                source, kernel, system=system, ties=ties, lenient=lenient, progress=progress, report=report, size=size
-            )
+                source, kernel, system=system, ties=ties, lenient=lenient, progress=progress, report=report, size=size,
+                workers=workers,
+            )  # fmt: skip
         except _NotGroupedError:
             whole = read_run(source, name=system, ties=ties, lenient=lenient, report=report)
             return _mapped_whole(whole, kernel, source, progress)
@@ -82,7 +83,7 @@ class RunFiles:
         taken: list[str] = []
         for path in self.paths:
             names, results = self._mapped(path, kernel, sought)
-            renamed = _distinct(names, taken, path)
+            renamed = distinct_names(names, taken, path)
             taken += renamed.values()
             yield names, renamed, results
 
@@ -114,7 +115,7 @@ class RunFiles:
         return read_runs(list(self.paths), self.ties, self.lenient, self.report, names)
 
 
-def _distinct(names: list[str], taken: list[str], path: str) -> dict[str, str]:
+def distinct_names(names: list[str], taken: list[str], path: str) -> dict[str, str]:
     """A name for each system that no other file uses: the tag, else the file's name, else its whole path."""
     stem = Source(Path(path), path).stem
     renamed = {}
@@ -131,7 +132,7 @@ def _distinct(names: list[str], taken: list[str], path: str) -> dict[str, str]:
 
 def _mapped(
     source: Source, kernel: Callable[[Run], T], *, system: str | None, ties: Ties, lenient: bool,
-    progress: Progress | None, report: Report | None, size: int,
+    progress: Progress | None, report: Report | None, size: int, workers: int,
 ) -> list[T]:  # fmt: skip
     results: list[T] = []
     finished: set[tuple[str, str]] = set()
@@ -145,7 +146,7 @@ def _mapped(
         values = [kernel(run)] if len(run) else []
         return piece.done, part.frame.height, part.regular, lists, part.skipped + repeats, values
 
-    with closing(in_parallel(work, pieces(source, size), WORKERS)) as done:
+    with closing(in_parallel(work, pieces(source, size), workers)) as done:
         for read, height, regular, lists, left_out, values in done:
             if not finished.isdisjoint(lists):
                 raise _NotGroupedError
@@ -154,7 +155,8 @@ def _mapped(
             results.extend(values)
             if progress:
                 progress(read, source.whole)
-    refuse_empty(source, RUN, rows, skipped.count)
+    if source.span is None:  # a part of a file may hold comments only
+        refuse_empty(source, RUN, rows, skipped.count)
     tell(skipped, report)
     return results
 

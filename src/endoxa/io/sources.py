@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from endoxa.errors import FileError, did_you_mean
+from endoxa.io.beir import qrels_of
 from endoxa.io.limits import allowed_content, refuse_content
 from endoxa.later import np, pl
 
@@ -35,16 +36,22 @@ FIRST = 1 << 13  # bytes that hold the first lines of most files
 CONTENT = re.compile(rb"^(?!#)[ \t\r]*+[^ \t\r\n].*+\n", re.MULTILINE)  # a whole line that is no comment
 BOM = b"\xef\xbb\xbf"
 GZIP, ZSTD, PARQUET = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1"
-SUFFIXES = (".gz", ".zst", ".zstd", ".run", ".txt", ".trec", ".res", ".results", ".csv", ".tsv", ".jsonl", ".parquet")
+SUFFIXES = (
+    ".gz", ".zst", ".zstd", ".run", ".txt", ".trec", ".res", ".results", ".csv", ".tsv", ".jsonl", ".json", ".parquet",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file to read, and its name in error messages. `packed` is the zstd file that `path` was unpacked from."""
+    """A file to read, and its name in error messages. `packed` is the zstd file that `path` was unpacked from.
+
+    `span` are the bytes of a text (whole lines, whose numbers begin at 1) or rows of Parquet that are read, if not all.
+    """
 
     path: Path
     label: str
     packed: Path | None = None
+    span: tuple[int, int] | None = None
 
     @property
     def whole(self) -> int:
@@ -88,8 +95,11 @@ Where = str | os.PathLike[str] | Source
 
 
 @contextmanager
-def opened(where: Where) -> Iterator[Source]:
-    """Yield a source that can be read again: standard input (`-`), pipes and zstd are copied to a temporary file."""
+def opened(where: Where, *, unpack: bool = True) -> Iterator[Source]:
+    """Yield a source that can be read again: standard input (`-`), pipes and zstd are copied to a temporary file.
+
+    A folder is a collection of BEIR, and stands for its judgments. With `unpack=False` zstd stays as it is.
+    """
     if isinstance(where, Source):
         yield where
         return
@@ -104,13 +114,23 @@ def opened(where: Where) -> Iterator[Source]:
             source = _spooled(sys.stdin.buffer, spool(), "<stdin>")
         else:
             source = Source(Path(where), os.fspath(where))
+            if _is_folder(source.path):
+                inside = qrels_of(source.path, source.label)
+                source = Source(inside, str(inside))
             _check_readable(source)
             if not source.path.is_file():
                 with source.path.open("rb") as pipe:
                     source = _spooled(pipe, spool(), source.label)
-        if source.magic() == ZSTD:
+        if unpack and source.magic() == ZSTD:
             source = _unpacked(source, spool())
         yield source
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # ValueError: a NUL in the path
+        return False
 
 
 def _spooled(stream: BinaryIO, to: Path, label: str) -> Source:
@@ -151,8 +171,6 @@ def _check_readable(source: Source) -> None:
     except FileNotFoundError:
         near = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
         raise FileError(source.label, f"no such file{did_you_mean(path.name, near)}") from None
-    except IsADirectoryError:
-        raise FileError(source.label, "the path is a directory", "give the files in it") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise FileError(source.label, f"cannot be opened: {reason}") from None
@@ -208,7 +226,9 @@ def pieces(source: Source, size: int = PIECE) -> Iterator[Piece]:
     line = 1
     with raw(source) as (stream, file):
         # unzipping takes as long as parsing, so it runs in parallel
-        cuts = ahead(_cut_stream(stream, size)) if isinstance(stream, GzipFile) else _cut_file(stream, size)
+        cuts = (
+            ahead(_cut_stream(stream, size)) if isinstance(stream, GzipFile) else _cut_file(stream, size, source.span)
+        )
         for data in cuts:
             _refuse_long_lines(source, data, line)
             yield Piece(data, line, file.tell())
@@ -229,7 +249,10 @@ def ahead(items: Iterator[T]) -> Iterator[T]:
 
 
 def in_parallel(work: Callable[[S], T], items: Iterable[S], workers: int) -> Generator[T]:
-    """Yield work(item) of each item, in order; threads compute a few of them in parallel."""
+    """Yield work(item) of each item, in order; threads compute a few of them in parallel (0: this one does)."""
+    if not workers:
+        yield from map(work, items)
+        return
     from concurrent.futures import ThreadPoolExecutor
 
     waiting: deque[Future[T]] = deque()
@@ -246,10 +269,22 @@ def in_parallel(work: Callable[[S], T], items: Iterable[S], workers: int) -> Gen
                 future.cancel()
 
 
-def _cut_file(file: FileIO, size: int) -> Iterator[bytes]:
-    """Search for the cut in the last bytes first, so that a piece is read once and never copied."""
-    start = len(BOM) if file.read(len(BOM)) == BOM else 0
-    length = file.seek(0, os.SEEK_END)
+def _cut_file(file: FileIO, size: int, span: tuple[int, int] | None) -> Iterator[bytes]:
+    """A piece is read once and never copied."""
+    for start, end in _cuts(file, size, span):
+        file.seek(start)
+        yield file.read(end - start)
+
+
+def spans(source: Source, size: int) -> list[tuple[int, int]]:
+    """Where to cut a text into pieces that end with a query. Only a little is read, before each cut."""
+    with source.path.open("rb", buffering=0) as file:
+        return list(_cuts(file, size, None))
+
+
+def _cuts(file: FileIO, size: int, span: tuple[int, int] | None) -> Iterator[tuple[int, int]]:
+    """Search for the cut in the last bytes of a piece first."""
+    start, length = span or (len(BOM) if file.read(len(BOM)) == BOM else 0, file.seek(0, os.SEEK_END))
     wanted, window = size, min(size, WINDOW)
     while start < length:
         end = length
@@ -262,8 +297,7 @@ def _cut_file(file: FileIO, size: int) -> Iterator[bytes]:
                 wanted, window = (wanted, min(8 * window, wanted)) if window < wanted else (2 * wanted, 2 * wanted)
                 continue
             end = start + wanted - window + (cut or window)
-        file.seek(start)
-        yield file.read(end - start)
+        yield start, end
         start, wanted, window = end, size, min(size, WINDOW)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from endoxa.errors import FileError, TextError, did_you_mean
+from endoxa.io.beir import texts_of
 from endoxa.io.decoding import is_picture
 from endoxa.io.formats import FORMATS
 from endoxa.io.limits import TRUST, trusted
@@ -97,8 +98,11 @@ def read_shown(path: Path, name: str, folder: Path, progress: Progress | None = 
     """Items or queries: name, text, file (as stored in `folder`), original.
 
     The source is a folder of pictures and texts, named by their paths without suffix, or a table with the name and
-    `text`, `file` (relative to the table) or both. All pictures that cannot be decoded are reported together.
+    `text`, `file` (relative to the table) or both; or a collection of BEIR, whose titles stand above the texts. All
+    pictures that cannot be decoded are reported together.
     """
+    if path.is_dir() and (texts := texts_of(path, name)) is not None:
+        path = texts
     rows = _in_folder(path) if path.is_dir() else _in_table(path, name)
     found: list[tuple[str, str | None, str | None, str | None]] = []
     wrong: list[str] = []
@@ -160,7 +164,7 @@ def _words(path: Path) -> str:
 
 def _in_table(path: Path, name: str) -> list[Row]:
     frame = read_any(path)
-    named = next((one for one in (name, *OTHER_NAMES.get(name, ()), "id", "name") if one in frame.columns), None)
+    named = next((one for one in (name, *OTHER_NAMES.get(name, ()), "_id", "id", "name") if one in frame.columns), None)
     if named is None or not {"text", "file"} & set(frame.columns):
         what = f"has the columns {', '.join(frame.columns)}"
         raise FileError(str(path), what, f"expected {name}, and text or file or both")
@@ -168,7 +172,9 @@ def _in_table(path: Path, name: str) -> list[Row]:
     for at, row in enumerate(frame.iter_rows(named=True), start=1):
         if row[named] is None:
             raise FileError(str(path), f"row {at} has no {name}")
-        file, text = row.get("file"), row.get("text")
+        file, text, title = row.get("file"), row.get("text"), row.get("title")
+        if named == "_id" and title:
+            text = f"{title}\n{text or ''}".strip()
         place = _below(path, str(file)) if file else None
         rows.append((str(row[named]), None if text is None else str(text), place))
     return rows

@@ -1,4 +1,4 @@
-"""Reads tables with named columns from CSV, TSV, JSONL (also with gzip or zstd) and Parquet.
+"""Reads tables with named columns from CSV, TSV, JSONL (also with gzip or zstd) and Parquet; and JSON of other forms.
 
 Text is read as text: an id like `007` keeps its zeros, and only columns that must be numbers are converted. Only
 Parquet keeps a belief's settings (`unmentioned`, `model`, `notes`) and the resamples of the people asked.
@@ -12,22 +12,26 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from endoxa.errors import FileError, TableError, TextError
 from endoxa.io import faults
+from endoxa.io.beir import graded
 from endoxa.io.faults import first_line
-from endoxa.io.formats import REMEDY, SEPARATORS, Format, Kind, damaged, header
+from endoxa.io.formats import SEPARATORS, Format, Kind, damaged, header, lists_in
+from endoxa.io.json_documents import REMEDY, rows_of_document
 from endoxa.io.limits import refuse_cells, refuse_rows
+from endoxa.io.list_rows import EXPECTED as LISTED
+from endoxa.io.list_rows import Names, names_of_row, spread
+from endoxa.io.msmarco import rows_of_ranks
 from endoxa.io.sources import BOM, Source, Where, count, opened, raw
 from endoxa.io.spreadsheets import unescaped
 from endoxa.io.trec_text import Report, Skipped, refuse_cr, shortened, tell
+from endoxa.later import pl
 from endoxa.measures.preference_judgments import Preferences
 from endoxa.policies import Policy, Ties
 from endoxa.tables import (
@@ -45,6 +49,7 @@ from endoxa.tables import (
     Scores,
     Taxonomy,
     cast,
+    grades_of,
     rename_known,
     require,
 )
@@ -55,6 +60,7 @@ METADATA = "endoxa."  # prefix of our keys in the metadata of a Parquet file
 # Names, also where a file writes them as numbers.
 NAMES = ("query", "item", "system", "source", "category", "parent", "reading", "group", "subgroup")
 IDS = {*NAMES, *(other for name in NAMES for other in OTHER_NAMES.get(name, ()))}
+NEAR = 10_000  # rows in which the end of a list is searched
 MANY = 100  # columns; the keys of a wider table are compared by Python, in one pass
 PEOPLE = ("people", "people_weight")  # columns of a belief that hold arrays; only Parquet can store them
 
@@ -67,9 +73,9 @@ def read_table(
     report: Report | None = None,
 ) -> AnyTable:  # fmt: skip
     """Read the table in a file with named columns. A run without a column `system` is named after its file."""
-    rows, skipped = rows_of(source, form, lenient=lenient)
+    rows, lines, skipped = _rows(source, kind, form, lenient=lenient)
     try:
-        rows = rename_known(rows, NAMED.get(kind, ()))
+        rows = rename_known(graded(rows) if kind == "opinions" else rows, NAMED.get(kind, ()))
         if lenient and kind in {"run", "opinions"}:
             rows, left_out = _usable(source, rows, kind)
             skipped += left_out
@@ -77,13 +83,62 @@ def read_table(
                 raise FileError(source.label, "no row can be read", str(left_out.first[0]) if left_out.first else "")
         table = _table_of(source, rows, kind, form, name=name, ties=ties)
     except TableError as error:
-        raise _placed(source, rows, form, error) from None
+        raise _placed(source, rows, form, error, lines) from None
     except MetadataError as error:
         raise FileError(source.label, f"the metadata {error} cannot be read", "write the file again") from None
     except pl.exceptions.PolarsError as error:  # for example a column of lists
         raise FileError(source.label, f"the file is not a table of {kind} ({first_line(error)})", REMEDY) from None
     tell(skipped, report)
     return table
+
+
+def _rows(
+    source: Source, kind: Kind, form: Format, *, lenient: bool
+) -> tuple[pl.DataFrame, Sequence[int | None], Skipped]:
+    """Return the rows of a file, the line of each where its reader knows it, and the lines that were skipped."""
+    if form == "ranks":
+        return rows_of_ranks(source, text_of(source), lenient=lenient)
+    if form == "json":
+        return *rows_of_document(source, text_of(source), kind), Skipped(source.label)
+    if form == "lists":
+        return _listed(source, text_of(source), kind, lenient)
+    rows, skipped = rows_of(source, form, lenient=lenient)
+    if form == "parquet" and kind in {"run", "opinions"} and (names := lists_in(rows.schema)) is not None:
+        rows, lines = spread(((None, row) for row in rows.iter_rows(named=True)), names, kind, source.label)
+        return rows, lines, skipped
+    return rows, (), skipped
+
+
+def _listed(
+    source: Source, data: bytes, kind: Kind, lenient: bool
+) -> tuple[pl.DataFrame, Sequence[int | None], Skipped]:
+    """Lines of JSON that hold a list each; the first row names the columns."""
+    skipped, rows = Skipped(source.label), list[tuple[int, dict[str, Any]]]()
+    names: Names | None = None
+    for number, found in lines_of(source, data, "jsonl"):
+        try:
+            row = _good(found)
+            names = names or names_of_row(row)
+            if lenient and names is not None:
+                spread([(number, row)], names, kind, source.label)
+        except FileError as error:
+            if not lenient:
+                raise
+            skipped += Skipped(source.label, 1, (error,))
+        else:
+            rows.append((number, row))
+    if names is None:
+        raise FileError(source.label, "no row holds a list", LISTED)
+    frame, lines = spread(rows, names, kind, source.label)
+    if frame.is_empty():
+        raise FileError(source.label, "no row holds an item", LISTED)
+    return frame, lines, skipped
+
+
+def _good(row: dict[str, Any] | FileError) -> dict[str, Any]:
+    if isinstance(row, FileError):
+        raise row
+    return row
 
 
 def read_costs(place: Where) -> Costs:
@@ -332,9 +387,33 @@ def parquet_of(source: Source) -> pl.DataFrame:
     try:
         rows = pl.scan_parquet(source.path, glob=False).select(pl.len()).collect().item()
         refuse_rows(source.label, source.whole, rows)
+        if source.span is not None:
+            begin, end = source.span
+            return pl.scan_parquet(source.path, glob=False).slice(begin, end - begin).collect()
         return pl.read_parquet(source.path, glob=False)
     except faults.PARQUET as error:
         raise damaged(source, "Parquet", error) from None
+
+
+def row_spans(source: Source, size: int) -> list[tuple[int, int]]:
+    """Where to cut a run in Parquet into parts of about `size` rows that end with a list. Only a little is read."""
+    try:
+        scan = pl.scan_parquet(source.path, glob=False)
+        rows = int(scan.select(pl.len()).collect().item())
+        refuse_rows(source.label, source.whole, rows)
+        cuts, at = [0], size
+        while at < rows:
+            near = rename_known(scan.slice(at - 1, NEAR).collect(), ("system", "query"))
+            names = near.select(pl.struct(name for name in ("system", "query") if name in near.columns).rle_id())
+            ends = (names.to_series() > 0).arg_true()
+            if not len(ends):
+                at += near.height - 1 or 1
+                continue
+            cuts.append(at - 1 + int(ends[0]))
+            at = cuts[-1] + size
+    except faults.PARQUET as error:
+        raise damaged(source, "Parquet", error) from None
+    return list(pairwise([*cuts, rows]))
 
 
 def text_of(source: Source) -> bytes:
@@ -440,7 +519,7 @@ def _usable(source: Source, rows: pl.DataFrame, kind: Kind) -> tuple[pl.DataFram
     number = "score" if kind == "run" else "grade"
     require(rows, ("query", "item", number), "run" if kind == "run" else "table of judgments")
     key = [name for name in ("system", "source", "query", "item") if name in rows.columns]
-    value = rows[number].cast(pl.Float64, strict=False)
+    value = grades_of(rows[number]) if number == "grade" else rows[number].cast(pl.Float64, strict=False)
     missing = rows.select(pl.any_horizontal(pl.col(key).is_null())).to_series()
     # a judgment may have no grade, a run needs scores
     wrong = value.is_nan() | (value.is_null() if kind == "run" else value.is_null() & rows[number].is_not_null())
@@ -454,7 +533,9 @@ def _usable(source: Source, rows: pl.DataFrame, kind: Kind) -> tuple[pl.DataFram
     return rows.filter(kept).with_columns(value.filter(kept)), Skipped(source.label, int((~kept).sum()), errors)
 
 
-def _placed(source: Source, rows: pl.DataFrame, form: Format, error: TableError) -> FileError:
+def _placed(
+    source: Source, rows: pl.DataFrame, form: Format, error: TableError, lines: Sequence[int | None] = ()
+) -> FileError:
     """Return a FileError with the line of the row that the table refused."""
     what, _, remedy = str(error).partition("; ")
     row: int | None = None
@@ -470,7 +551,9 @@ def _placed(source: Source, rows: pl.DataFrame, form: Format, error: TableError)
         row = int(places[1]) if len(places) > 1 else None
     else:
         row = _row_named(rows, what)
-    if row is None or form == "parquet":
+    if row is not None and lines:
+        return FileError(source.label, what[found.end() :] if found else what, remedy, lines[row])
+    if row is None or form in {"parquet", "json"}:
         return FileError(source.label, what, remedy)
     number, line = next(islice(lines_of(source, text_of(source), form), row, None), (None, None))
     if isinstance(line, FileError):  # the row has too few columns

@@ -25,6 +25,7 @@ from endoxa.policies import Policy
 from endoxa.tables import Bools, DuplicateJudgmentError, Floats, Ints, Opinions, Run, Scores
 
 T = TypeVar("T")
+EIGHTS = 128  # NumPy adds up to so many numbers in eight sums, one per place modulo 8, to which zeros add nothing
 
 
 @dataclass(frozen=True)
@@ -235,23 +236,40 @@ def _look_up(run: Run, judgments: Judgments, policy: Policy) -> tuple[_Found, Co
     return found, coverage_of(systems, known, sizes, hits, tied_items(rank, block))
 
 
+def _padded(counts: Ints) -> Ints:
+    """Padded lengths: multiples of 8 up to 128, whose sums agree; above, four lengths between powers of two."""
+    eighths = np.maximum(-(-counts // 8), 1) * 8
+    step = 2 ** np.maximum(np.ceil(np.log2(np.maximum(counts, 1))).astype(np.int64) - 3, 3)
+    return np.where(counts <= EIGHTS, eighths, -(-counts // step) * step)
+
+
 def _batches(found: _Found, judgments: Judgments) -> Iterator[tuple[Ints, Lists]]:
-    """Padded arrays of lists with about the same number of judged items, none larger than CELLS."""
+    """Padded arrays of lists with about the same number of judged items, none larger than CELLS.
+
+    NumPy adds long rows in an order that depends on their length. So the padded length of a list depends on the list
+    alone, as far as it matters, and a score does not depend on the block, the file or the machine that it is made in.
+    """
     count = len(found.systems)
     if not count:
         return
     hits = np.bincount(found.owner, minlength=count)
     starts = np.concatenate([[0], np.cumsum(hits)])
     places = found.places
-    width = np.maximum(np.maximum(hits, np.diff(judgments.offsets)[places]), 1)
-    order = np.argsort(width, kind="stable")
+    pooled = np.diff(judgments.offsets)[places]
+    padding = np.stack([_padded(hits), _padded(pooled)])
+    width = padding.max(0)
+    kind = np.where(padding > EIGHTS, padding, 0)
+    order = np.lexsort((width, kind[0], kind[1]))
+    changes = (kind[:, order[1:]] != kind[:, order[:-1]]).any(0)
+    limits = np.append(np.flatnonzero(changes) + 1, count)
     begin = 0
     while begin < count:
-        reach = np.searchsorted(np.arange(1, count - begin + 1) * width[order[begin:]], CELLS, side="right")
+        limit = limits[np.searchsorted(limits, begin, side="right")] - begin
+        reach = np.searchsorted(np.arange(1, limit + 1) * width[order[begin : begin + limit]], CELLS, side="right")
         end = begin + max(int(reach), 1)
         chosen = np.sort(order[begin:end])
         begin = end
-        at = np.arange(int(hits[chosen].max(initial=0)))
+        at = np.arange(int(padding[0, chosen].max()))
         real = at < hits[chosen][:, None]
         rows = np.where(real, starts[chosen][:, None] + at, 0)
 
@@ -259,7 +277,7 @@ def _batches(found: _Found, judgments: Judgments) -> Iterator[tuple[Ints, Lists]
             padding = np.full(real.shape, filler, dtype=values.dtype)
             return np.where(real, values[rows], padding) if len(values) else padding
 
-        pool, pool_stratum = judgments.pools(places[chosen])
+        pool, pool_stratum = judgments.pools(places[chosen], int(padding[1, chosen].max()))
         more = {}
         if found.length is not None:
             more = {"block": padded(found.block, BEYOND), "length": padded(found.length, 1)}

@@ -115,10 +115,10 @@ class Judgments(Later):
         """The place of each query, by name."""
         return {query: place for place, query in enumerate(self.queries)}
 
-    def pools(self, places: Ints) -> tuple[Floats, npt.NDArray[Any]]:
-        """Grades and strata of everything pooled for these queries, padded with NaN and -1."""
+    def pools(self, places: Ints, width: int) -> tuple[Floats, npt.NDArray[Any]]:
+        """Grades and strata of everything pooled for these queries, padded to `width` with NaN and -1."""
         starts, counts = self.offsets[places], np.diff(self.offsets)[places]
-        columns = np.arange(int(counts.max(initial=0)))
+        columns = np.arange(width)
         real = columns < counts[:, None]
         rows = np.where(real, starts[:, None] + columns, 0)
         grade = np.where(real, self.grade[rows], np.nan)

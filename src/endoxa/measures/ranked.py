@@ -114,4 +114,5 @@ def AvgIPrec(lists: Lists, *, rel: float = 1, recalls: tuple[float, ...] = ELEVE
     Misleads: an older summary of the same curve that AP sums without interpolation.
     Source: trec_eval 11pt_avg.
     """
-    return np.asarray(np.mean([interpolated(lists, recall, rel, compat) for recall in recalls], axis=0))
+    levels = [interpolated(lists, recall, rel, compat) for recall in recalls]
+    return np.asarray(np.mean(np.stack(levels, -1), -1))  # the last axis is added in one order in any batch

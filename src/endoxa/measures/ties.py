@@ -77,7 +77,8 @@ def _average(
         shuffles = _settled(shuffled(lists.some(chosen), policy.shuffles, policy.seed, seeds[chosen]), policy)
         for row in left:
             draws = np.broadcast_to(measures[row](shuffles, compat=policy.compat), (policy.shuffles, len(chosen)))
-            mean, error = draws.mean(0), draws.std(0, ddof=1) / np.sqrt(policy.shuffles)
+            draws = np.ascontiguousarray(draws.T)  # so that those of a list are added in one order in any batch
+            mean, error = draws.mean(1), draws.std(1, ddof=1) / np.sqrt(policy.shuffles)
             values[row, chosen] = mean
             spread[:, row, chosen] = np.stack([error, mean - 1.96 * error, mean + 1.96 * error])
     return values, spread

@@ -7,7 +7,6 @@ from typing import Any
 
 import polars as pl
 
-from endoxa.evaluations.rating_sentences import answer
 from endoxa.evaluations.ratings import Analysis
 from endoxa.formatting import number
 from endoxa.reports.terminal import frame_table
@@ -19,25 +18,27 @@ SHOWN = 8  # raters, systems that a print names before it only counts them
 CUTOFFS = (1, 10, 100)  # of the curves, where they have them
 
 
-def parts(found: Analysis) -> Iterator[Any]:
-    """What the terminal shows, in order: sentences and tables."""
-    yield _counts(found)
-    yield ""
-    yield answer(found)
-    for heading, frame in _tables(found):
-        yield f"\n[bold]{heading}[/bold]"
-        yield frame_table(frame)
+def parts(found: Analysis, *, full: bool = False, width: int = 80) -> Iterator[Any]:
+    """What the terminal shows below the answer, in order: tables and sentences; `full` explains every choice."""
+    for place, (heading, frame) in enumerate(_tables(found)):
+        yield f"{chr(10) if place else ''}[bold]{heading}[/bold]"
+        yield frame_table(frame, width=width)
     if found.selection is not None:
         yield "\n" + _selection(found.selection)
     if found.dominance is not None:
         yield "\n" + _dominance(found.dominance)
     yield ""
-    if found.first is not None:
+    yield _counts(found) if full else f"{_counts(found)} (-v explains)"
+    if full and found.first is not None:
         yield (
             f"fit: r of the {found.first.method} map on the pairs that it was fitted on, which is too high; "
             "noise: the fit on random ratings"
         )
-    yield from (*found.policies(), *(f"! {line}" for line in found.warnings), *found.remarks())
+    if full:
+        yield from found.policies()
+    yield from (f"! {line}" for line in found.warnings)
+    if full:
+        yield from found.remarks()
 
 
 def _counts(found: Analysis) -> str:

@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
 from endoxa.formatting import number
 
 _number = partial(number, decimals=2, minus="-")
+
+
+def counted(states: Iterable[str]) -> str:
+    """How many studies there are, by their states."""
+    known = list(states)
+    if not known:
+        return "There is no study yet; endoxa study new --help shows how to set one up."
+    several = "is 1 study" if len(known) == 1 else f"are {len(known):,} studies"
+    return f"There {several}, {known.count('open'):,} of them open."
+
+
+def status_answer(found: list[dict[str, Any]]) -> str:
+    """How far the studies are, in one sentence; of one study also what its judges say of the systems."""
+    if len(found) != 1:
+        return counted(one["study"]["state"] for one in found)
+    (one,) = found
+    name, progress = one["study"]["name"], one["progress"]
+    judges = f"{progress['raters']:,} judge{'' if progress['raters'] == 1 else 's'}"
+    done = f"{progress['done']:,} of {progress['planned']:,} tasks of {name} are done, by {judges}"
+    verdict = one["verdict"]
+    if verdict is not None and verdict["pairs"]:
+        return f"{done}; {verdict['pairs'][0]['sentence'].rstrip('.')}."
+    return f"{done}."
 
 
 def status_lines(status: dict[str, Any]) -> list[str]:

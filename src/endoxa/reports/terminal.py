@@ -8,11 +8,16 @@ from typing import Any
 
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import VOTED
+from endoxa.evaluations.standings import counts as counts_of
+from endoxa.evaluations.standings import headline, order_of
+from endoxa.formatting import folded, longest
 from endoxa.later import pl
 from endoxa.reports import text
+from endoxa.reports.papers import paper_table
 from endoxa.reports.sheets import Head, Sheet, escaped
 
-NAMES = {"system", "baseline", "group", "query", "item", "by", "measure", "other"}  # columns that may be long
+NAMES = {"system", "baseline", "group", "query", "item", "by", "measure", "other", "leader"}  # columns that may be long
+LEAST = 8  # letters that a name gets where a table is too wide
 HEADINGS = {
     "opinions": "By what people said about every pair",
     "sample": "Estimated from the pairs that were drawn",
@@ -27,15 +32,18 @@ WITHIN = {"consensus": " within this consensus", "votes": " within this consensu
 # ---- an evaluation ------------------------------------------------------------------------------------
 
 
-def parts(evaluation: Evaluation, *, width: int, per_query: bool = False, summary: bool = True) -> Iterator[Any]:
-    """What the terminal shows of an evaluation, in order: tables for Rich, and lines of text."""
+def parts(
+    evaluation: Evaluation, *, width: int, per_query: bool = False, summary: bool = True, full: bool = False
+) -> Iterator[Any]:
+    """What the terminal shows of an evaluation below the answer, in order: tables for Rich, and lines of text.
+
+    `full` explains every choice and note; without it one line names them.
+    """
     if per_query and evaluation.scores is not None:
-        yield frame_table(tidy(evaluation.scores.frame, *(() if evaluation.in_doubt else ("undefined",))))
+        kept = tidy(evaluation.scores.frame, *(() if evaluation.in_doubt else ("undefined",)))
+        yield frame_table(kept, width=width)
         yield ""
-    if evaluation.kind in {"sample", "consensus"} and summary:
-        told = evaluation.sentences if evaluation.kind == "sample" else evaluation.sentences[:1]
-        yield "\n".join(map(plain, told)) + "\n"
-    if evaluation.kind == "bundle":
+    if summary and evaluation.kind == "bundle":
         yield from _bundled(evaluation, width)
     elif summary and evaluation.in_doubt:
         yield from _doubtful(evaluation, width)
@@ -45,58 +53,86 @@ def parts(evaluation: Evaluation, *, width: int, per_query: bool = False, summar
             ties = evaluation.policy.ties == "range"
             reach = " with ties at their worst and at their best" if ties else ", least and most"
             yield f"\n[bold]Mean over queries{reach}[/bold]"
-            yield frame_table(evaluation.tables["ranges"])
-    if evaluation.kind != "bundle":
-        yield "\n" + "\n".join(map(plain, remarks(evaluation)))
+            yield frame_table(evaluation.tables["ranges"], width=width)
     if "calibration" in evaluation.tables:
-        yield from _labelled(evaluation)
+        yield from _labelled(evaluation, width)
     elif "estimates" in evaluation.tables:
-        yield from _estimates(evaluation.tables["estimates"])
+        yield from _estimates(evaluation, width)
+    yield "\n" + "\n".join(map(plain, remarks(evaluation, full=full)))
 
 
-def remarks(evaluation: Evaluation) -> list[str]:
-    """Under which choices the numbers were made, and what to know before trusting them."""
+def remarks(evaluation: Evaluation, *, full: bool = True) -> list[str]:
+    """Further sentences, under which choices the numbers were made, and what to know before trusting them."""
     warnings = [f"! {line}" for line in evaluation.warnings]
+    more = list(evaluation.sentences[1:])
+    if not full:
+        own = evaluation.notes[: evaluation.tables["coverage"].height] if evaluation.kind == "bundle" else ()
+        return [*own, *more, choices(evaluation), *warnings]
     if evaluation.kind in {"bundle", "answers", "sample"}:
-        return [*evaluation.notes, *warnings]
+        return [*more, *evaluation.notes, *warnings]
     if not evaluation.in_doubt:
-        assert evaluation.scores is not None
-        queries = f"{len(evaluation.scores.queries):,} queries"
-        over = f"{queries}; intervals: {evaluation.confidence:.0%} over queries, bounded by the range of the measure"
+        over = f"{_over(evaluation)}, bounded by the range of the measure"
         over += f" (bootstrap-t for {', '.join(evaluation.unbounded)})" if evaluation.unbounded else ""
-        return [over, *evaluation.policy.lines(), *warnings]
+        return [*more, over, *evaluation.policy.lines(), *warnings]
     notes = [note for note in evaluation.notes if not note.startswith("labels: ")]
     limits = notes[-1:] if evaluation.kind in VOTED else []
-    return [*notes[: len(notes) - len(limits)], *evaluation.policy.lines(), *warnings, *limits]
+    return [*more, *notes[: len(notes) - len(limits)], *evaluation.policy.lines(), *warnings, *limits]
+
+
+def choices(evaluation: Evaluation) -> str:
+    """One line: what the numbers are over, and the choices behind them."""
+    if evaluation.kind in {"bundle", "answers", "sample"}:
+        return f"{evaluation.notes[-1 if evaluation.kind == 'bundle' else 0]} (-v explains)"
+    notes = [note for note in evaluation.notes if not note.startswith("labels: ")]
+    over = notes[0] if evaluation.in_doubt and notes else _over(evaluation)
+    return f"{over}; {evaluation.policy} (-v explains)"
+
+
+def _over(evaluation: Evaluation) -> str:
+    queries = max((row["queries"] for row in evaluation.rows), default=0)
+    if evaluation.scores is not None:
+        queries = len(evaluation.scores.queries)
+    return f"{queries:,} {'query' if queries == 1 else 'queries'}; {evaluation.confidence:.0%} intervals over queries"
 
 
 def _bundled(evaluation: Evaluation, width: int) -> Iterator[Any]:
-    sentences = evaluation.tables["coverage"].height
-    yield "\n".join(map(plain, evaluation.notes[:sentences]))
-    for part in evaluation.summary.partition_by("by", maintain_order=True):
-        yield f"\n[bold]{HEADINGS[part['by'][0]]}[/bold]"
+    several = evaluation.summary.partition_by("by", maintain_order=True)
+    for place, part in enumerate(several):
+        act = "" if len(several) == 1 else " (for comparison)" if place else " (the answer rests on this table)"
+        yield f"{chr(10) if place else ''}[bold]{HEADINGS[part['by'][0]]}[/bold]{act}"
         yield summary_table(part.to_dicts(), width=width)
-    yield "\n" + "\n".join(map(plain, remarks(evaluation)[sentences:]))
 
 
 def _doubtful(evaluation: Evaluation, width: int) -> Iterator[Any]:
     first = evaluation.measures[0]
     within = WITHIN.get(evaluation.kind, " under this belief")
     yield f"[bold]{plain(first)}{within}[/bold]"
-    yield frame_table(ranking(evaluation, first))
-    others = evaluation.summary.filter(pl.col("measure") != first)
+    yield frame_table(ranking(evaluation, first), width=width)
+    others = evaluation.summary.filter((pl.col("measure") != first) & (pl.col("system") != (evaluation.virtual or "")))
     if others.height:
-        yield f"\n[bold]Other measures{within}[/bold]"
+        yield f"\n[bold]Other measures{within}[/bold] (the answer rests on {plain(first)})"
         yield summary_table(others.to_dicts(), evaluation.lower, width)
+    if everything := _virtual(evaluation):
+        yield plain(everything)
     if "depths" in evaluation.tables:
-        yield f"\n[bold]The order on {plain(first)} at other vote depths[/bold] (tau to the order above)"
-        yield frame_table(evaluation.tables["depths"])
+        yield f"\n[bold]The order on {plain(first)} at other vote depths[/bold] (tau to the order above, which counts)"
+        yield frame_table(evaluation.tables["depths"], width=width)
+
+
+def _virtual(evaluation: Evaluation) -> str:
+    """The baseline that is no contender, on one line."""
+    rows = evaluation.summary.filter(pl.col("system") == (evaluation.virtual or ""))
+    values = [f"{measure} {number(value)}" for measure, value in rows.select("measure", "value").iter_rows()]
+    if not values:
+        return ""
+    return f"Baseline {evaluation.virtual}, which returns everything in random order: {', '.join(values)}."
 
 
 def ranking(evaluation: Evaluation, measure: str) -> pl.DataFrame:
-    """The systems in order: mean with interval, score without the own vote, P(best), unique share."""
-    rows = evaluation.summary.filter(pl.col("measure") == measure)
-    rows = rows.sort("value", descending=measure not in evaluation.lower, nulls_last=True)
+    """The contenders in order: mean with interval, score without the own vote, P(best), unique share."""
+    contends = pl.col("system") != (evaluation.virtual or "")
+    rows = evaluation.summary.filter((pl.col("measure") == measure) & contends)
+    rows = rows.sort(pl.col("value").fill_nan(None), descending=measure not in evaluation.lower, nulls_last=True)
     columns: dict[str, Any] = {"system": rows["system"], "mean": rows["value"], "interval": _intervals(rows)}
     if "without_own_vote" in rows.columns:
         columns["without own vote"] = rows["without_own_vote"]
@@ -112,7 +148,7 @@ def _probability(value: float | None) -> str:
     return "<.01" if 0 < value < 0.005 else f"{value:.2f}"
 
 
-def _labelled(evaluation: Evaluation) -> Iterator[Any]:
+def _labelled(evaluation: Evaluation, width: int) -> Iterator[Any]:
     """How far the belief agrees with the labels, and what the labels say on their own."""
     figures = evaluation.tables["calibration"].row(0, named=True)
     yield "\n[bold]How far the belief agrees with the labels[/bold]"
@@ -122,20 +158,21 @@ def _labelled(evaluation: Evaluation) -> Iterator[Any]:
         f"\\[{figures['slope_lo']:.2f}, {figures['slope_hi']:.2f}] (1 if calibrated)"
     )
     if "gaps" in evaluation.tables:
-        yield frame_table(evaluation.tables["gaps"])
+        yield frame_table(evaluation.tables["gaps"], width=width)
         yield (
             "gap: observed minus believed relevance of what the system returned; above 0 the belief underrates the "
             "system"
         )
     if "estimates" in evaluation.tables:
-        yield from _estimates(evaluation.tables["estimates"])
+        yield from _estimates(evaluation, width)
     labelled = [note for note in evaluation.notes if note.startswith("labels: ")]
     if labelled:
         yield "\n".join(plain(note.removeprefix("labels: ")) for note in labelled)
 
 
-def _estimates(estimates: pl.DataFrame) -> Iterator[Any]:
+def _estimates(evaluation: Evaluation, width: int) -> Iterator[Any]:
     """Intervals from labels and belief together; nothing where the sample does not bound the value."""
+    estimates = evaluation.tables["estimates"]
 
     def ends(row: dict[str, Any], over: str) -> str:
         lo, hi = row[f"lo{over}"], row[f"hi{over}"]
@@ -149,8 +186,9 @@ def _estimates(estimates: pl.DataFrame) -> Iterator[Any]:
     ]
     bounded = pl.when(pl.col("lo").is_not_nan() & (pl.col("outside") == 0)).then("estimate").alias("estimate")
     table = estimates.select("system", "measure", bounded, *intervals, "labels")
-    yield "\n[bold]Design-based estimates[/bold] (valid whatever the belief)"
-    yield frame_table(table)
+    act = "take sizes from these" if evaluation.kind == "sample" else "act on these"
+    yield f"\n[bold]Design-based estimates[/bold] ({act}: they are valid whatever the belief)"
+    yield frame_table(_best_first(table, evaluation), width=width)
     if (estimates["outside"] > 0).any():
         yield "–: the measure looks at items that could not be drawn; draw as deep: endoxa next -k"
     if estimates["lo"].is_nan().any():
@@ -158,6 +196,69 @@ def _estimates(estimates: pl.DataFrame) -> Iterator[Any]:
 
 
 # ---- a comparison -------------------------------------------------------------------------------------
+
+
+def comparison_parts(evaluation: Evaluation, *, width: int, full: bool = False) -> Iterator[Any]:
+    """What the terminal shows of the pairs of an evaluation below the answer: a table per measure, then the rest."""
+    comparison = evaluation.comparison
+    assert comparison is not None
+    draws = evaluation.scores.draws if evaluation.scores is not None else None
+    tables = comparison.frame.group_by("measure", maintain_order=True)
+    several = comparison.frame["measure"].n_unique() > 1
+    for place, ((name,), rows) in enumerate(tables):
+        counts = sorted({int(count) for count in rows["queries"]})
+        over = f"{counts[0]} queries" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} queries, by pair"
+        doubts = draws is not None and rows["doubt"].n_unique() > 1
+        doubt = "; standard deviation of the difference by doubt" if doubts else ""
+        act = "; the answer rests on this measure" if several and name == headline(evaluation) else ""
+        yield f"{chr(10) if place else ''}[bold]{plain(str(name))}[/bold], {over}{doubt}{act}"
+        yield frame_table(pairs(best_pairs_first(rows, evaluation, str(name))), width=width)
+    for key, heading in (
+        ("orders", "Do the measures order the systems alike?"),
+        ("power", "How well do these queries separate systems?"),
+    ):
+        if key in evaluation.tables:
+            yield f"\n[bold]{heading}[/bold]"
+            yield frame_table(evaluation.tables[key], width=width)
+    yield "\n" + "\n".join(map(plain, comparison_remarks(evaluation, full=full)))
+
+
+def comparison_remarks(evaluation: Evaluation, *, full: bool = True) -> list[str]:
+    """How the pairs were compared: in full, or the test and its correction on one line."""
+    comparison = evaluation.comparison
+    assert comparison is not None
+    if not full:
+        named = {kind: rest for kind, colon, rest in (note.partition(": ") for note in comparison.notes) if colon}
+        short = [f"{kind}: {named[kind].split(';')[0]}" for kind in ("test", "correction") if kind in named]
+        loud = [note for note in comparison.notes if not note.startswith(("test: ", "interval: ", "correction: "))]
+        return [*evaluation.sentences[1:], f"{'; '.join([*short, str(evaluation.policy)])} (-v explains)", *loud]
+    draws = evaluation.scores.draws if evaluation.scores is not None else None
+    lines = [*evaluation.sentences[1:], *comparison.notes, *(draws.lines if draws is not None else ())]
+    lines += evaluation.policy.lines()
+    return [*lines, *(evaluation.notes[-1:] if evaluation.kind == "consensus" else ())]
+
+
+def best_pairs_first(rows: pl.DataFrame, evaluation: Evaluation, measure: str) -> pl.DataFrame:
+    """The pairs of one measure, those of the best system first, and the better one of a pair as its `system`.
+
+    Where a baseline was named, it stays where it is.
+    """
+    order = [one.system for one in order_of(evaluation, measure)]
+    place = {system: number for number, system in enumerate(order)}
+
+    def at(name: str) -> pl.Expr:
+        return pl.col(name).replace_strict(place, default=len(place), return_dtype=pl.Int64)
+
+    if evaluation.baseline is None:
+        turned = at("system") > at("baseline")
+        swap = {"system": "baseline", "baseline": "system"}
+        flip = {"difference": "difference", "lo": "hi", "hi": "lo", "effect": "effect"}
+        rows = rows.with_columns(
+            *(pl.when(turned).then(pl.col(other)).otherwise(pl.col(name)).alias(name) for name, other in swap.items()),
+            *(pl.when(turned).then(-pl.col(other)).otherwise(pl.col(name)).alias(name) for name, other in flip.items()),
+            pl.when(turned).then(1 - pl.col("p_better") - pl.col("p_tie")).otherwise("p_better").alias("p_better"),
+        )
+    return rows.sort(at("system"), at("baseline"), maintain_order=True)
 
 
 def pairs(rows: pl.DataFrame) -> pl.DataFrame:
@@ -176,6 +277,15 @@ def pairs(rows: pl.DataFrame) -> pl.DataFrame:
     ).with_columns(parts)  # fmt: skip
 
 
+def _best_first(frame: pl.DataFrame, evaluation: Evaluation) -> pl.DataFrame:
+    """Rows of systems and measures: measure after measure, the best system first."""
+    order = evaluation.measures
+    rank = pl.col("measure").replace_strict(order, list(range(len(order))), default=len(order), return_dtype=pl.Int64)
+    value = pl.col("estimate").fill_nan(None)
+    sign = pl.when(pl.col("measure").is_in(evaluation.lower)).then(1).otherwise(-1)
+    return frame.sort(rank, value * sign, nulls_last=True, maintain_order=True)
+
+
 def _intervals(rows: pl.DataFrame) -> pl.Series:
     ends = [interval(lo, hi) for lo, hi in rows.select("lo", "hi").iter_rows()]
     return pl.Series("interval", ends, dtype=pl.String)
@@ -187,12 +297,7 @@ def _intervals(rows: pl.DataFrame) -> pl.Series:
 def as_text(evaluation: Evaluation, style: text.Style, *, per_query: bool = False) -> str:
     """An evaluation as Markdown, LaTeX, TSV or JSON lines: the summary, or every query."""
     if style in {"latex", "markdown"} and not per_query:
-        tables = (
-            evaluation.summary.partition_by("by", maintain_order=True)
-            if evaluation.kind == "bundle"
-            else [_contenders(evaluation)]
-        )
-        return "\n".join(text.summary_table(table, style, lower=evaluation.lower) for table in tables)
+        return paper_table(evaluation, style)
     return text.render(frame_of(evaluation, per_query=per_query), style)
 
 
@@ -213,16 +318,6 @@ def frame_of(evaluation: Evaluation, *, per_query: bool = False) -> pl.DataFrame
     return frame
 
 
-def _contenders(evaluation: Evaluation) -> pl.DataFrame:
-    """The summary; under doubt without the virtual system and best first: a table for a paper marks the best."""
-    if not evaluation.in_doubt:
-        return evaluation.summary
-    order = ranking(evaluation, evaluation.measures[0])["system"].to_list()
-    rows = evaluation.summary.filter(pl.col("system") != (evaluation.virtual or ""))
-    place = pl.col("system").replace_strict(order, list(range(len(order))), return_dtype=pl.Int64)
-    return rows.sort(place, maintain_order=True)
-
-
 # ---- tables -------------------------------------------------------------------------------------------
 
 
@@ -241,49 +336,51 @@ def interval(lo: float | None, hi: float | None) -> str:
 
 
 def summary_table(summary: Sequence[Mapping[str, Any]], lower: Sequence[str] = (), width: int = 200) -> Sheet:
-    """Systems down and measures across where that fits; else a row for each of their pairs."""
-    systems = list(dict.fromkeys(row["system"] for row in summary))
+    """Systems down and measures across where that fits, best first; else a row for each of their pairs."""
     measures = list(dict.fromkeys(row["measure"] for row in summary))
+    whole_numbers = counts_of(summary)
+    first = next((m for m in measures if m not in whole_numbers), measures[0])
+    ordered = sorted((row for row in summary if row["measure"] == first), key=lambda row: _place(row, lower))
+    systems = list(dict.fromkeys(row["system"] for row in (*ordered, *summary)))
     cells = {(row["system"], row["measure"]): row for row in summary}
     counts = {row["measure"] for row in summary if row["se"] is None}
 
-    def cell(system: str, measure: str) -> str:
+    def cell(system: str, measure: str) -> tuple[str, str]:
         row = cells.get((system, measure))
-        if row is None:
-            return "–"
-        return f"{number(row['value'], measure in counts)} [dim]{interval(row['lo'], row['hi'])}[/dim]".strip()
+        return ("–", "") if row is None else (number(row["value"], measure in counts), interval(row["lo"], row["hi"]))
 
-    if max(map(len, systems)) + 23 * len(measures) > width and len(systems) > 1 and len(measures) > 1:
-        return _long(summary, measures)
-    if len(systems) == 1 or len(measures) > 6:
-        heads = [Head("measure"), *(Head(plain(system), fold=True) for system in systems)]
-        return Sheet(heads, [[plain(name), *(cell(system, name) for system in systems)] for name in measures])
-    sign = 1 if measures[0] in lower else -1
-    known = [row for row in summary if row["measure"] == measures[0] and row["value"] is not None]
-    known = [row for row in known if not math.isnan(row["value"])]
-    ordered = [row["system"] for row in sorted(known, key=lambda row: sign * row["value"])]
-    heads = [Head("system", fold=True), *(Head(plain(measure), no_wrap=True) for measure in measures)]
-    rows = [
-        [plain(system), *(cell(system, measure) for measure in measures)]
-        for system in dict.fromkeys([*ordered, *systems])
-    ]
-    return Sheet(heads, rows)
+    across = len(systems) > 1 and len(measures) <= 6
+    heads, sides = (measures, systems) if across else (systems, measures)
+    found = [[cell(side, head) if across else cell(head, side) for head in heads] for side in sides]
+    wide = [max(len(f"{value} {ends}".strip()) for value, ends in column) for column in zip(*found, strict=True)]
+    whole = [max(size, longest(head)) for size, head in zip(wide, heads, strict=True)]
+    room = width - sum(whole) - 2 * len(whole)
+    if room < min(max(map(len, sides)), 2 * LEAST) and len(heads) > 1:
+        return _long(summary, lower, width)
+    named = [plain(folded(head, size)) for head, size in zip(heads, whole, strict=True)]
+    shown = [[f"{value} [dim]{plain(ends)}[/dim]" if ends else value for value, ends in line] for line in found]
+    return Sheet(
+        [Head("system" if across else "measure", no_wrap=True), *(Head(name, no_wrap=True) for name in named)],
+        [[plain(folded(side, max(room, LEAST))), *line] for side, line in zip(sides, shown, strict=True)],
+    )
 
 
-def _long(summary: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> Sheet:
-    """One row per measure and system."""
+def _place(row: Mapping[str, Any], lower: Sequence[str]) -> tuple[bool, float]:
+    """Where a row stands among those of its measure: the best first, what has no value last."""
+    value = row["value"]
+    if value is None or math.isnan(value):
+        return True, 0.0
+    return False, value if row["measure"] in lower else -value
 
-    def place(row: Mapping[str, Any]) -> tuple[int, bool, float]:
-        value = row["value"]
-        known = value is not None and not math.isnan(value)
-        return measures.index(row["measure"]), value is None, -value if known else -math.inf
 
-    columns = ("measure", "system", "value", "interval", "queries")
+def _long(summary: Sequence[Mapping[str, Any]], lower: Sequence[str], width: int) -> Sheet:
+    """One row per measure and system, the best of each measure first."""
+    order = list(dict.fromkeys(row["measure"] for row in summary))
     rows = [
         [row["measure"], row["system"], row["value"], interval(row["lo"], row["hi"]), row["queries"]]
-        for row in sorted(summary, key=place)
+        for row in sorted(summary, key=lambda row: (order.index(row["measure"]), *_place(row, lower)))
     ]
-    return _sheet(columns, rows, ("value", "queries"))
+    return _sheet(("measure", "system", "value", "interval", "queries"), rows, ("value", "queries"), width=width)
 
 
 def plain(text: str) -> str:
@@ -291,32 +388,49 @@ def plain(text: str) -> str:
     return escaped(text)
 
 
-def frame_table(frame: pl.DataFrame, whole: Sequence[str] = ()) -> Sheet:
-    """Any small frame as a table. Headings break at blanks, names anywhere; numbers and intervals stay whole."""
+def frame_table(frame: pl.DataFrame, whole: Sequence[str] = (), width: int = 200) -> Sheet:
+    """Any small frame as a table. Headings break at blanks, names between their words; numbers stay whole."""
     numeric = [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
-    return _sheet(frame.columns, frame.rows(), numeric, whole)
+    return _sheet(frame.columns, frame.rows(), numeric, whole, width)
 
 
 def _sheet(
-    columns: Sequence[str], values: Sequence[Sequence[Any]], numeric: Sequence[str], whole: Sequence[str] = ()
-) -> Sheet:
+    columns: Sequence[str], values: Sequence[Sequence[Any]], numeric: Sequence[str], whole: Sequence[str] = (),
+    width: int = 200,
+) -> Sheet:  # fmt: skip
     def cell(name: str, value: Any) -> str:
         return number(value, name in whole) if isinstance(value, float) else "" if value is None else str(value)
 
     rows = [[cell(name, value) for name, value in zip(columns, row, strict=True)] for row in values]
+    sizes = [
+        max([longest(name.replace("_", " ")), *(len(row[place]) for row in rows)]) for place, name in enumerate(columns)
+    ]
+    named = [place for place, name in enumerate(columns) if name in NAMES]
+    for place, room in zip(named, _rooms([sizes[place] for place in named], sizes, named, width), strict=True):
+        sizes[place] = room
     heads = []
     for place, name in enumerate(columns):
-        widest = max((len(row[place]) for row in rows), default=1)
+        head = name.replace("_", " ")
         heads.append(
             Head(
-                name.replace("_", " "),
+                head,
                 justify="right" if name in numeric else "left",
                 fold=True,
-                least=min(widest, 6) if name in NAMES else widest,
-                no_wrap=name not in NAMES and " " not in name.replace("_", " "),
+                least=max((len(row[place]) for row in rows), default=1) if place not in named else None,
+                no_wrap=place in named or " " not in head,
             )
         )
-    return Sheet(heads, [list(map(plain, row)) for row in rows])
+    shown = [[folded(text, sizes[place]) if place in named else text for place, text in enumerate(row)] for row in rows]
+    return Sheet(heads, [list(map(plain, row)) for row in shown])
+
+
+def _rooms(wishes: Sequence[int], sizes: Sequence[int], named: Sequence[int], width: int) -> list[int]:
+    """How many letters each column of names gets where the whole table is too wide; the widest give first."""
+    fixed = sum(size for place, size in enumerate(sizes) if place not in named) + 2 * (len(sizes) - 1)
+    rooms = list(wishes)
+    while rooms and fixed + sum(rooms) > width and max(rooms) > LEAST:
+        rooms[rooms.index(max(rooms))] -= 1
+    return rooms
 
 
 def tidy(frame: pl.DataFrame, *but: str) -> pl.DataFrame:

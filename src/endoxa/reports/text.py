@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from endoxa.errors import refuse_unknown
@@ -28,6 +28,7 @@ LATEX = str.maketrans(
     | {sign: f"${command}$" for sign, command in SYMBOLS.items()}
     | {'"': "{''}", "[": "{[}", "*": "{*}", "–": "--", "—": "---", "…": r"\ldots{}"}
 )
+ABOVE = {"markdown": "<sup>{}</sup>", "latex": "$^{{{}}}$", "tsv": "^{}"}
 BOLD = {"markdown": "**{}**", "latex": r"\textbf{{{}}}"}
 INTERVALS = {"markdown": r" \[{}, {}\]", "latex": r" {{\scriptsize [{}, {}]}}"}
 # What pdfLaTeX sets with its stock fonts; anything else needs an engine that reads Unicode.
@@ -56,13 +57,15 @@ def render(
 
 def summary_table(
     summary: pl.DataFrame, style: Style, *, caption: str | None = None, label: str | None = None,
-    lower: Collection[str] = (), intervals: bool = True,
+    lower: Collection[str] = (), intervals: bool = True, letters: Mapping[str, str] | None = None,
+    beaten: Mapping[tuple[str, str], str] | None = None,
 ) -> str:  # fmt: skip
     """Systems by measures, `value [lo, hi]` in each cell, the best of each measure bold.
 
     Systems and measures are in the order of the summary. `lower` names measures of which small values are
     better. Counts are whole numbers and have no best. A cell without a value is a dash; a note says how many
-    queries are undefined. JSON lines give one object per system with full precision.
+    queries are undefined. JSON lines give one object per system with full precision. `letters` gives each system a
+    letter, and `beaten` the letters to write above the value of a system on a measure.
     """
     systems = summary["system"].unique(maintain_order=True).to_list()
     measures = summary["measure"].unique(maintain_order=True).to_list()
@@ -77,23 +80,25 @@ def summary_table(
     escape = _escape(style)
     cells = []
     for system in systems:
-        line = [escape(system)]
+        line = [*([letters[system]] if letters else []), escape(system)]
         for measure in measures:
             row = rows.get((system, measure), {"value": None, "lo": None, "hi": None})
             decimals = 0 if measure in whole else 4
             value = _shown(row["value"], decimals, escape)
             if measure in best and row["value"] is not None and round(row["value"], 4) == best[measure]:
                 value = BOLD.get(style, "{}").format(value)
+            if above := (beaten or {}).get((system, measure)):
+                value += ABOVE[style].format(above)
             if intervals and row["lo"] is not None and not math.isnan(row["lo"]):
                 ends = (_shown(row[end], decimals, escape) for end in ("lo", "hi"))
                 value += INTERVALS.get(style, " [{}, {}]").format(*ends)
             line.append(value)
         cells.append(line)
-    head = [escape("system"), *(escape(measure) for measure in measures)]
+    head = [*([escape("#")] if letters else []), escape("system"), *(escape(measure) for measure in measures)]
     if style == "tsv":
         return _tsv([head, *cells])
     note = undefined_note(summary)
-    right = [False] + [True] * len(measures)
+    right = [False] * (2 if letters else 1) + [True] * len(measures)
     return _table(style, head, cells, right, caption=caption, label=label, note=escape(note) if note else None)
 
 

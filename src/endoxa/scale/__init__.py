@@ -1,1 +1,1 @@
-"""Ways to work on many blocks at once."""
+"""Ways to work on many blocks at once: on this machine, or on Spark."""

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from endoxa.errors import TableError, refuse_unknown
 from endoxa.images.corpus import Skipped
+from endoxa.images.spoken_words import spoken
 from endoxa.searches.distances import NAMES, distances
 from endoxa.searches.projections import Basis
 from endoxa.tables import Bools, Floats, Ints
@@ -105,6 +106,11 @@ class Features:
     def place(self) -> dict[str, int]:
         """The place of each item."""
         return {item: at for at, item in enumerate(self.items)}
+
+    @cached_property
+    def spoken(self) -> tuple[tuple[str, ...], ...]:
+        """The words of each picture, with those of its name: by them a person asks for it."""
+        return spoken(self.items, self.words)
 
     @cached_property
     def order(self) -> Ints:

@@ -13,6 +13,7 @@ import numpy as np
 
 from endoxa.errors import EndoxaError, RefusedError
 from endoxa.images.corpus import words_of
+from endoxa.images.spoken_words import SOURCES, unknown_words
 from endoxa.searches import outcomes, session
 from endoxa.searches.arms import Arm, Features, Point
 from endoxa.searches.kernels import Rows
@@ -164,7 +165,7 @@ def prior_of(state: State) -> dict[Arm, float]:
 def knows(state: State, features: Features) -> bool:
     """Whether anything says what is wanted: a picture, a sketch, words that the collection may have, or a mark."""
     query = state.query
-    says = bool(query.words and words_of(query.words) and any(features.words))
+    says = bool(query.words and words_of(query.words) and any(features.spoken))
     return bool(state.marks or says or query.item or query.upload or query.sketch)
 
 
@@ -354,12 +355,11 @@ class Search:
         return tuple(notes)
 
     def _word_notes(self, words: tuple[str, ...]) -> list[str]:
-        if not any(self.features.words):
-            return ["This collection has no words; the words are not used."]
+        if not any(self.features.spoken):
+            return [f"This collection has no words; the words are not used. {SOURCES[0].upper()}{SOURCES[1:]}."]
         if not words:
             return ["These words say nothing about a picture; try others."]
-        hint = self.desk.hint(Query(words=self.state.query.words))
-        return [] if hint is not None and hint.any() else ["No picture has any of these words; try others."]
+        return [f"{one[0].upper()}{one[1:]}." for one in unknown_words(words, self.features.spoken)]
 
     # What a person does
 

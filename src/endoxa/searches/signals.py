@@ -106,15 +106,18 @@ def hint_of(query: Query, features: Features, hints: Hints) -> Floats | None:
         if query.sketch not in hints:
             raise RefusedError("the sketch is no longer here; draw it again, or remove it from the search", 410)
         found.append(np.clip(np.nan_to_num(hints[query.sketch]), 0.0, 1.0))
-    if query.words and (words := words_of(query.words)) and any(features.words):
+    if query.words and (words := words_of(query.words)) and any(features.spoken):
         found.append(relevance_of_words(features, words))
     return np.asarray(np.mean(found, axis=0)) if found else None
 
 
 def relevance_of_words(features: Features, words: tuple[str, ...]) -> Floats:
-    """The score of the keyword engine, divided by its maximum; 0 for pictures that have none of the words."""
+    """The score of the keyword engine, divided by its maximum; 0 for pictures that have none of the words.
+
+    The words of a picture include those of its name.
+    """
     engine = Keywords()
-    scores = engine.score_words(engine.build(Material(features.items, features.words)), [words])[0]
+    scores = engine.score_words(engine.build(Material(features.items, features.spoken)), [words])[0]
     scores = np.where(np.isfinite(scores), scores, 0.0)
     return np.asarray(scores / scores.max() if scores.any() else scores)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,12 @@ from endoxa.studies.planning import DRAWS, Work
 from endoxa.tables import Run, Taxonomy
 
 CHUNK = 5_000  # rows per insert
+DELETED = "deleted"
 
 
 @dataclass(frozen=True)
 class Study:
-    """A study in its current state."""
+    """A study in its current state: open, or closed, which accepts no answers."""
 
     id: int
     settings: Settings
@@ -51,15 +52,16 @@ def find(connection: Connection, name: str) -> Study:
     """The study of that name."""
     row = connection.execute(q.STUDY, {"name": name}).one_or_none()
     if row is None:
-        known = connection.scalars(sa.select(s.studies.c.name)).all()
+        known = connection.scalars(sa.select(s.studies.c.name).where(s.studies.c.state != DELETED)).all()
         others = f" (studies: {', '.join(known)})" if known else "; create one with `endoxa study new`"
         raise RefusedError(f"no study is called {name!r}{did_you_mean(name, known)}{others}", 404)
     return _study(row)
 
 
 def listed(connection: Connection) -> list[Study]:
-    """All studies, the newest first."""
-    return [_study(row) for row in connection.execute(sa.select(s.studies).order_by(s.studies.c.id.desc()))]
+    """All studies that are not deleted, the newest first."""
+    wanted = sa.select(s.studies).where(s.studies.c.state != DELETED).order_by(s.studies.c.id.desc())
+    return [_study(row) for row in connection.execute(wanted)]
 
 
 def _study(row: Any) -> Study:
@@ -72,6 +74,28 @@ def set_state(connection: Connection, study: Study, state: str, *, now: float) -
         raise RefusedError(f"a study is open or closed, not {state!r}", 422)
     connection.execute(sa.update(s.studies).where(s.studies.c.id == study.id).values(state=state))
     note(connection, study.id, f"study {state}", now=now)
+
+
+def edit(connection: Connection, study: Study, changes: Mapping[str, Any], *, now: float) -> Study:
+    """Change texts of a study. What they were is recorded, because earlier answers were given to the old words."""
+    settings = study.settings.edited(changes)
+    old = {name: getattr(study.settings, name) for name in changes}
+    connection.execute(sa.update(s.studies).where(s.studies.c.id == study.id).values(settings=asdict(settings)))
+    note(connection, study.id, "study edited", now=now, old=old, new=dict(changes))
+    return replace(study, settings=settings)
+
+
+def delete(connection: Connection, study: Study, *, now: float) -> None:
+    """Hide a study: no command and no page shows it, its links no longer open, and its name is free again.
+
+    Its rows stay, because answers are only added to. They go when the folder or the database is removed.
+    """
+    hidden = f"{study.name[:40]}~{study.id}"  # no study has a ~ in its name
+    connection.execute(sa.update(s.studies).where(s.studies.c.id == study.id).values(state=DELETED, name=hidden))
+    i = s.invitations
+    links = sa.update(i).where(i.c.study_id == study.id, i.c.withdrawn_at.is_(None))
+    connection.execute(links.values(withdrawn_at=now))
+    note(connection, study.id, "study deleted", now=now, name=study.name)
 
 
 def open_results(connection: Connection, study: Study, opened: bool, *, now: float) -> None:

@@ -12,10 +12,10 @@ from sqlalchemy import Connection
 
 from endoxa.errors import JoinError, TableError
 from endoxa.store import schema as s
-from endoxa.store.catalogue import Study, ids, insert, note
+from endoxa.store.catalogue import Study, count_rows, ids, insert, note
 from endoxa.store.people import add_rater, checked, folded, rater_named
 from endoxa.studies.latest import ROWS, latest
-from endoxa.tables import Opinions
+from endoxa.tables import COUNTED, Opinions
 
 ROLES = ("main", "common", "gold", "attention", "practice")
 # Namespace for the keys of imported rows: an identical row gets the same key.
@@ -87,6 +87,23 @@ def slots(connection: Connection, study: Study) -> dict[str, int]:
         .group_by(a.state)
     )
     return {state: count for state, count in found}  # noqa: C416
+
+
+def progress(connection: Connection, study: Study) -> dict[str, int]:
+    """How far a study is: slots planned, done (answered or skipped) and skipped, and the number of judges."""
+    states, a = slots(connection, study), s.assignments.c
+    waiting = count_rows(connection, s.assignments, a.study_id == study.id, a.role == "common", a.state == "waiting")
+    return {
+        "planned": sum(count for state, count in states.items() if state != "lapsed") + waiting,
+        "done": states.get("answered", 0) + states.get("skipped", 0),
+        "skipped": states.get("skipped", 0),
+        "raters": count_rows(connection, s.raters, s.raters.c.study_id == study.id),
+    }
+
+
+def answers_now(connection: Connection, study: Study) -> int:
+    """The number of answers that count now: without undone ones, practice and known items."""
+    return latest(rows(connection, study)).filter(COUNTED).height
 
 
 def add_opinions(connection: Connection, study: Study, opinions: Opinions, *, now: float) -> tuple[int, int]:

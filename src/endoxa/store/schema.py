@@ -42,7 +42,7 @@ studies = sa.Table(
     _key(),
     sa.Column("name", sa.String(60), nullable=False, unique=True),
     sa.Column("settings", sa.JSON, nullable=False),
-    sa.Column("state", sa.String(10), nullable=False),  # open, closed
+    sa.Column("state", sa.String(10), nullable=False),  # open, closed, deleted
     sa.Column("results_open", sa.Boolean, nullable=False),
     _moment("created_at"),
 )

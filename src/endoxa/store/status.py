@@ -36,7 +36,7 @@ def status(connection: Connection, study: Study, *, now: float) -> dict[str, Any
     judges = quality.judges(rows, answers, opinions, is_right=is_right)
     draws = catalogue.draws_of(connection, study)
     order = records.given_out(connection, study) if draws.height else []
-    found = {
+    found: dict[str, Any] = {
         "study": {"name": study.name, "title": settings.heading, "screen": settings.screen, "state": study.state},
         "at": _iso(now),
         "progress": _progress(connection, study, rows, answers),
@@ -50,14 +50,13 @@ def status(connection: Connection, study: Study, *, now: float) -> dict[str, Any
         "results_open": study.results_open,
         **kind.summary(screen, Answered(answers, draws, order)),
     }
+    if found["agreement"] is not None and (discord := quality.disagreement(judges)):
+        agreed = found["agreement"]
+        found["agreement"] = {**agreed, "note": "; ".join(part for part in (agreed["note"], discord) if part)}
     return finite(found)  # type: ignore[no-any-return]
 
 
 def _progress(connection: Connection, study: Study, rows: pl.DataFrame, answers: pl.DataFrame) -> dict[str, Any]:
-    states, a = records.slots(connection, study), s.assignments.c
-    waiting = catalogue.count_rows(
-        connection, s.assignments, a.study_id == study.id, a.role == "common", a.state == "waiting"
-    )
     judged = answers.filter(COUNTED)
     hours = (
         rows.filter(pl.col("kind") == "answer")
@@ -67,12 +66,9 @@ def _progress(connection: Connection, study: Study, rows: pl.DataFrame, answers:
         .tail(HOURS)
     )
     return {
-        "planned": sum(count for state, count in states.items() if state != "lapsed") + waiting,
-        "done": states.get("answered", 0) + states.get("skipped", 0),
-        "raters": catalogue.count_rows(connection, s.raters, s.raters.c.study_id == study.id),
+        **records.progress(connection, study),
         "answers": judged.height,
         "undecided": judged.filter(UNDECIDED).height,
-        "skipped": states.get("skipped", 0),
         "per_hour": [{"hour": hour.isoformat(), "answers": count} for hour, count in hours.iter_rows()],
     }
 

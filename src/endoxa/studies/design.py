@@ -7,7 +7,7 @@ how tasks are planned, answers are checked, and results are shown and exported.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from endoxa.errors import TableError, TextError, did_you_mean
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Grade:
-    """A grade that a judge can give: its number, its label, its key on the keyboard."""
+    """A grade that a judge can give: its number, its label, its key on the keyboard.
+
+    The key of a number is the number itself, so that a key stores what it says.
+    """
 
     value: float
     label: str
@@ -36,7 +39,7 @@ class Screen:
     per_task: int
     grades: tuple[Grade, ...] = ()
     asks_query: bool = True
-    asks: str = ""  # the instructions where the organiser gives none
+    asks: str = ""  # the question above every task, where the organiser words no other
 
     @property
     def scale(self) -> tuple[float, float]:
@@ -84,7 +87,7 @@ SCREENS = {
         ),
         Screen(
             "five-levels", "rate", "a query and one result with five grades", 1,
-            tuple(Grade(value, label, str(value + 1)) for value, label in enumerate(FIVE_LABELS)),
+            tuple(Grade(value, label, str(value)) for value, label in enumerate(FIVE_LABELS)),
             asks="How relevant is the result to the query?",
         ),
         Screen(
@@ -107,6 +110,8 @@ def register_screen(screen: Screen) -> Screen:
     return screen
 
 
+EDITABLE = ("title", "question", "instructions", "comments", "licence")  # of a study that exists
+READ_BY = ("name", "screen", "per_task", "threshold", "task", "hide_tree")  # settings by which answers are read
 CHOICES = {"choose": ("proposal", "pool", "pairs", "decide"), "task": get_args(Task)}
 
 
@@ -114,6 +119,7 @@ CHOICES = {"choose": ("proposal", "pool", "pairs", "decide"), "task": get_args(T
 class Settings:
     """The settings of a study. Every field is a key of the study file.
 
+    question    what every task asks; it stands above each. The default is that of the screen
     choose      proposal: each system draws results by rank^-gamma, mixed with a uniform floor; pool: every result
                 among the first `depth` of any run; pairs: the pairs of a file (from `endoxa next`);
                 decide: the pairs whose labels would settle which system is better, in rounds of `count`
@@ -133,6 +139,7 @@ class Settings:
     name: str
     screen: str
     title: str = ""
+    question: str = ""
     instructions: str = ""
     per_task: int | None = None
     choose: str = "proposal"
@@ -213,14 +220,33 @@ class Settings:
         return self.shape.middle if self.threshold is None else self.threshold
 
     @property
+    def asked(self) -> str:
+        """The question above every task."""
+        return " ".join(self.question.split()) or self.shape.asks
+
+    @property
     def paragraphs(self) -> list[str]:
-        """The instructions for judges, split into paragraphs at empty lines."""
-        return [" ".join(part.split()) for part in (self.instructions or self.shape.asks).split("\n\n") if part.strip()]
+        """The instructions for judges, split into paragraphs at empty lines; without any, the question."""
+        return [" ".join(part.split()) for part in (self.instructions or self.asked).split("\n\n") if part.strip()]
 
     @property
     def heading(self) -> str:
-        """The title; without one, the name."""
-        return self.title or self.name
+        """The title; without one, the name as words: `faq_round-2` becomes `Faq round 2`."""
+        words = " ".join(self.name.replace("-", " ").replace("_", " ").split())
+        return " ".join(self.title.split()) or words[:1].upper() + words[1:]
+
+    def edited(self, changes: Mapping[str, Any]) -> Settings:
+        """The settings with other texts. What stored answers and planned tasks rest on cannot be changed."""
+        for name in changes:
+            if name in EDITABLE:
+                continue
+            if name not in {field.name for field in fields(self)}:
+                raise TextError(f"a study has no setting {name!r}{did_you_mean(name, EDITABLE)}")
+            why = "the stored answers are read by it" if name in READ_BY else "the tasks were planned by it"
+            raise TextError(
+                f"{name} cannot be changed, because {why}; set up another study (to edit: {', '.join(EDITABLE)})"
+            )
+        return replace(self, **changes)
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Settings:

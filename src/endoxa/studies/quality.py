@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from endoxa.studies.latest import UNDECIDED
 from endoxa.tables import COUNTED, Floats, Opinions
 
 FAST = 1.0  # seconds per item; a faster judge cannot have looked
+DISAGREES = "disagrees with the others"
+LOW = 0.2  # a correlation below it is disagreement
 FEW = 8  # minimum number of answers for drift, correlation and most flags
 SCHEMA: dict[str, Any] = {
     "source": pl.String, "answers": pl.Int64, "undecided": pl.Int64, "skipped": pl.Int64, "median_seconds": pl.Float64,
@@ -34,9 +36,11 @@ def judges(
     gold_right      number of gold and attention items for which `is_right` accepts the answer
     correlation     correlation with the mean of the other judges, over pairs that both rated
 
-    The flags are a reason to talk to the judge, not to discard answers.
+    The flags are a reason to talk to the judge, not to discard answers. Only a minority is flagged as disagreeing with
+    the others: of two judges who disagree, nobody can say which is the odd one out (`disagreement`).
     """
     apart, correlations = _with_others(opinions)
+    odd = _odd_ones(correlations)
     found = []
     for (source,), acts in rows.group_by("source", maintain_order=True):  # includes judges who skipped everything
         mine = answers.filter(pl.col("source") == source)
@@ -49,7 +53,8 @@ def judges(
         last_act = acts.sort("number").group_by("task").agg(pl.col("kind").last())["kind"]
         answered = mine.filter(COUNTED)
         undecided = answered.filter(UNDECIDED).height
-        flags = _flags(median, right, asked.height, correlation, answered, undecided)
+        alone = str(source) in odd
+        flags = _flags(median, right, asked.height, correlation if alone else math.nan, answered, undecided)
         found.append(
             (source, answered.height, undecided, int((last_act == "skip").sum()), median, *drift, right, asked.height,
              correlation, flags, acts["at"].max())
@@ -57,8 +62,35 @@ def judges(
     return pl.DataFrame(found, schema=SCHEMA, orient="row").sort("answers", descending=True, maintain_order=True)
 
 
+def _odd_ones(correlations: Mapping[str, float]) -> set[str]:
+    """The judges who disagree with the others, if most judges do not; otherwise nobody is the odd one out."""
+    low = {name for name, value in correlations.items() if value < LOW}
+    return low if 2 * len(low) < len(correlations) else set()
+
+
+def disagreement(found: pl.DataFrame) -> str:
+    """A sentence about judges who disagree, where none of them can be called the odd one out; otherwise empty.
+
+    `found` is the table of `judges`.
+    """
+    rows = found.filter(pl.col("correlation").is_not_nan()).select("source", "correlation")
+    known: dict[str, float] = dict(rows.iter_rows())
+    low = sorted(name for name, value in known.items() if value < LOW)
+    if not low or any(flag.startswith(DISAGREES) for flags in found["flags"] for flag in flags):
+        return ""
+    if len(known) == 2:
+        return (
+            f"{' and '.join(low)} disagree with each other (correlation {min(known.values()):.2f}). With two judges "
+            "nobody can say who is right: invite a third, or mix in gold items."
+        )
+    return (
+        f"{len(low)} of {len(known)} judges disagree with the mean of the others ({', '.join(low)}), so none of them "
+        "is the odd one out: look at the question and the instructions first."
+    )
+
+
 def _with_others(opinions: Opinions | None) -> tuple[pl.DataFrame, dict[str, float]]:
-    """Ratings of pairs that several judges rated, and each judge's correlation with the mean of the others.
+    """Ratings of pairs that several judges rated, and each judge's correlation with the mean of the others, or NaN.
 
     The frame has source, at (seconds) and apart, the difference from the mean of the others.
     """
@@ -75,11 +107,7 @@ def _with_others(opinions: Opinions | None) -> tuple[pl.DataFrame, dict[str, flo
     apart = several.select("source", moment.alias("at"), (pl.col("grade") - others).alias("apart"))
     given = ratings(Opinions(frame))
     values, counts = with_the_others(given)
-    known = {
-        name: float(r)
-        for name, r, n in zip(given.sources, values, counts, strict=True)
-        if n >= FEW and r == r  # noqa: PLR0124
-    }
+    known = {name: float(r) for name, r, n in zip(given.sources, values, counts, strict=True) if n >= FEW}
     return apart, known
 
 
@@ -107,8 +135,8 @@ def _flags(
         flags.append(f"too fast: {median:.1f} s per item")
     if asked >= 3 and right / asked < 0.7:
         flags.append(f"gold: {right} of {asked} right")
-    if correlation < 0.2:
-        flags.append(f"disagrees with the others: correlation {correlation:.2f}")
+    if correlation < LOW:
+        flags.append(f"{DISAGREES}: correlation {correlation:.2f}")
     grades = answered["grade"].drop_nulls()
     if len(grades) >= FEW and grades.n_unique() == 1:
         flags.append(f"gives every item the grade {grades[0]:g}")

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from endoxa.tables.checks import rename_known as rename_known
     from endoxa.tables.checks import require as require
     from endoxa.tables.costs import Costs as Costs
+    from endoxa.tables.grade_words import grades_of as grades_of
     from endoxa.tables.opinions import ASIDE as ASIDE
     from endoxa.tables.opinions import COUNTED as COUNTED
     from endoxa.tables.opinions import KINDS as KINDS
@@ -48,6 +49,7 @@ _NAMES = {
     "bundle": "Bundle",
     "checks": "OTHER_NAMES Bools Counts Floats Ints Table cast coded places refuse_null rename_known require",
     "costs": "Costs",
+    "grade_words": "grades_of",
     "opinions": "ASIDE COUNTED KINDS DuplicateJudgmentError Judged Opinions",
     "run": "DuplicateItemError Run",
     "scores": "Comparison Draws Scored Scores",

@@ -9,6 +9,7 @@ from dataclasses import fields as dataclass_fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from endoxa.errors import InstallError, TableError, did_you_mean
+from endoxa.formatting import html_table, notebook_html, number, shortened
 from endoxa.later import np, pl
 
 if TYPE_CHECKING:
@@ -22,17 +23,26 @@ else:
     Ints = Floats = Bools = Counts = Any
 
 OTHER_NAMES = {
-    "query": ("query_id", "qid", "topic", "topic_id", "q_id"),
-    "item": ("doc_id", "docno", "docid", "did", "document", "item_id"),
+    "query": ("query_id", "qid", "query-id", "queryid", "q_id", "topic_id", "topic", "question_id"),
+    "item": (
+        "doc_id", "docno", "docid", "corpus-id", "corpus_id", "did", "pid", "passage_id", "document_id", "document",
+        "item_id",
+    ),
     "score": ("sim", "similarity"),
-    "grade": ("relevance", "rel", "label", "judgment"),
-    "source": ("assessor", "rater", "judge", "worker", "iteration"),
+    "grade": ("relevance", "rel", "label", "judgment", "judgement", "rating"),
+    "source": ("assessor", "rater", "judge", "worker", "annotator", "iteration"),
     "system": ("run", "run_id", "tag", "name"),
     "propensity": ("iprob", "inclusion_probability"),
+}  # fmt: skip
+# Beside one of these names, the column `query` or `item` holds a text: PyTerrier has `qid` and `query`.
+IDS_OF_TEXTS = {
+    "query": ("qid", "query_id", "query-id", "queryid", "q_id", "topic_id"),
+    "item": ("docno", "doc_id", "docid", "corpus-id", "corpus_id", "item_id"),
 }
 
 
 SHOWN = 10  # rows that a notebook shows
+WIDEST = 60  # letters of a cell in a notebook
 
 
 class Later:
@@ -116,8 +126,30 @@ class Table(Later):
     def _repr_html_(self) -> str:
         """Return HTML for notebooks: the kind of table, its number of rows, and the first of them."""
         rows = "1 row" if len(self) == 1 else f"{len(self):,} rows"
-        with pl.Config(tbl_hide_dataframe_shape=True):
-            return f"<p><b>{type(self).__name__}</b>, {rows}</p>{self.frame.head(SHOWN)._repr_html_()}"
+        kept = self.frame.select(
+            name
+            for name, dtype in self.frame.schema.items()
+            if not isinstance(dtype, pl.Array) and _holds(self.frame[name])
+        )
+        shown = [[_cell(value) for value in row] for row in kept.head(SHOWN).iter_rows()]
+        right = [dtype.is_numeric() for dtype in kept.dtypes]
+        more = f'<p class="note">… and {len(self) - SHOWN:,} more rows</p>' if len(self) > SHOWN else ""
+        title = f'<p class="verdict"><b>{type(self).__name__}</b>, {rows}.</p>'
+        return notebook_html(f"{title}{html_table(kept.columns, shown, right)}{more}")
+
+
+def _holds(column: pl.Series) -> bool:
+    """Whether a column has any value: empty ones only make a table wide."""
+    return not len(column) or column.null_count() < len(column)
+
+
+def _cell(value: Any) -> str:
+    """A value in a notebook: four decimals, a dash for null and NaN, long texts and lists shortened."""
+    if value is None or isinstance(value, float):
+        return number(value)
+    from html import escape
+
+    return escape(shortened([str(value)], WIDEST)[0])
 
 
 def pandas_of(frame: pl.DataFrame) -> Any:
@@ -144,11 +176,11 @@ def rename_known(frame: pl.DataFrame, wanted: tuple[str, ...]) -> pl.DataFrame:
     """Rename columns with another tool's name (doc_id, docno, relevance, …) to the name that Endoxa uses."""
     renames: dict[str, str] = {}
     for name in wanted:
-        if name not in frame.columns:
-            found = next((other for other in OTHER_NAMES.get(name, ()) if other in frame.columns), None)
-            if found:
-                renames[found] = name
-    return frame.rename(renames) if renames else frame
+        others = IDS_OF_TEXTS.get(name, ()) if name in frame.columns else OTHER_NAMES.get(name, ())
+        found = next((other for other in others if other in frame.columns), None)
+        if found:
+            renames[found] = name
+    return frame.drop(set(renames.values()), strict=False).rename(renames) if renames else frame
 
 
 def require(frame: pl.DataFrame, columns: tuple[str, ...], table: str) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from endoxa.errors import TableError, did_you_mean
 from endoxa.later import on_demand, pl
 from endoxa.tables.checks import Floats, Ints, Table, cast, refuse_null, rename_known, require
+from endoxa.tables.grade_words import numbered
 
 KINDS = ("person", "system", "judge")
 # roles that test the judge rather than rate the item; excluded from all measures
@@ -71,7 +72,7 @@ class Opinions(Table):
             for name, (dtype, value) in defaults.items()
             if name not in frame.columns
         ]
-        frame = frame.with_columns(absent).select(list(defaults))
+        frame = numbered(frame.with_columns(absent).select(list(defaults)), "table of judgments")
         frame = cast(frame, {name: dtype for name, (dtype, _) in defaults.items()}, "table of judgments")
         refuse_null(frame, ("source", "query", "item"), "table of judgments")
         kinds = [kind for kind in frame["kind"].drop_nulls().unique() if kind not in KINDS]

@@ -27,7 +27,7 @@ class Run(Table):
         """Check, group and rank the rows. `system` is the name of the system if the frame has no such column."""
         refuse_choice("ties", ties, CHOICES["ties"])
         wanted = ("query", "item", "score") if system is not None else ("system", "query", "item", "score")
-        frame = rename_known(frame, wanted)
+        frame = _scored(rename_known(frame, wanted))
         require(frame, ("query", "item", "score"), "run")
         if system is None and "system" not in frame.columns:
             system = "run"
@@ -72,6 +72,18 @@ class Run(Table):
             lists = result.setdefault(str(system), {})
             lists[str(query)] = dict(zip(rows["item"].to_list(), rows["score"].to_list(), strict=True))
         return result
+
+
+def _scored(frame: pl.DataFrame) -> pl.DataFrame:
+    """A table of ranks without scores gets the score 1/rank."""
+    if "score" in frame.columns or "rank" not in frame.columns:
+        return frame
+    rank = cast(frame.select("rank"), {"rank": pl.Float64}, "run")["rank"]
+    wrong = (~(rank >= 1)).fill_null(True).arg_true()
+    if len(wrong):
+        row = int(wrong[0])
+        raise TableError(f"row {row + 1} of the run: rank {rank[row]} is not a number from 1 on; give ranks or scores")
+    return frame.with_columns((1 / rank).alias("score"))
 
 
 def _grouped(frame: pl.DataFrame) -> tuple[pl.DataFrame, Bools]:
@@ -124,6 +136,10 @@ class DuplicateItemError(TableError):
         super().__init__(
             f"query {query!r} of {system!r} lists item {item!r} twice; a list ranks an item once: remove one of the two"
         )
+
+    def __reduce__(self) -> tuple[type[DuplicateItemError], tuple[str, str, str]]:
+        """Support pickling, so that the error can be passed between processes."""
+        return type(self), (self.system, self.query, self.item)
 
 
 def _ranked(first: Bools, score: Floats, item: pl.Series, ties: Ties) -> tuple[Ints | None, Counts, Counts]:

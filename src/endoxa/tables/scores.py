@@ -203,6 +203,18 @@ class Scores(Table):
         values[places(rows["system"], systems), query] = rows["value"].to_numpy()
         return systems, queries.to_list(), values
 
+    def mean(self) -> pl.DataFrame:
+        """Return a row per system and a column per measure: the mean over the queries where it is defined.
+
+        `endoxa.summarise` adds intervals, and sums what counts things, as trec_eval does.
+        """
+        defined = pl.col("value").filter(pl.col("value").is_not_nan())
+        means = self.frame.group_by("system", "measure", maintain_order=True).agg(defined.mean())
+        wide = means.with_columns(pl.col("value").fill_null(float("nan"))).pivot(
+            "measure", index="system", values="value", maintain_order=True
+        )
+        return pl.DataFrame({"system": self.systems}).join(wide, on="system", how="left", maintain_order="left")
+
     def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
         """Return {system: {query: {measure: value}}}, as pytrec_eval does for one system."""
         result: dict[str, dict[str, dict[str, float]]] = {}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from endoxa.beliefs import models
 from endoxa.beliefs.votes import pinned
@@ -16,9 +17,22 @@ from endoxa.tables import Belief, Labels, Opinions, Run, Taxonomy
 from endoxa.verbs.inputs import labels_of, opinions_of, paths_of, reference_of, run_of, settings_of
 from endoxa.verbs.read import read
 
+F = TypeVar("F", bound=Callable[..., Any])
 LEARNING = {"dawid-skene": "gold", "learned": "labels"}  # models that learn from labels, and by which setting
 
 
+def _shows_settings(verb: F) -> F:
+    """Show the settings of all models in the signature, so that completion helps."""
+    signature = inspect.signature(verb)
+    own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    taken = {one.name for one in own} | set(LEARNING.values())
+    names = dict.fromkeys(name for model in models.MODELS.values() for name in model.settings if name not in taken)
+    more = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any) for name in names]
+    verb.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+    return verb
+
+
+@_shows_settings
 def believe(
     source: Any,
     model: str | None = None,
@@ -42,6 +56,7 @@ def believe(
     >>> belief.frame.select("item", "p").rows()
     [('x', 0.75), ('y', 0.5), ('z', 0.5)]
     """
+    settings = {name: value for name, value in settings.items() if value is not None}
     table, tree = _source(source, taxonomy)
     if isinstance(table, Belief):
         if model is not None or settings:
@@ -83,7 +98,7 @@ def _source(source: Any, taxonomy: Any) -> tuple[Run | Opinions | Labels | Belie
 def _is_deep(source: Any) -> bool:
     """Whether it is not {query: {item: grade}}: a frame, or {system: {query: {item: score}}}."""
     inner = next(iter(source.values()), None) if isinstance(source, Mapping) else None
-    return not isinstance(inner, Mapping) or any(isinstance(value, Mapping) for value in inner.values())
+    return not isinstance(inner, Mapping) or any(isinstance(value, Mapping | list) for value in inner.values())
 
 
 def _files(source: Any) -> tuple[str, ...]:

@@ -15,9 +15,10 @@ from endoxa.evaluations.dispatch import NO_RUN, belief_of
 from endoxa.measures.grammar import Measure, Wanted, parse_all
 from endoxa.pools import choosing
 from endoxa.pools.choosing import MIXING, About
-from endoxa.verbs.inputs import labels_of, reference_of, run_of, settings_of
+from endoxa.verbs.inputs import labels_of, reference_of, run_of, settings_of, takes_either_order
 
 
+@takes_either_order
 def choose(
     run: Any,
     reference: Any = None,

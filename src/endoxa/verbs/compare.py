@@ -12,11 +12,12 @@ from endoxa.measures.grammar import Measure, Wanted
 from endoxa.progress import Progress
 from endoxa.tables import Comparison, Scores
 from endoxa.verbs.evaluate import evaluate, kinds_of
-from endoxa.verbs.inputs import Report, foreign, reference_of, run_of, settings_of, takes_settings
+from endoxa.verbs.inputs import Report, foreign, reference_of, run_of, settings_of, takes_either_order, takes_settings
 from endoxa.verbs.measure import certain
 
 
 @takes_settings()
+@takes_either_order
 def compare(
     run: Any,
     reference: Any = None,
@@ -25,7 +26,7 @@ def compare(
     between: tuple[str, str] | None = None,
     labels: Any = None,
     taxonomy: Any = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     report: Report | None = None,
     **settings: Any,
 ) -> Comparison:
@@ -59,7 +60,7 @@ def compared(
     power: bool = False,
     labels: Any = None,
     taxonomy: Any = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     report: Report | None = None,
     **settings: Any,
 ) -> Evaluation:
@@ -94,6 +95,8 @@ def _between(
     if against.kind != "consensus":
         raise CallError("between leaves votes out, and with a reference nobody votes; remove it")
     foreign(settings, given, against)
+    if settings.on is not None:
+        raise CallError("between works in this process only; leave on out")
     scores = dispatch.between(
         run_of(run, settings), *pair, against.measures(measures, settings, compared=True), settings
     )
@@ -102,6 +105,7 @@ def _between(
     )
 
 
+@takes_either_order
 def superiority(
     run: Any, reference: Any, first: str, second: str, measure: str | Measure, query: str | None = None, *,
     confidence: float = 0.95,

@@ -21,7 +21,7 @@ from endoxa.pools.deciding import UNTIL, Look, Question
 from endoxa.tables import Run
 from endoxa.verbs.choose import measure_of
 from endoxa.verbs.evaluate import evaluate
-from endoxa.verbs.inputs import labels_of, run_of, settings_of, takes_settings
+from endoxa.verbs.inputs import labels_of, run_of, settings_of, takes_either_order, takes_settings
 from endoxa.verbs.study import PORT, opened_home
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ PathLike = str | Path
 
 
 @takes_settings()
+@takes_either_order
 def decide(
     run: Any,
     labels: Any = None,

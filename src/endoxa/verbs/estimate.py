@@ -9,9 +9,10 @@ from endoxa.comparisons import prediction
 from endoxa.errors import CallError
 from endoxa.evaluations.dispatch import belief_of
 from endoxa.measures.grammar import Wanted, parse_all
-from endoxa.verbs.inputs import reference_of, rounds_of, run_of, settings_of
+from endoxa.verbs.inputs import reference_of, rounds_of, run_of, settings_of, takes_either_order
 
 
+@takes_either_order
 def estimate(
     run: Any, reference: Any, labels: Any, measures: Wanted = ("P@10",), *, confidence: float = 0.95,
     lam: float | None = None, universe: Any = None,

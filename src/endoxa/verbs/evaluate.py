@@ -12,22 +12,24 @@ from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import DOUBTED, JUDGED
 from endoxa.later import pl
 from endoxa.measures.grammar import Wanted
-from endoxa.progress import Progress
-from endoxa.scale.local import mapped
+from endoxa.progress import Progress, shown
 from endoxa.tables import Scores
 from endoxa.verbs.inputs import (
     Report,
     beside,
     foreign,
+    mapper_of,
     reference_of,
     runs_of,
     settings_of,
+    takes_either_order,
     takes_settings,
     votes_of_texts,
 )  # fmt: skip
 
 
 @takes_settings()
+@takes_either_order
 def evaluate(
     run: Any = None,
     reference: Any = None,
@@ -43,7 +45,7 @@ def evaluate(
     orders: bool = False,
     title: str = "",
     command: str = "",
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     report: Report | None = None,
     **settings: Any,
 ) -> Evaluation:
@@ -56,6 +58,7 @@ def evaluate(
     (bag or align) the files are texts that systems extracted, whose words are their votes: words between blanks, or
     with `lines` whole lines; `near` (0.8 is usual) aligns misread words with the right ones. `curves`, `power` and
     `orders` add tables: precision-recall curves, the power of the queries, whether measures order systems alike.
+    `progress` is True for a bar, in a notebook too, or a function of what, done and whole.
 
     >>> result = evaluate({"q1": {"a": 2.0, "b": 1.0}}, {"q1": {"b": 1}}, ["RR"])
     >>> result.summary["value"].to_list()
@@ -65,20 +68,32 @@ def evaluate(
         raise CallError("lines and near are for texts that systems extracted; say tokens=bag or tokens=align too")
     if tokens is not None:
         run, reference = None, votes_of_texts(run, tokens, lines=lines, near=near)
+    progress = shown(progress)
     chosen = settings_of(settings, run)
     against, more = beside(reference_of(reference, chosen, taxonomy=taxonomy, report=report), labels, chosen)
     foreign(chosen, settings, against)
     wanted = None
     if against.kind not in {"answers", "bundle"} or measures:
         wanted = against.measures(measures, chosen, compared=orders)
+    lists, mapper = runs_of(run, chosen, progress=progress, report=report), mapper_of(chosen)
     evaluation = evaluated(
-        runs_of(run, chosen, progress=progress, report=report), against, wanted, chosen, labels=more,
-        curves=curves, power=power, orders=orders, progress=progress, mapper=mapped,
+        lists, against, wanted, chosen if chosen.on is None else chosen.changed(on=None), labels=more,
+        curves=curves, power=power, orders=orders, progress=progress, mapper=mapper,
     )  # fmt: skip
     return evaluation.changed(
         title=title or _title(evaluation),
         provenance={"Endoxa": __version__, "Command": command, "Seed": str(chosen.seed)},
+        drawn=_drawn,
     )
+
+
+def _drawn(evaluation: Evaluation) -> str:
+    """The first figure of an evaluation, for a notebook."""
+    from endoxa.reports.figures import first_of
+    from endoxa.reports.figures.style import to_svg
+
+    figure = first_of(evaluation)
+    return "" if figure is None else to_svg(figure, apart=True)
 
 
 def _title(evaluation: Evaluation) -> str:

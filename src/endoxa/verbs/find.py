@@ -9,7 +9,7 @@ from endoxa.engines.searching import Found, Searcher, Text
 from endoxa.errors import TextError
 from endoxa.images.corpus import Corpus, Progress
 from endoxa.io import indexes
-from endoxa.io.opening import find_query, home_of, open_corpus
+from endoxa.io.opening import find_query, home_of, open_corpus, refuse_missing
 
 Place = str | Path | Corpus | Searcher
 
@@ -25,11 +25,14 @@ def find(
 ) -> Found:
     """The best items for one query: an item, a file with a picture, or words.
 
-    What is neither an item nor a file is taken as words, which keywords answers, else rwmm. Give a Searcher
-    (`open_searcher`) in place of the corpus to ask many queries: nothing is then read again.
+    What is neither an item nor a file is taken as words: those of captions, of a manifest, and of the names of files
+    and folders, which need no index; what looks like a path is a missing file. Give a Searcher (`open_searcher`) in
+    place of the corpus to ask many queries: nothing is then read again.
     """
     searcher = searcher_of(place, home=home, without=without)
     found = find_query(searcher.corpus, query)
+    if found is None:
+        refuse_missing(searcher.corpus, query)
     text = Text("_".join(query.split()) or "text", query)
     return searcher.search(text if found is None else found, system, count=count)
 

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
-from functools import partial
+from functools import partial, wraps
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeVar
+from warnings import warn
 
-from endoxa.errors import CallError, FileError, TableError, TextError, did_you_mean
+from endoxa.errors import CallError, EndoxaError, FileError, TableError, TextError, did_you_mean
 from endoxa.evaluations.evaluation import File
 from endoxa.evaluations.references import Reference, Referred
 from endoxa.evaluations.settings import REGISTRY, Settings
 from endoxa.io.native_files import DictRun
+from endoxa.io.objects import are_rows, sort_of
 from endoxa.io.provenance import provenance
-from endoxa.io.read import kind_of, natively_judged, read
+from endoxa.io.read import is_there, kind_of, natively_judged, read
 from endoxa.io.run_files import RunFiles
 from endoxa.later import pl
+from endoxa.measures.evaluate import Blocks
 from endoxa.measures.preference_judgments import Preferences
 from endoxa.native import core
 from endoxa.policies import Ties
 from endoxa.progress import Progress
+from endoxa.scale import local
 from endoxa.tables import Answers, Belief, Bundle, Labels, Opinions, Run, Taxonomy
 
 T = TypeVar("T")
@@ -57,10 +61,26 @@ def takes_settings(*, scoring_only: bool = False) -> Callable[[F], F]:
 
 
 def settings_of(given: Mapping[str, Any], run: Any = None, *, scoring_only: bool = False) -> Settings:
-    """Settings by name; a Run keeps the rule for ties that it was ranked by."""
+    """Settings by name; a Run keeps the rule for ties that it was ranked by, a Spark frame where it is."""
+    given = dict(given)
     if isinstance(run, Run):
-        given = {"ties": run.ties} | dict(given)
+        given = {"ties": run.ties} | given
+    if is_frame(run):
+        given = {"on": run.sparkSession} | given
+    if given.get("on") is not None and not isinstance(given["on"], str):
+        from endoxa.scale import spark
+
+        given["on"] = spark.address_of(given["on"])
     return Settings.of(given, scoring_only=scoring_only)
+
+
+def mapper_of(settings: Settings) -> Callable[..., Any]:
+    """The map over queries: that of this machine, or of the Spark cluster that the settings name."""
+    if settings.on is None:
+        return local.mapped
+    from endoxa.scale import spark
+
+    return partial(spark.mapped, settings.on)
 
 
 # ---- runs ---------------------------------------------------------------------------------------------
@@ -78,16 +98,39 @@ def order_of(settings: Settings) -> Ties:
 
 def runs_of(
     source: Any, settings: Settings, *, progress: Progress | None = None, report: Report | None = None
-) -> Run | RunFiles | DictRun | None:
-    """A run, or files that are read when they are scored; None where none was given."""
-    if source is None or (isinstance(source, list | tuple) and not source):
+) -> Run | Blocks | None:
+    """A run, or what is read when it is scored: files, a dict, a Spark frame; None where none was given.
+
+    Files are read where the settings say. A run that is in memory already is scored there.
+    """
+    if is_nothing(source):
         return None
     paths = paths_of(source)
     if paths:
-        return RunFiles(tuple(paths), **_reading(settings), progress=progress, report=report)
+        files = RunFiles(tuple(paths), **_reading(settings), progress=progress, report=report)
+        return files if settings.on is None else _distributed(files, settings.on)
     if type(source) is dict and core() is not None:
         return DictRun(source, partial(run_of, source, settings), order_of(settings))
-    return run_of(source, settings)
+    return _frame_of(source, settings) if is_frame(source) else run_of(source, settings)
+
+
+def is_frame(source: Any) -> bool:
+    """Whether it is a frame of Spark."""
+    return type(source).__module__.startswith("pyspark.sql.") and type(source).__name__ == "DataFrame"
+
+
+def _distributed(files: RunFiles, on: str) -> Blocks:
+    from endoxa.io.distributed import DistributedFiles
+
+    return DistributedFiles(files, on)
+
+
+def _frame_of(source: Any, settings: Settings) -> Blocks:
+    from endoxa.io.distributed import DistributedFrame
+
+    if settings.ties == "input":
+        raise CallError("the rows of a Spark frame have no order: use ties=trec, or give files")
+    return DistributedFrame(source)
 
 
 def run_of(source: Any, settings: Settings | None = None) -> Run:
@@ -97,6 +140,8 @@ def run_of(source: Any, settings: Settings | None = None) -> Run:
     settings = settings or Settings()
     if paths := paths_of(source):
         return RunFiles(tuple(paths), **_reading(settings)).whole()
+    if is_frame(source):
+        return _frame_of(source, settings).whole()
     if isinstance(source, TABLES):
         raise TableError(f"expected a run, got {type(source).__name__}; runs come before what they are scored against")
     table = read(source, kind="run", ties=order_of(settings))
@@ -116,6 +161,90 @@ def paths_of(source: Any) -> list[str]:
     return []
 
 
+# ---- which is the run? --------------------------------------------------------------------------------
+
+
+def takes_either_order(verb: F) -> F:
+    """Let a verb take its first two arguments in either order, where their kinds can be told apart.
+
+    Arguments that are named are taken as named. Two dicts of numbers that cannot be told apart are taken in the order
+    of the signature, unless they look swapped: then which is which must be said. Rows that hold a run and judgments
+    are both, where no reference is given.
+    """
+    names = [*inspect.signature(verb).parameters][:2]
+    first = names.index("run")  # the place of the run
+
+    @wraps(verb)
+    def _called(*given: Any, **named: Any) -> Any:
+        values = [list(one) if isinstance(one, Iterator) else one for one in given[:2]]
+        if len(values) == 2 and _is_swapped(values[first], values[1 - first], names[1 - first]):
+            values.reverse()
+        whole = dict(zip(names, values, strict=False)) | named
+        run = whole.get("run")
+        if names[1 - first] == "reference" and is_nothing(whole.get("reference")) and holds_both(run):
+            return verb(run, run, *given[2:], **{name: one for name, one in named.items() if name not in names})
+        return verb(*values, *given[2:], **named)
+
+    return _called  # type: ignore[return-value]
+
+
+def is_nothing(source: Any) -> bool:
+    """Whether no reference, or no run, was given."""
+    return source is None or (isinstance(source, list | tuple) and not source)
+
+
+def holds_both(source: Any) -> bool:
+    """Whether it is rows, or files of rows, that hold a run and judgments."""
+    paths = paths_of(source)
+    if paths:
+        return all(path != "-" and kind_of(path) == "both" for path in paths)
+    return not is_nothing(source) and not isinstance(source, Reference) and sort_of(source) == "both"
+
+
+def _is_swapped(run: Any, reference: Any, name: str) -> bool:
+    """Whether what was given as the run is the reference, and the other way round; an error if nobody can tell."""
+    if is_nothing(run) or is_nothing(reference) or isinstance(reference, Files | Reference):
+        return False
+    one, other = _sort(run), _sort(reference)
+    if one == other == "run":
+        raise CallError("both arguments are runs; put all runs into the first, as a list or a dict {name: run}")
+    if one == other == "reference":
+        raise CallError("both arguments are judgments, or another reference; give a run too")
+    runs, references = {"run"}, {"reference"}
+    if one in runs or other in references or "unknown" in {one, other} or "both" in {one, other}:
+        return False
+    if one in references or other in runs:
+        return True
+    if one == "grades" and other == "scores":
+        warn("the arguments are swapped: the first holds grades, the second the scores of a run", stacklevel=4)
+        return True
+    if (one, other) in {("grades", "either"), ("either", "scores")}:
+        raise CallError(
+            f"which of the two dicts is the run cannot be told from their numbers; name them: run=…, {name}=…, "
+            "or read them with kind='run' and kind='qrels'"
+        )
+    return False
+
+
+def _sort(source: Any) -> str:
+    """Whether it holds a run or a reference; of files, what their content says."""
+    if isinstance(source, Reference | Files):
+        return "reference"
+    paths = paths_of(source)
+    if not paths:
+        return sort_of(source)
+    kinds = {"unknown" if path == "-" or not is_there(path) else _kind(path) for path in paths}
+    return kinds.pop() if len(kinds) == 1 else "unknown"
+
+
+def _kind(path: str) -> str:
+    try:
+        kind = kind_of(path, strict=True)
+    except EndoxaError:  # what is wrong is said when it is read
+        return "unknown"
+    return kind if kind in {"run", "both"} else "unknown" if kind in {"scores", "comparison"} else "reference"
+
+
 # ---- references ---------------------------------------------------------------------------------------
 
 
@@ -129,11 +258,12 @@ class Files:
 def reference_of(source: Any, settings: Settings, *, taxonomy: Any = None, report: Report | None = None) -> Reference:
     """What runs are scored against, from whatever holds it: nothing, a table, files, a frame, a dict, rows.
 
-    The kind of a file is told by its content, of a frame by its columns; a dict {query: {item: number}} holds grades.
+    The kind of a file is told by its content, of a frame by its columns; a dict {query: {item: number}} holds grades,
+    {query: [item, …]} the relevant items. Of rows that hold a run and judgments, the judgments are meant.
     """
     if isinstance(source, Reference):
         return source
-    if source is None or (isinstance(source, list | tuple) and not source):
+    if is_nothing(source):
         return Reference.of(None, settings, _taxonomy(taxonomy))
     if isinstance(source, TABLES):
         return Reference.of(_preferred(source, settings), settings, _taxonomy(taxonomy))
@@ -141,11 +271,13 @@ def reference_of(source: Any, settings: Settings, *, taxonomy: Any = None, repor
         kinds = source.kinds if isinstance(source, Files) else {path: kind_of(path) for path in paths}
         table, tree = _files(kinds, settings, report)
         return Reference.of(_preferred(table, settings), settings, _taxonomy(taxonomy) or tree)
-    judged = natively_judged(source) if type(source) is dict else None
-    table = read(source, kind="qrels" if isinstance(source, Mapping) else "auto") if judged is None else judged
-    if not isinstance(table, TABLES):
-        raise TableError(f"expected something to score against, got {type(table).__name__}; {NOT_ONE}")
-    return Reference.of(_preferred(table, settings), settings, _taxonomy(taxonomy))
+    found: Any = natively_judged(source) if type(source) is dict else None
+    if found is None:
+        judged = isinstance(source, Mapping) or sort_of(source) == "both"
+        found = read(source, kind="qrels" if judged else "auto")
+    if not isinstance(found, TABLES):
+        raise TableError(f"expected something to score against, got {type(found).__name__}; {NOT_ONE}")
+    return Reference.of(_preferred(found, settings), settings, _taxonomy(taxonomy))
 
 
 def _taxonomy(source: Any) -> Taxonomy | None:
@@ -158,15 +290,49 @@ def _files(kinds: dict[str, str], settings: Settings, report: Report | None) -> 
     rest = [path for path, kind in kinds.items() if kind != "taxonomy"]
     if not rest:
         raise TextError("a taxonomy alone holds no opinion; add a file of labels: source, item, category")
+    listed = [path for path in rest if kinds[path] == "both"]
+    if listed and len(listed) < len(rest):
+        other = next(path for path in rest if path not in listed)
+        raise TextError(
+            f"judgments are given twice, in {other} and in {listed[0]}; name the run with --run {listed[0]}"
+        )
     tables = [_file(path, kinds[path], settings, report) for path in rest]
     tree = read(trees[0], kind="taxonomy") if trees else None
     if len(tables) == 1:
         return tables[0], tree
+    if listed:  # the rows of every system hold the same judgments
+        return _agreed([table for table in tables if isinstance(table, Opinions)], listed), tree
+    if all(isinstance(table, Opinions) for table in tables):
+        _refuse_twice([table.frame for table in tables], rest)  # type: ignore[union-attr]
     for kind in (Opinions, Labels, Answers):
         if all(isinstance(table, kind) for table in tables):
             return kind.of(pl.concat([table.frame for table in tables])), tree  # type: ignore[union-attr]
     named = " and ".join(f"{path} ({kinds[path]})" for path in rest[:2])
     raise TextError(f"{named} cannot be joined; {NOT_ONE}")
+
+
+def _agreed(tables: list[Opinions], paths: list[str]) -> Opinions:
+    """The judgments of several files of rows; one that differs between files is refused."""
+    together = pl.concat([table.frame for table in tables]).unique(maintain_order=True)
+    twice = together.filter(together.select("source", "query", "item").is_duplicated())
+    if twice.height:
+        query, item = twice["query"][0], twice["item"][0]
+        raise TextError(f"item {item!r:.60} of query {query!r:.60} has different grades in {' and '.join(paths[:2])}")
+    return Opinions.of(together)
+
+
+def _refuse_twice(frames: list[pl.DataFrame], paths: list[str]) -> None:
+    """Refuse a pair that two files judge for the same person."""
+    owned = zip(frames, paths, strict=True)
+    owner = pl.concat([frame.select("source", "query", "item", file=pl.lit(path)) for frame, path in owned])
+    twice = owner.filter(owner.select("source", "query", "item").is_duplicated())
+    if twice.height:
+        _, query, item, _ = twice.row(0)
+        files = twice.filter((pl.col("query") == query) & (pl.col("item") == item))["file"].unique(maintain_order=True)
+        raise FileError(
+            files[-1], f"item {item!r:.60} of query {query!r:.60} is judged in {files[0]} too",
+            "give the judgments once; if several people judged, name them in column 2 (--assessors mean)",
+        )  # fmt: skip
 
 
 def _file(path: str, kind: str, settings: Settings, report: Report | None) -> Referred:
@@ -180,8 +346,9 @@ def _file(path: str, kind: str, settings: Settings, report: Report | None) -> Re
         raise FileError(path, f"holds a {kind}", NOT_ONE)
     several = settings.assessors == "mean" or settings.model is not None or settings.systems_vote
     several = several or settings.format in {"qrels_jg", "qrels_prefs"}
-    if kind == "qrels" and not several and (judged := natively_judged(path)) is not None:
+    if kind == "qrels" and not several and Path(path).is_file() and (judged := natively_judged(path)) is not None:
         return judged
+    kind = "qrels" if kind == "both" else kind
     table = read(
         path, kind="auto" if path != "-" and kind not in {"qrels", "preferences"} else kind,  # type: ignore[arg-type]
         assessors=several, lenient=settings.lenient, report=report,
@@ -213,12 +380,11 @@ def _named(reference: Reference) -> str:
 
 def rounds_of(source: Any) -> Opinions | None:
     """Labels of one or several rounds of judging as one table, the last round last; None where there are none."""
-    if source is None or (isinstance(source, list | tuple) and not source):
+    if is_nothing(source):
         return None
     from endoxa.comparisons.rounds import rounds_of as together
 
-    rounds = source if isinstance(source, list | tuple) else [source]
-    return together([opinions_of(one) for one in rounds])
+    return together([opinions_of(one) for one in _rounds(source)])
 
 
 def labels_of(source: Any) -> Opinions | None:
@@ -226,12 +392,16 @@ def labels_of(source: Any) -> Opinions | None:
 
     Rows of several tables that name neither their round nor their judge are told apart by their table.
     """
-    if source is None or (isinstance(source, list | tuple) and not source):
+    if is_nothing(source):
         return None
     from endoxa.comparisons.rounds import numbered
 
-    rounds = source if isinstance(source, list | tuple) else [source]
-    return numbered([opinions_of(one, assessors=True) for one in rounds])
+    return numbered([opinions_of(one, assessors=True) for one in _rounds(source)])
+
+
+def _rounds(source: Any) -> list[Any]:
+    """The tables of labels in a list of them; a list of rows is one table."""
+    return list(source) if isinstance(source, list | tuple) and not are_rows(source) else [source]
 
 
 def beside(reference: Reference, labels: Any, settings: Settings) -> tuple[Reference, Opinions | None]:
@@ -258,7 +428,7 @@ def foreign(settings: Settings, given: Iterable[str], reference: Reference) -> N
 def files_of(run: Any, reference: Any) -> tuple[File, ...]:
     """Name, size and SHA-256 of every file that was read."""
     kinds = [*((path, "judgments") for path in paths_of(reference)), *((path, "run") for path in paths_of(run))]
-    return tuple(provenance(path, kind) for path, kind in kinds if path != "-" and Path(path).is_file())
+    return tuple(provenance(path, kind) for path, kind in kinds if path != "-" and is_there(path))
 
 
 def votes_of_texts(source: Any, way: str, *, lines: bool = False, near: float | None = None) -> Opinions:

@@ -7,13 +7,24 @@ from typing import Any
 from endoxa.errors import CallError
 from endoxa.evaluations.dispatch import belief_of, score
 from endoxa.measures.grammar import Measure, Wanted, parse_all
-from endoxa.progress import Progress
-from endoxa.scale.local import mapped
+from endoxa.progress import Progress, shown
 from endoxa.tables import Scores
-from endoxa.verbs.inputs import Report, beside, foreign, reference_of, run_of, runs_of, settings_of, takes_settings
+from endoxa.verbs.inputs import (
+    Report,
+    beside,
+    foreign,
+    mapper_of,
+    reference_of,
+    run_of,
+    runs_of,
+    settings_of,
+    takes_either_order,
+    takes_settings,
+)
 
 
 @takes_settings(scoring_only=True)
+@takes_either_order
 def measure(
     run: Any,
     reference: Any = None,
@@ -21,7 +32,7 @@ def measure(
     *,
     labels: Any = None,
     taxonomy: Any = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     report: Report | None = None,
     **settings: Any,
 ) -> Scores:
@@ -34,14 +45,16 @@ def measure(
     >>> scores.to_dict()["run"]["q1"]
     {'RR': 0.5, 'AP': 0.5}
     """
+    progress = shown(progress)
     chosen = settings_of(settings, run, scoring_only=True)
     against, more = beside(reference_of(reference, chosen, taxonomy=taxonomy, report=report), labels, chosen)
     foreign(chosen, settings, against)
     wanted = against.measures(measures, chosen) if against.kind not in {"answers", "bundle"} else []
     lists = runs_of(run, chosen, progress=progress, report=report)
-    return score(lists, against, wanted, chosen, labels=more, progress=progress, mapper=mapped)
+    return score(lists, against, wanted, chosen, labels=more, progress=progress, mapper=mapper_of(chosen))
 
 
+@takes_either_order
 def distribution(
     run: Any, reference: Any, measure: str | Measure, system: str, query: str | None = None, *, worlds: int = 4000,
     seed: int = 0,

@@ -14,14 +14,25 @@ from endoxa.evaluations.references import Reference
 from endoxa.measures.grammar import Measure
 from endoxa.policies import Policy
 from endoxa.tables import Opinions, Run
-from endoxa.verbs.inputs import reference_of, run_of, settings_of
+from endoxa.verbs.inputs import is_nothing, reference_of, run_of, runs_of, settings_of, takes_either_order
 
 
-def pool(run: Any, depth: int = 100, *, ties: str = "trec", lenient: bool = False) -> pl.DataFrame:
-    """The union of the first `depth` items of every system: query, item, systems, best, by."""
+def pool(run: Any, depth: int = 100, *, ties: str = "trec", lenient: bool = False, on: Any = None) -> pl.DataFrame:
+    """The union of the first `depth` items of every system: query, item, systems, best, by.
+
+    `on` is where files are read, as for `evaluate`: this machine, or Spark, of which only the first items come back.
+    """
+    from endoxa.io.distributed import DistributedFiles, DistributedFrame
+
+    if is_nothing(run):
+        raise CallError(NO_RUN)
+    lists = runs_of(run, settings_of({"ties": ties, "lenient": lenient, "on": on}, run))
+    if isinstance(lists, DistributedFiles | DistributedFrame):
+        return pools.pool(lists.first(depth), depth)
     return pools.pool(_run(run, ties, lenient), depth)
 
 
+@takes_either_order
 def pool_states(
     run: Any, judgments: Any, depth: int = 100, *, ties: str = "trec", lenient: bool = False
 ) -> pl.DataFrame:
@@ -29,6 +40,7 @@ def pool_states(
     return pools.states(_run(run, ties, lenient), _judgments(judgments, lenient), depth)
 
 
+@takes_either_order
 def unseen(
     run: Any, judgments: Any, depth: int = 100, *, ties: str = "trec", lenient: bool = False
 ) -> pl.DataFrame | None:
@@ -40,6 +52,7 @@ def unseen(
     return pools.unseen(table, _judgments(judgments, lenient), depth) if len(table.systems) > 1 else None
 
 
+@takes_either_order
 def leave_out_uniques(
     run: Any,
     judgments: Any,
@@ -61,7 +74,7 @@ def leave_out_uniques(
 
 
 def _run(source: Any, ties: str, lenient: bool) -> Run:
-    if source is None or (isinstance(source, list) and not source):
+    if is_nothing(source):
         raise CallError(NO_RUN)
     return run_of(source, settings_of({"ties": ties, "lenient": lenient}))
 

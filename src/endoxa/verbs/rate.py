@@ -11,9 +11,10 @@ from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.ratings import METHODS, Metric
 from endoxa.progress import Progress
 from endoxa.studies.score_mapping import Method
-from endoxa.verbs.inputs import files_of, opinions_of, run_of
+from endoxa.verbs.inputs import files_of, opinions_of, run_of, takes_either_order
 
 
+@takes_either_order
 def rate(
     opinions: Any,
     run: Any = None,

@@ -11,10 +11,11 @@ from endoxa.measures.grammar import Wanted
 from endoxa.progress import Progress
 from endoxa.tables import Costs
 from endoxa.verbs.evaluate import evaluate
-from endoxa.verbs.inputs import Report, files_of, takes_settings
+from endoxa.verbs.inputs import Report, files_of, takes_either_order, takes_settings
 
 
 @takes_settings()
+@takes_either_order
 def report(
     run: Any,
     reference: Any = None,
@@ -25,7 +26,7 @@ def report(
     labels: Any = None,
     taxonomy: Any = None,
     command: str = "",
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     report: Report | None = None,
     **settings: Any,
 ) -> Evaluation:

@@ -15,7 +15,7 @@ import polars as pl
 
 from endoxa.errors import FileError, RefusedError, TextError, refuse_unknown
 from endoxa.images.corpus import Corpus, Progress, Skipped
-from endoxa.io.opening import HOME, home_of, open_corpus
+from endoxa.io.opening import home_at, home_of, open_corpus
 from endoxa.searches import outcomes
 from endoxa.searches.arms import Features, Point
 from endoxa.searches.seeking import Crop, Replayed, Search, learner_named, replay
@@ -197,7 +197,7 @@ def _features(record: Record, place: PathLike | Corpus | None, index: PathLike |
 
     if place is not None:
         return _opened(place, index)[1]
-    folder = (Path(index) if index is not None else Path(record.collection) / HOME) / search_features.FOLDER
+    folder = home_at(record.collection, index) / search_features.FOLDER
     return with_neighbours(search_features.load(folder).features, folder)
 
 

@@ -10,13 +10,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from endoxa.errors import InstallError, TextError
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from endoxa.io.study_files import Sources
+    from endoxa.store.catalogue import Study
     from endoxa.store.home import Home
     from endoxa.store.making import Planned
     from endoxa.tables import Bundle
@@ -49,6 +53,14 @@ class Invited:
     withdrawn: tuple[tuple[int, str], ...]
     address: str
     is_assumed: bool
+
+
+@dataclass(frozen=True)
+class Edited:
+    """The outcome of `edit`: the study, and the number of answers that were given to the old words."""
+
+    study: Study
+    answers: int
 
 
 @dataclass(frozen=True)
@@ -185,6 +197,80 @@ def status(
         with opened.store.reading() as connection:
             found = [catalogue.find(connection, name)] if name else catalogue.listed(connection)[::-1]
             return [status_of(connection, study, now=_moment(now)) for study in found]
+
+
+def studies(*, home: PathLike = FOLDER, db: str | None = None) -> pl.DataFrame:
+    """All studies, the newest first: study, title, state, screen, done, planned, judges, answers, made."""
+    import polars as pl
+
+    with opened_home(home, db) as opened:
+        from endoxa.store import catalogue, records
+
+        with opened.store.reading() as connection:
+            rows = []
+            for study in catalogue.listed(connection):
+                far = records.progress(connection, study)
+                rows.append({
+                    "study": study.name, "title": study.settings.heading, "state": study.state,
+                    "screen": study.settings.screen, "done": far["done"], "planned": far["planned"],
+                    "judges": far["raters"], "answers": records.answers_now(connection, study),
+                    "made": datetime.fromtimestamp(study.created_at, UTC),
+                })  # fmt: skip
+    schema = dict.fromkeys(("study", "title", "state", "screen"), pl.String)
+    whole = dict.fromkeys(("done", "planned", "judges", "answers"), pl.Int64)
+    return pl.DataFrame(rows, schema={**schema, **whole, "made": pl.Datetime("us", "UTC")})
+
+
+def edit(
+    name: str, *, title: str | None = None, question: str | None = None, instructions: str | None = None,
+    settings: Mapping[str, Any] | None = None, home: PathLike = FOLDER, db: str | None = None,
+    now: float | None = None,
+) -> Edited:  # fmt: skip
+    """Change texts of a study: title, question, instructions; by `settings` also comments and licence.
+
+    What stored answers and planned tasks rest on (screen, gamma, overlap …) is refused. The old texts are recorded.
+    """
+    texts = {"title": title, "question": question, "instructions": instructions}
+    changes = {key: value for key, value in {**texts, **(settings or {})}.items() if value is not None}
+    if not changes:
+        raise TextError("there is nothing to change; give --title, --question or --instructions")
+    with opened_home(home, db) as opened:
+        from endoxa.store import catalogue, records
+
+        with opened.store.writing() as connection:
+            study = catalogue.find(connection, name)
+            answers = records.answers_now(connection, study)
+            return Edited(catalogue.edit(connection, study, changes, now=_moment(now)), answers)
+
+
+def close(
+    name: str, *, reopen: bool = False, home: PathLike = FOLDER, db: str | None = None, now: float | None = None
+) -> None:
+    """Close a study: it accepts no answers and keeps all it has. `reopen` opens it again."""
+    with opened_home(home, db) as opened:
+        from endoxa.store import catalogue
+
+        with opened.store.writing() as connection:
+            study = catalogue.find(connection, name)
+            catalogue.set_state(connection, study, "open" if reopen else "closed", now=_moment(now))
+
+
+def delete(
+    name: str, *, export_to: PathLike | None = None, home: PathLike = FOLDER, db: str | None = None,
+    now: float | None = None,
+) -> Exported | None:  # fmt: skip
+    """Hide a study for good, after an export of its answers to the file `export_to`, if one is named.
+
+    No command and no page shows it again, its links no longer open, and its name is free. The rows of its answers
+    stay in the database, because answers are only added to; remove the folder or the database to erase them.
+    """
+    exported = export(name, export_to, home=home, db=db) if export_to is not None else None
+    with opened_home(home, db) as opened:
+        from endoxa.store import catalogue
+
+        with opened.store.writing() as connection:
+            catalogue.delete(connection, catalogue.find(connection, name), now=_moment(now))
+    return exported
 
 
 def export(

@@ -40,9 +40,9 @@ def _text(evaluation: Evaluation, path: str | Path) -> str:
 
         return page(evaluation)
     if suffix in {".md", ".tex"}:
-        from endoxa.reports.text import summary_table
+        from endoxa.reports.papers import paper_table
 
-        return summary_table(evaluation.summary, "markdown" if suffix == ".md" else "latex", lower=evaluation.lower)
+        return paper_table(evaluation, "markdown" if suffix == ".md" else "latex")
     raise FileError(
         str(path),
         f"an evaluation is not written as {suffix or 'a file without a suffix'}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from endoxa.evaluations.standings import counts, rival
+from endoxa.evaluations.standings import counts, headline, rival
 from endoxa.measures.grammar import parse
 from endoxa.reports.figures.chance_matrix import better
 from endoxa.reports.figures.dots import intervals
@@ -18,6 +18,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from endoxa.evaluations.evaluation import Evaluation
+
+
+def first_of(evaluation: Evaluation) -> Figure | None:
+    """The figure that belongs to the answer: intervals, or where each mean may lie; None where there is none."""
+    if evaluation.kind in {"ratings", "bundle", "sample"} or not evaluation.measures:
+        return None
+    measure = evaluation.measures[0] if evaluation.in_doubt else headline(evaluation)
+    if evaluation.in_doubt:
+        return ridges(evaluation, measure)
+    return intervals(evaluation.summary, measure, lower=measure in evaluation.lower)
 
 
 def all_of(evaluation: Evaluation) -> dict[str, Figure]:

@@ -57,7 +57,7 @@ def answer(found: Annotations) -> str:
     first = found.words.group_by("picture", maintain_order=True).agg(pl.col("word").head(3))
     said = [f"{picture}: {', '.join(words)}" for picture, words in first.head(3).iter_rows()]
     rest = first.height - len(said)
-    return f"{'; '.join(said)}{f'; and {rest} more pictures' if rest else ''}."
+    return f"The first words: {'; '.join(said)}{f'; and {rest} more pictures' if rest else ''}."
 
 
 def page(found: Annotations) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ import polars as pl
 from endoxa.errors import EndoxaError
 from endoxa.evaluations import standings
 from endoxa.evaluations.evaluation import Evaluation
-from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS, advice, answer, doubt_name, remark, within
+from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS, advice, answer, caveats, doubt_name, within
 from endoxa.formatting import clean, counted, html_of, number, probability, shortened, signed
 from endoxa.measures.explain import definition_line
 from endoxa.reports.figures.chance_matrix import NUMBERED, better
@@ -37,7 +37,7 @@ def page(evaluation: Evaluation) -> str:
     return render(
         title=evaluation.title,
         answer=html_of(lambda name: answer(evaluation, name=name)),
-        aside=limits if evaluation.in_doubt else remark(evaluation),
+        aside=" ".join([*caveats(evaluation), *([limits] if limits else [])]),
         facts=_facts(evaluation),
         warnings=_warnings(evaluation),
         sections=_sections(evaluation),
@@ -331,10 +331,23 @@ def _first_measure(evaluation: Evaluation) -> Grid:
             *(columns[name][1](row[name]) for name in chosen),
         ]
         for row in rows
+        if row["system"] != evaluation.virtual
     ]
     caption = f"{measure} {within(evaluation)}: means over queries, with {100 * evaluation.confidence:g} % intervals"
     heads = ("system", clean(measure), *(columns[name][0] for name in chosen))
-    return Grid(caption, heads, table, 1, measure in evaluation.lower, " ".join(columns[name][2] for name in chosen))
+    note = " ".join([*_everything(evaluation, [measure]), *(columns[name][2] for name in chosen)])
+    return Grid(caption, heads, table, 1, measure in evaluation.lower, note)
+
+
+def _everything(evaluation: Evaluation, measures: Sequence[str]) -> list[str]:
+    """The virtual system, which is no contender, in a sentence below the table."""
+    rows = evaluation.summary.filter(
+        (pl.col("system") == (evaluation.virtual or "")) & pl.col("measure").is_in(list(measures))
+    )
+    values = [f"{clean(measure)} {number(value)}" for measure, value in rows.select("measure", "value").iter_rows()]
+    if not values:
+        return []
+    return [f"Baseline {evaluation.virtual}, which returns everything in random order: {', '.join(values)}."]
 
 
 def _further_measures(evaluation: Evaluation) -> Grid:
@@ -346,7 +359,7 @@ def _further_measures(evaluation: Evaluation) -> Grid:
         ranked = standings.contenders(evaluation, measure)
         leaders[measure] = ranked[0].system if len(ranked) > 1 else None
     rows = []
-    for system in (one.system for one in standings.order_of(evaluation, first)):
+    for system in (one.system for one in standings.contenders(evaluation, first)):
         line = [_system(evaluation, system)]
         for measure in others:
             row = known.get((system, measure), {"value": None, "lo": None, "hi": None})
@@ -354,8 +367,8 @@ def _further_measures(evaluation: Evaluation) -> Grid:
             line.append(cells.chance(row.get("p_best")))
         rows.append(line)
     heads = ["system", *(head for measure in others for head in (clean(measure), "P(best)"))]
-    caption = f"Further measures {within(evaluation)}, each with its P(best)"
-    return Grid(caption, heads, rows)
+    caption = f"Further measures {within(evaluation)}, each with its P(best); the answer rests on {clean(first)}"
+    return Grid(caption, heads, rows, note=" ".join(_everything(evaluation, others)))
 
 
 def _ridge(evaluation: Evaluation, measure: str) -> Chart:

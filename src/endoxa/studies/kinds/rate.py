@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -94,7 +95,7 @@ def agreement_of(given: Opinions | None, level: agreement.Level) -> dict[str, An
     found = agreement.agreement(given, level=level, resamples=RESAMPLES, rng=np.random.default_rng(0))
     return {
         "alpha": found.alpha, "lo": found.lo, "hi": found.hi, "level": found.level, "units": found.units,
-        "note": "; ".join(found.notes[:2]),
+        "note": "; ".join(found.notes[:2]) if math.isnan(found.alpha) else "",  # why it is undefined
     }  # fmt: skip
 
 

@@ -72,8 +72,8 @@ class Holdings:
 
     @property
     def has_words(self) -> bool:
-        """Whether any picture has words."""
-        return any(self.features.words)
+        """Whether any picture has words, if only in its name."""
+        return any(self.features.spoken)
 
     @property
     def has_map(self) -> bool:

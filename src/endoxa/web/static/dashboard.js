@@ -6,6 +6,7 @@ import { byId, count, element, write } from "./dom.js";
 import { Trouble, connect } from "./server.js";
 
 const EVERY = 3_000; // milliseconds
+const FADE = 8_000; // milliseconds that a confirmation stays
 
 const server = connect(document.body.dataset.study);
 const drawn = new Map(); // id -> the data it was drawn from
@@ -56,6 +57,21 @@ const nothing = (words = "Not enough answers yet.") => element("p", { class: "no
 const share = (value) => (value === null || value === undefined ? "–" : `${number(100 * value, 0)} %`);
 
 // Sections ------------------------------------------------------------------------------------------------------------
+
+/** The answer first: how far the study is, and whether judges agree. */
+function lead({ progress: { done, planned, raters }, agreement: agreed }) {
+  const far = `${done} of ${count(planned, "task")} ${planned === 1 ? "is" : "are"} done, by ${count(raters, "judge")}.`;
+  if (!agreed || !Number.isFinite(agreed.alpha)) {
+    return `${far} Agreement appears once two judges have judged the same items.`;
+  }
+  const words =
+    agreed.alpha >= 0.8
+      ? "Judges agree well"
+      : agreed.alpha >= 0.667
+        ? "Judges agree enough for tentative conclusions"
+        : "Judges agree too little to rely on single answers";
+  return `${far} ${words} (α = ${number(agreed.alpha)}).`;
+}
 
 function progress(data) {
   byId("bar").max = Math.max(1, data.planned);
@@ -222,19 +238,19 @@ function invitations(list) {
       time(one.expires),
       (old) => {
         if (one.state === "withdrawn" || one.state === "expired") return null;
-        return (
-          old ??
-          element(
-            "button",
-            {
-              type: "button",
-              "data-withdraw": one.id,
-              "aria-label": `Withdraw the link of ${one.nickname || `this ${one.role}`}`,
-              onclick: () => withdraw(one),
-            },
-            "Withdraw",
-          )
+        if (old) return old;
+        const said = element("span", { class: "told", role: "status" });
+        const button = element(
+          "button",
+          {
+            type: "button",
+            "data-withdraw": one.id,
+            "aria-label": `Withdraw the link of ${one.nickname || `this ${one.role}`}`,
+            onclick: () => withdraw(one, said),
+          },
+          "Withdraw",
         );
+        return element("span", { class: "row" }, button, said);
       },
     ],
   );
@@ -273,6 +289,8 @@ function switches({ study, results_open: open }) {
 function draw(status) {
   latest = status;
   write(byId("at"), `as of ${new Date(status.at).toLocaleTimeString()}`);
+  write(byId("title"), status.study.title);
+  write(byId("lead"), lead(status));
   byId("notes").hidden = !status.notes.length;
   redraw("notes", status.notes, (notes) => notes.map((words) => element("li", {}, words)));
   progress(status.progress);
@@ -306,30 +324,36 @@ async function poll() {
   timer = setTimeout(poll, EVERY);
 }
 
-/** Perform an act on the server, show its outcome, and fetch the status again. */
-async function act(path, body, note, words) {
+let fading = 0;
+
+/** Say something beside the button it concerns. What was said elsewhere goes; a confirmation goes after a while. */
+function tell(node, words, lasting = false) {
+  clearTimeout(fading);
+  for (const other of document.querySelectorAll(".told")) write(other, other === node ? words : "");
+  if (!lasting) fading = setTimeout(() => write(node, ""), FADE);
+}
+
+/** Perform an act on the server, show its outcome in the node, and fetch the status again. */
+async function act(path, body, node, words = "") {
   try {
     const reply = await server.post(path, body);
-    if (words) write(byId(note), words);
+    tell(node, words);
     return reply ?? true;
   } catch (trouble) {
     if (!(trouble instanceof Trouble)) throw trouble;
-    write(byId(note), trouble.message);
+    tell(node, trouble.message, true);
     return null;
   } finally {
     poll();
   }
 }
 
-async function withdraw(invitation) {
+async function withdraw(invitation, said) {
   const whom = invitation.nickname || `a ${invitation.role}`;
   if (!window.confirm(`Withdraw the link of ${whom}? It will stop working; its answers are kept.`)) return;
-  await act(
-    `/invitations/${encodeURIComponent(invitation.id)}/withdraw`,
-    {},
-    "invite-note",
-    `The link of ${whom} is withdrawn.`,
-  );
+  const path = `/invitations/${encodeURIComponent(invitation.id)}/withdraw`;
+  const done = await act(path, {}, said);
+  if (done && byId("invite-made").dataset.link === String(invitation.id)) byId("invite-made").hidden = true;
 }
 
 byId("invite").addEventListener("submit", async (event) => {
@@ -341,33 +365,54 @@ byId("invite").addEventListener("submit", async (event) => {
       nickname: byId("invite-nickname").value.trim() || null,
       days: Number(byId("invite-days").value),
     },
-    "invite-note",
+    byId("invite-said"),
+    "A new link is ready to copy.",
   );
   if (!made) return;
   byId("invite-made").hidden = false;
+  byId("invite-made").dataset.link = made.id;
   byId("invite-url").value = new URL(made.url, location.href).href;
   byId("invite-url").select();
   byId("invite-nickname").value = "";
-  write(byId("invite-note"), "A new link is ready to copy.");
 });
 
 byId("invite-copy").addEventListener("click", async () => {
   byId("invite-url").select();
   try {
     await navigator.clipboard.writeText(byId("invite-url").value);
-    write(byId("invite-note"), "Copied.");
+    tell(byId("copy-said"), "Copied.");
   } catch {
     // Without https, scripts have no clipboard; the link is selected instead.
-    write(byId("invite-note"), "Selected: press Ctrl+C, or hold and choose Copy.");
+    tell(byId("copy-said"), "Selected: press Ctrl+C, or hold and choose Copy.");
   }
 });
 
 byId("state-switch").addEventListener("click", () => {
-  act("/state", { state: latest.study.state === "open" ? "closed" : "open" }, "trouble");
+  act("/state", { state: latest.study.state === "open" ? "closed" : "open" }, byId("state-said"));
 });
 
 byId("results-switch").addEventListener("click", () => {
-  act("/results", { open: !latest.results_open }, "trouble");
+  act("/results", { open: !latest.results_open }, byId("results-said"));
+});
+
+byId("edit").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const texts = Object.fromEntries(
+    ["title", "question", "instructions"].map((name) => [name, byId(`edit-${name}`).value.trim()]),
+  );
+  act("/edit", texts, byId("edit-said"), "Saved.");
+});
+
+byId("delete").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  try {
+    await server.post("/delete", { name: byId("delete-name").value.trim() });
+    clearTimeout(timer);
+    location.assign("/dashboard");
+  } catch (trouble) {
+    if (!(trouble instanceof Trouble)) throw trouble;
+    tell(byId("delete-said"), trouble.message, true);
+  }
 });
 
 document.addEventListener("visibilitychange", poll);

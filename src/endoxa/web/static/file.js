@@ -136,7 +136,7 @@ export function screen({ task, study, earlier, width, decided, looked, announce 
     element(
       "section",
       { class: "card chooser", "aria-label": "Categories" },
-      element("h2", {}, "Where does it belong?"),
+      element("h2", { class: "unseen" }, "Categories"),
       element("label", { for: "filter" }, "Find a category"),
       filter,
       list,
@@ -175,7 +175,7 @@ export function screen({ task, study, earlier, width, decided, looked, announce 
       else if (event.key === "Home" && at >= 0) buttons[0].focus();
       else if (event.key === "End" && at >= 0) buttons.at(-1).focus();
       else if (event.key === "/") filter.focus();
-      else if (event.key.toLowerCase() === "u" || event.key === "0") undecided.click();
+      else if (event.key.toLowerCase() === "u") undecided.click();
       else if (event.key === " " && !event.target.closest("button, summary, a")) enlarge();
       else return false;
       return true;

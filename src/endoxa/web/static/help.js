@@ -2,9 +2,13 @@
 
 import { byId, element } from "./dom.js";
 
-/** Paragraphs of instructions, and keys with their meaning. */
-export function writeHelp(instructions, keys) {
+/** Paragraphs of instructions, and keys with their meaning; `note` is a sentence above the keys. */
+export function writeHelp(instructions, keys, note = "") {
   byId("instructions").replaceChildren(...instructions.map((words) => element("p", {}, words)));
+  if (byId("keys-note")) {
+    byId("keys-note").textContent = note;
+    byId("keys-note").hidden = !note;
+  }
   byId("keys").replaceChildren(
     ...keys.map(([key, words]) =>
       element("div", {}, element("dt", {}, element("kbd", {}, String(key))), element("dd", {}, words)),

@@ -3,7 +3,7 @@
 //
 // What differs by study kind is in a module of its own, whose address is in the page (data-module). It exports
 //   screen(options)         one task: {node, atOnce, responses(), missing(), key(event), focus(), said(item)}
-//   keys(study)             its keys with their meaning, for the help
+//   keys(study)             its keys with their meaning, for the help; keysNote(study): a sentence above them
 //   wanted(study, known)    a known answer in words, for the feedback after practice
 
 import { AnswerQueue, keptAnswers } from "./answer-queue.js";
@@ -18,6 +18,7 @@ import { FINISHED, LEFT, button, notice, troubleWords } from "./notices.js";
 import { Trouble, connect, uuid } from "./server.js";
 import { Tasks, cardWidth } from "./tasks.js";
 
+const SAVED = 4_000; // milliseconds that the confirmation stays
 const TOAST = 8_000; // milliseconds; undo stays possible afterwards
 const UNDO_PATIENCE = 8_000;
 
@@ -59,7 +60,9 @@ class Desk {
     this.drafts = new Drafts(this.name, nickname);
     this.tasks = new Tasks(this.server, () => this.queue.pending());
     this.queue.pump();
-    writeHelp(this.study.instructions, [...this.kind.keys(this.study), ...keys(this.study)]);
+    const { question, instructions } = this.study;
+    const further = instructions.filter((words) => words !== question); // the question stands above them
+    writeHelp(further, [...this.kind.keys(this.study), ...keys(this.study)], this.kind.keysNote?.(this.study));
     this.paintProgress();
     byId("skip").hidden = !this.study.skip;
     byId("comment-box").hidden = !this.study.comments;
@@ -120,6 +123,7 @@ class Desk {
     byId("comment-box").open = Boolean(byId("comment").value);
     byId("practice").hidden = !task.practice;
     byId("feedback").hidden = true;
+    byId("asked").hidden = false;
     this.showQuery(task.query);
     byId("stage").replaceChildren(this.screen.node);
     byId("stage").dataset.task = task.id;
@@ -131,7 +135,6 @@ class Desk {
     if (document.hidden || byId("paused").open) this.clock.stop(this.shownAt);
     window.scrollTo({ top: 0, behavior: "instant" });
     this.screen.focus();
-    if (this.queue.state === "idle") this.say(this.savedOnce ? "Saved" : "");
     this.announce(undone ? "undone; your earlier answer is shown" : `${said} next: ${this.place()}`.trim());
     // While an answer is being sent, queueChanged fetches the list afterwards; otherwise advance() does.
     if (this.tasks.empty || (this.tasks.ahead.length < 2 && this.queue.state === "idle")) this.fill().catch(() => {});
@@ -182,7 +185,7 @@ class Desk {
     if (missing) {
       this.screen.focus();
       document.activeElement.scrollIntoView({ block: "nearest" });
-      return this.say(`Not yet: ${missing}.`);
+      return this.urge(`Not yet: ${missing}.`);
     }
     this.put("answer", this.screen.responses());
   }
@@ -215,7 +218,7 @@ class Desk {
     });
     if (!task.practice) {
       const said = kind === "skip" ? "Skipped." : toastText(screen, task);
-      this.toast(said);
+      this.toast(said, true);
       return this.advance(said);
     }
     const { turn } = this;
@@ -253,9 +256,9 @@ class Desk {
     byId("stage").inert = true;
     try {
       if (this.queue.pending().length) {
-        this.say("Undo waits until your answers are saved…");
+        this.toast("Undo waits until your answers are saved…");
         if (!(await Promise.race([this.queue.drained().then(() => true), sleep(UNDO_PATIENCE)]))) {
-          return this.say("Nothing was undone: your last answers are not saved yet.");
+          return this.toast("Nothing was undone: your last answers are not saved yet.");
         }
       }
       this.undoKey ??= uuid(); // the same key if the first attempt is lost
@@ -270,7 +273,7 @@ class Desk {
       if (!(trouble instanceof Trouble)) throw trouble;
       if (trouble.kind === "session") this.complain(trouble, () => this.open(), this.turn);
       else
-        this.say(
+        this.toast(
           trouble.status === 409
             ? trouble.message || "There is nothing to undo."
             : `Nothing was undone. ${trouble.message}`,
@@ -294,7 +297,7 @@ class Desk {
     byId("comment-box").hidden = state !== "task" || !this.study?.comments;
     if (state !== "feedback") byId("feedback").hidden = true;
     if (state === "end" || state === "none") {
-      byId("query").hidden = true;
+      byId("asked").hidden = true;
       byId("practice").hidden = true;
     }
   }
@@ -303,7 +306,16 @@ class Desk {
     const missing = this.screen.missing();
     byId("next").hidden = this.screen.atOnce && !this.again;
     byId("next").classList.toggle("ready", !missing);
+    byId("missing").classList.remove("urgent");
     write(byId("missing"), byId("next").hidden || !missing ? "" : missing);
+  }
+
+  /** Say beside Next why it does nothing yet. */
+  urge(words) {
+    this.hideToast();
+    byId("missing").classList.add("urgent");
+    write(byId("missing"), words);
+    this.announce(words);
   }
 
   takeProgress(progress) {
@@ -341,31 +353,33 @@ class Desk {
     else if (state === "waiting") this.say(`${count(unsaved, "answer")} not saved yet, retrying`);
     else if (state === "refused") this.say(`${count(unsaved, "answer")} not saved. ${trouble.message}`);
     else if (state === "session") this.complain(trouble, () => this.open(), this.turn);
-    else if (this.savedOnce) this.say("Saved");
+    else if (this.savedOnce) this.say("Saved", SAVED);
     this.paintProgress();
     if (state === "idle" && !unsaved && this.current && this.tasks.ahead.length < 2) this.fill().catch(() => {});
   }
 
-  say(words) {
+  /** The state of saving; a confirmation goes after some milliseconds, so that it never belongs to an older answer. */
+  say(words, milliseconds = 0) {
+    clearTimeout(this.fading);
     write(byId("status"), words);
+    if (milliseconds) this.fading = setTimeout(() => this.say(""), milliseconds);
   }
 
   announce(words) {
     write(byId("announce"), words);
   }
 
-  /** A message about the last answer, beside the Undo button. It covers nothing that can be clicked. */
-  toast(words) {
+  /** A message about the last answer or its undo, beside the Undo button. It covers nothing that can be clicked. */
+  toast(words, fresh = false) {
     clearTimeout(this.toastTimer);
-    byId("toast").textContent = words;
-    byId("toast").hidden = false;
-    byId("undo").classList.add("fresh");
+    write(byId("toast"), words);
+    byId("undo").classList.toggle("fresh", fresh);
     this.toastTimer = setTimeout(() => this.hideToast(), TOAST);
   }
 
   hideToast() {
     clearTimeout(this.toastTimer);
-    byId("toast").hidden = true;
+    write(byId("toast"), "");
     byId("undo").classList.remove("fresh");
   }
 

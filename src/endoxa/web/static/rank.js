@@ -5,11 +5,11 @@ import { element } from "./dom.js";
 import { enlarged, exhibit } from "./exhibit.js";
 
 const STEPS = [
-  { value: 1, sign: "1", word: "fully relevant" },
-  { value: 0.75, sign: "¾", word: "mostly relevant" },
-  { value: 0.5, sign: "½", word: "half relevant" },
-  { value: 0.25, sign: "¼", word: "slightly relevant" },
-  { value: 0, sign: "0", word: "not relevant" },
+  { value: 1, sign: "full", word: "fully relevant", key: "4" },
+  { value: 0.75, sign: "¾", word: "mostly relevant", key: "3" },
+  { value: 0.5, sign: "½", word: "half relevant", key: "2" },
+  { value: 0.25, sign: "¼", word: "slightly relevant", key: "1" },
+  { value: 0, sign: "0", word: "not relevant", key: "0" },
 ];
 const sign = (value) => STEPS.find((step) => step.value === value)?.sign ?? String(value);
 
@@ -39,7 +39,7 @@ export const keys = () => [
   ["↑ ↓", "other item"],
   ["Space", "on ⠿: grab, drop; on an item: enlarge"],
   ["↑ ↓", "move a grabbed item"],
-  ["1–5", "relevance 0 to 1"],
+  ...STEPS.map((step) => [step.key, `${step.word} (stored as ${step.value})`]),
 ];
 
 export const wanted = (_, { expected }) => `relevance ${sign(Number(expected))}`;
@@ -72,7 +72,7 @@ export function screen({ task, earlier, decided, looked, announce }) {
     element(
       "p",
       { class: "note" },
-      "Best first: drag ⠿ or use ↑ ↓. Then say how relevant each is, from 1 (fully) to 0 (not at all).",
+      "Best first: drag ⠿ or use ↑ ↓. Then say how relevant each is: fully, by quarters, or not at all.",
     ),
     list,
     note,
@@ -105,8 +105,8 @@ export function screen({ task, earlier, decided, looked, announce }) {
           value: step.value,
           onchange: (event) => rate(item, step.value, event),
         }),
-        element("span", { "aria-hidden": "true" }, step.sign),
-        element("span", { class: "unseen" }, `${step.sign}, ${step.word}`),
+        element("span", { "aria-hidden": "true" }, step.sign, element("kbd", {}, step.key)),
+        element("span", { class: "unseen" }, step.word),
       ),
     );
     return element(
@@ -285,7 +285,7 @@ export function screen({ task, earlier, decided, looked, announce }) {
         : [],
     missing() {
       const left = order.filter((item) => !relevance.has(item.id)).length;
-      return left ? `${left} of ${order.length} without a relevance` : null;
+      return left ? `${left} of ${order.length} not rated` : null;
     },
     said: (id) => `relevance ${sign(relevance.get(id))}`,
     focus: () =>
@@ -307,8 +307,8 @@ export function screen({ task, earlier, decided, looked, announce }) {
         const to = rows.get(order[Math.min(order.length - 1, Math.max(0, order.indexOf(item) + step))].id);
         const same = event.target.classList.contains("handle") ? to.querySelector(".handle") : to;
         same.focus();
-      } else if (/^[1-5]$/.test(event.key)) {
-        rate(item, (Number(event.key) - 1) / 4, event);
+      } else if (/^[0-4]$/.test(event.key)) {
+        rate(item, Number(event.key) / 4, event);
         const open = order.find((one) => !relevance.has(one.id));
         (open ? rows.get(open.id) : document.getElementById("next")).focus();
       } else if (event.key === " " && !event.target.closest("button, summary, a, input")) enlarge(item);

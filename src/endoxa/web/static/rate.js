@@ -115,19 +115,22 @@ export function screen({ task, study, earlier, width, decided, looked, announce 
 }
 
 export const keys = ({ screen: { grades, per_task: items } }) => [
-  ...grades.map((grade) => [grade.key, spoken(grades, grade.value)]),
+  ...grades.map((grade) => [grade.key, stored(grades, grade)]),
   ["u", "undecided"],
   ...(items > 1 ? [["← →", "other result"]] : []),
   ["Space", "enlarge"],
 ];
 
+export const keysNote = ({ screen: { grades } }) =>
+  grades.every((grade) => grade.key === String(grade.value)) ? "A number key stores that number as the grade." : "";
+
 export const wanted = (study, known) => spoken(study.screen.grades, Number(known.expected));
 
-/** The grade that a key stands for, null for undecided, undefined for none; 0 is undecided unless it is a grade. */
+/** The grade that a key stands for, null for undecided, undefined for none. */
 function keyed(grades, key) {
   const grade = grades.find((one) => String(one.key).toLowerCase() === key.toLowerCase());
   if (grade) return grade.value;
-  return key === "0" || key.toLowerCase() === "u" ? null : undefined;
+  return key.toLowerCase() === "u" ? null : undefined;
 }
 
 const bare = (grade) => !grade.label || grade.label === String(grade.value);
@@ -139,6 +142,14 @@ function spoken(grades, value) {
   if (!grade || bare(grade)) return String(value);
   return grades.some(bare) ? `${value} (${grade.label})` : grade.label;
 }
+
+/** A grade in the list of keys: its label, and the number that is stored where the key is another. */
+const stored = (grades, grade) =>
+  grade.key === String(grade.value)
+    ? bare(grade)
+      ? `grade ${grade.value}`
+      : grade.label
+    : `${spoken(grades, grade.value)} (stored as ${grade.value})`;
 
 /** Buttons with labels if every grade has one; otherwise numbers in a row with labels at the ends. */
 function gradeButtons(grades, name, choose) {

@@ -65,6 +65,20 @@ class StateBody(Body):
     state: Literal["open", "closed"]
 
 
+class EditBody(Body):
+    """New texts of the study; what is left out stays."""
+
+    title: Annotated[str, Field(max_length=200)] | None = None
+    question: Annotated[str, Field(max_length=500)] | None = None
+    instructions: Annotated[str, Field(max_length=20_000)] | None = None
+
+
+class DeleteBody(Body):
+    """The name of the study once more."""
+
+    name: Annotated[str, Field(max_length=60)]
+
+
 class ResultsBody(Body):
     """Let participants see the results, or not."""
 
@@ -104,6 +118,7 @@ class StudyOut(BaseModel):
     name: str
     title: str
     state: str
+    question: str
     instructions: list[str]
     comments: bool
     skip: bool

@@ -50,7 +50,7 @@ def router(studio: Studio) -> APIRouter:
     @here.get("/s/{study}", response_class=HTMLResponse, include_in_schema=False)
     def page(request: Request, study: Name) -> Response:
         found, _ = studio.judge(request, study)
-        shown = {"name": found.name, "title": found.settings.heading}
+        shown = {"name": found.name, "title": found.settings.heading, "question": found.settings.asked}
         return studio.site.page(
             "judge.html", request, study=shown, module=found.settings.kind.module,
             decides=found.settings.choose == "decide",
@@ -138,7 +138,8 @@ def _join_page(studio: Studio, request: Request, token: str, *, error: str | Non
         "join.html", request, 422 if error else 200, action=f"/join/{token}", error=error, role=found.role,
         nickname=found.nickname or "",  # the page makes an existing nickname read-only
         study={
-            "name": study.name, "title": study.settings.heading, "instructions": study.settings.paragraphs
+            "name": study.name, "title": study.settings.heading, "question": study.settings.asked,
+            "instructions": study.settings.paragraphs,
         },
     )  # fmt: skip
 
@@ -152,7 +153,7 @@ def _described(study: Study, tree: Any) -> dict[str, Any]:
     settings = study.settings
     return {
         "name": study.name, "title": settings.heading, "state": study.state, "comments": settings.comments,
-        "instructions": settings.paragraphs, "skip": settings.skip,
+        "question": settings.asked, "instructions": settings.paragraphs, "skip": settings.skip,
         "screen": {
             "name": settings.screen, "kind": settings.shape.kind, "per_task": settings.items_per_task,
             "grades": settings.shape.grades,

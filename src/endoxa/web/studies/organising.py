@@ -16,9 +16,8 @@ from fastapi import Path as InPath
 from fastapi.responses import HTMLResponse, RedirectResponse
 from sqlalchemy import Connection
 
-from endoxa.errors import absent
+from endoxa.errors import RefusedError, absent
 from endoxa.store import catalogue, exports, people, records, status
-from endoxa.store import schema as s
 from endoxa.store.catalogue import Study
 from endoxa.web.security import need_own_page
 from endoxa.web.shapes import MOST, PROBLEMS, Token
@@ -100,8 +99,10 @@ def router(studio: Studio) -> APIRouter:
     @here.get("/dashboard/{study}", response_class=HTMLResponse, include_in_schema=False)
     def dashboard(request: Request, study: Name) -> Response:
         found = owned(request, study)
+        settings = found.settings
         shown = {
-            "name": found.name, "title": found.settings.heading, "screen": found.settings.screen, "state": found.state
+            "name": found.name, "title": settings.heading, "screen": settings.screen, "state": found.state,
+            "question": settings.asked, "instructions": settings.instructions, "own_title": settings.title,
         }  # fmt: skip
         return studio.site.page("dashboard.html", request, study=shown, forms=exports.forms_of(found))
 
@@ -132,6 +133,21 @@ def router(studio: Studio) -> APIRouter:
         with changing(request, study) as (connection, found):
             catalogue.set_state(connection, found, body.state, now=studio.now())
 
+    @api.post("/edit", status_code=204)
+    def edit(request: Request, study: Name, body: b.EditBody) -> None:
+        """Change the title, the question or the instructions. The old words are recorded."""
+        with changing(request, study) as (connection, found):
+            changes = {name: text.strip() for name, text in body.model_dump().items() if text is not None}
+            catalogue.edit(connection, found, changes, now=studio.now())
+
+    @api.post("/delete", status_code=204)
+    def delete(request: Request, study: Name, body: b.DeleteBody) -> None:
+        """Hide the study for good; its answers stay in the database."""
+        with changing(request, study) as (connection, found):
+            if body.name != found.name:
+                raise RefusedError(f"that is not the name of this study, {found.name!r}; nothing was deleted", 422)
+            catalogue.delete(connection, found, now=studio.now())
+
     @api.post("/results", status_code=204)
     def results(request: Request, study: Name, body: b.ResultsBody) -> None:
         """Let participants see the results, or not."""
@@ -158,11 +174,6 @@ def router(studio: Studio) -> APIRouter:
     return here
 
 
-def _row(connection: Any, study: Study) -> dict[str, Any]:
-    states = records.slots(connection, study)
-    return {
-        "name": study.name, "title": study.settings.heading, "screen": study.settings.screen, "state": study.state,
-        "done": states.get("answered", 0) + states.get("skipped", 0),
-        "planned": sum(count for state, count in states.items() if state != "lapsed"),
-        "raters": catalogue.count_rows(connection, s.raters, s.raters.c.study_id == study.id),
-    }  # fmt: skip
+def _row(connection: Connection, study: Study) -> dict[str, Any]:
+    shown = {"name": study.name, "title": study.settings.heading, "screen": study.settings.screen, "state": study.state}
+    return shown | records.progress(connection, study)

@@ -1,0 +1,245 @@
+"""Runs that workers of a cluster read and score: files by their names, on storage that all share, and Spark frames.
+
+A big file is cut where queries end. Files whose queries come back later are shuffled by query first.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import polars as pl
+
+from endoxa.errors import EndoxaError, FileError, TableError
+from endoxa.io.formats import look
+from endoxa.io.run_files import RunFiles, distinct_names, map_blocks
+from endoxa.io.sources import GZIP, PIECE, ZSTD, Source, count, opened, spans
+from endoxa.io.table_files import ROW, row_spans
+from endoxa.io.trec_text import RUN, Skipped, refuse_empty, tell
+from endoxa.measures.looked_up import Sought
+from endoxa.policies import Ties
+from endoxa.scale import spark
+from endoxa.tables import Run, rename_known
+
+T = TypeVar("T")
+LARGEST = 128 << 20  # bytes of a text that are one task; less where the cores would wait
+BYTES_OF_ROW = 40  # of a text; so many rows of Parquet are one task
+TASKS = 4  # per core
+COLUMNS = ("system", "query", "item", "score")
+NO_ROWS = pl.DataFrame(
+    schema={"system": pl.String, "query": pl.String, "item": pl.String, "rank": pl.UInt32, "block": pl.UInt32,
+            "score": pl.Float64}
+)  # fmt: skip
+ROWS = "system string, query string, item string, score double, part long, rank long"
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a task reads: a file as it was seen here, whole or a part of it."""
+
+    path: str
+    label: str
+    size: int
+    text: bool = True
+    span: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What a task gives back: the lists, what the kernel made of them, and the lines that a lenient reader skipped."""
+
+    lists: list[tuple[str, str]]
+    results: list[Any]
+    skipped: tuple[Skipped, ...]
+
+
+@dataclass(frozen=True)
+class DistributedFiles:
+    """Run files that the workers at an address read and score."""
+
+    files: RunFiles
+    on: str
+
+    def map(
+        self, kernel: Callable[[Run], T], sought: Sought[T] | None = None
+    ) -> Iterator[tuple[list[str], dict[str, str], list[T]]]:
+        """For each file the names of its systems, distinct names for them, and the results of the kernel.
+
+        What the native core looks up (`sought`) stays in this process; the workers use the exact reader.
+        """
+        planned = [self._parts(path) for path in self.files.paths]
+        task = partial(_scored, kernel, self._reading)
+        every = spark.mapped(self.on, task, [part for parts in planned for part in parts], apart=True)
+        taken: list[str] = []
+        for path, parts in zip(self.files.paths, planned, strict=True):
+            read = [next(every) for _ in parts]
+            lists = [one for part in read for one in part.lists]
+            for skipped in (one for part in read for one in part.skipped):
+                tell(skipped, self.files.report)
+            if not lists:
+                refuse_empty(Source(Path(path), path), RUN, 0, len(read[0].skipped))
+            names = list(dict.fromkeys(system for system, _ in lists))
+            renamed = distinct_names(names, taken, path)
+            taken += renamed.values()
+            grouped = len(set(lists)) == len(lists)
+            yield names, renamed, self._joined(read) if grouped else self._shuffled(path, parts, kernel)
+            if self.files.progress is not None:
+                self.files.progress(path, parts[0].size, parts[0].size)
+
+    def whole(self) -> Run:
+        """All systems as one table, in the memory of this machine."""
+        return self.files.whole()
+
+    def first(self, depth: int) -> Run:
+        """The first items of every list as one table. The workers drop the others."""
+        parts = []
+        for _, renamed, frames in self.map(partial(_first, depth)):
+            parts += [frame.with_columns(pl.col("system").replace(renamed)) for frame in frames]
+        return Run(pl.concat(parts), self.files.ties)
+
+    @property
+    def _reading(self) -> dict[str, Any]:
+        return {"name_from": self.files.name_from, "ties": self.files.ties, "lenient": self.files.lenient}
+
+    def _parts(self, path: str) -> list[Part]:
+        """The tasks of a file."""
+        if path == "-":
+            raise FileError("<stdin>", "workers cannot read standard input", "save it where all workers see it")
+        with opened(path, unpack=False) as source:
+            part = Part(str(Path(path).resolve()), path, source.whole)
+            magic = source.magic()
+            if magic == ZSTD or magic.startswith(GZIP) or self.files.lenient:
+                return [part]
+            form = look(source, "run").format
+            if form not in {"trec", "parquet"}:
+                return [part]
+            part = replace(part, text=form == "trec")
+            size = min(max(part.size // (TASKS * spark.cores(self.on)), PIECE), LARGEST)
+            cuts = spans(source, size) if part.text else row_spans(source, size // BYTES_OF_ROW)
+            return [replace(part, span=span) for span in cuts] if len(cuts) > 1 else [part]
+
+    @staticmethod
+    def _joined(read: list[_Read]) -> list[Any]:
+        return [result for part in read for result in part.results]
+
+    def _shuffled(self, path: str, parts: list[Part], kernel: Callable[[Run], T]) -> list[T]:
+        """The results of a file that is not grouped by query. What is wrong with it the reader of one machine says."""
+        numbered = list(enumerate(parts))
+        rows = spark.rows_of(self.on, partial(_rows, self._reading), numbered, ROWS)
+        try:
+            return list(spark.mapped_rows(rows, partial(_ranked, kernel, self.files.ties), ("system", "part", "rank")))
+        except EndoxaError:
+            list(replace(self.files, paths=(path,), progress=None).map(len))
+            raise
+
+
+@dataclass(frozen=True)
+class DistributedFrame:
+    """A Spark frame of runs. Its rows have no order, so that systems are in the order of their names."""
+
+    frame: Any
+    ties: Ties = "trec"
+
+    def map(
+        self, kernel: Callable[[Run], T], sought: Sought[T] | None = None
+    ) -> Iterator[tuple[list[str], dict[str, str], list[T]]]:
+        """The names of the systems, no new names, and the results of the kernel; `sought` is for files."""
+        known = rename_known(pl.DataFrame(schema=self.frame.columns), COLUMNS).columns
+        if "query" not in known:
+            raise TableError(f"a run needs a column 'query'; the columns are {', '.join(known) or '(none)'}")
+        named = self.frame.toDF(*known)
+        texts = [named[name].cast("string").alias(name) for name in COLUMNS[:3] if name in known]
+        rows = named.select(*texts, *(named[name] for name in COLUMNS[3:] if name in known))
+        found = list(spark.mapped_rows(rows, partial(_named, kernel, self.ties)))
+        names = sorted({name for systems, _ in found for name in systems})
+        yield names, {}, [result for _, result in found]
+
+    def whole(self) -> Run:
+        """All systems as one table, in the memory of this machine."""
+        return Run.of(pl.DataFrame(pl.from_arrow(self.frame.toArrow())), ties=self.ties)
+
+    def first(self, depth: int) -> Run:
+        """The first items of every list as one table. The workers drop the others."""
+        return Run(
+            pl.concat([frame for _, _, frames in self.map(partial(_first, depth)) for frame in frames]), self.ties
+        )
+
+
+# ---- in a worker --------------------------------------------------------------------------------------
+
+
+def _scored(kernel: Callable[[Run], Any], reading: dict[str, Any], part: Part) -> _Read:
+    """Read a part of a file and score its blocks, by the reader and the kernel of one machine."""
+    skipped: list[Skipped] = []
+    with opened(_seen(part)) as file:
+        source = replace(file, label=part.label, span=part.span)
+        try:
+            read = map_blocks(source, partial(_with_lists, kernel), **reading, report=skipped.append, workers=0)
+        except FileError as error:
+            raise _moved(error, part) from None
+    return _Read([one for lists, _ in read for one in lists], [result for _, result in read], tuple(skipped))
+
+
+def _with_lists(kernel: Callable[[Run], Any], block: Run) -> tuple[list[tuple[str, str]], Any]:
+    heads = (block.frame["rank"] == 1).arg_true()
+    systems, queries = block.frame["system"][heads], block.frame["query"][heads]
+    return list(zip(systems.to_list(), queries.to_list(), strict=True)), kernel(block)
+
+
+def _seen(part: Part) -> str:
+    """The path, if the file there is the one that was seen when the work was planned."""
+    try:
+        known = Path(part.path).stat()
+    except OSError:
+        known = None
+    if known is None or known.st_size != part.size:
+        what = f"the worker {socket.gethostname()} sees {'no such file' if known is None else 'another file'}"
+        remedy = "put it on storage that all workers share, under one path, and do not change it meanwhile"
+        raise FileError(part.label, what, remedy)
+    return part.path
+
+
+def _moved(error: FileError, part: Part) -> FileError:
+    """The error with the line, or the row, in the whole file."""
+    begin = 0 if part.span is None else part.span[0]
+    if not begin:
+        return error
+    if not part.text:
+        what = ROW.sub(lambda row: row[0].replace(row[1], str(int(row[1]) + begin), 1), error.what)
+        return FileError(error.path, what, error.remedy)
+    if error.line is None:
+        return error
+    with Path(part.path).open("rb") as file:
+        before = sum(count(file.read(min(PIECE, begin - at)), b"\n") for at in range(0, begin, PIECE))
+    return FileError(error.path, error.what, error.remedy, before + error.line)
+
+
+def _rows(reading: dict[str, Any], numbered: tuple[int, Part]) -> pl.DataFrame:
+    """The rows of a part, with all that is needed to put them in order again."""
+    number, part = numbered
+    frames: list[pl.DataFrame] = _scored(_frame_of, reading, part).results
+    rows = pl.concat([NO_ROWS, *frames]).with_columns(
+        pl.lit(number, pl.Int64).alias("part"), pl.col("rank").cast(pl.Int64)
+    )
+    return rows.select("system", "query", "item", "score", "part", "rank")
+
+
+def _frame_of(block: Run) -> pl.DataFrame:
+    return block.frame
+
+
+def _ranked(kernel: Callable[[Run], Any], ties: Ties, rows: pl.DataFrame) -> Any:
+    return kernel(Run.of(rows, ties=ties))
+
+
+def _named(kernel: Callable[[Run], Any], ties: Ties, rows: pl.DataFrame) -> Any:
+    run = Run.of(rows, ties=ties)
+    return run.systems, kernel(run)
+
+
+def _first(depth: int, block: Run) -> pl.DataFrame:
+    return block.frame.filter(pl.col("rank") <= depth)

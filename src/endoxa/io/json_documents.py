@@ -1,0 +1,160 @@
+"""JSON in one piece: nested values (see `layouts`), or a list of rows. Its kind is told by its first megabyte."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from endoxa.errors import FileError, TableError, TextError
+from endoxa.io import faults
+from endoxa.io.layouts import MTEB, Layout, laid_out, model_of
+from endoxa.io.limits import refuse_cells
+from endoxa.io.list_rows import EXPECTED, Names, names_of_row, spread
+from endoxa.io.sources import BOM, LONGEST_HEAD, Source, raw
+from endoxa.later import pl
+
+REMEDY = "name the kind with --run or --qrels (in Python kind='run' or kind='qrels')"
+NEITHER = (
+    "expected {query: {item: number}}, {query: [item, …]}, {system: {query: {item: score}}}, "
+    'or a list of rows like {"query_id": …, "doc_id": …, "score": …}'
+)
+DEEPEST = 6  # levels; predictions of MTEB have four
+
+
+@dataclass(frozen=True)
+class Document:
+    """What the beginning of a document shows: the columns of its rows, or that it is nested; `sort` of its numbers."""
+
+    columns: tuple[str, ...] = ()
+    lists: Names | None = None
+    sort: str = ""
+    model: str | None = None
+
+
+def document_of(source: Source) -> Document:
+    """Look at the beginning of a document; refuse what is neither runs nor judgments."""
+    with raw(source) as (stream, _):
+        data = stream.read(LONGEST_HEAD).removeprefix(BOM)
+    text = data.decode("utf-8", "replace")
+    try:
+        value = _whole(source, text) if len(data) < LONGEST_HEAD - len(BOM) else _begun(text)
+    except RecursionError:
+        raise FileError(source.label, "the JSON is nested too deeply", NEITHER) from None
+    if isinstance(value, list):
+        row = value[0] if value else None
+        if not isinstance(row, Mapping):
+            raise FileError(source.label, "the JSON is a list, but not of rows", NEITHER)
+        return Document(tuple(map(str, row)), names_of_row(row))
+    if not isinstance(value, Mapping):
+        raise FileError(source.label, "the JSON is neither runs nor judgments", NEITHER)
+    try:
+        layout = laid_out(value)
+        return Document(sort="run" if layout.listed else layout.sort, model=model_of(value))
+    except TableError as error:
+        what, _, _ = str(error).partition("; ")
+        raise FileError(source.label, f"the JSON is neither runs nor judgments: {what}", NEITHER) from None
+
+
+def _whole(source: Source, text: str) -> Any:
+    """Parse a whole document; refuse it with the line, and an object that has a key twice."""
+    try:
+        return json.loads(text, object_pairs_hook=_object)
+    except TextError as error:
+        raise FileError(source.label, error.what, "remove one of them") from None
+    except json.JSONDecodeError as error:
+        raise FileError(
+            source.label, f"the JSON is damaged: {error.msg}", "write the file again", error.lineno
+        ) from None
+    except faults.JSON as error:
+        raise FileError(source.label, f"the JSON cannot be read ({faults.first_line(error)})", NEITHER) from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise TextError(f"an object has the key {twice!r:.60} twice")
+    return found
+
+
+def _begun(text: str) -> Any:
+    """The part of a document that is complete in its beginning; the last element of an object or list is left out."""
+    return _value(text, _blank(text, 0), json.JSONDecoder(), DEEPEST)[0]
+
+
+def _value(text: str, at: int, decoder: json.JSONDecoder, depth: int) -> tuple[Any, int | None]:
+    """The value at a place and where it ends; of one that does not end, what is complete of it, and None."""
+    try:
+        return decoder.raw_decode(text, at)
+    except (ValueError, IndexError):
+        pass
+    if text[at : at + 1] not in {"{", "["} or not depth:
+        return None, None
+    keyed = text[at] == "{"
+    pairs: dict[str, Any] = {}
+    values: list[Any] = []
+    try:
+        while True:
+            at, key = _blank(text, at + 1), ""
+            if keyed:
+                key, at = decoder.raw_decode(text, at)
+                at = _blank(text, _blank(text, at) + 1)
+            value, end = _value(text, at, decoder, depth - 1)
+            if value is not None and (end is not None or isinstance(value, dict | list)):
+                pairs[key] = value
+                values.append(value)
+            if end is None:
+                break
+            at = _blank(text, end)
+            if text[at : at + 1] != ",":
+                break
+    except (ValueError, IndexError):
+        pass
+    return (pairs if keyed else values), None
+
+
+def _blank(text: str, at: int) -> int:
+    while text[at : at + 1] in {" ", "\t", "\n", "\r"}:
+        at += 1
+    return at
+
+
+def rows_of_document(source: Source, data: bytes, kind: str) -> tuple[pl.DataFrame, list[int | None]]:
+    """Return the rows of a document: of a run (score), of judgments (grade), or as they stand in a list of rows."""
+    value = _whole(source, data.decode())
+    if isinstance(value, list):
+        return _rows(source, value, kind, len(data))
+    if not isinstance(value, Mapping):
+        raise FileError(source.label, "the JSON is neither runs nor judgments", NEITHER)
+    try:
+        layout: Layout = laid_out(value)
+    except TableError as error:
+        what, _, remedy = str(error).partition("; ")
+        raise FileError(source.label, what, remedy) from None
+    if kind != "run" and "system" in layout.frame.columns:
+        named = "MTEB's predictions" if MTEB in value else "runs: {system: {query: {item: score}}}"
+        raise FileError(source.label, f"the JSON holds {named}", f"give a file of {kind}")
+    return layout.rows(kind), []
+
+
+def _rows(source: Source, found: list[Any], kind: str, size: int) -> tuple[pl.DataFrame, list[int | None]]:
+    """The rows of a list of objects. Texts and numbers stay what they are; anything else becomes JSON text."""
+    for number, row in enumerate(found, 1):
+        if not isinstance(row, Mapping):
+            raise FileError(source.label, f"entry {number} of the list is {row!r:.60}, not an object", EXPECTED)
+    names = names_of_row(found[0]) if found else None
+    if names is not None:
+        return spread(((None, row) for row in found), names, kind, source.label)
+    columns = list(dict.fromkeys(name for row in found for name in row))
+    refuse_cells(source.label, size, len(found), len(columns))
+    frame = pl.DataFrame(
+        {name: pl.Series([_text(row.get(name)) for row in found], dtype=pl.String) for name in columns}
+    )
+    return frame, []
+
+
+def _text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,93 @@
+"""Runs of MS MARCO: three columns, query, passage and rank, without a header. The score of an item is 1/rank.
+
+Three columns may also be judgments (query, item, grade). They are ranks where those of a query differ; a file with one
+line for every query, all of rank 1, may be both, and the caller must say which.
+"""
+
+from __future__ import annotations
+
+import re
+
+from endoxa.errors import FileError
+from endoxa.io.sources import Source, count
+from endoxa.io.trec_text import BLANK, Skipped, refuse_cr, shortened
+from endoxa.later import pl
+
+FORM = "query passage rank"
+RANK = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
+JUDGED = "judgments have four columns (query iteration item grade), or a header: query-id corpus-id score"
+
+
+def are_ranks(head: bytes, label: str, *, wanted: bool) -> bool:
+    """Whether the first lines are a run of MS MARCO. What may also be judgments is refused, unless a run is wanted."""
+    lines = head.split(b"\n")
+    rows = [words for line in lines[: -1 if len(lines) > 1 else None] if (words := _words(line)) is not None]
+    if wanted or not rows or rows[0][2] != "1":
+        return wanted
+    ranks = [(row[0], row[2]) for row in rows if len(row) == 3 and RANK.fullmatch(row[2])]
+    if len(set(ranks)) < len(ranks):
+        raise FileError(label, "three columns, and the third is not a rank: it recurs within a query", JUDGED)
+    if {rank for _, rank in ranks} == {"1"}:
+        what = "three columns may be a run of MS MARCO (query passage rank) or judgments: every third one is 1"
+        raise FileError(label, what, f"name the run with --run (in Python kind='run'); {JUDGED}")
+    return True
+
+
+def _words(line: bytes) -> list[str] | None:
+    """The words of a line; None if it is empty or a comment."""
+    if line.startswith(b"#") or not line.strip(BLANK):
+        return None
+    return re.split("[ \t]+", line.decode("utf-8", "replace").strip(" \t\r"))
+
+
+def rows_of_ranks(source: Source, data: bytes, *, lenient: bool) -> tuple[pl.DataFrame, list[int | None], Skipped]:
+    """Return query, item and score = 1/rank, the line of each row, and the lines that were skipped."""
+    frame = _regular(data)
+    if frame is not None:
+        return frame, list(range(1, frame.height + 1)), Skipped(source.label)
+    queries, items, scores, lines = [], [], [], list[int | None]()
+    skipped = Skipped(source.label)
+    for number, line in enumerate(data.split(b"\n"), 1):
+        words = _words(line)
+        if words is None:
+            continue
+        try:
+            refuse_cr(line, source.label, number)
+            _check(words, source.label, number)
+        except FileError as error:
+            if not lenient:
+                raise
+            skipped += Skipped(source.label, 1, (error,))
+            continue
+        queries.append(words[0])
+        items.append(words[1])
+        scores.append(1 / int(words[2]))
+        lines.append(number)
+    if not queries:
+        raise FileError(source.label, "no line can be read", f"expected lines of {FORM}")
+    return pl.DataFrame({"query": queries, "item": items, "score": scores}), lines, skipped
+
+
+def _check(words: list[str], label: str, number: int) -> None:
+    if len(words) != 3:
+        what = f"{len(words)} columns in {shortened(' '.join(words))}"
+        raise FileError(label, what, f"a line of MS MARCO's run has 3: {FORM}", number)
+    if not RANK.fullmatch(words[2]):
+        what = f"rank {shortened(words[2])} is not a whole number from 1 on"
+        raise FileError(label, what, f"a line of MS MARCO's run is: {FORM}", number)
+
+
+def _regular(data: bytes) -> pl.DataFrame | None:
+    """Parse lines of three words with one tab between them by Polars; None for any other text."""
+    if any(sign in data for sign in (b"\r", b"#", b" ", b"\0", b"\n\n")) or data.startswith(b"\n"):
+        return None
+    schema = {"query": pl.String, "item": pl.String, "score": pl.Int64}
+    try:
+        frame = pl.read_csv(data, separator="\t", has_header=False, quote_char=None, schema=schema)
+    except (pl.exceptions.PolarsError, OSError):
+        return None
+    if any(column.null_count() for column in frame) or count(data, b"\t") != 2 * frame.height:
+        return None
+    if not frame["score"].is_between(1, 999_999_999).all() or b"+" in data:
+        return None
+    return frame.with_columns((1 / pl.col("score")).alias("score"))
