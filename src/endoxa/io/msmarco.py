@@ -34,6 +34,21 @@ def are_ranks(head: bytes, label: str, *, wanted: bool) -> bool:
     return True
 
 
+def refuse_ranks_with_scores(head: bytes, label: str) -> None:
+    """Refuse lines of query, passage, rank and score (ColBERT's): as judgments they would give wrong numbers."""
+    rows = [words for line in head.split(b"\n")[:-1] if (words := _words(line)) is not None]
+    first = [row for row in rows if len(row) == 4 and row[0] == rows[0][0]]
+    try:
+        scores = [float(row[3]) for row in first]
+    except ValueError:
+        return
+    counted = [row[2] for row in first] == [str(rank) for rank in range(1, len(first) + 1)]
+    falling = all(one >= two for one, two in zip(scores, scores[1:], strict=False))
+    if len(first) > 2 and counted and falling and not all(score.is_integer() for score in scores):
+        what = "four columns, but the third counts 1, 2, 3 and the fourth falls: this is a run with ranks and scores"
+        raise FileError(label, what, f"keep its first three columns ({FORM}), or say that it is judgments: --qrels")
+
+
 def _words(line: bytes) -> list[str] | None:
     """The words of a line; None if it is empty or a comment."""
     if line.startswith(b"#") or not line.strip(BLANK):
