@@ -7,6 +7,7 @@ line for every query, all of rank 1, may be both, and the caller must say which.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import polars as pl
 
@@ -43,7 +44,7 @@ def refuse_ranks_with_scores(head: bytes, label: str) -> None:
     except ValueError:
         return
     counted = [row[2] for row in first] == [str(rank) for rank in range(1, len(first) + 1)]
-    falling = all(one >= two for one, two in zip(scores, scores[1:], strict=False))
+    falling = all(one >= two for one, two in pairwise(scores))
     if len(first) > 2 and counted and falling and not all(score.is_integer() for score in scores):
         what = "four columns, but the third counts 1, 2, 3 and the fourth falls: this is a run with ranks and scores"
         raise FileError(label, what, f"keep its first three columns ({FORM}), or say that it is judgments: --qrels")
