@@ -95,6 +95,21 @@ def test_true_regions_beat_all_ten_segmenters_on_scenes(home: Path) -> None:
         assert masks.lifts.value("masks, 6")["lift"] > study.lifts.value(name)["lift"] + 0.02
 
 
+def test_by_shape_segmenters_beat_the_grid_and_true_regions_beat_them(home: Path) -> None:
+    """Cells have no shape of their own; with colours a grid that covers the picture is as good: see docs/words.md."""
+    compose(home / "scenes", 300, seed=7, size=(96, 144))
+    given = {"groups": ("base", "shape"), "components": 80, "whiten": False, "share": 1.0, "resamples": 5}
+    study = segmenters(home / "scenes", regions=(6,), home=home / "scenes-home", **given)
+    masks = segmenters(home / "scenes", ["masks"], regions=(6,), home=home / "scenes-home", **given)
+    told(study)
+    told(masks)
+    whole = ("ncuts", "mean-shift-over", "mean-shift-under", "blobworld", "felzenszwalb")  # no over-segmentations
+    for name in whole:
+        assert study.lifts.difference(f"{name}, 6", "grid, 12").lo > 0, name
+    for name in study.lifts.names:
+        assert masks.lifts.value("masks, 6")["lift"] > study.lifts.value(name)["lift"] + 0.1
+
+
 @pytest.mark.parametrize("name", ["scenes", "stamps", "clipart"])
 def test_what_average_does_to_retrieval(home: Path, name: str) -> None:
     """P@5 by category for queries of pictures; mean average precision of every word as a query, learnt from half."""

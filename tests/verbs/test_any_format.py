@@ -268,6 +268,10 @@ BAD = {
     ),
     "no query": ("test.tsv", "corpus-id\tscore\nd1\t1\n", "and query-id is missing"),
     "not a grade": ("t.tsv", "query-id\tcorpus-id\tscore\nq1\td1\tgood\n", ":2: grade 'good' is not a number, nor a"),
+    "ranks and scores": (
+        "run.tsv", "1\t7\t1\t24.5\n1\t3\t2\t21.25\n1\t9\t3\t20\n2\t8\t1\t30.5\n",
+        "the third counts 1, 2, 3 and the fourth falls: this is a run with ranks and scores; keep its first three",
+    ),
     "neither": ("a.json", '{"name": "x", "version": 3}', "the JSON is neither runs nor judgments"),
     "a list": ("a.json", '[["a", 1], ["b", 2]]', "the JSON is a list, but not of rows; expected {query: {item"),
     "damaged": ("a.json", '{"q1": {"d1": 1.5,\n "d2": }}', "a.json:2: the JSON is damaged: Expecting value"),

@@ -119,6 +119,8 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
     refuse_cr(line, source.label, 1)
     if len(words) == 3 and wanted in {"auto", "run"} and msmarco.are_ranks(head, source.label, wanted=wanted == "run"):
         return Look("run", "ranks")
+    if len(words) == 4 and wanted == "auto":
+        msmarco.refuse_ranks_with_scores(head, source.label)
     kind = _text_kind(words, source, wanted)
     worded = kind == "qrels" and len(words) > 3 and " ".join(words[3:]).lower() in GRADES
     return Look(kind, "words" if worded else "trec")

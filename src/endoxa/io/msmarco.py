@@ -7,6 +7,7 @@ line for every query, all of rank 1, may be both, and the caller must say which.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from endoxa.errors import FileError
 from endoxa.io.sources import Source, count
@@ -31,6 +32,21 @@ def are_ranks(head: bytes, label: str, *, wanted: bool) -> bool:
         what = "three columns may be a run of MS MARCO (query passage rank) or judgments: every third one is 1"
         raise FileError(label, what, f"name the run with --run (in Python kind='run'); {JUDGED}")
     return True
+
+
+def refuse_ranks_with_scores(head: bytes, label: str) -> None:
+    """Refuse lines of query, passage, rank and score (ColBERT's): as judgments they would give wrong numbers."""
+    rows = [words for line in head.split(b"\n")[:-1] if (words := _words(line)) is not None]
+    first = [row for row in rows if len(row) == 4 and row[0] == rows[0][0]]
+    try:
+        scores = [float(row[3]) for row in first]
+    except ValueError:
+        return
+    counted = [row[2] for row in first] == [str(rank) for rank in range(1, len(first) + 1)]
+    falling = all(one >= two for one, two in pairwise(scores))
+    if len(first) > 2 and counted and falling and not all(score.is_integer() for score in scores):
+        what = "four columns, but the third counts 1, 2, 3 and the fourth falls: this is a run with ranks and scores"
+        raise FileError(label, what, f"keep its first three columns ({FORM}), or say that it is judgments: --qrels")
 
 
 def _words(line: bytes) -> list[str] | None:
