@@ -19,7 +19,7 @@ from endoxa.io.sources import Source, Where, opened
 from endoxa.io.trec_text import Report, first_columns
 from endoxa.later import pl
 from endoxa.policies import Ties
-from endoxa.tables import Opinions, Run, Scores, Table
+from endoxa.tables import Judged, Opinions, Run, Scores, Table
 
 if TYPE_CHECKING:
     from endoxa.evaluations.evaluation import Evaluation
@@ -65,8 +65,19 @@ def read(
 
 def natively_judged(source: str | dict[Any, Any]) -> Opinions | None:
     """Judgments in a file of qrels or in a dict, without a frame; None where only the exact readers can judge them."""
-    judged = judged_of_dict(source) if isinstance(source, dict) else judged_of(source)
+    judged = judged_of_dict(source) if isinstance(source, dict) else _judged(source)
     return None if judged is None else Opinions.of_judged(judged)
+
+
+def _judged(path: str) -> Judged | None:
+    if not Path(path).is_file():  # a pipe can be read only once
+        return None
+    with opened(path) as source:
+        try:
+            found = look(source, "qrels")
+        except EndoxaError:  # the exact reader says it again
+            return None
+        return judged_of(source) if (found.kind, found.format) == ("qrels", "trec") else None
 
 
 def is_there(path: str | os.PathLike[str]) -> bool:

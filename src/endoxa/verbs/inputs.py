@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import partial, wraps
 from os import PathLike, fspath
-from pathlib import Path
 from typing import Any, TypeVar
 from warnings import warn
 
@@ -346,7 +345,7 @@ def _file(path: str, kind: str, settings: Settings, report: Report | None) -> Re
         raise FileError(path, f"holds a {kind}", NOT_ONE)
     several = settings.assessors == "mean" or settings.model is not None or settings.systems_vote
     several = several or settings.format in {"qrels_jg", "qrels_prefs"}
-    if kind == "qrels" and not several and Path(path).is_file() and (judged := natively_judged(path)) is not None:
+    if kind == "qrels" and not several and (judged := natively_judged(path)) is not None:
         return judged
     kind = "qrels" if kind == "both" else kind
     table = read(
