@@ -138,6 +138,12 @@ def test_labels_are_those_of_trec_eval() -> None:
             assert label_of(one.name, dict(one.settings)) == one.label
 
 
+def test_a_measure_keeps_its_own_label_after_an_equal_one_was_asked_for() -> None:
+    own, theirs = parse("AP"), parse("map")
+    assert (own, own.label) == (theirs, None)
+    assert [one.label for one in (*parse_all([own]), *parse_all([theirs]))] == [None, "map"]
+
+
 def test_a_family_with_parameters_replaces_the_one_of_the_nickname() -> None:
     cutoffs = [m.label for m in parse_all(["official", "P.7"]) if m.name == "P"]
     assert cutoffs == ["P_7"]

@@ -258,10 +258,17 @@ def parse_all(texts: Wanted, *, rel: float | None = None) -> list[Measure]:
     Rprec_mult_1.00) name one measure, both are kept.
     """
     wanted = [texts] if isinstance(texts, str) or not isinstance(texts, Iterable) else texts
-    return list(_parsed(tuple(one if isinstance(one, Measure) else str(one) for one in wanted), rel))
+    given = tuple(one if isinstance(one, Measure) else str(one) for one in wanted)
+    named = not any(isinstance(one, Measure) for one in given)  # measures are equal whatever their labels
+    return list(_known(given, rel) if named else _parsed(given, rel))
 
 
-@lru_cache(1000)
+@lru_cache(1000, typed=True)
+def _known(wanted: tuple[str | Measure, ...], rel: float | None) -> tuple[Measure, ...]:
+    """What texts name, kept: one who scores many small runs asks for the same measures again."""
+    return _parsed(wanted, rel)
+
+
 def _parsed(wanted: tuple[str | Measure, ...], rel: float | None) -> tuple[Measure, ...]:
     texts = [text for one in wanted for text in ([one] if isinstance(one, Measure) else _listed(one))]
     splits = (trec_names.split_name(text) for text in texts if isinstance(text, str))
