@@ -55,7 +55,8 @@ def test_tables(suffix: str, folder: Path, monkeypatch: pytest.MonkeyPatch, caps
     assert call(monkeypatch, "compare", "q.txt", "a.run", "b.run", "AP", "--to", f"pairs{suffix}") == 0
     assert frame_in(folder / f"pairs{suffix}")["difference"].to_list() == pairs["difference"].to_list()
     assert call(monkeypatch, "eval", "q.txt", "a.run", "b.run", "AP", "--to", f"eval{suffix}") == 0
-    assert capsys.readouterr().out == ""
+    answer = evaluation.sentences[0]  # the table is in the file, so the terminal has the answer
+    assert capsys.readouterr().out == f"{answer}\n{answer}\n"
     if suffix == ".json":  # the whole evaluation, which can be read again
         assert endoxa.read("eval.json").summary.equals(evaluation.summary)
         return
@@ -66,7 +67,7 @@ def test_tables(suffix: str, folder: Path, monkeypatch: pytest.MonkeyPatch, caps
 
 @pytest.mark.parametrize("command", ["eval", "compare"])
 def test_texts_and_pages(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    begins = {".md": "|", ".tex": "% needs", ".html": "<!doctype html>"}
+    begins = {".md": "effectiveness on 2 topics", ".tex": "% needs", ".html": "<!doctype html>"}
     for suffix, begin in begins.items():
         assert call(monkeypatch, command, "q.txt", "a.run", "b.run", "AP", "--to", f"out{suffix}") == 0
         assert (folder / f"out{suffix}").read_text().lower().startswith(begin)

@@ -134,7 +134,7 @@ def test_without_a_threshold_a_belief_is_as_before(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("ratings", "answers.csv", "-o", "xml"), 2, "-o is one of table, tsv"),
+        (("ratings", "answers.csv", "-o", "xml"), 2, "-o is one of table, csv"),
         (("ratings", "answers.csv", "--metric", "odd"), 2, "--metric is one of nominal"),
         (("ratings", "answers.csv", "--method", "pava"), 2, "--method is one of isotonic"),
         (("ratings", "nothere.csv"), 2, "no such file"),
@@ -144,7 +144,7 @@ def test_without_a_threshold_a_belief_is_as_before(folder: Path) -> None:
         (("ratings", "answers.csv", "--confidence", "7"), 2, "between 0 and 1"),
         (("ratings", "tree.csv"), 1, "a taxonomy alone holds no opinion"),
         (("ratings", "answers.csv", "other.run"), 1, "do they belong"),
-        (("ratings", "answers.csv", "votes.qrels"), 1, "twice"),
+        (("ratings", "answers.csv", "votes.qrels"), 1, "give the judgments once"),
         (("believe", "answers.csv", "--no-calibrate"), 2, "goes with --threshold"),
         (("believe", "good.run", "--threshold", "3"), 1, "is for ratings"),
         (("believe", "answers.csv", "--threshold", "3", "--labels", "graded.txt"), 1, "labels have grades 0 and 1"),

@@ -362,7 +362,7 @@ def test_several_runs_in_trec_form_are_named(files) -> None:
         ["--confidence", "95"],
         ["-M", "0"],
         ["--ties", "average", "-M", "5"],
-        ["-o", "csv"],
+        ["-o", "xml"],
         ["--to", "x"],
     ],
 )

@@ -84,7 +84,7 @@ def test_an_engine_is_added_at_run_time(toy: str, tmp_path: Path) -> None:
     assert run(folder, depth=3).run.systems == ["random", "lengths"]  # in the order of the registry
     assert run(folder, [toy], texts={"t": "sky sea"}).run.systems == ["lengths"]
     done = CliRunner().invoke(app, ["images", "search", str(folder), "sky", "-e", toy])
-    assert done.exit_code == 0 and "system: lengths" in done.output
+    assert done.exit_code == 0 and ", by lengths." in done.output
     wrong = CliRunner().invoke(app, ["images", "index", str(folder), "-e", "length"])
     assert "did you mean lengths" in str(wrong.exception)
 

@@ -160,7 +160,7 @@ def test_eval_reads_preferences(tmp_path) -> None:
         "prefs_avgjg           \tall\t0.1667\n"
     )
     table = endoxa(*call)
-    assert [line.split()[:2] for line in table.splitlines()[1:4]] == [
+    assert [line.split()[:2] for line in table.splitlines()[3:6]] == [
         ["prefs_simp", "0.2500"], ["prefs_pair", "0.1667"], ["prefs_avgjg", "0.1667"],
     ]  # fmt: skip
     assert "unjudged=condensed" in table

@@ -101,7 +101,7 @@ def test_a_report_and_its_files(tmp_path: Path) -> None:
     endoxa.write(made, tmp_path / "r.html")
     endoxa.write(made, tmp_path / "r.md")
     assert "hybrid" in (tmp_path / "r.html").read_text()
-    assert (tmp_path / "r.md").read_text().startswith("|")
+    assert (tmp_path / "r.md").read_text().startswith("Effectiveness on 60 topics")
     with pytest.raises(FileError, match=r"use \.html, \.md or \.tex"):
         endoxa.write(made, tmp_path / "r.doc")
 

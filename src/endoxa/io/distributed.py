@@ -209,7 +209,10 @@ def _moved(error: FileError, part: Part) -> FileError:
     if not begin:
         return error
     if not part.text:
-        what = ROW.sub(lambda row: row[0].replace(row[1], str(int(row[1]) + begin), 1), error.what)
+        row = ROW.match(error.what)
+        if row is None:
+            return error
+        what = f"{error.what[: row.start(1)]}{int(row[1]) + begin}{error.what[row.end(1) :]}"
         return FileError(error.path, what, error.remedy)
     if error.line is None:
         return error
