@@ -19,6 +19,8 @@ from endoxa import native
 from endoxa.errors import FileError
 from endoxa.io import native_files, sources
 from endoxa.io.read import natively_judged
+from endoxa.measures.evaluate import prepare
+from endoxa.policies import Policy
 
 ROOT = Path(__file__).parents[2]
 QRELS = "q1 0 a 1\nq1 0 b 0\nq2 0 c 2\n"
@@ -144,6 +146,10 @@ def test_scores_and_judgments_that_were_read_natively_can_be_sent_to_other_proce
     again = pickle.loads(pickle.dumps(judgments))
     assert again.judged is None
     assert again.frame.equals(endoxa.read(str(qrels)).frame)
+    for opinions in (judgments, again):  # what is sent to the workers of a cluster
+        prepared = prepare(opinions, Policy())[""]
+        sent = pickle.loads(pickle.dumps(prepared))
+        assert sent.table is None and sent.frame.equals(prepared.frame)
 
 
 def test_the_setting_turns_it_off_and_the_version_says_so(files, monkeypatch, capsys) -> None:

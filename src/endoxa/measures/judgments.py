@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from endoxa.errors import JoinError, TextError
 from endoxa.later import np, pl
@@ -41,6 +41,8 @@ class Judgments(Later):
     top: float
     frame: pl.DataFrame
     table: Any
+
+    NATIVE: ClassVar[tuple[str, ...]] = ("table",)
 
     @classmethod
     def of(cls, opinions: Opinions) -> Judgments:

@@ -48,7 +48,7 @@ WIDEST = 60  # letters of a cell in a notebook
 class Later:
     """A frozen dataclass of which some fields may be made when they are first read, as frames from arrays."""
 
-    NATIVE: ClassVar[tuple[str, ...]] = ()  # fields, None by default, that cannot leave the process
+    NATIVE: ClassVar[tuple[str, ...]] = ()  # fields that cannot leave the process: None in a copy elsewhere
     BESIDE: ClassVar[tuple[str, ...]] = ()  # what is kept beside the fields, and made from them otherwise
 
     @classmethod
@@ -77,8 +77,9 @@ class Later:
     def __getstate__(self) -> dict[str, Any]:
         """What is copied to other processes: everything made, and nothing that the native core holds."""
         for name in self.__dict__.get("_makers", {}):
-            getattr(self, name)
-        return {name: one for name, one in self.__dict__.items() if name not in {"_makers", *self.NATIVE}}
+            if name not in self.NATIVE:
+                getattr(self, name)
+        return {name: one for name, one in self.__dict__.items() if name != "_makers"} | dict.fromkeys(self.NATIVE)
 
     if not TYPE_CHECKING:
 
