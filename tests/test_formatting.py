@@ -125,7 +125,7 @@ def test_a_table_of_long_names_fits_80_columns() -> None:
         {"system": names, "baseline": names[::-1], "diff": [0.1, -0.1], "interval": ["[0.1, 0.2]"] * 2}
     )
     console = Console(width=80, record=True, file=io.StringIO())
-    console.print(frame_table(frame, width=80))
+    console.print(frame_table(frame, width=80).rich())
     lines = console.export_text().splitlines()
     assert max(map(len, lines)) <= 80
     assert "".join(line.split()[0] for line in lines[1:] if line.strip()).startswith(names[0])
