@@ -17,34 +17,31 @@ F = TypeVar("F", bound=Callable[..., Any])
 CALL, INPUT = "Options", "Arguments"
 
 
-class Command(TyperCommand):
-    """A command."""
+class Plain:
+    """What a command and a group of commands have in common."""
+
+    help: str | None
 
     def get_params(self, ctx: Any) -> list[Any]:
         """All options, simplified."""
-        return [_simplified(one) for one in super().get_params(ctx)]
+        return [_simplified(one) for one in super().get_params(ctx)]  # type: ignore[misc]
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
         """Write the help without Rich's markup."""
         self.help = self.help and unmarked(self.help)
-        super().format_help_text(ctx, formatter)
+        super().format_help_text(ctx, formatter)  # type: ignore[misc]
+
+
+class Command(Plain, TyperCommand):
+    """A command."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options, by the panel they belong to."""
         _write_options(self, ctx, formatter)
 
 
-class Group(TyperGroup):
+class Group(Plain, TyperGroup):
     """A group of commands."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """All options, simplified."""
-        return [_simplified(one) for one in super().get_params(ctx)]
-
-    def format_help_text(self, ctx: Any, formatter: Any) -> None:
-        """Write the help without Rich's markup."""
-        self.help = self.help and unmarked(self.help)
-        super().format_help_text(ctx, formatter)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options, and the commands."""
