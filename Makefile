@@ -15,7 +15,7 @@ INPUTS ?= 0
 TARGETS ?=
 FILES ?= 100000
 LINES ?= 2000000
-NATIVE := $(addprefix src/endoxa/native/,core.hpp core.cpp module.cpp)
+NATIVE := $(wildcard src/endoxa/native/*.?pp)
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -45,6 +47,13 @@ def made():
 
 def rows(evaluation, measure="AP"):
     return {row["system"]: row for row in evaluation.summary.filter(pl.col("measure") == measure).iter_rows(named=True)}
+
+
+def test_the_answer_needs_only_the_pairs_of_the_best_and_says_the_same(made) -> None:
+    again = by_consensus(some_run(FIELD), ["AP", "P@10"], seed=1, worlds=100, depth=10, depths=(5, 10, 20))
+    said = again.sentences
+    assert "comparison" not in vars(again), "all pairs were compared"
+    assert said == replace(made, deciding=None).sentences
 
 
 def test_a_field_is_ordered_by_what_it_sees(made) -> None:

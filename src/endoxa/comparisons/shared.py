@@ -274,7 +274,7 @@ class Doubts:
 
     def compare(
         self, *, baseline: str | None = None, measures: Sequence[str] | None = None, lower: Sequence[str] = (),
-        confidence: float = 0.95,
+        confidence: float = 0.95, doubts: Sequence[Doubt] = get_args(Doubt),
     ) -> Comparison:  # fmt: skip
         """Every pair of contenders, or every contender against `baseline`, on every measure: a row for each doubt.
 
@@ -294,7 +294,7 @@ class Doubts:
         frames = []
         for measure in measures or self.scores.measures:
             spread = self.spread(measure)
-            for doubt in get_args(Doubt):
+            for doubt in doubts:
                 columns = _rows(spread, pairs, doubt, confidence, lower=measure in lower)
                 heads = {"measure": pl.lit(measure), "doubt": pl.lit(doubt)}
                 heads |= {"system": names[pairs[0]], "baseline": names[pairs[1]]}

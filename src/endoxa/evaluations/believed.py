@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -94,10 +95,22 @@ def _compared(doubts: Doubts, settings: Settings, measures: Sequence[str] | None
     """Pairs on the measures named, or else on those that are averaged over queries."""
     known = _definitions(doubts.scores)
     averaged = [name for name, definition in known.items() if definition.aggregate == "mean"]
-    lower = [name for name, definition in known.items() if definition.lower]
     return doubts.compare(
-        baseline=settings.baseline, measures=measures or averaged, lower=lower, confidence=settings.confidence
+        baseline=settings.baseline, measures=measures or averaged, lower=_lower(known), confidence=settings.confidence
     )
+
+
+def _against_best(doubts: Doubts, settings: Settings, measure: str, best: str) -> Comparison:
+    """The pairs of the best system with all doubts: what the answer needs of all pairs, and no more."""
+    lower = _lower(_definitions(doubts.scores))
+    return doubts.compare(
+        baseline=best, measures=[measure], lower=lower, confidence=settings.confidence, doubts=("all",)
+    )
+
+
+def _lower(known: dict[str, Definition]) -> list[str]:
+    """The measures of which less is better."""
+    return [name for name, definition in known.items() if definition.lower]
 
 
 def summarise(scores: Scores, settings: Settings) -> pl.DataFrame:
@@ -131,7 +144,7 @@ def of_scores(scores: Scores, belief: Belief, settings: Settings, *, kind: Kind 
     contenders = [system for system in scores.systems if system != virtual]
     if settings.baseline is not None and settings.baseline not in contenders:
         raise TextError(f"no system is called {settings.baseline!r}{did_you_mean(settings.baseline, contenders)}")
-    lower = [name for name, definition in _definitions(scores).items() if definition.lower]
+    lower = _lower(_definitions(scores))
     chances = [
         (system, name, share)
         for name in scores.measures
@@ -144,7 +157,9 @@ def of_scores(scores: Scores, belief: Belief, settings: Settings, *, kind: Kind 
         kind=kind, scores=scores,
         summary=_summary(doubts, settings).join(best, on=["system", "measure"], how="left", maintain_order="left"),
         settings=settings, belief=belief,
-        compared=(lambda: _compared(doubts, settings)) if len(contenders) > 1 else None, doubts=shares,
+        compared=partial(_compared, doubts, settings) if len(contenders) > 1 else None,
+        deciding=partial(_against_best, doubts, settings) if len(contenders) > 1 and not settings.baseline else None,
+        doubts=shares,
         warnings=(*_of_scores(scores), *_of_people(doubts)),
         notes=tuple(_notes(scores, belief, settings, shares, virtual)), baseline=settings.baseline, virtual=virtual,
     )  # fmt: skip

@@ -18,6 +18,7 @@ from endoxa.evaluations.standings import (
     Pair,
     Standing,
     chances,
+    comparison_with_best,
     contenders,
     correction,
     headline,
@@ -122,8 +123,7 @@ def verdict(evaluation: Evaluation, measure: str | None = None, *, name: Callabl
     shared = opponent.value == best.value
     on = f"on {what}{' (lower is better)' if lower else ''} with {number(best.value)} {queries}"
     lead = f"{name(best.system)} and {name(other)} share the lead {on}" if shared else f"{name(best.system)} leads {on}"
-    comparison = evaluation.decisive if measure == headline(evaluation) else evaluation.comparison
-    pair = pair_of(comparison, measure, best.system, other)
+    pair = pair_of(comparison_with_best(evaluation, measure), measure, best.system, other)
     gap = abs(best.value - opponent.value) if pair is None else abs(pair.difference)
     turned = pair is not None and pair.difference != 0 and (pair.difference < 0) != lower
     reason = "" if pair is None else _reason(evaluation, pair)
@@ -277,7 +277,8 @@ def _certainty(evaluation: Evaluation, measure: str, best: str, count: int, name
     if best not in won:
         return "; how sure that is, is unknown"
     text = f"; {name(best)} is the best of {count} systems with probability {chance(won[best])}"
-    against = [one if one.system == best else one.turned() for one in chances(evaluation, measure)]
+    pairs = chances(evaluation, measure, comparison_with_best(evaluation, measure))
+    against = [one if one.system == best else one.turned() for one in pairs]
     against = [one for one in against if one.system == best and one.against != evaluation.virtual]
     if not against:
         return text

@@ -251,11 +251,17 @@ def best_values(summary: pl.DataFrame | Rows, lower: Collection[str] = ()) -> di
     return best
 
 
-def chances(evaluation: Evaluation, measure: str) -> list[Chances]:
+def comparison_with_best(evaluation: Evaluation, measure: str) -> Comparison | None:
+    """A comparison with the pairs of the best system on a measure: the least that is known of them."""
+    return evaluation.decisive if measure == headline(evaluation) else evaluation.comparison
+
+
+def chances(evaluation: Evaluation, measure: str, comparison: Comparison | None = None) -> list[Chances]:
     """The pairs on a measure with all doubts, each once, in the order of the table; none without a comparison."""
-    if evaluation.comparison is None:
+    comparison = evaluation.comparison if comparison is None else comparison
+    if comparison is None:
         return []
-    rows = evaluation.comparison.frame.filter((pl.col("measure") == measure) & (pl.col("doubt") == "all"))
+    rows = comparison.frame.filter((pl.col("measure") == measure) & (pl.col("doubt") == "all"))
     found = []
     for row in rows.iter_rows(named=True):
         better, tie = _float(row["p_better"]), _float(row["p_tie"])

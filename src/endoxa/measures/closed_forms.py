@@ -17,6 +17,7 @@ from endoxa.later import np
 from endoxa.measures import distributions
 from endoxa.measures.distributions import Distribution, count_difference, precision_difference
 from endoxa.measures.lists import BEYOND, alike, ratio
+from endoxa.native import core
 from endoxa.statistics import poisson_binomial
 from endoxa.statistics.bootstrap import blocks
 from endoxa.statistics.poisson_binomial import CACHED, probabilities
@@ -358,9 +359,14 @@ def _hits(p: Floats, rank: Ints, t: Floats, spread: bool) -> tuple[Floats, Float
 def _hits_over_rank(p: Floats, rank: Ints, t: Floats, spread: bool) -> tuple[Floats, Floats]:
     """First two moments of X = Σ over relevant of hits(rank)/rank: a hit at rank k turns H, X into H+1, X + (H+1)/k."""
     shape = (p.shape[1], len(t))
-    room = np.zeros((6, max(CACHED // max(math.prod(shape), 1), 1) + 1, *shape))
-    room[0, 0] = 1.0
+    step = max(CACHED // max(math.prod(shape), 1), 1)
     square = np.zeros(shape)
+    if (native := core()) is not None:
+        mean = np.empty(shape)
+        native.hits_over_rank(p, rank.astype(float), t, mean, square if spread else None, *p.shape, len(t), step)
+        return mean, square
+    room = np.zeros((6, step + 1, *shape))
+    room[0, 0] = 1.0
     for items, chance in _raised(p, t):
         size = len(chance)
         hits, free, mean, mixed = room[:4, : size + 1]  # before each item: E[H+1], Var[H], E[X], E[X(H+1)]

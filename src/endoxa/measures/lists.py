@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from endoxa.later import np
+from endoxa.native import core
 from endoxa.tables import Bools, Floats, Ints
 
 BEYOND = 2**31 - 1  # the rank of padding: behind every cut-off
@@ -122,12 +123,15 @@ class Lists:
         weight = (self.rank <= (BEYOND - 1 if k is None else k)) / self.rank
         if not isinstance(self.grades, Drawn):
             return np.asarray((self.hits_at_relevant(rel) * weight).sum(-1))
-        # Sixteen items at a time, always sixteen: they stay in the cache, and padding changes no order of summation.
         table, at = self.grades.reached(rel), self.grades.at
-        weight = np.pad(weight, ((0, 0), (0, -len(at) % STEP)))[:, None]
-        shape = (at.shape[1], table.shape[1])  # [list, world]
-        total, part, room = np.zeros(shape), np.zeros((STEP, *shape)), np.empty((STEP, *shape), dtype=bool)
-        counts: Any = np.zeros((STEP + 1, *shape), dtype=np.int16 if len(at) < 1 << 15 else np.int64)
+        total = np.zeros((at.shape[1], table.shape[1]))  # [list, world]
+        if (native := core()) is not None:
+            table, at, weight = (np.ascontiguousarray(one) for one in (table, at.astype(np.int64, copy=False), weight))
+            native.precisions(table, at, weight, total, len(table), *at.shape, table.shape[1])
+            return total.T
+        # Sixteen items at a time stay in the cache; they are summed one by one, whatever the other lists are.
+        part, room = np.empty((STEP, *total.shape)), np.empty((STEP, *total.shape), dtype=bool)
+        counts: Any = np.zeros((STEP + 1, *total.shape), dtype=np.int16 if len(at) < 1 << 15 else np.int64)
         for begin in range(0, len(at), STEP):
             size = min(STEP, len(at) - begin)
             relevant = table.take(at[begin : begin + size], 0, out=room[:size], mode="clip")
@@ -135,8 +139,9 @@ class Lists:
             for row in range(size):  # five times as fast as a cumulative sum across the rows
                 counts[row + 1] += counts[row]
             np.multiply(counts[1 : size + 1], relevant, out=part[:size])
-            part[size:] = 0.0
-            total += np.matmul(weight[:, :, begin : begin + STEP], part.transpose(1, 0, 2))[:, 0]
+            part[:size] *= weight.T[begin : begin + size, :, None]
+            for row in range(size):
+                total += part[row]
         return total.T
 
     def first_relevant(self, rel: float) -> Floats:

@@ -3,9 +3,11 @@
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
 
+#include <algorithm>
 #include <new>
 
 #include "core.hpp"
+#include "kernels.hpp"
 
 namespace {
 
@@ -361,6 +363,75 @@ PyObject* close_runs(PyObject*, PyObject* arguments) {
   });
 }
 
+// ---- kernels ----------------------------------------------------------------------------------------------
+
+// The memory of the arrays of a call, given back at its end.
+struct Arrays {
+  std::vector<Py_buffer> held;
+  ~Arrays() {
+    for (auto& one : held) PyBuffer_Release(&one);
+  }
+  // The next array, of `count` values; null, with an error set, where it is another.
+  template <class T>
+  T* take(PyObject* array, std::size_t count, int flags = PyBUF_SIMPLE) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(array, &view, flags) != 0) return nullptr;
+    held.push_back(view);
+    if (view.len == static_cast<Py_ssize_t>(count * sizeof(T))) return static_cast<T*>(view.buf);
+    PyErr_SetString(PyExc_ValueError, "an array has another size");
+    return nullptr;
+  }
+};
+
+PyObject* precisions(PyObject*, PyObject* arguments) {
+  PyObject *tables, *places, *weights, *totals;
+  Py_ssize_t rows, depth, lists, worlds;
+  if (!PyArg_ParseTuple(arguments, "OOOOnnnn", &tables, &places, &weights, &totals, &rows, &depth, &lists, &worlds)) {
+    return nullptr;
+  }
+  return guarded([&]() -> PyObject* {
+    const std::size_t r = rows, d = depth, l = lists, w = worlds;
+    Arrays arrays;
+    const auto* table = arrays.take<std::uint8_t>(tables, r * w);
+    const auto* at = table == nullptr ? nullptr : arrays.take<std::int64_t>(places, d * l);
+    const auto* weight = at == nullptr ? nullptr : arrays.take<double>(weights, l * d);
+    auto* total = weight == nullptr ? nullptr : arrays.take<double>(totals, l * w, PyBUF_WRITABLE);
+    if (total == nullptr) return nullptr;
+    if (std::any_of(at, at + d * l, [&](std::int64_t row) { return row < 0 || row >= rows; })) {
+      PyErr_SetString(PyExc_IndexError, "an item is not in the table");
+      return nullptr;
+    }
+    return released([&] {
+      endoxa::precisions(table, at, weight, d, l, w, total);
+      return Status::ok;
+    });
+  });
+}
+
+PyObject* hits_over_rank(PyObject*, PyObject* arguments) {
+  PyObject *chances, *ranks, *nodes_, *means, *squares;
+  Py_ssize_t depth, lists, nodes, step;
+  if (!PyArg_ParseTuple(arguments, "OOOOOnnnn", &chances, &ranks, &nodes_, &means, &squares, &depth, &lists, &nodes,
+                        &step)) {
+    return nullptr;
+  }
+  return guarded([&]() -> PyObject* {
+    const std::size_t d = depth, l = lists, n = nodes;
+    const bool spread = squares != Py_None;
+    Arrays arrays;
+    const auto* p = arrays.take<double>(chances, d * l);
+    const auto* rank = p == nullptr ? nullptr : arrays.take<double>(ranks, d * l);
+    const auto* t = rank == nullptr ? nullptr : arrays.take<double>(nodes_, n);
+    auto* mean = t == nullptr ? nullptr : arrays.take<double>(means, l * n, PyBUF_WRITABLE);
+    auto* square = mean == nullptr || !spread ? mean : arrays.take<double>(squares, l * n, PyBUF_WRITABLE);
+    if (square == nullptr) return nullptr;
+    return released([&] {
+      endoxa::hits_over_rank(p, rank, t, d, l, n, std::max<std::size_t>(step, 1), spread, mean, square);
+      return Status::ok;
+    });
+  });
+}
+
 PyMethodDef METHODS[] = {
     {"qrels", qrels, METH_NOARGS, "A reader of judgments."},
     {"feed_qrels", feed_qrels, METH_VARARGS, "Read more text; a status."},
@@ -372,6 +443,8 @@ PyMethodDef METHODS[] = {
     {"feed_run", feed_run, METH_VARARGS, "Read more text; a status."},
     {"run_of_dict", run_of_dict, METH_VARARGS, "Read {query: {item: score}}; a status."},
     {"close_runs", close_runs, METH_VARARGS, "A status, or what was found."},
+    {"precisions", precisions, METH_VARARGS, "Sums of hits over rank in possible worlds; see kernels.hpp."},
+    {"hits_over_rank", hits_over_rank, METH_VARARGS, "Moments of sums of hits over rank; see kernels.hpp."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef_Slot SLOTS[] = {{0, nullptr}};
