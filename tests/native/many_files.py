@@ -119,8 +119,13 @@ def settings_of(rng: random.Random) -> dict[str, Any]:
 
 
 def outcome(run: Any, qrels: Any, measures: list[str], settings: dict[str, Any], *, natively: bool) -> Any:
-    """The scores as plain values, or the error and what was said about skipped lines."""
+    """The scores and the whole run as plain values, or the errors and what was said about skipped lines."""
     os.environ[native.SETTING] = "1" if natively else "0"
+    return scored(run, qrels, measures, settings), whole(run, settings) if isinstance(run, str) else None
+
+
+def scored(run: Any, qrels: Any, measures: list[str], settings: dict[str, Any]) -> Any:
+    """What `measure` gives or says."""
     reports: list[str] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -133,6 +138,17 @@ def outcome(run: Any, qrels: Any, measures: list[str], settings: dict[str, Any],
     named = frame.select("system", "query", "measure").rows()
     absent = [] if scores.absent is None else sorted(scores.absent.rows())
     return named, values.tolist(), scores.covered, scores.systems, scores.queries, absent, reports
+
+
+def whole(path: str, settings: dict[str, Any]) -> Any:
+    """All rows of a run, which other verbs read."""
+    reports: list[str] = []
+    ties, lenient = settings.get("ties", "trec"), settings.get("lenient", False)
+    try:
+        run = endoxa.read(path, kind="run", ties=ties, lenient=lenient, report=lambda one: reports.append(str(one)))
+    except EndoxaError as error:
+        return type(error).__name__, str(error), reports
+    return run.frame.schema, [tuple(map(repr, row)) for row in run.frame.iter_rows()], reports
 
 
 def case(seed: int, folder: Path) -> tuple[Any, Any, list[str], dict[str, Any]]:

@@ -7,12 +7,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from gzip import GzipFile
 from io import FileIO
 from typing import Any, TypeVar
 
 from endoxa.io.sources import BOM, Source, Where, ahead, opened, raw
-from endoxa.later import np
+from endoxa.later import np, pl
 from endoxa.measures.looked_up import LookedUp, Sought
 from endoxa.native import DECLINED, OK, UNGROUPED, core
 from endoxa.policies import Ties
@@ -22,6 +23,7 @@ T = TypeVar("T")
 Progress = Callable[[int, int], None]
 CHUNK = 1 << 18  # bytes that are fed at once; they stay in the cache
 THREADS = 2  # parts of a file that are read at once; a third only waits for the memory
+COMMENT = ord("#")  # at the begin of a line
 SMALL = 2 << 20  # bytes below which a second thread costs more than it saves
 
 
@@ -71,10 +73,45 @@ def looked_up(source: Source, sought: Sought[T], system: str | None, progress: P
     native = core()
     if native is None or source.span is not None or (system is not None and not _is_text(system)):
         return None
-    found = _read(native, source, sought, system, progress, gather=False)
-    if found == UNGROUPED:  # a query comes back: all rows are kept, and grouped at the end
-        found = _read(native, source, sought, system, progress, gather=True)
+    found = _read(source, partial(sought.reader, native, system), native.feed_run, native.close_runs, progress)
     return LookedUp.of(found) if isinstance(found, tuple) else None
+
+
+def run_of(source: Source, system: str | None, ties: Ties) -> Run | None:
+    """All lists of a run file as a table; `system` is the name of all of them, where the tags are not."""
+    native = core()
+    if native is None or source.span is not None or (system is not None and not _is_text(system)):
+        return None
+
+    def reader(*, gather: bool) -> Any:
+        return native.run(None, system, ties == "input", False, gather, 0)
+
+    found = _read(source, reader, native.feed_run, native.close_lists, None)
+    if not isinstance(found, tuple):
+        return None
+    systems, queries, system_of, query_of, size, schema, array, score, block = found
+    sizes = np.frombuffer(size, np.int64)
+    starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    columns = {
+        name: pl.Series(name, names)[np.repeat(np.frombuffer(numbers, np.int64), sizes)]
+        for name, names, numbers in (("system", systems, system_of), ("query", queries, query_of))
+    }
+    columns["item"] = pl.Series("item", _Arrow(schema, array))
+    columns["rank"] = pl.Series("rank", (np.arange(1, len(starts) + 1) - starts).astype(np.uint32))
+    columns["block"] = pl.Series("block", np.frombuffer(block, np.uint32))
+    columns["score"] = pl.Series("score", np.frombuffer(score))
+    return Run(pl.DataFrame(columns), ties)
+
+
+@dataclass(frozen=True)
+class _Arrow:
+    """A column that Polars takes over through Arrow's C data interface."""
+
+    schema: Any
+    array: Any
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[Any, Any]:
+        return self.schema, self.array
 
 
 def _is_text(name: str) -> bool:
@@ -85,18 +122,20 @@ def _is_text(name: str) -> bool:
 
 
 def _read(
-    native: Any, source: Source, sought: Sought[T], system: str | None, progress: Progress | None, *, gather: bool
-) -> Any:
+    source: Source, reader: Callable[..., Any], feed: Callable[[Any, Any], int], close: Callable[[list[Any], int], Any],
+    progress: Progress | None, *, gather: bool = False,
+) -> Any:  # fmt: skip
+    """What `close` finds in the readers of the parts of a file, or a status."""
     with raw(source) as (stream, file):
         start, whole = _start(stream), source.whole
         ends = [start, whole] if isinstance(stream, GzipFile) else _ends(file, start, whole, gather=gather)
-        readers = [sought.reader(native, system, gather=gather) for _ in ends[1:]]
+        readers = [reader(gather=gather) for _ in ends[1:]]
         statuses = [OK] * len(readers)
 
         def work(number: int) -> None:
             first = ends[number]
             for chunk in _chunks(stream, file, first, ends[number + 1]):
-                statuses[number] = native.feed_run(readers[number], chunk)
+                statuses[number] = feed(readers[number], chunk)
                 if any(statuses):
                     return
                 if progress is not None and number == 0:
@@ -116,7 +155,11 @@ def _read(
         for one in others:
             one.result()
     failed = max(statuses)
-    return failed if failed != OK else native.close_runs(readers, THREADS)
+    found = failed if failed != OK else close(readers, THREADS)
+    if found == UNGROUPED and not gather:  # a query comes back: all rows are kept, and grouped at the end
+        del readers
+        return _read(source, reader, feed, close, progress, gather=True)
+    return found
 
 
 class _Thread(threading.Thread):
@@ -186,10 +229,13 @@ def _cut(text: bytes, *, gather: bool) -> int:
         return begin
     name = None
     while (end := text.find(b"\n", begin)) >= 0:
-        words = text[begin:end].split(None, 1)
-        if name is not None and words and words[0] != name:
-            return begin
-        name, begin = words[0] if words else name, end + 1
+        line = text[begin:end].replace(b"\t", b" ").strip(b" \r")
+        if line and text[begin] != COMMENT:
+            query = line.partition(b" ")[0]
+            if name is not None and query != name:
+                return begin
+            name = query
+        begin = end + 1
     return 0
 
 

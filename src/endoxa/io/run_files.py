@@ -12,7 +12,7 @@ from warnings import warn
 
 from endoxa.errors import FileError
 from endoxa.io.formats import look
-from endoxa.io.native_files import looked_up
+from endoxa.io.native_files import looked_up, run_of
 from endoxa.io.sources import PIECE, Piece, Source, Where, in_parallel, opened, pieces
 from endoxa.io.trec_text import RUN, Report, Skipped, distinct, line_of_repeat, part_of, refuse_empty, tell, whole
 from endoxa.later import pl
@@ -185,6 +185,9 @@ def read_run(
     source: Source, *, name: str | None = None, ties: Ties = "trec", lenient: bool = False, report: Report | None = None
 ) -> Run:
     """Read a whole TREC run."""
+    found = run_of(source, name, ties)
+    if found is not None:
+        return found
     frame, skipped = whole(source, RUN, lenient=lenient)
     run, repeats = _run_of(source, frame, pieces(source), name, ties, lenient)
     tell(skipped + repeats, report)

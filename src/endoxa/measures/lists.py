@@ -126,8 +126,8 @@ class Lists:
         table, at = self.grades.reached(rel), self.grades.at
         total = np.zeros((at.shape[1], table.shape[1]))  # [list, world]
         if (native := core()) is not None:
-            table, at, weight = (np.ascontiguousarray(one) for one in (table, at.astype(np.int64, copy=False), weight))
-            native.precisions(table, at, weight, total, len(table), *at.shape, table.shape[1])
+            arrays = (np.ascontiguousarray(one) for one in (table, at.astype(np.int64, copy=False), weight))
+            native.precisions(*arrays, total, len(table), *at.shape, table.shape[1])
             return total.T
         # Sixteen items at a time stay in the cache; they are summed one by one, whatever the other lists are.
         part, room = np.empty((STEP, *total.shape)), np.empty((STEP, *total.shape), dtype=bool)

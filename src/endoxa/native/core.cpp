@@ -558,7 +558,7 @@ Status RunReader::begin(const char* query, std::size_t query_size, const char* s
 
 Status RunReader::add(const char* item, std::size_t size, double score, bool copy) {
   if (size > MOST_ROWS || desk_.rows.size() >= MOST_ROWS) return Status::declined;
-  score = (choices_.single ? static_cast<double>(static_cast<float>(score)) : score) + 0.0;  // -0 equals 0
+  if (choices_.single) score = static_cast<double>(static_cast<float>(score));
   if (copy) item = text_.put(item, size);
   if (choices_.gather) {
     if (kept_.empty() || kept_.back().size() == ROWS) {
@@ -611,7 +611,7 @@ Status RunReader::ranked(Desk& desk, const Table& table, const Choices& choices,
   found.place.push_back(place);
   found.size.push_back(static_cast<std::int64_t>(kept));
   found.tied.push_back(0);
-  if (place < 0) return Status::ok;
+  if (place < 0 && !choices.whole) return Status::ok;
 
   auto& order = desk.order;
   order.resize(count);
@@ -622,7 +622,8 @@ Status RunReader::ranked(Desk& desk, const Table& table, const Choices& choices,
     for (std::size_t at = 0; at < count; ++at) {
       const std::uint64_t sign = std::uint64_t{1} << 63;
       std::uint64_t bits;
-      std::memcpy(&bits, &rows[at].score, 8);
+      const double score = rows[at].score + 0.0;  // -0 equals 0
+      std::memcpy(&bits, &score, 8);
       desk.keys[at] = {~((bits & sign) != 0 ? ~bits : bits | sign), static_cast<std::uint32_t>(at)};
     }
     sort_keys(desk.keys, desk.spare);
@@ -644,6 +645,13 @@ Status RunReader::ranked(Desk& desk, const Table& table, const Choices& choices,
     if (inside - first > 1) tied += static_cast<std::int64_t>(inside - first);
     for (std::size_t at = first; at < inside; ++at) {
       const Row& row = rows[order[at]];
+      if (choices.whole) {
+        found.items.text.append(row.item, row.size);
+        found.items.ends.push_back(static_cast<std::int64_t>(found.items.text.size()));
+        found.items.score.push_back(row.score);
+        found.items.block.push_back(static_cast<std::uint32_t>(first + 1));
+        continue;
+      }
       const std::int64_t judged = table.row(place, row.item, row.size, row.hash);
       if (judged < 0) continue;
       found.owner.push_back(list);
@@ -661,13 +669,27 @@ Status RunReader::ranked(Desk& desk, const Table& table, const Choices& choices,
 namespace {
 
 // What was taken over is given back at once, so that it exists only once.
-void append(std::vector<std::int64_t>& to, std::vector<std::int64_t>& from) {
+template <class Many>
+void append(Many& to, Many& from) {
   if (to.empty()) {
     to.swap(from);
     return;
   }
   to.insert(to.end(), from.begin(), from.end());
-  std::vector<std::int64_t>().swap(from);
+  Many().swap(from);
+}
+
+void append(Items& items, Items& part) {
+  if (items.score.empty()) {
+    std::swap(items, part);
+    return;
+  }
+  const auto before = static_cast<std::int64_t>(items.text.size());
+  for (std::size_t at = 1; at < part.ends.size(); ++at) items.ends.push_back(before + part.ends[at]);
+  append(items.text, part.text);
+  append(items.score, part.score);
+  append(items.block, part.block);
+  append(items.query, part.query);
 }
 
 // Adds the lists of `part` behind those of `found`.
@@ -683,6 +705,7 @@ void append(Found& found, Found& part) {
   append(found.row, part.row);
   for (std::int64_t& owner : part.owner) owner += before;
   append(found.owner, part.owner);
+  append(found.items, part.items);
 }
 
 }  // namespace
@@ -718,9 +741,18 @@ Status RunReader::close(const std::vector<RunReader*>& readers, std::size_t thre
   }
   if (lists.count() == 0) return Status::declined;
   for (std::size_t at = 0; at < names.count(); ++at) systems.push_back(names[at]);
-  if (readers.front()->choices_.gather) return grouped(readers, numbers, lists, queries, threads, found);
-  for (RunReader* reader : readers) append(found, reader->desk_.found);
-  for (std::size_t at = 0; at < lists.count(); ++at) found.system.push_back(lists.first(at));
+  const Choices& choices = readers.front()->choices_;
+  if (choices.gather) {
+    const Status status = grouped(readers, numbers, lists, queries, threads, found);
+    if (status != Status::ok) return status;
+  } else {
+    for (RunReader* reader : readers) append(found, reader->desk_.found);
+    for (std::size_t at = 0; at < lists.count(); ++at) {
+      found.system.push_back(lists.first(at));
+      found.items.query.push_back(lists.second(at));
+    }
+  }
+  for (std::size_t at = 0; choices.whole && at < queries.count(); ++at) found.items.queries.push_back(queries[at]);
   return Status::ok;
 }
 
@@ -770,6 +802,7 @@ Status RunReader::grouped(const std::vector<RunReader*>& readers, const std::vec
         if (where == Names::crowded || desk.rows.size() > MOST_ROWS) return;
         if (ranked(desk, table, choices, where) != Status::ok) return;
         desk.found.system.push_back(lists.first(order[list]));
+        desk.found.items.query.push_back(lists.second(order[list]));
       }
       done[number] = Status::ok;
     } catch (const std::bad_alloc&) {

@@ -160,12 +160,24 @@ struct Choices {
   bool gather = false;    // keep all rows and group them at the end, for files that are not grouped by query
   std::int64_t cut = 0;   // only the first so many items of a list; 0: all
   bool distinct = false;  // no list has an item twice: the rows of a dict
+  bool whole = false;     // every item is wanted, not only the judged ones
+};
+
+// All items of all lists, in order of list and rank.
+struct Items {
+  std::string text;                     // their names, one behind the other
+  std::vector<std::int64_t> ends{0};    // where the name of each ends, 0 first
+  std::vector<double> score;
+  std::vector<std::uint32_t> block;     // first rank of the group of equal scores
+  std::vector<std::int64_t> query;      // one per list: its number in `queries`
+  std::vector<std::string> queries;
 };
 
 // Lists, and their judged items in order of list and rank.
 struct Found {
   std::vector<std::int64_t> system, place, size, tied;         // one per list
   std::vector<std::int64_t> owner, rank, block, length, row;   // one per judged item
+  Items items;                                                 // where all are wanted
 };
 
 // query Q0 item rank score tag

@@ -64,14 +64,10 @@ PyObject* released(Work work) {
   return failed ? PyErr_NoMemory() : PyLong_FromLong(static_cast<long>(status));
 }
 
-PyObject* numbers_of(const std::vector<std::int64_t>& values) {
+template <class T>
+PyObject* numbers_of(const std::vector<T>& values) {
   return PyByteArray_FromStringAndSize(reinterpret_cast<const char*>(values.data()),
-                                       static_cast<Py_ssize_t>(values.size() * sizeof(std::int64_t)));
-}
-
-PyObject* numbers_of(const std::vector<double>& values) {
-  return PyByteArray_FromStringAndSize(reinterpret_cast<const char*>(values.data()),
-                                       static_cast<Py_ssize_t>(values.size() * sizeof(double)));
+                                       static_cast<Py_ssize_t>(values.size() * sizeof(T)));
 }
 
 PyObject* text_of(const char* data, std::size_t size) {
@@ -266,18 +262,20 @@ PyObject* table_of(PyObject*, PyObject* arguments) {
 
 // ---- runs -----------------------------------------------------------------------------------------------
 
-// run(table, system or None, by_input, single, gather, cut)
+// run(table, system or None, by_input, single, gather, cut); without a table every item is wanted
 PyObject* run(PyObject*, PyObject* arguments) {
   PyObject* capsule;
   const char* system;
   int by_input, single, gather;
   long long cut;
   if (!PyArg_ParseTuple(arguments, "OzpppL", &capsule, &system, &by_input, &single, &gather, &cut)) return nullptr;
-  auto* table = held<std::shared_ptr<endoxa::Table>>(capsule, TABLE);
-  if (table == nullptr) return nullptr;
+  const bool whole = capsule == Py_None;
+  auto* given = whole ? nullptr : held<std::shared_ptr<endoxa::Table>>(capsule, TABLE);
+  if (given == nullptr && !whole) return nullptr;
   return guarded([&] {
-    const endoxa::Choices choices{by_input != 0, single != 0, gather != 0, cut, false};
-    auto* made = new Run{*table, endoxa::RunReader(*table, choices)};
+    const endoxa::Choices choices{by_input != 0, single != 0, gather != 0, cut, false, whole};
+    auto table = whole ? std::make_shared<endoxa::Table>() : *given;
+    auto* made = new Run{table, endoxa::RunReader(table, choices)};
     if (system != nullptr) made->reader.name_system(system);
     return capsule_of(made, RUN);
   });
@@ -316,50 +314,147 @@ PyObject* run_of_dict(PyObject*, PyObject* arguments) {
   });
 }
 
-// close_runs(runs, threads): a status, or (systems, system, place, size, tied, owner, rank, block, length, row).
-PyObject* close_runs(PyObject*, PyObject* arguments) {
+// The readers in a list of capsules; false, with an error set, where there is none, or something else.
+bool readers_of(PyObject* capsules, std::vector<endoxa::RunReader*>& readers) {
+  for (Py_ssize_t at = 0; at < PyList_Size(capsules); ++at) {
+    auto* one = held<Run>(PyList_GetItem(capsules, at), RUN);
+    if (one == nullptr) return false;
+    readers.push_back(&one->reader);
+  }
+  if (readers.empty()) PyErr_SetString(PyExc_ValueError, "there is no run");
+  return !readers.empty();
+}
+
+// Closes the runs of a call (runs, threads), and makes a tuple of what was found by `result`; or a status.
+template <class Result>
+PyObject* closed(PyObject* arguments, Result result) {
   PyObject* capsules;
   Py_ssize_t threads;
   if (!PyArg_ParseTuple(arguments, "O!n", &PyList_Type, &capsules, &threads)) return nullptr;
   return guarded([&]() -> PyObject* {
     std::vector<endoxa::RunReader*> readers;
-    for (Py_ssize_t at = 0; at < PyList_Size(capsules); ++at) {
-      auto* one = held<Run>(PyList_GetItem(capsules, at), RUN);
-      if (one == nullptr) return nullptr;
-      readers.push_back(&one->reader);
-    }
-    if (readers.empty()) {
-      PyErr_SetString(PyExc_ValueError, "there is no run");
-      return nullptr;
-    }
+    if (!readers_of(capsules, readers)) return nullptr;
     endoxa::Found found;
     std::vector<std::string> systems;
-    PyObject* closed = released(
+    PyObject* status = released(
         [&] { return endoxa::RunReader::close(readers, static_cast<std::size_t>(threads), found, systems); });
-    if (closed == nullptr || PyLong_AsLong(closed) != 0) return closed;
-    Py_DECREF(closed);
-    PyObject* names = texts_of(systems.size(), [&](std::size_t number) {
-      return text_of(systems[number].data(), systems[number].size());
-    });
-    PyObject* result = names == nullptr ? nullptr : PyTuple_New(10);
-    if (result == nullptr) {
-      Py_XDECREF(names);
-      return nullptr;
-    }
-    PyTuple_SetItem(result, 0, names);
-    std::vector<std::int64_t>* columns[] = {&found.system, &found.place, &found.size,   &found.tied, &found.owner,
-                                                  &found.rank,   &found.block, &found.length, &found.row};
-    Py_ssize_t place = 1;
-    for (auto* column : columns) {
-      PyObject* numbers = numbers_of(*column);
-      std::vector<std::int64_t>().swap(*column);
-      if (numbers == nullptr) {
-        Py_DECREF(result);
-        return nullptr;
+    if (status == nullptr || PyLong_AsLong(status) != 0) return status;
+    Py_DECREF(status);
+    std::vector<PyObject*> parts = result(found, systems);
+    PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(parts.size()));
+    bool whole = tuple != nullptr;
+    for (std::size_t place = 0; place < parts.size(); ++place) {
+      whole = whole && parts[place] != nullptr;
+      if (tuple == nullptr) {
+        Py_XDECREF(parts[place]);
+      } else {
+        PyTuple_SetItem(tuple, static_cast<Py_ssize_t>(place), parts[place]);
       }
-      PyTuple_SetItem(result, place++, numbers);
     }
-    return result;
+    if (whole) return tuple;
+    Py_XDECREF(tuple);
+    return nullptr;
+  });
+}
+
+PyObject* names_of(const std::vector<std::string>& names) {
+  return texts_of(names.size(), [&](std::size_t number) { return text_of(names[number].data(), names[number].size()); });
+}
+
+// Numbers as bytes; they are given back at once, so that they exist only once.
+template <class T>
+PyObject* taken(std::vector<T>& values) {
+  PyObject* numbers = numbers_of(values);
+  std::vector<T>().swap(values);
+  return numbers;
+}
+
+// close_runs(runs, threads): a status, or (systems, system, place, size, tied, owner, rank, block, length, row).
+PyObject* close_runs(PyObject*, PyObject* arguments) {
+  return closed(arguments, [](endoxa::Found& found, const std::vector<std::string>& systems) {
+    std::vector<PyObject*> parts{names_of(systems)};
+    for (auto* column : {&found.system, &found.place, &found.size, &found.tied, &found.owner, &found.rank, &found.block,
+                         &found.length, &found.row})
+      parts.push_back(parts.back() == nullptr ? nullptr : taken(*column));
+    return parts;
+  });
+}
+
+// Arrow's C data interface, as its specification prints it.
+struct ArrowSchema {
+  const char *format, *name, *metadata;
+  std::int64_t flags, n_children;
+  ArrowSchema** children;
+  ArrowSchema* dictionary;
+  void (*release)(ArrowSchema*);
+  void* private_data;
+};
+struct ArrowArray {
+  std::int64_t length, null_count, offset, n_buffers, n_children;
+  const void** buffers;
+  ArrowArray** children;
+  ArrowArray* dictionary;
+  void (*release)(ArrowArray*);
+  void* private_data;
+};
+
+template <class T>
+PyObject* arrow_capsule(std::unique_ptr<T> value, const char* name) {
+  PyObject* capsule = PyCapsule_New(value.get(), name, [](PyObject* self) {
+    auto* held = static_cast<T*>(PyCapsule_GetPointer(self, PyCapsule_GetName(self)));
+    if (held->release != nullptr) held->release(held);
+    delete held;
+  });
+  if (capsule == nullptr) {
+    value->release(value.get());
+  } else {
+    value.release();
+  }
+  return capsule;
+}
+
+// The names of items as a schema and an array of Arrow: large UTF-8, which needs no copy.
+std::pair<PyObject*, PyObject*> arrow_of(endoxa::Items& items) {
+  struct Texts {
+    std::string text;
+    std::vector<std::int64_t> ends;
+    const void* buffers[3];
+  };
+  auto texts = std::make_unique<Texts>();
+  texts->text.swap(items.text);
+  texts->ends.swap(items.ends);
+  texts->buffers[0] = nullptr;
+  texts->buffers[1] = texts->ends.data();
+  texts->buffers[2] = texts->text.data();
+  auto schema = std::make_unique<ArrowSchema>(ArrowSchema{
+      "U", "item", nullptr, 0, 0, nullptr, nullptr, [](ArrowSchema* self) { self->release = nullptr; }, nullptr});
+  auto array = std::make_unique<ArrowArray>(
+      ArrowArray{static_cast<std::int64_t>(texts->ends.size()) - 1, 0, 0, 3, 0, texts->buffers, nullptr, nullptr,
+                 [](ArrowArray* self) {
+                   delete static_cast<Texts*>(self->private_data);
+                   self->release = nullptr;
+                 },
+                 texts.get()});
+  texts.release();
+  return {arrow_capsule(std::move(schema), "arrow_schema"), arrow_capsule(std::move(array), "arrow_array")};
+}
+
+// close_lists(runs, threads): a status, or (systems, queries, system, query, size, schema and array of the items,
+// score, block) of all items.
+PyObject* close_lists(PyObject*, PyObject* arguments) {
+  return closed(arguments, [](endoxa::Found& found, const std::vector<std::string>& systems) {
+    endoxa::Items& items = found.items;
+    std::vector<PyObject*> parts{names_of(systems)};
+    if (parts.back() != nullptr) parts.push_back(names_of(items.queries));
+    for (auto* column : {&found.system, &items.query, &found.size})
+      parts.push_back(parts.back() == nullptr ? nullptr : taken(*column));
+    if (parts.back() == nullptr) return parts;
+    const auto [schema, array] = arrow_of(items);
+    parts.push_back(schema);
+    parts.push_back(array);
+    parts.push_back(schema == nullptr || array == nullptr ? nullptr : taken(items.score));
+    parts.push_back(parts.back() == nullptr ? nullptr : taken(items.block));
+    return parts;
   });
 }
 
@@ -443,6 +538,7 @@ PyMethodDef METHODS[] = {
     {"feed_run", feed_run, METH_VARARGS, "Read more text; a status."},
     {"run_of_dict", run_of_dict, METH_VARARGS, "Read {query: {item: score}}; a status."},
     {"close_runs", close_runs, METH_VARARGS, "A status, or what was found."},
+    {"close_lists", close_lists, METH_VARARGS, "A status, or all items."},
     {"precisions", precisions, METH_VARARGS, "Sums of hits over rank in possible worlds; see kernels.hpp."},
     {"hits_over_rank", hits_over_rank, METH_VARARGS, "Moments of sums of hits over rank; see kernels.hpp."},
     {nullptr, nullptr, 0, nullptr}};

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from endoxa.errors import TableError
 from endoxa.later import np, pl
@@ -63,6 +64,10 @@ class Run(Table):
     @property
     def systems(self) -> list[str]:
         """Names of the systems, in the order read."""
+        return list(self._systems)
+
+    @cached_property
+    def _systems(self) -> list[str]:
         return self.frame["system"].unique(maintain_order=True).to_list()
 
     def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
