@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from html import escape
 from typing import Any
 
 Progress = Callable[[str, int, int], None]
@@ -37,6 +36,8 @@ def bar(what: str, done: int, whole: int) -> str:
     """The bar as HTML; nothing once the work is done."""
     if done >= whole:
         return ""
+    from html import escape
+
     return f'<progress value="{done}" max="{whole}"></progress> {escape(what)}'
 
 

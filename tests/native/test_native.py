@@ -117,22 +117,22 @@ def test_a_file_that_changes_while_it_is_read(core, files, monkeypatch, value: s
     monkeypatch.setenv(native.SETTING, value)
     run, qrels = files
     run.write_text("".join(f"q{query} Q0 d{item} 0 {-item} bm25\n" for query in range(400) for item in range(1000)))
-    read = sources.os.preadv, sources.last_query
+    begin, last = native_files._start, sources.last_query  # asked for once the file is open
 
     def grow() -> None:
         with run.open("a") as file:
             file.write("q1 Q0")
 
-    monkeypatch.setattr(native_files.os, "preadv", lambda *given: (grow(), read[0](*given))[1])
-    monkeypatch.setattr(sources, "last_query", lambda *given: (grow(), read[1](*given))[1])
+    monkeypatch.setattr(native_files, "_start", lambda *given: (grow(), begin(*given))[1])
+    monkeypatch.setattr(sources, "last_query", lambda *given: (grow(), last(*given))[1])
     with pytest.raises(FileError, match=r"bm25.run: the file changed while it was read"):
         endoxa.measure(str(run), str(qrels), ["RR"])
 
 
 def test_a_file_that_is_cut_while_it_is_read(core, files, monkeypatch) -> None:
     run, qrels = files
-    read = os.preadv
-    monkeypatch.setattr(native_files.os, "preadv", lambda *given: (os.truncate(run, 20), read(*given))[1])
+    ends = native_files._ends  # asked for once the file is open, and only of runs
+    monkeypatch.setattr(native_files, "_ends", lambda *given, **more: (os.truncate(run, 20), ends(*given, **more))[1])
     with pytest.raises(FileError, match="the file changed while it was read"):
         endoxa.measure(str(run), str(qrels), ["RR"])
 

@@ -25,8 +25,8 @@ from endoxa.comparisons.robust import robust, shrunk
 from endoxa.comparisons.rounds import rounds_of
 from endoxa.errors import CallError, EndoxaError, JoinError, TextError, did_you_mean
 from endoxa.evaluations.believed import listed
-from endoxa.evaluations.evaluation import LEARNED, Evaluation
-from endoxa.evaluations.settings import Settings
+from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.settings import LEARNED, Settings
 from endoxa.measures.grammar import Measure
 from endoxa.measures.uncertain import measure_belief
 from endoxa.pools import deciding

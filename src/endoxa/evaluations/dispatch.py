@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from endoxa.errors import CallError, JoinError
-from endoxa.evaluations import judged
-from endoxa.evaluations.evaluation import LEARNED, Evaluation
 from endoxa.evaluations.references import Reference, voters
-from endoxa.evaluations.settings import DOUBTED, JUDGED, Settings
+from endoxa.evaluations.settings import DOUBTED, JUDGED, LEARNED, Settings
 from endoxa.later import pl
-from endoxa.measures.evaluate import Blocks
+from endoxa.measures.evaluate import Blocks, measure
 from endoxa.measures.grammar import Measure
+from endoxa.measures.preference_judgments import Preferences
 from endoxa.progress import Progress
 from endoxa.tables import Answers, Belief, Bundle, Comparison, Labels, Opinions, Run, Scores
+
+if TYPE_CHECKING:
+    from endoxa.evaluations.evaluation import Evaluation
 
 Mapper = Callable[..., Any]
 NO_RUN = "no run was given; name a file with 6 columns (query Q0 item rank score tag), or say --run FILE"
@@ -35,6 +37,8 @@ def evaluate(
     if run is None and reference.kind != "votes":
         raise CallError(NO_RUN)
     if reference.kind in JUDGED:
+        from endoxa.evaluations import judged
+
         assert run is not None
         return judged.evaluate(
             run, reference, measures or (), settings, with_curves=curves, with_power=power, with_orders=orders
@@ -132,7 +136,8 @@ def score(
         raise CallError(NO_RUN)
     if reference.kind in JUDGED:
         assert run is not None
-        return judged.score(run, reference, measures, settings)
+        assert isinstance(reference.table, Opinions | Preferences)
+        return measure(run, reference.table, measures, settings.policy)
     from endoxa.evaluations import believed
 
     if run is None:
@@ -152,6 +157,8 @@ def compare(scores: Scores, settings: Settings, measures: Sequence[str] | None =
     if len(scores.systems) < 2:
         raise JoinError("a comparison needs two systems; add a run")
     if scores.draws is None:
+        from endoxa.evaluations import judged
+
         return judged.compare(scores, settings, measures)
     _refuse_learned(scores)
     from endoxa.evaluations import believed
@@ -171,6 +178,8 @@ def between(run: Run, first: str, second: str, measures: Sequence[Measure], sett
 def summarise(scores: Scores, settings: Settings) -> pl.DataFrame:
     """Mean of every system and measure with its interval."""
     if scores.draws is None:
+        from endoxa.evaluations import judged
+
         return judged.summarise(scores, settings)
     _refuse_learned(scores)
     from endoxa.evaluations import believed

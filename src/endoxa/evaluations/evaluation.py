@@ -20,8 +20,6 @@ from endoxa.tables.checks import Later, finite, pandas_of
 if TYPE_CHECKING:
     from endoxa.tables import Belief, Comparison, Costs, Scores
 
-LEARNED = "learned from labels"  # marks scores that have no worlds and are not judged either
-
 
 @dataclass(frozen=True)
 class File:

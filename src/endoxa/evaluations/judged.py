@@ -25,12 +25,6 @@ from endoxa.tables import Comparison, Opinions, Run, Scores
 ALL_PAIRS = 30  # systems up to which the answer rests on a test of every pair
 
 
-def score(run: Run | Blocks, reference: Reference, measures: Sequence[Measure], settings: Settings) -> Scores:
-    """One value per system, query and measure."""
-    assert isinstance(reference.table, Opinions | Preferences)
-    return measure(run, reference.table, measures, settings.policy)
-
-
 def evaluate(
     run: Run | Blocks, reference: Reference, measures: Sequence[Measure], settings: Settings, *,
     with_curves: bool = False, with_power: bool = False, with_orders: bool = False,
@@ -40,7 +34,8 @@ def evaluate(
     if with_curves:
         from endoxa.measures.curves import curve_measures, curves
     drawn = [_with_rel(m, settings) for m in curve_measures()] if with_curves else []
-    scores = score(run, reference, [*measures, *drawn], settings)
+    assert isinstance(reference.table, Opinions | Preferences)
+    scores = measure(run, reference.table, [*measures, *drawn], settings.policy)
     tables: dict[str, pl.DataFrame] = {}
     notes: list[str] = []
     if with_curves and isinstance(reference.table, Opinions):

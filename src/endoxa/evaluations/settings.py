@@ -31,6 +31,7 @@ LISTED: tuple[Kind, ...] = (*SCORED, "sample")
 JUDGED: tuple[Kind, ...] = ("judgments", "preferences")
 DOUBTED: tuple[Kind, ...] = ("opinions", "belief", "consensus", "sample", "votes")
 VOTED: tuple[Kind, ...] = ("consensus", "votes")
+LEARNED = "learned from labels"  # marks scores that have no worlds and are not judged either
 
 POLICY, VOTES, BELIEF, PAIRS, INTERVALS, READING, SCALE = (
     "How values are computed", "Runs without judgments", "Opinions and beliefs", "Comparison of systems",

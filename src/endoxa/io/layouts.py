@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import floor, isfinite
 from typing import Any, Literal
 
@@ -146,6 +147,14 @@ def _inverse(rank: Any, where: str) -> float:
     return 1 / number
 
 
+def _is_finite(number: Any) -> bool:
+    """Whether it is a plain number that a float can hold."""
+    try:
+        return type(number) in {int, float} and isfinite(number)
+    except OverflowError:
+        return False
+
+
 def _is_float(number: Any) -> bool:
     return isinstance(number, float)
 
@@ -182,6 +191,15 @@ def sort_of(frame: pl.DataFrame, floats: bool) -> Sort:
     )  # fmt: skip
 
 
+def looks_scored(values: Mapping[Any, Any]) -> bool:
+    """Whether the first list of {query: {item: number}} alone has more different numbers than grades have."""
+    inner = next(iter(values.values()), None)
+    if type(inner) is not dict or len(inner) <= GRADES:
+        return False
+    numbers = list(islice(inner.values(), 2 * GRADES))
+    return all(map(_is_finite, numbers)) and len({*numbers}) > GRADES
+
+
 def sort_of_numbers(values: Mapping[Any, Any]) -> Sort | None:
     """The same of a plain dict {query: {item: number}}, without a frame; None where it is not quite plain."""
     lists = []
@@ -189,7 +207,7 @@ def sort_of_numbers(values: Mapping[Any, Any]) -> Sort | None:
         if type(query) is not str or type(inner) is not dict:
             return None
         numbers = list(inner.values())
-        if not numbers or any(type(number) not in {int, float} or not isfinite(number) for number in numbers):
+        if not numbers or not all(map(_is_finite, numbers)):
             return None
         lists.append(numbers)
     every = [number for numbers in lists for number in numbers]

@@ -36,15 +36,22 @@ def are_ranks(head: bytes, label: str, *, wanted: bool) -> bool:
 
 def refuse_ranks_with_scores(head: bytes, label: str) -> None:
     """Refuse lines of query, passage, rank and score (ColBERT's): as judgments they would give wrong numbers."""
-    rows = [words for line in head.split(b"\n")[:-1] if (words := _words(line)) is not None]
-    first = [row for row in rows if len(row) == 4 and row[0] == rows[0][0]]
-    try:
-        scores = [float(row[3]) for row in first]
-    except ValueError:
-        return
-    counted = [row[2] for row in first] == [str(rank) for rank in range(1, len(first) + 1)]
+    query, scores = "", list[float]()
+    for line in head.split(b"\n")[:-1]:
+        words = _words(line)
+        if words is None:
+            continue
+        query = query or words[0]
+        if len(words) != 4 or words[0] != query:
+            continue
+        if words[2] != str(len(scores) + 1):  # most judgments have an item here: their first line is enough
+            return
+        try:
+            scores.append(float(words[3]))
+        except ValueError:
+            return
     falling = all(one >= two for one, two in pairwise(scores))
-    if len(first) > 2 and counted and falling and not all(score.is_integer() for score in scores):
+    if len(scores) > 2 and falling and not all(score.is_integer() for score in scores):
         what = "four columns, but the third counts 1, 2, 3 and the fourth falls: this is a run with ranks and scores"
         raise FileError(label, what, f"keep its first three columns ({FORM}), or say that it is judgments: --qrels")
 

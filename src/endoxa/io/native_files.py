@@ -21,7 +21,8 @@ from endoxa.tables import Judged, Run
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
-CHUNK = 1 << 18  # bytes that are fed at once; they stay in the cache
+CHUNK = 1 << 18  # bytes that are read at once; they stay in the cache
+SLICE = 1 << 24  # bytes between two reports of the progress
 THREADS = 2  # parts of a file that are read at once; a third only waits for the memory
 COMMENT = ord("#")  # at the begin of a line
 SMALL = 2 << 20  # bytes below which a second thread costs more than it saves
@@ -62,7 +63,8 @@ def _judged(native: Any, reader: Any) -> Judged | None:
         query, item, grade = native.rows_of_qrels(reader)
         return query, item, np.frombuffer(grade)
 
-    return Judged(queries, np.frombuffer(offsets, dtype=np.int64), np.frombuffer(grades), table, rows)
+    makers = {"offsets": lambda: np.frombuffer(offsets, dtype=np.int64), "grade": lambda: np.frombuffer(grades)}
+    return Judged.later(makers, queries=queries, table=table, rows=rows)
 
 
 # ---- runs ---------------------------------------------------------------------------------------------
@@ -73,7 +75,7 @@ def looked_up(source: Source, sought: Sought[T], system: str | None, progress: P
     native = core()
     if native is None or source.span is not None or (system is not None and not _is_text(system)):
         return None
-    found = _read(source, partial(sought.reader, native, system), native.feed_run, native.close_runs, progress)
+    found = _read(native, source, partial(sought.reader, native, system), native.close_runs, progress)
     return LookedUp.of(found) if isinstance(found, tuple) else None
 
 
@@ -86,7 +88,7 @@ def run_of(source: Source, system: str | None, ties: Ties) -> Run | None:
     def reader(*, gather: bool) -> Any:
         return native.run(None, system, ties == "input", False, gather, 0)
 
-    found = _read(source, reader, native.feed_run, native.close_lists, None)
+    found = _read(native, source, reader, native.close_lists, None)
     if not isinstance(found, tuple):
         return None
     systems, queries, system_of, query_of, size, schema, array, score, block = found
@@ -122,28 +124,42 @@ def _is_text(name: str) -> bool:
 
 
 def _read(
-    source: Source, reader: Callable[..., Any], feed: Callable[[Any, Any], int], close: Callable[[list[Any], int], Any],
+    native: Any, source: Source, reader: Callable[..., Any], close: Callable[[list[Any], int], Any],
     progress: Progress | None, *, gather: bool = False,
 ) -> Any:  # fmt: skip
     """What `close` finds in the readers of the parts of a file, or a status."""
     with raw(source) as (stream, file):
         start, whole = _start(stream), source.whole
-        ends = [start, whole] if isinstance(stream, GzipFile) else _ends(file, start, whole, gather=gather)
+        packed = stream if isinstance(stream, GzipFile) else None
+        ends = [start, whole] if packed is not None else _ends(file, start, whole, gather=gather)
         readers = [reader(gather=gather) for _ in ends[1:]]
         statuses = [OK] * len(readers)
 
-        def work(number: int) -> None:
-            first = ends[number]
-            for chunk in _chunks(stream, file, first, ends[number + 1]):
-                statuses[number] = feed(readers[number], chunk)
+        def tell(done: int) -> None:
+            if progress is not None:
+                progress(min(done, whole), whole)
+
+        def unpack(number: int) -> None:
+            assert packed is not None
+            for chunk in _unpacked(packed):
+                statuses[number] = native.feed_run(readers[number], chunk)
+                if statuses[number]:
+                    return
+                tell(file.tell())
+
+        def pour(number: int) -> None:
+            for begin in range(ends[number], ends[number + 1], SLICE):
+                end = min(begin + SLICE, ends[number + 1])
+                statuses[number] = native.pour_run(readers[number], file.fileno(), begin, end, CHUNK)
                 if any(statuses):
                     return
-                if progress is not None and number == 0:
-                    first += len(chunk)
-                    share = file.tell() if isinstance(stream, GzipFile) else (first - start) * len(readers)
-                    progress(min(share, whole), whole)
+                if number == 0:
+                    tell((end - start) * len(readers))
 
+        work = pour if packed is None else unpack
         others = [_Thread(work, number) for number in range(1, len(readers))]
+        if others:  # the native core does not need Python meanwhile, which can load what scores
+            others.append(_Thread(_load_numpy, len(readers)))
         try:
             work(0)
         except BaseException:
@@ -158,8 +174,12 @@ def _read(
     found = failed if failed != OK else close(readers, THREADS)
     if found == UNGROUPED and not gather:  # a query comes back: all rows are kept, and grouped at the end
         del readers
-        return _read(source, reader, feed, close, progress, gather=True)
+        return _read(native, source, reader, close, progress, gather=True)
     return found
+
+
+def _load_numpy(_: int) -> None:
+    np.ndarray  # noqa: B018  asking for something loads it
 
 
 class _Thread(threading.Thread):
@@ -190,13 +210,16 @@ def _start(stream: FileIO | GzipFile) -> int:
     return len(BOM) if os.pread(stream.fileno(), len(BOM), 0) == BOM else 0
 
 
+def _unpacked(stream: GzipFile) -> Iterator[bytes]:
+    """The text of a gzip file, in pieces."""
+    yield stream.read(CHUNK).removeprefix(BOM)
+    yield from ahead(iter(lambda: stream.read(4 * CHUNK), b""))  # unzipping takes as long as reading: in parallel
+
+
 def _chunks(stream: FileIO | GzipFile, file: FileIO, start: int, end: int) -> Iterator[Any]:
     """The text from `start` to `end` of a file, or all of a gzip file, in pieces that are used at once."""
     if isinstance(stream, GzipFile):
-        head = stream.read(CHUNK).removeprefix(BOM)
-        yield head
-        # unzipping takes as long as reading, so it runs in parallel
-        yield from ahead(iter(lambda: stream.read(4 * CHUNK), b""))
+        yield from _unpacked(stream)
         return
     buffer = memoryview(bytearray(min(CHUNK, max(end - start, 1))))
     while start < end:

@@ -19,7 +19,7 @@ from endoxa.errors import FileError, TableError
 from endoxa.io.beir import graded
 from endoxa.io.faults import first_line
 from endoxa.io.formats import Wanted, kinds_of, known, lists_in
-from endoxa.io.layouts import laid_out, sort_of_numbers
+from endoxa.io.layouts import laid_out, looks_scored, sort_of_numbers
 from endoxa.io.list_rows import Names, names_of_row, spread
 from endoxa.io.sources import Source
 from endoxa.later import pl
@@ -322,6 +322,8 @@ def sort_of(source: Any) -> Sort:
         return SORTS[listed[1].held]
     try:
         if isinstance(source, Mapping):
+            if looks_scored(source):
+                return "scores"
             sample = _sampled(source)
             if (sort := sort_of_numbers(sample)) is not None:
                 return OF_NUMBERS[sort]
@@ -335,6 +337,12 @@ def sort_of(source: Any) -> Sort:
         return "unknown"
     kinds = [] if frame is None else kinds_of(frame.columns)
     return "unknown" if len(kinds) != 1 else "run" if kinds == ["run"] else "reference"
+
+
+def is_flat(source: Any) -> bool:
+    """Whether it is a plain dict {query: {item: number}}, as its first number shows."""
+    inner = next(iter(source.values()), None) if type(source) is dict else None
+    return type(inner) is dict and bool(inner) and type(next(iter(inner.values()))) in {int, float}
 
 
 def _sampled(values: Mapping[Any, Any], depth: int = 2) -> dict[Any, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -93,11 +93,13 @@ class Judgments(Later):
         """The same from what the native core read: one unnamed source, nothing sampled."""
         judged = opinions.judged
         assert judged is not None
-        return cls.later(
-            {"frame": lambda: cls.of(Opinions(opinions.frame)).frame}, queries=judged.queries, offsets=judged.offsets,
-            grade=judged.grade, stratum=np.full(len(judged.grade), -1, dtype=np.int64),
-            sizes=np.zeros((len(judged.queries), 0)), top=float(np.max(judged.grade, initial=0.0)), table=judged.table,
-        )  # fmt: skip
+        makers: dict[str, Callable[[], Any]] = {  # NumPy is not loaded before the run is read
+            "frame": lambda: cls.of(Opinions(opinions.frame)).frame, "offsets": lambda: judged.offsets,
+            "grade": lambda: judged.grade, "stratum": lambda: np.full(len(judged.grade), -1, dtype=np.int64),
+            "sizes": lambda: np.zeros((len(judged.queries), 0)),
+            "top": lambda: float(np.max(judged.grade, initial=0.0)),
+        }  # fmt: skip
+        return cls.later(makers, queries=judged.queries, table=judged.table)
 
     @cached_property
     def _sieve(self) -> npt.NDArray[np.bool_]:

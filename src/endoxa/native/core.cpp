@@ -26,6 +26,8 @@ constexpr std::size_t BLOCK = std::size_t{1} << 18;         // bytes of text tha
 constexpr std::size_t LONGEST_LINE = std::size_t{1} << 16;  // as in io/sources.py
 constexpr std::size_t ROWS = std::size_t{1} << 16;          // kept rows of a block
 constexpr std::uint64_t LOW = 0xffffffffu;
+constexpr std::size_t LEAST = 16;  // slots of a query, so that most items of a run meet a free one
+constexpr std::size_t FEW = 512;   // rows up to which more slots cost little memory
 constexpr int PROBES = 512;  // more collisions than chance makes: somebody made them
 constexpr std::uint32_t MOST_ROWS = std::numeric_limits<std::int32_t>::max() - 1;
 
@@ -65,22 +67,25 @@ inline int first_bit(std::uint64_t mask) {
 #endif
 }
 
-// Which of 64 bytes are blanks, ends of lines or other controls, and which are not ASCII.
-inline void masks_of(const char* at, std::uint64_t& special, std::uint64_t& high) {
+// Which of 64 bytes are blanks or controls, which end lines, and which are not ASCII.
+inline void masks_of(const char* at, std::uint64_t& special, std::uint64_t& ends, std::uint64_t& high) {
+  special = ends = high = 0;
 #if defined(ENDOXA_SSE2)
-  const __m128i blank = _mm_set1_epi8(' ');
-  special = high = 0;
+  const __m128i blank = _mm_set1_epi8(' '), end = _mm_set1_epi8('\n');
+  const auto mask = [](__m128i bytes, int part) {
+    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(_mm_movemask_epi8(bytes))) << (16 * part);
+  };
   for (int part = 0; part < 4; ++part) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + 16 * part));
-    const auto low = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(bytes, blank), bytes)));
-    special |= static_cast<std::uint64_t>(low) << (16 * part);
-    high |= static_cast<std::uint64_t>(static_cast<std::uint32_t>(_mm_movemask_epi8(bytes))) << (16 * part);
+    special |= mask(_mm_cmpeq_epi8(_mm_min_epu8(bytes, blank), bytes), part);
+    ends |= mask(_mm_cmpeq_epi8(bytes, end), part);
+    high |= mask(bytes, part);
   }
 #else
-  special = high = 0;
   for (int place = 0; place < 64; ++place) {
     const auto byte = static_cast<unsigned char>(at[place]);
     special |= static_cast<std::uint64_t>(byte <= ' ') << place;
+    ends |= static_cast<std::uint64_t>(byte == '\n') << place;
     high |= static_cast<std::uint64_t>(byte >> 7) << place;
   }
 #endif
@@ -88,6 +93,49 @@ inline void masks_of(const char* at, std::uint64_t& special, std::uint64_t& high
 
 constexpr double POWERS[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                              1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+// Eight characters as a number, the first `8 - count` of them left out; false where another is no digit.
+inline bool digits_of(std::uint64_t text, int count, std::uint64_t& number) {
+  constexpr std::uint64_t zeros = 0x3030303030303030u, high = 0xf0f0f0f0f0f0f0f0u;
+  const std::uint64_t left_out = count == 0 ? ~std::uint64_t{0} : (std::uint64_t{1} << (64 - 8 * count)) - 1;
+  text = (text & ~left_out) | (zeros & left_out);
+  if ((text & high) != zeros || ((text + 0x0606060606060606u) & high) != zeros) return false;
+  text = (text - zeros) * 10 + ((text - zeros) >> 8);
+  constexpr std::uint64_t some = 0x000000ff000000ffu;
+  number = ((text & some) * 0x000f424000000064u + ((text >> 16) & some) * 0x0000271000000001u) >> 32;
+  return true;
+}
+
+// What number_of parses, if it has at most eight digits before the point and seven behind it; eight bytes before
+// `data` may be read.
+inline bool decimal_of(const char* data, std::size_t size, double& value) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && defined(FLT_EVAL_METHOD) && \
+    FLT_EVAL_METHOD == 0 && defined(__GNUC__)
+  const bool negative = *data == '-';
+  data += negative, size -= negative;
+  const std::uint64_t tail = eight(data + size - 8), point = tail ^ 0x2e2e2e2e2e2e2e2eu;
+  constexpr std::uint64_t low = 0x7f7f7f7f7f7f7f7fu;
+  const std::uint64_t points = ~(((point & low) + low) | point | low);  // 0x80 in every byte that is a point
+  std::size_t whole = size;
+  int decimals = 0;
+  std::uint64_t number, fraction = 0;
+  if (points != 0 && static_cast<std::size_t>(__builtin_clzll(points) / 8) < size) {
+    decimals = __builtin_clzll(points) / 8;
+    whole = size - static_cast<std::size_t>(decimals) - 1;
+    if (!digits_of(tail, decimals, fraction)) return false;
+  }
+  if (whole > 8 || whole + static_cast<std::size_t>(decimals) == 0) return false;
+  if (!digits_of(eight(data + whole - 8), static_cast<int>(whole), number)) return false;
+  constexpr std::int64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
+  const std::int64_t all = static_cast<std::int64_t>(number) * powers[decimals] + static_cast<std::int64_t>(fraction);
+  value = static_cast<double>(all) / POWERS[decimals];
+  if (negative) value = -value;
+  return true;
+#else
+  (void)data, (void)size, (void)value;
+  return false;
+#endif
+}
 
 // Names are short: two loads that overlap compare or copy them without a call.
 inline bool equal(const char* a, const char* b, std::size_t size) {
@@ -176,7 +224,9 @@ void Arena::reset() {
   large_.clear();
 }
 
-std::uint64_t hash_of(const char* data, std::size_t size) {
+namespace {
+
+inline std::uint64_t hashed(const char* data, std::size_t size) {
   constexpr std::uint64_t one = 0xa0761d6478bd642fu, two = 0xe7037ed1a0b428dbu;
   std::uint64_t seed = 0x8ebc6af09c88c6e3u, a = 0, b = 0;
   if (size <= 16) {
@@ -197,6 +247,10 @@ std::uint64_t hash_of(const char* data, std::size_t size) {
   }
   return folded(one ^ size, folded(a ^ two, b ^ seed));
 }
+
+}  // namespace
+
+std::uint64_t hash_of(const char* data, std::size_t size) { return hashed(data, size); }
 
 bool number_of(const char* data, std::size_t size, double& value) {
   const char *at = data, *const end = data + size;
@@ -349,7 +403,8 @@ bool Table::close() {
   if (items_.size() >= MOST_ROWS) return false;
   std::size_t all = 0;
   for (std::size_t place = 0; place + 1 < starts_.size(); ++place) {
-    const std::size_t size = power_of_two((starts_[place + 1] - starts_[place]) * 4 / 3 + 1);
+    const std::size_t rows = starts_[place + 1] - starts_[place];
+    const std::size_t size = power_of_two(std::max(LEAST, rows < FEW ? 4 * rows : rows * 4 / 3 + 1));
     bases_.push_back(all);
     masks_.push_back(static_cast<std::uint32_t>(size - 1));
     all += size;
@@ -405,13 +460,16 @@ Status Lines::feed(const char* data, std::size_t size) {
     rest_.clear();
     status_ = scan(whole.data(), whole.size());
     if (status_ != Status::ok) return status_;
+    settle();
     data += more, size -= more;
   }
   std::size_t end = size;
   while (end > 0 && data[end - 1] != '\n') --end;
   if (size - end > LONGEST_LINE) return status_ = Status::declined;
   if (end > 0) status_ = scan(data, end);
-  if (status_ == Status::ok) rest_.assign(data + end, size - end);
+  if (status_ != Status::ok) return status_;
+  settle();
+  rest_.assign(data + end, size - end);
   return status_;
 }
 
@@ -419,6 +477,7 @@ Status Lines::last() {
   if (status_ == Status::ok && !rest_.empty()) {
     rest_.push_back('\n');
     status_ = scan(rest_.data(), rest_.size());
+    settle();
     rest_.clear();
   }
   return status_;
@@ -427,51 +486,80 @@ Status Lines::last() {
 // The text ends with the end of a line.
 Status Lines::scan(const char* data, std::size_t size) {
   Fields fields;
-  const char *begin = data, *start = data, *foreign = data;  // of the line, of the column; end of what is not ASCII
-  bool returned = false;                                     // a carriage return behind the first column
-  char tail[64];
-  for (std::size_t done = 0; done < size; done += 64) {
-    std::uint64_t special, high;
-    if (size - done >= 64) {
-      masks_of(data + done, special, high);
-    } else {
-      std::memset(tail, 'x', sizeof tail);
-      std::memcpy(tail, data + done, size - done);
-      masks_of(tail, special, high);
-    }
-    if (high != 0) foreign = data + std::min(done + 64, size);
-    for (; special != 0; special &= special - 1) {
-      const char* const at = data + done + first_bit(special);
-      const char byte = *at;
-      if (byte != ' ' && byte != '\n' && byte != '\t' && byte != '\r') {
-        if (byte == '\0') return Status::declined;
-        continue;  // another control character is part of a word
-      }
-      if (at > start) {
-        if (returned) return Status::declined;
-        if (fields.count < MOST) {
-          fields.at[fields.count] = start;
-          fields.size[fields.count] = static_cast<std::uint32_t>(at - start);
-        }
-        ++fields.count;
-      }
-      start = at + 1;
-      if (byte == '\r') {
-        returned = fields.count > 0;
-      } else if (byte == '\n') {
-        if (static_cast<std::size_t>(at - begin) > LONGEST_LINE) return Status::declined;
-        if (fields.count > 0 && *begin != '#') {
-          if (begin < foreign && !is_utf8(begin, static_cast<std::size_t>(at - begin))) return Status::declined;
-          const Status status = line(fields);
-          if (status != Status::ok) return status;
-        }
-        fields.count = 0;
-        returned = false;
-        begin = start;
+  const char* const end = data + size;
+  while (data < end) {
+    if (end - data >= 64) {  // most lines are short, and have one blank between two columns
+      const std::size_t length = usual(data, fields);
+      if (length > 0) {
+        const Status status = *data == '#' ? Status::ok : line(fields);
+        if (status != Status::ok) return status;
+        data += length;
+        continue;
       }
     }
+    const auto* const stop = static_cast<const char*>(std::memchr(data, '\n', static_cast<std::size_t>(end - data)));
+    const Status status = unusual(data, static_cast<std::size_t>(stop - data));
+    if (status != Status::ok) return status;
+    data = stop + 1;
   }
   return Status::ok;
+}
+
+// The columns of a line within 64 bytes that has as many as are kept, with one blank or tab between two, and its
+// length with its end; 0 for any other line.
+std::size_t Lines::usual(const char* data, Fields& fields) {
+  std::uint64_t special, ends, high;
+  masks_of(data, special, ends, high);
+  if (ends == 0) return 0;
+  const int stop = first_bit(ends);
+  const std::uint64_t inside = (std::uint64_t{1} << stop) - 1;
+  std::uint64_t blanks = special & inside;
+  if ((high & inside) != 0 || (blanks & (blanks << 1 | 1)) != 0 || stop == 0) return 0;
+  std::size_t count = 0;
+  const char* start = data;
+  for (; blanks != 0; blanks &= blanks - 1, ++count) {
+    const char* const at = data + first_bit(blanks);
+    if (count == MOST - 1 || (*at != ' ' && *at != '\t')) return 0;
+    fields.at[count] = start;
+    fields.size[count] = static_cast<std::uint32_t>(at - start);
+    start = at + 1;
+  }
+  if (data + stop == start) return 0;
+  fields.at[count] = start;
+  fields.size[count] = static_cast<std::uint32_t>(data + stop - start);
+  fields.count = count + 1;
+  return static_cast<std::size_t>(stop) + 1;
+}
+
+// Any line, without its end.
+Status Lines::unusual(const char* data, std::size_t size) {
+  if (size > LONGEST_LINE) return Status::declined;
+  Fields fields;
+  const char *const end = data + size, *start = data;
+  bool returned = false, foreign = false;  // a carriage return behind the first column; something that is not ASCII
+  for (const char* at = data;; ++at) {
+    if (at < end && static_cast<unsigned char>(*at) > ' ') {
+      foreign = foreign || static_cast<unsigned char>(*at) >= 0x80;
+      continue;
+    }
+    if (at < end && *at != ' ' && *at != '\t' && *at != '\r') {
+      if (*at == '\0') return Status::declined;
+      continue;  // another control character is part of a word
+    }
+    if (at > start) {
+      if (returned) return Status::declined;
+      if (fields.count < MOST) {
+        fields.at[fields.count] = start;
+        fields.size[fields.count] = static_cast<std::uint32_t>(at - start);
+      }
+      ++fields.count;
+    }
+    if (at == end) break;
+    start = at + 1;
+    if (*at == '\r') returned = fields.count > 0;
+  }
+  if (fields.count == 0 || *data == '#') return Status::ok;
+  return foreign && !is_utf8(data, size) ? Status::declined : line(fields);
 }
 
 // ---- judgments ------------------------------------------------------------------------------------------
@@ -532,14 +620,25 @@ Status QrelsReader::close() {
 
 Status RunReader::line(const Fields& fields) {
   double score;
-  if (fields.count < 6 || !number_of(fields.at[4], fields.size[4], score)) return Status::declined;
+  if (fields.count < 6) return Status::declined;
+  // four columns and blanks stand before the score
+  if (!decimal_of(fields.at[4], fields.size[4], score) && !number_of(fields.at[4], fields.size[4], score)) {
+    return Status::declined;
+  }
   const char* tag = named_ ? name_.data() : fields.at[5];
   const std::size_t tag_size = named_ ? name_.size() : fields.size[5];
   if (list_ < 0 || !same(query_, fields.at[0], fields.size[0]) || !same(system_, tag, tag_size)) {
     const Status status = begin(fields.at[0], fields.size[0], tag, tag_size);
     if (status != Status::ok) return status;
   }
-  return add(fields.at[2], fields.size[2], score, true);
+  return add(fields.at[2], fields.size[2], score, choices_.gather);
+}
+
+void RunReader::settle() {
+  for (; settled_ < desk_.rows.size(); ++settled_) {
+    Row& row = desk_.rows[settled_];
+    row.item = text_.put(row.item, row.size);
+  }
 }
 
 Status RunReader::begin(const char* query, std::size_t query_size, const char* system, std::size_t system_size) {
@@ -567,7 +666,11 @@ Status RunReader::add(const char* item, std::size_t size, double score, bool cop
     }
     kept_.back().push_back({static_cast<std::uint32_t>(list_), static_cast<std::uint32_t>(size), item, score});
   } else {
-    desk_.rows.push_back({score, hash_of(item, size), item, static_cast<std::uint32_t>(size)});
+    Row& row = desk_.rows.emplace_back();  // filled in place: a copy would wait for what was just written
+    row.score = score;
+    row.hash = hashed(item, size);
+    row.item = item;
+    row.size = static_cast<std::uint32_t>(size);
   }
   return Status::ok;
 }
@@ -579,6 +682,7 @@ Status RunReader::end() {
   if (place == Names::crowded) return Status::declined;
   const Status status = ranked(desk_, *table_, choices_, place);
   desk_.rows.clear();
+  settled_ = 0;
   text_.reset();
   list_ = -1;
   return status;
@@ -588,7 +692,7 @@ Status RunReader::end() {
 Status RunReader::ranked(Desk& desk, const Table& table, const Choices& choices, std::int64_t place) {
   auto& rows = desk.rows;
   const std::size_t count = rows.size();
-  const std::size_t size = power_of_two(2 * count), mask = size - 1;
+  const std::size_t size = power_of_two(4 * count), mask = size - 1;  // few share a slot: a surprise costs 15 steps
   if (!choices.distinct) desk.slots.assign(size, 0);
   bool falling = true, strictly = true;
   for (std::size_t at = 1; at < count; ++at) {

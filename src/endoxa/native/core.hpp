@@ -111,9 +111,12 @@ class Lines {
  protected:
   Status last();
   virtual Status line(const Fields& fields) = 0;
+  virtual void settle() {}  // the text of the lines so far goes away: what is still needed of it must be copied
 
  private:
   Status scan(const char* data, std::size_t size);
+  static std::size_t usual(const char* data, Fields& fields);
+  Status unusual(const char* data, std::size_t size);
   std::string rest_;
   Status status_ = Status::ok;
 };
@@ -196,6 +199,7 @@ class RunReader : public Lines {
 
  protected:
   Status line(const Fields& fields) override;
+  void settle() override;
 
  private:
   struct Row {
@@ -229,6 +233,7 @@ class RunReader : public Lines {
   std::int64_t list_ = -1;
   std::string query_, system_;
   Desk desk_;
+  std::size_t settled_ = 0;  // rows of the list whose items are in `text_`
   Arena text_;
   std::vector<std::vector<Kept>> kept_;
 };

@@ -3,7 +3,10 @@
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <new>
 
 #include "core.hpp"
@@ -293,6 +296,37 @@ PyObject* feed_run(PyObject*, PyObject* arguments) {
   return status;
 }
 
+// pour_run(run, file, begin, end, piece): reads this part of an open file without Python; a status. A file that ends
+// before is read to its end: whoever opened it sees that it has changed.
+PyObject* pour_run(PyObject*, PyObject* arguments) {
+  PyObject* capsule;
+  int file;
+  long long begin, end;
+  Py_ssize_t piece;
+  if (!PyArg_ParseTuple(arguments, "OiLLn", &capsule, &file, &begin, &end, &piece)) return nullptr;
+  auto* held_run = held<Run>(capsule, RUN);
+  if (held_run == nullptr) return nullptr;
+  int failed = 0;
+  PyObject* status = released([&] {
+    std::vector<char> buffer(static_cast<std::size_t>(std::max<Py_ssize_t>(piece, 1)));
+    Status now = Status::ok;
+    while (now == Status::ok && begin < end) {
+      const auto wanted = std::min<long long>(static_cast<long long>(buffer.size()), end - begin);
+      const ssize_t size = ::pread(file, buffer.data(), static_cast<std::size_t>(wanted), static_cast<off_t>(begin));
+      if (size < 0 && errno == EINTR) continue;
+      if (size < 0) failed = errno;
+      if (size <= 0) break;
+      now = held_run->reader.feed(buffer.data(), static_cast<std::size_t>(size));
+      begin += size;
+    }
+    return now;
+  });
+  if (failed == 0 || status == nullptr) return status;
+  Py_DECREF(status);
+  errno = failed;
+  return PyErr_SetFromErrno(PyExc_OSError);
+}
+
 PyObject* run_of_dict(PyObject*, PyObject* arguments) {
   PyObject *capsule, *dict;
   const char* system;
@@ -536,6 +570,7 @@ PyMethodDef METHODS[] = {
     {"table", table_of, METH_VARARGS, "A table of judged items, or None."},
     {"run", run, METH_VARARGS, "A reader of a run."},
     {"feed_run", feed_run, METH_VARARGS, "Read more text; a status."},
+    {"pour_run", pour_run, METH_VARARGS, "Read a part of a file; a status."},
     {"run_of_dict", run_of_dict, METH_VARARGS, "Read {query: {item: score}}; a status."},
     {"close_runs", close_runs, METH_VARARGS, "A status, or what was found."},
     {"close_lists", close_lists, METH_VARARGS, "A status, or all items."},

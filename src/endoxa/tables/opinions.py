@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from endoxa.errors import TableError, did_you_mean
 from endoxa.later import on_demand, pl
-from endoxa.tables.checks import Floats, Ints, Table, cast, refuse_null, rename_known, require
+from endoxa.tables.checks import Floats, Ints, Later, Table, cast, refuse_null, rename_known, require
 from endoxa.tables.grade_words import numbered
 
 KINDS = ("person", "system", "judge")
@@ -20,7 +20,7 @@ __getattr__ = on_demand(__name__, {"COUNTED": lambda: ~pl.col("role").is_in(ASID
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class Judged(Later):
     """Judgments of one unnamed source, without an item that is judged twice, by query and descending grade.
 
     queries  the names, in byte order

@@ -7,16 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import partial, wraps
 from os import PathLike, fspath
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from warnings import warn
 
 from endoxa.errors import CallError, EndoxaError, FileError, TableError, TextError, did_you_mean
-from endoxa.evaluations.evaluation import File
 from endoxa.evaluations.references import Reference, Referred
 from endoxa.evaluations.settings import REGISTRY, Settings
 from endoxa.io.native_files import DictRun
-from endoxa.io.objects import are_rows, sort_of
-from endoxa.io.provenance import provenance
+from endoxa.io.objects import are_rows, is_flat, sort_of
 from endoxa.io.read import is_there, kind_of, natively_judged, read
 from endoxa.io.run_files import RunFiles
 from endoxa.later import pl
@@ -27,6 +25,9 @@ from endoxa.policies import Ties
 from endoxa.progress import Progress
 from endoxa.scale import local
 from endoxa.tables import Answers, Belief, Bundle, Labels, Opinions, Run, Taxonomy
+
+if TYPE_CHECKING:
+    from endoxa.evaluations.evaluation import File
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -204,7 +205,10 @@ def _is_swapped(run: Any, reference: Any, name: str) -> bool:
     """Whether what was given as the run is the reference, and the other way round; an error if nobody can tell."""
     if is_nothing(run) or is_nothing(reference) or isinstance(reference, Files | Reference):
         return False
-    one, other = _sort(run), _sort(reference)
+    one = _sort(run)
+    if one == "scores" and is_flat(reference):  # whatever its numbers are
+        return False
+    other = _sort(reference)
     if one == other == "run":
         raise CallError("both arguments are runs; put all runs into the first, as a list or a dict {name: run}")
     if one == other == "reference":
@@ -426,6 +430,8 @@ def foreign(settings: Settings, given: Iterable[str], reference: Reference) -> N
 
 def files_of(run: Any, reference: Any) -> tuple[File, ...]:
     """Name, size and SHA-256 of every file that was read."""
+    from endoxa.io.provenance import provenance
+
     kinds = [*((path, "judgments") for path in paths_of(reference)), *((path, "run") for path in paths_of(run))]
     return tuple(provenance(path, kind) for path, kind in kinds if path != "-" and is_there(path))
 
