@@ -4,6 +4,7 @@
 // An input is two bytes of choices, then judgments and a run with a form feed between them. Beside what sanitizers
 // find, two laws are checked: text fed in pieces gives what it gives at once, and grouping at the end gives the same
 // lists as reading a text that is grouped.
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -13,6 +14,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <random>
 
 #include "core.hpp"
@@ -71,6 +73,18 @@ void demand(bool law, const char* what) {
   }
 }
 
+// All items of all lists: as many names, scores and blocks as the lists have items.
+void demand_items(const endoxa::Found& found) {
+  const endoxa::Items& items = found.items;
+  const auto count = static_cast<std::size_t>(std::accumulate(found.size.begin(), found.size.end(), std::int64_t{0}));
+  demand(items.score.size() == count && items.block.size() == count && items.ends.size() == count + 1, "lost items");
+  demand(std::is_sorted(items.ends.begin(), items.ends.end()), "names end before they begin");
+  demand(items.ends.back() == static_cast<std::int64_t>(items.text.size()), "names without an end");
+  demand(items.query.size() == found.size.size() && found.system.size() == found.size.size(), "lists without a query");
+  for (const std::int64_t query : items.query)
+    demand(query >= 0 && query < static_cast<std::int64_t>(items.queries.size()), "a query without a name");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -97,7 +111,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Outcome pieces = read_run(table, choices, run, piece, 0);
   demand(whole.status == pieces.status, "pieces have another status");
   demand(whole.status != Status::ok || by_list(whole) == by_list(pieces), "pieces give other lists");
-  choices.gather = true;
+  for (const bool gather : {false, true}) {
+    choices.gather = gather, choices.whole = true;
+    const Outcome all = read_run(table, choices, run, piece, 0);
+    demand(all.status == whole.status || gather, "all items have another status");
+    if (all.status == Status::ok) demand_items(all.found);
+  }
+  choices.whole = false;
   const Outcome gathered = read_run(table, choices, run, piece, 0);
   demand(gathered.status != Status::ungrouped, "gathered text is grouped");
   if (whole.status == Status::ok && gathered.status == Status::ok)
