@@ -19,6 +19,7 @@ from endoxa.errors import EndoxaError, FileError
 from endoxa.io import limits
 from endoxa.io.bundles import read_bundle, write_bundle
 from endoxa.io.clip_art import notes_of
+from endoxa.io.parquet import parquet_rows
 from endoxa.io.read import read
 from endoxa.io.study_files import read_any
 from endoxa.io.symbols import element_of
@@ -28,6 +29,7 @@ from endoxa.tables import Bundle, Opinions
 READ = """
 import resource, sys
 from endoxa.errors import EndoxaError
+from endoxa.io.parquet import parquet_rows
 from endoxa.io.read import read
 from endoxa.io.bundles import read_bundle
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -138,6 +140,26 @@ def test_equal_rows_of_parquet(tmp_path: Path) -> None:
         read_any(tmp_path / "f.parquet")
     with pytest.raises(FileError, match=r"member opinions.parquet: there are 3,000,000 rows in"):
         read_bundle(replaced(tmp_path / "b.zip", {"opinions.parquet": stream.getvalue()}))
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_large_cells_of_parquet(tmp_path: Path, same: bool) -> None:
+    """A dictionary, or compression, makes 20,000 cells of 60 kB from 24 or 600 kB: it took 1.2 GB."""
+    path = tmp_path / "f.parquet"
+    items = [("" if same else str(number)) + "x" * 60_000 for number in range(4000)]
+    pl.DataFrame({"query": "q", "item": items, "score": [float(number) for number in range(4000)]}).write_parquet(path)
+    with pytest.raises(FileError, match="unpacked, it has more than 100 times its"):
+        read(path)
+    with pytest.raises(FileError, match=r"member opinions.parquet: unpacked, it has more than 100 times"):
+        read_bundle(replaced(tmp_path / "b.zip", {"opinions.parquet": path.read_bytes()}))
+
+
+def test_rows_of_parquet_are_read_in_parts_and_in_order(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"query": ["q"] * 30_000, "item": [f"d{n}" for n in range(30_000)], "score": range(30_000)})
+    frame.write_parquet(tmp_path / "f.parquet", row_group_size=7000)
+    assert parquet_rows(tmp_path / "f.parquet", "f").equals(frame)
+    frame.head(0).write_parquet(tmp_path / "none.parquet")
+    assert parquet_rows(tmp_path / "none.parquet", "f").equals(frame.head(0))
 
 
 def test_trees_of_many_tags(tmp_path: Path) -> None:

@@ -24,7 +24,8 @@ from endoxa.errors import FileError, TableError, TextError, did_you_mean
 from endoxa.io import faults
 from endoxa.io.faults import first_line
 from endoxa.io.formats import MANIFEST
-from endoxa.io.limits import refuse_cells, refuse_content, refuse_rows
+from endoxa.io.limits import refuse_cells, refuse_content
+from endoxa.io.parquet import parquet_rows
 from endoxa.io.sources import opened
 from endoxa.io.spreadsheets import escaped, unescaped
 from endoxa.io.write import replacing
@@ -322,11 +323,7 @@ def _bundle_of(manifest: dict[str, Any], contents: dict[str, bytes], label: str)
         if member not in contents:
             continue
         with _blamed(label, member):
-            rows = pl.scan_parquet(io.BytesIO(contents[member])).select(pl.len()).collect().item()
-            if rows > MOST_ROWS:
-                raise TableError(f"there are {rows:,} rows; a table of a bundle has at most {MOST_ROWS:,}")
-            refuse_rows(f"{label}: member {member}", len(contents[member]), rows)
-            frame = pl.read_parquet(io.BytesIO(contents[member]))
+            frame = parquet_rows(contents[member], f"{label}: member {member}", most=MOST_ROWS)
             if name == "runs":
                 tables[name] = Run.of(frame, ties=manifest.get("ties", "trec"))
             else:

@@ -63,8 +63,7 @@ def _judged(native: Any, reader: Any) -> Judged | None:
         query, item, grade = native.rows_of_qrels(reader)
         return query, item, np.frombuffer(grade)
 
-    makers = {"offsets": lambda: np.frombuffer(offsets, dtype=np.int64), "grade": lambda: np.frombuffer(grades)}
-    return Judged.later(makers, queries=queries, table=table, rows=rows)
+    return Judged.of(queries, offsets, grades, table, rows)
 
 
 # ---- runs ---------------------------------------------------------------------------------------------

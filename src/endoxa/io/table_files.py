@@ -28,6 +28,7 @@ from endoxa.io.limits import refuse_cells, refuse_rows
 from endoxa.io.list_rows import EXPECTED as LISTED
 from endoxa.io.list_rows import Names, names_of_row, spread
 from endoxa.io.msmarco import rows_of_ranks
+from endoxa.io.parquet import parquet_rows
 from endoxa.io.sources import BOM, Source, Where, count, opened, raw
 from endoxa.io.spreadsheets import unescaped
 from endoxa.io.trec_text import Report, Skipped, refuse_cr, shortened, tell
@@ -385,12 +386,10 @@ def _may_repeat(rows: pl.DataFrame, data: bytes) -> bool:
 def parquet_of(source: Source) -> pl.DataFrame:
     """Return the rows of a Parquet file, unless it holds more than its size allows."""
     try:
-        rows = pl.scan_parquet(source.path, glob=False).select(pl.len()).collect().item()
-        refuse_rows(source.label, source.whole, rows)
-        if source.span is not None:
+        if source.span is not None:  # `row_spans` cut it
             begin, end = source.span
             return pl.scan_parquet(source.path, glob=False).slice(begin, end - begin).collect()
-        return pl.read_parquet(source.path, glob=False)
+        return parquet_rows(source.path, source.label)
     except faults.PARQUET as error:
         raise damaged(source, "Parquet", error) from None
 

@@ -22,7 +22,8 @@ from endoxa.engines import Material
 from endoxa.errors import FileError, JoinError, TableError
 from endoxa.images.corpus import Corpus
 from endoxa.io import faults
-from endoxa.io.limits import refuse_content, refuse_rows
+from endoxa.io.limits import refuse_content
+from endoxa.io.parquet import parquet_rows
 from endoxa.io.write import replacing
 from endoxa.tables import rename_known
 
@@ -176,10 +177,7 @@ def _beside(path: Path) -> list[str]:
 
 
 def _from_parquet(path: Path) -> tuple[Sequence[Any], npt.NDArray[Any]]:
-    with path.open("rb") as stream:
-        refuse_rows(str(path), path.stat().st_size, pl.scan_parquet(stream).select(pl.len()).collect().item())
-        stream.seek(0)
-        frame = rename_known(pl.read_parquet(stream), ("item",))
+    frame = rename_known(parquet_rows(path, str(path)), ("item",))
     label, columns = str(path), ", ".join(frame.columns) or "(none)"
     if "item" not in frame.columns:
         raise FileError(label, f"has no column 'item'; its columns are {columns}", "name the column of names `item`")

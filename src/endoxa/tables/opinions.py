@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from endoxa.errors import TableError, did_you_mean
-from endoxa.later import on_demand, pl
+from endoxa.later import np, on_demand, pl
 from endoxa.tables.checks import Floats, Ints, Later, Table, cast, refuse_null, rename_known, require
 from endoxa.tables.grade_words import numbered
 
@@ -35,6 +35,12 @@ class Judged(Later):
     grade: Floats
     table: Any
     rows: Callable[[], tuple[list[str], list[str], Floats]]
+
+    @classmethod
+    def of(cls, queries: list[str], offsets: bytes, grades: bytes, table: Any, rows: Callable[[], Any]) -> Judged:
+        """From the buffers of the native core, without NumPy until the numbers are read."""
+        makers = {"offsets": lambda: np.frombuffer(offsets, dtype=np.int64), "grade": lambda: np.frombuffer(grades)}
+        return cls.later(makers, queries=queries, table=table, rows=rows)
 
 
 @dataclass(frozen=True, eq=False)
