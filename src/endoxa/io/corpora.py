@@ -170,7 +170,7 @@ def caption_of(folder: Path, path: str, language: str, skipped: list[Skipped]) -
 def _in_manifest(source: Source, form: Format, place: Path, progress: Progress | None) -> Corpus:
     rows: list[dict[str, Any]] = []
     skipped: list[Skipped] = []
-    numbered = list(_numbered(source, form))
+    count, numbered = _numbered(source, form)
     for at, (line, row) in enumerate(numbered, start=1):
         where = f"row {line}" if form == "parquet" else f"line {line}"
         if "path" not in row:
@@ -192,7 +192,7 @@ def _in_manifest(source: Source, form: Format, place: Path, progress: Progress |
         else:
             rows.append(entry)
         if progress is not None:
-            progress(place.name, at, len(numbered))
+            progress(place.name, min(at, count), count)
     if not rows:
         first = f", {skipped[0].name} to begin with" if skipped else ""
         what = f"none of its {len(skipped)} pictures exists{first}"
@@ -200,13 +200,18 @@ def _in_manifest(source: Source, form: Format, place: Path, progress: Progress |
     return _corpus(rows, str(place.parent), source, place.stem, skipped)
 
 
-def _numbered(source: Source, form: Format) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Every row with its line (Parquet: its number)."""
+def _numbered(source: Source, form: Format) -> tuple[int, Iterator[tuple[int, dict[str, Any]]]]:
+    """How many rows there are, at most, and every row with its line (Parquet: its number)."""
     if form == "parquet":
-        yield from enumerate(rows_of(source, form)[0].iter_rows(named=True), start=1)
-        return
+        frame = rows_of(source, form)[0]
+        return frame.height, enumerate(frame.iter_rows(named=True), start=1)
+    text = text_of(source)
+    return text.count(b"\n") + 1, _rows_of_text(source, text, form)
+
+
+def _rows_of_text(source: Source, text: bytes, form: Format) -> Iterator[tuple[int, dict[str, Any]]]:
     line = 0
-    for line, row in lines_of(source, text_of(source), form):
+    for line, row in lines_of(source, text, form):
         if isinstance(row, FileError):
             raise row
         yield line, row
