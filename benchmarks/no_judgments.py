@@ -36,7 +36,7 @@ def main(times: int = 3) -> None:
     runs = [path for path in field() if int(Path(path).stem[1:]) < SYSTEMS]
     found = [once(runs) for _ in range(max(1, times // 2))]
     wall, processor = (statistics.median(column) for column in zip(*found, strict=True))
-    print(f"\nendoxa eval of {SYSTEMS} runs x {TOPICS} topics x {DEPTH:,} items without judgments (5x is asked for)")
+    print(f"\nendoxa eval of {SYSTEMS} runs x {TOPICS} topics x {DEPTH:,} items without judgments (10x is asked for)")
     print(f"  {processor:.1f} s of processor time ({wall:.1f} s by the wall)")
     print(f"  commit {OLD_COMMIT}: {OLD_PROCESSOR:.1f} s ({OLD_MACHINE}); {OLD_PROCESSOR / processor:.1f}x faster now")
 
