@@ -33,6 +33,8 @@ NAMES = "q a b c d doc1 doc2 doc10 1 2 10 é ß 文書 😀 A-1 x_y #x \x0b \x1f
 BLANKS = (" ", " ", " ", "\t", "  ", " \t ", "\t\t")
 ENDS = ("\n", "\n", "\n", "\n", "\r\n", " \n", "\t\r\n", "\n\n", "\n \t\r\n")
 MEASURES = ["AP", "nDCG@10", "RR", "P@3", "R@2", "Bpref", "num_ret", "NumRet", "infAP", "Judged@5", "RBP(p=0.8)"]
+# what the native core scores itself, under the usual policy
+PLAIN = ["AP", "AP(rel=2)", "AP@3", "nDCG", "nDCG@5", "nDCG@20", "RR", "RR@2", "P@1", "P(rel=2)@10", "R@5", "Success@2"]
 
 
 def name(rng: random.Random) -> str:
@@ -167,8 +169,8 @@ def case(seed: int, folder: Path) -> tuple[Any, Any, list[str], dict[str, Any]]:
     if rng.random() < 0.02:
         judged.append(rng.choice(judged))
     lines = run_lines(rng, queries, items)
-    measures = rng.sample(MEASURES, rng.randint(1, 4))
-    settings = settings_of(rng)
+    measures = rng.sample(PLAIN if rng.random() < 0.5 else MEASURES, rng.randint(1, 4))
+    settings = settings_of(rng) if rng.random() < 0.7 else {}
     if rng.random() < 0.15:  # dicts
         run: dict[Any, Any] = {}
         for query, _, item, _, score, _ in lines:
@@ -188,6 +190,7 @@ def case(seed: int, folder: Path) -> tuple[Any, Any, list[str], dict[str, Any]]:
     qrels.write_bytes(text(rng, judged, faults / 4))
     native_files.CHUNK = rng.choice((3, 17, 63, 64, 65, 200, 1 << 18))
     native_files.SMALL = rng.choice((0, 100, 2 << 20))
+    native_files.SLICE = rng.choice((1, 40, 300, 1 << 22))
     return str(path), str(qrels), measures, settings
 
 

@@ -8,6 +8,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from tests.native import many_files
 
 import endoxa
 from endoxa import native
-from endoxa.errors import FileError
+from endoxa.errors import EndoxaError, FileError, TextError
 from endoxa.io import native_files, sources
 from endoxa.io.read import natively_judged
 from endoxa.measures.evaluate import prepare
@@ -37,7 +38,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 @pytest.mark.parametrize("part", range(4))
 def test_many_files_give_the_same_both_ways(core, part: int, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv(native.SETTING, "1")
-    for name in ("CHUNK", "SMALL"):  # the files change them
+    for name in ("CHUNK", "SMALL", "SLICE"):  # the files change them
         monkeypatch.setattr(native_files, name, getattr(native_files, name))
     seeds = range(500 * part, 500 * part + 500)
     assert {seed: both for seed in seeds if (both := many_files.differing(seed, tmp_path))} == {}
@@ -192,3 +193,48 @@ def test_a_wheel_carries_it_where_there_is_a_compiler(core, sources_of_the_packa
     else:
         assert "-cp311-abi3-" in wheel.name
         assert native_part == ["endoxa/native/_core.abi3.so"]
+
+
+def test_an_unknown_order_of_ties_is_refused_both_ways(core, files, monkeypatch) -> None:
+    for value in ("1", "0"):
+        monkeypatch.setenv(native.SETTING, value)
+        with pytest.raises(TextError, match="ties must be one of"):
+            endoxa.read(str(files[0]), kind="run", ties="foo")
+
+
+def test_the_usual_measures_need_no_numpy(core, files) -> None:
+    """One command, from files and from dicts; what the numbers are, many_files compares."""
+    run, qrels = files
+    program = (
+        "import sys, endoxa\n"
+        "asked = ['AP', 'nDCG@10', 'RR', 'P@10', 'R@1000', 'Success@1']\n"
+        f"one = endoxa.measure({str(run)!r}, {str(qrels)!r}, asked).to_dict()['bm25']\n"
+        "two = endoxa.measure({'q1': {'a': 3.0, 'b': 2.0}}, {'q1': {'a': 1, 'b': 0}}, asked).to_dict()['run']\n"
+        "print(one['q1'] == two['q1'], 'numpy' in sys.modules, 'polars' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False", "False"]
+
+
+def test_plain_scores_are_scores_like_all_others(core, files, monkeypatch) -> None:
+    """Frames, coverage, absent lists, several files and renamed systems; one system without a judged query."""
+    run, qrels = files
+    other = run.with_name("other.run")
+    other.write_text("q2 Q0 c 1 3 bm25\nq9 Q0 c 1 3 bm25\n")
+    found = []
+    for value in ("1", "0"):
+        monkeypatch.setenv(native.SETTING, value)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found.append(endoxa.measure([str(run), str(other)], str(qrels), ["AP", "P@2"]))
+    one, two = found
+    assert one.scored is not None and one.scored.flat is not None and two.scored is not None and two.scored.flat is None
+    for name in ("frame", "coverage", "absent"):
+        assert getattr(one, name).equals(getattr(two, name)), name
+    assert one.to_dict() == two.to_dict() and one.covered == two.covered and one.queries == two.queries
+    assert pickle.loads(pickle.dumps(one)).frame.equals(two.frame)
+    other.write_text("q9 Q0 c 1 3 other\n")
+    for value in ("1", "0"):
+        monkeypatch.setenv(native.SETTING, value)
+        with pytest.raises(EndoxaError, match="run 'other' shares no query"):
+            endoxa.measure([str(run), str(other)], str(qrels), ["AP"])

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from endoxa.io.sources import BOM, Source, Where, ahead, opened, raw
 from endoxa.later import np, pl
-from endoxa.measures.looked_up import LookedUp, Sought
+from endoxa.measures.looked_up import Sought
 from endoxa.native import DECLINED, OK, UNGROUPED, core
 from endoxa.policies import Ties
 from endoxa.tables import Judged, Run
@@ -22,7 +22,8 @@ from endoxa.tables import Judged, Run
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
 CHUNK = 1 << 18  # bytes that are read at once; they stay in the cache
-SLICE = 1 << 24  # bytes between two reports of the progress
+SLICE = 1 << 22  # bytes between two looks at the progress, the other parts and Ctrl-C
+WINDOW = 1 << 24  # bytes in which the first line of a query is looked for; without one, a file is read in one part
 THREADS = 2  # parts of a file that are read at once; a third only waits for the memory
 COMMENT = ord("#")  # at the begin of a line
 SMALL = 2 << 20  # bytes below which a second thread costs more than it saves
@@ -69,13 +70,16 @@ def _judged(native: Any, reader: Any) -> Judged | None:
 # ---- runs ---------------------------------------------------------------------------------------------
 
 
-def looked_up(source: Source, sought: Sought[T], system: str | None, progress: Progress | None) -> LookedUp | None:
-    """The lists of a run file; `system` is the name of all of them, where the tags are not."""
+def looked_up(
+    source: Source, sought: Sought[T], system: str | None, progress: Progress | None
+) -> tuple[list[str], T] | None:
+    """The systems of a run file and what their lists give; `system` is the name of all of them, where tags are not."""
     native = core()
     if native is None or source.span is not None or (system is not None and not _is_text(system)):
         return None
-    found = _read(native, source, partial(sought.reader, native, system), native.close_runs, progress)
-    return LookedUp.of(found) if isinstance(found, tuple) else None
+    reader, close = partial(sought.reader, native, system), partial(sought.close, native)
+    found = _read(native, source, reader, close, progress, plain=sought.plain is not None)
+    return (found[0], sought.score(found)) if isinstance(found, tuple) else None
 
 
 def run_of(source: Source, system: str | None, ties: Ties) -> Run | None:
@@ -124,9 +128,9 @@ def _is_text(name: str) -> bool:
 
 def _read(
     native: Any, source: Source, reader: Callable[..., Any], close: Callable[[list[Any], int], Any],
-    progress: Progress | None, *, gather: bool = False,
+    progress: Progress | None, *, gather: bool = False, plain: bool = False,
 ) -> Any:  # fmt: skip
-    """What `close` finds in the readers of the parts of a file, or a status."""
+    """What `close` finds in the readers of the parts of a file, or a status; `plain` needs no NumPy."""
     with raw(source) as (stream, file):
         start, whole = _start(stream), source.whole
         packed = stream if isinstance(stream, GzipFile) else None
@@ -156,24 +160,28 @@ def _read(
                     tell((end - start) * len(readers))
 
         work = pour if packed is None else unpack
-        others = [_Thread(work, number) for number in range(1, len(readers))]
-        if others:  # the native core does not need Python meanwhile, which can load what scores
-            others.append(_Thread(_load_numpy, len(readers)))
+        others: list[_Thread] = []
         try:
+            for number in range(1, len(readers)):
+                others.append(_Thread(work, number))
+            if others and not plain:  # the native core does not need Python meanwhile, which can load what scores
+                with suppress(RuntimeError):  # no thread is left: it is loaded later
+                    others.append(_Thread(_load_numpy, len(readers)))
             work(0)
-        except BaseException:
-            statuses[0] = DECLINED  # the others end, before the file is closed
-            raise
-        finally:
             for one in others:
                 one.join()
+        except BaseException:
+            statuses[0] = DECLINED  # the others end, before the file is closed
+            for one in others:
+                one.join()
+            raise
         for one in others:
             one.result()
     failed = max(statuses)
     found = failed if failed != OK else close(readers, THREADS)
     if found == UNGROUPED and not gather:  # a query comes back: all rows are kept, and grouped at the end
         del readers
-        return _read(native, source, reader, close, progress, gather=True)
+        return _read(native, source, reader, close, progress, gather=True, plain=plain)
     return found
 
 
@@ -234,7 +242,7 @@ def _ends(file: FileIO, start: int, whole: int, *, gather: bool) -> list[int]:
     ends = [start]
     for number in range(1, THREADS if whole >= SMALL else 1):
         at, window = whole * number // THREADS, CHUNK
-        while at > ends[-1] and window < whole:
+        while at > ends[-1] and window < min(whole, WINDOW):
             text = os.pread(file.fileno(), window, at)
             cut = _cut(text, gather=gather)
             if cut:
@@ -277,9 +285,9 @@ class DictRun:
         if native is not None and sought is not None:
             reader = sought.reader(native)
             status = native.run_of_dict(reader, self.values, NAME)
-            found = native.close_runs([reader], 1) if status == OK else status
+            found = sought.close(native, [reader], 1) if status == OK else status
             if isinstance(found, tuple):
-                yield [NAME], {}, [sought.score(LookedUp.of(found))]
+                yield [NAME], {}, [sought.score(found)]
                 return
         run = self.table()
         yield run.systems, {}, [kernel(run)]

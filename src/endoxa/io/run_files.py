@@ -17,7 +17,7 @@ from endoxa.io.sources import PIECE, Piece, Source, Where, in_parallel, opened, 
 from endoxa.io.trec_text import RUN, Report, Skipped, distinct, line_of_repeat, part_of, refuse_empty, tell, whole
 from endoxa.later import pl
 from endoxa.measures.looked_up import Sought
-from endoxa.policies import Ties
+from endoxa.policies import CHOICES, Ties, refuse_choice
 from endoxa.tables import DuplicateItemError, Run
 
 T = TypeVar("T")
@@ -94,7 +94,7 @@ class RunFiles:
                 system = source.stem if self.name_from == "file" else None
                 found = looked_up(source, sought, system, progress)
                 if found is not None:
-                    return found.systems, [sought.score(found)]
+                    return found[0], [found[1]]
             results = map_blocks(
                 source,
                 lambda block: (block.systems, kernel(block)),
@@ -185,6 +185,7 @@ def read_run(
     source: Source, *, name: str | None = None, ties: Ties = "trec", lenient: bool = False, report: Report | None = None
 ) -> Run:
     """Read a whole TREC run."""
+    refuse_choice("ties", ties, CHOICES["ties"])
     found = run_of(source, name, ties)
     if found is not None:
         return found

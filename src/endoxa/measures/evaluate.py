@@ -11,13 +11,14 @@ from typing import Any, Protocol, TypeVar
 
 from endoxa.errors import TableError, TextError
 from endoxa.later import np, pl
-from endoxa.measures import preference_judgments
+from endoxa.measures import plain, preference_judgments
 from endoxa.measures.gather import NOT_COVERED, Block, Coverage, coverage_of, gather, tied_items
 from endoxa.measures.grammar import Measure, Wanted, parse_all
 from endoxa.measures.judgments import Judgments
 from endoxa.measures.lists import BEYOND, CELLS, Lists
 from endoxa.measures.looked_up import LookedUp, Sought
 from endoxa.measures.pairs import PREFERENCES
+from endoxa.measures.plain import Plain
 from endoxa.measures.preference_judgments import Preferences
 from endoxa.measures.ties import score
 from endoxa.native import core
@@ -82,7 +83,7 @@ def measure(
         block = block if policy.compat == "none" else block.in_single_precision()
         return {source: kernel(block, known, wanted, policy) for source, known in panel.items()}
 
-    blocks: dict[str, list[Block]] = {source: [] for source in panel}
+    blocks: dict[str, list[Any]] = {source: [] for source in panel}
     systems: list[str] = []
     sought = _sought(panel, wanted, policy) if kernel is score_block and not isinstance(run, Run) else None
     parts: Any = [(run.systems, {}, [scored(run)])] if isinstance(run, Run) else run.map(scored, sought)
@@ -91,12 +92,16 @@ def measure(
         for result in results:
             for source, block in result.items():
                 blocks[source].append(block.renamed(renamed) if renamed else block)
-    return gather(panel, list(blocks.values()), wanted, policy, systems=systems, empty=empty)
+    ((known, some), *others) = zip(panel.values(), blocks.values(), strict=True)
+    if not others and some and all(isinstance(one, Plain) and one.is_shared for one in some):
+        return plain.joined(some, known, wanted, policy)
+    whole = [[one.block() if isinstance(one, Plain) else one for one in some] for some in blocks.values()]
+    return gather(panel, whole, wanted, policy, systems=systems, empty=empty)
 
 
 def _sought(
     panel: Mapping[str, Judgments], measures: Sequence[Measure], policy: Policy
-) -> Sought[dict[str, Block]] | None:
+) -> Sought[dict[str, Any]] | None:
     """What the native core looks up; None where it cannot: several assessors, or no native core."""
     if len(panel) > 1 or core() is None:
         return None
@@ -104,8 +109,12 @@ def _sought(
     if judgments.table is None:
         return None
 
-    def scored(looked_up: LookedUp) -> dict[str, Block]:
-        return {source: score_looked_up(looked_up, judgments, measures, policy)}
+    asked = plain.asked(measures, policy)
+    if asked is not None and judgments.buffers is not None:
+        return Sought(judgments.table, policy, lambda found: {source: Plain(*found)}, (*judgments.buffers, asked))
+
+    def scored(found: tuple[Any, ...]) -> dict[str, Any]:
+        return {source: score_looked_up(LookedUp.of(found), judgments, measures, policy)}
 
     return Sought(judgments.table, policy, scored)
 

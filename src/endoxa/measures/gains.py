@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Literal
 
 from endoxa.errors import TableError
@@ -17,6 +18,7 @@ from endoxa.policies import Compat
 from endoxa.tables import Bools, Floats, Ints
 
 Discount = Literal["log2", "exp-log2"]
+DEEPEST = 1 << 20  # ranks up to which discounts are kept
 STEEPEST = 1000  # the highest grade whose exponential gain can be summed; 2^1024 is not a number any more
 
 
@@ -41,8 +43,17 @@ def _exponential(grade: Floats) -> Floats:
 
 def discount(rank: Ints, k: int | None) -> Floats:
     """1/log2(rank + 1) within the first k, else 0."""
-    inside = rank <= (BEYOND - 1 if k is None else k)
-    return np.where(inside, 1 / np.log2(np.minimum(rank, BEYOND - 1) + 1.0), 0.0)
+    inside = np.where(rank <= (BEYOND - 1 if k is None else k), rank, 0)
+    deepest = int(inside.max(initial=0))
+    if deepest > DEEPEST:
+        return np.where(inside > 0, 1 / np.log2(np.maximum(inside, 1) + 1.0), 0.0)
+    return _discounts(1 << deepest.bit_length())[inside]
+
+
+@cache
+def _discounts(size: int) -> Floats:
+    """The discount of each rank below `size`; 0 of rank 0. By the logarithm of C, as in native/kernels.cpp."""
+    return np.array([0.0, *(1 / math.log2(rank + 1.0) for rank in range(1, size))])
 
 
 def ideal(lists: Lists, dcg: Discount, gains: Mapping[float, float] | None, k: int | None) -> Floats:

@@ -31,6 +31,7 @@ class Judgments(Later):
     sizes    [query, stratum] items in each stratum; empty where nothing was sampled by stratum
     frame    place (of the query), item, grade, stratum: the same rows
     table    the items as the native core looks them up; None where it is not there
+    buffers  offsets and grade as bytes, where the native core read them
     """
 
     queries: list[str]
@@ -41,6 +42,7 @@ class Judgments(Later):
     top: float
     frame: pl.DataFrame
     table: Any
+    buffers: tuple[bytes, bytes] | None = None
 
     NATIVE: ClassVar[tuple[str, ...]] = ("table",)
 
@@ -99,7 +101,7 @@ class Judgments(Later):
             "sizes": lambda: np.zeros((len(judged.queries), 0)),
             "top": lambda: float(np.max(judged.grade, initial=0.0)),
         }  # fmt: skip
-        return cls.later(makers, queries=judged.queries, table=judged.table)
+        return cls.later(makers, queries=judged.queries, table=judged.table, buffers=judged.buffers)
 
     @cached_property
     def _sieve(self) -> npt.NDArray[np.bool_]:

@@ -43,11 +43,21 @@ class LookedUp:
 
 @dataclass(frozen=True)
 class Sought(Generic[T]):
-    """What the native core is to look up, how it ranks, and what is made of the lists that it finds."""
+    """What the native core is to look up, how it ranks, and what is made of what it finds.
+
+    plain  the numbers of the judgments and the measures, where the native core gives values; NumPy is not needed then
+    """
 
     table: Any
     policy: Policy
-    score: Callable[[LookedUp], T]
+    score: Callable[[tuple[Any, ...]], T]
+    plain: tuple[Any, ...] | None = None
+
+    def close(self, native: Any, readers: list[Any], threads: int) -> Any:
+        """What was found, the names of the systems first; or a status."""
+        if self.plain is None:
+            return native.close_runs(readers, threads)
+        return native.close_scores(readers, threads, *self.plain)
 
     def reader(self, native: Any, system: str | None = None, *, gather: bool = False) -> Any:
         """A native reader of a run; `gather` groups a text by query that is not."""

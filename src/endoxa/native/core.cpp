@@ -209,9 +209,9 @@ const char* Arena::put(const char* data, std::size_t size) {
     return large_.back().get();
   }
   if (blocks_.empty() || used_ + size > BLOCK) {
-    if (!blocks_.empty()) ++block_;
-    if (block_ == blocks_.size()) blocks_.emplace_back(new char[BLOCK]);
-    used_ = 0;
+    const std::size_t next = blocks_.empty() ? 0 : block_ + 1;
+    if (next == blocks_.size()) blocks_.emplace_back(new char[BLOCK]);
+    block_ = next, used_ = 0;
   }
   char* at = blocks_[block_].get() + used_;
   copy(at, data, size);
@@ -458,26 +458,30 @@ Status Lines::feed(const char* data, std::size_t size) {
     if (end == nullptr) return status_;
     const std::string whole = std::move(rest_);
     rest_.clear();
-    status_ = scan(whole.data(), whole.size());
-    if (status_ != Status::ok) return status_;
-    settle();
+    if (read(whole.data(), whole.size()) != Status::ok) return status_;
     data += more, size -= more;
   }
   std::size_t end = size;
   while (end > 0 && data[end - 1] != '\n') --end;
   if (size - end > LONGEST_LINE) return status_ = Status::declined;
-  if (end > 0) status_ = scan(data, end);
-  if (status_ != Status::ok) return status_;
-  settle();
+  if (end > 0 && read(data, end) != Status::ok) return status_;
   rest_.assign(data + end, size - end);
   return status_;
+}
+
+// Scans the text, and keeps of it what is needed. Where memory runs out the reader has declined, because rows may point
+// into text that goes away.
+Status Lines::read(const char* data, std::size_t size) {
+  status_ = Status::declined;
+  const Status status = scan(data, size);
+  if (status == Status::ok) settle();
+  return status_ = status;
 }
 
 Status Lines::last() {
   if (status_ == Status::ok && !rest_.empty()) {
     rest_.push_back('\n');
-    status_ = scan(rest_.data(), rest_.size());
-    settle();
+    read(rest_.data(), rest_.size());
     rest_.clear();
   }
   return status_;
@@ -784,7 +788,7 @@ void append(Many& to, Many& from) {
 }
 
 void append(Items& items, Items& part) {
-  if (items.score.empty()) {
+  if (items.query.empty() && items.score.empty()) {
     std::swap(items, part);
     return;
   }

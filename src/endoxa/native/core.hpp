@@ -114,6 +114,7 @@ class Lines {
   virtual void settle() {}  // the text of the lines so far goes away: what is still needed of it must be copied
 
  private:
+  Status read(const char* data, std::size_t size);
   Status scan(const char* data, std::size_t size);
   static std::size_t usual(const char* data, Fields& fields);
   Status unusual(const char* data, std::size_t size);

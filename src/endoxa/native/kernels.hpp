@@ -4,8 +4,31 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
+
+#include "core.hpp"
 
 namespace endoxa {
+
+enum class Kind { AP = 0, nDCG = 1, RR = 2, P = 3, R = 4, Success = 5 };
+
+// A measure: the least relevant grade, and the cut-off, 0 for none.
+struct Asked {
+  Kind kind;
+  double rel;
+  std::int64_t k;
+};
+
+// Values of lists, of every system for every judged query; a list that is not there is empty.
+struct Values {
+  std::vector<double> value;           // [measure, system, query]; NaN where it is undefined
+  std::vector<std::uint8_t> present;   // [system, query]: whether the run has the list
+  std::vector<std::int64_t> coverage;  // [system, 4]: lists of unknown queries; items, judged and tied ones of the others
+};
+
+// The rows of query q are offsets[q] … offsets[q + 1] − 1, by descending grade. False where `found` has another row.
+bool scored(const Found& found, std::size_t systems, const std::int64_t* offsets, const double* grades,
+            std::size_t queries, const std::vector<Asked>& asked, Values& values);
 
 // Σ hits / rank over the relevant items of each list, in every world: Lists.precisions.
 //   table   [rows, worlds]      1 where an item is relevant in a world

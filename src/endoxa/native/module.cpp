@@ -95,7 +95,7 @@ PyObject* texts_of(std::size_t count, Text text) {
 // The UTF-8 of a str, which lives as long as the str; null where it is none, or holds half a surrogate pair.
 const char* utf8_of(PyObject* value, std::size_t& size) {
   if (!PyUnicode_CheckExact(value)) return nullptr;
-  Py_ssize_t length;
+  Py_ssize_t length = 0;
   const char* text = PyUnicode_AsUTF8AndSize(value, &length);
   if (text == nullptr) PyErr_Clear();
   size = static_cast<std::size_t>(length);
@@ -116,6 +116,33 @@ bool double_of(PyObject* value, double& number) {
   }
   return number == number;
 }
+
+// The memory of the arrays of a call, given back at its end.
+struct Arrays {
+  std::vector<Py_buffer> held;
+  ~Arrays() {
+    for (auto& one : held) PyBuffer_Release(&one);
+  }
+  // The next array, of `count` values; null, with an error set, where it is another.
+  template <class T>
+  T* take(PyObject* array, std::size_t count, int flags = PyBUF_SIMPLE) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(array, &view, flags) != 0) return nullptr;
+    held.push_back(view);
+    if (view.len == static_cast<Py_ssize_t>(count * sizeof(T))) return static_cast<T*>(view.buf);
+    PyErr_SetString(PyExc_ValueError, "an array has another size");
+    return nullptr;
+  }
+  // The next array, however long; null, with an error set, where there is none.
+  template <class T>
+  T* all(PyObject* array, std::size_t& count) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(array, &view, PyBUF_SIMPLE) != 0) return nullptr;
+    held.push_back(view);
+    count = static_cast<std::size_t>(view.len) / sizeof(T);
+    return static_cast<T*>(view.buf);
+  }
+};
 
 // ---- judgments ------------------------------------------------------------------------------------------
 
@@ -414,6 +441,49 @@ PyObject* close_runs(PyObject*, PyObject* arguments) {
   });
 }
 
+// close_scores(runs, threads, offsets, grades, measures): a status, or (systems, value, present, coverage) as in
+// kernels.hpp. A measure is (kind, least relevant grade, cut-off or 0).
+PyObject* close_scores(PyObject*, PyObject* arguments) {
+  PyObject *capsules, *threads, *starts, *values_of_rows, *measures;
+  if (!PyArg_ParseTuple(arguments, "OOOOO!", &capsules, &threads, &starts, &values_of_rows, &PyList_Type, &measures)) {
+    return nullptr;
+  }
+  Arrays arrays;
+  std::vector<endoxa::Asked> asked;
+  for (Py_ssize_t at = 0; at < PyList_Size(measures); ++at) {
+    int kind;
+    double rel;
+    long long k;
+    if (!PyArg_ParseTuple(PyList_GetItem(measures, at), "idL", &kind, &rel, &k)) return nullptr;
+    asked.push_back({static_cast<endoxa::Kind>(kind), rel, k});
+  }
+  std::size_t queries, rows;
+  const auto* offsets = arrays.all<std::int64_t>(starts, queries);
+  const auto* grades = offsets == nullptr ? nullptr : arrays.all<double>(values_of_rows, rows);
+  if (grades == nullptr) return nullptr;
+  if (queries < 2 || offsets[0] != 0 || offsets[queries - 1] != static_cast<std::int64_t>(rows) ||
+      !std::is_sorted(offsets, offsets + queries)) {
+    PyErr_SetString(PyExc_ValueError, "offsets do not fit the grades");
+    return nullptr;
+  }
+  PyObject* call = Py_BuildValue("(OO)", capsules, threads);
+  if (call == nullptr) return nullptr;
+  PyObject* result = closed(call, [&](endoxa::Found& found, const std::vector<std::string>& systems) {
+    endoxa::Values values;
+    if (!endoxa::scored(found, systems.size(), offsets, grades, queries - 1, asked, values)) {
+      PyErr_SetString(PyExc_RuntimeError, "an item is not among the judgments of its query");
+      return std::vector<PyObject*>{nullptr};
+    }
+    std::vector<PyObject*> parts{names_of(systems)};
+    parts.push_back(parts.back() == nullptr ? nullptr : taken(values.value));
+    parts.push_back(parts.back() == nullptr ? nullptr : taken(values.present));
+    parts.push_back(parts.back() == nullptr ? nullptr : taken(values.coverage));
+    return parts;
+  });
+  Py_DECREF(call);
+  return result;
+}
+
 // Arrow's C data interface, as its specification prints it.
 struct ArrowSchema {
   const char *format, *name, *metadata;
@@ -494,24 +564,6 @@ PyObject* close_lists(PyObject*, PyObject* arguments) {
 
 // ---- kernels ----------------------------------------------------------------------------------------------
 
-// The memory of the arrays of a call, given back at its end.
-struct Arrays {
-  std::vector<Py_buffer> held;
-  ~Arrays() {
-    for (auto& one : held) PyBuffer_Release(&one);
-  }
-  // The next array, of `count` values; null, with an error set, where it is another.
-  template <class T>
-  T* take(PyObject* array, std::size_t count, int flags = PyBUF_SIMPLE) {
-    Py_buffer view;
-    if (PyObject_GetBuffer(array, &view, flags) != 0) return nullptr;
-    held.push_back(view);
-    if (view.len == static_cast<Py_ssize_t>(count * sizeof(T))) return static_cast<T*>(view.buf);
-    PyErr_SetString(PyExc_ValueError, "an array has another size");
-    return nullptr;
-  }
-};
-
 PyObject* precisions(PyObject*, PyObject* arguments) {
   PyObject *tables, *places, *weights, *totals;
   Py_ssize_t rows, depth, lists, worlds;
@@ -573,6 +625,7 @@ PyMethodDef METHODS[] = {
     {"pour_run", pour_run, METH_VARARGS, "Read a part of a file; a status."},
     {"run_of_dict", run_of_dict, METH_VARARGS, "Read {query: {item: score}}; a status."},
     {"close_runs", close_runs, METH_VARARGS, "A status, or what was found."},
+    {"close_scores", close_scores, METH_VARARGS, "A status, or values of measures."},
     {"close_lists", close_lists, METH_VARARGS, "A status, or all items."},
     {"precisions", precisions, METH_VARARGS, "Sums of hits over rank in possible worlds; see kernels.hpp."},
     {"hits_over_rank", hits_over_rank, METH_VARARGS, "Moments of sums of hits over rank; see kernels.hpp."},

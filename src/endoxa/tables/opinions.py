@@ -28,6 +28,7 @@ class Judged(Later):
     grade    one per row
     table    the items, as the native core looks them up
     rows     (query, item, grade) of every judgment in the order read
+    buffers  offsets and grade as bytes
     """
 
     queries: list[str]
@@ -35,12 +36,13 @@ class Judged(Later):
     grade: Floats
     table: Any
     rows: Callable[[], tuple[list[str], list[str], Floats]]
+    buffers: tuple[bytes, bytes]
 
     @classmethod
     def of(cls, queries: list[str], offsets: bytes, grades: bytes, table: Any, rows: Callable[[], Any]) -> Judged:
         """From the buffers of the native core, without NumPy until the numbers are read."""
         makers = {"offsets": lambda: np.frombuffer(offsets, dtype=np.int64), "grade": lambda: np.frombuffer(grades)}
-        return cls.later(makers, queries=queries, table=table, rows=rows)
+        return cls.later(makers, queries=queries, table=table, rows=rows, buffers=(offsets, grades))
 
 
 @dataclass(frozen=True, eq=False)

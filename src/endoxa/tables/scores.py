@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from endoxa.errors import EndoxaError, did_you_mean
 from endoxa.later import np, pl
 from endoxa.policies import Policy
-from endoxa.tables.checks import Floats, Ints, Schema, Table, coded, places
+from endoxa.tables.checks import Floats, Ints, Later, Schema, Table, coded, places
 
 if TYPE_CHECKING:
     from endoxa.tables.belief import Belief
@@ -56,7 +57,7 @@ class Draws:
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class Scored(Later):
     """Scores as arrays. The lists are sorted by system, then by query; every list has a value of every measure.
 
     systems, queries, measures  the names; queries in byte order
@@ -65,6 +66,7 @@ class Scored:
     spread             [3, measure, list]: sd, lo, hi, NaN where the value is certain; None where all are
     coverage           one array per column, an entry per system
     absent             [n, 2] system and query of the lists that a run lacks
+    flat               `value` as bytes where every system has every query: what needs no NumPy
     """
 
     systems: list[str]
@@ -77,11 +79,23 @@ class Scored:
     spread: Floats | None
     coverage: dict[str, Ints]
     absent: Ints
+    flat: bytes | None = None
 
     @cached_property
     def places(self) -> Ints:
         """The queries that were scored, by number."""
         return np.flatnonzero(np.bincount(self.place, minlength=len(self.queries)))
+
+    def lists(self) -> Iterator[tuple[str, str, Sequence[float]]]:
+        """System, query and the values of all measures."""
+        if self.flat is not None:
+            numbers, count = memoryview(self.flat).cast("d"), len(self.systems) * len(self.queries)
+            columns = [numbers[begin : begin + count].tolist() for begin in range(0, len(numbers), count)]
+            pairs = ((system, query) for system in self.systems for query in self.queries)
+            yield from ((*pair, values) for pair, values in zip(pairs, zip(*columns, strict=True), strict=True))
+            return
+        rows = zip(self.owner.tolist(), self.place.tolist(), self.value.T.tolist(), strict=True)
+        yield from ((self.systems[owner], self.queries[place], values) for owner, place, values in rows)
 
     def frame(self) -> pl.DataFrame:
         """One row per system, query and measure."""
@@ -219,12 +233,8 @@ class Scores(Table):
         """Return {system: {query: {measure: value}}}, as pytrec_eval does for one system."""
         result: dict[str, dict[str, dict[str, float]]] = {}
         if self.scored is not None:
-            rows = zip(
-                self.scored.owner.tolist(), self.scored.place.tolist(), self.scored.value.T.tolist(), strict=True
-            )
-            for owner, place, values in rows:
-                lists = result.setdefault(self.scored.systems[owner], {})
-                lists[self.scored.queries[place]] = dict(zip(self.scored.measures, values, strict=True))
+            for system, query, values in self.scored.lists():
+                result.setdefault(system, {})[query] = dict(zip(self.scored.measures, values, strict=True))
             return result
         for system, query, measure, value in self.frame.select("system", "query", "measure", "value").iter_rows():
             result.setdefault(system, {}).setdefault(query, {})[measure] = value

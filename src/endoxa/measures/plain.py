@@ -1,0 +1,98 @@
+"""The usual measures by the native core, from the file to the values: no NumPy, so that a small evaluation is instant.
+
+Under any other policy, and with any other measure, `evaluate` scores what the native core looked up. Both give the same
+numbers to the last bit: native/kernels.cpp adds in NumPy's order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from endoxa.later import np
+from endoxa.measures.gather import Block
+from endoxa.measures.grammar import Measure
+from endoxa.measures.judgments import Judgments
+from endoxa.policies import Policy
+from endoxa.tables import Ints, Scored, Scores
+
+KINDS = {"AP": 0, "nDCG": 1, "RR": 2, "P": 3, "R": 4, "Success": 5}  # as in native/kernels.hpp
+COUNTS = 4  # numbers of the coverage of a system: unknown, items, judged, tied
+DOUBLE = 8  # bytes
+
+
+def asked(measures: Sequence[Measure], policy: Policy) -> list[tuple[int, float, int]] | None:
+    """The measures as the native core takes them; None where it cannot give what is asked for."""
+    usual = replace(policy, cut=None, seed=0, shuffles=Policy.shuffles) in (Policy(), Policy(ties="input"))
+    if not usual or not measures or len({str(m) for m in measures}) < len(measures):
+        return None
+    found = []
+    for m in measures:
+        given = dict(m.settings)
+        if m.name not in KINDS or not given.keys() <= {"k", "rel"}:
+            return None
+        found.append((KINDS[m.name], float(1 if m.rel is None else m.rel), int(given.get("k") or 0)))
+    return found
+
+
+@dataclass(frozen=True)
+class Plain:
+    """Values of the lists of some systems, for every judged query; the buffers are those of native/kernels.hpp."""
+
+    systems: list[str]
+    value: bytes
+    present: bytes
+    coverage: bytes
+
+    def renamed(self, names: Mapping[str, str]) -> Plain:
+        """The same under other names of the systems."""
+        return replace(self, systems=[names[system] for system in self.systems])
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether every system has a list of a judged query."""
+        queries = len(self.present) // len(self.systems)
+        return all(1 in self.present[at * queries : (at + 1) * queries] for at in range(len(self.systems)))
+
+    def block(self) -> Block:
+        """The lists that are there, as a block, to be joined with others."""
+        present = np.frombuffer(self.present, dtype=bool).reshape(len(self.systems), -1)
+        owner, places = np.nonzero(present)
+        value = np.frombuffer(self.value).reshape(-1, present.size)[:, present.ravel()]
+        counts = np.frombuffer(self.coverage, dtype=np.int64).reshape(-1, COUNTS).tolist()
+        coverage = {system: tuple(row) for system, row in zip(self.systems, counts, strict=True)}
+        return Block([self.systems[at] for at in owner.tolist()], places, value, None, [], coverage)
+
+
+def joined(parts: Sequence[Plain], judgments: Judgments, measures: Sequence[Measure], policy: Policy) -> Scores:
+    """The scores of all systems; a list that a run lacks counts as empty."""
+    systems, queries = [system for part in parts for system in part.systems], judgments.queries
+    names, lists = [str(m) for m in measures], len(systems) * len(queries)
+
+    def row(part: Plain, number: int) -> bytes:
+        size = DOUBLE * len(part.present)
+        return part.value[number * size : (number + 1) * size]
+
+    value = b"".join(row(part, number) for number in range(len(names)) for part in parts)
+    present = b"".join(part.present for part in parts)
+
+    def matrix() -> Any:
+        return np.frombuffer(value).reshape(len(names), lists)
+
+    def covered() -> dict[str, Ints]:
+        counts = np.frombuffer(b"".join(part.coverage for part in parts), dtype=np.int64).reshape(-1, COUNTS)
+        missing = len(queries) - np.frombuffer(present, dtype=np.uint8).reshape(len(systems), -1).sum(1, dtype=np.int64)
+        columns = dict(zip(("unknown", "items", "judged", "tied"), counts.T, strict=True))
+        return {"queries": np.full(len(systems), len(queries)), "missing": missing} | columns
+
+    def absent() -> Ints:
+        return np.argwhere(np.frombuffer(present, dtype=np.uint8).reshape(len(systems), -1) == 0)
+
+    makers: dict[str, Callable[[], Any]] = {
+        "owner": lambda: np.repeat(np.arange(len(systems)), len(queries)),
+        "place": lambda: np.tile(np.arange(len(queries)), len(systems)),
+        "value": matrix, "undefined": lambda: np.isnan(matrix()), "coverage": covered, "absent": absent,
+    }  # fmt: skip
+    scored = Scored.later(makers, systems=systems, queries=queries, measures=names, spread=None, flat=value)
+    return Scores.of_arrays(scored, policy, None, None)
