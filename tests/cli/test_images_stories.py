@@ -93,7 +93,8 @@ def test_words_on_a_folder_of_photographs(tmp_path: Path) -> None:
         Image.new("RGB", (20, 20)).save(tmp_path / name)
     done = endoxa("images", "search", tmp_path, "beach tent")
     assert done.exit_code == 0, done.output
-    assert "beach/rex" in done.stdout and "IMG_1" not in done.stdout
+    assert "beach/rex.jpg comes first of 1 picture for 'beach tent'" in done.stdout and "IMG_1" not in done.stdout
+    assert re.search(r"beach/rex\.jpg +0\.\d+ +beach +beach", done.stdout)  # the word by which it was found
     assert "no picture has the word 'tent'" in done.stderr
     told = fails("images", "search", tmp_path, "beech")
     assert "nearest: beach" in told and "from a caption beside a picture" in told

@@ -65,7 +65,8 @@ def test_a_search_gives_what_ranking_gives_with_what_is_known() -> None:
     index = opened.searcher.saved("histograms").index
     expected = rank(index, index.material.take([0]), depth=3).run.frame
     assert found.run.frame.equals(expected)
-    assert found.frame.columns == ["item", "rank", "score", "words", "category", "caption"]
+    assert found.frame.columns == ["item", "rank", "score", "path", "words", "category", "caption", "matched"]
+    assert found.total == 4 and found.frame["matched"].to_list() == [[], [], []]
     known = dict(zip(opened.corpus.items, WORDS, strict=True))
     assert found.frame["words"].to_list() == [known[item] for item in found.frame["item"]]
 
@@ -74,6 +75,8 @@ def test_words_and_pictures_from_outside() -> None:
     searcher = Opened().searcher
     found = searcher.search(Text("t", "a boat at sea"))
     assert found.system == "keywords" and found.frame["item"].to_list() == ["i1", "i0"]
+    assert found.frame["matched"].to_list() == [["boat", "sea"], ["sea"]]
+    assert searcher.search(Text("t", "sea"), count=1).total == 2  # all that match, not those that are returned
     decoded = []
     outside = Outside("mine", "/mine.png", lambda: decoded.append(1) or pixels(80), ("cat",))
     assert searcher.search(outside, "keywords").frame["item"].to_list() == ["i2", "i3"] and not decoded
@@ -105,7 +108,7 @@ def test_what_cannot_be_answered_is_refused() -> None:
         searcher.search(Text("t", "i9"))
     with pytest.raises(TextError, match="'sky' is neither an item nor a file, and histograms takes no text"):
         searcher.search(Text("t", "sky"), "histograms")
-    with pytest.raises(FileError, match="there is no index 'keyword'; did you mean keywords"):
+    with pytest.raises(FileError, match="there is no index and no engine 'keyword'; did you mean keywords"):
         searcher.saved("keyword")
     with pytest.raises(TextError, match="either pictures or words"):
         searcher.run(["i0", Text("t", "sky")], ["keywords"])

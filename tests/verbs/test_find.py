@@ -23,9 +23,10 @@ def test_search_takes_items_files_and_words(indexed: Path) -> None:
     assert find(indexed, "sea", count=3).system == "keywords"
     with pytest.raises(TextError, match="neither an item nor a file"):
         find(indexed, "sea", "histograms")
-    for system in ("rwmm", "keywords"):
-        with pytest.raises(JoinError, match=f"{system} knows none of the words of 'zzz', which is no item and no file"):
-            find(indexed, "zzz", system)
+    with pytest.raises(JoinError, match="rwmm knows none of the words of 'zzz', which is no item and no file"):
+        find(indexed, "zzz", "rwmm")
+    with pytest.raises(JoinError, match="'zzz' is neither an item nor a file, and no picture has the word 'zzz'"):
+        find(indexed, "zzz", "keywords")
     near = corpus.items[0][:-1]
     with pytest.raises(FileError, match=r"no such file, and no picture of that name; did you mean .+/0000"):
         find(indexed, near + "x")
@@ -115,3 +116,45 @@ def test_folder_names_are_no_words_of_systems_that_learn(tmp_path: Path) -> None
         words == () for words in searcher.saved("keywords").index.material.words
     )  # folders are labels in a contest
     assert find(searcher, "dogs").frame.height == 3
+
+
+def test_words_that_name_a_picture_too(tmp_path: Path) -> None:
+    pets = tmp_path / "my pets"
+    pets.mkdir()
+    for number, name in enumerate(("cat", "black_cat", "dog")):
+        Image.new("RGB", (16, 16), (90 * number, 0, 0)).save(pets / f"{name}.jpg")
+    for system in (None, "keywords"):  # without an index it can only mean words
+        found = find(pets, "cat", system)
+        assert (found.system, found.total) == ("keywords", 2)
+        assert found.frame["path"].to_list() == ["cat.jpg", "black_cat.jpg"]
+        assert found.frame["matched"].to_list() == [["cat"], ["cat"]]
+        assert found.notes == (("'cat' is taken as words; pictures like cat.jpg need an index",) if not system else ())
+        assert find(pets, "black cat", system).frame["path"].to_list() == ["black_cat.jpg", "cat.jpg"]
+    for typed, system, remedy in (
+        ("cat.jpg", None, "images index '.+my pets'`"),
+        ("cat", "histograms", "images index '.+my pets' -e histograms`"),
+    ):
+        with pytest.raises(FileError, match=f"there is no index.*{remedy}"):
+            find(pets, typed, system)
+    with pytest.raises(FileError, match="there is no index and no engine 'histogram'; did you mean histograms"):
+        find(pets, "cat", "histogram")
+    index(pets, ["keywords"], workers=1)
+    assert find(pets, "cat").frame.height == 2  # an index of words looks at no picture
+    index(pets, ["histograms"], workers=1)
+    found = find(pets, "cat")
+    assert (found.system, found.notes) == (
+        "histograms",
+        ("'cat' is taken as the picture cat.jpg; by words: -e keywords",),
+    )
+    assert find(pets, "cat.jpg").notes == ()
+    assert find(pets, "cat", "keywords").frame["path"].to_list() == ["cat.jpg", "black_cat.jpg"]
+
+
+def test_names_that_cameras_give_are_no_words(tmp_path: Path) -> None:
+    for number in range(3):
+        Image.new("RGB", (16, 16)).save(tmp_path / f"IMG_000{number}.jpg")
+    for typed, system in (("flower", None), ("flower", "keywords"), ("IMG_0001", "keywords")):
+        with pytest.raises(JoinError, match=r"no picture has any word here; .*without words, .*`endoxa search /"):
+            find(tmp_path, typed, system)
+    with pytest.raises(FileError, match="there is no index"):
+        find(tmp_path, "IMG_0001")

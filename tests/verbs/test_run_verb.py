@@ -171,5 +171,5 @@ def test_settings_that_do_not_go_together_are_refused(indexed: Path) -> None:
     for given in ({"queries": [item]}, {"texts": {"t": "sky"}}):
         with pytest.raises(TextError, match="sample draws queries from the corpus"):
             run(indexed, ["keywords"], sample=3, **given)
-    with pytest.raises(FileError, match="there is no index 'keyword'; did you mean keywords"):
+    with pytest.raises(FileError, match="there is no index and no engine 'keyword'; did you mean keywords"):
         run(indexed, ["keyword"])

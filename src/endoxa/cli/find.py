@@ -32,6 +32,10 @@ def find(
     Words are those of captions (beach.txt beside beach.jpg), of a manifest, and of the names of files and folders.
     They need no index.
 
+    A path (holiday/beach, cat.jpg) is a picture. A word that also names a picture (cat, where there is cat.jpg) is
+    that picture if a system that looks at pictures is indexed, and a word otherwise; a line says so. With -e keywords
+    it is always a word.
+
     [bold]Examples[/bold]
 
       endoxa images search photos holiday/beach
@@ -49,8 +53,10 @@ def find(
     with output.stages(1) as progress:
         searcher = open_searcher(corpus, home=home, without=without or None, progress=progress)
     found = verb(searcher, query, engine, count=count)
-    table = found.frame.select("rank", "item", "score", pl.col("words").list.join(", "), "category")
-    first = f"{table['item'][0]} comes first of {table.height:,} pictures" if table.height else "Nothing was found"
+    words = pl.col("matched").list.set_union("words").list.join(", ")  # a match may be by the name of the file
+    table = found.frame.select("rank", pl.col("path").alias("picture"), "score", words.alias("words"), "category")
+    pictures = f"{found.total:,} picture{'' if found.total == 1 else 's'}"
+    first = f"{table['picture'][0]} comes first of {pictures}" if table.height else "Nothing was found"
     output.say(f"{first} for {query!r}, by {found.system}.")
     output.show_frame(table)
     for note in found.notes:

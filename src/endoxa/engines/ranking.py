@@ -19,11 +19,12 @@ DEPTH = 100
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """A system's run, the seconds that it took, and the number of pairs of query and item without a score."""
+    """A system's run, the seconds that it took, and how many pairs of query and item have no score, and have one."""
 
     run: Run
     seconds: float
     undefined: int
+    scored: int
 
 
 def rank(
@@ -64,7 +65,7 @@ def _ranked(
         raise TextError(f"depth is the number of items to return, 1 or more, not {depth}")
     if not names:
         raise TableError("there is no query to rank for; give one or more")
-    frames, undefined = [], 0
+    frames, undefined, defined = [], 0, 0
     begun = time.perf_counter()
     items = pl.Series("item", index.items, dtype=pl.String)
     for start in range(0, len(names), BLOCK):
@@ -72,12 +73,13 @@ def _ranked(
         scores = scored(block)
         kept = [best(row, depth, items) for row in scores]
         undefined += int(np.isnan(scores).sum())
+        defined += int((scores > -np.inf).sum())
         queries = [names[number] for number, at in zip(block, kept, strict=True) for _ in at]
         found = np.concatenate([row[at] for row, at in zip(scores, kept, strict=True)])
         columns = [pl.Series("query", queries, dtype=pl.String), items[np.concatenate(kept)], pl.Series("score", found)]
         frames.append(pl.DataFrame(columns))
     run = Run.of(pl.concat(frames), system=system or index.engine.name)
-    return Ranked(run, time.perf_counter() - begun, undefined)
+    return Ranked(run, time.perf_counter() - begun, undefined, defined)
 
 
 def cost(

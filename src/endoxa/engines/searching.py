@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from shlex import quote
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,7 @@ import polars as pl
 from endoxa.engines import Index, Material, Saved
 from endoxa.engines.keywords import Keywords
 from endoxa.engines.ranking import DEPTH, Ranked, cost, latency, rank, rank_texts
+from endoxa.engines.registry import ENGINES
 from endoxa.errors import FileError, JoinError, TextError, did_you_mean
 from endoxa.images import Picture
 from endoxa.images.corpus import Corpus, Progress, words_of
@@ -61,32 +63,37 @@ class Ran:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The results of one query: `frame` has item, rank, score, words, category and caption.
+    """The results of one query: `frame` has item, rank, score, path, words, category, caption and matched.
 
-    notes  words of the query that no picture has
+    `matched` are the words of the query by which the picture was found.
+    total  how many pictures match, of which `frame` has the best
+    notes  words of the query that no picture has, and how the query was understood
     """
 
     frame: pl.DataFrame
     run: Run
     system: str
+    total: int
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Searcher:
-    """An opened corpus, the names of its systems, and `load`, which is called once for each system that is used."""
+    """An opened corpus, the names of its systems, and `load`, which is called once for each system that is used.
+
+    place  how commands name the corpus; its folder if not given
+    """
 
     corpus: Corpus
     systems: tuple[str, ...]
     load: Callable[[str], Saved]
     loaded: dict[str, Saved] = field(default_factory=dict)
+    place: str = ""
 
     def saved(self, system: str) -> Saved:
         """The index of a system, and what was recorded when it was built."""
         if system not in self.systems:
-            near = f"{did_you_mean(system, self.systems)} (there are: {', '.join(self.systems)})"
-            remedy = f"build it with `endoxa images index … --engine {system}`"
-            raise FileError(self.corpus.root, f"there is no index {system!r}{near}", remedy)
+            raise self._lacking(system)
         if system not in self.loaded:
             self.loaded[system] = self.load(system)
         return self.loaded[system]
@@ -147,47 +154,66 @@ class Searcher:
     def search(self, query: Query, system: str | None = None, *, count: int = 10) -> Found:
         """The best items for one query. Without `system`, one that suits pictures or words answers.
 
-        Words then include those in the names of files and folders, and need no index (`images.spoken_words`).
+        Words then include those in the names of files and folders, and need no index (`images.spoken_words`); so they
+        do for the system `keywords`.
         """
-        if isinstance(query, Text) and system is None:
-            return self._by_words(query, count)
-        self._need_systems()
+        if isinstance(query, Text) and system in {None, WORDS}:
+            return self._by_words(query, system, count)
+        if system is None:
+            self._need_systems()
         name = system or next((one for one in FOR_PICTURES if one in self.systems), self.systems[0])
         index = self.saved(name).index
         if isinstance(query, Text):
             if not index.engine.takes_text:
                 raise TextError(f"{query.text!r} is neither an item nor a file, and {name} takes no text")
-            run = rank_texts(index, [(query.name, query.words)], depth=count, system=name).run
+            ranked = rank_texts(index, [(query.name, query.words)], depth=count, system=name)
         else:
-            run = rank(index, _material(name, index, [query]), depth=count, system=name).run
-        if not len(run):
+            ranked = rank(index, _material(name, index, [query]), depth=count, system=name)
+        if not len(ranked.run):
             if not isinstance(query, Text):
                 asked = query if isinstance(query, str) else query.source
                 raise JoinError(f"{name} returns nothing for {asked!r}; ask another system")
             hint = did_you_mean(query.text, self.corpus.items)
             raise JoinError(f"{name} knows none of the words of {query.text!r}, which is no item and no file{hint}")
-        return self._found(run, name)
+        return self._found(ranked, name)
 
-    def _by_words(self, query: Text, count: int) -> Found:
+    def answers_words(self, query: Text) -> bool:
+        """Whether some picture has one of these words, in its caption or its name."""
+        return any(word in self.spoken.arrays["vocabulary"] for word in query.words)
+
+    def looks_at_pictures(self) -> bool:
+        """Whether there is an index of a system that does not go by words only."""
+        return any(name != WORDS for name in self.systems)
+
+    def _by_words(self, query: Text, system: str | None, count: int) -> Found:
         """The pictures whose words, or whose names, match; if none does, what rwmm predicts, if it is there."""
         notes = unknown_words(query.words, self.spoken.material.words)
         if len(notes) < len(query.words):
-            run = rank_texts(self.spoken, [(query.name, query.words)], depth=count, system=WORDS).run
-            return self._found(run, WORDS, tuple(notes))
-        if PREDICTING in self.systems:
-            run = rank_texts(
-                self.saved(PREDICTING).index, [(query.name, query.words)], depth=count, system=PREDICTING
-            ).run
-            if len(run):
-                return self._found(run, PREDICTING)
+            index = self.spoken
+            if system is not None and system in self.systems:  # with the settings that it was indexed with
+                index = self.saved(system).index.engine.build(index.material)
+            ranked = rank_texts(index, [(query.name, query.words)], depth=count, system=WORDS)
+            return self._found(ranked, WORDS, tuple(notes), query.words)
+        if system is None and PREDICTING in self.systems:
+            predicting = self.saved(PREDICTING).index
+            ranked = rank_texts(predicting, [(query.name, query.words)], depth=count, system=PREDICTING)
+            if len(ranked.run):
+                return self._found(ranked, PREDICTING)
         hint = did_you_mean(query.text, self.corpus.items)
         why = "; ".join(notes) or "these words say nothing about a picture"
-        raise JoinError(f"{query.text!r} is neither an item nor a file, and {why}{hint}")
+        what = "" if query.text in self.corpus.rows else f"{query.text!r} is neither an item nor a file, and "
+        without = f"without words, look for pictures by marking some: `endoxa search {self._named()}`"
+        raise JoinError(f"{what}{why}{hint}; {without}")
 
-    def _found(self, run: Run, system: str, notes: tuple[str, ...] = ()) -> Found:
-        rows = [self.corpus.rows[item] for item in run.frame["item"]]
-        known = self.corpus.frame[rows].select("words", "category", "caption")
-        return Found(run.frame.select("item", "rank", "score").hstack(known), run, system, notes)
+    def _found(self, ranked: Ranked, system: str, notes: tuple[str, ...] = (), words: tuple[str, ...] = ()) -> Found:
+        frame = ranked.run.frame
+        rows = [self.corpus.rows[item] for item in frame["item"]]
+        known = self.corpus.frame[rows].select("path", "words", "category", "caption")
+        own = [self.spoken.material.words[row] if words else () for row in rows]
+        matched = [[word for word in words if word in one] for one in own]
+        columns = frame.select("item", "rank", "score").hstack(known)
+        columns = columns.with_columns(pl.Series("matched", matched, dtype=pl.List(pl.String)))
+        return Found(columns, ranked.run, system, ranked.scored, notes)
 
     @cached_property
     def spoken(self) -> Index:
@@ -197,7 +223,21 @@ class Searcher:
 
     def _need_systems(self) -> None:
         if not self.systems:
-            raise FileError(self.corpus.root, "there is no index", "build one with `endoxa images index`")
+            raise self._lacking()
+
+    def _lacking(self, system: str | None = None) -> FileError:
+        """The error about an index that is missing; a name that no engine has is a mistake first."""
+        command = f"endoxa images index {self._named()}"
+        there = f" (there are: {', '.join(self.systems)})" if self.systems else ""
+        if system is None or system in ENGINES:
+            what, command = ("", command) if system is None else (f" {system!r}", f"{command} -e {system}")
+        else:
+            what = f" and no engine {system!r}{did_you_mean(system, [*self.systems, *ENGINES])}"
+        return FileError(self.corpus.root, f"there is no index{what}{there}", f"build one with `{command}`")
+
+    def _named(self) -> str:
+        """The corpus, as an argument of a command."""
+        return quote(self.place or self.corpus.root)
 
     def _every_picture(
         self, saved: Mapping[str, Saved], sample: int | None, seed: int

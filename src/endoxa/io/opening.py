@@ -86,12 +86,17 @@ def find_query(corpus: Corpus, typed: str) -> str | Outside | None:
     return Outside(name, typed, cache(partial(decode, path)), words_of(caption or ""))
 
 
+def is_path(typed: str) -> bool:
+    """Whether a text looks like the path of a picture, not like words."""
+    rooted = typed.startswith(("/", "~", "./", "../", "\\"))
+    parted = "/" in typed and not any(sign.isspace() for sign in typed)
+    return rooted or parted or is_picture(_expanded(typed))
+
+
 def refuse_missing(corpus: Corpus, typed: str) -> None:
     """Refuse what looks like the path of a picture, which is none: it is not meant as words."""
     path = _expanded(typed)
-    rooted = typed.startswith(("/", "~", "./", "../", "\\"))
-    parted = "/" in typed and not any(sign.isspace() for sign in typed)
-    if not (rooted or parted or is_picture(path)):
+    if not is_path(typed):
         return
     beside: list[str] = []
     with suppress(OSError, ValueError):  # there is no such folder, or it cannot be listed
