@@ -9,6 +9,7 @@ import pytest
 from corpus_samples import FAST
 from PIL import Image
 
+from endoxa.errors import JoinError
 from endoxa.evaluations.contest import CONSENSUS, LEVELS
 from endoxa.io import packages
 from endoxa.verbs.contest import contest
@@ -22,6 +23,14 @@ def test_one_picture_in_each_folder_says_nothing_at_its_word(tmp_path: Path) -> 
     result, _ = contest(tmp_path, ["histograms", "random"], sample=6, worlds=10, workers=1)
     assert list(result.verdicts.ways) == [CONSENSUS, LEVELS]
     assert result.course is None  # nobody to ask
+
+
+def test_one_system_is_no_contest_and_what_the_other_lacks_is_told(tmp_path: Path) -> None:
+    for number in range(4):
+        Image.new("RGB", (16, 16), (40 * number, 0, 0)).save(tmp_path / f"red_{number}.png")
+    told = "needs two systems or more; there is histograms; keywords returned nothing, .*: no picture has a word"
+    with pytest.raises(JoinError, match=told):
+        contest(tmp_path, ["histograms", "keywords"], sample=4, worlds=10, workers=1)
 
 
 def test_the_page_is_written(scenes: Path, tmp_path: Path) -> None:

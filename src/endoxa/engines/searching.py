@@ -136,7 +136,7 @@ class Searcher:
                 ranked = rank(one.index, material, depth=depth, itself=itself, system=name)
                 each = latency(one.index, material)
             if not ranked.run.frame.height:
-                notes.append(f"{name} returned nothing, and has no run")
+                notes.append(f"{name} returned nothing, and has no run{_why_nothing(one.index)}")
                 continue
             runs.append(ranked.run.frame)
             notes += _remarks(name, ranked)
@@ -301,6 +301,16 @@ def _described(index: Index, query: Outside) -> Material:
         return Material((query.name,), (query.words,))
     arrays = descriptor.describe(query.picture())
     return Material((query.name,), ((),), arrays, np.array([len(next(iter(arrays.values())))], np.int64))
+
+
+def _why_nothing(index: Index) -> str:
+    """Why a system of words has nothing to go by; the words of names would tell it the folders, which are labels."""
+    if not isinstance(index.engine, Keywords) or any(index.material.words):
+        return ""
+    return (
+        ": no picture has a word; they come from captions (beach.txt beside beach.jpg) and manifests, for the names of "
+        "files and folders count only in `endoxa images search`"
+    )
 
 
 def _remarks(name: str, ranked: Ranked) -> list[str]:

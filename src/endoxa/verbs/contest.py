@@ -10,6 +10,7 @@ import polars as pl
 
 from endoxa import __version__
 from endoxa.engines import SYMBOLS
+from endoxa.errors import JoinError
 from endoxa.evaluations.contest import (
     CONSENSUS,
     FOLDERS,
@@ -81,6 +82,9 @@ def contest(
     queries = sampled(corpus, indexed.items, wanted, seed)
     searcher = open_searcher(corpus, home=home)
     ran = run_systems(searcher, indexed.systems, queries=queries, depth=depth, seed=seed, progress=progress)
+    if len(ran.run.systems) < 2:
+        why = "".join(f"; {note}" for note in ran.notes)
+        raise JoinError(f"a contest needs two systems or more; there is {', '.join(ran.run.systems)}{why}")
     ways = judged(ran.run, corpus, queries, measures=measures, worlds=worlds, seed=seed, progress=progress)
     beliefs = {
         name: (f"{way}: {MEANINGS[way]}", probabilities_of(belief))
