@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from endoxa.reports.study_status import status_lines
+from endoxa.reports.study_status import status_answer, status_lines
 
 
 def test_lines_say_what_the_dashboard_shows() -> None:
@@ -23,7 +23,10 @@ def test_lines_say_what_the_dashboard_shows() -> None:
         },
     }
     lines = "\n".join(status_lines(status))
-    assert "40 of 1,200 tasks by 1 judges" in lines
+    assert "40 of 1,200 assignments (a task for one judge each) by 1 judges" in lines
+    assert status_answer([status]).startswith("40 of 1,200 assignments of shapes are done, by 1 judge; ")
+    closed = status | {"study": status["study"] | {"state": "closed"}}  # type: ignore[operator]
+    assert status_answer([closed]).startswith("shapes is closed: 40 of 1,200 assignments of shapes are done")
     assert "alpha 0.50 [–, 0.75]" in lines
     assert "1: 25%" in lines
     assert "ana: 40 answers, 2.5 s per item, correlation –, gold 3 of 4\n      ! fast" in lines

@@ -60,7 +60,9 @@ def test_the_library_and_the_command_line_do_the_same(parts, tmp_path) -> None:
         "--queries", parts["queries.csv"], "--gold", parts["gold.csv"], "--set", "overlap=2", "--title", "Pets",
         "--home", command,
     )  # fmt: skip
-    assert printed.startswith(f"Study 'pets' has {planned.tasks} tasks on screen four-results.")
+    told = f"{planned.known} more with a known answer (practice, gold, attention)"
+    assert printed.startswith(f"Study 'pets' has {planned.tasks} tasks on screen four-results, and {told}.")
+    assert any(f" {planned.tasks} tasks" in note for note in planned.notes)  # one number
     assert all(note in printed for note in planned.notes)
 
     notes = verb.add("pets", answers=[parts["earlier.csv"]], home=library, now=NOW)
@@ -198,6 +200,10 @@ def test_studies_are_listed_edited_and_closed(parts, tmp_path) -> None:
 
     assert "accepts no more answers" in endoxa_study("close", "faq", "--home", home)
     assert verb.studies(home=home)["state"].to_list() == ["closed", "open"]
+    assert not verb.invite("pets-of_2026", ["eve"], home=home).is_closed
+    told = CliRunner().invoke(app, ["study", "invite", "faq", "eve", "--home", str(home)])
+    assert "study 'faq' is closed: its links take no answers" in told.stderr and "/join/" in told.stdout
+    assert endoxa_study("status", "faq", "--home", home).startswith("faq is closed: ")
     assert "accepts answers" in endoxa_study("close", "faq", "--reopen", "--home", home)
     assert verb.studies(home=home)["state"].to_list() == ["open", "open"]
 

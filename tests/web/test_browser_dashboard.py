@@ -285,7 +285,7 @@ def test_the_organiser_edits_and_deletes_a_study(stage: Stage, goods: Material) 
     expect(ana.page.locator("#question")).to_have_text("Is the result what the query asks for?")
     board = stage.dashboard("passing")
     expect(board.locator("h1")).to_have_text("Passing")
-    expect(board.locator("#lead")).to_contain_text(re.compile(r"^0 of \d+ tasks are done, by 1 judge\."))
+    expect(board.locator("#lead")).to_contain_text(re.compile(r"^0 of \d+ assignments are done, by 1 judge\."))
     expect(board.locator("#uniformity")).to_be_hidden()  # behind a fold
     board.locator("#edit-fold summary").click()
     board.locator("#edit-title").fill("In passing")

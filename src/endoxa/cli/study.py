@@ -117,7 +117,8 @@ def new(
         )  # fmt: skip
     where = "" if home == verb.FOLDER else f" --home {home}"
     screen_of = planned.study.settings.screen
-    output.say(f"Study {planned.study.name!r} has {planned.tasks:,} tasks on screen {screen_of}.")
+    known = f", and {planned.known:,} more with a known answer (practice, gold, attention)" if planned.known else ""
+    output.say(f"Study {planned.study.name!r} has {planned.tasks:,} tasks on screen {screen_of}{known}.")
     output.tell(*(f"  {line}" for line in planned.notes))
     output.tell(f"next: endoxa study invite {planned.study.name} ana ben{where}, then endoxa study serve{where}")
 
@@ -230,6 +231,8 @@ def invite(
     )  # fmt: skip
     for number, who in invited.withdrawn:
         output.emit(f"withdrew {number} ({who})", None)
+    if invited.links and invited.is_closed:
+        output.note(f"! study {name!r} is closed: its links take no answers until `endoxa study close {name} --reopen`")
     for link in invited.links:
         output.emit(f"{link.number}\t{link.nickname or '(chooses a nickname)'}\t{link.url}", None)
     if invited.links and invited.is_assumed:
@@ -302,7 +305,7 @@ def status(
 
 @study.command("list")
 def list_(home: Where = verb.FOLDER, db: Database = None) -> None:
-    """List the studies, the newest first.
+    """List the studies, the newest first. An assignment is a task for one judge.
 
     [bold]Examples[/bold]
 
@@ -316,7 +319,7 @@ def list_(home: Where = verb.FOLDER, db: Database = None) -> None:
     output.say(counted(found["state"]))
     if not found.height:
         return
-    done = pl.format("{} of {}", "done", "planned").alias("tasks")
+    done = pl.format("{} of {}", "done", "planned").alias("assignments")
     made = pl.col("made").dt.strftime("%Y-%m-%d")
     output.show_frame(found.select("study", "title", "state", "screen", done, "judges", "answers", made))
 

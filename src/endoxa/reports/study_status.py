@@ -21,13 +21,17 @@ def counted(states: Iterable[str]) -> str:
 
 
 def status_answer(found: list[dict[str, Any]]) -> str:
-    """How far the studies are, in one sentence; of one study also what its judges say of the systems."""
+    """How far the studies are, in one sentence; of one study also what its judges say of the systems.
+
+    An assignment is a task for one judge: a task that several judges get is as many assignments.
+    """
     if len(found) != 1:
         return counted(one["study"]["state"] for one in found)
     (one,) = found
     name, progress = one["study"]["name"], one["progress"]
     judges = f"{progress['raters']:,} judge{'' if progress['raters'] == 1 else 's'}"
-    done = f"{progress['done']:,} of {progress['planned']:,} tasks of {name} are done, by {judges}"
+    state = "" if one["study"]["state"] == "open" else f"{name} is {one['study']['state']}: "
+    done = f"{state}{progress['done']:,} of {progress['planned']:,} assignments of {name} are done, by {judges}"
     verdict = one["verdict"]
     if verdict is not None and verdict["pairs"]:
         return f"{done}; {verdict['pairs'][0]['sentence'].rstrip('.')}."
@@ -39,7 +43,8 @@ def status_lines(status: dict[str, Any]) -> list[str]:
     study, progress = status["study"], status["progress"]
     lines = [
         f"{study['name']} ({study['screen']}, {study['state']}): {study['title']}",
-        f"  {progress['done']:,} of {progress['planned']:,} tasks by {progress['raters']} judges; "
+        f"  {progress['done']:,} of {progress['planned']:,} assignments (a task for one judge each) by "
+        f"{progress['raters']} judges; "
         f"{progress['answers']:,} answers, {progress['undecided']:,} undecided; {progress['skipped']:,} skipped",
     ]
     if (agreed := status["agreement"]) is not None:

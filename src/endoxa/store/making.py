@@ -25,11 +25,12 @@ from endoxa.tables import Opinions, Run, Taxonomy
 
 @dataclass(frozen=True)
 class Planned:
-    """A study after tasks were added: the number of new tasks, and notes for the organiser."""
+    """A study after tasks were added: how many, how many with a known answer beside them, notes for the organiser."""
 
     study: Study
     tasks: int
     notes: tuple[str, ...]
+    known: int = 0  # practice, gold and attention tasks
 
 
 def make(home: Home, settings: Settings, sources: Sources, *, now: float, progress: Progress | None = None) -> Planned:
@@ -51,9 +52,9 @@ def make(home: Home, settings: Settings, sources: Sources, *, now: float, progre
             catalogue.add_run(connection, study, run, now=now)
         if tree is not None:
             catalogue.add_taxonomy(connection, study, tree, now=now)
-        count = sum(catalogue.add_work(connection, study, part, rng=rng) for part in (*known, work))
+        *beside, count = [catalogue.add_work(connection, study, part, rng=rng) for part in (*known, work)]
         catalogue.note(connection, study.id, "made", now=now, notes=list(work.notes))
-    return Planned(study, count, work.notes)
+    return Planned(study, count, work.notes, sum(beside))
 
 
 def add(home: Home, name: str, sources: Sources, *, now: float, progress: Progress | None = None) -> Planned:

@@ -47,12 +47,14 @@ class Invited:
 
     address        the address of the server in the links
     is_assumed     whether that address is a guess, because no server has run yet and no `url` was given
+    is_closed      whether the study accepts no answers now
     """
 
     links: tuple[Link, ...]
     withdrawn: tuple[tuple[int, str], ...]
     address: str
     is_assumed: bool
+    is_closed: bool
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,7 @@ def invite(
                     connection, opened.key, study, role, nickname=nickname, days=days, now=moment
                 )
                 links.append(Link(number, nickname, f"{address}/join/{token}"))
-    return Invited(tuple(links), tuple(withdrawn), address, url is None and last is None)
+    return Invited(tuple(links), tuple(withdrawn), address, url is None and last is None, study.state != "open")
 
 
 def serve(

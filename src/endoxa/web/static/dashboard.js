@@ -60,7 +60,7 @@ const share = (value) => (value === null || value === undefined ? "–" : `${num
 
 /** The answer first: how far the study is, and whether judges agree. */
 function lead({ progress: { done, planned, raters }, agreement: agreed }) {
-  const far = `${done} of ${count(planned, "task")} ${planned === 1 ? "is" : "are"} done, by ${count(raters, "judge")}.`;
+  const far = `${done} of ${count(planned, "assignment")} ${planned === 1 ? "is" : "are"} done, by ${count(raters, "judge")}.`;
   if (!agreed || !Number.isFinite(agreed.alpha)) {
     return `${far} Agreement appears once two judges have judged the same items.`;
   }
