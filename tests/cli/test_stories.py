@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gzip
 import os
 import pty
 import re
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import numpy as np
@@ -409,19 +412,50 @@ def test_a_home_that_is_damaged_is_one_line(tmp_path) -> None:
     assert re.fullmatch(r"endoxa: .*studies\.db: the database cannot be opened: .*; .*\n", done.stderr)
 
 
-def test_terminal_escapes_in_tags_are_shown_not_obeyed(files, tmp_path) -> None:
-    qrels, runs = files
-    path = tmp_path / "evil.run"
-    path.write_text(re.sub(r"\S+$", "evil\x1b]0;title\x07\x1b[2J\x9b3m", runs[0].read_text(), flags=re.MULTILINE))
-    code = "from endoxa.cli import main; main()"
+def in_terminal(*words: object) -> tuple[int, bytes]:
+    """The exit code of a command, and what a terminal of 80 columns shows of it."""
     terminal, inner = pty.openpty()
-    done = subprocess.Popen([sys.executable, "-c", code, "eval", qrels, path, "AP"], stdout=inner, stderr=inner)
+    fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
+    command = [sys.executable, "-c", "from endoxa.cli import main; main()", *map(str, words)]
+    kept = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    done = subprocess.Popen(command, stdin=inner, stdout=inner, stderr=inner, env=kept)
     os.close(inner)
     said = b""
     with contextlib.suppress(OSError):  # a terminal without a program is an error of the device
         while part := os.read(terminal, 1 << 16):
             said += part
     os.close(terminal)
-    assert done.wait() == 0
+    return done.wait(), said
+
+
+def test_nothing_is_cut_or_broken_inside_a_word_on_a_terminal(files, tmp_path) -> None:
+    qrels, runs = files
+    named = []
+    for number, run in enumerate(runs):
+        named.append(tmp_path / f"splade_v{number}.run")
+        tag = f"splade_distil_msmarco_v{number}"
+        named[-1].write_text(re.sub(r"\S+$", tag, run.read_text(), flags=re.MULTILINE))
+    for words in (
+        ("compare", qrels, *named, "AP"),
+        ("pool", qrels, *named, "--leave-out-uniques"),
+        ("read", qrels),
+        ("images", "search", tmp_path, "no picture is here, and the message about it is long enough to be broken"),
+        ("eval", qrels, tmp_path / "a_run_that_is_missing", "AP"),
+    ):
+        _, said = in_terminal(*words)
+        lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said.decode()).replace("\r", "").split("\n")
+        assert all(len(line) <= 80 or " " not in line.strip() for line in lines), lines
+        assert not any(re.search(r"splade_(?!distil_msmarco_v\d|v\d)", line) for line in lines), lines
+        heads = " ".join(lines).split()
+        if words[0] == "pool":
+            assert {"relevant", "uniques", "without", "tau"} <= set(heads)
+
+
+def test_terminal_escapes_in_tags_are_shown_not_obeyed(files, tmp_path) -> None:
+    qrels, runs = files
+    path = tmp_path / "evil.run"
+    path.write_text(re.sub(r"\S+$", "evil\x1b]0;title\x07\x1b[2J\x9b3m", runs[0].read_text(), flags=re.MULTILINE))
+    code, said = in_terminal("eval", qrels, path, "AP")
+    assert code == 0
     assert b"evil\\x1b]0;title\\x1b[2J" in said
     assert not re.search(rb"\x1b\]|\x1b\[2J|\x07|\xc2\x9b", said)

@@ -76,7 +76,10 @@ def _documents(to: Path, program: str, seed: int) -> None:
     output.tell("", f"The page: {found.pages[0].resolve().as_uri()}", f"The same by hand: {found.commands[0]}")
     heading = f"[bold]Without the judgments: {FIRST} within the consensus of the systems[/bold]"
     output.show(
-        [f"\n{heading} (act on the order above)", terminal.frame_table(terminal.ranking(found.consensus, FIRST))]
+        [
+            f"\n{heading} (act on the order above)",
+            terminal.frame_table(terminal.ranking(found.consensus, FIRST), width=output.width()),
+        ]
     )
     output.tell("", f"Kendall's tau of this order to the judged one: {found.tau:.2f}")
     output.tell(f"The page: {found.pages[1].resolve().as_uri()}", f"The same by hand: {found.commands[1]}")

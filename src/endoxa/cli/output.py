@@ -73,7 +73,7 @@ def note(text: str) -> None:
 
 def complain(text: str) -> None:
     """What went wrong, to stderr."""
-    print(text, file=sys.stderr)
+    print(wrapped(text, sys.stderr), file=sys.stderr)
 
 
 def emit(text: str, to: str | None) -> None:
@@ -191,17 +191,21 @@ def console(width: int | None = None) -> Any:
     return Console(width=width if width is not None else None if sys.stdout.isatty() else WIDE)
 
 
-def wrapped(text: str) -> str:
-    """Text broken at the width of the terminal, between words; as it is where the output is none."""
+def width() -> int:
+    """How wide a table may be."""
+    return int(console().width) if sys.stdout.isatty() else WIDE
+
+
+def wrapped(text: str, stream: Any = None) -> str:
+    """Text whose lines are broken at the width of the terminal, between words; as it is where the stream is none."""
+    if not (stream or sys.stdout).isatty():
+        return text
     import shutil
     import textwrap
 
-    if not sys.stdout.isatty():
-        return text
-    width = max(40, shutil.get_terminal_size().columns)
-    return textwrap.fill(
-        text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False, drop_whitespace=True
-    )
+    columns = max(40, shutil.get_terminal_size().columns)
+    fill = textwrap.TextWrapper(columns, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return "\n".join(line if len(line) <= columns else fill.fill(line) for line in text.split("\n"))
 
 
 def show(parts: Iterable[Any], *, narrow: bool = False) -> None:
@@ -221,7 +225,8 @@ def show(parts: Iterable[Any], *, narrow: bool = False) -> None:
             screen.print(part.rich())
         elif isinstance(part, str):
             for line in part.split("\n"):
-                screen.print(line, highlight=False)
+                # Rich would break a long address in the middle.
+                screen.print(wrapped(line), highlight=False, soft_wrap=sys.stdout.isatty())
         else:
             screen.print(part)
 
@@ -238,8 +243,7 @@ def evaluation(result: Any, form: str, to: str | None, *, per_query: bool = Fals
         say(result.sentences[0])
     if form == "table":
         tell("")
-        width = console().width if sys.stdout.isatty() else WIDE
-        show(terminal.parts(result, width=width, per_query=per_query, summary=summary, full=loudness.is_full()))
+        show(terminal.parts(result, width=width(), per_query=per_query, summary=summary, full=loudness.is_full()))
         return
     if form == "parquet":
         from endoxa.verbs.write import write
@@ -285,7 +289,7 @@ def comparison(result: Any, form: str, to: str | None) -> None:
         say(result.sentences[0])
     if form == "table":
         tell("")
-        show(terminal.comparison_parts(result, width=console().width, full=loudness.is_full()))
+        show(terminal.comparison_parts(result, width=width(), full=loudness.is_full()))
     elif form == "html" and to is not None:
         from endoxa.verbs.write import write
 
@@ -313,7 +317,7 @@ def table(
     if answer and (form == "table" or to is not None):
         say(answer)
     if form == "table":
-        show([terminal.frame_table(terminal.tidy(frame), whole, console().width)])
+        show([terminal.frame_table(terminal.tidy(frame), whole, width())])
     elif form == "parquet":
         assert to is not None
         write(result, to)
@@ -343,7 +347,7 @@ def head(frame: Any, remedy: str, rows: int = 20) -> None:
     """Print the first rows of a frame, and how to get the others."""
     from endoxa.reports import terminal
 
-    show([terminal.frame_table(frame.head(rows), width=console().width)])
+    show([terminal.frame_table(terminal.tidy(frame).head(rows), width=width())])
     if frame.height > rows:
         tell(f"… {frame.height - rows:,} more rows; {remedy} writes them all")
 
@@ -352,4 +356,4 @@ def show_frame(frame: Any) -> None:
     """Print any small frame as a table."""
     from endoxa.reports import terminal
 
-    show([terminal.frame_table(frame, width=console().width)])
+    show([terminal.frame_table(frame, width=width())])

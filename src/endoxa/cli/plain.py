@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -71,6 +72,15 @@ class App(typer.Typer):
 
 class Root(Group):
     """All commands."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; what is wrong with its call is broken at the width of the terminal."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            told = output.wrapped(f"Error: {error.format_message()}", sys.stderr).removeprefix("Error: ")
+            error.format_message = lambda: told  # type: ignore[method-assign]
+            raise
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write what `endoxa --help` prints without loading any command."""

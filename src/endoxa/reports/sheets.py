@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from rich.console import Group
     from rich.table import Table
 
 TAG = re.compile(r"(\\*)(\[[a-z#/@][^[]*?])")  # what Rich takes for markup
@@ -26,30 +27,40 @@ class Head:
     justify: Literal["left", "right"] = "left"
     fold: bool = False  # a cell that is too long is broken anywhere
     no_wrap: bool = False
-    least: int | None = None  # columns that it has at least
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """Columns and rows, in markup."""
+    """Columns and rows, in markup; `below` are further columns of the same rows, which did not fit beside them."""
 
     heads: Sequence[Head]
     rows: Sequence[Sequence[str]]
+    below: Sheet | None = None
 
-    def rich(self) -> Table:
-        """As a table of Rich."""
+    def rich(self) -> Table | Group:
+        """As a table of Rich, or one above the other."""
+        if self.below is None:
+            return self._table()
+        from rich.console import Group
+
+        return Group(self._table(), "", self.below.rich())
+
+    def _table(self) -> Table:
         from rich.table import Table
 
         table = Table(box=None, header_style="bold", pad_edge=False)
         for head in self.heads:
             more: dict[str, Any] = {"overflow": "fold"} if head.fold else {}
-            table.add_column(head.name, justify=head.justify, no_wrap=head.no_wrap, min_width=head.least, **more)
+            table.add_column(head.name, justify=head.justify, no_wrap=head.no_wrap, **more)
         for row in self.rows:
             table.add_row(*row)
         return table
 
     def text(self, width: int) -> str | None:
         """As Rich prints it to a pipe; None where that would break a line, or where characters are not one wide."""
+        if self.below is not None:
+            above, below = replace(self, below=None).text(width), self.below.text(width)
+            return None if above is None or below is None else f"{above}\n\n{below}"
         lines = [[unmarked(head.name) for head in self.heads], *([unmarked(cell) for cell in row] for row in self.rows)]
         cells = [cell for line in lines for cell in line]
         if not lines[0] or any(not _is_simple(cell) for cell in cells):

@@ -13,11 +13,11 @@ from endoxa.evaluations.standings import headline, order_of
 from endoxa.formatting import folded, longest
 from endoxa.later import pl
 from endoxa.reports import text
+from endoxa.reports.columns import LEAST, ROOM, Column, laid_out
 from endoxa.reports.papers import paper_table
 from endoxa.reports.sheets import Head, Sheet, escaped
 
-NAMES = {"system", "baseline", "group", "query", "item", "by", "measure", "other", "leader"}  # columns that may be long
-LEAST = 8  # letters that a name gets where a table is too wide
+NAMES = {"system", "baseline", "group", "query", "item", "by", "measure", "other", "leader", "picture", "study"}
 HEADINGS = {
     "opinions": "By what people said about every pair",
     "sample": "Estimated from the pairs that were drawn",
@@ -355,7 +355,7 @@ def summary_table(summary: Sequence[Mapping[str, Any]], lower: Sequence[str] = (
     wide = [max(len(f"{value} {ends}".strip()) for value, ends in column) for column in zip(*found, strict=True)]
     whole = [max(size, longest(head)) for size, head in zip(wide, heads, strict=True)]
     room = width - sum(whole) - 2 * len(whole)
-    if room < min(max(map(len, sides)), 2 * LEAST) and len(heads) > 1:
+    if room < min(max(map(len, sides)), ROOM) and len(heads) > 1:
         return _long(summary, lower, width)
     named = [plain(folded(head, size)) for head, size in zip(heads, whole, strict=True)]
     shown = [[f"{value} [dim]{plain(ends)}[/dim]" if ends else value for value, ends in line] for line in found]
@@ -389,7 +389,7 @@ def plain(text: str) -> str:
 
 
 def frame_table(frame: pl.DataFrame, whole: Sequence[str] = (), width: int = 200) -> Sheet:
-    """Any small frame as a table. Headings break at blanks, names between their words; numbers stay whole."""
+    """Any small frame as a table that fits the width; columns that do not fit stand below (`reports.columns`)."""
     numeric = [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
     return _sheet(frame.columns, frame.rows(), numeric, whole, width)
 
@@ -401,36 +401,11 @@ def _sheet(
     def cell(name: str, value: Any) -> str:
         return number(value, name in whole) if isinstance(value, float) else "" if value is None else str(value)
 
-    rows = [[cell(name, value) for name, value in zip(columns, row, strict=True)] for row in values]
-    sizes = [
-        max([longest(name.replace("_", " ")), *(len(row[place]) for row in rows)]) for place, name in enumerate(columns)
+    made = [
+        Column(name.replace("_", " "), [cell(name, row[place]) for row in values], name in numeric, name in NAMES)
+        for place, name in enumerate(columns)
     ]
-    named = [place for place, name in enumerate(columns) if name in NAMES]
-    for place, room in zip(named, _rooms([sizes[place] for place in named], sizes, named, width), strict=True):
-        sizes[place] = room
-    heads = []
-    for place, name in enumerate(columns):
-        head = name.replace("_", " ")
-        heads.append(
-            Head(
-                head,
-                justify="right" if name in numeric else "left",
-                fold=True,
-                least=max((len(row[place]) for row in rows), default=1) if place not in named else None,
-                no_wrap=place in named or " " not in head,
-            )
-        )
-    shown = [[folded(text, sizes[place]) if place in named else text for place, text in enumerate(row)] for row in rows]
-    return Sheet(heads, [list(map(plain, row)) for row in shown])
-
-
-def _rooms(wishes: Sequence[int], sizes: Sequence[int], named: Sequence[int], width: int) -> list[int]:
-    """How many letters each column of names gets where the whole table is too wide; the widest give first."""
-    fixed = sum(size for place, size in enumerate(sizes) if place not in named) + 2 * (len(sizes) - 1)
-    rooms = list(wishes)
-    while rooms and fixed + sum(rooms) > width and max(rooms) > LEAST:
-        rooms[rooms.index(max(rooms))] -= 1
-    return rooms
+    return laid_out(made, width)
 
 
 def tidy(frame: pl.DataFrame, *but: str) -> pl.DataFrame:
