@@ -19,23 +19,15 @@ from endoxa.tables import Scored, Scores
 KINDS = {"AP": 0, "nDCG": 1, "RR": 2, "P": 3, "R": 4, "Success": 5}  # as in native/kernels.hpp
 COUNTS = 4  # numbers of the coverage of a system: unknown, items, judged, tied
 DOUBLE = 8  # bytes
-APART = {
-    "ties",
-    "cut",
-    "seed",
-    "shuffles",
-}  # choices of a policy with which the native core reads, or that play no part
+APART = {"ties", "cut", "seed", "shuffles"}  # choices of a policy that the reading follows, or that play no part
 
 
 def asked(measures: Sequence[Measure], policy: Policy) -> list[tuple[int, float, int]] | None:
     """The measures as the native core takes them; None where it cannot give what is asked for."""
     usual = all(getattr(policy, one.name) == one.default for one in fields(policy) if one.name not in APART)
-    if (
-        not usual
-        or policy.ties not in {"trec", "input"}
-        or not measures
-        or len({str(m) for m in measures}) < len(measures)
-    ):
+    if not usual or policy.ties not in {"trec", "input"}:
+        return None
+    if not measures or len({str(m) for m in measures}) < len(measures):
         return None
     found = []
     for m in measures:

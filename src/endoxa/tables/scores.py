@@ -149,7 +149,7 @@ class Scored(Later):
         return pl.DataFrame(lacking, schema={"system": pl.String, "query": pl.String}, orient="row")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scores(Table):
     """One row per system, query and measure: value, sd, lo, hi, undefined; with the policy that was applied.
 
@@ -266,7 +266,7 @@ class Scores(Table):
         return result
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Table):
     """One row per measure and pair of systems, with intervals and tests, and notes on the methods.
 
