@@ -187,6 +187,18 @@ def test_check_finds_what_is_wrong(files, tmp_path) -> None:
     assert "broken.run:1" in done.stdout
 
 
+def test_check_and_eval_refuse_a_run_of_other_queries(files, tmp_path) -> None:
+    _, runs = files
+    other = tmp_path / "other.run"
+    other.write_text("".join(f"z{line}\n" for line in runs[0].read_text().splitlines()))
+    checked = endoxa("check", other, *runs[1:])
+    assert checked.returncode == 1
+    assert f"✗ {other}: shares no query with any other system: it answers 'z" in checked.stdout
+    done = endoxa("eval", other, *runs[1:], "AP")
+    assert done.returncode == 1
+    assert "shares no query with any other system" in done.stderr
+
+
 def test_explain(files) -> None:
     done = endoxa("explain", "nDCG")
     for word in ("Formula", "Misleads", "Source", "ndcg_cut"):
