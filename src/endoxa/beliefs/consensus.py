@@ -330,7 +330,7 @@ def _voting(rows: pl.DataFrame, at: Ints, who: Ints, systems: Sequence[str]) -> 
     if not voting[voting.sum(1) > 1].any(0).all():
         queries = rows["query"].unique(maintain_order=True)
         query, system = np.nonzero(voting)
-        refuse_strangers(pl.DataFrame({"system": [systems[one] for one in system], "query": queries[query]}))
+        refuse_strangers(pl.DataFrame({"system": pl.Series(systems)[system], "query": queries[query]}))
     return voting
 
 

@@ -197,9 +197,9 @@ def kind_of(names: Iterable[str], label: str, wanted: Wanted = "auto") -> Kind:
         raise FileError(label, what, "expected the columns query-id, corpus-id, score")
     if {"query", "item"} <= known(names):
         raise FileError(label, f"the column score or grade is missing: {columns}", RENAME)
-    lacking = {kind: [name for name in needed if name not in known(names)] for kind, needed in COLUMNS.items()}
-    least = min(map(len, lacking.values()))
-    needed = "; ".join(f"{kind}: {', '.join(COLUMNS[kind])}" for kind, some in lacking.items() if len(some) == least)
+    absent = {kind: len(set(needed) - known(names)) for kind, needed in COLUMNS.items()}
+    near = [kind for kind, count in absent.items() if count == min(absent.values())]
+    needed = "; ".join(f"{kind}: {', '.join(COLUMNS[kind])}" for kind in near)
     raise FileError(label, f"no known table has these columns: {', '.join(names) or '(none)'}", f"expected {needed}")
 
 
