@@ -8,6 +8,7 @@ import pytest
 
 from endoxa.errors import FileError
 from endoxa.io.qrels import read_qrels
+from endoxa.io.read import read
 from endoxa.io.sources import opened
 from endoxa.io.trec_text import Skipped
 from endoxa.tables import Opinions
@@ -50,3 +51,12 @@ def test_a_lenient_reader_keeps_the_first_and_reports_the_others(tmp_path: Path)
 def test_sampled_judgments(tmp_path: Path) -> None:
     frame = judgments(tmp_path / "f", "q1 a 2 top 0.5\nq1 b 0 - 0.25\n", sampled=True).frame
     assert frame.select("grade", "selected_by", "propensity").rows() == [(2.0, "top", 0.5), (0.0, None, 0.25)]
+
+
+@pytest.mark.parametrize("lines", ["q 0 a 1\nq 0 a 0\n", "q a 1 top .5\nq a 0 top .5\n"])
+def test_judged_twice_where_assessors_were_asked_for_but_none_is_named(tmp_path: Path, lines: str) -> None:
+    path = tmp_path / "qrels.txt"
+    path.write_text(lines)
+    with pytest.raises(FileError, match=r"qrels.txt:2: query 'q' judges item 'a' twice"):
+        read(path, assessors=True)
+    assert len(read(path, assessors=True, lenient=True)) == 1

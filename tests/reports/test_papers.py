@@ -48,10 +48,11 @@ def test_the_caption_names_topics_test_and_correction() -> None:
     text = paper_table(sample_evaluation(6), "latex")
     caption = re.search(r"\\caption\{(.*)\}", text)
     assert caption is not None and caption[1] == (
-        "Effectiveness on 50 topics. The best of each measure is bold. Superscripts name the systems that a value is "
-        r"significantly better than (paired randomisation test, p \textless{} 0.05, Holm correction over 15 "
-        "comparisons)."
+        r"Effectiveness on 50 topics. The best of each measure is bold. Brackets hold 95 \% intervals. Superscripts name "
+        r"the systems that a value is significantly better than (paired randomisation test, p \textless{} 0.05, Holm "
+        "correction over 15 comparisons of each measure)."
     )
+    assert "Brackets" not in paper_table(sample_evaluation(6), "latex", intervals=False)
     named = paper_table(sample_evaluation(6, baseline="bm25"), "markdown")
     assert "(only the comparisons with bm25 were made)" in named
     qrels = {f"q{n}": {"x": 1} for n in range(8)}

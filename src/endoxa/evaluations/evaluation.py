@@ -177,6 +177,10 @@ class Evaluation(Later):
         )
         return plain
 
+    def __repr__(self) -> str:
+        """The answer, and the table that it rests on."""
+        return f"{self.sentences[0]}\n{self.summary}"
+
     def _repr_html_(self) -> str:
         from endoxa.evaluations import notebook
 

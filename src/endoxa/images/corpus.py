@@ -45,7 +45,7 @@ class Skipped:
     why: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Corpus(Table):
     """Pictures and what is known about them: item, path, words, category, mask, caption; one row per picture.
 

@@ -25,10 +25,10 @@ __getattr__ = on_demand(
     {
         "PARQUET": lambda: (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError),
         "ZIP": lambda: (
-            _of("zipfile", "BadZipFile"), _of("zlib", "error"), EOFError, NotImplementedError, OSError, ValueError
-        ),
+            _of("zipfile", "BadZipFile"), _of("zlib", "error"), EOFError, RuntimeError, OSError, ValueError
+        ),  # RuntimeError: a member is encrypted, or packed by an unknown method
         "ARRAY": lambda: (
-            OSError, ValueError, EOFError, SyntaxError, _of("tokenize", "TokenError"), RecursionError, MemoryError,
+            OSError, ValueError, EOFError, SyntaxError, _of("tokenize", "TokenError"), RuntimeError, MemoryError,
             OverflowError,
         ),
     },

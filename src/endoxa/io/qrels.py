@@ -20,13 +20,15 @@ def read_qrels(
     """Read judgments from qrels. With `assessors`, column 2 names the assessor; otherwise it is ignored."""
     form = SAMPLED if sampled else QRELS
     frame, skipped = whole(source, form, lenient=lenient)
+    rows = arranged(frame, assessors, sampled)
     try:
-        opinions = Opinions.of(arranged(frame, assessors, sampled))
+        opinions = Opinions.of(rows)
     except DuplicateJudgmentError as error:
-        key = {"query": error.query, "item": error.item} | ({"source": error.source} if assessors else {})
+        named = "source" in rows.columns  # sampled qrels name no assessor, whatever was asked for
+        key = {"query": error.query, "item": error.item} | ({"source": error.source} if named else {})
         if not lenient:
             what, _, remedy = str(error).partition("; ")
-            if assessors:
+            if named:
                 what, remedy = (
                     f"{error.source!r} judges item {error.item!r} of query {error.query!r} twice",
                     "remove one",

@@ -6,26 +6,28 @@ numbers to the last bit: native/kernels.cpp adds in NumPy's order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 
 from endoxa.later import np
 from endoxa.measures.gather import Block
 from endoxa.measures.grammar import Measure
 from endoxa.measures.judgments import Judgments
 from endoxa.policies import Policy
-from endoxa.tables import Ints, Scored, Scores
+from endoxa.tables import Scored, Scores
 
 KINDS = {"AP": 0, "nDCG": 1, "RR": 2, "P": 3, "R": 4, "Success": 5}  # as in native/kernels.hpp
 COUNTS = 4  # numbers of the coverage of a system: unknown, items, judged, tied
 DOUBLE = 8  # bytes
+APART = {"ties", "cut", "seed", "shuffles"}  # choices of a policy that the reading follows, or that play no part
 
 
 def asked(measures: Sequence[Measure], policy: Policy) -> list[tuple[int, float, int]] | None:
     """The measures as the native core takes them; None where it cannot give what is asked for."""
-    usual = replace(policy, cut=None, seed=0, shuffles=Policy.shuffles) in (Policy(), Policy(ties="input"))
-    if not usual or not measures or len({str(m) for m in measures}) < len(measures):
+    usual = all(getattr(policy, one.name) == one.default for one in fields(policy) if one.name not in APART)
+    if not usual or policy.ties not in {"trec", "input"}:
+        return None
+    if not measures or len({str(m) for m in measures}) < len(measures):
         return None
     found = []
     for m in measures:
@@ -67,32 +69,14 @@ class Plain:
 
 def joined(parts: Sequence[Plain], judgments: Judgments, measures: Sequence[Measure], policy: Policy) -> Scores:
     """The scores of all systems; a list that a run lacks counts as empty."""
-    systems, queries = [system for part in parts for system in part.systems], judgments.queries
-    names, lists = [str(m) for m in measures], len(systems) * len(queries)
 
     def row(part: Plain, number: int) -> bytes:
         size = DOUBLE * len(part.present)
         return part.value[number * size : (number + 1) * size]
 
-    value = b"".join(row(part, number) for number in range(len(names)) for part in parts)
-    present = b"".join(part.present for part in parts)
-
-    def matrix() -> Any:
-        return np.frombuffer(value).reshape(len(names), lists)
-
-    def covered() -> dict[str, Ints]:
-        counts = np.frombuffer(b"".join(part.coverage for part in parts), dtype=np.int64).reshape(-1, COUNTS)
-        missing = len(queries) - np.frombuffer(present, dtype=np.uint8).reshape(len(systems), -1).sum(1, dtype=np.int64)
-        columns = dict(zip(("unknown", "items", "judged", "tied"), counts.T, strict=True))
-        return {"queries": np.full(len(systems), len(queries)), "missing": missing} | columns
-
-    def absent() -> Ints:
-        return np.argwhere(np.frombuffer(present, dtype=np.uint8).reshape(len(systems), -1) == 0)
-
-    makers: dict[str, Callable[[], Any]] = {
-        "owner": lambda: np.repeat(np.arange(len(systems)), len(queries)),
-        "place": lambda: np.tile(np.arange(len(queries)), len(systems)),
-        "value": matrix, "undefined": lambda: np.isnan(matrix()), "coverage": covered, "absent": absent,
-    }  # fmt: skip
-    scored = Scored.later(makers, systems=systems, queries=queries, measures=names, spread=None, flat=value)
+    scored = Scored.of_buffers(
+        [system for part in parts for system in part.systems], judgments.queries, [str(m) for m in measures],
+        b"".join(row(part, number) for number in range(len(measures)) for part in parts),
+        b"".join(part.present for part in parts), b"".join(part.coverage for part in parts),
+    )  # fmt: skip
     return Scores.of_arrays(scored, policy, None, None)

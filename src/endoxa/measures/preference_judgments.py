@@ -43,7 +43,7 @@ class Topic:
         return Ranking(self.groups, position, len(retrieved))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Preferences(Table):
     """Preferences of judges: query, group, subgroup, item, level.
 

@@ -41,8 +41,8 @@ def paper_table(evaluation: Evaluation, style: Style, *, intervals: bool = True)
     letters = dict(zip(order, LETTERS, strict=False)) if 1 < len(order) <= ALL_PAIRS else {}
     beaten = _beaten(evaluation, letters) if letters and evaluation.comparison is not None else {}
     return summary_table(
-        summary, style, caption=caption(evaluation, lettered=bool(beaten)), lower=evaluation.lower,
-        intervals=intervals, letters=letters if beaten else None, beaten=beaten,
+        summary, style, caption=caption(evaluation, lettered=bool(beaten), intervals=intervals),
+        lower=evaluation.lower, intervals=intervals, letters=letters if beaten else None, beaten=beaten,
     )  # fmt: skip
 
 
@@ -64,8 +64,8 @@ def _beaten(evaluation: Evaluation, letters: dict[str, str]) -> dict[tuple[str, 
     return {cell: "".join(sorted(above, key=LETTERS.index)) for cell, above in found.items()}
 
 
-def caption(evaluation: Evaluation, *, lettered: bool) -> str:
-    """What the table shows: topics, what is bold, the test with its correction."""
+def caption(evaluation: Evaluation, *, lettered: bool, intervals: bool = True) -> str:
+    """What the table shows: topics, what is bold, what brackets hold, the test with its correction."""
     queries = max((int(count) for count in evaluation.summary["queries"].drop_nulls()), default=0)
     if evaluation.scores is not None:
         queries = len(evaluation.scores.queries)
@@ -73,6 +73,8 @@ def caption(evaluation: Evaluation, *, lettered: bool) -> str:
     text = f"{what} on {queries:,} topic{'' if queries == 1 else 's'}."
     if len(evaluation.systems) > 1:
         text += " The best of each measure is bold."
+    if intervals and evaluation.summary["lo"].is_not_nan().any():
+        text += f" Brackets hold {100 * evaluation.confidence:g} % intervals."
     comparison = evaluation.comparison if len(evaluation.systems) <= ALL_PAIRS else None
     if comparison is None or not comparison.frame.height:
         return text
@@ -101,4 +103,6 @@ def _corrected(comparison: Comparison) -> str:
     if not adjusted:
         return ", no correction"
     count = max(comparison.frame.group_by("measure").len()["len"].to_list())
-    return f", {adjusted} correction over {count} comparison{'' if count == 1 else 's'}"
+    measures = comparison.frame["measure"].n_unique()
+    each = " of each measure" if measures > 1 else ""
+    return f", {adjusted} correction over {count} comparison{'' if count == 1 else 's'}{each}"

@@ -9,7 +9,7 @@ from endoxa.later import pl
 from endoxa.tables.checks import Table, cast, refuse_null, rename_known, require
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Answers(Table):
     """Each subject's own ranked answer: source, query, item, rank, relevance.
 

@@ -16,7 +16,7 @@ ROUNDING = 1e-6  # of resamples, which are stored in single precision
 Unmentioned = Literal["irrelevant", "unknown"] | float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Belief(Table):
     """Probabilities of the grades of items: query, reading, weight, item, grade, p.
 

@@ -109,6 +109,9 @@ class Table(Later):
     def __len__(self) -> int:
         return self.frame.height
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}, {_rows(len(self))}\n{self.frame}"
+
     def to_polars(self) -> pl.DataFrame:
         """Return the frame itself; Polars frames are immutable."""
         return self.frame
@@ -126,7 +129,6 @@ class Table(Later):
 
     def _repr_html_(self) -> str:
         """Return HTML for notebooks: the kind of table, its number of rows, and the first of them."""
-        rows = "1 row" if len(self) == 1 else f"{len(self):,} rows"
         kept = self.frame.select(
             name
             for name, dtype in self.frame.schema.items()
@@ -135,8 +137,12 @@ class Table(Later):
         shown = [[_cell(value) for value in row] for row in kept.head(SHOWN).iter_rows()]
         right = [dtype.is_numeric() for dtype in kept.dtypes]
         more = f'<p class="note">… and {len(self) - SHOWN:,} more rows</p>' if len(self) > SHOWN else ""
-        title = f'<p class="verdict"><b>{type(self).__name__}</b>, {rows}.</p>'
+        title = f'<p class="verdict"><b>{type(self).__name__}</b>, {_rows(len(self))}.</p>'
         return notebook_html(f"{title}{html_table(kept.columns, shown, right)}{more}")
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"
 
 
 def _holds(column: pl.Series) -> bool:

@@ -8,7 +8,7 @@ from endoxa.later import pl
 from endoxa.tables.checks import Schema, Table, cast, refuse_null, require
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Costs(Table):
     """Costs of the systems: system, phase, items, seconds, bytes, median, p95.
 

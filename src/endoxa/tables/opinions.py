@@ -45,7 +45,7 @@ class Judged(Later):
         return cls.later(makers, queries=queries, table=table, rows=rows, buffers=(offsets, grades))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Opinions(Table):
     """Opinions: source, kind, query, item, grade, scale, confidence, selected_by, propensity, role, at.
 

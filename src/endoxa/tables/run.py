@@ -11,7 +11,7 @@ from endoxa.policies import CHOICES, Ties, refuse_choice
 from endoxa.tables.checks import Bools, Counts, Floats, Ints, Table, cast, refuse_null, rename_known, require
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Run(Table):
     """Ranked lists of the systems: system, query, item, rank, block, score.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -81,6 +81,31 @@ class Scored(Later):
     absent: Ints
     flat: bytes | None = None
 
+    @classmethod
+    def of_buffers(
+        cls, systems: list[str], queries: list[str], measures: list[str], value: bytes, present: bytes, coverage: bytes
+    ) -> Scored:
+        """From what the native core counted, as in native/kernels.hpp, for every system and query; without NumPy."""
+
+        def there() -> Any:
+            return np.frombuffer(present, dtype=np.uint8).reshape(len(systems), len(queries))
+
+        def matrix() -> Floats:
+            return np.frombuffer(value).reshape(len(measures), -1)
+
+        def covered() -> dict[str, Ints]:
+            rows = np.frombuffer(coverage, dtype=np.int64).reshape(len(systems), -1).T
+            missing = len(queries) - there().sum(1, dtype=np.int64)
+            return dict(zip(COVERED, (np.full(len(systems), len(queries)), missing, *rows), strict=True))
+
+        makers: dict[str, Callable[[], Any]] = {
+            "owner": lambda: np.repeat(np.arange(len(systems)), len(queries)),
+            "place": lambda: np.tile(np.arange(len(queries)), len(systems)),
+            "value": matrix, "undefined": lambda: np.isnan(matrix()), "coverage": covered,
+            "absent": lambda: np.argwhere(there() == 0),
+        }  # fmt: skip
+        return cls.later(makers, systems=systems, queries=queries, measures=measures, spread=None, flat=value)
+
     @cached_property
     def places(self) -> Ints:
         """The queries that were scored, by number."""
@@ -124,7 +149,7 @@ class Scored(Later):
         return pl.DataFrame(lacking, schema={"system": pl.String, "query": pl.String}, orient="row")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scores(Table):
     """One row per system, query and measure: value, sd, lo, hi, undefined; with the policy that was applied.
 
@@ -241,7 +266,7 @@ class Scores(Table):
         return result
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Table):
     """One row per measure and pair of systems, with intervals and tests, and notes on the methods.
 

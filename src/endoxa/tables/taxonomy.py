@@ -12,7 +12,7 @@ from endoxa.later import pl
 from endoxa.tables.checks import Table, cast, refuse_null, rename_known, require
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Taxonomy(Table):
     """A tree or acyclic graph of categories: category, parent. A root has a null parent.
 
@@ -101,7 +101,7 @@ def _cycle(edges: pl.DataFrame) -> str:
     return " is under ".join([*path[path.index(name) :], name]) + "; remove one of these edges"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Labels(Table):
     """Categories that sources gave to items: source, item, category. A source may give an item several categories."""
 
