@@ -244,8 +244,18 @@ def test_what_makes_no_consensus(lists, how, error, words) -> None:
 def test_systems_without_a_query_in_common() -> None:
     rows = [("a", "q1", "x", 1.0), ("b", "q2", "x", 1.0)]
     frame = pl.DataFrame(rows, schema=["system", "query", "item", "score"], orient="row")
-    with pytest.raises(JoinError, match="no query is answered by two"):
+    with pytest.raises(JoinError, match=r"system 'a' shares no query .*: it answers 'q1', the others answer 'q2'; "):
         consensus.believe(Run.of(frame))
+
+
+def test_one_of_three_systems_that_answers_other_queries_is_named() -> None:
+    rows = [(system, query, "x", 1.0) for system in "bc" for query in ("q1", "q2")]
+    rows += [("a", query, "x", 1.0) for query in ("p3", "p4", "p5")]
+    frame = pl.DataFrame(rows, schema=["system", "query", "item", "score"], orient="row")
+    expected = "system 'a' shares .*: it answers 'p3' and 2 others, the others answer 'q1' and 1 other; leave it out"
+    with pytest.raises(JoinError, match=expected):
+        consensus.believe(Run.of(frame))
+    assert consensus.strangers(frame.filter(pl.col("system") != "a")) == {}
 
 
 def test_confidence_outside_0_1() -> None:

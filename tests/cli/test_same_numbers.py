@@ -251,8 +251,9 @@ def _fuse(here: Here, tmp_path: Path) -> None:
 
 
 def _check(here: Here, tmp_path: Path) -> None:
-    _, *printed = here("check", here.qrels, *here.runs).splitlines()
-    assert [line[2:] for line in printed] == [one.text for one in endoxa.check(here.runs, here.qrels)]
+    for files, judgments in (((here.qrels, *here.runs), here.qrels), (here.runs, None)):
+        _, *printed = here("check", *files).splitlines()
+        assert [line[2:] for line in printed] == [one.text for one in endoxa.check(here.runs, judgments)]
 
 
 def _explain(here: Here, tmp_path: Path) -> None:

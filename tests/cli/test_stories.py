@@ -190,6 +190,40 @@ def test_check_finds_what_is_wrong(files, tmp_path) -> None:
     assert "broken.run:1" in done.stdout
 
 
+def test_check_and_eval_refuse_a_run_of_other_queries(files, tmp_path) -> None:
+    _, runs = files
+    other = tmp_path / "other.run"
+    other.write_text("".join(f"z{line}\n" for line in runs[0].read_text().splitlines()))
+    checked = endoxa("check", other, *runs[1:])
+    assert checked.returncode == 1
+    assert f"✗ {other}: shares no query with any other system: it answers 'z" in checked.stdout
+    done = endoxa("eval", other, *runs[1:], "AP")
+    assert done.returncode == 1
+    assert "shares no query with any other system" in done.stderr
+
+
+def test_a_name_that_is_nearly_a_file_is_suggested_once(files) -> None:
+    _, runs = files
+    wrong = runs[0].with_name(runs[0].name + "x")
+    done = endoxa("fuse", wrong, runs[1])
+    assert done.returncode == 1
+    assert done.stderr.count("did you mean") == 1
+    named = endoxa("study", "new", "x", wrong, "--screen", "yes-no")
+    assert f"runs: there is no {wrong}; did you mean {runs[0]}?" in named.stderr
+
+
+def test_options_that_messages_name_are_in_the_help() -> None:
+    text = endoxa("help", "eval").stdout
+    assert "--run FILE" in text
+    assert "--qrels FILE" in text
+
+
+def test_read_says_what_a_file_holds(files) -> None:
+    qrels, runs = files
+    assert re.match(r".* holds judgments: [\d,]+ rows\.\n", endoxa("read", qrels).stdout)
+    assert re.match(r".* holds a run: [\d,]+ rows\.\n", endoxa("read", runs[0]).stdout)
+
+
 def test_explain(files) -> None:
     done = endoxa("explain", "nDCG")
     for word in ("Formula", "Misleads", "Source", "ndcg_cut"):

@@ -100,6 +100,14 @@ def test_warnings_of_any_belief() -> None:
     assert "less than a tenth of the items of s0, s1, s2 and s3" in warnings
 
 
+def test_topics_of_the_belief_that_a_run_lacks() -> None:
+    rows = [(f"q{n:02}", "d00", 0.5) for n in range(12)]
+    belief = Belief.of(pl.DataFrame(rows, schema=["query", "item", "p"], orient="row"))
+    short = Run(RUN.frame.filter((pl.col("system") != "s1") | (pl.col("query") > "q03")))
+    found = believed.evaluate(short, belief, MEASURES, Settings(worlds=50)).warnings
+    assert "Topics of the belief that a run lacks (they count as empty lists): s1 4." in found
+
+
 def test_systems_vote_beside_people() -> None:
     people = people_of(TRUTH)
     made = believed.with_systems(RUN, people, MEASURES, Settings(worlds=20, depth=10, people=5))

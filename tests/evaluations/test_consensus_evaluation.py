@@ -10,7 +10,7 @@ import pytest
 
 from endoxa.beliefs import consensus
 from endoxa.comparisons import orders, shared
-from endoxa.errors import TextError
+from endoxa.errors import JoinError, TextError
 from endoxa.evaluations import believed
 from endoxa.evaluations.consensus import EVERYTHING, belief, evaluate, with_everything
 from endoxa.evaluations.evaluation import Evaluation
@@ -199,3 +199,19 @@ def test_votes_counted_from_ballots() -> None:
 def test_an_unknown_baseline_is_refused() -> None:
     with pytest.raises(TextError, match="did you mean good"):
         by_consensus(some_run(FIELD, queries=2), ["P@10"], worlds=20, baseline="goods")
+
+
+@pytest.mark.parametrize(("missing", "fate"), [("empty", "they count as empty lists"), ("skip", "they are left out")])
+def test_queries_that_a_run_lacks_are_counted(missing, fate) -> None:
+    frame = some_run(FIELD).frame
+    lacking = Run(frame.filter((pl.col("system") != "good") | pl.col("query").is_in(["q0", "q1"])))
+    found = by_consensus(lacking, ["P@10"], worlds=20, missing=missing).warnings
+    assert f"Queries of other runs that a run lacks ({fate}): good 6." in found
+    assert not any("lacks" in text for text in by_consensus(some_run(FIELD), ["P@10"], worlds=20).warnings)
+
+
+def test_a_run_of_other_queries_is_refused() -> None:
+    frame = some_run(FIELD).frame
+    own = pl.when(pl.col("system") == "good").then("z" + pl.col("query")).otherwise("query")
+    with pytest.raises(JoinError, match="system 'good' shares no query with any other system"):
+        by_consensus(Run(frame.with_columns(query=own)), ["P@10"], worlds=20)

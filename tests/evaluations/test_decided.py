@@ -326,3 +326,9 @@ def test_pairs_are_told_apart_by_one_rule_on_every_measure(measure: str) -> None
         sure = [max(one.better, one.worse) >= 0.95 for one in pairs]
         assert [one.differs for one in pairs] == sure
         assert any(sure) and not all(sure)
+
+
+def test_a_run_of_other_queries_is_refused() -> None:
+    own = pl.when(pl.col("system") == "s1").then("z" + pl.col("query")).otherwise("query")
+    with pytest.raises(JoinError, match="system 's1' shares no query with any other system"):
+        endoxa.evaluate(Run(RUN.frame.with_columns(query=own)), None, ["P@10"], labels=FEW)

@@ -105,9 +105,11 @@ def test_missing_topic_as_an_error() -> None:
 
 @pytest.mark.parametrize("missing", ["empty", "skip", "error"])
 def test_nothing_in_common(missing: Any) -> None:
-    run = run_of([*listed("a", "q1", "x"), *listed("b", "other", "x")])
+    run = run_of(
+        [*listed("a", "q1", "x"), *listed("b", "other", "x"), *listed("c", "p1", "x"), *listed("c", "p2", "x")]
+    )
     with pytest.raises(
-        JoinError, match=r"run 'b' shares no query with .*, which has 'q1' and others; the run has 1 other"
+        JoinError, match=r"run 'b' shares no query with .*, which has 'q1' and others; the run has 1 other query: "
     ):
         measure(run, OPINIONS, "AP", Policy(missing=missing))
     with pytest.raises(JoinError, match=r"run 'b' shares no query with the set of judgments"):

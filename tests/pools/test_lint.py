@@ -1,3 +1,5 @@
+import polars as pl
+
 from endoxa.io.read import read
 from endoxa.pools import lint
 
@@ -38,3 +40,25 @@ def test_ties_gaps_and_shares() -> None:
     assert "1 topics have no judgments (z)" in text
     assert "66.7% of the first 10 are judged" in text
     assert not found["error"]
+
+
+def test_runs_are_compared_with_each_other_where_there_are_no_judgments() -> None:
+    topics = {"few.run": ["q1"], "all.run": ["q1", "q2", "q3"], "more.run": ["q1", "q2", "q3"], "other.run": ["z1"]}
+    rows = [(path, "tag", query) for path, queries in topics.items() for query in queries]
+    answered = pl.DataFrame(rows, schema=["path", "system", "query"], orient="row")
+    found = states(lint.together(answered))
+    assert [text.split(";")[0] for text in found["error"]] == [
+        "other.run: shares no query with any other system: it answers 'z1', the others answer 'q1' and 2 others"
+    ]
+    assert found["warning"] == [
+        "few.run: lacks 2 of the 3 topics of the other runs (q2, q3); they count as empty lists"
+    ]
+    assert lint.together(answered.filter(pl.col("path") == "few.run")) == []
+
+
+def test_systems_of_one_file_are_told_apart() -> None:
+    rows = [("a.csv", "x", "q1"), ("a.csv", "x", "q2"), ("a.csv", "y", "q1")]
+    answered = pl.DataFrame(rows, schema=["path", "system", "query"], orient="row")
+    assert states(lint.together(answered))["warning"] == [
+        "a.csv: y: lacks 1 of the 2 topics of the other runs (q2); they count as empty lists"
+    ]

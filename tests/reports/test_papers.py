@@ -48,9 +48,9 @@ def test_the_caption_names_topics_test_and_correction() -> None:
     text = paper_table(sample_evaluation(6), "latex")
     caption = re.search(r"\\caption\{(.*)\}", text)
     assert caption is not None and caption[1] == (
-        r"Effectiveness on 50 topics. The best of each measure is bold. Brackets hold 95 \% intervals. Superscripts name "
-        r"the systems that a value is significantly better than (paired randomisation test, p \textless{} 0.05, Holm "
-        "correction over 15 comparisons of each measure)."
+        r"Effectiveness on 50 topics. The best of each measure is bold. Brackets hold 95 \% intervals. Superscripts "
+        r"name the systems that a value is significantly better than (paired randomisation test, p \textless{} 0.05, "
+        "Holm correction over 15 comparisons of each measure)."
     )
     assert "Brackets" not in paper_table(sample_evaluation(6), "latex", intervals=False)
     named = paper_table(sample_evaluation(6, baseline="bm25"), "markdown")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from endoxa.reports.study_status import status_answer, status_lines
+import pytest
+
+from endoxa.reports.study_status import counted, status_answer, status_lines
 
 
 def test_lines_say_what_the_dashboard_shows() -> None:
@@ -34,3 +36,15 @@ def test_lines_say_what_the_dashboard_shows() -> None:
     assert lines.endswith("  a and b cannot be told apart.\n  one note")
     bare = status | {"agreement": None, "uniformity": None, "raters": [], "verdict": None}
     assert len(status_lines(bare)) == 2
+
+
+@pytest.mark.parametrize(
+    ("states", "text"),
+    [
+        (["open"], "There is 1 study, which is open."),
+        (["closed"], "There is 1 study, which is not open."),
+        (["open", "closed"], "There are 2 studies, 1 of them open."),
+    ],
+)
+def test_studies_are_counted(states, text) -> None:
+    assert counted(states) == text

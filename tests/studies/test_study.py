@@ -138,7 +138,7 @@ def test_a_study_file_contains_everything(parts, tmp_path) -> None:
         (lambda home: verb.new("x", screen="yes-on", home=home), "did you mean yes-no"),
         (lambda home: verb.new("x", screen="yes-no", settings={"overlaps": 2}, home=home), "did you mean overlap"),
         (lambda home: verb.new("x", screen="yes-no", items="nowhere", home=home), "--items: there is no nowhere"),
-        (lambda home: verb.new("x", screen="yes-no", runs=["no.run"], home=home), "--run: there is no no.run"),
+        (lambda home: verb.new("x", screen="yes-no", runs=["no.run"], home=home), "runs: there is no no.run"),
         (lambda home: verb.add("x", home=home), "nothing to import"),
         (lambda home: verb.invite("x", home=home), "name the people to invite"),
         (lambda home: verb.export("x", "answers.xlsx", home=home), r"--to ends in .csv, .*, not in '.xlsx'"),

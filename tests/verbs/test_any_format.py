@@ -282,6 +282,33 @@ BAD = {
     "one line each": ("a.tsv", "q1\td1\t1\nq2\td2\t1\n", "three columns may be a run of MS MARCO"),
     "not a rank": ("a.tsv", "q1\td1\t1\nq1\td2\t2\nq1\td3\n", "a.tsv:3: 2 columns in 'q1 d3'"),
     "a word": ("q.txt", "q1 0 d1 yes\nq1 0 d2 perhaps\n", "q.txt:2: grade 'perhaps' is not a number, nor a known word"),
+    "an unknown word": ("q.txt", "q1 0 d1 poor\n", "q.txt:1: grade 'poor' is not a number; expected a number, or yes"),
+    "a word among numbers": ("q.txt", "q1 0 d1 1\nq1 0 d2 yes\n", "q.txt:2: grade 'yes' is not a number; grades are"),
+    "semicolons": (
+        "t.csv", "query;item;grade\nq;d;1\n",
+        "a table with the columns query, item, grade, separated by semicolons, which are not read; save it with commas",
+    ),
+    "foreign columns": (
+        "t.csv", "Question,Document,BM25 Score\nq,d,1.5\n",
+        "a table with the columns Question, Document, BM25 Score; they are unknown; name the columns query, item and ",
+    ),
+    "one foreign column more": (
+        "t.csv", "query,Dokument,Note\nq,d,gut\n", "the columns query, Dokument, Note; Dokument, Note are unknown; name"
+    ),
+    "foreign columns with tabs": ("t.tsv", "Frage\tDokument\tNote\nq\td\t1\n", "Dokument, Note; they are unknown"),
+    "foreign columns of text": ("t.csv", "Query Text,Doc Title,My Score\na b,c d,1\n", "My Score; they are unknown"),
+    "only a header": ("t.csv", "Frage,Dokument,Note\n", "Frage, Dokument, Note; they are unknown"),
+    "grades in three columns": (
+        "q.txt", "1 d121 0\n1 d122 1\n",
+        "three columns are a run of MS MARCO (query passage rank), and '0' is not its first rank; judgments have four",
+    ),
+    "no score and no grade": ("t.csv", "query,item,note\nq,d,x\n", "the column score or grade is missing: the columns"),
+    "no item": ("t.csv", "query,score\nq,1\n", "these columns: query, score; expected run: query, item, score"),
+    "no tag": ("a.run", "q Q0 d 1 2.5\n", "5 columns in 'q Q0 d 1 2.5'; a run line has 6: query Q0 item rank score"),
+    "nulls": ("a.json", '{"q": {"d": null}}', "every number in the JSON is null"),
+    "an empty file": ("a.json", "", "the file is empty; expected a run or judgments"),
+    "an empty object": ("a.json", "{}\n", "the JSON is empty; expected a run or judgments"),
+    "not a score": ("t.csv", "query,item,score\nq,d,n/a\n", "t.csv:2: score 'n/a' is not a number; correct it, or"),
     "a word in a table": ("q.csv", "query,item,grade\nq,d,yes\nq,e,fairly\n", "q.csv:3: grade 'fairly' is not a"),
 }  # fmt: skip
 
@@ -294,6 +321,33 @@ def test_bad_files(name: str, tmp_path: Path) -> None:
     assert says in str(caught.value)
     assert str(caught.value).startswith(str(tmp_path / file))
     assert caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("Frage,Dokument,Note\nq1,d1,1\n", "they are unknown; name the columns query, item, grade"),
+        ("query,item,p\nq1,d1,.5\n", "expected judgments, found a table of kind belief: the column grade is missing"),
+        ("query,item,grade\nq1,d1,\n", "nothing is judged: every grade is empty; fill in the column grade"),
+    ],
+)
+def test_bad_labels_are_named(text: str, says: str, usual: tuple[list[Path], Path], tmp_path: Path) -> None:
+    labels = saved(tmp_path, "labels.csv", text)
+    with pytest.raises(FileError) as caught:
+        endoxa.evaluate(usual[0], labels=[labels])
+    assert str(caught.value).startswith(f"{labels}: ")
+    assert says in str(caught.value)
+
+
+def test_judgments_that_nobody_filled_in(usual: tuple[list[Path], Path], tmp_path: Path) -> None:
+    empty = saved(tmp_path, "judge.csv", "query,item,grade\nq1,d1,\n")
+    with pytest.raises(FileError, match=r"judge.csv: nothing is judged: every grade is empty"):
+        endoxa.evaluate(usual[0], empty)
+
+
+@pytest.mark.parametrize("text", ["q1 0 d,1 1\nq1 0 d;2 0\n", "q;1\tQ0\td,1\tyes\nq;1\tQ0\td,2\tno\n"])
+def test_separators_within_names_are_part_of_them(text: str, tmp_path: Path) -> None:
+    assert endoxa.read(saved(tmp_path, "q.txt", text)).frame["grade"].to_list() == [1.0, 0.0]
 
 
 def test_judgments_given_twice(usual: tuple[list[Path], Path], tmp_path: Path) -> None:

@@ -327,11 +327,39 @@ def _voting(rows: pl.DataFrame, at: Ints, who: Ints, systems: Sequence[str]) -> 
     place = _place(rows)
     voting = np.zeros((int(place.max(initial=-1)) + 1, len(systems)), dtype=bool)
     voting[place[at], who] = True
-    if not (voting.sum(1) > 1).any():
-        raise JoinError(
-            f"no query is answered by two of the {len(systems)} systems; check that the runs answer the same queries"
-        )
+    if not voting[voting.sum(1) > 1].any(0).all():
+        queries = rows["query"].unique(maintain_order=True)
+        query, system = np.nonzero(voting)
+        refuse_strangers(pl.DataFrame({"system": pl.Series(systems)[system], "query": queries[query]}))
     return voting
+
+
+def strangers(answered: pl.DataFrame) -> dict[str, str]:
+    """{system: what is wrong} for those of two systems or more that share no query with any other.
+
+    `answered` has the columns system and query.
+    """
+    answered = answered.unique(maintain_order=True)
+    alone = answered.join(answered.filter(pl.len().over("query") > 1), on="system", how="anti", maintain_order="left")
+    found = {}
+    for name in alone["system"].unique(maintain_order=True):
+        own, others = (answered.filter(part)["query"] for part in (pl.col("system") == name, pl.col("system") != name))
+        found[name] = (
+            f"shares no query with any other system: it answers {_first(own)}, the others answer "
+            f"{_first(others.unique())}; leave it out, or give the same queries the same ids"
+        )
+    return found
+
+
+def refuse_strangers(answered: pl.DataFrame) -> None:
+    """Refuse a system that shares no query with any other: its mean is of other queries than theirs."""
+    for name, wrong in strangers(answered).items():
+        raise JoinError(f"system {name!r} {wrong}")
+
+
+def _first(queries: pl.Series) -> str:
+    rest = len(queries) - 1
+    return f"{queries.min()!r:.60}" + (f" and {rest:,} other{'' if rest == 1 else 's'}" if rest else "")
 
 
 def _place(rows: pl.DataFrame) -> Ints:

@@ -145,9 +145,10 @@ def main() -> None:
         alone = commands(first) if first else []  # the other commands need not be loaded to run one
         (application(*alone) if alone else sys.modules[__name__].app)(prog_name="endoxa")
     except EndoxaError as error:
-        from endoxa.cli.options import near_file
+        from endoxa.io.sources import near_file
 
-        near = near_file(error.path) if isinstance(error, FileError) and error.line is None else ""
+        unknown = isinstance(error, FileError) and error.line is None and "did you mean" not in str(error)
+        near = near_file(error.path) if isinstance(error, FileError) and unknown else ""
         output.complain(f"endoxa: {error}{near}")
         sys.exit(2 if isinstance(error, CallError) else 1)
     except BrokenPipeError:  # the reader of a pipe went away: `endoxa eval … | head`

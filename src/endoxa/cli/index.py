@@ -49,7 +49,9 @@ def index(
             corpus, engines or None, home=home, without=without or None, settings=g.settings_of(settings),
             vectors=g.vectors_of(vectors), train=train, seed=seed, workers=workers, progress=progress,
         )  # fmt: skip
-    counts = f"{len(indexed.items):,} pictures are indexed by {len(indexed.systems)} systems"
+    pictures, systems = len(indexed.items), len(indexed.systems)
+    counts = "1 picture is" if pictures == 1 else f"{pictures:,} pictures are"
+    counts += f" indexed by {systems} system{'' if systems == 1 else 's'}"
     output.say(f"{counts}, with {indexed.described:,} new descriptions, in {indexed.home}.")
     g.print_skipped(indexed.skipped)
     g.print_costs(indexed.costs.frame)

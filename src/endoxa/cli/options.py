@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from endoxa.errors import EndoxaError, TextError, did_you_mean
+from endoxa.errors import EndoxaError, TextError
 from endoxa.evaluations.settings import POLICY, REGISTRY, Setting, Settings
 
 FILES = "Input"
@@ -35,11 +35,11 @@ Measures = Annotated[
 ]
 Qrels = Annotated[
     str | None, typer.Option("--qrels", metavar="FILE", help="The reference, where its content does not tell.",
-                             rich_help_panel=FILES, hidden=True),
+                             rich_help_panel=FILES),
 ]  # fmt: skip
 Runs = Annotated[
     list[str] | None, typer.Option("--run", metavar="FILE", help="A run, where its content does not tell.",
-                                   rich_help_panel=FILES, hidden=True),
+                                   rich_help_panel=FILES),
 ]  # fmt: skip
 Labels = Annotated[
     list[str] | None,
@@ -246,6 +246,7 @@ def told_apart(
 
 def _measures(named: list[str], words: list[str]) -> list[Any]:
     """The measures, parsed once. A word that is neither a file nor a measure makes the call wrong."""
+    from endoxa.io.sources import near_file
     from endoxa.measures.grammar import parse_all
 
     try:
@@ -262,16 +263,6 @@ def _measures(named: list[str], words: list[str]) -> list[Any]:
                 reason = f"no such file{near}" if is_path else str(error)
                 raise typer.BadParameter(f"{word!r} is neither a file nor a measure: {reason}") from None
         raise
-
-
-def near_file(path: str) -> str:
-    """`; did you mean runs/bm25.run?` where a file of nearly this name lies in the same folder; else nothing."""
-    folder = Path(path).parent
-    try:
-        known = [str(folder / one.name) for one in folder.iterdir()]
-        return "" if Path(path).exists() else did_you_mean(str(folder / Path(path).name), known)
-    except (OSError, ValueError):  # a folder that is none, a name that cannot be one
-        return ""
 
 
 def command_line() -> str:

@@ -9,6 +9,10 @@ import typer
 from endoxa.cli import options as o
 from endoxa.cli import output
 
+NAMES = {
+    "Run": "a run", "Opinions": "judgments", "Belief": "a belief", "Taxonomy": "a taxonomy",
+    "Comparison": "a comparison", "Evaluation": "an evaluation",
+}  # fmt: skip
 FORMS = ("table", "csv", "tsv", "json", "jsonl")
 
 
@@ -41,9 +45,8 @@ def read(
     form = output.need_form(form, to, FORMS)
     table = verb(file, kind=kind, assessors=assessors, lenient=lenient, report=output.skipped)  # type: ignore[arg-type]
     frame = table.to_polars()
-    kind = type(table).__name__
-    article = "an" if kind[0] in "AEIO" else "a"
-    answer = f"{file} holds {article} {kind} of {frame.height:,} row{'' if frame.height == 1 else 's'}."
+    what = NAMES.get(type(table).__name__, f"a table of {type(table).__name__.lower()}")
+    answer = f"{file} holds {what}: {frame.height:,} row{'' if frame.height == 1 else 's'}."
     if form == "table":
         output.say(answer)
         output.head(frame, "-o csv")

@@ -14,6 +14,7 @@ from endoxa.beliefs import consensus
 from endoxa.comparisons.shared import RESAMPLES, Doubts
 from endoxa.errors import EndoxaError, TextError, did_you_mean
 from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.sentences import lacking
 from endoxa.evaluations.settings import Kind, Settings
 from endoxa.measures.grammar import Measure, parse
 from endoxa.measures.placing import Placement
@@ -23,6 +24,7 @@ from endoxa.tables import Belief, Comparison, Opinions, Run, Scores
 
 EVERYTHING = "⊤"  # Lamiroy and Sun's virtual system that returns the whole universe; never a contender
 FEW = 10  # queries below which resampling them says too little
+TOPICS = {"consensus": "Queries of other runs", "votes": "Queries of other systems"}  # else: those of the belief
 REMEDIES = {
     "truth": "judged pairs (endoxa next) or clearer questions", "people": "more or other people",
     "voters": "more independent systems", "queries": "more queries",
@@ -160,7 +162,7 @@ def of_scores(scores: Scores, belief: Belief, settings: Settings, *, kind: Kind 
         compared=partial(_compared, doubts, settings) if len(contenders) > 1 else None,
         deciding=partial(_against_best, doubts, settings) if len(contenders) > 1 and not settings.baseline else None,
         doubts=shares,
-        warnings=(*_of_scores(scores), *_of_people(doubts)),
+        warnings=(*lacking(scores, TOPICS.get(kind, "Topics of the belief")), *_of_scores(scores), *_of_people(doubts)),
         notes=tuple(_notes(scores, belief, settings, shares, virtual)), baseline=settings.baseline, virtual=virtual,
     )  # fmt: skip
 

@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
+from endoxa.beliefs.consensus import refuse_strangers
 from endoxa.beliefs.learned import DEPTH, Judged, Learned, Universe, belief_of, cross_fitted, learn, table_of
 from endoxa.comparisons import orders, prediction
 from endoxa.comparisons.intervals import SUMMARY
@@ -66,6 +67,7 @@ def universe_of(run: Run, settings: Settings, least: int | None = None) -> Unive
         raise CallError(f"ties={settings.ties} is not possible with labels; use trec or input")
     if len(run.systems) < 2:
         raise JoinError("labels decide between two systems or more; add a run")
+    refuse_strangers(run.frame.select("system", "query"))
     if settings.cut is not None:
         run = Run(run.frame.filter(pl.col("rank") <= settings.cut), run.ties)
     universe = Universe.of(run, None if settings.depth == DEPTH else settings.depth)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from endoxa.evaluations.evaluation import Evaluation
 
 Mapper = Callable[..., Any]
-NO_RUN = "no run was given; name a file with 6 columns (query Q0 item rank score tag), or say --run FILE"
+NO_RUN = "no run was given; name a file: TREC's 6 columns, JSON, or a table with the columns query, item and score"
 
 
 def evaluate(

@@ -173,30 +173,18 @@ def warnings_of(scores: Scores, curves: pl.DataFrame | None = None) -> list[str]
     policy = scores.policy
     rows = scores.covered
 
-    def warning(
-        what: str, value: Callable[[dict[str, Any]], float], wrong: Callable[[float], bool], form: str, *,
-        few: bool = False,  # the smallest number is the worst
-    ) -> list[str]:  # fmt: skip
-        found = [(row["system"], value(row)) for row in rows if wrong(value(row))]
-        if not found:
-            return []
-        found.sort(key=lambda pair: pair[1], reverse=not few)
-        named = ", ".join(f"{system} {form.format(number_)}" for system, number_ in found[:WARNED])
-        rest = f" and {len(found) - WARNED} more systems" if len(found) > WARNED else ""
-        return [f"{what}: {named}{rest}."]
-
     def part(column: str) -> Callable[[dict[str, Any]], float]:
         return lambda row: row[column] / max(row["items"], 1)
 
-    missing = f"Judged topics that a run lacks ({MISSING[policy.missing]})"
+    tied = f"Items with tied scores ({TIES[policy.ties]})"
     found = [
-        *warning(missing, lambda row: row["missing"], bool, "{:,.0f}"),
-        *warning("Topics without judgments (ignored)", lambda row: row["unknown"], bool, "{:,.0f}"),
-        *warning(f"Items with tied scores ({TIES[policy.ties]})", part("tied"), lambda x: x > TIED, "{:.1%}"),
+        *lacking(scores, "Judged topics"),
+        *_worst(rows, "Topics without judgments (ignored)", lambda row: row["unknown"], bool, "{:,.0f}"),
+        *_worst(rows, tied, part("tied"), lambda x: x > TIED, "{:.1%}"),
     ]
     if policy.unjudged != "condensed":
         text = "Few of the retrieved items were judged (the rest counts as not relevant)"
-        found += warning(text, part("judged"), lambda x: x < JUDGED, "{:.1%}", few=True)
+        found += _worst(rows, text, part("judged"), lambda x: x < JUDGED, "{:.1%}", few=True)
     if policy.unjudged == "bounds" or policy.ties == "range":
         bounded = scores.frame.group_by("measure", maintain_order=True).agg(pl.col("lo").is_null().all())
         closed = bounded.filter("lo")["measure"].to_list()
@@ -216,6 +204,26 @@ def warnings_of(scores: Scores, curves: pl.DataFrame | None = None) -> list[str]
                 "differ as much, cannot be compared by eye; the dashed line shows what a random ranking would reach."
             )
     return found
+
+
+def lacking(scores: Scores, topics: str) -> list[str]:
+    """How many of these topics each run lacks, and what becomes of them."""
+    what = f"{topics} that a run lacks ({MISSING[scores.policy.missing]})"
+    return _worst(scores.covered, what, lambda row: row["missing"], bool, "{:,.0f}")
+
+
+def _worst(
+    rows: list[dict[str, Any]], what: str, value: Callable[[dict[str, Any]], float], wrong: Callable[[float], bool],
+    form: str, *, few: bool = False,  # the smallest number is the worst
+) -> list[str]:  # fmt: skip
+    """A warning that names the systems whose value is wrong, the worst first."""
+    found = [(row["system"], value(row)) for row in rows if wrong(value(row))]
+    if not found:
+        return []
+    found.sort(key=lambda pair: pair[1], reverse=not few)
+    named = ", ".join(f"{system} {form.format(number_)}" for system, number_ in found[:WARNED])
+    rest = f" and {len(found) - WARNED} more systems" if len(found) > WARNED else ""
+    return [f"{what}: {named}{rest}."]
 
 
 # Under doubt

@@ -206,7 +206,8 @@ def _numbered(source: Source, form: Format) -> tuple[int, Iterator[tuple[int, di
         frame = rows_of(source, form)[0]
         return frame.height, enumerate(frame.iter_rows(named=True), start=1)
     text = text_of(source)
-    return text.count(b"\n") + 1, _rows_of_text(source, text, form)
+    lines = sum(1 for line in text.split(b"\n") if line.strip())
+    return max(lines - (form != "jsonl"), 1), _rows_of_text(source, text, form)
 
 
 def _rows_of_text(source: Source, text: bytes, form: Format) -> Iterator[tuple[int, dict[str, Any]]]:

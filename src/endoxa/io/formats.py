@@ -47,6 +47,7 @@ COLUMNS: dict[Kind, tuple[str, ...]] = {
 }
 COLUMN_NAMES = {name for columns in COLUMNS.values() for name in columns}
 DOCUMENTS = {"auto", "run", "qrels", "sampled", "opinions", "belief"}  # kinds that JSON in one piece may hold
+RENAME = "name the columns query, item and score (a run) or grade (judgments)"
 TABLES_ONLY = {"belief", "labels", "answers"}  # these kinds have no TREC text
 ZIP = b"PK\x03\x04"
 EVALUATION = b"endoxa-evaluation"
@@ -108,7 +109,9 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
     words = first_columns(head)
     if words is None:
         what = "the file contains only comments" if head.strip() else "the file is empty"
-        raise FileError(source.label, what, REMEDY if wanted == "auto" else f"expected {_expected(wanted)}")
+        raise FileError(source.label, what, f"expected {_expected(wanted)}")
+    if head.strip() in {b"{}", b"[]"}:
+        raise FileError(source.label, "the JSON is empty", f"expected {_expected(wanted)}")
     line = head.lstrip(b" \t\r\n").split(b"\n", 1)[0]
     if JSON.match(line) and not (4 <= len(words) <= 6 and is_number(words[min(4, len(words) - 1)])):
         return _json_look(source, line, wanted)
@@ -117,6 +120,8 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
         if len(names) > 1 and len(known(names) & COLUMN_NAMES) > 1:
             return Look(kind_of(names, source.label, wanted), form)
     refuse_cr(line, source.label, 1)
+    if wanted != "taxonomy" and not _is_text(words):
+        _refuse_foreign(head, source.label, wanted)
     if len(words) == 3 and wanted in {"auto", "run"} and msmarco.are_ranks(head, source.label, wanted=wanted == "run"):
         return Look("run", "ranks")
     if len(words) == 4 and wanted == "auto":
@@ -141,6 +146,8 @@ def _json_look(source: Source, line: bytes, wanted: Wanted) -> Look:
         return Look(kind_of(document.columns, source.label, wanted), "json")
     if wanted != "auto":
         return Look("opinions" if wanted in {"qrels", "sampled"} else wanted, "json")
+    if document.sort == "null":
+        raise FileError(source.label, "every number in the JSON is null", "give every item of a run its score")
     if document.sort == "either":
         raise FileError(source.label, "the JSON may be a run or judgments: its numbers may be scores or grades", REMEDY)
     return Look("run" if document.sort == "run" else "opinions", "json")
@@ -188,8 +195,38 @@ def kind_of(names: Iterable[str], label: str, wanted: Wanted = "auto") -> Kind:
         lacking = " and ".join(name for name in ("query-id", "corpus-id", "score") if name not in names)
         what = f"{beir[0]} is a column of BEIR's judgments, and {lacking or 'another one'} is missing: {columns}"
         raise FileError(label, what, "expected the columns query-id, corpus-id, score")
-    needed = "; ".join(f"{kind}: {', '.join(columns)}" for kind, columns in COLUMNS.items())
+    if {"query", "item"} <= known(names):
+        raise FileError(label, f"the column score or grade is missing: {columns}", RENAME)
+    absent = {kind: len(set(needed) - known(names)) for kind, needed in COLUMNS.items()}
+    near = [kind for kind, count in absent.items() if count == min(absent.values())]
+    needed = "; ".join(f"{kind}: {', '.join(COLUMNS[kind])}" for kind in near)
     raise FileError(label, f"no known table has these columns: {', '.join(names) or '(none)'}", f"expected {needed}")
+
+
+def _is_text(words: list[str]) -> bool:
+    """Whether the words may be a line of TREC's text: some word is a number, or the last ones a grade in words."""
+    return any(map(is_number, words)) or " ".join(words[3:]).lower() in GRADES
+
+
+def _refuse_foreign(head: bytes, label: str, wanted: Wanted) -> None:
+    """Refuse a table whose columns have names that nobody knows, or another separator."""
+    lines = [line for line in head.lstrip().split(b"\n") if line.strip()][:2]
+    for separator in (*SEPARATORS.values(), ";"):
+        first, *others = (header(line, separator) for line in lines)
+        if len(first) < 2 or not all(name.strip() for name in first) or any(len(row) != len(first) for row in others):
+            continue
+        if separator == "\t" and not any(is_number(cell) for row in others for cell in row):
+            continue  # TREC's text may have tabs, and a grade that is an unknown word: its reader says so
+        columns = f"a table with the columns {', '.join(first):.200}"
+        if separator not in SEPARATORS.values():
+            what = f"{columns}, separated by semicolons, which are not read"
+            raise FileError(label, what, "save it with commas or tabs between the columns")
+        unknown = [name for name in first if not known([name]) & COLUMN_NAMES]
+        named = "they" if unknown == first else f"{', '.join(unknown):.200}"
+        which = f"{named} {'is' if len(unknown) == 1 else 'are'} unknown"
+        asked: Wanted = "opinions" if wanted in {"qrels", "sampled"} else wanted
+        remedy = RENAME if asked not in COLUMNS else f"name the columns {', '.join(COLUMNS[asked])}"
+        raise FileError(label, f"{columns}; {which}", remedy)
 
 
 def kinds_of(names: Iterable[str]) -> list[Kind]:
@@ -224,8 +261,10 @@ def known(names: Iterable[str]) -> set[str]:
     return names | {ours for ours, others in OTHER_NAMES.items() if not names.isdisjoint(others)}
 
 
-def _expected(kind: Kind) -> str:
+def _expected(kind: Wanted) -> str:
     """Describe the content of a file of this kind, for an error message."""
+    if kind == "auto":
+        return "a run or judgments: write the file again"
     if kind in {"run", "qrels", "sampled", "opinions"}:
         return f"lines of {(RUN if kind == 'run' else QRELS).words}"
     paths = ", or lines like animals/birds/owls" if kind == "taxonomy" else ""
@@ -245,12 +284,18 @@ def _text_kind(words: list[str], source: Source, wanted: Wanted) -> Kind:
         return "sampled" if sampled else "qrels"
     if sampled:
         return "sampled"
+    if len(words) == 5 and words[1].lower() == "q0":
+        what = f"5 columns in {shortened(' '.join(words))}"
+        raise FileError(source.label, what, f"a run line has 6: {RUN.words}; one is missing, perhaps the tag")
     if len(words) == 5 and is_number(words[4]):
         return "preferences"
     if len(words) == 4:  # if the grade is not a number, the reader refuses it with its line
         return "qrels"
     if len(words) == 6 or (len(words) > 6 and is_number(words[4])):
         return "run"
+    if len(words) == 3 and is_number(words[2]):
+        what = f"three columns are a run of MS MARCO ({msmarco.FORM}), and {shortened(words[2])} is not its first rank"
+        raise FileError(source.label, what, msmarco.JUDGED)
     forms = "; ".join(f"{form.name}: {form.words}" for form in (RUN, QRELS, SAMPLED))
     what = f"neither a run nor qrels: the first line is {shortened(' '.join(words))}"
     raise FileError(source.label, what, f"expected {forms}")

@@ -25,7 +25,10 @@ DEEPEST = 6  # levels; predictions of MTEB have four
 
 @dataclass(frozen=True)
 class Document:
-    """What the beginning of a document shows: the columns of its rows, or that it is nested; `sort` of its numbers."""
+    """What the beginning of a document shows: the columns of its rows, or that it is nested; `sort` of its numbers.
+
+    The sort is that of a layout, or null where every number is.
+    """
 
     columns: tuple[str, ...] = ()
     lists: Names | None = None
@@ -51,7 +54,9 @@ def document_of(source: Source) -> Document:
         raise FileError(source.label, "the JSON is neither runs nor judgments", NEITHER)
     try:
         layout = laid_out(value)
-        return Document(sort="run" if layout.listed else layout.sort, model=model_of(value))
+        numbers = layout.frame["number"]
+        sort = "null" if numbers.null_count() == len(numbers) else "run" if layout.listed else layout.sort
+        return Document(sort=sort, model=model_of(value))
     except TableError as error:
         what, _, _ = str(error).partition("; ")
         raise FileError(source.label, f"the JSON is neither runs nor judgments: {what}", NEITHER) from None

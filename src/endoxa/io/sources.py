@@ -163,6 +163,16 @@ def _unpacked(source: Source, to: Path) -> Source:
     return Source(to, source.label, packed=source.path)
 
 
+def near_file(path: str) -> str:
+    """`; did you mean runs/bm25.run?` where a file of nearly this name lies in the same folder; else nothing."""
+    folder = Path(path).parent
+    try:
+        known = [str(folder / one.name) for one in folder.iterdir()]
+        return "" if Path(path).exists() else did_you_mean(str(folder / Path(path).name), known)
+    except (OSError, ValueError):  # a folder that is none, a name that cannot be one
+        return ""
+
+
 def _check_readable(source: Source) -> None:
     path = source.path
     try:

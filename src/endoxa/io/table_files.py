@@ -65,6 +65,7 @@ NEAR = 10_000  # rows in which the end of a list is searched
 MANY = 100  # columns; the keys of a wider table are compared by Python, in one pass
 PEOPLE = ("people", "people_weight")  # columns of a belief that hold arrays; only Parquet can store them
 
+CORRECT = "correct it, or skip such rows with --lenient (in Python lenient=True)"
 # These numbers are never missing, only undefined: null in JSON stands for NaN.
 NOT_MISSING = {"scores": ("value",), "comparison": ("difference", "lo", "hi", "p_value", "p_adjusted", "effect")}
 
@@ -84,7 +85,10 @@ def read_table(
                 raise FileError(source.label, "no row can be read", str(left_out.first[0]) if left_out.first else "")
         table = _table_of(source, rows, kind, form, name=name, ties=ties)
     except TableError as error:
-        raise _placed(source, rows, form, error, lines) from None
+        wrong = _placed(source, rows, form, error, lines)
+        if wrong.line is not None and not wrong.remedy and kind in {"run", "opinions"}:
+            wrong = FileError(wrong.path, wrong.what, CORRECT, wrong.line)
+        raise wrong from None
     except MetadataError as error:
         raise FileError(source.label, f"the metadata {error} cannot be read", "write the file again") from None
     except pl.exceptions.PolarsError as error:  # for example a column of lists

@@ -23,11 +23,13 @@ from warnings import warn
 from endoxa.errors import FileError
 from endoxa.io.sources import BOM, PIECE, WINDOW, Piece, Source, ahead, pieces
 from endoxa.later import np, pl
+from endoxa.tables.grade_words import EXPECTED, GRADES
 
 BLANK = b" \t\r"
 # Possessive, so that a long word that is no number is refused in one pass.
 NUMBER = re.compile(r"[+-]?(\d++(\.\d*+)?+|\.\d++)(e[+-]?\d++)?+|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
 NOT_A_NUMBER = re.compile("[+-]?nan", re.IGNORECASE)
+MIXED = "grades are words from the first line on, or numbers in every line"
 SHOWN = 60
 KEPT = 5
 
@@ -168,6 +170,8 @@ def _number(word: str, name: str, form: Form, label: str, line: int) -> float:
     what = WORDS.get(name, name)
     if not NUMBER.fullmatch(word):
         remedy = f"a {form.name} line is: {form.words}"
+        if form is QRELS:
+            remedy = MIXED if word.lower() in GRADES else f"{EXPECTED}; {remedy}"
         if word.lower().lstrip("+-") == "nan":
             remedy = f"remove the line, because an item needs a {what}"
         raise FileError(label, f"{what} {shortened(word)} is not a number", remedy, line)

@@ -176,7 +176,7 @@ class _Joined:
                 for row, name in enumerate(wanted)
                 for at, (system, place) in enumerate(zip(block.systems, block.places, strict=True))
             ]
-        absent = columns.absent(reference, int(covered[:, 0].sum()), policy)
+        absent = columns.absent(reference, covered[:, 0], policy)
         if len(absent) and policy.missing == "empty":
             columns.add(empty(reference, absent[:, 1], measures, policy), absent[:, 0])
         lists: dict[str, Ints] = {
@@ -228,13 +228,17 @@ class _Columns:
         both = zip(self.parts["spread"], self.parts["value"], strict=True)
         return np.concatenate([np.full((3, *v.shape), np.nan) if part is None else part for part, v in both], axis=-1)
 
-    def absent(self, reference: Topics, unknown: int, policy: Policy) -> Ints:
-        """Pairs of system and query without a list, in order; refused where the policy or good sense says so."""
+    def absent(self, reference: Topics, unknown: Ints, policy: Policy) -> Ints:
+        """Pairs of system and query without a list, in order; refused where the policy or good sense says so.
+
+        `unknown` is the number of queries of each system that the reference does not have.
+        """
         if not self.seen.any(1).all():
-            barren = self.systems[int(np.flatnonzero(~self.seen.any(1))[0])]
+            barren = int(np.flatnonzero(~self.seen.any(1))[0])
+            others = f"{unknown[barren]:,} other quer{'y' if unknown[barren] == 1 else 'ies'}"
             raise JoinError(
-                f"run {barren!r} shares no query with the {self.noun}, which has {reference.queries[0]!r} and others; "
-                f"the run has {unknown} other queries: do the two belong together?"
+                f"run {self.systems[barren]!r} shares no query with the {self.noun}, which has "
+                f"{reference.queries[0]!r} and others; the run has {others}: do the two belong together?"
             )
         if not self.seen.any():
             raise JoinError("the run is empty: there is nothing to measure")

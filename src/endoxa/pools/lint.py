@@ -7,6 +7,7 @@ from typing import Literal
 
 import polars as pl
 
+from endoxa.beliefs.consensus import strangers
 from endoxa.tables import Opinions, Run
 
 
@@ -63,6 +64,28 @@ def run(run: Run, path: str, opinions: Opinions | None) -> list[Finding]:
             found.append(Finding("warning", f"{path}: {infinite:,} scores are infinite"))
         if opinions is not None:
             found += _fit(frame, path, opinions)
+    return found
+
+
+def together(answered: pl.DataFrame) -> list[Finding]:
+    """How runs without judgments fit each other, from the columns path, system and query of all of them."""
+    several = pl.col("system").n_unique().over("path") > 1
+    name = pl.when(several).then(pl.col("path") + ": " + pl.col("system")).otherwise("path")
+    answered = answered.select(system=name, query="query").unique(maintain_order=True)
+    if answered["system"].n_unique() < 2:
+        return []
+    alone = strangers(answered)
+    found = [Finding("error", f"{name}: {wrong}") for name, wrong in alone.items()]
+    comparable = answered.filter(~pl.col("system").is_in(list(alone)))
+    topics = comparable.select("query").unique().sort("query")
+    for name in comparable["system"].unique(maintain_order=True):
+        lacking = topics.join(
+            comparable.filter(pl.col("system") == name), on="query", how="anti", maintain_order="left"
+        )
+        if lacking.height:
+            names = ", ".join(lacking["query"].head(5).to_list())
+            what = f"lacks {lacking.height:,} of the {topics.height:,} topics of the other runs ({names})"
+            found.append(Finding("warning", f"{name}: {what}; they count as empty lists"))
     return found
 
 

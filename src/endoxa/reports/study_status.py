@@ -16,8 +16,9 @@ def counted(states: Iterable[str]) -> str:
     known = list(states)
     if not known:
         return "There is no study yet; endoxa study new --help shows how to set one up."
-    several = "is 1 study" if len(known) == 1 else f"are {len(known):,} studies"
-    return f"There {several}, {known.count('open'):,} of them open."
+    if len(known) == 1:
+        return f"There is 1 study, which is {'' if known[0] == 'open' else 'not '}open."
+    return f"There are {len(known):,} studies, {known.count('open'):,} of them open."
 
 
 def status_answer(found: list[dict[str, Any]]) -> str:

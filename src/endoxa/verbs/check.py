@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from endoxa.errors import EndoxaError
+from endoxa.later import pl
 from endoxa.pools import lint
 from endoxa.pools.lint import Finding
 from endoxa.tables import Opinions
@@ -27,9 +28,12 @@ def check(runs: Sequence[str | Path], judgments: Any = None, *, assessors: str =
                 findings.append(Finding("fine", f"{', '.join(paths_of(judgments))}: {type(table).__name__}"))
         except EndoxaError as error:
             findings.append(Finding("error", str(error)))
+    answered: list[pl.DataFrame] = []
     for path in runs:
         try:
-            findings += lint.run(run_of(path), str(path), opinions)
+            run = run_of(path)
+            findings += lint.run(run, str(path), opinions)
+            answered.append(run.frame.select("system", "query", path=pl.lit(str(path))).unique(maintain_order=True))
         except EndoxaError as error:
             findings.append(Finding("error", str(error)))
-    return findings
+    return findings + (lint.together(pl.concat(answered)) if answered and judgments is None else [])

@@ -258,11 +258,14 @@ class Files:
     kinds: dict[str, str]
 
 
-def reference_of(source: Any, settings: Settings, *, taxonomy: Any = None, report: Report | None = None) -> Reference:
+def reference_of(
+    source: Any, settings: Settings, *, taxonomy: Any = None, report: Report | None = None, graded: bool = True
+) -> Reference:
     """What runs are scored against, from whatever holds it: nothing, a table, files, a frame, a dict, rows.
 
     The kind of a file is told by its content, of a frame by its columns; a dict {query: {item: number}} holds grades,
-    {query: [item, …]} the relevant items. Of rows that hold a run and judgments, the judgments are meant.
+    {query: [item, …]} the relevant items. Of rows that hold a run and judgments, the judgments are meant. Files
+    without any grade are refused, unless `graded` is False.
     """
     if isinstance(source, Reference):
         return source
@@ -273,6 +276,8 @@ def reference_of(source: Any, settings: Settings, *, taxonomy: Any = None, repor
     if paths := paths_of(source):
         kinds = source.kinds if isinstance(source, Files) else {path: kind_of(path) for path in paths}
         table, tree = _files(kinds, settings, report)
+        if graded and isinstance(table, Opinions):
+            _refuse_ungraded(table, paths)
         return Reference.of(_preferred(table, settings), settings, _taxonomy(taxonomy) or tree)
     found: Any = natively_judged(source) if type(source) is dict else None
     if found is None:
@@ -281,6 +286,12 @@ def reference_of(source: Any, settings: Settings, *, taxonomy: Any = None, repor
     if not isinstance(found, TABLES):
         raise TableError(f"expected something to score against, got {type(found).__name__}; {NOT_ONE}")
     return Reference.of(_preferred(found, settings), settings, _taxonomy(taxonomy))
+
+
+def _refuse_ungraded(table: Opinions, paths: list[str]) -> None:
+    """Refuse files of judgments in which nothing is judged, such as a list of pairs that nobody has filled in."""
+    if table.judged is None and table.frame["grade"].null_count() == table.frame.height:
+        raise FileError(" and ".join(paths[:2]), "nothing is judged: every grade is empty", "fill in the column grade")
 
 
 def _taxonomy(source: Any) -> Taxonomy | None:
@@ -371,10 +382,13 @@ def _preferred(table: Any, settings: Settings) -> Any:
 def opinions_of(source: Any, *, assessors: bool = False, settings: Settings | None = None) -> Opinions:
     """Judgments or ratings from whatever holds them; anything else is refused."""
     settings = (settings or Settings()).changed(assessors="mean" if assessors else "one")
-    reference = reference_of(source, settings)
-    if not isinstance(reference.table, Opinions):
-        raise TableError(f"expected judgments or ratings (query, item, grade), got {_named(reference)}")
-    return reference.table
+    reference = reference_of(source, settings, graded=False)
+    if isinstance(reference.table, Opinions):
+        return reference.table
+    if paths := paths_of(source):
+        what = f"expected judgments, found a table of kind {reference.kind}: the column grade is missing"
+        raise FileError(paths[0], what, "give a file with the columns query, item, grade")
+    raise TableError(f"expected judgments or ratings (query, item, grade), got {_named(reference)}")
 
 
 def _named(reference: Reference) -> str:
@@ -420,7 +434,10 @@ def beside(reference: Reference, labels: Any, settings: Settings) -> tuple[Refer
         raise CallError("with runs alone, model is learned or consensus, and needs labels: judged pairs (--labels)")
     if labels is None or settings.model == "consensus":
         return reference, rounds_of(labels)
-    return Reference("sample", labels_of(labels)), None
+    found = labels_of(labels)
+    if found is not None and (paths := paths_of(labels)):
+        _refuse_ungraded(found, paths)
+    return Reference("sample", found), None
 
 
 def foreign(settings: Settings, given: Iterable[str], reference: Reference) -> None:

@@ -331,6 +331,7 @@ def opened_home(home: PathLike, db: str | None, *, create: bool = False) -> Iter
 def _sources(parts: Mapping[str, PathLike | Sequence[PathLike] | None]) -> Sources:
     """The paths of the parts; a missing one is an error that names its option."""
     from endoxa.io.read import is_there
+    from endoxa.io.sources import near_file
     from endoxa.io.study_files import sources_of
 
     given: dict[str, Any] = {}
@@ -340,7 +341,8 @@ def _sources(parts: Mapping[str, PathLike | Sequence[PathLike] | None]) -> Sourc
         paths = [str(value)] if isinstance(value, str | Path) else [str(one) for one in value]
         for path in paths:
             if not is_there(path) and not any(c in path for c in "*?["):
-                raise TextError(f"{'--run' if name == 'runs' else f'--{name}'}: there is no {path}")
+                which = "runs" if name == "runs" else f"--{name}"  # runs are given without an option too
+                raise TextError(f"{which}: there is no {path}{near_file(path)}")
         given[name] = paths if name == "runs" else paths[0]
     return sources_of(given, Path(), "endoxa study")
 
