@@ -11,9 +11,10 @@ from __future__ import annotations
 import io
 import math
 import pickle
+import pickletools
 import struct
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from hashlib import sha256
@@ -48,6 +49,7 @@ OPSET, IR = 17, 8  # old enough for every supported onnxruntime
 
 MAGIC, PROTOCOL = 0x1950A86A20F9469CFC6C, 1001
 TYPES: dict[str, np.dtype[Any]] = {"FloatStorage": np.dtype("<f4"), "LongStorage": np.dtype("<i8")}
+MEMO = 1_000_000  # values that a file of weights remembers at most
 # What a damaged or hostile pickle may raise; the unpickler calls only what is listed below.
 FAULTS = (
     pickle.UnpicklingError, EOFError, AttributeError, LookupError, TypeError, ArithmeticError, ValueError,
@@ -221,7 +223,11 @@ def weights_of(content: bytes, label: str) -> dict[str, Array]:
     the keys: 8 bytes of length, and the numbers. Source: torch/serialization.py, _legacy_save.
     """
     stream = io.BytesIO(content)
-    load: Callable[[], Any] = lambda: _Unpickler(stream, label).load()  # noqa: E731 -- a new memo for each
+
+    def load() -> Any:
+        _refuse_large_memo(stream)
+        return _Unpickler(stream, label).load()  # a new memo for each
+
     try:
         if load() != MAGIC or load() != PROTOCOL or load().get("little_endian") is not True:
             raise ValueError("unknown format")
@@ -234,6 +240,15 @@ def weights_of(content: bytes, label: str) -> dict[str, Array]:
         what = "is not a whole PyTorch file of weights as torch wrote them before 1.6"
         reason = f"{type(error).__name__}: {error}"
         raise FileError(label, f"{what} ({reason})", f"{INSTALL} --force-reinstall") from None
+
+
+def _refuse_large_memo(stream: io.BytesIO) -> None:
+    """Refuse a pickle that puts a value at a distant place of its memo: Python would make room for all before it."""
+    begin = stream.tell()
+    for opcode, argument, _ in pickletools.genops(stream):
+        if opcode.name.endswith("PUT") and isinstance(argument, int) and argument > MEMO:
+            raise ValueError(f"a memo of more than {MEMO:,} values")
+    stream.seek(begin)
 
 
 def _numbers(stream: io.BytesIO, content: bytes, storage: _Storage) -> Array:
