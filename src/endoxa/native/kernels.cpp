@@ -182,13 +182,14 @@ bool scored(const Found& found, std::size_t systems, const std::int64_t* offsets
   std::size_t item = 0;
   for (std::size_t number = 0; number < found.place.size(); ++number) {
     const auto system = static_cast<std::size_t>(found.system[number]);
+    if (system >= systems) return false;
     std::int64_t* const coverage = values.coverage.data() + 4 * system;
     if (found.place[number] < 0) {
       ++coverage[0];
       continue;
     }
     const auto query = static_cast<std::size_t>(found.place[number]);
-    if (system >= systems || query >= queries) return false;
+    if (query >= queries) return false;
     const std::size_t begin = item;
     for (; item < found.owner.size() && found.owner[item] == static_cast<std::int64_t>(number); ++item) {
       if (found.row[item] < offsets[query] || found.row[item] >= offsets[query + 1]) return false;
