@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Literal, get_args
 
 from endoxa.errors import TextError, did_you_mean
+from endoxa.frozen import dataclass
 
 Ties = Literal["trec", "input", "average", "range"]
 Missing = Literal["empty", "skip", "error"]

@@ -239,7 +239,7 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> dict:
 # what the steps hand on and read, how it is written, and what loads the parts that they use
 VALUES = (
     "tables/", "policies.py", "statistics/", "evaluations/evaluation.py", "evaluations/standings.py", "formatting.py",
-    "progress.py", "measures/looked_up.py", "reports/sheets.py", "later.py", "native/",
+    "progress.py", "measures/looked_up.py", "reports/sheets.py", "later.py", "frozen.py", "native/",
 )  # fmt: skip
 
 

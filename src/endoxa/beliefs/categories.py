@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, get_args
 
@@ -19,6 +18,7 @@ import polars as pl
 from scipy import sparse
 
 from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.frozen import dataclass
 from endoxa.policies import refuse_choice
 from endoxa.tables import Belief, Floats, Ints, Labels, Taxonomy, coded, places
 

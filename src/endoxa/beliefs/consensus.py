@@ -8,7 +8,6 @@ Source: Lamiroy and Sun 2011; METHODS B.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, get_args
 
@@ -18,6 +17,7 @@ import polars as pl
 from scipy import sparse
 
 from endoxa.errors import JoinError, TableError, TextError, refuse_unknown
+from endoxa.frozen import dataclass
 from endoxa.policies import refuse_choice
 from endoxa.statistics.bootstrap import BLOCK, blocks
 from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Run, coded, places

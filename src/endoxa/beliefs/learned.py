@@ -10,7 +10,6 @@ Source: specification `decide`, sections 2 and 7; METHODS B for the consensus.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +21,7 @@ from scipy.special import expit
 
 from endoxa.beliefs.consensus import clusters, overlap
 from endoxa.errors import JoinError, TextError
+from endoxa.frozen import dataclass
 from endoxa.tables import COUNTED, Belief, Bools, Floats, Ints, Opinions, Run
 
 DEPTH, SMALL = 100, 20  # first items of every list that make the universe; in a collection of few items

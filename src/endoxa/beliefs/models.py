@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import polars as pl
 
 from endoxa.beliefs import categories, consensus, learned, raters, votes
 from endoxa.errors import TableError, TextError, did_you_mean, refuse_unknown
+from endoxa.frozen import dataclass
 from endoxa.tables import ASIDE, COUNTED, Belief, Labels, Opinions, Run, Taxonomy
 
 Source = Run | Opinions | Labels

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -21,6 +21,7 @@ import numpy.typing as npt
 import polars as pl
 
 from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.frozen import dataclass
 from endoxa.policies import refuse_choice
 from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Unmentioned, coded
 

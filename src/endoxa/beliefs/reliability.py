@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from endoxa.errors import JoinError, TableError, TextError
+from endoxa.frozen import dataclass
 from endoxa.policies import refuse_outside
 from endoxa.statistics import isotonic
 from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Run

@@ -7,7 +7,6 @@ a world, so that a varied belief (a vote is left out, other people are asked) ch
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 from zlib import crc32
@@ -15,6 +14,7 @@ from zlib import crc32
 import numpy as np
 import polars as pl
 
+from endoxa.frozen import dataclass
 from endoxa.tables import Belief, Floats, Ints, Run
 
 READING, ITEMS = 0, 1  # numbers of the random streams

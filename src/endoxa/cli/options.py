@@ -6,7 +6,7 @@ import inspect
 import shlex
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +15,7 @@ import typer
 
 from endoxa.errors import EndoxaError, TextError
 from endoxa.evaluations.settings import POLICY, REGISTRY, Setting, Settings
+from endoxa.frozen import dataclass
 
 FILES = "Input"
 Words = Annotated[

@@ -6,8 +6,6 @@ Recall has the same random denominator for both, so that its order is the order 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
 
@@ -15,6 +13,7 @@ from endoxa.beliefs.worlds import Readings
 from endoxa.comparisons import superiority
 from endoxa.comparisons.superiority import Superiority
 from endoxa.errors import TextError, did_you_mean, refuse_unknown
+from endoxa.frozen import dataclass
 from endoxa.measures.distributions import Distribution, mixture
 from endoxa.measures.grammar import Measure, parse_all
 from endoxa.measures.lists import BEYOND

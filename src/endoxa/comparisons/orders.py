@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 import polars as pl
 
 from endoxa.errors import JoinError, TableError, TextError
+from endoxa.frozen import dataclass
 from endoxa.tables import Floats, Scores
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal, get_args
 
@@ -13,6 +12,7 @@ import polars as pl
 
 from endoxa.comparisons.chosen_intervals import OF_DIFFERENCES, Interval, can_be_short, intervals_over_queries
 from endoxa.errors import JoinError, refuse_unknown
+from endoxa.frozen import dataclass
 from endoxa.statistics.bootstrap import BLOCK, RESAMPLES, TINY, blocks, enough, moments
 from endoxa.statistics.multiplicity import CORRECTIONS, Correction, uncorrected
 from endoxa.statistics.randomisation import EXACT, sign_flip, tukey

@@ -8,7 +8,6 @@ Source: specification `decide`, section 7.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -18,6 +17,7 @@ from scipy.special import ndtr
 
 from endoxa.beliefs.learned import Learned, Universe
 from endoxa.errors import TextError
+from endoxa.frozen import dataclass
 from endoxa.measures.grammar import Measure
 from endoxa.measures.linear import Places, Slopes
 from endoxa.tables import Floats

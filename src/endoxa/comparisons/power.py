@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from endoxa.errors import JoinError, TextError
+from endoxa.frozen import dataclass
 from endoxa.statistics.bootstrap import BLOCK, RESAMPLES, TINY, blocks
 from endoxa.statistics.randomisation import tukey_ranges
 from endoxa.tables import Floats, Scores

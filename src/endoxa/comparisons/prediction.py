@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -25,6 +24,7 @@ import polars as pl
 from endoxa.beliefs.reliability import chances, decided
 from endoxa.comparisons.rounds import DRAWN
 from endoxa.errors import JoinError, TableError, TextError
+from endoxa.frozen import dataclass
 from endoxa.measures.closed_forms import SumForm
 from endoxa.measures.grammar import parse
 from endoxa.measures.judgments import refuse_all_relevant

@@ -12,7 +12,6 @@ Source: specification `decide`, section 4; Robins, Rotnitzky and Zhao 1994.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -25,6 +24,7 @@ from endoxa.beliefs.learned import Learned, cross_fitted
 from endoxa.comparisons.posterior import levels_of, places_of
 from endoxa.comparisons.prediction import FRAME, PAIRS, Estimates
 from endoxa.errors import TextError
+from endoxa.frozen import dataclass
 from endoxa.measures.grammar import Measure
 from endoxa.statistics.propensity import effective
 from endoxa.tables import Floats

@@ -15,7 +15,7 @@ Source: METHODS 0.3, A.6; McCarthy and Snowden 1985 for drawing one query less.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations
 from typing import Any, Literal, get_args
 
@@ -25,6 +25,7 @@ import polars as pl
 from endoxa.comparisons.exact import settled
 from endoxa.comparisons.intervals import FLOOR, SUMMARY
 from endoxa.errors import JoinError, refuse_unknown
+from endoxa.frozen import dataclass
 from endoxa.statistics.bootstrap import BLOCK, TINY, blocks
 from endoxa.tables import Bools, Comparison, Floats, Ints, Scores
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from endoxa.errors import TableError
+from endoxa.frozen import dataclass
 from endoxa.measures.distributions import (
     TINY,
     Distribution,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from endoxa.beliefs.alignment import columns
 from endoxa.documents.findings import plain
+from endoxa.frozen import dataclass
 
 NEAR = 0.8  # likeness of words from which a misread word is aligned with the right one
 

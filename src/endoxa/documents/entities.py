@@ -15,7 +15,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from endoxa.frozen import dataclass
 
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 HYPHENATED = re.compile(r"(?<=[^\W\d_])-[ \t]*\n[ \t]*(?=[^\W\d_])")

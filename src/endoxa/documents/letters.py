@@ -7,12 +7,12 @@ persons, places, months and boards are common in it, because entities are what p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from endoxa.documents.binarisers import INK, PAPER, Grey
+from endoxa.frozen import dataclass
 
 FIRST = "John Mary Thomas Sarah William Anna Henry Martha James Ellen George Ruth Samuel Clara Robert Jane".split()
 LAST = (

@@ -7,13 +7,14 @@ threads. Its descriptor computes beforehand, once and in parallel, what the engi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from endoxa.errors import TableError, TextError
+from endoxa.frozen import dataclass
 from endoxa.images import Picture
 from endoxa.tables import Floats, Ints
 

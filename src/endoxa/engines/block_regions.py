@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import cv2
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from endoxa.engines.histogram_features import check_background, seen
 from endoxa.errors import TextError
+from endoxa.frozen import dataclass
 from endoxa.images import Mask, Picture
 from endoxa.tables import Floats, Ints
 

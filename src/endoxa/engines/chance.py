@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import ClassVar
 
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from endoxa.engines import Index, Material
+from endoxa.frozen import dataclass
 from endoxa.tables import Floats
 
 Hashes = npt.NDArray[np.uint64]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from skimage.color import rgb2lab
 
+from endoxa.frozen import dataclass
 from endoxa.images import Picture, Pixels
 from endoxa.tables import Floats
 

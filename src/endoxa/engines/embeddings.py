@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from endoxa.engines import Descriptor, Index, Material, takes_no_words
 from endoxa.errors import JoinError, TableError, TextError, did_you_mean
+from endoxa.frozen import dataclass
 from endoxa.tables import Floats
 
 Vectors = npt.NDArray[np.float32]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
 
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from endoxa.errors import TextError, did_you_mean
+from endoxa.frozen import dataclass
 from endoxa.images import Mask, Picture, Pixels
 from endoxa.tables import Floats, Ints
 

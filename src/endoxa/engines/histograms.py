@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numba
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from endoxa.engines import Index, Material, takes_no_words
 from endoxa.engines.histogram_features import BANDS, COLOURS, Codes, HistogramFeatures, check_background
 from endoxa.errors import refuse_unknown
+from endoxa.frozen import dataclass
 from endoxa.tables import Floats
 
 GROUPS = {

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import cv2
 import numpy as np
 from skimage.morphology import skeletonize
 
+from endoxa.frozen import dataclass
 from endoxa.images import Mask, Picture
 from endoxa.tables import Floats
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numba
@@ -12,6 +11,7 @@ from endoxa.engines import Index, Material, takes_no_words
 from endoxa.engines.block_regions import BlockRegions
 from endoxa.engines.histogram_features import check_background
 from endoxa.errors import TextError
+from endoxa.frozen import dataclass
 from endoxa.tables import Bools, Floats, Ints
 
 COLUMNS = ("features", "area", "textured")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from endoxa.engines import Index, Material
 from endoxa.errors import refuse_unknown
+from endoxa.frozen import dataclass
 from endoxa.tables import Floats, Ints
 
 # The denominator of each match, from |W_Q ∩ W_R|, |W_Q| and |W_R|.

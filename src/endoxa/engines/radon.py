@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import cv2
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from endoxa.engines.ink import SIDE, ink_of
+from endoxa.frozen import dataclass
 from endoxa.images import Picture
 from endoxa.tables import Floats
 

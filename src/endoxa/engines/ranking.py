@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from endoxa.engines import Index, Material
 from endoxa.errors import TableError, TextError
+from endoxa.frozen import dataclass
 from endoxa.tables import Floats, Ints, Run
 
 BLOCK = 64  # queries scored together

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from endoxa.engines import Index, Material
 from endoxa.errors import TableError, TextError
+from endoxa.frozen import dataclass
 from endoxa.images.features import Regions
 from endoxa.statistics import mixtures
 from endoxa.statistics.mixtures import Correspondence, Images, MixtureModel, Rules

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from shlex import quote
 
@@ -15,6 +15,7 @@ from endoxa.engines.keywords import Keywords
 from endoxa.engines.ranking import DEPTH, Ranked, cost, latency, rank, rank_texts
 from endoxa.engines.registry import ENGINES
 from endoxa.errors import FileError, JoinError, TextError, did_you_mean
+from endoxa.frozen import dataclass
 from endoxa.images import Picture
 from endoxa.images.corpus import Corpus, Progress, words_of
 from endoxa.images.spoken_words import spoken, unknown_words

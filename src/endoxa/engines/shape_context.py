@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numba
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from endoxa.engines import Index, Material, takes_no_words
 from endoxa.engines.ink import ink_of, skeleton_of
+from endoxa.frozen import dataclass
 from endoxa.images import Picture
 from endoxa.tables import Floats, Ints
 

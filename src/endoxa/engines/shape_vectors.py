@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from endoxa.engines.radon import RadonSignature
 from endoxa.engines.structure import Structure
 from endoxa.engines.zernike import ZernikeMoments
 from endoxa.errors import refuse_unknown
+from endoxa.frozen import dataclass
 from endoxa.tables import Floats
 
 # By name: what describes a drawing, and the distance between two of them, as SciPy calls it.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import Any, ClassVar
 
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from endoxa.engines.ink import SIDE, Ink, ink_of, skeleton_of
+from endoxa.frozen import dataclass
 from endoxa.images import Mask, Picture
 from endoxa.tables import Floats, Ints
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import factorial
 from typing import Any, ClassVar
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from endoxa.engines.ink import ink_of
+from endoxa.frozen import dataclass
 from endoxa.images import Picture
 from endoxa.tables import Floats
 

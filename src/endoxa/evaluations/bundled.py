@@ -7,7 +7,6 @@ was judged, and where pairs were sampled with known probabilities the estimate w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from endoxa.errors import CallError, JoinError, TableError, TextError
 from endoxa.evaluations import answered, believed
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import Settings
+from endoxa.frozen import dataclass
 from endoxa.measures.grammar import Measure, parse_all
 from endoxa.statistics import propensity
 from endoxa.studies import estimates

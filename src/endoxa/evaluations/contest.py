@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -16,6 +15,7 @@ from endoxa.errors import TableError, TextError
 from endoxa.evaluations import believed, consensus
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import Settings
+from endoxa.frozen import dataclass
 from endoxa.images.corpus import Corpus, Progress, labels_of, same_category
 from endoxa.measures.grammar import parse, parse_all
 from endoxa.pools.deciding import UNTIL, Question, simulate

@@ -7,7 +7,6 @@ The first study of Lamiroy and Sun: its Tables 4 and 5 have precision and recall
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -19,6 +18,7 @@ from endoxa.errors import TextError
 from endoxa.evaluations import consensus
 from endoxa.evaluations.contest import CONSENSUS, FOLDERS
 from endoxa.evaluations.settings import Settings
+from endoxa.frozen import dataclass
 from endoxa.images.corpus import Corpus, same_category
 from endoxa.measures.evaluate import measure
 from endoxa.measures.grammar import parse_all

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 
@@ -28,6 +28,7 @@ from endoxa.errors import CallError, EndoxaError, JoinError, TextError, did_you_
 from endoxa.evaluations.believed import listed
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import LEARNED, Settings
+from endoxa.frozen import dataclass
 from endoxa.measures.grammar import Measure
 from endoxa.measures.uncertain import measure_belief
 from endoxa.pools import deciding

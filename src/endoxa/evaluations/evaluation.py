@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,6 +12,7 @@ from endoxa.comparisons.intervals import frame_of
 from endoxa.evaluations import sentences
 from endoxa.evaluations.settings import DOUBTED, Kind, Settings
 from endoxa.evaluations.standings import contenders, headline
+from endoxa.frozen import dataclass
 from endoxa.later import pl
 from endoxa.measures.grammar import Measure, parse
 from endoxa.policies import Policy

@@ -7,7 +7,6 @@ consensus of the pipelines, with what they found as bags of words (Method I) and
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -23,6 +22,7 @@ from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.references import Reference, voters
 from endoxa.evaluations.settings import Settings
 from endoxa.formatting import counted, listed
+from endoxa.frozen import dataclass
 from endoxa.measures.grammar import parse_all
 from endoxa.tables import Floats, Opinions, Run
 

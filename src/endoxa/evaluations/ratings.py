@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
@@ -18,6 +18,7 @@ from endoxa.evaluations.evaluation import Evaluation, File
 from endoxa.evaluations.rating_sentences import cautions
 from endoxa.evaluations.settings import Settings
 from endoxa.formatting import counted
+from endoxa.frozen import dataclass
 from endoxa.studies import agreement as agreements
 from endoxa.studies import rater_calibration as calibrations
 from endoxa.studies import score_mapping as mappings

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from endoxa.errors import CallError, JoinError, TableError
 from endoxa.evaluations.settings import Kind, Settings
+from endoxa.frozen import dataclass
 from endoxa.later import pl
 from endoxa.measures.grammar import Measure, Wanted, parse_all
 from endoxa.measures.judgments import refuse_all_relevant

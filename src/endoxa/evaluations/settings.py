@@ -7,11 +7,12 @@ class. A setting that is unknown, or that does not apply to the reference at han
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
 from endoxa.errors import CallError, TextError, did_you_mean
+from endoxa.frozen import dataclass
 from endoxa.policies import CHOICES, WORLDS, Assessors, Compat, Missing, Policy, Ties, Undefined, Unjudged
 
 Kind = Literal[

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from endoxa.errors import EndoxaError, did_you_mean
+from endoxa.frozen import dataclass
 from endoxa.later import pl
 
 if TYPE_CHECKING:

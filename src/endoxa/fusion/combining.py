@@ -7,12 +7,12 @@ of size, so that the result does not depend on the order of the systems, and equ
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.frozen import dataclass
 from endoxa.fusion.normalising import NORMS
 from endoxa.policies import refuse_choice
 from endoxa.tables import Bools, Floats, Ints, Run

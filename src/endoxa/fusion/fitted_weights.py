@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
 from scipy.optimize import minimize
 from scipy.special import expit
 
 from endoxa.errors import TableError, TextError
+from endoxa.frozen import dataclass
 from endoxa.fusion.combining import blocks, total
 from endoxa.tables import Floats, Ints, Opinions, Run
 

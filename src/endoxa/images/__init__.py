@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from endoxa.frozen import dataclass
 
 Pixels = npt.NDArray[np.uint8]
 LabelMap = npt.NDArray[np.int32]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 
 from endoxa.errors import TableError
+from endoxa.frozen import dataclass
 from endoxa.images import LabelMap, Mask, Picture
 from endoxa.images.segment import checked, lab
 from endoxa.tables import Floats

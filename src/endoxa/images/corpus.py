@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import ClassVar
 
@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.errors import JoinError, TableError
+from endoxa.frozen import dataclass
 from endoxa.tables import Ints, Labels, Opinions, Table, Taxonomy, cast, refuse_null, require
 
 Progress = Callable[[str, int, int], None]  # the stage, what is done of it, and the whole

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from heapq import heappop, heappush
 
 import cv2
@@ -14,6 +13,7 @@ from scipy.spatial.distance import cdist
 from skimage.segmentation import watershed
 
 from endoxa.errors import TableError
+from endoxa.frozen import dataclass
 from endoxa.images import LabelMap, Mask, Picture
 from endoxa.images.segment import checked, lab, normalised
 from endoxa.tables import Bools, Floats, Ints

@@ -7,7 +7,6 @@ boundary of its largest 8-connected piece, so that small fragments and holes do 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import cv2
@@ -16,6 +15,7 @@ import numpy.typing as npt
 from scipy import ndimage
 
 from endoxa.errors import TableError, TextError, refuse_unknown
+from endoxa.frozen import dataclass
 from endoxa.images import LabelMap, Picture
 from endoxa.images.filters import DIFFERENCE_NAMES, ENERGY_NAMES, differences_of_gaussians, grey_of, oriented_energies
 from endoxa.images.segment import available, largest, segment

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import cv2
 import numpy as np
 from scipy import ndimage
 
+from endoxa.frozen import dataclass
 from endoxa.images import LabelMap
 from endoxa.images.features import outline_of
 

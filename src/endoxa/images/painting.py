@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import cv2
 import numpy as np
 
+from endoxa.frozen import dataclass
 from endoxa.images import Pixels
 from endoxa.images.scenery import DAY, DULL, EVENING, GROUNDS, HOURS, KINDS, NIGHT, THINGS, Chance, Colour, Field
 

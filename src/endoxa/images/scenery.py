@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
+
+from endoxa.frozen import dataclass
 
 Chance = np.random.Generator
 Field = npt.NDArray[np.float32]

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import cv2
 import numpy as np
 
 from endoxa.errors import TableError, TextError
+from endoxa.frozen import dataclass
 from endoxa.images import LabelMap, Picture, Pixels
 from endoxa.images.painting import Layer, bytes_of, shaded, stacked
 from endoxa.images.scenery import KINDS, Chance, Field

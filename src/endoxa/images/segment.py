@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any
@@ -23,6 +22,7 @@ from skimage.segmentation import felzenszwalb as skimage_felzenszwalb
 from skimage.segmentation import slic as skimage_slic
 
 from endoxa.errors import TableError, TextError, did_you_mean, refuse_unknown
+from endoxa.frozen import dataclass
 from endoxa.images import LabelMap, Picture
 from endoxa.tables import Floats, Ints
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from endoxa.errors import TableError
+from endoxa.frozen import dataclass
 from endoxa.images import Picture
 from endoxa.tables import Floats
 

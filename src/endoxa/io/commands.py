@@ -13,10 +13,10 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from endoxa.errors import CallError, EndoxaError
+from endoxa.frozen import dataclass
 
 NAMED = re.compile(r"(?P<name>\w[\w.+-]*)=(?P<rest>.*)", re.DOTALL)
 NAME = re.compile(r"\w[\w.+-]*")

@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path
@@ -29,6 +29,7 @@ from polars import selectors
 
 from endoxa.engines import Descriptor, Material
 from endoxa.errors import EndoxaError, FileError
+from endoxa.frozen import dataclass
 from endoxa.images import Picture
 from endoxa.images.corpus import Corpus, Progress, Skipped
 from endoxa.io import faults

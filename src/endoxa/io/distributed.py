@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from endoxa.errors import EndoxaError, FileError, TableError
+from endoxa.frozen import dataclass
 from endoxa.io.formats import look
 from endoxa.io.run_files import RunFiles, distinct_names, map_blocks
 from endoxa.io.sources import GZIP, PIECE, ZSTD, Source, count, opened, spans

@@ -15,7 +15,6 @@ import pickletools
 import struct
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
@@ -27,6 +26,7 @@ import numpy.typing as npt
 
 from endoxa.engines.embeddings import EXTRACTORS
 from endoxa.errors import FileError, InstallError, TextError, did_you_mean
+from endoxa.frozen import dataclass
 from endoxa.images import Picture, Pixels
 from endoxa.io import packages
 from endoxa.io.write import replacing
@@ -53,7 +53,7 @@ MEMO = 1_000_000  # values that a file of weights remembers at most
 # What a damaged or hostile pickle may raise; the unpickler calls only what is listed below.
 FAULTS = (
     pickle.UnpicklingError, EOFError, AttributeError, LookupError, TypeError, ArithmeticError, ValueError,
-    MemoryError, RecursionError, struct.error,
+    MemoryError, RecursionError, struct.error, Warning,  # odd escapes in a text, where warnings are errors
 )  # fmt: skip
 _ONE = Lock()  # concurrent threads must not build it twice
 

@@ -13,13 +13,13 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 from endoxa.errors import FileError, InstallError
+from endoxa.frozen import dataclass
 from endoxa.images.corpus import Corpus, Progress, words_of
 from endoxa.io.corpora import read_corpus
 from endoxa.io.write import unwritten

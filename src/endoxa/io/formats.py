@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from endoxa.errors import FileError
+from endoxa.frozen import dataclass
 from endoxa.io import faults, msmarco
 from endoxa.io.beir import are_judgments
 from endoxa.io.faults import first_line

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from endoxa.errors import FileError, TableError, TextError
+from endoxa.frozen import dataclass
 from endoxa.io import faults
 from endoxa.io.layouts import MTEB, Layout, laid_out, model_of
 from endoxa.io.limits import refuse_cells

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from endoxa.errors import FileError, JoinError
+from endoxa.frozen import dataclass
 from endoxa.images import LabelMap, Picture
 from endoxa.images.corpus import Corpus
 from endoxa.images.features import GROUPS, describe_regions

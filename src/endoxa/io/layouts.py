@@ -12,12 +12,12 @@ and the caller must say which: a run that is taken for judgments gives a wrong n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from math import floor, isfinite
 from typing import Any, Literal
 
 from endoxa.errors import TableError
+from endoxa.frozen import dataclass
 from endoxa.later import pl
 from endoxa.tables import OTHER_NAMES, grades_of
 

@@ -7,10 +7,10 @@ that a file of them is a run and judgments at once. Lists are in order of rank; 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from endoxa.errors import FileError, TableError
+from endoxa.frozen import dataclass
 from endoxa.io.layouts import entries
 from endoxa.later import pl
 from endoxa.tables import OTHER_NAMES

@@ -6,12 +6,12 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from gzip import GzipFile
 from io import FileIO
 from typing import Any, TypeVar
 
+from endoxa.frozen import dataclass
 from endoxa.io.sources import BOM, Source, Where, ahead, opened, raw
 from endoxa.later import np, pl
 from endoxa.measures.looked_up import Sought

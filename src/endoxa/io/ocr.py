@@ -10,11 +10,12 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib.util import find_spec
 
 from endoxa.documents.differing import Box, Word
 from endoxa.errors import CallError, InstallError, did_you_mean
+from endoxa.frozen import dataclass
 from endoxa.io.commands import Command, command_of
 
 TESSERACT, RAPID = "tesseract", "rapidocr"

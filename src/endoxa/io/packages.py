@@ -15,11 +15,11 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from endoxa.engines import PICTURES, SYMBOLS
 from endoxa.errors import FileError, InstallError, TextError, refuse_unknown
+from endoxa.frozen import dataclass
 from endoxa.images.corpus import Corpus, Progress
 from endoxa.io.clip_art import read_clip_art
 from endoxa.io.corpora import read_corpus

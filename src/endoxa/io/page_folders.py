@@ -6,13 +6,13 @@ folder/letter.txt   its transcription, if there is one
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from endoxa.documents.binarisers import Grey
 from endoxa.errors import FileError
+from endoxa.frozen import dataclass
 from endoxa.io.decoding import decode, is_picture
 
 

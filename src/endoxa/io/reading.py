@@ -16,7 +16,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from hashlib import sha256
 from importlib.util import find_spec
@@ -28,6 +28,7 @@ from endoxa.documents.binarisers import NAMES, WINDOW
 from endoxa.documents.differing import Box, Word
 from endoxa.documents.findings import FINDERS
 from endoxa.errors import CallError, FileError, InstallError, did_you_mean
+from endoxa.frozen import dataclass
 from endoxa.io import faults
 from endoxa.io.commands import Command, CommandError, command_of, run_command
 from endoxa.io.ocr import TESSERACT, Ocr, parsed

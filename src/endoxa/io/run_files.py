@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 from warnings import warn
 
 from endoxa.errors import FileError
+from endoxa.frozen import dataclass
 from endoxa.io.formats import look
 from endoxa.io.native_files import looked_up, run_of
 from endoxa.io.sources import PIECE, Piece, Source, Where, in_parallel, opened, pieces

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from endoxa.engines.embeddings import EXTRACTORS, FILE, Embeddings
 from endoxa.engines.histogram_features import HistogramFeatures
 from endoxa.engines.registry import available
 from endoxa.errors import EndoxaError, FileError, JoinError, TextError
+from endoxa.frozen import dataclass
 from endoxa.images import Picture
 from endoxa.images.corpus import Corpus, Progress, Skipped
 from endoxa.io import faults

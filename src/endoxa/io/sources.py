@@ -13,13 +13,13 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from gzip import BadGzipFile, GzipFile
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from endoxa.errors import FileError, did_you_mean
+from endoxa.frozen import dataclass
 from endoxa.io.beir import qrels_of
 from endoxa.io.limits import allowed_content, refuse_content
 from endoxa.later import np, pl

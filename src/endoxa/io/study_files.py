@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from endoxa.errors import FileError, TextError, did_you_mean
+from endoxa.frozen import dataclass
 from endoxa.io.beir import texts_of
 from endoxa.io.decoding import is_picture
 from endoxa.io.formats import FORMATS

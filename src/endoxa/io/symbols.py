@@ -12,13 +12,13 @@ import posixpath
 import re
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 from endoxa.errors import FileError
+from endoxa.frozen import dataclass
 from endoxa.images.corpus import Corpus, Progress, Skipped
 from endoxa.images.strokes import Paint, Stroke, arc, draw
 from endoxa.io.corpora import read_corpus

@@ -15,12 +15,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from math import isinf
 from pathlib import Path
 from warnings import warn
 
 from endoxa.errors import FileError
+from endoxa.frozen import dataclass
 from endoxa.io.sources import BOM, PIECE, WINDOW, Piece, Source, ahead, pieces
 from endoxa.later import np, pl
 from endoxa.tables.grade_words import EXPECTED, GRADES

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
 from endoxa.errors import TableError, TextError
+from endoxa.frozen import dataclass
 from endoxa.later import np
 from endoxa.measures import distributions
 from endoxa.measures.distributions import Distribution, count_difference, precision_difference

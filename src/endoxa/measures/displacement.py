@@ -9,7 +9,6 @@ are in random order. Items of equal relevance are in the system's order. `_gap` 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -17,6 +16,7 @@ import polars as pl
 from scipy import special
 
 from endoxa.errors import JoinError, TableError, TextError, did_you_mean
+from endoxa.frozen import dataclass
 from endoxa.measures.lists import CELLS, ratio
 from endoxa.policies import refuse_choice
 from endoxa.tables import Answers, Bools, Floats, Ints, Run, coded, places

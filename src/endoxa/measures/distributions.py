@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 from endoxa.errors import TableError, TextError
+from endoxa.frozen import dataclass
 from endoxa.later import np
 from endoxa.measures.lists import CELLS
 from endoxa.policies import refuse_choice, refuse_outside

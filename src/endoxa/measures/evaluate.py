@@ -6,10 +6,11 @@ The unit of work is a block of whole queries: `score_block` maps one block to va
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from endoxa.errors import TableError, TextError
+from endoxa.frozen import dataclass
 from endoxa.later import np, pl
 from endoxa.measures import plain, preference_judgments
 from endoxa.measures.gather import NOT_COVERED, Block, Coverage, coverage_of, gather, tied_items

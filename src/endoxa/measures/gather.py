@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 from endoxa.errors import JoinError
+from endoxa.frozen import dataclass
 from endoxa.later import np, pl
 from endoxa.measures.grammar import Measure
 from endoxa.policies import Policy

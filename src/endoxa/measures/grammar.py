@@ -10,11 +10,12 @@ import inspect
 import re
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, lru_cache
 from typing import Any, TypeVar
 
 from endoxa.errors import TextError, did_you_mean
+from endoxa.frozen import dataclass
 from endoxa.measures import gains, graded, ranked, ranx_names, sets, trec_names, unjudged  # noqa: F401  (they register)
 from endoxa.measures.closed_forms import SumForm
 from endoxa.measures.linear import LinearForm

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from endoxa.errors import JoinError, TextError
+from endoxa.frozen import dataclass
 from endoxa.later import np, pl
 from endoxa.native import core
 from endoxa.tables import Floats, Ints, Opinions

@@ -8,9 +8,9 @@ judge next, follow from the derivatives at a small part of the cost of possible 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+from endoxa.frozen import dataclass
 from endoxa.later import np
 from endoxa.tables import Floats, Ints
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import cached_property
 from typing import Any
 
+from endoxa.frozen import dataclass
 from endoxa.later import np
 from endoxa.native import core
 from endoxa.tables import Bools, Floats, Ints

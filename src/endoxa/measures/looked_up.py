@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from endoxa.frozen import dataclass
 from endoxa.later import np
 from endoxa.policies import Policy
 from endoxa.tables import Ints

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from endoxa.frozen import dataclass
 from endoxa.measures.grammar import KNOWN, Measure, make
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from endoxa.frozen import dataclass
 from endoxa.later import np
 from endoxa.measures.lists import CELLS, ratio
 from endoxa.measures.registry import Definition, Kernel

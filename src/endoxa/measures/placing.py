@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,7 @@ import polars as pl
 
 from endoxa.beliefs.worlds import Readings, extended, readings_of
 from endoxa.errors import JoinError
+from endoxa.frozen import dataclass
 from endoxa.measures.gather import Coverage, coverage_of, tied_items
 from endoxa.measures.judgments import keys_of
 from endoxa.measures.lists import BEYOND

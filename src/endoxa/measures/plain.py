@@ -7,8 +7,9 @@ numbers to the last bit: native/kernels.cpp adds in NumPy's order.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
+from endoxa.frozen import dataclass
 from endoxa.later import np
 from endoxa.measures.gather import Block
 from endoxa.measures.grammar import Measure

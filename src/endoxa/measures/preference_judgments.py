@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from endoxa.errors import TableError, TextError
+from endoxa.frozen import dataclass
 from endoxa.later import np, pl
 from endoxa.measures.gather import NOT_COVERED, Block, Coverage
 from endoxa.measures.grammar import Measure

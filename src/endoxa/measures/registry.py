@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
+from endoxa.frozen import dataclass
 from endoxa.measures.closed_forms import Difference, Moments, SumForm
 from endoxa.measures.distributions import Distribution
 from endoxa.measures.linear import LinearForm

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from endoxa.errors import TextError
+from endoxa.frozen import dataclass
 from endoxa.measures.pairs import PREFERENCES
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)

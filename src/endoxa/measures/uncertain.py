@@ -6,7 +6,7 @@ The unit of work is a query: `score_query` scores all its lists together, and `g
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain
 from typing import Any
@@ -16,6 +16,7 @@ import polars as pl
 
 from endoxa.beliefs.worlds import Readings, draw, draw_people
 from endoxa.errors import CallError, TextError, did_you_mean, refuse_unknown
+from endoxa.frozen import dataclass
 from endoxa.measures import distributions
 from endoxa.measures.closed_forms import Chances, Moments, OneList
 from endoxa.measures.distributions import Distribution

@@ -8,7 +8,6 @@ is by the model: simulations show how often it stops with the wrong winner (docs
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -16,6 +15,7 @@ import polars as pl
 from endoxa.beliefs.learned import Judged, Learned, Universe, learn
 from endoxa.comparisons.posterior import Posterior, posterior
 from endoxa.errors import TextError
+from endoxa.frozen import dataclass
 from endoxa.measures.grammar import Measure
 from endoxa.policies import refuse_outside
 from endoxa.pools import choosing, guaranteed

@@ -23,7 +23,6 @@ propensities and predictable means); Shekhar et al., arXiv:2305.06884 (drawing w
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import Any
@@ -35,6 +34,7 @@ from scipy import sparse
 from endoxa.beliefs.learned import Judged, Learned, Universe, learn
 from endoxa.comparisons.posterior import levels_of, places_of
 from endoxa.comparisons.rounds import ALONE
+from endoxa.frozen import dataclass
 from endoxa.measures.grammar import Measure
 from endoxa.pools.choosing import askable
 from endoxa.statistics.betting import TINY, growth, stake

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import polars as pl
 
 from endoxa.beliefs.consensus import strangers
+from endoxa.frozen import dataclass
 from endoxa.tables import Opinions, Run
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from endoxa.comparisons.orders import tau
 from endoxa.errors import refuse_unknown
+from endoxa.frozen import dataclass
 from endoxa.measures.evaluate import measure as score
 from endoxa.measures.grammar import Measure, parse
 from endoxa.policies import Policy

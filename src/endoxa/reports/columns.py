@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 
 from endoxa.formatting import folded, longest, words_of
+from endoxa.frozen import dataclass
 from endoxa.reports.sheets import GAP, Head, Sheet, escaped
 
 ROOM = 28  # letters that a name gets before it is broken

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
+
+from endoxa.frozen import dataclass
 
 if TYPE_CHECKING:
     from rich.console import Group

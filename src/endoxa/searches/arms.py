@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from endoxa.errors import TableError, refuse_unknown
+from endoxa.frozen import dataclass
 from endoxa.images.corpus import Skipped
 from endoxa.images.spoken_words import spoken
 from endoxa.searches.distances import NAMES, distances

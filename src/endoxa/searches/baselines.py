@@ -7,12 +7,13 @@ tenth. The first picture of the evidence is taken for the query if it speaks for
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from endoxa.errors import TextError
+from endoxa.frozen import dataclass
 from endoxa.searches.arms import Arm, Features, Group, Point
 from endoxa.searches.kernels import Rows, points_of
 from endoxa.searches.learner import BASE, Evidence, Learner, Model, Pins, learn

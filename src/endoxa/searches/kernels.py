@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import blake2b
 from typing import Any
 
@@ -11,6 +11,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from endoxa.frozen import dataclass
 from endoxa.searches.arms import Features, Group, Point, Values
 from endoxa.searches.candidates import NEAREST, background, hinted, needs_pool, scan
 from endoxa.searches.distances import blocks_of, each_block, in_threads

@@ -7,7 +7,7 @@ irrelevant ones under a metric give it weight.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from threading import Lock
 from typing import Any, Literal, Protocol
@@ -17,6 +17,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 from threadpoolctl import ThreadpoolController
 
 from endoxa.errors import TextError
+from endoxa.frozen import dataclass
 from endoxa.searches.arms import Arm, Features, Point, Values
 from endoxa.searches.distances import blocks_of, distances, in_threads
 from endoxa.searches.kernels import Rows, add_picked, kernel, points_of, summed

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from endoxa.errors import TextError, absent, refuse_unknown
+from endoxa.frozen import dataclass
 from endoxa.searches.arms import Features, Group, Values
 from endoxa.searches.projections import SAMPLE, Vectors
 from endoxa.tables import Bools, Floats, Ints

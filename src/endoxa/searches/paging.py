@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from endoxa.frozen import dataclass
 from endoxa.searches.arms import Features
 from endoxa.searches.learner import Fitted, Model
 from endoxa.tables import Bools, Floats, Ints

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from endoxa.errors import TableError
+from endoxa.frozen import dataclass
 from endoxa.searches.arms import Arm, Features
 
 START = {"look": (2.55, 1.45)}  # other groups begin with (2, 2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 from scipy.linalg import eigh
 
 from endoxa.errors import JoinError
+from endoxa.frozen import dataclass
 from endoxa.tables import Floats
 
 Vectors = npt.NDArray[np.float32]

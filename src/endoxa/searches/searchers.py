@@ -7,13 +7,13 @@ other metrics; real marks are less steady.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 from scipy.stats import rankdata
 
 from endoxa.errors import JoinError, TextError, refuse_unknown
+from endoxa.frozen import dataclass
 from endoxa.searches.arms import Features
 from endoxa.searches.distances import distances
 from endoxa.tables import Bools, Floats, Ints

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -12,6 +12,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from endoxa.errors import EndoxaError, RefusedError
+from endoxa.frozen import dataclass
 from endoxa.images.corpus import words_of
 from endoxa.images.spoken_words import SOURCES, unknown_words
 from endoxa.searches import outcomes, session

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, field, fields, replace
 from functools import reduce
 from typing import Any, NoReturn
 
 from endoxa.errors import RefusedError, did_you_mean
+from endoxa.frozen import dataclass
 
 Detail = Mapping[str, Any]
 SIZE = 20  # pictures on a page

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numba
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from endoxa.engines.colour_layout import CELLS, ZERO, colours, lab, split
 from endoxa.errors import TextError
+from endoxa.frozen import dataclass
 from endoxa.searches.arms import Group, Values, scale_between
 from endoxa.tables import Floats
 

@@ -13,7 +13,7 @@ Source: specification `search`, section 3; METHODS, C.4.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 from typing import Literal, get_args
 
@@ -23,6 +23,7 @@ import polars as pl
 from endoxa.comparisons.intervals import summarise
 from endoxa.comparisons.paired import compare
 from endoxa.errors import JoinError, TextError, refuse_unknown
+from endoxa.frozen import dataclass
 from endoxa.policies import Policy
 from endoxa.searches.arms import Arm, Features
 from endoxa.searches.baselines import none

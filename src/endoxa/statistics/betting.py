@@ -7,11 +7,11 @@ most alpha (Ville). The interval leaves out every m against which the capital ha
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from endoxa.errors import TableError, TextError
+from endoxa.frozen import dataclass
 from endoxa.policies import refuse_outside
 from endoxa.statistics.bootstrap import blocks
 from endoxa.tables import Floats, Ints

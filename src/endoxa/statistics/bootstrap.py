@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 from endoxa.errors import TextError
+from endoxa.frozen import dataclass
 from endoxa.later import np
 from endoxa.policies import refuse_choice, refuse_outside
 from endoxa.tables import Floats, Ints

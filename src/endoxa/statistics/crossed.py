@@ -7,12 +7,12 @@ of the queries' means over subjects. To compare two systems, pass the difference
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
 
 from endoxa.errors import TableError, TextError
+from endoxa.frozen import dataclass
 from endoxa.policies import refuse_outside
 from endoxa.statistics.bootstrap import BLOCK, RESAMPLES, TINY, Means, blocks
 from endoxa.tables import Bools, Floats

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from endoxa.errors import TableError
+from endoxa.frozen import dataclass
 from endoxa.statistics.bootstrap import TINY
 from endoxa.tables import Floats
 

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from endoxa.errors import TableError, TextError, refuse_unknown
+from endoxa.frozen import dataclass
 from endoxa.tables import Floats, Ints
 
 Correspondence = Literal["pair", "average", "max"]

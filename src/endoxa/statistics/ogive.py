@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from endoxa.errors import TextError
+from endoxa.frozen import dataclass
 from endoxa.statistics.bootstrap import TINY
 from endoxa.statistics.isotonic import checked
 from endoxa.tables import Floats

@@ -7,12 +7,12 @@ interval only where the effective sample size reaches 30, since a few great weig
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from endoxa.errors import TableError, TextError
+from endoxa.frozen import dataclass
 from endoxa.policies import refuse_outside
 from endoxa.tables import Floats, Ints
 

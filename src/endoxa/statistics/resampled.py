@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from endoxa.errors import TextError
+from endoxa.frozen import dataclass
 from endoxa.tables import Floats
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from endoxa.errors import RefusedError, TableError, did_you_mean
+from endoxa.frozen import dataclass
 from endoxa.store import schema as s
 from endoxa.store import statements as q
 from endoxa.studies.design import Settings

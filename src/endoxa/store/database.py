@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import ArgumentError, DatabaseError, IntegrityError, NoSuchModuleError
 
 from endoxa.errors import FileError, InstallError, TextError
+from endoxa.frozen import dataclass
 from endoxa.store.schema import metadata
 
 LOCK = 0x656E646F7861  # the advisory lock of a migration

@@ -6,10 +6,10 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from endoxa.errors import FileError
+from endoxa.frozen import dataclass
 from endoxa.io.read import is_there
 from endoxa.store.database import Store, blaming, open_store
 

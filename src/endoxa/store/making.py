@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from endoxa.errors import EndoxaError, FileError, JoinError, RefusedError, TextError
+from endoxa.frozen import dataclass
 from endoxa.io.read import read
 from endoxa.io.study_files import SHOWN, Progress, Sources, read_known, read_pairs, read_shown
 from endoxa.store import catalogue, records

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import unicodedata
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -13,6 +12,7 @@ from itsdangerous import BadSignature, URLSafeSerializer
 from sqlalchemy import Connection
 
 from endoxa.errors import RefusedError, TextError
+from endoxa.frozen import dataclass
 from endoxa.store import schema as s
 from endoxa.store import statements as q
 from endoxa.store.catalogue import Study, count_rows, insert, note

@@ -10,7 +10,6 @@ import math
 import secrets
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from sqlalchemy import Connection
 from sqlalchemy.dialects import postgresql, sqlite
 
 from endoxa.errors import RefusedError, absent, did_you_mean
+from endoxa.frozen import dataclass
 from endoxa.images.corpus import Corpus
 from endoxa.searches import session
 from endoxa.searches.arms import Arm, Features

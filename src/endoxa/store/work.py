@@ -8,7 +8,6 @@ order of their own, and the tasks answered at any moment are a random part of th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from endoxa.errors import RefusedError, absent
+from endoxa.frozen import dataclass
 from endoxa.store import schema as s
 from endoxa.store import statements as q
 from endoxa.store.catalogue import Study, count_rows, insert, taxonomy_of

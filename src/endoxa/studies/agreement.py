@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
 
 from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.frozen import dataclass
 from endoxa.policies import refuse_outside
 from endoxa.statistics.bootstrap import BLOCK, TINY, blocks
 from endoxa.studies.grades import UNJUDGED

@@ -7,10 +7,11 @@ how tasks are planned, answers are checked, and results are shown and exported.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.frozen import dataclass
 from endoxa.tables.bundle import Task
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from endoxa.errors import JoinError, TextError, did_you_mean
+from endoxa.frozen import dataclass
 from endoxa.studies.score_mapping import answered, rated, refuse_settings, signals
 from endoxa.studies.selection import correlations, resampled, spread, sums_by_query
 from endoxa.tables import Floats, Opinions, Run

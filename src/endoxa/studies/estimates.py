@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import numpy as np
 import polars as pl
 
 from endoxa.errors import JoinError, TableError, TextError
+from endoxa.frozen import dataclass
 from endoxa.policies import refuse_outside
 from endoxa.statistics import propensity
 from endoxa.statistics.propensity import LEAST, effective

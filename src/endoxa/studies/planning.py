@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
 
 from endoxa.errors import JoinError, TableError
+from endoxa.frozen import dataclass
 from endoxa.studies import sampling
 from endoxa.studies.design import Settings
 from endoxa.tables import ASIDE, Run

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from endoxa.errors import TextError
+from endoxa.frozen import dataclass
 from endoxa.statistics.bootstrap import TINY
 from endoxa.studies.agreement import Ratings, long_alpha, ratings, sums, with_the_others
 from endoxa.studies.grades import CALIBRATED, GIVEN, MOVED

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from endoxa.errors import JoinError, TableError, TextError, did_you_mean
+from endoxa.frozen import dataclass
 from endoxa.pools.pooling import pool
 from endoxa.statistics import isotonic
 from endoxa.statistics.propensity import effective

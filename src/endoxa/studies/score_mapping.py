@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Literal, get_args
 
@@ -12,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.errors import InstallError, JoinError, TextError, did_you_mean, refuse_unknown
+from endoxa.frozen import dataclass
 from endoxa.policies import refuse_outside
 from endoxa.statistics import isotonic, ogive
 from endoxa.statistics.bootstrap import TINY

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from itertools import permutations
 from typing import Literal
 
@@ -12,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.errors import JoinError, TableError
+from endoxa.frozen import dataclass
 from endoxa.statistics.bootstrap import BLOCK, TINY, blocks
 from endoxa.studies.score_mapping import rated, refuse_settings, signals
 from endoxa.tables import Floats, Ints, Opinions, Run

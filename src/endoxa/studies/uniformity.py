@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from endoxa.errors import TableError
+from endoxa.frozen import dataclass
 from endoxa.tables import Floats
 
 

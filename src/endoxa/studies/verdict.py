@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 import polars as pl
 
 from endoxa.errors import JoinError, TableError, TextError
+from endoxa.frozen import dataclass
 from endoxa.policies import refuse_outside
 from endoxa.statistics.betting import confidence_sequence
 from endoxa.tables import Floats, Ints, refuse_null, require

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from endoxa.errors import TableError
+from endoxa.frozen import dataclass
 from endoxa.later import pl
 from endoxa.tables.checks import Table, cast, refuse_null, rename_known, require
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PureWindowsPath
 from typing import Literal, get_args
 
 from endoxa.errors import TableError, did_you_mean
+from endoxa.frozen import dataclass
 from endoxa.later import pl
 from endoxa.tables.answers import Answers
 from endoxa.tables.checks import cast, refuse_null, require

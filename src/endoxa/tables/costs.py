@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from endoxa.frozen import dataclass
 from endoxa.later import pl
 from endoxa.tables.checks import Schema, Table, cast, refuse_null, require
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from endoxa.errors import TableError, did_you_mean
+from endoxa.frozen import dataclass
 from endoxa.later import np, on_demand, pl
 from endoxa.tables.checks import Floats, Ints, Later, Table, cast, refuse_null, rename_known, require
 from endoxa.tables.grade_words import numbered

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from endoxa.errors import TableError
+from endoxa.frozen import dataclass
 from endoxa.later import np, pl
 from endoxa.policies import CHOICES, Ties, refuse_choice
 from endoxa.tables.checks import Bools, Counts, Floats, Ints, Table, cast, refuse_null, rename_known, require

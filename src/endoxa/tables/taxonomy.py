@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 from endoxa.errors import TableError
+from endoxa.frozen import dataclass
 from endoxa.later import pl
 from endoxa.tables.checks import Table, cast, refuse_null, rename_known, require
 

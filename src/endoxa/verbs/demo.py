@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from endoxa import examples
 from endoxa.comparisons.orders import tau
 from endoxa.errors import FileError, InstallError
 from endoxa.evaluations.evaluation import Evaluation
+from endoxa.frozen import dataclass
 from endoxa.images.corpus import Corpus
 from endoxa.progress import Progress
 from endoxa.tables import Run

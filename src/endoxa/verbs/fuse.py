@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from endoxa import fusion
 from endoxa.beliefs import models
 from endoxa.errors import CallError
 from endoxa.evaluations.dispatch import NO_RUN
+from endoxa.frozen import dataclass
 from endoxa.policies import refuse_choice
 from endoxa.tables import Run
 from endoxa.verbs.inputs import labels_of, run_of, settings_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from endoxa.engines import Descriptor, Engine, Material, Saved
 from endoxa.engines.ranking import cost
 from endoxa.engines.registry import ENGINES, engine, engines_of
 from endoxa.errors import FileError, JoinError, TextError
+from endoxa.frozen import dataclass
 from endoxa.images.corpus import Corpus, Progress, Skipped
 from endoxa.io import indexes, packages
 from endoxa.io.descriptions import Described, describe, digests_of

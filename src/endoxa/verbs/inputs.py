@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import partial, wraps
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,6 +13,7 @@ from warnings import warn
 from endoxa.errors import CallError, EndoxaError, FileError, TableError, TextError, did_you_mean
 from endoxa.evaluations.references import Reference, Referred
 from endoxa.evaluations.settings import REGISTRY, Settings
+from endoxa.frozen import dataclass
 from endoxa.io.native_files import DictRun
 from endoxa.io.objects import are_rows, is_flat, sort_of
 from endoxa.io.read import is_there, kind_of, natively_judged, read

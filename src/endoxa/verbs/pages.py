@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from endoxa.documents.differing import NEAR
 from endoxa.errors import CallError, FileError
 from endoxa.evaluations.pipelines import PipelineStudy, compare_pipelines
 from endoxa.evaluations.settings import WEIGHTS
+from endoxa.frozen import dataclass
 from endoxa.io.letter_files import LEVELS, write_letters
 from endoxa.io.ocr import LANGUAGE, LAYOUT, RESOLUTION, TESSERACT, ocr_of
 from endoxa.io.page_folders import Page, pages_of, text_of

@@ -6,7 +6,6 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from endoxa.errors import FileError, RefusedError, TextError, refuse_unknown
+from endoxa.frozen import dataclass
 from endoxa.images.corpus import Corpus, Progress, Skipped
 from endoxa.io.opening import home_at, home_of, open_corpus
 from endoxa.searches import outcomes

@@ -9,12 +9,12 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from endoxa.errors import InstallError, TextError
+from endoxa.frozen import dataclass
 
 if TYPE_CHECKING:
     import polars as pl

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from endoxa.engines.searching import Outside
 from endoxa.errors import FileError, JoinError, TextError, refuse_unknown
 from endoxa.evaluations import dispatch
 from endoxa.evaluations.evaluation import Evaluation
+from endoxa.frozen import dataclass
 from endoxa.images import LabelMap
 from endoxa.images.corpus import Corpus, Progress, Skipped
 from endoxa.images.features import GROUPS, Regions, describe_regions

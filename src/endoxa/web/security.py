@@ -7,7 +7,7 @@ import re
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from ipaddress import ip_address, ip_network
 from threading import Lock
@@ -19,6 +19,7 @@ from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from endoxa.errors import RefusedError
+from endoxa.frozen import dataclass
 
 HEADERS = {
     "Content-Security-Policy": (

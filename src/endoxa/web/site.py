@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from importlib.metadata import version
 from importlib.resources import files
@@ -24,6 +24,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 
 from endoxa.errors import EndoxaError, RefusedError
+from endoxa.frozen import dataclass
 from endoxa.web.security import HEADERS, Patience, Wrapper, address_of, csrf_of, need_own_page, need_token
 
 HERE = Path(str(files("endoxa.web")))

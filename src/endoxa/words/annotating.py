@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from endoxa.engines.region_mixtures import (
     vocabulary_of,
 )
 from endoxa.errors import JoinError, TextError
+from endoxa.frozen import dataclass
 from endoxa.statistics import mixtures
 from endoxa.statistics.mixtures import Correspondence, Images, MixtureModel, Rules
 from endoxa.tables import Floats, Ints

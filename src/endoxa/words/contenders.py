@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from endoxa.engines import Material
 from endoxa.engines.region_mixtures import numbered
+from endoxa.frozen import dataclass
 from endoxa.words.annotating import Annotator, Learning, learn
 from endoxa.words.scoring import Scored, score, truths_of
 from endoxa.words.splits import Split

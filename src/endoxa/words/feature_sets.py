@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from endoxa.errors import TextError, refuse_unknown
+from endoxa.frozen import dataclass
 from endoxa.images.features import GROUPS
 
 

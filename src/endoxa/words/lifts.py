@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.errors import refuse_unknown
+from endoxa.frozen import dataclass
 from endoxa.policies import Policy
 from endoxa.statistics.resampled import Resampled, resampled
 from endoxa.tables import Floats, Scores

@@ -14,12 +14,12 @@ Source: specification words-documents, A.4; METHODS D.12.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from endoxa.frozen import dataclass
 from endoxa.tables import Floats, Ints
 
 Has = npt.NDArray[np.bool_]  # words × pictures

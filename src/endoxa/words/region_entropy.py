@@ -16,12 +16,12 @@ Source: Yanai and Barnard 2005, as Barnard et al. describe it; METHODS D.12, whe
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 
 from endoxa.errors import refuse_unknown
+from endoxa.frozen import dataclass
 from endoxa.statistics import mixtures
 from endoxa.statistics.mixtures import MixtureModel, Rules
 from endoxa.tables import Floats

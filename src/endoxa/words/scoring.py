@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from endoxa.errors import TableError
+from endoxa.frozen import dataclass
 from endoxa.tables import Floats, Ints
 
 Truths = npt.NDArray[np.bool_]  # pictures × vocabulary

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from endoxa.errors import JoinError, TextError
+from endoxa.frozen import dataclass
 from endoxa.tables import Ints
 from endoxa.words.topics import Topics
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from endoxa.errors import TextError
+from endoxa.frozen import dataclass
 from endoxa.tables import Ints
 
 LEAST_TOPICS = 4  # below it topics say too little about chance

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -19,6 +19,7 @@ from endoxa.engines import Material
 from endoxa.engines.region_mixtures import projection
 from endoxa.errors import JoinError, TextError, did_you_mean, refuse_unknown
 from endoxa.formatting import counted, listed
+from endoxa.frozen import dataclass
 from endoxa.images.features import NAMES
 from endoxa.images.filters import DIFFERENCE_NAMES
 from endoxa.progress import Progress

@@ -15,12 +15,12 @@ Source: specification words-documents, A.4.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from zlib import crc32
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from endoxa.frozen import dataclass
 from endoxa.progress import Progress
 from endoxa.tables import Floats, Ints
 from endoxa.words.profiles import Contrast, Has, Profiles

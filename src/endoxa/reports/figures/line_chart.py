@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from endoxa.frozen import dataclass
 from endoxa.reports.figures import style
 from endoxa.tables import Floats
 

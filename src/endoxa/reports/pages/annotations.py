@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from html import escape
 
 import polars as pl
 
 from endoxa.formatting import clean, html_of, listed, number
+from endoxa.frozen import dataclass
 from endoxa.images.marking import Mark
 from endoxa.reports.pages import cells
 from endoxa.reports.pages.layout import Chart, Grid, Section, render

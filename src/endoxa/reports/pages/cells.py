@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from endoxa import formatting
 from endoxa.evaluations.standings import Chances
 from endoxa.formatting import DASH, clean
+from endoxa.frozen import dataclass
 
 NAME = 48  # letters of a name in a table; the title of the cell has the whole name
 

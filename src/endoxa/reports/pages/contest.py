@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 import polars as pl
@@ -16,6 +16,7 @@ from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS, consensual
 from endoxa.evaluations.standings import chances
 from endoxa.formatting import capitalised, chance, clean, html_of, listed, number
+from endoxa.frozen import dataclass
 from endoxa.pools.deciding import LEAST
 from endoxa.reports.figures.chance_matrix import better
 from endoxa.reports.figures.label_curves import NOTABLE, label_curves, notable

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from endoxa.formatting import clean, number
+from endoxa.frozen import dataclass
 from endoxa.tables import Belief, Run
 
 DEPTH = 8

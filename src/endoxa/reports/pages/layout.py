@@ -6,10 +6,10 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from endoxa.formatting import DASH, clean, number, size
+from endoxa.frozen import dataclass
 from endoxa.reports.figures import style
 from endoxa.reports.pages import cells
 from endoxa.reports.pages.cells import Cell

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 import polars as pl
 
 from endoxa.evaluations.pipelines import ALIGNED, BAG, F1, MEANINGS, MEASURES, NOTHING, PRECISION, TRUTH, PipelineStudy
 from endoxa.formatting import capitalised, clean, counted, html_of, number
+from endoxa.frozen import dataclass
 from endoxa.reports.figures.way_dots import ranked, way_dots
 from endoxa.reports.pages import cells
 from endoxa.reports.pages.layout import Chart, Grid, Section, chart, render

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 import polars as pl
 
 from endoxa.formatting import capitalised, html_of, number, share, signed
+from endoxa.frozen import dataclass
 from endoxa.reports.figures.line_chart import Line, line_chart
 from endoxa.reports.pages import cells
 from endoxa.reports.pages.cells import Cell

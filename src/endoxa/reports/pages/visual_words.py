@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 import polars as pl
 
 from endoxa.formatting import DASH, capitalised, counted, html_of, listed, number, probability
+from endoxa.frozen import dataclass
 from endoxa.reports.figures.excess_dots import excess_dots
 from endoxa.reports.pages import cells
 from endoxa.reports.pages.cells import Cell

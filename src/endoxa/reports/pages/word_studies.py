@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Literal
 
@@ -12,6 +12,7 @@ import polars as pl
 
 from endoxa.comparisons.orders import orders
 from endoxa.formatting import capitalised, html_of, number, signed
+from endoxa.frozen import dataclass
 from endoxa.reports.figures.dots import intervals
 from endoxa.reports.figures.line_chart import Line, line_chart
 from endoxa.reports.figures.style import limits_of

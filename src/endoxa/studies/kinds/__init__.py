@@ -8,7 +8,6 @@ screen of its own, the module registers that too (`endoxa.studies.design.registe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -17,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.errors import TableError
+from endoxa.frozen import dataclass
 from endoxa.tables import Answers, Labels, Opinions, Run, Taxonomy
 
 if TYPE_CHECKING:

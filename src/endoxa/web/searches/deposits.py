@@ -8,12 +8,13 @@ import io
 import shutil
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
 
 from endoxa.errors import RefusedError, absent
+from endoxa.frozen import dataclass
 from endoxa.io.decoding import flattened
 from endoxa.io.pictures import LARGE
 from endoxa.io.sketch_files import read_sketch

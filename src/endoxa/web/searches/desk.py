@@ -6,7 +6,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from threading import Lock, RLock
@@ -19,6 +19,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.responses import Response
 
 from endoxa.errors import RefusedError, absent
+from endoxa.frozen import dataclass
 from endoxa.io.search_features import point_of
 from endoxa.io.sketch_files import read_sketch
 from endoxa.searches.seeking import Search

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from threading import BoundedSemaphore, Lock
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from endoxa.errors import EndoxaError, absent, refuse_unknown
+from endoxa.frozen import dataclass
 from endoxa.images.corpus import Corpus
 from endoxa.io import pictures
 from endoxa.io.search_maps import open_map

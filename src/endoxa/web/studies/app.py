@@ -6,7 +6,6 @@ import logging
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from sqlalchemy.exc import DatabaseError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from endoxa.errors import RefusedError, absent
+from endoxa.frozen import dataclass
 from endoxa.store import catalogue, people
 from endoxa.store.catalogue import Study
 from endoxa.store.database import told

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from threading import Lock
 from typing import Annotated, Any, Literal
@@ -17,6 +17,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from sqlalchemy import Connection
 
 from endoxa.errors import RefusedError, absent
+from endoxa.frozen import dataclass
 from endoxa.store import catalogue, exports, people, records, status
 from endoxa.store.catalogue import Study
 from endoxa.web.security import need_own_page

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import polars as pl
@@ -12,6 +12,7 @@ from fastapi import APIRouter, Request
 from endoxa.beliefs.learned import Learned, Universe
 from endoxa.errors import RefusedError, absent
 from endoxa.evaluations.sentences import settled
+from endoxa.frozen import dataclass
 from endoxa.pools import deciding
 from endoxa.pools.deciding import Look, Question
 from endoxa.store import catalogue, making, records
