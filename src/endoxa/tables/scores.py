@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from endoxa.errors import EndoxaError, did_you_mean
+from endoxa.frozen import dataclass
 from endoxa.later import np, pl
 from endoxa.policies import Policy
 from endoxa.tables.checks import Floats, Ints, Later, Schema, Table, coded, places
@@ -116,8 +117,10 @@ class Scored(Later):
         if self.flat is not None:
             numbers, count = memoryview(self.flat).cast("d"), len(self.systems) * len(self.queries)
             columns = [numbers[begin : begin + count].tolist() for begin in range(0, len(numbers), count)]
-            pairs = ((system, query) for system in self.systems for query in self.queries)
-            yield from ((*pair, values) for pair, values in zip(pairs, zip(*columns, strict=True), strict=True))
+            rows = zip(*columns, strict=True)
+            for system in self.systems:
+                for query, values in zip(self.queries, rows, strict=False):  # the rows go on with the next system
+                    yield system, query, values
             return
         rows = zip(self.owner.tolist(), self.place.tolist(), self.value.T.tolist(), strict=True)
         yield from ((self.systems[owner], self.queries[place], values) for owner, place, values in rows)
