@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from endoxa.errors import FileError, InstallError
-from endoxa.images import Picture
+from endoxa.images import Picture, Pixels
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -74,7 +74,16 @@ def decode(source: Path | bytes, *, side: int | None = 1024, name: str = "") -> 
     raw = source if isinstance(source, bytes) else read(source, label)
     flat, alpha = flattened(raw, label, side=side)
     mask = np.asarray(alpha) >= OPAQUE if alpha is not None else None
-    return Picture(np.array(flat), None if mask is None or mask.all() else mask)
+    return Picture(_pixels(flat), None if mask is None or mask.all() else mask)
+
+
+def _pixels(flat: Image.Image) -> Pixels:
+    """The pixels of an RGB image, in bands: Pillow would copy the whole of it twice."""
+    pixels = np.empty((flat.height, flat.width, 3), dtype=np.uint8)
+    rows = max(1, BAND // flat.width)
+    for top in range(0, flat.height, rows):
+        pixels[top : top + rows] = np.asarray(flat.crop((0, top, flat.width, min(top + rows, flat.height))))
+    return pixels
 
 
 def decode_canvas(raw: bytes, side: int, *, name: str = "canvas") -> Canvas:
@@ -267,6 +276,8 @@ def _on_white(
             band = Image.alpha_composite(Image.new("RGBA", band.size, "white"), band)
         flat.paste(band.convert("RGB").reduce(factor), (0, top // factor))
     box = (0.0, 0.0, extent[0] / factor, extent[1] / factor)
+    if box == (0.0, 0.0, *size) and size == flat.size:
+        return flat, alpha
     means = Image.Resampling.BOX
     return flat.resize(size, means, box), alpha.resize(size, means, box) if alpha is not None else None
 
