@@ -106,6 +106,23 @@ def test_pair_may_contradict_the_means() -> None:
     assert "on the queries that both answered, however, B is above it by 0.020" in text
 
 
+def test_the_same_run_twice() -> None:
+    run = {"q1": {"d": 3.0, "e": 2.0, "f": 1.0}, "q2": {"f": 3.0, "e": 2.0}}
+    turned = {"q1": {"e": 3.0, "d": 2.0, "f": 1.0}, "q2": {"e": 3.0, "f": 2.0}}
+    judgments = {"q1": {"d": 1, "e": 0}, "q2": {"e": 1}}
+    copied = evaluate({"a": run, "b": run, "c": {"q1": {"f": 1.0}}}, judgments, "AP")
+    assert answer(copied).startswith(
+        "a and b share the lead on AP with 0.7500 over 2 queries (the same on every query)"
+    )
+    by_chance = evaluate({"a": run, "b": turned}, judgments, "AP")
+    assert answer(by_chance).startswith("a and b share the lead on AP with 0.7500 over 2 queries (95 % interval")
+    guessed = evaluate({"a": run, "b": run, "c": turned})
+    assert "equal in every possible world" not in answer(guessed)
+    assert answer(evaluate({"a": run, "b": run})).endswith(
+        "a and b are equal in every possible world: no label tells them apart."
+    )
+
+
 def test_untested_single_equal_and_undefined() -> None:
     evaluation = two()
     untested = replace(evaluation, compared=None)

@@ -70,7 +70,11 @@ def new(
         list[str] | None, typer.Argument(metavar="[RUN…]", help="Runs to draw results from, as with --run.")
     ] = None,
     screen: Annotated[
-        str | None, typer.Option("--screen", help="four-results, one-result, yes-no, five-levels, file-it or rank-it.")
+        str | None,
+        typer.Option(
+            "--screen",
+            help="four-results, one-result, yes-no, five-levels, file-it or rank-it; needed unless a study file has it.",
+        ),
     ] = None,
     items: Items = None,
     queries: Queries = None,

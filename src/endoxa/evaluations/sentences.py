@@ -127,6 +127,8 @@ def verdict(evaluation: Evaluation, measure: str | None = None, *, name: Callabl
     gap = abs(best.value - opponent.value) if pair is None else abs(pair.difference)
     turned = pair is not None and pair.difference != 0 and (pair.difference < 0) != lower
     reason = "" if pair is None else _reason(evaluation, pair)
+    if shared and _alike(evaluation.scores, measure, best.system, other):
+        reason = " (the same on every query)"
     by = "" if shared or turned else f", {number(gap, _decimals(gap))} {_side(lower)} {role}"
     if pair is None:
         return f"{lead}{by}; the difference was not tested."
@@ -135,6 +137,15 @@ def verdict(evaluation: Evaluation, measure: str | None = None, *, name: Callabl
     # The means need not be over the same queries; the paired difference is.
     size = f"{number(gap, _decimals(gap))}{reason}"
     return f"{lead}; on the queries that both answered, however, {name(other)} is {_side(lower)} it by {size}."
+
+
+def _alike(scores: Scores | None, measure: str, one: str, other: str) -> bool:
+    """Whether two systems have the same value on every query."""
+    if scores is None:
+        return False
+    rows = scores.frame.filter(pl.col("measure") == measure).select("system", "query", "value")
+    mine, theirs = (rows.filter(pl.col("system") == name).drop("system").sort("query") for name in (one, other))
+    return mine.height > 0 and mine.equals(theirs)
 
 
 def _reason(evaluation: Evaluation, pair: Pair) -> str:
@@ -293,6 +304,10 @@ def _certainty(evaluation: Evaluation, measure: str, best: str, count: int, name
     same = sorted((one for one in against if not one.differs), key=lambda one: one.superiority)
     if len(against) == 1 and count == 2:
         one = against[0]
+        if one.tie == 1:
+            return (
+                f"; {name(best)} and {name(one.against)} are equal in every possible world: no label tells them apart"
+            )
         text = f"; {name(best)} is better than {name(one.against)} with probability {chance(one.better)}"
         told = "the two cannot be told apart" if same else "the two can be told apart"
         return f"{text}; {told}{_by_labels(evaluation) if same else ''}"
