@@ -113,7 +113,7 @@ def test_the_status_after_one_answer(sample: Sample, screen: str) -> None:
     assert judge.answer(task, said, active_seconds=2.5).status_code == 201
     found = status_of(sample, study)
     assert found["progress"]["answers"] == len(task["items"])
-    assert found["progress"]["per_hour"] == [{"hour": "2027-01-15T08:00:00+00:00", "answers": 1}]
+    assert found["progress"]["per_hour"] == [{"hour": "2027-01-15T08:00:00+00:00", "answers": len(task["items"])}]
     [rater] = found["raters"]
     assert (rater["nickname"], rater["drift"], rater["correlation"]) == ("ana", None, None)
     assert rater["median_seconds"] == pytest.approx(2.5 / len(task["items"]))

@@ -39,7 +39,7 @@ def status(connection: Connection, study: Study, *, now: float) -> dict[str, Any
     found: dict[str, Any] = {
         "study": {"name": study.name, "title": settings.heading, "screen": settings.screen, "state": study.state},
         "at": _iso(now),
-        "progress": _progress(connection, study, rows, answers),
+        "progress": _progress(connection, study, answers),
         "agreement": None,
         "raters": judges.rename({"source": "nickname"}).with_columns(LAST).to_dicts(),
         "uniformity": None,
@@ -56,12 +56,11 @@ def status(connection: Connection, study: Study, *, now: float) -> dict[str, Any
     return finite(found)  # type: ignore[no-any-return]
 
 
-def _progress(connection: Connection, study: Study, rows: pl.DataFrame, answers: pl.DataFrame) -> dict[str, Any]:
+def _progress(connection: Connection, study: Study, answers: pl.DataFrame) -> dict[str, Any]:
     judged = answers.filter(COUNTED)
     hours = (
-        rows.filter(pl.col("kind") == "answer")
-        .group_by(pl.col("at").dt.truncate("1h").alias("hour"))
-        .agg(pl.col("key").n_unique().alias("answers"))
+        judged.group_by(pl.col("at").dt.truncate("1h").alias("hour"))
+        .agg(pl.len().alias("answers"))
         .sort("hour")
         .tail(HOURS)
     )
