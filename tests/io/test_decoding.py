@@ -270,6 +270,20 @@ def test_bombs_are_refused_before_they_go_off():
         tracemalloc.stop()
 
 
+def test_a_tiff_without_all_its_strips_is_refused():
+    """Of 90 rows it holds the first 9; Pillow leaves the others black."""
+
+    def tiff(height: int) -> bytes:
+        tags = {256: 7, 257: height, 258: 8, 259: 1, 262: 1, 273: 110, 277: 1, 278: 9}
+        entries = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in tags.items())
+        return b"II*\0" + struct.pack("<IH", 8, len(tags)) + entries + bytes(4) + b"\x5a" * 63
+
+    assert decode(tiff(9)).pixels.shape == (9, 7, 3)
+    for height in (10, 90, 9_764_873):
+        with pytest.raises(FileError, match="it is truncated"):
+            decode(tiff(height))
+
+
 def test_a_tiff_of_vast_tiles_is_refused():
     """Written by hand: 16 × 16 grey pixels, packed, in one tile of 60000 × 60000."""
     fields = [

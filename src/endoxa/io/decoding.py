@@ -141,6 +141,7 @@ def flattened(raw: bytes, label: str, *, side: int | None = None) -> tuple[Image
     try:
         with _quiet(), pillow.open(io.BytesIO(raw), formats=FORMATS) as opened:
             _refuse_vast(opened, label)
+            _refuse_gaps(opened)
             size = _fitted(opened.size, side)
             shrunk = opened.draft(None, size)  # None unless a JPEG is decoded at a half, a quarter or an eighth
             opened.load()
@@ -174,6 +175,14 @@ def _refuse_vast(opened: Image.Image, label: str) -> None:
     tile = tags.get(322, 0), tags.get(323, 0)
     if tile[0] * tile[1] > PIXELS:
         raise FileError(label, f"has tiles of {tile[0]} × {tile[1]} pixels", _FEWER)
+
+
+def _refuse_gaps(opened: Image.Image) -> None:
+    """A TIFF may hold fewer strips than its height needs; Pillow would leave the rest black."""
+    if opened.format == "TIFF":
+        held = sum((right - left) * (lower - upper) for _, (left, upper, right, lower), *_ in opened.tile)  # type: ignore[attr-defined]
+        if held < opened.width * opened.height:
+            raise OSError("image file is truncated")
 
 
 def _reason(raw: bytes, error: BaseException, formats: tuple[str, ...] = FORMATS) -> str:
