@@ -73,7 +73,7 @@ def new(
         str | None,
         typer.Option(
             "--screen",
-            help="four-results, one-result, yes-no, five-levels, file-it or rank-it; needed unless a study file has it.",
+            help="four-results, one-result, yes-no, five-levels, file-it or rank-it; needed without a study file.",
         ),
     ] = None,
     items: Items = None,
