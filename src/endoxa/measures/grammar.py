@@ -11,7 +11,7 @@ import re
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any, TypeVar
 
 from endoxa.errors import TextError, did_you_mean
@@ -89,6 +89,10 @@ class Measure:
         return str(self)
 
     def __str__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         cutoff = self.definition.cutoff
         given = dict(self.settings)
         behind = f"@{_number(given.pop(cutoff))}" if cutoff in given else ""

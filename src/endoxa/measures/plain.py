@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from functools import lru_cache
 
 from endoxa.frozen import dataclass
 from endoxa.later import np
@@ -25,6 +26,11 @@ APART = {"ties", "cut", "seed", "shuffles"}  # choices of a policy that the read
 
 def asked(measures: Sequence[Measure], policy: Policy) -> list[tuple[int, float, int]] | None:
     """The measures as the native core takes them; None where it cannot give what is asked for."""
+    return _asked(tuple(measures), policy)
+
+
+@lru_cache(1000, typed=True)
+def _asked(measures: tuple[Measure, ...], policy: Policy) -> list[tuple[int, float, int]] | None:
     usual = all(getattr(policy, one.name) == one.default for one in fields(policy) if one.name not in APART)
     if not usual or policy.ties not in {"trec", "input"}:
         return None

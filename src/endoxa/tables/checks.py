@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING
-from dataclasses import fields as dataclass_fields
+from dataclasses import fields as fields_of
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from endoxa.errors import InstallError, TableError, did_you_mean
@@ -45,6 +46,12 @@ SHOWN = 10  # rows that a notebook shows
 WIDEST = 60  # letters of a cell in a notebook
 
 
+@cache
+def _factories(cls: Any) -> dict[str, Callable[[], Any] | None]:
+    """The fields of a dataclass, and what makes the default of each, if that is not a value."""
+    return {one.name: None if one.default_factory is MISSING else one.default_factory for one in fields_of(cls)}
+
+
 class Later:
     """A frozen dataclass of which some fields may be made when they are first read, as frames from arrays."""
 
@@ -54,20 +61,20 @@ class Later:
     @classmethod
     def later(cls, makers: Mapping[str, Callable[[], Any]], **fields: Any) -> Self:
         """An instance with these fields; the `makers` make others when they are asked for."""
-        known = {one.name for one in dataclass_fields(cls)}  # type: ignore[arg-type]
-        if unknown := {*makers, *fields} - known:
+        known = _factories(cls)  # type: ignore[arg-type]
+        if unknown := {*makers, *fields} - known.keys():
             raise TypeError(f"{cls.__name__} has no field {unknown.pop()!r}")
         value = cls.__new__(cls)
-        for one in dataclass_fields(cls):  # type: ignore[arg-type]
-            if one.name not in fields and one.name not in makers and one.default_factory is not MISSING:
-                fields[one.name] = one.default_factory()
+        for name, factory in known.items():
+            if factory is not None and name not in fields and name not in makers:
+                fields[name] = factory()
         value.__dict__.update(fields, _makers=dict(makers))
         return value
 
     def changed(self, **fields: Any) -> Self:
         """The same but for these fields; what is not made yet is not made by this either."""
-        known = {one.name for one in dataclass_fields(self)}  # type: ignore[arg-type]
-        if unknown := set(fields) - known:
+        known = {*_factories(type(self))}  # type: ignore[arg-type]
+        if unknown := fields.keys() - known:
             raise TypeError(f"{type(self).__name__} has no field {unknown.pop()!r}")
         known |= {"_makers", *self.BESIDE}
         value = type(self).__new__(type(self))
