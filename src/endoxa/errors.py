@@ -79,15 +79,18 @@ def absent(what: str) -> RefusedError:
     return RefusedError(f"there is no such {what} here", 404)
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return `; did you mean nDCG?`, or nothing if no known word is close. Letter case is ignored."""
+def did_you_mean(word: str, known: Iterable[str], *, before: str = "", cutoff: float = 0.6) -> str:
+    """Return `; did you mean nDCG?`, or nothing if no known word is close. Letter case is ignored.
+
+    `before` is put before the word: the folder of a file. `cutoff` is how alike words must be, from 0 to 1.
+    """
     by_lower: dict[str, str] = {}
     for name in known:
         by_lower.setdefault(name.lower(), name)
     from difflib import get_close_matches
 
-    near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
-    return f"; did you mean {by_lower[near[0]]}?" if near else ""
+    near = get_close_matches(word.lower(), by_lower, n=1, cutoff=cutoff)
+    return f"; did you mean {before}{by_lower[near[0]]}?" if near else ""
 
 
 def refuse_unknown(what: str, word: str, known: Collection[str], *, listed: bool = False) -> None:

@@ -53,3 +53,55 @@ def test_completion_is_offered() -> None:
     script = "import sys; from endoxa.cli import main; sys.argv = ['endoxa', '--show-completion', 'bash']; main()"
     ran = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True)
     assert "_ENDOXA_COMPLETE" in ran.stdout + ran.stderr
+
+
+def test_a_result_does_not_replace_what_it_is_made_of(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    qrels, run = tmp_path / "q.csv", tmp_path / "a.run"
+    qrels.write_text("query,item,grade\nq1,a,1\n")
+    run.write_text("q1 Q0 a 1 3 a\nq1 Q0 b 2 2 a\n")
+    for words in (["eval", "q.csv", "a.run", "--to", "./q.csv"], ["eval", "--qrels=q.csv", "a.run", "--to=q.csv"]):
+        monkeypatch.setattr(sys, "argv", ["endoxa", *words])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        assert left.value.code == 2
+        assert "q.csv would replace a file that is read; give another name" in capsys.readouterr().err
+    assert qrels.read_text() == "query,item,grade\nq1,a,1\n"
+
+
+def test_grades_that_were_filled_in_are_not_lost(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in "ab":
+        lines = [f"q{q} Q0 d{d}{name if d > 2 else ''} {d} {9 - d} {name}" for q in range(4) for d in range(1, 6)]
+        (tmp_path / f"{name}.run").write_text("\n".join(lines) + "\n")
+    monkeypatch.setattr(sys, "argv", ["endoxa", "next", "a.run", "b.run", "-n", "5", "-o", "csv", "--to", "judge.csv"])
+    for _ in range(2):  # nothing was filled in
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        assert left.value.code == 0
+    filled = (tmp_path / "judge.csv").read_text().replace(",,", ",1,", 1)
+    (tmp_path / "judge.csv").write_text(filled)
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert left.value.code == 2
+    assert "judge.csv holds 1 grade," in capsys.readouterr().err
+    assert (tmp_path / "judge.csv").read_text() == filled
+
+
+def test_what_is_wrong_with_a_call_is_one_line(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bm25.run").write_text("q1 Q0 a 1 3 a\n")
+    for words, told in (
+        (["eval", "bm52.run"], "'bm52.run' is neither a file nor a measure: no such file; did you mean bm25.run? See "),
+        (["eval", "--foo"], "No such option: --foo"),
+        (["foo"], "No such command 'foo'; see endoxa -h"),
+        (["eval", "bm25.run", "nDCG10"], "did you mean nDCG@10?"),
+    ):
+        monkeypatch.setattr(sys, "argv", ["endoxa", *words])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        said = capsys.readouterr().err
+        assert left.value.code == 2
+        assert said.startswith("endoxa: ")
+        assert told in said
+        assert "Usage" not in said

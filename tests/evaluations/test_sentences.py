@@ -210,7 +210,7 @@ def test_verdict_names_the_leader_and_whom_it_cannot_be_told_from() -> None:
     same = pairs.filter((pl.col("lo") <= 0) & (pl.col("baseline") != EVERYTHING)).sort("p_better")
     assert same.height == 2
     first, second = same.select("baseline", "p_better").iter_rows()
-    assert f"apart from {first[0]} (it is better with probability {first[1]:.2f})" in text
+    assert f"apart from {first[0]} (bm25 is better with probability {first[1]:.2f})" in text
     assert text.endswith(f" and {second[0]} ({second[1]:.2f}); 100 to 250 labels usually settle it ({NEXT}).")
     assert EVERYTHING not in text
 

@@ -141,14 +141,16 @@ def main() -> None:
     output.guard_terminal()
     warnings.showwarning = lambda message, *_, **__: print(f"endoxa: {message}", file=sys.stderr)
     try:
+        output.refuse_own_input(words)
         first = next((word for word in words if word not in LOUDNESS), None)
         alone = commands(first) if first else []  # the other commands need not be loaded to run one
         (application(*alone) if alone else sys.modules[__name__].app)(prog_name="endoxa")
     except EndoxaError as error:
         from endoxa.io.sources import near_file
 
-        unknown = isinstance(error, FileError) and error.line is None and "did you mean" not in str(error)
-        near = near_file(error.path) if isinstance(error, FileError) and unknown else ""
+        text = str(error)
+        missing = "o such file" in text and "written" not in text and "did you mean" not in text
+        near = near_file(error.path) if isinstance(error, FileError) and missing else ""
         output.complain(f"endoxa: {error}{near}")
         sys.exit(2 if isinstance(error, CallError) else 1)
     except BrokenPipeError:  # the reader of a pipe went away: `endoxa eval … | head`

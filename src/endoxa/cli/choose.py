@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -59,6 +61,7 @@ def choose(
     from endoxa.verbs.choose import choose as verb
 
     form = output.need_form(form, to, FORMS)
+    _refuse_filled(to)
     inputs = o.told_apart(words, None, None, runs)
     pairs = verb(
         inputs.runs, inputs.reference, count, measures=inputs.measures or None, about=about_of(about), first=first,
@@ -80,3 +83,19 @@ def choose(
         "of some run, drawn with these propensities; fill in grade and pass the file: endoxa eval … --labels FILE"
         + (", with the files of the other rounds" if judged else "")
     )
+
+
+def _refuse_filled(to: str | None) -> None:
+    """The file that is to be filled in may be filled in already: its grades must not be lost."""
+    import polars as pl
+
+    from endoxa.errors import CallError
+
+    if to is None or not Path(to).is_file():
+        return
+    with suppress(pl.exceptions.PolarsError, OSError, UnicodeError):  # another form is replaced, as everywhere
+        frame = pl.read_csv(to, infer_schema=False, separator="\t" if to.endswith(".tsv") else ",")
+        grades = frame["grade"].drop_nulls().len() if "grade" in frame.columns else 0
+        if grades:
+            what = f"{grades:,} grade{'' if grades == 1 else 's'}"
+            raise CallError(f"{to} holds {what}, which would be lost; give --labels {to} and another --to")

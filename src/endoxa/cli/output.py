@@ -88,6 +88,24 @@ def emit(text: str, to: str | None) -> None:
     note(f"wrote {to}")
 
 
+def refuse_own_input(words: list[str]) -> None:
+    """A result must not replace a file that it is made of; `decide` adds to the labels that it is given."""
+    from endoxa.errors import CallError
+
+    parts = [part for word in words for part in (word.split("=", 1) if word.startswith("--") else [word])]
+    places = [at + 1 for at, word in enumerate(parts[:-1]) if word == "--to"]
+    for to in (parts[at] for at in places if "decide" not in parts):
+        if any(_is_same_file(to, word) for at, word in enumerate(parts) if at not in places):
+            raise CallError(f"--to {to} would replace a file that is read; give another name")
+
+
+def _is_same_file(one: str, other: str) -> bool:
+    try:
+        return Path(one).is_file() and Path(one).samefile(other)
+    except (OSError, ValueError):  # what is not there, and a NUL, which is in no name
+        return False
+
+
 SUFFIXES = {
     ".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet", ".md": "markdown",
     ".tex": "latex", ".html": "html", ".htm": "html",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import typer
@@ -15,6 +15,9 @@ from endoxa.errors import did_you_mean
 from endoxa.reports.sheets import unmarked
 
 F = TypeVar("F", bound=Callable[..., Any])
+# Typer does not name them: what is wrong with a call, and a group without a command, which prints its help.
+UsageError: Any = typer.BadParameter.__mro__[1]
+Nothing: Any = next(one for one in UsageError.__subclasses__() if one.__name__ == "NoArgsIsHelpError")
 CALL, INPUT = "Options", "Arguments"
 
 
@@ -73,19 +76,35 @@ class App(typer.Typer):
 class Root(Group):
     """All commands."""
 
+    def make_context(self, *given: Any, **known: Any) -> Any:
+        """Read the words before the command."""
+        with _one_line():
+            return super().make_context(*given, **known)
+
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; what is wrong with its call is broken at the width of the terminal."""
-        try:
+        """Run a command."""
+        with _one_line():
             return super().invoke(ctx)
-        except typer.BadParameter as error:
-            told = output.wrapped(f"Error: {error.format_message()}", sys.stderr).removeprefix("Error: ")
-            error.format_message = lambda: told  # type: ignore[method-assign]
-            raise
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write what `endoxa --help` prints without loading any command."""
         found = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
         formatter.write(cli.root_help({name: first_sentence(one) for name, one in found.items()}) + "\n")
+
+
+@contextmanager
+def _one_line() -> Iterator[None]:
+    """What is wrong with a call is told as all errors are, with the command that helps; usage is a page of its own."""
+    try:
+        yield
+    except UsageError as error:
+        if isinstance(error, Nothing):
+            raise
+        where = error.ctx.command_path if error.ctx is not None else "endoxa"
+        told = error.format_message().removeprefix("Invalid value: ").rstrip(".")
+        more = "" if "\n" in told else f"{' See' if told.endswith('?') else '; see'} {where} -h"
+        error.show = lambda file=None: output.complain(f"endoxa: {told}{more}")
+        raise
 
 
 def application(*modules: Any) -> App:

@@ -61,8 +61,8 @@ def evaluate(
         rows, kind=reference.kind, scores=scores, settings=settings,
         compared=partial(compare, scores, settings) if several else None,
         deciding=partial(against_best, scores, settings) if several else None, tables=tables,
-        warnings=(*warnings_of(scores, tables.get("curves")), *_of_intervals(rows)), notes=tuple(notes),
-        baseline=settings.baseline, wanted=tuple(measures),
+        warnings=(*_of_sample(reference), *warnings_of(scores, tables.get("curves")), *_of_intervals(rows)),
+        notes=tuple(notes), baseline=settings.baseline, wanted=tuple(measures),
     )  # fmt: skip
 
 
@@ -92,6 +92,19 @@ def _summary_rows(scores: Scores, settings: Settings) -> list[dict[str, Any]]:
         limits={name: (definition.low, definition.high) for name, definition in known.items()},
         confidence=settings.confidence, resamples=settings.resamples, rng=np.random.default_rng(settings.seed),
     )  # fmt: skip
+
+
+def _of_sample(reference: Reference) -> list[str]:
+    """A warning about labels that were taken for judgments of all that matters."""
+    table = reference.table
+    if not isinstance(table, Opinions) or table.judged is not None or "selected_by" not in table.frame.columns:
+        return []
+    if not table.frame["selected_by"].drop_nulls().str.starts_with("next@").any():
+        return []
+    return [
+        "These judgments are a sample that endoxa next chose, and all that was not chosen counts as not relevant. Give "
+        "them as labels (--labels FILE, labels=): then the rest is learned."
+    ]
 
 
 def _of_intervals(summary: Sequence[dict[str, Any]]) -> list[str]:

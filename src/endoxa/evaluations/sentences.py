@@ -54,6 +54,7 @@ MANY = 20  # times the queries at hand beyond which nobody will collect them
 USUAL = "100 to 250"  # labels that settle a question in the median; docs/decide.md has the figures
 NEXT = "endoxa next RUNS -o csv --to judge.csv"
 AGAIN = "endoxa next RUNS --labels FILE -o csv --to more.csv"
+PART = 0.1  # share of the queries beyond which the answer itself says that a run lacks them
 SPREAD = 2.0  # ratio of generalities from which curves should not be compared
 
 TIES = {
@@ -120,6 +121,7 @@ def verdict(evaluation: Evaluation, measure: str | None = None, *, name: Callabl
     _, other = rival(evaluation, measure) or ("", standings[1].system)
     opponent = next(one for one in standings if one.system == other)
     role = f"the {'baseline' if other == evaluation.baseline else 'runner-up'} {name(other)}"
+    role += _without(evaluation.scores, other, best.queries)
     shared = opponent.value == best.value
     on = f"on {what}{' (lower is better)' if lower else ''} with {number(best.value)} {queries}"
     lead = f"{name(best.system)} and {name(other)} share the lead {on}" if shared else f"{name(best.system)} leads {on}"
@@ -129,14 +131,24 @@ def verdict(evaluation: Evaluation, measure: str | None = None, *, name: Callabl
     reason = "" if pair is None else _reason(evaluation, pair)
     if shared and _alike(evaluation.scores, measure, best.system, other):
         reason = " (the same on every query)"
-    by = "" if shared or turned else f", {number(gap, _decimals(gap))} {_side(lower)} {role}"
+    fewer = pair is not None and 0 < pair.queries < (1 - PART) * best.queries
+    both = f" on the {pair.queries:,} that both answered" if pair is not None and fewer else ""
+    by = "" if shared or turned else f", {number(gap, _decimals(gap))} {_side(lower)} {role}{both}"
     if pair is None:
         return f"{lead}{by}; the difference was not tested."
     if not turned:
         return f"{lead}{by}{reason}{_apart(evaluation, measure, best.system, pair, name)}."
     # The means need not be over the same queries; the paired difference is.
-    size = f"{number(gap, _decimals(gap))}{reason}"
+    size = f"{number(gap, _decimals(gap))}{_reason(evaluation, pair.turned())}"
     return f"{lead}; on the queries that both answered, however, {name(other)} is {_side(lower)} it by {size}."
+
+
+def _without(scores: Scores | None, system: str, queries: int) -> str:
+    """How many of the queries a run lacks, where they count as empty lists and are many; a warning counts the few."""
+    if scores is None or scores.policy.missing != "empty":
+        return ""
+    lacks = next((row["missing"] for row in scores.covered if row["system"] == system), 0)
+    return f", which lacks {lacks:,} of them" if lacks > PART * queries else ""
 
 
 def _alike(scores: Scores | None, measure: str, one: str, other: str) -> bool:
@@ -314,7 +326,7 @@ def _certainty(evaluation: Evaluation, measure: str, best: str, count: int, name
     if not same:
         return f"{text} and can be told apart from all others"
     named = [
-        f"{name(one.against)} ({'it is better with probability ' if not place else ''}{chance(one.better)})"
+        f"{name(one.against)} ({f'{name(best)} is better with probability ' if not place else ''}{chance(one.better)})"
         for place, one in enumerate(same[:NAMED])
     ]
     return f"{text} and cannot be told apart from {listed(named, NAMED, len(same))}{_by_labels(evaluation)}"

@@ -34,6 +34,8 @@ WINDOW = 1 << 18
 IGNORED = 10_000  # empty lines and comments among which the start of a query is searched
 FIRST = 1 << 13  # bytes that hold the first lines of most files
 CONTENT = re.compile(rb"^(?!#)[ \t\r]*+[^ \t\r\n].*+\n", re.MULTILINE)  # a whole line that is no comment
+GLOB = frozenset("*?[")  # what a pattern holds
+ALIKE = 0.7  # how alike the names of files must be for one to be suggested
 BOM = b"\xef\xbb\xbf"
 GZIP, ZSTD, PARQUET = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1"
 SUFFIXES = (
@@ -165,10 +167,11 @@ def _unpacked(source: Source, to: Path) -> Source:
 
 def near_file(path: str) -> str:
     """`; did you mean runs/bm25.run?` where a file of nearly this name lies in the same folder; else nothing."""
-    folder = Path(path).parent
+    folder, name = Path(path).parent, Path(path).name
     try:
-        known = [str(folder / one.name) for one in folder.iterdir()]
-        return "" if Path(path).exists() else did_you_mean(str(folder / Path(path).name), known)
+        known = [one.name for one in folder.iterdir()]
+        before = path.removesuffix(name)
+        return "" if Path(path).exists() else did_you_mean(name, known, before=before, cutoff=ALIKE)
     except (OSError, ValueError):  # a folder that is none, a name that cannot be one
         return ""
 
@@ -179,8 +182,8 @@ def _check_readable(source: Source) -> None:
         with path.open("rb"):
             return
     except FileNotFoundError:
-        near = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-        raise FileError(source.label, f"no such file{did_you_mean(path.name, near)}") from None
+        pattern = "; a pattern is not expanded here: give a list of files" if GLOB & {*str(path)} else ""
+        raise FileError(source.label, f"no such file{pattern or near_file(str(path))}") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise FileError(source.label, f"cannot be opened: {reason}") from None

@@ -142,8 +142,16 @@ def _definition(name: str, text: str) -> Definition:
     name = ALIASES.get(name, name)
     if name not in KNOWN:
         names = [*REGISTRY, *ALIASES, *trec_names.FAMILIES, *trec_names.NICKNAMES]
-        raise TextError(f"no measure is called {name!r}{did_you_mean(name, names)}", text or name, 0)
+        hint = _with_cutoff(name) or did_you_mean(name, names)
+        raise TextError(f"no measure is called {name!r}{hint}", text or name, 0)
     return KNOWN[name]
+
+
+def _with_cutoff(name: str) -> str:
+    """What nDCG10 and P5 probably mean."""
+    found = re.fullmatch(r"(\D+?)[_.-]?(\d+)", name)
+    known = found and KNOWN.get(ALIASES.get(found[1], found[1]))
+    return f"; did you mean {found[1]}@{found[2]}?" if found and known and known.cutoff == "k" else ""
 
 
 def _place(text: str, *names: str) -> int:

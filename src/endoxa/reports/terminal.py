@@ -227,15 +227,17 @@ def comparison_remarks(evaluation: Evaluation, *, full: bool = True) -> list[str
     """How the pairs were compared: in full, or the test and its correction on one line."""
     comparison = evaluation.comparison
     assert comparison is not None
+    warnings = [f"! {line}" for line in evaluation.warnings]
     if not full:
         named = {kind: rest for kind, colon, rest in (note.partition(": ") for note in comparison.notes) if colon}
         short = [f"{kind}: {named[kind].split(';')[0]}" for kind in ("test", "correction") if kind in named]
         loud = [note for note in comparison.notes if not note.startswith(("test: ", "interval: ", "correction: "))]
-        return [*evaluation.sentences[1:], f"{'; '.join([*short, str(evaluation.policy)])} (-v explains)", *loud]
+        how = f"{'; '.join([*short, str(evaluation.policy)])} (-v explains)"
+        return [*evaluation.sentences[1:], how, *loud, *warnings]
     draws = evaluation.scores.draws if evaluation.scores is not None else None
     lines = [*evaluation.sentences[1:], *comparison.notes, *(draws.lines if draws is not None else ())]
     lines += evaluation.policy.lines()
-    return [*lines, *(evaluation.notes[-1:] if evaluation.kind == "consensus" else ())]
+    return [*lines, *warnings, *(evaluation.notes[-1:] if evaluation.kind == "consensus" else ())]
 
 
 def best_pairs_first(rows: pl.DataFrame, evaluation: Evaluation, measure: str) -> pl.DataFrame:
