@@ -172,7 +172,8 @@ def test_what_is_typed_wrongly_is_told(scenes: Path, tmp_path: Path) -> None:
 def test_places_that_cannot_be_written_are_told(scenes: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert "cannot be written" in fails("images", "run", scenes, "--sample", 2, "--to", tmp_path / "file" / "runs")
-    assert "is a folder" in fails("images", "contest", scenes, *FAST, "--sample", 4, "--worlds", 5, "--to", tmp_path)
+    for to in (tmp_path, tmp_path / "page.pdf"):
+        assert "names a page (.html)" in fails("images", "contest", scenes, *FAST, "--sample", 4, "--to", to)
     assert "cannot be written" in fails("images", "index", scenes, *FAST, "--home", tmp_path / "file")
 
 

@@ -227,10 +227,14 @@ def told_apart(
 
     kinds = {} if qrels is None else {qrels: "qrels" if (kind := kind_of(qrels)) in {"run", "both"} else kind}
     found_runs, named = list(runs or []), list(measures or [])
+    seen = {qrels, *found_runs}
     for word in words or []:
         if word == "-":
             found_runs.append(word)
         elif is_there(word):
+            if word in seen:
+                raise typer.BadParameter(f"{word} is given twice; name each file once")
+            seen.add(word)
             kind = kind_of(word, strict=True)
             if kind in {"run", "both"}:
                 found_runs.append(word)

@@ -129,6 +129,14 @@ def need_form(form: str, to: str | None, forms: Iterable[str]) -> str:
     return form
 
 
+def need_page(to: str | Path) -> None:
+    """A page is a file for a browser; said before the work, not after it."""
+    import typer
+
+    if Path(to).suffix.lower() not in {".html", ".htm"}:
+        raise typer.BadParameter(f"--to names a page (.html), not {str(to)!r}")
+
+
 def need_judgments(reference: Any, settings: dict[str, Any]) -> None:
     """trec_eval's lines are for judgments and preferences only."""
     import typer

@@ -12,6 +12,7 @@ import typer
 from endoxa.cli import options as o
 from endoxa.cli import output
 from endoxa.cli.plain import App
+from endoxa.formatting import counted
 from endoxa.verbs import study as verb
 
 study = App(
@@ -405,7 +406,8 @@ def delete(
       endoxa study delete pets --export pets.csv --confirm pets
     """
     progress = verb.status(name, home=home, db=db)[0]["progress"]
-    counts = f"{progress['answers']:,} answers by {progress['raters']:,} judges"
+    judges = counted(progress["raters"], "judge", "judges")
+    counts = f"{counted(progress['answers'], 'answer', 'answers')} by {judges}"
     if confirmed is None:
         if not sys.stdin.isatty():
             raise typer.BadParameter(f"study {name!r} has {counts}; repeat its name to delete it: --confirm {name}")

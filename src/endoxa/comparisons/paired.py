@@ -202,16 +202,15 @@ def _notes(frame: pl.DataFrame, systems: int, settings: _Settings, *, short: boo
     """How the rows were made, one sentence each."""
     tested = dict(frame.group_by("measure", maintain_order=True).agg(pl.col("p_value").is_not_nan().sum()).iter_rows())
     counts = sorted(set(tested.values()))
+    noun = "comparison" if counts == [1] else "comparisons"
     permutations = min(settings.draws, RESAMPLES)
     test = MEANING[settings.test].format(draws=settings.draws, permutations=permutations, systems=systems)
     if settings.test == "tukey":
         corrected = "none added: Tukey's p-values already hold for all pairs of a measure at once"
     elif settings.correction == "none":
-        corrected = f"none, over {_spread(counts)} comparisons per measure"
+        corrected = f"none, over {_spread(counts)} {noun} per measure"
     else:
-        corrected = (
-            f"{MEANING[settings.correction]} over {_spread(counts)} comparisons per measure, not across measures"
-        )
+        corrected = f"{MEANING[settings.correction]} over {_spread(counts)} {noun} per measure, not across measures"
     notes = [
         f"test: {test}",
         f"interval: {100 * settings.confidence:g} % {settings.interval}, {settings.resamples:,} resamples "

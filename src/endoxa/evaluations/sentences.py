@@ -245,7 +245,8 @@ def _worst(
         return []
     found.sort(key=lambda pair: pair[1], reverse=not few)
     named = ", ".join(f"{system} {form.format(number_)}" for system, number_ in found[:WARNED])
-    rest = f" and {len(found) - WARNED} more systems" if len(found) > WARNED else ""
+    more = len(found) - WARNED
+    rest = f" and {more} more system{'' if more == 1 else 's'}" if more > 0 else ""
     return [f"{what}: {named}{rest}."]
 
 

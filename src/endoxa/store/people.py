@@ -81,7 +81,10 @@ def invite(
     if nickname is not None:
         nickname = checked(nickname)
         if _is_invited(connection, study_id, nickname, i.withdrawn_at.is_(None), i.expires_at > now):
-            raise RefusedError(f"{nickname!r} is invited already; withdraw that link first, or choose another nickname")
+            raise RefusedError(
+                f"{nickname!r} is invited already; withdraw that link first (invite --withdraw {nickname}), or choose "
+                "another nickname"
+            )
     secret = secrets.token_urlsafe(24)
     number = insert(
         connection, s.invitations, study_id=study_id, role=role, nickname=nickname, digest=digest(secret),
