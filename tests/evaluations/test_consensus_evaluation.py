@@ -169,16 +169,19 @@ def test_one_draw_for_summary_and_pairs(made) -> None:
 @pytest.mark.parametrize("measure", ["AP", "nDCG@10", "SetP"])
 @pytest.mark.parametrize("policy", [{}, {"missing": "skip"}, {"cut": 7}])
 def test_order_by_depth_is_that_of_single_evaluations(measure: str, policy: dict) -> None:
-    """Votes counted once and cut by rank give what every depth gives on its own."""
+    """Votes counted once and cut by rank give what every depth gives alone; the summary has the depth that counts."""
     run = some_run(FIELD, queries=5)
     run = Run(run.frame.filter((pl.col("system") != "poor") | (pl.col("query") != "q1")))
     settings = Settings(depth=10, worlds=20, **policy)
     first = parse_all(measure)
-    table = evaluate(run, first, settings, depths=(5, 20)).tables["depths"]
-    means = {
+    made = evaluate(run, first, settings, depths=(5, 20))
+    table = made.tables["depths"]
+    shown = dict(made.summary.select("system", "value").iter_rows())
+    means = {10: np.array([shown[system] for system in run.systems])} | {
         depth: expectations(run, consensus.believe(run, depth=depth, people=0), first, settings.policy)[0]
-        for depth in (5, 10, 20)
+        for depth in (5, 20)
     }
+    assert table["depth"].to_list() == [5, 10, 20]
     for depth, tau, leader in table.iter_rows():
         assert tau == pytest.approx(orders.tau(means[depth], means[10]))
         assert leader == run.systems[int(np.argmax(means[depth]))]

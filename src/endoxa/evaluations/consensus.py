@@ -67,7 +67,10 @@ def evaluate(
     summary = summary.join(unique, on="system", how="left", maintain_order="left")
     table = None
     if ballots is not None:
-        table = _by_depth(run, ballots, measures[0], settings, depths, labels, progress, mapper)
+        rows = summary.filter(pl.col("measure") == str(measures[0])).select("system", "value")
+        known = dict(rows.iter_rows())
+        shown = np.array([known[system] for system in run.systems])
+        table = _by_depth(run, ballots, measures[0], shown, settings, depths, labels, progress, mapper)
     return replace(
         evaluation, summary=summary, tables={} if table is None else {"depths": table},
         warnings=(*_of_consensus(summary, counted, table, measures[0]), *evaluation.warnings),
@@ -105,17 +108,20 @@ def with_everything(run: Run, counted: Tally, seed: int) -> Run:
 
 
 def _by_depth(
-    run: Run, ballots: Ballots, first: Measure, settings: Settings, depths: Sequence[int], labels: Opinions | None,
-    progress: Progress | None, mapper: Mapper,
+    run: Run, ballots: Ballots, first: Measure, shown: Floats, settings: Settings, depths: Sequence[int],
+    labels: Opinions | None, progress: Progress | None, mapper: Mapper,
 ) -> pl.DataFrame | None:  # fmt: skip
-    """depth, tau, leader: the ranking on the first measure where votes are taken at other depths."""
+    """depth, tau, leader: the ranking on the first measure where votes are taken at other depths.
+
+    `shown` are the values of the summary, which are those of the depth that counts; tau is to their order.
+    """
     deepest = int(ballots.rank.max(initial=0))
     asked = {settings.depth, *(depth for depth in depths if depth <= deepest)}
     asked |= {deepest} if deepest < max(depths, default=0) else set()
     if len(asked) < 2:
         return None
-    means: dict[int, Floats] = {}
-    for number, depth in enumerate(sorted(asked)):
+    means: dict[int, Floats] = {settings.depth: shown}
+    for number, depth in enumerate(sorted(asked - {settings.depth}), 1):
         counted = ballots.tally(depth, prior=settings.prior, weights=settings.weights)
         belief = consensus.belief_of(counted)
         placement = None
@@ -125,11 +131,11 @@ def _by_depth(
             belief = pinned(belief, labels)
         means[depth] = expectations(run, belief, first, settings.policy, mapper=mapper, placement=placement)[0]
         if progress is not None:
-            progress("depths", number + 1, len(asked))
+            progress("depths", number, len(asked) - 1)
     sign = -1 if first.definition.lower else 1
     rows = [
-        (depth, orders.tau(sign * mean, sign * means[settings.depth]), run.systems[int(np.nanargmax(sign * mean))])
-        for depth, mean in means.items()
+        (depth, orders.tau(sign * mean, sign * shown), run.systems[int(np.nanargmax(sign * mean))])
+        for depth, mean in sorted(means.items())
     ]
     return pl.DataFrame(rows, schema={"depth": pl.Int64, "tau": pl.Float64, "leader": pl.String}, orient="row")
 
