@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["np", "on_demand", "pl"]
+__all__ = ["functions_of", "np", "on_demand", "pl"]
 
 
 class _Later(ModuleType):
@@ -38,6 +38,24 @@ def on_demand(module: str, makers: Mapping[str, Callable[[], Any]]) -> Callable[
         return value
 
     return get
+
+
+class _Functions:
+    """Stands for a module of functions, which is loaded when one of them is called."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*values: Any, **named: Any) -> Any:
+            return getattr(importlib.import_module(self._name), name)(*values, **named)
+
+        return call
+
+
+def functions_of(module: str) -> Any:
+    """The functions of a module that is loaded when one of them is first called, not when it is named."""
+    return _Functions(module)
 
 
 if TYPE_CHECKING:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from endoxa.errors import TableError
 from endoxa.later import np
-from endoxa.measures import linear
-from endoxa.measures.closed_forms import SumForm
-from endoxa.measures.linear import LinearForm
 from endoxa.measures.lists import BEYOND, Lists, ratio
-from endoxa.measures.registry import register
+from endoxa.measures.registry import exact, linear, register
 from endoxa.policies import Compat
 from endoxa.tables import Bools, Floats, Ints
+
+if TYPE_CHECKING:
+    from endoxa.measures.closed_forms import SumForm
+    from endoxa.measures.linear import LinearForm
 
 Discount = Literal["log2", "exp-log2"]
 DEEPEST = 1 << 20  # ranks up to which discounts are kept
@@ -71,7 +72,7 @@ def _discounted_sum(
     """Every grade counts 1/log2(rank + 1)."""
     if dcg != "log2" or gains is not None:
         return None
-    return SumForm(k, lambda rank, length: 1 / np.log2(rank + 1.0), graded=True)
+    return exact.SumForm(k, lambda rank, length: 1 / np.log2(rank + 1.0), graded=True)
 
 
 def _linear(make: Callable[..., LinearForm]) -> Callable[..., LinearForm | None]:

@@ -12,18 +12,20 @@ from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from functools import cache, cached_property, lru_cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from endoxa.errors import TextError, did_you_mean
 from endoxa.frozen import dataclass
 from endoxa.measures import gains, graded, ranked, ranx_names, sets, trec_names, unjudged  # noqa: F401  (they register)
-from endoxa.measures.closed_forms import SumForm
-from endoxa.measures.linear import LinearForm
 from endoxa.measures.lists import BEYOND, Lists
 from endoxa.measures.pairs import PREFERENCES
 from endoxa.measures.registry import ALIASES, REGISTRY, Definition
 from endoxa.policies import CHOICES
 from endoxa.tables import Floats
+
+if TYPE_CHECKING:
+    from endoxa.measures.closed_forms import SumForm
+    from endoxa.measures.linear import LinearForm
 
 Form = TypeVar("Form")
 REQUIRED = inspect.Parameter.empty

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from endoxa.later import np
-from endoxa.measures import closed_forms as exact
-from endoxa.measures import linear
 from endoxa.measures.lists import Lists, ratio
-from endoxa.measures.registry import register
+from endoxa.measures.registry import exact, linear, register
 from endoxa.measures.sets import first_unjudged
 from endoxa.policies import Compat
 from endoxa.tables import Floats, Ints

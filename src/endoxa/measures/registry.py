@@ -5,13 +5,23 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from endoxa.frozen import dataclass
-from endoxa.measures.closed_forms import Difference, Moments, SumForm
-from endoxa.measures.distributions import Distribution
-from endoxa.measures.linear import LinearForm
+from endoxa.later import functions_of
 from endoxa.tables import Floats
+
+if TYPE_CHECKING:
+    from endoxa.measures import closed_forms as exact
+    from endoxa.measures import linear
+    from endoxa.measures.closed_forms import Difference, Moments, SumForm
+    from endoxa.measures.distributions import Distribution
+    from endoxa.measures.linear import LinearForm
+else:  # forms under a belief, which plain judgments do not need
+    exact = functions_of("endoxa.measures.closed_forms")
+    linear = functions_of("endoxa.measures.linear")
+
+__all__ = ["ALIASES", "REGISTRY", "Definition", "Kernel", "exact", "linear", "register"]
 
 Kernel = Callable[..., Any]  # Lists and settings to one value per list: a number, or a text
 K = TypeVar("K", bound=Kernel)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 
 from endoxa.later import np
-from endoxa.measures import closed_forms as exact
-from endoxa.measures import linear
 from endoxa.measures.lists import Lists, ratio
-from endoxa.measures.registry import register
+from endoxa.measures.registry import exact, linear, register
 from endoxa.tables import Floats, Ints
 
 

@@ -106,7 +106,7 @@ inline bool digits_of(std::uint64_t text, int count, std::uint64_t& number) {
   return true;
 }
 
-// What number_of parses, if it has at most eight digits before the point and seven behind it; eight bytes before
+// What number_of parses, if it has at most eight digits before the point and seven behind it; nine bytes before
 // `data` may be read.
 inline bool decimal_of(const char* data, std::size_t size, double& value) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && defined(FLT_EVAL_METHOD) && \
@@ -119,6 +119,18 @@ inline bool decimal_of(const char* data, std::size_t size, double& value) {
   std::size_t whole = size;
   int decimals = 0;
   std::uint64_t number, fraction = 0;
+  if (points != 0 && size > 1 && size < 10) {  // at most eight digits: those before the point move over it
+    decimals = __builtin_clzll(points) / 8;
+    if (static_cast<std::size_t>(decimals) < size) {
+      const std::uint64_t behind_point = decimals == 0 ? 0 : ~std::uint64_t{0} << (64 - 8 * decimals);
+      const std::uint64_t before = eight(data + size - 9);
+      if (!digits_of((tail & behind_point) | (before & ~behind_point), static_cast<int>(size) - 1, number)) return false;
+      value = static_cast<double>(static_cast<std::int64_t>(number)) / POWERS[decimals];
+      if (negative) value = -value;
+      return true;
+    }
+    decimals = 0;
+  }
   if (points != 0 && static_cast<std::size_t>(__builtin_clzll(points) / 8) < size) {
     decimals = __builtin_clzll(points) / 8;
     whole = size - static_cast<std::size_t>(decimals) - 1;
