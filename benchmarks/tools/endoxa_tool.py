@@ -15,11 +15,8 @@ def main(qrels: str, runs: list[str]) -> None:
             print(json.dumps(dict(zip(rows["measure"], rows["value"], strict=True))))
         return
     for queries in scores.to_dict().values():
-        means = dict.fromkeys(scores.measures, 0.0)
-        for values in queries.values():
-            for name, value in values.items():
-                means[name] += value / len(queries)
-        print(json.dumps(means))
+        rows = queries.values()
+        print(json.dumps({name: sum(row[name] for row in rows) / len(rows) for name in scores.measures}))
 
 
 if __name__ == "__main__":
