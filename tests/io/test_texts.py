@@ -92,7 +92,7 @@ def test_words_are_what_white_space_parts(tmp_path_factory: pytest.TempPathFacto
         ({"a/1": "x", "b/.keep": ""}, ["a", "b"], "b: the directory is empty; expected one file for each document"),
         ({"a/1": "x"}, ["a"], "a: this is the only output; expected the outputs of at least two systems"),
         ({}, [], "(no paths): there is nothing to read; expected the outputs of at least two systems"),
-        ({"a.txt": "x"}, ["a.txt", "b.txt"], "b.txt: no such file; did you mean a.txt?"),
+        ({"a.txt": "x"}, ["a.txt", "b.txt"], "b.txt: no such file; did you mean {}/a.txt?"),
         ({"a.gz": gzip.compress(b"x" * 99)[:-9], "b": "x"}, ["a.gz", "b"], "a.gz: the gzip data are truncated"),
     ],
 )

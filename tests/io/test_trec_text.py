@@ -249,7 +249,7 @@ def test_a_bad_file_is_refused(tmp_path: Path, data: bytes, what: str) -> None:
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     (tmp_path / "bm25.run").touch()
-    with pytest.raises(FileError, match=r"no such file; did you mean bm25.run\?"):
+    with pytest.raises(FileError, match=r"no such file; did you mean .*/bm25.run\?"):
         read(tmp_path / "bm52.run")
     with pytest.raises(FileError, match="is a directory"):
         read(tmp_path)

@@ -277,7 +277,7 @@ def test_deleting_at_a_terminal_offers_an_export_and_asks_for_the_name(parts, tm
 
     code, said = typed("n", "cats")
     assert code == 2
-    assert "2 answers by 1 judges" in said and "Export them first, to pets.csv?" in said
+    assert "2 answers by 1 judge" in said and "Export them first, to pets.csv?" in said
     assert verb.studies(home=home).height == 1 and not (tmp_path / "pets.csv").exists()
     code, said = typed("", "pets")
     assert code == 0, said
