@@ -55,7 +55,7 @@ serve: demo/study/study.toml  ## in the browser: search photographs by marking t
 	@$(BIN)/endoxa demo search --to demo & trap "kill $$! 2> /dev/null" EXIT; $(BIN)/endoxa study serve --home demo/studies
 
 test: .venv/dev  ## run the tests
-	@$(BIN)/pytest -n $(WORKERS)
+	@$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 check: format lint types layers test  ## what CI and reviewers expect: format, lint, types, layers, tests
 
