@@ -121,7 +121,8 @@ def _agree(trials: dict[str, list[Trial]]) -> None:
         for trial in some:
             for mine, theirs in zip(trial.values, reference, strict=True):
                 for measure, value in theirs.items():
-                    if abs(mine[measure] - value) > (1e-4 if name == "trec_eval" else 1e-6):
+                    # trec_eval keeps scores in single precision, where 59.491162 and 59.491161 tie
+                    if abs(mine[measure] - value) > (1e-4 if name == "trec_eval" else 1e-5):
                         raise SystemExit(f"{name} gives {measure} = {mine[measure]}, pytrec_eval {value}")
 
 
