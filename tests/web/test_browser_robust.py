@@ -384,3 +384,27 @@ def test_a_page_that_complains_or_asks_elsewhere_is_noticed(stage: Stage) -> Non
     stage.complaints.clear()
     for words in ("oh", "ah", "Content Security Policy", "another host: http://localhost"):
         assert words in said
+
+
+def test_a_list_of_tasks_that_comes_late_brings_back_nothing(stage: Stage, study: str) -> None:
+    """It was asked for before an answer, and comes after the list that was asked for later."""
+    ana = typist(stage, study)
+    ana.come()
+    ahead = ana.page.evaluate(
+        """async () => {
+            const page = document.querySelector('script[type="module"][src]').src;
+            const { Tasks } = await import(new URL("tasks.js", page));
+            const replies = [];
+            const tasks = new Tasks({ get: () => new Promise((resolve) => replies.push(resolve)) }, () => []);
+            const list = (...ids) => ({ tasks: ids.map((id) => ({ id, items: [], query: null })), progress: {} });
+            const early = tasks.fill(() => null);
+            tasks.answered(1);
+            const late = tasks.fill(() => null);
+            replies[1](list(2));
+            await late;
+            replies[0](list(1, 2));
+            await early;
+            return tasks.ahead.map((task) => task.id);
+        }"""
+    )
+    assert ahead == [2]

@@ -11,6 +11,8 @@ export class Tasks {
     this.ahead = [];
     this.done = new Set(pending().map((answer) => answer.task)); // answered here; the server may not know yet
     this.acts = 0; // answers and undos so far: a list asked for before the last one may be stale
+    this.asked = 0; // lists asked for
+    this.heard = 0; // the newest of them that has come
     this.images = []; // referenced, so that the browser keeps them
   }
 
@@ -41,9 +43,12 @@ export class Tasks {
   /** Fetch the tasks after `current()`; returns the progress if the list is certain to be current, otherwise null. */
   async fill(current) {
     const { acts } = this;
+    const number = (this.asked += 1);
     const settled = !this.pending().length;
     const body = await this.server.get("/tasks?count=3");
     if (!Array.isArray(body?.tasks)) throw new Trouble("answer", "The server's list of tasks could not be understood.");
+    if (number < this.heard) return null; // older than a list that has come: it may contain what was answered since
+    this.heard = number;
     // If no answer is being sent, the server's list is current; otherwise it may contain answered tasks.
     const sure = settled && acts === this.acts;
     if (sure) this.done.clear();
