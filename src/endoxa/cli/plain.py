@@ -17,7 +17,7 @@ from endoxa.reports.sheets import unmarked
 F = TypeVar("F", bound=Callable[..., Any])
 # Typer does not name them: what is wrong with a call, and a group without a command, which prints its help.
 UsageError: Any = typer.BadParameter.__mro__[1]
-Nothing: Any = next(one for one in UsageError.__subclasses__() if one.__name__ == "NoArgsIsHelpError")
+Nothing = tuple(one for one in UsageError.__subclasses__() if one.__name__ == "NoArgsIsHelpError")
 CALL, INPUT = "Options", "Arguments"
 
 

@@ -106,7 +106,7 @@ inline bool digits_of(std::uint64_t text, int count, std::uint64_t& number) {
   return true;
 }
 
-// What number_of parses, if it has at most eight digits before the point and seven behind it; nine bytes before
+// What number_of parses, if it has at most eight digits before the point and seven behind it; eight bytes before
 // `data` may be read.
 inline bool decimal_of(const char* data, std::size_t size, double& value) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && defined(FLT_EVAL_METHOD) && \
