@@ -4,8 +4,9 @@
 
 Starts a Spark master and two workers of one core each from the package, on the loopback only; scores seven runs on
 them, undisturbed and again while one worker is killed; and compares with the scores of this process, to the last bit.
-Then measures local[1] and local[2], each in a process of its own. Exits with 1 where anything differs, or where the
-kill came too late to mean anything. With LINES=50000000 some ten minutes, and 3 GB of disk.
+Then measures local[1] and local[2] in turn, TRIALS processes with JOBS jobs each, and compares the medians. Exits with
+1 where anything differs, or where the kill came too late to mean anything. With LINES=50000000 some five minutes, and
+3 GB of disk.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from benchmarks.data import Shape, make
@@ -33,6 +35,7 @@ from endoxa.scale import spark
 
 MEASURES = ["AP", "nDCG@10", "P@10", "RR"]
 RUNS, DEPTH = 7, 1000
+TRIALS, JOBS = 3, 5
 AIM = 1.7  # local[2] against local[1]
 
 
@@ -127,8 +130,8 @@ def say(name: str, seconds: float, lines: int, more: str = "") -> None:
     print(f"{name:44} {seconds:8.1f} s {lines / seconds / 1e6:8.2f} million lines/s  {more}", flush=True)
 
 
-def alone(on: str, qrels: str, runs: list[str]) -> dict[str, float]:
-    """Seconds of one address, in a process of its own: to start a session, and of the job."""
+def alone(on: str, qrels: str, runs: list[str]) -> dict[str, list[float]]:
+    """Seconds of one address, in a process of its own: to start a session, of each job, and of processor time."""
     words = [sys.executable, "-m", "cluster.cluster", "--alone", on, qrels, *runs]
     result = subprocess.run(words, capture_output=True, text=True, check=False)
     if result.returncode:
@@ -140,13 +143,14 @@ def _alone(on: str, qrels: str, runs: list[str]) -> None:
     start = time.perf_counter()
     made = spark.session(on)
     list(spark.mapped(on, _warm, range(8)))
-    begun = time.perf_counter()
-    all_before, own_before = processor_time(os.getpid()), time.process_time()
-    seconds, _ = timed(runs, qrels, on)
-    own = time.process_time() - own_before
-    others = processor_time(os.getpid()) - all_before - own
+    found: dict[str, list[float]] = {"start": [time.perf_counter() - start], "job": [], "driver": [], "workers": []}
+    for _ in range(JOBS):
+        all_before, own_before = processor_time(os.getpid()), time.process_time()
+        found["job"].append(timed(runs, qrels, on)[0])
+        found["driver"].append(time.process_time() - own_before)
+        found["workers"].append(processor_time(os.getpid()) - all_before - found["driver"][-1])
     made.stop()
-    print(json.dumps({"start": begun - start, "job": seconds, "driver": own, "workers": others}))
+    print(json.dumps(found))
 
 
 def _warm(item: int) -> int:
@@ -198,12 +202,18 @@ def main() -> int:
             wrong += 1
             print("the kill came too late: give more lines")
         context.stop()
-    times = {}
-    for on in ("local[1]", "local[2]"):
-        times[on] = one = alone(on, qrels, list(runs))
-        used = f"processor time: driver {one['driver']:.1f} s, workers and Java {one['workers']:.1f} s"
-        say(f"{on} (session {one['start']:.1f} s)", one["job"], shape.lines, used)
-    first, second = times["local[1]"], times["local[2]"]
+    tried: dict[str, list[dict[str, list[float]]]] = {"local[1]": [], "local[2]": []}
+    for _ in range(TRIALS):
+        for on, trials in tried.items():
+            trials.append(alone(on, qrels, list(runs)))
+    first, second = (
+        {name: median(value for one in trials for value in one[name]) for name in trials[0]}
+        for trials in tried.values()
+    )
+    for (on, trials), usual in zip(tried.items(), (first, second), strict=True):
+        used = f"driver {usual['driver']:.1f} s, workers and Java {usual['workers']:.1f} s of processor time"
+        say(f"{on} (session {usual['start']:.1f} s), median", usual["job"], shape.lines, used)
+        print("  jobs: " + "; ".join(" ".join(f"{seconds:.1f}" for seconds in one["job"]) for one in trials))
     possible = (first["driver"] + first["workers"]) / (second["driver"] + second["workers"] / 2)
     print(
         f"local[2] is {first['job'] / second['job']:.2f} times as fast as local[1]; by processor time, on two free "

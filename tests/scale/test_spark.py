@@ -113,6 +113,17 @@ def test_every_kind_of_reference_gives_the_same_to_the_last_bit(name: str, runs:
         assert there.comparison.frame.equals(here.comparison.frame)
 
 
+@pytest.mark.usefixtures("small_parts")
+def test_parts_are_alike_in_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark, "cores", lambda address: 2)
+    (tmp_path / "a.run").write_text("".join(f"q{line // 5} Q0 d{line % 5} 0 0 a\n" for line in range(10_000)))
+    parts = distributed.DistributedFiles(files_of(tmp_path / "a.run"), HERE)._planned()[0]
+    sizes = [part.span[1] - part.span[0] for part in parts if part.span]
+    assert sum(sizes) == (tmp_path / "a.run").stat().st_size
+    assert len(sizes) > 3
+    assert min(sizes) > max(sizes) / 2  # no rest of a few lines, which would be a task of its own
+
+
 @needs_spark
 @pytest.mark.usefixtures("small_parts")
 def test_every_form_of_a_run_gives_the_same(runs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,12 +133,8 @@ def test_every_form_of_a_run_gives_the_same(runs: list[str], tmp_path: Path, mon
     here = endoxa.measure(runs, judged, MEASURES)
     rows = run.frame.select("system", "query", "item", "score")
     rows.write_parquet(tmp_path / "run.parquet")
-    assert (
-        len(
-            distributed.DistributedFiles(files_of(tmp_path / "run.parquet"), HERE)._parts(str(tmp_path / "run.parquet"))
-        )
-        > 3
-    )
+    for path in (tmp_path / "run.parquet", Path(runs[0])):
+        assert len(distributed.DistributedFiles(files_of(path), HERE)._planned()[0]) > 3
     same(endoxa.measure(tmp_path / "run.parquet", judged, MEASURES, on=HERE), here)
     mixed = rows.sample(fraction=1, shuffle=True, seed=1)
     mixed.write_parquet(tmp_path / "mixed.parquet")
@@ -319,7 +326,7 @@ def test_a_worker_without_endoxa_and_one_without_python(tmp_path: Path) -> None:
 def test_the_command_line_prints_only_its_own(tmp_path: Path) -> None:
     status, message = called(tmp_path, "-m", "endoxa")
     assert status == 0
-    assert message.startswith("wrote scores.tsv 1 queries")
+    assert message.startswith("wrote scores.tsv 1 query;")
     assert "spark" not in message.lower()
     assert "AP" in (tmp_path / "scores.tsv").read_text()
 

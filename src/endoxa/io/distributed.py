@@ -27,9 +27,9 @@ from endoxa.scale import spark
 from endoxa.tables import Run, rename_known
 
 T = TypeVar("T")
-LARGEST = 128 << 20  # bytes of a text that are one task; less where the cores would wait
+LARGEST = 64 << 20  # bytes of a text that are one task, at most; less where the cores would wait
 BYTES_OF_ROW = 40  # of a text; so many rows of Parquet are one task
-TASKS = 4  # per core
+TASKS = 4  # per core, so that none waits long for the last one; each costs some 50 ms beside its work
 COLUMNS = ("system", "query", "item", "score")
 NO_ROWS = pl.DataFrame(
     schema={"system": pl.String, "query": pl.String, "item": pl.String, "rank": pl.UInt32, "block": pl.UInt32,
@@ -72,7 +72,7 @@ class DistributedFiles:
 
         What the native core looks up (`sought`) stays in this process; the workers use the exact reader.
         """
-        planned = [self._parts(path) for path in self.files.paths]
+        planned = self._planned()
         task = partial(_scored, kernel, self._reading)
         every = spark.mapped(self.on, task, [part for parts in planned for part in parts], apart=True)
         taken: list[str] = []
@@ -106,22 +106,32 @@ class DistributedFiles:
     def _reading(self) -> dict[str, Any]:
         return {"name_from": self.files.name_from, "ties": self.files.ties, "lenient": self.files.lenient}
 
-    def _parts(self, path: str) -> list[Part]:
-        """The tasks of a file."""
+    def _planned(self) -> list[list[Part]]:
+        """The tasks of each file."""
+        wholes = [self._whole(path) for path in self.files.paths]
+        every = sum(part.size for part, _ in wholes)
+        size = min(max(every // (TASKS * spark.cores(self.on)), PIECE), LARGEST)
+        return [self._cut(part, size) if divisible else [part] for part, divisible in wholes]
+
+    def _whole(self, path: str) -> tuple[Part, bool]:
+        """A file, and whether it can be cut."""
         if path == "-":
             raise FileError("<stdin>", "workers cannot read standard input", "save it where all workers see it")
         with opened(path, unpack=False) as source:
-            part = Part(str(Path(path).resolve()), path, source.whole)
             magic = source.magic()
-            if magic == ZSTD or magic.startswith(GZIP) or self.files.lenient:
-                return [part]
-            form = look(source, "run").format
-            if form not in {"trec", "parquet"}:
-                return [part]
-            part = replace(part, text=form == "trec")
-            size = min(max(part.size // (TASKS * spark.cores(self.on)), PIECE), LARGEST)
-            cuts = spans(source, size) if part.text else row_spans(source, size // BYTES_OF_ROW)
-            return [replace(part, span=span) for span in cuts] if len(cuts) > 1 else [part]
+            packed = magic == ZSTD or magic.startswith(GZIP)
+            form = None if packed or self.files.lenient else look(source, "run").format
+            part = Part(str(Path(path).resolve()), path, source.whole, text=form != "parquet")
+            return part, form in {"trec", "parquet"}
+
+    @staticmethod
+    def _cut(part: Part, size: int) -> list[Part]:
+        """Parts of a file of about the same size."""
+        size = part.size // max(-(-part.size // size), 1)
+        size += size // 32  # a cut is at the end of the query before; what is left is no part of its own
+        source = Source(Path(part.path), part.label)
+        cuts = spans(source, size) if part.text else row_spans(source, size // BYTES_OF_ROW)
+        return [replace(part, span=span) for span in cuts] if len(cuts) > 1 else [part]
 
     @staticmethod
     def _joined(read: list[_Read]) -> list[Any]:

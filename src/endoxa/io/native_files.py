@@ -92,8 +92,22 @@ def run_of(source: Source, system: str | None, ties: Ties) -> Run | None:
         return native.run(None, system, ties == "input", False, gather, 0)
 
     found = _read(native, source, reader, native.close_lists, None)
-    if not isinstance(found, tuple):
+    return _table(found, ties) if isinstance(found, tuple) else None
+
+
+def run_of_text(text: bytes, system: str | None, ties: Ties) -> Run | None:
+    """The same of a text that is grouped by query."""
+    native = core()
+    if native is None or (system is not None and not _is_text(system)):
         return None
+    reader = native.run(None, system, ties == "input", False, False, 0)
+    if native.feed_run(reader, text) != OK:
+        return None
+    found = native.close_lists([reader], 1)
+    return _table(found, ties) if isinstance(found, tuple) else None
+
+
+def _table(found: tuple[Any, ...], ties: Ties) -> Run:
     systems, queries, system_of, query_of, size, schema, array, score, block = found
     sizes = np.frombuffer(size, np.int64)
     starts = np.repeat(np.cumsum(sizes) - sizes, sizes)

@@ -12,7 +12,7 @@ from warnings import warn
 from endoxa.errors import FileError
 from endoxa.frozen import dataclass
 from endoxa.io.formats import look
-from endoxa.io.native_files import looked_up, run_of
+from endoxa.io.native_files import looked_up, run_of, run_of_text
 from endoxa.io.sources import PIECE, Piece, Source, Where, in_parallel, opened, pieces
 from endoxa.io.trec_text import RUN, Report, Skipped, distinct, line_of_repeat, part_of, refuse_empty, tell, whole
 from endoxa.later import pl
@@ -139,12 +139,15 @@ def _mapped(
     rows, refusals, skipped = 0, 0, Skipped(source.label)
 
     def work(piece: Piece) -> tuple[int, int, bool, set[tuple[str, str]], Skipped, list[T]]:
-        part = part_of(piece, RUN, source.label, lenient=lenient, refusals=refusals)
-        run, repeats = _run_of(source, part.frame, [piece], system, ties, lenient)
+        run, left_out, height, regular = run_of_text(piece.data, system, ties), Skipped(source.label), 0, True
+        if run is None:
+            part = part_of(piece, RUN, source.label, lenient=lenient, refusals=refusals)
+            run, repeats = _run_of(source, part.frame, [piece], system, ties, lenient)
+            left_out, height, regular = part.skipped + repeats, part.frame.height, part.regular
         heads = (run.frame["rank"] == 1).arg_true()
         lists = set(zip(run.frame["system"][heads].to_list(), run.frame["query"][heads].to_list(), strict=True))
         values = [kernel(run)] if len(run) else []
-        return piece.done, part.frame.height, part.regular, lists, part.skipped + repeats, values
+        return piece.done, height or len(run), regular, lists, left_out, values
 
     with closing(in_parallel(work, pieces(source, size), workers)) as done:
         for read, height, regular, lists, left_out, values in done:

@@ -7,6 +7,7 @@ they are raised here as they would be on one machine.
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import re
@@ -101,6 +102,8 @@ def _started(address: str) -> Any:
         "spark.driver.maxResultSize": "0", "spark.driver.memory": "2g",
         **{f"spark.executorEnv.{name}": "1" for name in ONE_THREAD},
     }  # fmt: skip
+    if hasattr(socket, "AF_UNIX"):  # through TCP, Java and Python wait 40 ms for each other in every task
+        options["spark.python.unix.domain.socket.enabled"] = "true"
     if _is_loopback(address):
         options |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     conf = SparkConf(loadDefaults=False).setMaster(address).setAll(list(options.items()))
@@ -247,7 +250,10 @@ class _Shipped:
         """The value, in a worker."""
         if self.token not in _UNPACKED:
             _UNPACKED.clear()
+            gc.unfreeze()
             _UNPACKED[self.token] = pickle.loads(self.broadcast.value)
+            gc.collect()
+            gc.freeze()  # PySpark looks for garbage after every task; what stays is looked at only here
         return _UNPACKED[self.token]
 
 
