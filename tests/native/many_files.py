@@ -21,6 +21,8 @@ import endoxa
 from endoxa import native
 from endoxa.errors import EndoxaError
 from endoxa.io import native_files
+from endoxa.io.run_files import map_blocks
+from endoxa.tables import Run
 
 NUMBERS = (
     "1 1 1 2 2 3 1.0 01 1. .5 0.5 5e-1 +1 -1 -0 0 0.0 1e0 1E5 1e+2 12.345678 0.1 0.30000000000000004 1e22 1e23 "
@@ -121,9 +123,10 @@ def settings_of(rng: random.Random) -> dict[str, Any]:
 
 
 def outcome(run: Any, qrels: Any, measures: list[str], settings: dict[str, Any], *, natively: bool) -> Any:
-    """The scores and the whole run as plain values, or the errors and what was said about skipped lines."""
+    """The scores, the whole run and its blocks as plain values, or the errors and what was said of skipped lines."""
     os.environ[native.SETTING] = "1" if natively else "0"
-    return scored(run, qrels, measures, settings), whole(run, settings) if isinstance(run, str) else None
+    files = [whole(run, settings), in_blocks(run, settings)] if isinstance(run, str) else []
+    return scored(run, qrels, measures, settings), *files
 
 
 def scored(run: Any, qrels: Any, measures: list[str], settings: dict[str, Any]) -> Any:
@@ -150,7 +153,23 @@ def whole(path: str, settings: dict[str, Any]) -> Any:
         run = endoxa.read(path, kind="run", ties=ties, lenient=lenient, report=lambda one: reports.append(str(one)))
     except EndoxaError as error:
         return type(error).__name__, str(error), reports
-    return run.frame.schema, [tuple(map(repr, row)) for row in run.frame.iter_rows()], reports
+    return run.frame.schema, rows_of(run), reports
+
+
+def in_blocks(path: str, settings: dict[str, Any]) -> Any:
+    """The rows of blocks of whole queries, which belief, consensus and the workers of a cluster read."""
+    reports: list[str] = []
+    reading = {name: settings[name] for name in ("ties", "lenient", "name_from") if name in settings}
+    try:
+        read = map_blocks(path, rows_of, **reading, report=lambda one: reports.append(str(one)), size=150, workers=0)
+    except EndoxaError as error:
+        return type(error).__name__, str(error), reports
+    return read, reports
+
+
+def rows_of(run: Run) -> list[tuple[str, ...]]:
+    """The rows as texts, in which no digit is lost."""
+    return [tuple(map(repr, row)) for row in run.frame.iter_rows()]
 
 
 def case(seed: int, folder: Path) -> tuple[Any, Any, list[str], dict[str, Any]]:
