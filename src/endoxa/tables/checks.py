@@ -88,6 +88,10 @@ class Later:
                 getattr(self, name)
         return {name: one for name, one in self.__dict__.items() if name != "_makers"} | dict.fromkeys(self.NATIVE)
 
+    def __dir__(self) -> list[str]:
+        """The attributes, also those that are not made yet: completion shows them."""
+        return sorted({*super().__dir__(), *self.__dict__.get("_makers", {})} - {"_makers"})
+
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
