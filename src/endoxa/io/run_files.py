@@ -139,15 +139,17 @@ def _mapped(
     rows, refusals, skipped = 0, 0, Skipped(source.label)
 
     def work(piece: Piece) -> tuple[int, int, bool, set[tuple[str, str]], Skipped, list[T]]:
-        run, left_out, height, regular = run_of_text(piece.data, system, ties), Skipped(source.label), 0, True
-        if run is None:
+        run = run_of_text(piece.data, system, ties)
+        if run is not None:
+            height, regular, left_out = len(run), True, Skipped(source.label)
+        else:
             part = part_of(piece, RUN, source.label, lenient=lenient, refusals=refusals)
             run, repeats = _run_of(source, part.frame, [piece], system, ties, lenient)
-            left_out, height, regular = part.skipped + repeats, part.frame.height, part.regular
+            height, regular, left_out = part.frame.height, part.regular, part.skipped + repeats
         heads = (run.frame["rank"] == 1).arg_true()
         lists = set(zip(run.frame["system"][heads].to_list(), run.frame["query"][heads].to_list(), strict=True))
         values = [kernel(run)] if len(run) else []
-        return piece.done, height or len(run), regular, lists, left_out, values
+        return piece.done, height, regular, lists, left_out, values
 
     with closing(in_parallel(work, pieces(source, size), workers)) as done:
         for read, height, regular, lists, left_out, values in done:
