@@ -70,7 +70,7 @@ class DistributedFiles:
     ) -> Iterator[tuple[list[str], dict[str, str], list[T]]]:
         """For each file the names of its systems, distinct names for them, and the results of the kernel.
 
-        What the native core looks up (`sought`) stays in this process; the workers use the exact reader.
+        What the native core looks up (`sought`) stays in this process; the workers make tables of blocks.
         """
         planned = self._planned()
         task = partial(_scored, kernel, self._reading)
