@@ -29,7 +29,7 @@ from endoxa.tables import Run, rename_known
 T = TypeVar("T")
 LARGEST = 64 << 20  # bytes of a text that are one task, at most; less where the cores would wait
 BYTES_OF_ROW = 40  # of a text; so many rows of Parquet are one task
-TASKS = 4  # per core, so that none waits long for the last one; each costs some 50 ms beside its work
+TASKS = 4  # per core, so that none waits long for the last one; each costs some 20 ms beside its work
 COLUMNS = ("system", "query", "item", "score")
 NO_ROWS = pl.DataFrame(
     schema={"system": pl.String, "query": pl.String, "item": pl.String, "rank": pl.UInt32, "block": pl.UInt32,
