@@ -14,15 +14,74 @@ def test_migrations_and_models_agree(database, tmp_path):
     store.close()
 
 
-@pytest.mark.parametrize("statement", ["update events set kind = 'x'", "delete from events"])
-def test_the_database_itself_refuses_changes(database, tmp_path, statement):
+ROWS = {  # a row of each append-only table, with the columns of its unique keys
+    "answers": {
+        "id": 1, "study_id": 1, "rater_id": 1, "task_id": 1, "key": "'k'", "kind": "'answer'", "place": 0, "grade": 1,
+        "role": "'main'", "at": 0,
+    },
+    "events": {"id": 1, "kind": "'made'", "detail": "'{}'", "at": 0},
+    "search_events": {"id": 1, "search_id": 1, "number": 1, "key": "'k'", "kind": "'start'", "detail": "'{}'", "at": 0},
+}  # fmt: skip
+KEYS = {"answers": [("rater_id", "key", "place")], "events": [], "search_events": [("search_id", "number"), ("key",)]}
+NUMBERS = {"id", "number"}  # of another row
+BESIDE = (
+    "insert into studies (id, name, settings, state, results_open, created_at) values (1, 's', '{}', 'open', '0', 0)",
+    "insert into raters (id, study_id, nickname, folded, seed, joined_at) values (1, 1, 'a', 'a', 1, 0)",
+    "insert into tasks (id, study_id, role, round) values (1, 1, 'main', 1)",
+    "insert into searches (id, name, title, collection, features, created_at) values (1, 'n', '', 'c', 'f', 0)",
+)
+WAYS = (
+    "update {table} set at = 1",
+    "delete from {table}",
+    "insert into {table} ({names}) values ({changed}) on conflict (id) do update set at = 1",
+)
+SQLITE = (
+    "update or replace {table} set at = 1",
+    "insert or replace into {table} ({names}) values ({changed})",
+    "replace into {table} ({names}) values ({changed})",
+)
+POSTGRES = (
+    "truncate {table}",
+    "truncate studies, raters, tasks, searches, {table} cascade",
+    "truncate studies, searches cascade",
+)
+
+
+def test_every_table_with_a_trigger_is_tried(tmp_path):
+    store = open_store(f"sqlite:///{tmp_path / 'studies.db'}")
+    with store.reading() as connection:
+        guarded = connection.scalars(
+            sa.text("select distinct tbl_name from sqlite_master where type = 'trigger'")
+        ).all()
+    store.close()
+    assert sorted(guarded) == sorted(ROWS)
+
+
+@pytest.mark.parametrize("table", ROWS)
+def test_the_database_itself_refuses_to_change_or_remove_a_row(database, tmp_path, table):
+    row = ROWS[table]
+    words = {"table": table, "names": ", ".join(row), "changed": ", ".join(map(str, (row | {"at": 1}).values()))}
     store = open_store(database or f"sqlite:///{tmp_path / 'studies.db'}")
     with store.writing() as connection:
-        connection.execute(sa.text("insert into events (kind, detail, at) values ('made', '{}', 0)"))
-    with pytest.raises(sa.exc.DBAPIError, match="only added to"), store.writing() as connection:
-        connection.execute(sa.text(statement))
+        for statement in BESIDE:
+            connection.execute(sa.text(statement))
+        values = ", ".join(map(str, row.values()))
+        connection.execute(sa.text(f"insert into {table} ({words['names']}) values ({values})"))
     with store.reading() as connection:
-        assert connection.scalar(sa.text("select count(*) from events where kind = 'made'")) == 1
+        before = connection.execute(sa.text(f"select * from {table}")).all()
+    statements = [way.format(**words) for way in (*WAYS, *(POSTGRES if database else SQLITE))]
+    for unique in [] if database else KEYS[table]:  # the row may also be replaced by one that shares another key
+        other = {name: -1 if isinstance(value, int) and name in NUMBERS else value for name, value in row.items()}
+        changed = other | {name: row[name] for name in unique}
+        statements.append(
+            f"insert or replace into {table} ({words['names']}) values ({', '.join(map(str, changed.values()))})"
+        )
+    for statement in statements:
+        with pytest.raises(sa.exc.DBAPIError, match="only added to"), store.writing() as connection:
+            connection.execute(sa.text(statement))
+        with store.reading() as connection:
+            assert connection.execute(sa.text(f"select * from {table}")).all() == before, statement
+    assert len(before) == 1
     store.close()
 
 
@@ -37,4 +96,8 @@ def test_a_database_of_the_first_release_is_brought_up_to_date_and_keeps_what_it
     with store.reading() as connection:
         assert connection.scalar(sa.text("select count(*) from events")) == 1
         assert connection.scalar(sa.text("select count(*) from searches")) == 0
+    replacing = "insert or replace into events (id, kind, detail, at) values (1, 'other', '{}', 0)"
+    emptying = "truncate events" if database else replacing
+    with pytest.raises(sa.exc.DBAPIError, match="only added to"), store.writing() as connection:
+        connection.execute(sa.text(emptying))
     store.close()
