@@ -149,6 +149,15 @@ def left(tmp_path):
     return sorted(path.name for path in cache.iterdir() if path.suffix != ".lock") if cache.exists() else []
 
 
+def test_a_folder_of_somebody_else_is_refused_not_removed(stamps, tmp_path):
+    own = tmp_path / "cache/stamps/album.txt"
+    own.parent.mkdir(parents=True)
+    own.write_text("my stamps")
+    with pytest.raises(FileError, match="move it away"):
+        fetch("stamps")
+    assert own.read_text() == "my stamps"
+
+
 def test_fetched_once_and_never_again(stamps, tmp_path):
     told = []
     place = fetch("stamps", progress=lambda *step: told.append(step))
@@ -314,11 +323,8 @@ def test_an_interrupt_leaves_nothing(stamps, tmp_path):
 
 def test_what_a_killed_process_left_is_cleared_away(stamps, tmp_path):
     (tmp_path / "cache/.stamps.part/tree/usr").mkdir(parents=True)
-    (tmp_path / "cache/stamps/usr").mkdir(parents=True)  # no marker: not whole
-    (tmp_path / "cache/stamps/usr/old").write_text("")
     place = fetch("stamps")
     assert left(tmp_path) == ["stamps"]
-    assert not (place / "usr/old").exists()
     assert (place / "usr/share").is_dir()
 
 

@@ -171,6 +171,9 @@ def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
         (part / "a").write_text("newer")
         raise KeyboardInterrupt
     assert (target / "a").read_text() == "old" and list(target.parent.iterdir()) == [target]
+    with pytest.raises(FileError, match="cannot be written"), replacing_folder(target) as part:
+        part.rmdir()  # so that it cannot take the place of the older one
+    assert (target / "a").read_text() == "old" and list(target.parent.iterdir()) == [target]
     with replacing_folder(target) as part:
         (part / "b").write_text("new")
     assert [path.name for path in target.iterdir()] == ["b"] and list(target.parent.iterdir()) == [target]

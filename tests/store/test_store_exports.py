@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 from store_samples import NOW, Judge, fresh, held_of, rows_of, study_of
+from study_samples import make
 
 import endoxa
 from endoxa.errors import EndoxaError, FileError, TableError, TextError
 from endoxa.io import study_files
 from endoxa.io.bundles import read_bundle, write_bundle
-from endoxa.store import catalogue, exports, making, work
+from endoxa.store import catalogue, exports, work
 from endoxa.studies.design import Settings
 from endoxa.tables import Answers, Labels, Opinions, Taxonomy
 
@@ -211,7 +212,7 @@ def test_ranked_sets_read_back_as_answers(place, tmp_path):
 
 def test_a_bundle_of_pictures_comes_back(place, material, tmp_path):
     settings = Settings(name=fresh("bundled"), screen="four-results", common=2, title="Pets", licence="CC0", overlap=2)
-    made = making.make(place, settings, study_files.Sources(material.items, runs=material.runs), now=NOW)
+    made = make(place, settings, study_files.Sources(material.items, runs=material.runs), now=NOW)
     for number, name in enumerate(("ana", "ben")):
         Judge(place, made.study, name).finish(3.0 + number)
     held = held_of(place, made.study)
@@ -243,7 +244,7 @@ def test_a_picture_that_vanished_is_named(place, material, tmp_path):
     import shutil
 
     settings = Settings(name=fresh("vanished"), screen="one-result", common=0, tasks_per_query=1)
-    made = making.make(place, settings, study_files.Sources(material.items, runs=material.runs), now=NOW)
+    made = make(place, settings, study_files.Sources(material.items, runs=material.runs), now=NOW)
     ana = Judge(place, made.study)
     ana.finish(4.0)
     with place.store.reading() as connection:

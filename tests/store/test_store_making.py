@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 import sqlalchemy as sa
 from store_samples import NOW, Judge, fresh, held_of, roles_of, study_of
+from study_samples import make
 
 from endoxa.errors import EndoxaError, FileError, JoinError, RefusedError
 from endoxa.io.study_files import Sources
@@ -53,7 +54,7 @@ def asked(place, study) -> list[tuple[str, str]]:
 
 
 def test_a_study_of_pictures_and_runs(place, material):
-    made = making.make(
+    made = make(
         place, settings_of(screen="four-results", overlap=2, common=2), Sources(material.items, runs=material.runs),
         now=NOW,
     )  # fmt: skip
@@ -82,7 +83,7 @@ def test_a_study_of_pictures_and_runs(place, material):
 def test_a_name_that_is_taken(place, tmp_path):
     study = study_of(place, main=1)
     with pytest.raises(RefusedError, match="choose another name"):
-        making.make(
+        make(
             place, settings_of(name=study.name, choose="pairs"),
             Sources(texts(tmp_path), pairs=csv(tmp_path, "p.csv", "query,item\nq,d0\n")), now=NOW,
         )  # fmt: skip
@@ -121,7 +122,7 @@ def test_what_cannot_be_made_is_not_begun(place, tmp_path, given, parts, message
             sources[name] = csv(tmp_path, f"{name}.csv", content)
     before = [count_of(place, table) for table in (s.studies, s.items, s.tasks, s.documents)]
     with pytest.raises(EndoxaError, match=message):
-        making.make(place, settings_of(**given), Sources(texts(tmp_path), **sources), now=NOW)
+        make(place, settings_of(**given), Sources(texts(tmp_path), **sources), now=NOW)
     assert [count_of(place, table) for table in (s.studies, s.items, s.tasks, s.documents)] == before
 
 
@@ -132,7 +133,7 @@ def test_known_answers_are_asked_as_what_they_are(place, tmp_path):
         gold=csv(tmp_path, "gold.csv", "topic,docid,grade\nr,d6,5\n"),
         attention=csv(tmp_path, "attention.csv", "query,item,expected\nq,d7,2\n"),
     )  # fmt: skip
-    made = making.make(place, settings_of(common=1, gold_every=2), sources, now=NOW)
+    made = make(place, settings_of(common=1, gold_every=2), sources, now=NOW)
     roles = roles_of(place, made.study)
     assert sorted(roles.values()) == ["attention", "common", "gold", "main", "main", "practice", "practice"]
     ana = Judge(place, made.study)
@@ -147,9 +148,7 @@ def test_known_answers_are_asked_as_what_they_are(place, tmp_path):
 
 def test_adding_items_to_file_asks_only_about_the_new(place, tmp_path):
     tree = csv(tmp_path, "tree.txt", "a/b\na/c\n")
-    made = making.make(
-        place, settings_of(screen="file-it", common=2), Sources(texts(tmp_path, 4), taxonomy=tree), now=NOW
-    )
+    made = make(place, settings_of(screen="file-it", common=2), Sources(texts(tmp_path, 4), taxonomy=tree), now=NOW)
     assert made.tasks == 4
     again = making.add(place, made.study.name, Sources(texts(tmp_path, 6, "more.csv")), now=NOW + 1)
     assert again.tasks == 2
@@ -162,7 +161,7 @@ def test_adding_items_to_file_asks_only_about_the_new(place, tmp_path):
 
 def test_adding_pairs_and_gold(place, tmp_path):
     pairs = csv(tmp_path, "pairs.csv", "query,item\nq,d1\n")
-    made = making.make(place, settings_of(common=0), Sources(texts(tmp_path), pairs=pairs), now=NOW)
+    made = make(place, settings_of(common=0), Sources(texts(tmp_path), pairs=pairs), now=NOW)
     more = Sources(
         queries=csv(tmp_path, "queries.csv", "query,text\nr,what\n"),
         pairs=csv(tmp_path, "more.csv", "query,item\nr,d2\nq,d3\n"),
@@ -180,7 +179,7 @@ def test_adding_pairs_and_gold(place, tmp_path):
 
 def test_pairs_that_were_asked_are_not_asked_again(place, tmp_path):
     pairs = csv(tmp_path, "pairs.csv", "query,item\nq,d1\nq,d2\n")
-    made = making.make(place, settings_of(common=0), Sources(texts(tmp_path), pairs=pairs), now=NOW)
+    made = make(place, settings_of(common=0), Sources(texts(tmp_path), pairs=pairs), now=NOW)
     both = csv(tmp_path, "more.csv", "query,item\nq,d2\nq,d3\n")
     again = making.add(place, made.study.name, Sources(pairs=both), now=NOW + 1)
     assert again.tasks == 1
@@ -208,7 +207,7 @@ def test_a_further_round_spreads_the_answers_and_asks_nothing_twice(place, tmp_p
     """Drawn evenly, four answers in five are 1 of 9; chosen from what they taught, many fewer."""
     rng = np.random.default_rng(11)
     truth, runs = population(tmp_path, rng)
-    made = making.make(
+    made = make(
         place, settings_of(gamma=0.0, common=0, tasks_per_query=6, per_task=2, rounds=3, count=48),
         Sources(texts(tmp_path, 40), runs=runs), now=NOW,
     )  # fmt: skip
@@ -258,7 +257,7 @@ def test_two_organisers_who_plan_at_once_plan_one_round(place, tmp_path):
     from concurrent.futures import ThreadPoolExecutor
 
     _, runs = population(tmp_path, np.random.default_rng(2), queries=2)
-    made = making.make(
+    made = make(
         place, settings_of(common=0, tasks_per_query=2, rounds=2, count=5), Sources(texts(tmp_path, 40), runs=runs),
         now=NOW,
     )  # fmt: skip
@@ -290,7 +289,7 @@ def test_pictures_that_do_not_decode_are_all_named(place, material):
     (material.items / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\nrubbish")
     (material.items / "text.jpg").write_text("no picture at all")
     with pytest.raises(FileError) as wrong:
-        making.make(place, settings_of(), Sources(material.items, runs=material.runs), now=NOW)
+        make(place, settings_of(), Sources(material.items, runs=material.runs), now=NOW)
     said = str(wrong.value)
     assert "2 of 14 pictures" in said
     assert str(material.items / "broken.png") in said and str(material.items / "text.jpg") in said

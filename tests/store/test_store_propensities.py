@@ -5,9 +5,10 @@ import uuid
 import numpy as np
 import polars as pl
 import pytest
+from study_samples import make
 
 from endoxa.io.study_files import Sources
-from endoxa.store import exports, making, people, work
+from endoxa.store import exports, people, work
 from endoxa.store.home import open_home
 from endoxa.studies.design import Settings
 from endoxa.studies.estimates import weights
@@ -28,7 +29,7 @@ def test_horvitz_thompson_holds_when_a_study_stops_early(tmp_path, material, sha
             settings = Settings(
                 name=f"s{number}", screen="one-result", tasks_per_query=6, common=2, depth=8, seed=number
             )
-            made = making.make(home, settings, Sources(items=material.items, runs=material.runs), now=1.0)
+            made = make(home, settings, Sources(items=material.items, runs=material.runs), now=1.0)
             with home.store.writing() as connection:
                 _, token = people.invite(connection, home.key, made.study, "judge", nickname="ana", now=1.0)
                 secret = people.join(connection, people.invitation_of(connection, home.key, token), "", now=1.0)

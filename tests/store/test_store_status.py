@@ -6,9 +6,10 @@ import math
 import polars as pl
 import pytest
 from store_samples import NOW, Judge, fresh, held_of, study_of
+from study_samples import make
 
 from endoxa.io.study_files import Sources
-from endoxa.store import catalogue, making, people, status, work
+from endoxa.store import catalogue, people, status, work
 from endoxa.studies.design import Settings
 from endoxa.tables import Taxonomy
 
@@ -40,7 +41,7 @@ def test_a_study_without_anything(place):
 
 def test_a_judge_with_one_answer(place, material):
     settings = Settings(name=fresh(), screen="four-results", common=1)
-    made = making.make(place, settings, Sources(material.items, runs=material.runs), now=NOW)
+    made = make(place, settings, Sources(material.items, runs=material.runs), now=NOW)
     ana = Judge(place, made.study)
     ana.answer(ana.tasks()[0], 4.0)
     found = status_of(place, made.study)
@@ -57,7 +58,7 @@ def test_a_judge_with_one_answer(place, material):
 @pytest.mark.parametrize("judges", [1, 3])
 def test_all_answers_undecided(place, material, judges):
     settings = Settings(name=fresh(), screen="four-results", common=2, overlap=3)
-    made = making.make(place, settings, Sources(material.items, runs=material.runs), now=NOW)
+    made = make(place, settings, Sources(material.items, runs=material.runs), now=NOW)
     for number in range(judges):
         Judge(place, made.study, f"judge {number}").finish(None)
     found = status_of(place, made.study)
@@ -157,7 +158,7 @@ def test_invitations_and_their_state(place):
 def test_the_same_status_twice(place, material):
     """Tasks given out at the same moment keep their order, and so do the intervals of the verdict."""
     settings = Settings(name=fresh(), screen="four-results", common=0, tasks_per_query=8)
-    made = making.make(place, settings, Sources(material.items, runs=material.runs), now=NOW)
+    made = make(place, settings, Sources(material.items, runs=material.runs), now=NOW)
     ana = Judge(place, made.study)
     for number, task in enumerate(ana.tasks(10)):
         ana.answer(task, 1.0 + number % 5)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from decide_samples import write_field
+from study_samples import make
 from web_samples import Person, Sample, opened
 
 import endoxa
@@ -27,7 +28,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
     with opened(folder) as found:
         settings = Settings(name=NAME, screen="yes-no", choose="decide", common=0, count=25, rounds=settling.ROUNDS)
         sources = Sources(items=folder / "items.csv", runs=tuple(sorted(folder.glob("*.run"))))
-        making.make(found.home, settings, sources, now=found.clock())
+        make(found.home, settings, sources, now=found.clock())
         yield found
 
 
@@ -96,7 +97,7 @@ def test_a_guarantee_says_which_systems_are_left(sample: Sample) -> None:
     )  # fmt: skip
     folder = sample.home.folder.parent
     sources = Sources(items=folder / "items.csv", runs=tuple(sorted(folder.glob("*.run"))))
-    making.make(sample.home, settings, sources, now=sample.clock())
+    make(sample.home, settings, sources, now=sample.clock())
     cat = sample.judge("sure", "cat")
     assert judged(cat, 6) == 6
     now = cat.get("verdict").json()

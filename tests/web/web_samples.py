@@ -18,9 +18,10 @@ import polars as pl
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from httpx2 import Response
 from starlette.testclient import TestClient
+from study_samples import make
 
 from endoxa.io.study_files import Sources
-from endoxa.store import catalogue, making, people
+from endoxa.store import catalogue, people
 from endoxa.store.home import Home, open_home
 from endoxa.studies.design import SCREENS, Settings
 from endoxa.web.studies.app import Studio, create_app
@@ -125,7 +126,7 @@ class Sample:
             pl.DataFrame(rows).write_csv(place / "practice.csv")
             parts["practice"] = place / "practice.csv"
         settings = {"common": 2, "tasks_per_query": 2} | settings
-        making.make(self.home, Settings(name=name, screen=screen, **settings), Sources(**parts), now=self.clock())
+        make(self.home, Settings(name=name, screen=screen, **settings), Sources(**parts), now=self.clock())
         return name
 
     def link(self, study: str | None, role: str = "judge", *, nickname: str | None = None, days: float = 30) -> str:

@@ -116,6 +116,9 @@ def fetch(name: str, *, progress: Progress | None = None, seconds: float | None 
     place = cache / name
     if (place / MARKER).is_file():
         return place
+    if place.exists():
+        what = f"has no {MARKER}, so it is not the collection that endoxa fetched"
+        raise FileError(str(place), what, "move it away, or set ENDOXA_CACHE to another folder")
     for program in ("apt-get", "apt-cache", "dpkg-deb"):
         if shutil.which(program) is None:
             raise InstallError(
@@ -240,8 +243,6 @@ def _fetch(packages: tuple[str, ...], place: Path, errand: _Errand) -> None:
             archive.unlink()
         versions = "".join(f"{record.package} {record.version}\n" for record in records)
         (tree / MARKER).write_text(versions, encoding="utf-8")
-        if place.exists():  # without a marker it is not ours
-            shutil.rmtree(place)
         tree.rename(place)
     finally:
         shutil.rmtree(part, ignore_errors=True)

@@ -113,7 +113,10 @@ def replacing(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_folder(target: Path) -> Iterator[Path]:
-    """Yield a temporary folder that replaces the target once it is complete, and is removed after an error."""
+    """Yield a temporary folder that replaces the target once it is complete, and is removed after an error.
+
+    The older target is removed last, and put back if it cannot be replaced. Callers refuse a target that is not theirs.
+    """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
@@ -124,7 +127,12 @@ def replacing_folder(target: Path) -> Iterator[Path]:
         older = target.with_name(f".{target.name}.{os.getpid()}.old")
         if target.exists():
             target.rename(older)
-        part.rename(target)
+        try:
+            part.rename(target)
+        except BaseException:
+            if older.exists():
+                older.rename(target)
+            raise
         shutil.rmtree(older, ignore_errors=True)
     except (OSError, pl.exceptions.ComputeError) as error:
         raise unwritten(target, error) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -36,20 +37,54 @@ class Home:
         path = self.folder / "address"
         return path.read_text(encoding="utf-8").strip() if path.exists() else None
 
+    def adopt(self, pictures: Path) -> None:
+        """Move the pictures of a folder, whose names are their hashes, to those of the home."""
+        if pictures.is_dir():
+            self.files.mkdir(exist_ok=True)
+            for path in pictures.iterdir():
+                path.replace(self.files / path.name)
+
     def remember(self, address: str) -> None:
         """Write down the address of the server, for links that are made later."""
         (self.folder / "address").write_text(address + "\n", encoding="utf-8")
 
 
 @contextmanager
-def open_home(folder: Path, url: str | None = None, *, create: bool = False) -> Iterator[Home]:
-    """Open the folder; `url` names a database elsewhere (PostgreSQL)."""
-    if not create and not is_there(folder):
-        raise FileError(str(folder), "there are no studies here", "create one with `endoxa study new`, or use --home")
+def staging(folder: Path) -> Iterator[Path]:
+    """A folder inside a home for pictures of a study that is not entered yet; it is removed at the end.
+
+    The home need not exist. Where it was made here and is still empty at the end, it is removed too. Nothing else in a
+    home is ever removed: another process may have put answers there meanwhile.
+    """
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    _make(folder)
+    part = folder / f".new-{secrets.token_hex(8)}"
+    try:
+        yield part
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+        for one in missing:
+            with suppress(OSError):  # it is not empty
+                one.rmdir()
+
+
+def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise FileError(str(folder), f"cannot be created: {error.strerror}") from None
+
+
+@contextmanager
+def open_home(folder: Path, url: str | None = None, *, create: bool = False) -> Iterator[Home]:
+    """Open the folder; `url` names a database elsewhere (PostgreSQL).
+
+    With `create` a new home is made. It stays, even if the caller fails: an empty home does no harm, and another
+    process may already use it. So read all input before you open one.
+    """
+    if not create and not is_there(folder):
+        raise FileError(str(folder), "there are no studies here", "create one with `endoxa study new`, or use --home")
+    _make(folder)
     if url is None:
         _refuse_empty(folder)
     store = open_store(url or f"sqlite:///{folder / DATABASE}")

@@ -33,28 +33,57 @@ class Planned:
     known: int = 0  # practice, gold and attention tasks
 
 
-def make(home: Home, settings: Settings, sources: Sources, *, now: float, progress: Progress | None = None) -> Planned:
-    """Set up a study. All input is read and checked first; then one transaction enters everything or nothing."""
+@dataclass(frozen=True)
+class Draft:
+    """A study whose input was read and checked, and that is not in the store yet.
+
+    pictures  the folder of its pictures until it is entered
+    known     tasks with a known answer; `work` are the others
+    rng       the generator after planning; it also draws the order of the tasks
+    """
+
+    settings: Settings
+    pictures: Path
+    items: pl.DataFrame
+    queries: pl.DataFrame
+    run: Run | None
+    tree: Taxonomy | None
+    known: tuple[planning.Work, ...]
+    work: planning.Work
+    rng: np.random.Generator
+
+
+def draft(settings: Settings, sources: Sources, pictures: Path, *, progress: Progress | None = None) -> Draft:
+    """Read and check the input of a study. Nothing is written but its pictures, into a folder that only it uses."""
     rng = np.random.default_rng(settings.seed)
     run = read([str(path) for path in sources.runs], kind="run") if sources.runs else None
-    items = _items(_asked_of(run, settings) if settings.choose == "decide" else None, sources, home.files, progress)
+    items = _items(_asked_of(run, settings) if settings.choose == "decide" else None, sources, pictures, progress)
     pairs = read_pairs(sources.pairs) if sources.pairs else None
     tree = _tree(settings, sources)
-    queries = _queries(settings, sources, home.files, run, pairs, items)
+    queries = _queries(settings, sources, pictures, run, pairs, items)
     _refuse_dangling(_asked_of(run, settings), pairs, items, queries)
     work = planning.prepare(settings, planning.Material(run, tuple(items["item"]), pairs), rng=rng)
-    known = _known(settings, sources, tree)
+    known = tuple(_known(settings, sources, tree))
+    return Draft(settings, pictures, items, queries, run, tree, known, work, rng)
+
+
+def enter(home: Home, draft: Draft, *, now: float, answers: Opinions | None = None) -> Planned:
+    """Move the pictures of a draft into the home, and enter the study, with earlier answers, in one transaction."""
+    home.adopt(draft.pictures)
     with home.store.writing() as connection:
-        study = catalogue.create(connection, settings, now=now)
-        catalogue.add_shown(connection, s.items, study, items)
-        catalogue.add_shown(connection, s.queries, study, queries)
-        if run is not None:
-            catalogue.add_run(connection, study, run, now=now)
-        if tree is not None:
-            catalogue.add_taxonomy(connection, study, tree, now=now)
-        *beside, count = [catalogue.add_work(connection, study, part, rng=rng) for part in (*known, work)]
-        catalogue.note(connection, study.id, "made", now=now, notes=list(work.notes))
-    return Planned(study, count, work.notes, sum(beside))
+        study = catalogue.create(connection, draft.settings, now=now)
+        catalogue.add_shown(connection, s.items, study, draft.items)
+        catalogue.add_shown(connection, s.queries, study, draft.queries)
+        if draft.run is not None:
+            catalogue.add_run(connection, study, draft.run, now=now)
+        if draft.tree is not None:
+            catalogue.add_taxonomy(connection, study, draft.tree, now=now)
+        works = (*draft.known, draft.work)
+        *beside, count = [catalogue.add_work(connection, study, part, rng=draft.rng) for part in works]
+        catalogue.note(connection, study.id, "made", now=now, notes=list(draft.work.notes))
+        if answers is not None:
+            records.add_opinions(connection, study, answers, now=now)
+    return Planned(study, count, draft.work.notes, sum(beside))
 
 
 def add(home: Home, name: str, sources: Sources, *, now: float, progress: Progress | None = None) -> Planned:

@@ -22,7 +22,7 @@ from endoxa.tables import Run
 from endoxa.verbs.choose import measure_of
 from endoxa.verbs.evaluate import evaluate
 from endoxa.verbs.inputs import labels_of, run_of, settings_of, takes_either_order, takes_settings
-from endoxa.verbs.study import PORT, opened_home
+from endoxa.verbs.study import PORT, make, opened_home, refuse_bare
 
 if TYPE_CHECKING:
     from endoxa.store.catalogue import Study
@@ -104,33 +104,41 @@ def prepare(
             "with a guarantee every pair is drawn by the study itself; leave --labels out, or leave --guarantee out"
         )
     from endoxa.io.study_files import Sources
-    from endoxa.store import catalogue, making
     from endoxa.studies import settling
     from endoxa.studies.design import Settings
 
+    settings = Settings(
+        name=STUDY, screen=screen, title="Which system is better?", choose="decide", common=0, count=batch,
+        rounds=settling.ROUNDS, measure=str(measure_of(measures)), about=about, until=float(until),
+        guarantee=guarantee, skip=not guarantee, seed=seed,
+    )  # fmt: skip
+    settling.question_of(settings)  # refuses what cannot be settled before anything is read
+    if _is_begun(settings, runs, home, db):
+        return False
+    sources = Sources(
+        items=None if items is None else Path(items), queries=None if queries is None else Path(queries),
+        runs=tuple(Path(path) for path in runs),
+    )  # fmt: skip
+    answers = labels_of(list(map(str, labels)))
     moment = time.time() if now is None else now
-    with opened_home(home, db, create=True) as opened:
-        settings = Settings(
-            name=STUDY, screen=screen, title="Which system is better?", choose="decide", common=0, count=batch,
-            rounds=settling.ROUNDS, measure=str(measure_of(measures)), about=about, until=float(until),
-            guarantee=guarantee, skip=not guarantee, seed=seed,
-        )  # fmt: skip
-        settling.question_of(settings)  # refuses what cannot be settled before anything is written
-        with opened.store.reading() as connection:
-            begun = next((study for study in catalogue.listed(connection) if study.name == STUDY), None)
-            if begun is not None:
-                _refuse_other(
-                    settings, begun.settings, run_of(list(map(str, runs))), catalogue.run_of(connection, begun), home
-                )
-                return False
-        sources = Sources(
-            items=None if items is None else Path(items), queries=None if queries is None else Path(queries),
-            runs=tuple(Path(path) for path in runs),
-        )  # fmt: skip
-        making.make(opened, settings, sources, now=moment, progress=progress)
-        if (known := labels_of(list(map(str, labels)))) is not None:
-            making.add_answers(opened, STUDY, known, now=moment)
+    make(settings, sources, answers=answers, home=home, db=db, now=moment, progress=progress)
     return True
+
+
+def _is_begun(wanted: Any, runs: Sequence[PathLike], home: PathLike, db: str | None) -> bool:
+    """Whether `home` has the study already; one that asks another question is refused."""
+    refuse_bare()
+    from endoxa.store import catalogue
+    from endoxa.store.home import DATABASE
+
+    if db is None and not (Path(home) / DATABASE).exists():
+        return False
+    with opened_home(home, db, create=True) as opened, opened.store.reading() as connection:
+        begun = next((study for study in catalogue.listed(connection) if study.name == STUDY), None)
+        if begun is not None:
+            before = catalogue.run_of(connection, begun)
+            _refuse_other(wanted, begun.settings, run_of(list(map(str, runs))), before, home)
+    return begun is not None
 
 
 def _refuse_other(wanted: Any, begun: Any, run: Run, before: Run | None, home: PathLike) -> None:

@@ -22,7 +22,7 @@ from endoxa.searches.seeking import Crop, Replayed, Search, learner_named, repla
 from endoxa.searches.session import SIZE, Event, Settings, State, fold
 from endoxa.searches.signals import upload_key
 from endoxa.tables import Answers, Floats, Opinions, Run
-from endoxa.verbs.study import FOLDER, PathLike, opened_home
+from endoxa.verbs.study import FOLDER, PathLike, opened_home, refuse_bare
 
 if TYPE_CHECKING:
     from endoxa.store.home import Home
@@ -141,11 +141,14 @@ def serve(
     corpus, features = _opened(place, index, without, vectors, workers, progress, again=again)
     if skipped is not None and features.skipped:
         skipped(features.skipped)
-    with opened_home(home, db, create=True) as opened:
-        from endoxa.web.searches.search_hosting import serve as host_searches
+    refuse_bare()
+    from endoxa.web.searches.search_hosting import serve as host_searches
+    from endoxa.web.serving import address_at, listen
 
+    with listen(host, port) as listening, opened_home(home, db, create=True) as opened:
+        address = address_at(host, listening, url)
         host_searches(
-            opened, corpus, features, host, port, url, settings=settings, several=several, started=started
+            opened, corpus, features, listening, address, settings=settings, several=several, started=started
         )  # fmt: skip
 
 

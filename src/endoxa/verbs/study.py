@@ -5,7 +5,6 @@ Each function opens the folder `home` (or the database at `db`), does one thing 
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,7 +22,8 @@ if TYPE_CHECKING:
     from endoxa.store.catalogue import Study
     from endoxa.store.home import Home
     from endoxa.store.making import Planned
-    from endoxa.tables import Bundle
+    from endoxa.studies.design import Settings
+    from endoxa.tables import Bundle, Opinions
 
 FOLDER = "endoxa-studies"
 PORT = 8765
@@ -102,10 +102,22 @@ def new(
 
         wanted = Settings.of({"name": str(name), "screen": screen, **(settings or {})})
         sources = _sources(parts)
-    with opened_home(home, db, create=True) as opened:
-        from endoxa.store import making
+    return make(wanted, sources, home=home, db=db, now=_moment(now), progress=progress)
 
-        return making.make(opened, wanted, sources, now=_moment(now), progress=progress)
+
+def make(
+    settings: Settings, sources: Sources, *, answers: Opinions | None = None, home: PathLike, db: str | None,
+    now: float, progress: Progress | None,
+) -> Planned:  # fmt: skip
+    """Enter a study with earlier answers. The home is made only after all input was read and checked."""
+    refuse_bare()
+    from endoxa.store import making
+    from endoxa.store.home import staging
+
+    with staging(Path(home)) as pictures:
+        draft = making.draft(settings, sources, pictures, progress=progress)
+        with opened_home(home, db, create=True) as opened:
+            return making.enter(opened, draft, now=now, answers=answers)
 
 
 def screens() -> list[str]:
@@ -312,20 +324,21 @@ def bundle(
 
 @contextmanager
 def opened_home(home: PathLike, db: str | None, *, create: bool = False) -> Iterator[Home]:
-    """The folder or database of studies, opened. A folder that is new is removed again if what follows fails."""
+    """The folder or database of studies, opened. Nothing in it is removed at the end, whatever happens."""
+    refuse_bare()
+    from endoxa.store.home import open_home
+
+    with open_home(Path(home), db, create=create) as opened:
+        yield opened
+
+
+def refuse_bare() -> None:
+    """Refuse an installation without the parts of the store."""
     try:
-        from endoxa.store.home import open_home
+        import alembic  # noqa: F401
+        import sqlalchemy  # noqa: F401
     except ModuleNotFoundError as error:
         raise InstallError(f"{error.name} is not installed; pip install 'endoxa[studio]'") from None
-    folder = Path(home)
-    missing = [one for one in (folder, *folder.parents) if not one.exists()]
-    try:
-        with open_home(folder, db, create=create) as opened:
-            yield opened
-    except BaseException:
-        if missing:
-            shutil.rmtree(missing[-1], ignore_errors=True)
-        raise
 
 
 def _sources(parts: Mapping[str, PathLike | Sequence[PathLike] | None]) -> Sources:

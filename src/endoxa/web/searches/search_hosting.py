@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from threading import Thread
 
@@ -13,21 +14,19 @@ from endoxa.store import searches
 from endoxa.store.home import Home
 from endoxa.web.searches.desk import Room, create_search_app
 from endoxa.web.searches.holdings import Holdings
-from endoxa.web.serving import address_at, listen, run
+from endoxa.web.serving import run
 
 ALONE = "me"  # the nickname of a person who searches alone
 
 
 def serve(
-    home: Home, corpus: Corpus, features: Features, host: str, port: int, url: str | None, *,
+    home: Home, corpus: Corpus, features: Features, listening: socket.socket, address: str, *,
     settings: Settings | None = None, several: bool = False, started: Callable[[str, str], None],
 ) -> None:  # fmt: skip
-    """Serve until stopped. `started` gets the address and a link, once the server listens.
+    """Serve at a socket until stopped. `started` gets the address and a link.
 
     With `several` people each who opens the link chooses a nickname; else it is one person's, whose searches go on.
     """
-    listening = listen(host, port)
-    address = address_at(host, listening, url)
     room = Room(home, address, Holdings(corpus, features, home.files), settings=settings or Settings())
     with home.store.writing() as connection:
         if several:
