@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 from decide_samples import write_field
 from study_samples import make
@@ -12,9 +17,12 @@ from web_samples import Person, Sample, opened
 
 import endoxa
 from endoxa.io.study_files import Sources
+from endoxa.pools import deciding
 from endoxa.store import catalogue, exports, making
 from endoxa.studies import settling
 from endoxa.studies.design import Settings
+from endoxa.tables import Opinions
+from endoxa.web.studies import verdicts
 
 NAME = "decide"
 
@@ -45,6 +53,15 @@ def judged(person: Person, count: int) -> int:
     return count
 
 
+def complete(person: Person) -> dict[str, Any]:
+    """The verdict with its whole history, which is computed in the background."""
+    for _ in range(600):
+        if (now := person.get("verdict").json())["complete"]:
+            return now
+        time.sleep(0.1)
+    raise AssertionError("the history is never complete")
+
+
 def test_every_answer_moves_the_verdict(sample: Sample, tmp_path: Path) -> None:
     ann = sample.judge(NAME, "ann")
     before = ann.get("verdict").json()
@@ -52,7 +69,7 @@ def test_every_answer_moves_the_verdict(sample: Sample, tmp_path: Path) -> None:
     assert not before["settled"]
     assert before["sentence"].startswith("No label yet: what follows is only the consensus")
     assert judged(ann, 24) == 24
-    some = ann.get("verdict").json()
+    some = complete(ann)
     assert some["labels"] == 24
     assert not some["settled"]  # 25 at least
     assert [point["labels"] for point in some["history"]] == [5, 10, 15, 20, 24]
@@ -73,6 +90,58 @@ def test_every_answer_moves_the_verdict(sample: Sample, tmp_path: Path) -> None:
     for system, p, value in found.select("system", "p_best", "value").iter_rows():
         assert told[system] == pytest.approx((p, value), rel=1e-12)
     assert not making.round_is_due(sample.home, NAME)  # it stops asking
+
+
+def test_after_a_restart_one_fit_serves_all_requests_and_the_history_follows(
+    sample: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Labels once were fitted again five by five before the first verdict, by every request."""
+    folder = sample.home.folder.parent
+    runs = tuple(sorted(folder.glob("*.run")))
+    first = endoxa.read(runs, kind="run").frame.filter(pl.col("rank") <= 20)
+    items = first["query", "item"].unique(maintain_order=True)
+    grades = pl.Series("grade", [float(place % 3 == 0) for place in range(items.height)])
+    labels = items.with_columns(grades, pl.lit("earlier").alias("source"), pl.lit("person").alias("kind"))
+    settings = Settings(name="long", screen="yes-no", choose="decide", common=0, count=25, rounds=settling.ROUNDS)
+    sources = Sources(items=folder / "items.csv", runs=runs)
+    make(sample.home, settings, sources, now=sample.clock())
+    making.add_answers(sample.home, "long", Opinions.of(labels), now=sample.clock())
+    ann = sample.judge("long", "ann")  # the first verdict of this server, as after a restart
+    begun, sizes = threading.Event(), list[int]()
+    fitted = deciding.verdict
+
+    def counted(universe: Any, question: Any, labels: Any, start: Any = None) -> Any:
+        sizes.append(len(labels))
+        if threading.current_thread().name == "history":
+            begun.wait()
+        return fitted(universe, question, labels, start)
+
+    monkeypatch.setattr(deciding, "verdict", counted)
+    with ThreadPoolExecutor(12) as pool:
+        seen = list(pool.map(lambda _: ann.get("verdict").json(), range(60)))
+    assert {one["labels"] for one in seen} == {labels.height} and labels.height > 100
+    assert [len(one["history"]) for one in seen] == [1] * 60
+    assert sizes.count(labels.height) <= 2  # the verdict, and whether a further round is due
+    assert len(sizes) <= 3  # and the first point of the history
+    begun.set()
+    last = complete(ann)
+    assert {key: last[key] for key in ("sentence", "chance", "systems")} == {
+        key: seen[0][key] for key in ("sentence", "chance", "systems")
+    }
+    assert [point["labels"] for point in last["history"]] == [*range(5, labels.height, 5), labels.height]
+
+
+def test_the_history_has_a_limited_number_of_points() -> None:
+    def points(count: int) -> list[int]:
+        numbers = pl.DataFrame({"number": range(count)}, schema={"number": pl.Int64})
+        return [size for size, _ in verdicts._wanted(numbers)]
+
+    assert points(0) == []
+    assert points(3) == [3]
+    assert points(200) == [*range(5, 200, 5), 200]
+    assert points(201) == [*range(10, 201, 10), 201]
+    assert len(points(10_000)) <= verdicts.POINTS
+    assert set(points(1_999)) - {1_999} <= set(range(5, 2_000, 5))  # what was computed before is used again
 
 
 def test_only_those_of_the_study_see_it(sample: Sample) -> None:

@@ -49,6 +49,11 @@ def rows(connection: Connection, study: Study) -> pl.DataFrame:
     return pl.DataFrame(data, schema=ROWS, orient="row")
 
 
+def newest(connection: Connection, study: Study) -> int:
+    """The number of the last row of a study; 0 where there is none."""
+    return int(connection.scalar(sa.select(sa.func.max(s.answers.c.id)).where(s.answers.c.study_id == study.id)) or 0)
+
+
 def given_out(connection: Connection, study: Study) -> list[int]:
     """The tasks that were given to a judge, in the order in which they were first given out."""
     a = s.assignments.c

@@ -109,7 +109,9 @@ async function refresh() {
   }
   asking = true;
   try {
-    paint(await server.get("/verdict"));
+    const verdict = await server.get("/verdict");
+    paint(verdict);
+    if (!verdict.complete) soon(); // its history is still being computed
   } catch (trouble) {
     write(byId("verdict-more"), `The verdict could not be computed: ${trouble.message}`);
   } finally {
@@ -121,8 +123,10 @@ async function refresh() {
   }
 }
 
-document.addEventListener("endoxa:saved", () => {
+function soon() {
   clearTimeout(waiting);
   waiting = setTimeout(refresh, LATER);
-});
+}
+
+document.addEventListener("endoxa:saved", soon);
 refresh();

@@ -232,7 +232,10 @@ class PointOut(BaseModel):
 
 
 class VerdictOut(BaseModel):
-    """Which system is better by the answers so far. `better` is P(row better than column) of the systems `shown`."""
+    """Which system is better by the answers so far. `better` is P(row better than column) of the systems `shown`.
+
+    The history is `complete` a little later than the verdict, for example after a restart.
+    """
 
     measure: str
     until: float
@@ -252,3 +255,4 @@ class VerdictOut(BaseModel):
     guarantee: bool
     further: int | None
     history: list[PointOut]
+    complete: bool

@@ -27,26 +27,34 @@ from endoxa.web.studies.bodies import Name
 
 SHOWN = 8  # systems in the bars and in the matrix
 EVERY = 5  # labels between two points of the history
+POINTS = 40  # of the history at the most; with more labels they lie further apart
 
 
 @dataclass
 class Desk:
-    """What is kept of a study between two requests: its universe, the last fit, the course of the verdict."""
+    """What is kept of a study between two requests: its universe, the last verdict, the history of the verdict.
+
+    A verdict is computed once for each state of the answers, whoever asks. Only the last one is waited for; earlier
+    points of the history and the labels that are still needed are computed in the background.
+    """
 
     universe: Universe
     question: Question
+    newest: int = -1  # the answer that the verdict was computed after
+    shown: dict[str, Any] = field(default_factory=dict)  # the verdict as the page shows it
     learned: Learned | None = None
-    course: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)  # by labels and last answer
+    counted: pl.DataFrame = field(default_factory=pl.DataFrame)  # the labels, in the order of their answers
+    points: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)  # by labels and last answer
     further: int | None = None  # labels that are likely still needed
     expected_at: int = -1  # labels at which `further` was last asked for
     lock: threading.Lock = field(default_factory=threading.Lock)
+    filling: threading.Lock = field(default_factory=threading.Lock)  # held while the history is computed
 
     def look(self, labels: Opinions | None) -> Look:
         """The verdict by these labels; the last fit is where the new one starts."""
-        with self.lock:
-            now = deciding.verdict(self.universe, self.question, labels, self.learned)
-            self.learned = now.learned
-            return now
+        now = deciding.verdict(self.universe, self.question, labels, self.learned)
+        self.learned = now.learned
+        return now
 
     def expect(self, now: Look) -> None:
         """Find out in the background how many labels the model is likely to need, at every fifth label."""
@@ -58,11 +66,63 @@ class Desk:
     def _expect(self, now: Look) -> None:
         self.further = deciding.further(now)
 
+    def keep(self, now: Look, rows: pl.DataFrame) -> None:
+        """Keep the verdict as the last point of the history, and compute missing ones in the background."""
+        self.counted = rows.filter(pl.col("grade").is_not_null()).sort("number")
+        if wanted := _wanted(self.counted):
+            self.points[wanted[-1]] = _point(wanted[-1][0], now)
+        if not self.is_complete:
+            threading.Thread(target=self._fill, name="history", daemon=True).start()
+
+    def _fill(self) -> None:
+        learned: Learned | None = None
+        with self.filling:
+            while (key := self._missing()) is not None:
+                counted, size = self.counted, key[0]
+                if size > counted.height or int(counted["number"][size - 1]) != key[1]:
+                    continue  # an answer came in between
+                part = (
+                    counted.head(size)
+                    .select("source", "query", "item", "grade")
+                    .unique(["source", "query", "item"], keep="last", maintain_order=True)
+                )
+                then = deciding.verdict(self.universe, self.question, Opinions.of(part), learned)
+                learned = then.learned
+                self.points[key] = _point(size, then)
+
+    def _missing(self) -> tuple[int, int] | None:
+        """The first point that the history lacks."""
+        return next((key for key in _wanted(self.counted) if key not in self.points), None)
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """The points that are known by now."""
+        return [self.points[key] for key in _wanted(self.counted) if key in self.points]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the history has all its points."""
+        return self._missing() is None
+
+
+def _wanted(counted: pl.DataFrame) -> list[tuple[int, int]]:
+    """The points that the history of these labels should have: number of labels and last answer."""
+    count, step = counted.height, EVERY
+    while count > POINTS * step:
+        step *= 2
+    sizes = [*range(step, count, step), count] if count else []
+    return [(size, int(counted["number"][size - 1])) for size in sizes]
+
+
+def _point(size: int, look: Look) -> dict[str, Any]:
+    return {"labels": size, "leader": look.leader, "chance": look.chance, "decided": look.done}
+
 
 def router(studio: Studio) -> APIRouter:
     """The route of the verdict."""
     here = APIRouter()
     desks: dict[int, Desk] = {}
+    opening = threading.Lock()
 
     @here.get("/api/studies/{study}/verdict", response_model=b.VerdictOut, responses=PROBLEMS, tags=["judging"])
     def verdict(request: Request, study: Name) -> Any:
@@ -73,13 +133,11 @@ def router(studio: Studio) -> APIRouter:
             raise absent("study")
         if found.settings.choose != "decide":
             raise RefusedError("this study does not decide between systems", 404)
-        desk = _desk(studio, desks, found)
-        with studio.reading() as connection:
-            rows = latest(records.rows(connection, found))
-        labels = found.settings.kind.opinions(rows, found.settings.shape)
-        now = desk.look(labels)
-        making.plan_if_due(studio.home, found.name, now=studio.now())
-        return told(desk, now, rows, labels)
+        with opening:
+            desk = _desk(studio, desks, found)
+        with desk.lock:
+            _renew(studio, desk, found)
+        return desk.shown | {"further": desk.further, "history": desk.history, "complete": desk.is_complete}
 
     return here
 
@@ -95,9 +153,23 @@ def _desk(studio: Studio, desks: dict[int, Desk], study: Study) -> Desk:
     return desks[study.id]
 
 
-def told(desk: Desk, now: Look, rows: pl.DataFrame, labels: Opinions | None) -> dict[str, Any]:
+def _renew(studio: Studio, desk: Desk, study: Study) -> None:
+    """Compute the verdict if answers came in since the last one, and plan a further round if one is due."""
+    with studio.reading() as connection:
+        newest = records.newest(connection, study)
+        if newest == desk.newest:
+            return
+        rows = latest(records.rows(connection, study))
+    labels = study.settings.kind.opinions(rows, study.settings.shape)
+    now = desk.look(labels)
+    making.plan_if_due(studio.home, study.name, now=studio.now())
+    desk.shown, desk.newest = told(now, labels), newest
+    desk.keep(now, rows)
+    desk.expect(now)
+
+
+def told(now: Look, labels: Opinions | None) -> dict[str, Any]:
     """The verdict as the page shows it."""
-    count = len(now.learned.judged)
     order = sorted(range(len(now.best)), key=lambda place: (-now.best[place], -now.found.mean[place]))
     systems = [
         {"system": now.found.systems[place], "p_best": float(now.best[place]), "mean": float(now.found.mean[place])}
@@ -105,35 +177,11 @@ def told(desk: Desk, now: Look, rows: pl.DataFrame, labels: Opinions | None) -> 
     ]
     top = order[:SHOWN]
     better = [[float(now.found.better[a, other]) for other in top] for a in top]
-    desk.expect(now)
     return {
-        "measure": str(now.question.measure), "until": now.question.until, "labels": count,
+        "measure": str(now.question.measure), "until": now.question.until, "labels": len(now.learned.judged),
         "relevant": float(now.learned.judged.tails[0].sum()), "disputed": now.learned.judged.torn,
         "judges": 0 if labels is None else len(labels.sources), "settled": now.is_settled, "leader": now.leader,
         "chance": now.chance, "sentence": settled(now), "systems": systems,
         "shown": [now.found.systems[place] for place in top], "better": better, "decided": now.done,
-        "pairs": now.pairs, "guarantee": now.question.guarantee, "further": desk.further,
-        "history": _history(desk, rows, now),
+        "pairs": now.pairs, "guarantee": now.question.guarantee,
     }  # fmt: skip
-
-
-def _history(desk: Desk, rows: pl.DataFrame, now: Look) -> list[dict[str, Any]]:
-    """How the verdict went, at every fifth label; what was computed once is kept."""
-    counted = rows.filter(pl.col("grade").is_not_null()).sort("number")
-    points = []
-    for size in [*range(EVERY, counted.height, EVERY), counted.height]:
-        if size < 1:
-            continue
-        key = (size, int(counted["number"][size - 1]))
-        if key not in desk.course:
-            part = (
-                counted.head(size)
-                .select("source", "query", "item", "grade")
-                .unique(["source", "query", "item"], keep="last", maintain_order=True)
-            )
-            then = now if size == counted.height else desk.look(Opinions.of(part))
-            desk.course[key] = {
-                "labels": size, "leader": then.leader, "chance": then.chance, "decided": then.done,
-            }  # fmt: skip
-        points.append(desk.course[key])
-    return points
