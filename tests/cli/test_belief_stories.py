@@ -13,8 +13,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from endoxa.beliefs import models
+from endoxa.errors import CallError, TextError
 from endoxa.examples import collection
 from endoxa.tables import Run
+from endoxa.verbs.believe import believe
 from endoxa.verbs.read import read
 from endoxa.verbs.write import write
 
@@ -105,6 +108,35 @@ def test_pairs_and_one_pair_without_its_votes(files, tmp_path) -> None:
     target = tmp_path / "pairs.parquet"
     done("compare", *runs, "P@10", *FEW, "-b", "random", "-o", "parquet", "--to", target)
     assert read(target).frame["baseline"].unique().to_list() == ["random"]
+
+
+@pytest.mark.parametrize("form", ["table", "frame", "pandas", "rows", "dict", "path", "text of a path"])
+@pytest.mark.parametrize("name", ["gold", "labels"])
+def test_known_grades_in_any_form_teach_dawid_skene_the_same(name: str, form: str, files, tmp_path) -> None:
+    three, _ = files
+    path = tmp_path / "gold.txt"
+    path.write_text("".join(f"{line}\n" for line in three.read_text().splitlines()[:30] if " ada " in line))
+    table = read(path)
+    frame = table.frame.select("query", "item", "grade")
+    grades = {query: dict(rows.select("item", "grade").iter_rows()) for (query,), rows in frame.group_by("query")}
+    forms = {
+        "table": table, "frame": frame, "pandas": frame.to_pandas(), "rows": frame.to_dicts(), "dict": grades,
+        "path": path, "text of a path": str(path),
+    }  # fmt: skip
+    source = read(three, assessors=True)
+    expected = models.believe(source, "dawid-skene", gold=table, people=0)
+    found = believe(source, "dawid-skene", people=0, **{name: forms[form]})
+    assert f"{frame.height:,} pairs are known (gold)" in found.notes
+    assert found.frame.equals(expected.frame)
+    assert not found.frame.equals(believe(source, "dawid-skene", people=0).frame)
+
+
+def test_labels_and_gold_are_one_thing(files) -> None:
+    three, _ = files
+    with pytest.raises(CallError, match="labels and gold mean the same to the model dawid-skene; give one of them"):
+        believe(three, "dawid-skene", gold=three, labels=three)
+    with pytest.raises(TextError, match="the model votes has no setting 'gold'"):
+        believe(three, "votes", gold=three)
 
 
 def test_people_who_disagree(files, tmp_path) -> None:

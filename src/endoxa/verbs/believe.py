@@ -49,8 +49,8 @@ def believe(
     `source` is a table, or a file or several files of one: runs, opinions, labels (with a `taxonomy`). `model` names
     the way to believe; without it the one that suits the source: consensus for runs, votes for several people, crisp
     for one. Further settings are those of the model (`endoxa.beliefs.models`); an unknown one is refused.
-    `labels` are judged pairs, which become certain. `threshold`: the source holds ratings, and relevant is what a
-    rater put above it, the raters calibrated first.
+    `labels` are judged pairs, which become certain; with dawid-skene they may be called `gold`. `threshold`: the source
+    holds ratings, and relevant is what a rater put above it, the raters calibrated first.
 
     >>> belief = believe({"a": {"q": {"x": 2, "y": 1}}, "b": {"q": {"x": 2, "z": 1}}}, weights="equal")
     >>> belief.frame.select("item", "p").rows()
@@ -65,6 +65,10 @@ def believe(
     if tree is not None:
         settings["taxonomy"] = tree
     chosen = model or models.default(table)
+    if (teaching := LEARNING.get(chosen)) in settings:
+        if labels is not None:
+            raise CallError(f"labels and {teaching} mean the same to the model {chosen}; give one of them")
+        labels = settings.pop(teaching)
     known = labels_of(labels) if chosen == "learned" else None if labels is None else opinions_of(labels)
     if known is not None and chosen in LEARNING:
         settings[LEARNING[chosen]] = known  # what is known also shows who errs
