@@ -79,7 +79,14 @@ def __getattr__(name: str) -> Any:
     """Load a part when it is first used, so that `import endoxa` is quick."""
     if name not in _HOME:
         raise AttributeError(f"module 'endoxa' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOME[name]), name)
+    try:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    except ModuleNotFoundError as error:
+        from endoxa.extras import refusal_of
+
+        if (refusal := refusal_of(error.name)) is None:
+            raise
+        raise refusal from None
 
 
 def __dir__() -> list[str]:

@@ -277,7 +277,7 @@ def test_without_pyspark(tmp_path: Path) -> None:
     code = "import sys; sys.modules['pyspark'] = None; from endoxa.cli import main; main()"
     status, message = called(tmp_path, "-c", code)
     assert status == 1
-    assert "Spark is not installed; install it with: pip install 'endoxa[spark]'" in message
+    assert "pyspark is not installed; pip install 'endoxa[spark]'" in message
 
 
 @needs_spark

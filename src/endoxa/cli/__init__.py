@@ -153,6 +153,13 @@ def main() -> None:
         near = near_file(error.path) if isinstance(error, FileError) and missing else ""
         output.complain(f"endoxa: {error}{near}")
         sys.exit(2 if isinstance(error, CallError) else 1)
+    except ModuleNotFoundError as error:
+        from endoxa.extras import refusal_of
+
+        if (refusal := refusal_of(error.name)) is None:
+            raise
+        output.complain(f"endoxa: {refusal}")
+        sys.exit(1)
     except BrokenPipeError:  # the reader of a pipe went away: `endoxa eval … | head`
         sys.stderr.close()
         sys.exit(0)

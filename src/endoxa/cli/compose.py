@@ -33,7 +33,6 @@ def compose(
 
       endoxa images compose collage --count 500 --from stamps
     """
-    g.need_pictures()
     from endoxa.verbs.compose import compose as verb
 
     with output.stages(2) as progress:

@@ -52,7 +52,6 @@ def contest(
       endoxa images contest symbols
     """
     output.need_page(to)
-    g.need_pictures()
     g.announce_home(corpus, home)
     from endoxa.verbs.contest import contest as verb
 

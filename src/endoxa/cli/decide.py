@@ -8,6 +8,7 @@ import typer
 
 from endoxa.cli import options as o
 from endoxa.cli import output
+from endoxa.extras import need
 
 if TYPE_CHECKING:
     from endoxa.pools.deciding import Look
@@ -66,6 +67,7 @@ def decide(
 
       endoxa decide a.run b.run --about a,b --terminal --to labels.csv
     """
+    need("store" if terminal else "studio")
     from endoxa.verbs import decide as verb
     from endoxa.verbs.study import export
 

@@ -11,6 +11,7 @@ import typer
 
 from endoxa.cli import options as o
 from endoxa.cli import output
+from endoxa.extras import need
 
 WHAT = ("pictures", "documents", "study", "search", "pages")
 
@@ -53,10 +54,8 @@ def demo(
 
 def _pictures(to: Path, program: str, seed: int) -> None:
     """A contest over photographs, or over drawn scenes if the photographs cannot be fetched."""
+    need("images")
     from endoxa.cli.contest import print_contest
-    from endoxa.cli.groups import need_pictures
-
-    need_pictures()
     from endoxa.verbs.demo import demo_pictures
 
     with output.stages(8) as progress:
@@ -90,9 +89,6 @@ def _study(to: Path, program: str, seed: int) -> None:
     from endoxa.verbs.demo import demo_study
 
     path = demo_study(to, seed=seed)
-    if path is None:
-        output.say("A study of pictures needs Pillow (pip install 'endoxa[studio]').")
-        return
     home = to / "studies"
     output.say(f"{path} is a study of pictures, to try in the browser (make serve does all of this).")
     output.tell(
@@ -104,10 +100,8 @@ def _study(to: Path, program: str, seed: int) -> None:
 
 def _search(to: Path, program: str, seed: int) -> None:
     """The page of interactive search over the photographs, until it is stopped."""
-    from endoxa.cli.groups import need_pictures
+    need("images", "studio")
     from endoxa.cli.search import announce
-
-    need_pictures()
     from endoxa.verbs.demo import photographs
     from endoxa.verbs.search import serve
 
@@ -119,10 +113,8 @@ def _search(to: Path, program: str, seed: int) -> None:
 
 def _pages(to: Path, program: str, seed: int) -> None:
     """Three binarisers over twelve damaged letters, by consensus and by truth."""
-    from endoxa.cli.groups import need_pages
+    need("pages")
     from endoxa.cli.pages import print_study
-
-    need_pages()
     from endoxa.verbs.demo import demo_pages
 
     with output.stages(3) as progress:

@@ -30,7 +30,6 @@ def fetch(
 
       endoxa images fetch stamps
     """
-    g.need_pictures()
     from endoxa.verbs.fetch import fetch as verb
 
     with output.stages(1) as progress:

@@ -44,7 +44,6 @@ def find(
 
       endoxa images search photos "red flower"
     """
-    g.need_pictures()
     import polars as pl
 
     from endoxa.verbs.find import find as verb

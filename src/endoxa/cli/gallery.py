@@ -37,7 +37,6 @@ def gallery(
       endoxa images gallery photos runs/*.run --belief qrels.txt --to gallery.html
     """
     output.need_page(to)
-    g.need_pictures()
     write_gallery(corpus, list(runs), to, title=title, belief=belief, queries=queries, depth=depth)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,14 +10,16 @@ import typer
 
 from endoxa.cli import GROUPS, output
 from endoxa.cli.plain import App, Group
-from endoxa.errors import InstallError
 
 if TYPE_CHECKING:
     import polars as pl
 
     from endoxa.images.corpus import Skipped
 
-images, pages, words = (App(name=name, help=GROUPS[name]) for name in ("images", "pages", "words"))
+images, pages, words = (
+    App(name=name, help=GROUPS[name], needs=(extra,))
+    for name, extra in (("images", "images"), ("pages", "pages"), ("words", "images"))
+)
 
 
 class Opening(Group):
@@ -35,10 +36,8 @@ class Opening(Group):
 
 
 OPEN = "open"
-search = App(name="search", cls=Opening, help=GROUPS["search"])
+search = App(name="search", cls=Opening, help=GROUPS["search"], needs=("images", "store"))
 NAMED = 5  # pictures left out that are named; further ones are counted
-PARTS = ("cv2", "numba", "PIL", "skimage", "sklearn")
-PARTS_OF_PAGES = ("cv2", "PIL")
 
 Where = Annotated[
     str,
@@ -79,11 +78,6 @@ Vectors = Annotated[
 ]
 
 
-def need_pictures() -> None:
-    """Refuse if a part that works on pictures is not installed."""
-    _need(PARTS, "images")
-
-
 def announce_home(corpus: str, home: str | None, option: str = "--home") -> None:
     """Say where what is known about the pictures will be kept, the first time that something is kept there."""
     from endoxa.io.opening import CACHE, home_at
@@ -96,19 +90,6 @@ def announce_home(corpus: str, home: str | None, option: str = "--home") -> None
         return
     elsewhere = f"; {option} {CACHE} keeps it outside the pictures" if home is None else ""
     output.note(f"what is known about the pictures is kept in {folder}, which you may remove at any time{elsewhere}")
-
-
-def need_pages() -> None:
-    """Refuse if a part that works on pages is not installed. OCR is asked for where it is used."""
-    _need(PARTS_OF_PAGES, "pages")
-
-
-def _need(parts: tuple[str, ...], extra: str) -> None:
-    for part in parts:
-        try:
-            import_module(part)
-        except ModuleNotFoundError as error:
-            raise InstallError(f"{error.name} is not installed; pip install 'endoxa[{extra}]'") from None
 
 
 def settings_of(options: list[str] | None) -> dict[str, dict[str, Any]]:

@@ -40,7 +40,6 @@ def index(
 
       endoxa images index photos --vectors clip=clip.npz
     """
-    g.need_pictures()
     g.announce_home(corpus, home)
     from endoxa.verbs.index import index as build
 

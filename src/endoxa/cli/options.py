@@ -15,6 +15,7 @@ import typer
 
 from endoxa.errors import EndoxaError, TextError
 from endoxa.evaluations.settings import POLICY, REGISTRY, Setting, Settings
+from endoxa.extras import need
 from endoxa.frozen import dataclass
 
 FILES = "Input"
@@ -105,6 +106,8 @@ def takes_settings(
                 given["missing"] = "empty"
             if values.pop("judged_only", None):
                 given["unjudged"] = "condensed"
+            if "on" in given:
+                need("spark")
             command(**values, settings=given)
 
         called.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]

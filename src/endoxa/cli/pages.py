@@ -70,7 +70,6 @@ def compose(
 
       endoxa pages compose letters --count 60 --level .2,.75
     """
-    g.need_pages()
     from endoxa.verbs.pages import compose as verb
 
     with output.stages(1) as progress:
@@ -106,7 +105,6 @@ def read(
 
       endoxa eval --tokens bag --lines --plugin out/*
     """
-    g.need_pages()
     from endoxa.verbs.pages import described
     from endoxa.verbs.pages import read as verb
 
@@ -163,7 +161,6 @@ def study(
 
       endoxa pages study scans --texts out
     """
-    g.need_pages()
     from endoxa.verbs.pages import study as verb
 
     with output.stages(2) as progress:

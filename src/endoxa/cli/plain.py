@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any, TypeVar
 
 import typer
@@ -12,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from endoxa import cli
 from endoxa.cli import loudness, output
 from endoxa.errors import did_you_mean
+from endoxa.extras import need
 from endoxa.reports.sheets import unmarked
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -60,17 +62,27 @@ class Group(Plain, TyperGroup):
 
 
 class App(typer.Typer):
-    """Typer's application with these commands and groups."""
+    """Typer's application with these commands and groups. `needs` are the extras that its commands need."""
 
-    def __init__(self, *, cls: Any = Group, **known: Any) -> None:
+    def __init__(self, *, cls: Any = Group, needs: tuple[str, ...] = (), **known: Any) -> None:
+        self.needs = needs
         super().__init__(
             cls=cls, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False,
             context_settings={"help_option_names": ["-h", "--help"]}, **known,
         )  # fmt: skip
 
-    def command(self, name: str | None = None, *, cls: Any = Command, **known: Any) -> Callable[[F], F]:
-        """Register a command."""
-        return super().command(name, cls=cls, **known)
+    def command(
+        self, name: str | None = None, *, cls: Any = Command, needs: tuple[str, ...] | None = None, **known: Any
+    ) -> Callable[[F], F]:
+        """Register a command. `needs` are its extras, if they differ from those of the group."""
+        register = super().command(name, cls=cls, **known)
+        extras = self.needs if needs is None else needs
+
+        def registered(function: F) -> F:
+            register(_needing(function, extras) if extras else function)
+            return function
+
+        return registered
 
 
 class Root(Group):
@@ -105,6 +117,17 @@ def _one_line() -> Iterator[None]:
         more = "" if "\n" in told else f"{' See' if told.endswith('?') else '; see'} {where} -h"
         error.show = lambda file=None: output.complain(f"endoxa: {told}{more}")
         raise
+
+
+def _needing(command: F, extras: tuple[str, ...]) -> Callable[..., Any]:
+    """The command, which refuses before it does anything if a part is not installed."""
+
+    @wraps(command)
+    def called(**values: Any) -> Any:
+        need(*extras)
+        return command(**values)
+
+    return called
 
 
 def application(*modules: Any) -> App:

@@ -25,11 +25,11 @@ Index = Annotated[
 
 def add_to(_app: typer.Typer) -> None:
     """Register the commands."""
-    commands: dict[str, Callable[..., None]] = {
-        g.OPEN: open_, "list": list_, "replay": replay, "export": export, "reset": reset, "neighbours": neighbours
-    }  # fmt: skip
+    commands: dict[str, Callable[..., None]] = {"list": list_, "replay": replay, "export": export, "reset": reset}
     for name, command in commands.items():
         g.search.command(name)(command)
+    g.search.command(g.OPEN, needs=("images", "studio"))(open_)
+    g.search.command("neighbours", needs=("images", "neighbours"))(neighbours)
 
 
 def open_(
@@ -80,7 +80,6 @@ def open_(
 
       endoxa search photos --serve --host 0.0.0.0 --url https://search.example.org
     """
-    g.need_pictures()
     g.announce_home(corpus, index, "--index")
     from endoxa.verbs import search as verb
 
@@ -222,7 +221,6 @@ def neighbours(corpus: g.Where, without: g.Without = None, index: Index = None) 
 
       endoxa search neighbours photos
     """
-    g.need_pictures()
     g.announce_home(corpus, index, "--index")
     from endoxa.verbs import search as verb
 

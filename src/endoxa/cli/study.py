@@ -17,6 +17,7 @@ from endoxa.verbs import study as verb
 
 study = App(
     name="study",
+    needs=("store",),
     help="Collect answers from people: set up a study, invite judges by link, watch it, change it, export the answers.",
 )
 
@@ -244,7 +245,7 @@ def invite(
         output.note(f"! no server has run here yet, so the links start with {invited.address}; --url gives another one")
 
 
-@study.command("serve")
+@study.command("serve", needs=("studio",))
 def serve(
     host: Annotated[
         str, typer.Option("--host", help="Address to listen at; 0.0.0.0 accepts connections from the network.")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def add_to(_app: typer.Typer) -> None:
     """Register the command."""
-    g.search.command("contest")(trials)
+    g.search.command("contest", needs=("images",))(trials)
 
 
 def trials(
@@ -56,7 +56,6 @@ def trials(
 
       endoxa search contest photos -l kernel -l rbf-svm -l none --task target --sessions 200
     """
-    g.need_pictures()
     g.announce_home(corpus, home)
     from endoxa.verbs.trials import trials as verb
 

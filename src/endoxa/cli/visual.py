@@ -69,7 +69,6 @@ def visual(
 
       endoxa words visual photos red sky idea --norms concreteness.csv
     """
-    g.need_pictures()
     g.announce_home(corpus, home)
     output.need_form(form, None, FORMS)
     from endoxa.verbs.visual import visual as verb

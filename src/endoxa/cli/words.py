@@ -76,7 +76,6 @@ def predict(
 
       endoxa words predict photos -s ncuts --vectors clip=clip.npz
     """
-    g.need_pictures()
     g.announce_home(corpus, home)
     output.need_form(form, None, FORMS)
     from endoxa.verbs.words import predict as verb
@@ -116,7 +115,6 @@ def segmenters(
 
       endoxa words segmenters photos --segmentation mine=labels
     """
-    g.need_pictures()
     g.announce_home(corpus, home)
     output.need_form(form, None, FORMS)
     from endoxa.verbs.words import segmenters as verb
@@ -154,7 +152,6 @@ def features(
 
       endoxa words features photos --set base,rgs --set base,lab --whiten
     """
-    g.need_pictures()
     g.announce_home(corpus, home)
     output.need_form(form, None, FORMS)
     from endoxa.verbs.words import features as verb
@@ -189,7 +186,6 @@ def annotate(
 
       endoxa words annotate photos new.jpg --to new.html
     """
-    g.need_pictures()
     g.announce_home(corpus, home)
     output.need_form(form, None, FORMS)
     from endoxa.verbs.words import annotate as verb

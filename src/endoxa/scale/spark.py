@@ -29,6 +29,7 @@ from uuid import uuid4
 import polars as pl
 
 from endoxa.errors import CallError, EndoxaError, InstallError
+from endoxa.extras import need
 
 VERSION = version("endoxa")
 Item = TypeVar("Item")
@@ -65,11 +66,10 @@ def _quiet() -> Iterator[None]:
 @_quiet()
 def session(address: str) -> Any:
     """The Spark session at this address: the one that runs in this program, or a new one that stays until its end."""
-    try:
-        from pyspark import SparkContext
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise InstallError("Spark is not installed; install it with: pip install 'endoxa[spark]'") from None
+    need("spark")
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
     running = SparkContext._active_spark_context  # there is no public way to ask without starting one
     if running is not None and running._jsc is not None:
         if running.master != address:

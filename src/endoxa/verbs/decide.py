@@ -14,6 +14,7 @@ import polars as pl
 from endoxa.errors import TextError
 from endoxa.evaluations import decided
 from endoxa.evaluations.evaluation import Evaluation
+from endoxa.extras import need
 from endoxa.measures.grammar import Wanted
 from endoxa.pools import deciding
 from endoxa.pools.choosing import About
@@ -22,7 +23,7 @@ from endoxa.tables import Run
 from endoxa.verbs.choose import measure_of
 from endoxa.verbs.evaluate import evaluate
 from endoxa.verbs.inputs import labels_of, run_of, settings_of, takes_either_order, takes_settings
-from endoxa.verbs.study import PORT, make, opened_home, refuse_bare
+from endoxa.verbs.study import PORT, make, opened_home
 
 if TYPE_CHECKING:
     from endoxa.store.catalogue import Study
@@ -103,6 +104,7 @@ def prepare(
         raise TextError(
             "with a guarantee every pair is drawn by the study itself; leave --labels out, or leave --guarantee out"
         )
+    need("store")
     from endoxa.io.study_files import Sources
     from endoxa.studies import settling
     from endoxa.studies.design import Settings
@@ -127,7 +129,6 @@ def prepare(
 
 def _is_begun(wanted: Any, runs: Sequence[PathLike], home: PathLike, db: str | None) -> bool:
     """Whether `home` has the study already; one that asks another question is refused."""
-    refuse_bare()
     from endoxa.store import catalogue
     from endoxa.store.home import DATABASE
 
@@ -156,6 +157,7 @@ def host(
     db: str | None = None, started: Callable[[str, str, str], None],
 ) -> None:  # fmt: skip
     """Serve the page until stopped. `started` gets the address, a judge's link, and the organiser's link."""
+    need("studio")
     from endoxa.store import catalogue, people
     from endoxa.web.studies.hosting import serve
 
@@ -239,6 +241,7 @@ class Desk:
 @contextmanager
 def at_terminal(nickname: str = "terminal", *, home: PathLike = FOLDER, db: str | None = None) -> Iterator[Desk]:
     """A judge at the terminal, who is the same one every time."""
+    need("store")
     import sqlalchemy as sa
 
     from endoxa.store import catalogue, people

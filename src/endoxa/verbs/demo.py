@@ -75,12 +75,9 @@ def _means(evaluation: Evaluation, systems: list[str]) -> np.ndarray[tuple[int],
     return np.array([means[system] for system in systems])
 
 
-def demo_study(to: Path, *, seed: int = 1) -> Path | None:
-    """Write what a study is made of; None where Pillow is not installed."""
-    try:
-        return examples.study(to / "study", rng=np.random.default_rng(seed))
-    except ModuleNotFoundError:
-        return None
+def demo_study(to: Path, *, seed: int = 1) -> Path:
+    """Write what a study is made of."""
+    return examples.study(to / "study", rng=np.random.default_rng(seed))
 
 
 def photographs(

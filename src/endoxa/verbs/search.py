@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from endoxa.errors import FileError, RefusedError, TextError, refuse_unknown
+from endoxa.extras import need
 from endoxa.frozen import dataclass
 from endoxa.images.corpus import Corpus, Progress, Skipped
 from endoxa.io.opening import home_at, home_of, open_corpus
@@ -22,7 +23,7 @@ from endoxa.searches.seeking import Crop, Replayed, Search, learner_named, repla
 from endoxa.searches.session import SIZE, Event, Settings, State, fold
 from endoxa.searches.signals import upload_key
 from endoxa.tables import Answers, Floats, Opinions, Run
-from endoxa.verbs.study import FOLDER, PathLike, opened_home, refuse_bare
+from endoxa.verbs.study import FOLDER, PathLike, opened_home
 
 if TYPE_CHECKING:
     from endoxa.store.home import Home
@@ -136,12 +137,12 @@ def serve(
     `learner`, `audit` and `thompson` are those of `search`, for every search that begins here. `again` describes a
     corpus that has changed; `skipped` is told which pictures are left out.
     """
+    need("studio")
     settings = Settings(learner=learner, audit=audit, thompson=thompson)
     learner_named(learner)
     corpus, features = _opened(place, index, without, vectors, workers, progress, again=again)
     if skipped is not None and features.skipped:
         skipped(features.skipped)
-    refuse_bare()
     from endoxa.web.searches.search_hosting import serve as host_searches
     from endoxa.web.serving import address_at, listen
 

@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from endoxa.errors import InstallError, TextError
+from endoxa.errors import TextError
+from endoxa.extras import need
 from endoxa.frozen import dataclass
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def make(
     now: float, progress: Progress | None,
 ) -> Planned:  # fmt: skip
     """Enter a study with earlier answers. The home is made only after all input was read and checked."""
-    refuse_bare()
+    need("store")
     from endoxa.store import making
     from endoxa.store.home import staging
 
@@ -194,6 +195,7 @@ def serve(
     db: str | None = None, started: Callable[[str, str], None],
 ) -> None:  # fmt: skip
     """Serve all studies until stopped. `started` gets the address and the organiser's link, which works once."""
+    need("studio")
     with opened_home(home, db) as opened:
         from endoxa.web.studies.hosting import serve as host_studies
 
@@ -325,20 +327,11 @@ def bundle(
 @contextmanager
 def opened_home(home: PathLike, db: str | None, *, create: bool = False) -> Iterator[Home]:
     """The folder or database of studies, opened. Nothing in it is removed at the end, whatever happens."""
-    refuse_bare()
+    need("store")
     from endoxa.store.home import open_home
 
     with open_home(Path(home), db, create=create) as opened:
         yield opened
-
-
-def refuse_bare() -> None:
-    """Refuse an installation without the parts of the store."""
-    try:
-        import alembic  # noqa: F401
-        import sqlalchemy  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise InstallError(f"{error.name} is not installed; pip install 'endoxa[studio]'") from None
 
 
 def _sources(parts: Mapping[str, PathLike | Sequence[PathLike] | None]) -> Sources:
