@@ -2,8 +2,8 @@
 
 What the runner knows of Markdown:
 
-    ```sh           commands of the reader, run by the shell; each must succeed
-    ```sh serve     one command that serves pages until the end; it prints a link
+    ```sh           commands of the reader, run by the shell; each must succeed. A command of SERVERS that stands alone
+                    serves pages until the end; it prints a link
     ```python       what the reader does in Python; run by this Python
     ```text         what the commands before it print; renewed from what they print now
     ![…](images/x.png)   a picture of x.html, if there is such a file by now; else of the page served, as the steps
@@ -26,11 +26,12 @@ from typing import Any
 
 DOCS = Path(__file__).parents[1] / "docs"
 TUTORIALS = DOCS / "tutorials"
-FENCE = re.compile(r"^```(?P<kind>[a-z]+(?: serve)?)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```(?P<kind>[a-z]+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 PICTURE = re.compile(r"!\[[^\]]*\]\(images/(?P<name>[\w-]+)\.png\)")
 LINK = re.compile(r"http://127\.0\.0\.1:\d+/\S*")
 PATIENCE = 240.0  # seconds within which a server prints its link
-QUIET = {"endoxa study serve": "--port 0", "endoxa search": "--port 0 --no-browser"}  # any port will do, and no window
+# Commands that serve pages, and what the runner adds to them: any port will do, and no window.
+SERVERS = {"endoxa study serve --home studies": "--port 0", "endoxa search photos": "--port 0 --no-browser"}
 
 Steps = Callable[[Any, str], None]  # what a reader does in the browser: a page, and the links printed so far
 
@@ -56,10 +57,10 @@ class Reader:
                     self.picture(place["name"], images)
                 continue
             kind, body = place["kind"], place["body"]
-            if kind == "sh":
+            if kind == "sh" and body.strip() in SERVERS:
+                self.serve(body.strip())
+            elif kind == "sh":
                 self.run(body)
-            elif kind == "sh serve":
-                self.serve(body)
             elif kind == "python":
                 self.python(body)
             elif kind == "text":
@@ -95,7 +96,7 @@ class Reader:
 
     def serve(self, command: str) -> None:
         """Start a server, and wait until it has printed a link."""
-        command = f"{command.strip()} {next(more for start, more in QUIET.items() if command.startswith(start))}"
+        command = f"{command} {SERVERS[command]}"
         log = self.folder / f"server-{len(self.servers)}.log"
         with log.open("w") as output:
             server = subprocess.Popen(
