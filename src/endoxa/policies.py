@@ -25,7 +25,7 @@ MEANING: dict[str, dict[str, str]] = {
     "ties": {
         "trec": "items with equal scores are in descending order of item id, as in trec_eval",
         "input": "items with equal scores are in the order of the file",
-        "average": "the value is the mean over all orders of items with equal scores",
+        "average": "the value is the mean over all orders of items with equal scores; a warning counts sampled values",
         "range": "the values for the worst and the best order of items with equal scores are given beside trec_eval's",
     },
     "missing": {
@@ -55,6 +55,8 @@ MEANING: dict[str, dict[str, str]] = {
 }
 
 
+ORDERS = 5_040  # orders of the equal scores of a list, up to which all are computed if there is no closed form
+NORMAL = 1.96  # standard errors between the mean over sampled orders and its lo and hi
 WORLDS = 400  # possible worlds that are drawn if the reference is a belief
 
 
@@ -74,8 +76,9 @@ def refuse_outside(name: str, value: float, usual: float = 0.95) -> None:
 class Policy:
     """How ties, missing topics, unjudged items and 0/0 are treated.
 
-    `cut` keeps only the first N items of every list (trec_eval's -M). `seed` and `shuffles` apply to `ties="average"`
-    for measures without a closed form.
+    `cut` keeps only the first N items of every list (trec_eval's -M). `ties="average"` is exact for measures with a
+    closed form, and for lists whose equal scores have at most ORDERS distinguishable orders. For the others the mean is
+    estimated from `shuffles` random orders, which `seed` decides.
     """
 
     ties: Ties = "trec"

@@ -98,6 +98,35 @@ def test_the_order_of_files_and_measures_does_not_matter(files) -> None:
     assert one.stdout.startswith("system\tmeasure\tvalue")
 
 
+def test_ties_average_is_the_exact_mean_over_orders(tmp_path) -> None:
+    """Two tied items, one of them relevant: AP and RR are 1 or 1/2."""
+    qrels, run = tmp_path / "qrels.txt", tmp_path / "tied.run"
+    qrels.write_text("q 0 a 1\nq 0 b 0\n")
+    run.write_text("q Q0 a 1 1.0 tied\nq Q0 b 2 1.0 tied\n")
+    for seed in range(3):
+        done = endoxa("eval", qrels, run, "AP", "RR", "Bpref", "IPrec@0.5", "--ties", "average", "--seed", seed)
+        for measure in ("AP", "RR", r"IPrec@0\.5"):
+            assert re.search(rf"^{measure} +0\.7500 ", done.stdout, re.M), done.stdout
+        assert re.search(r"^Bpref +0\.5000 ", done.stdout, re.M)
+        assert "sampled" not in done.stdout
+
+
+def test_sampled_values_are_counted_with_their_error(tmp_path) -> None:
+    qrels, run = tmp_path / "qrels.txt", tmp_path / "tied.run"
+    qrels.write_text("".join(f"q{q} 0 d{d} {d % 3}\n" for q in range(3) for d in range(24)))
+    run.write_text("".join(f"q{q} Q0 d{d} 1 {d if q == 0 else 1} tied\n" for q in range(3) for d in range(30)))
+    for words in ((), ("-v",)):
+        done = endoxa("eval", qrels, run, "AP", "nDCG", "infAP", "--ties", "average", *words)
+        assert re.search(
+            r"^! infAP: sampled on 2 of 3 lists, .* 5,040 orders .* 200 random orders, .* at most 0\.00\d",
+            done.stdout,
+            re.M,
+        ), done.stdout
+    reach = endoxa("eval", qrels, run, "AP", "infAP", "--ties", "range")
+    assert "! infAP: the worst and best order are unknown on 2 of 3 lists" in reach.stdout
+    assert "AP: no least" not in reach.stdout
+
+
 def test_trec_lines_by_query(files) -> None:
     qrels, runs = files
     done = endoxa("eval", "-q", "-o", "trec", "-m", "map", "-m", "P.5", qrels, runs[0])

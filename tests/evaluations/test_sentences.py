@@ -32,6 +32,7 @@ from endoxa.evaluations.sentences import (
     caveats,
     estimated,
     measured,
+    sampled,
     sentences,
     under_doubt,
     verdict,
@@ -352,6 +353,27 @@ def test_ties_say_what_decides() -> None:
     run, qrels = {"q": {"a": 1.0, "b": 1.0}}, {"q": {"a": 1, "b": 0}}
     assert "item id decides their order): run 100.0%" in warned(run, qrels)
     assert "means over their orders" in warned(run, qrels, ties="average")
+
+
+def test_sampled_measures_are_named_with_their_lists() -> None:
+    """Those with the same number of lists share a sentence."""
+    run = {"q": {f"d{n}": 1.0 for n in range(30)}, "r": {"d0": 2.0, "d1": 1.0}}
+    qrels = {"q": {f"d{n}": n % 3 for n in range(25)}, "r": {"d0": 1}}
+    wanted = ["AP", "infAP", "IPrec@0", "RR", "IPrec@0.5"]
+    (line,) = sampled(measure(run, qrels, wanted, ties="average", shuffles=70))
+    assert line.startswith("infAP, IPrec@0 and IPrec@0.5: sampled on 1 of 2 lists")
+    assert "With 70 random orders" in line
+    assert sampled(measure(run, qrels, ["AP", "RR", "nDCG@10"], ties="average")) == []
+    assert sampled(measure(run, qrels, ["AP", "infAP"])) == []
+
+
+def test_a_range_without_ends_is_counted() -> None:
+    run = {"q": {f"d{n}": 1.0 for n in range(30)}, "r": {"d0": 1.0, "d1": 1.0}}
+    qrels = {"q": {f"d{n}": n % 3 for n in range(25)}, "r": {"d0": 1}}
+    text = warned(run, qrels, ("AP", "infAP", "Judged@5"), ties="range")
+    assert "infAP: the worst and best order are unknown on 1 of 2 lists" in text
+    assert "\nAP:" not in text
+    assert "Judged@5:" not in text
 
 
 def test_unjudged_items_unless_they_are_taken_out() -> None:

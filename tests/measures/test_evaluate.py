@@ -307,6 +307,9 @@ def campaign(seed: int) -> tuple[Run, Opinions]:
 
 MANY = [
     "AP",
+    "RR",
+    "Success@5",
+    "binG",
     "P@5",
     "nDCG@10",
     "nDCG",

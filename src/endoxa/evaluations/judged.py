@@ -13,7 +13,7 @@ from endoxa.comparisons.chosen_intervals import ENOUGH
 from endoxa.errors import JoinError, TextError
 from endoxa.evaluations.evaluation import Evaluation, unbounded
 from endoxa.evaluations.references import Reference
-from endoxa.evaluations.sentences import WARNED, warnings_of
+from endoxa.evaluations.sentences import WARNED, sampled, warnings_of
 from endoxa.evaluations.settings import Settings
 from endoxa.formatting import listed
 from endoxa.later import np, pl
@@ -36,6 +36,7 @@ def evaluate(
     drawn = [_with_rel(m, settings) for m in curve_measures()] if with_curves else []
     assert isinstance(reference.table, Opinions | Preferences)
     scores = measure(run, reference.table, [*measures, *drawn], settings.policy)
+    estimated = sampled(scores)  # also of the curves
     tables: dict[str, pl.DataFrame] = {}
     notes: list[str] = []
     if with_curves and isinstance(reference.table, Opinions):
@@ -61,7 +62,9 @@ def evaluate(
         rows, kind=reference.kind, scores=scores, settings=settings,
         compared=partial(compare, scores, settings) if several else None,
         deciding=partial(against_best, scores, settings) if several else None, tables=tables,
-        warnings=(*_of_sample(reference), *warnings_of(scores, tables.get("curves")), *_of_intervals(rows)),
+        warnings=(
+            *_of_sample(reference), *warnings_of(scores, tables.get("curves")), *estimated, *_of_intervals(rows)
+        ),
         notes=tuple(notes), baseline=settings.baseline, wanted=tuple(measures),
     )  # fmt: skip
 

@@ -30,6 +30,7 @@ from endoxa.evaluations.standings import (
 from endoxa.formatting import capitalised, chance, listed, number, probability, share
 from endoxa.later import pl
 from endoxa.measures.grammar import parse
+from endoxa.policies import ORDERS
 from endoxa.tables import Scores
 
 if TYPE_CHECKING:
@@ -208,11 +209,20 @@ def warnings_of(scores: Scores, curves: pl.DataFrame | None = None) -> list[str]
     if policy.unjudged != "condensed":
         text = "Few of the retrieved items were judged (the rest counts as not relevant)"
         found += _worst(rows, text, part("judged"), lambda x: x < JUDGED, "{:.1%}", few=True)
-    if policy.unjudged == "bounds" or policy.ties == "range":
+    if policy.unjudged == "bounds":
         bounded = scores.frame.group_by("measure", maintain_order=True).agg(pl.col("lo").is_null().all())
         closed = bounded.filter("lo")["measure"].to_list()
         if closed:
             found.append(f"{', '.join(closed)}: no least and greatest value is known; unjudged items count as misses.")
+    if policy.ties == "range":
+        unknown = (pl.col("lo").is_null() & pl.col("value").is_not_nan()).sum()
+        counts = scores.frame.group_by("measure", maintain_order=True).agg(unknown, pl.len())
+        found += [
+            f"{measure}: the worst and best order are unknown on {count:,} of {every:,} lists, because their ties "
+            f"allow more than {ORDERS:,} orders. Its range leaves these lists out."
+            for measure, count, every in counts.iter_rows()
+            if count
+        ]
     found += [
         f"{measure} is undefined (0/0) for {count:,} of {every:,} lists; they are left out of the means."
         for measure, count, every in scores.undefined_lists()
@@ -227,6 +237,20 @@ def warnings_of(scores: Scores, curves: pl.DataFrame | None = None) -> list[str]
                 "differ as much, cannot be compared by eye; the dashed line shows what a random ranking would reach."
             )
     return found
+
+
+def sampled(scores: Scores) -> list[str]:
+    """Which measures are means over random orders of tied items, on how many lists, and with which error."""
+    alike: dict[tuple[int, int], list[tuple[str, float]]] = {}
+    for measure, count, every, error in scores.sampled_lists():
+        alike.setdefault((count, every), []).append((measure, error))
+    return [
+        f"{listed([name for name, _ in some], WARNED)}: sampled on {count:,} of {every:,} lists, because their ties "
+        f"allow more than {ORDERS:,} orders and the mean has no closed form. With {scores.policy.shuffles:,} random "
+        f"orders, the standard error of a mean over queries is at most {max(error for _, error in some):.2g}; raise "
+        "--shuffles to lower it."
+        for (count, every), some in alike.items()
+    ]
 
 
 def lacking(scores: Scores, topics: str) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 
 from endoxa.errors import CallError, TextError, did_you_mean
 from endoxa.frozen import dataclass
-from endoxa.policies import CHOICES, WORLDS, Assessors, Compat, Missing, Policy, Ties, Undefined, Unjudged
+from endoxa.policies import CHOICES, ORDERS, WORLDS, Assessors, Compat, Missing, Policy, Ties, Undefined, Unjudged
 
 Kind = Literal[
     "judgments", "preferences", "opinions", "belief", "consensus", "sample", "votes", "answers", "bundle", "ratings"
@@ -74,7 +74,10 @@ class Settings:
         None, "Least grade that counts as relevant, for measures that do not name one.", POLICY, LISTED,
         flags=("-l", "--rel")
     )
-    ties: Ties = setting("trec", "Order of items with equal scores.", POLICY, **_choice("ties"))
+    ties: Ties = setting(
+        "trec", "Order of items with equal scores: by id, as read, the mean over all orders, or the worst and best.",
+        POLICY, **_choice("ties")
+    )
     missing: Missing = setting("empty", "Judged topics that a run lacks.", POLICY, SCORED, **_choice("missing"))
     unjudged: Unjudged = setting(
         "nonrelevant", "Items without a judgment.", POLICY, ("judgments", "opinions", "belief", "consensus"),
@@ -92,8 +95,8 @@ class Settings:
         **_choice("assessors")
     )
     shuffles: int = setting(
-        200, "Random orders of equal scores, for ties=average without a closed form.", POLICY, ("judgments",),
-        metavar="N", least=2, hidden=True
+        200, "Random orders of equal scores that ties=average draws for measures without a closed form, if a list has "
+        f"more than {ORDERS:,} orders.", POLICY, ("judgments",), metavar="N", least=2, hidden=True
     )
     collection: int | None = setting(
         None, "Number of items in the collection.", POLICY, ("judgments", "answers", "bundle"), flags=("-N",),

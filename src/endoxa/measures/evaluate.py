@@ -177,11 +177,10 @@ def _refuse_preferences(measures: Sequence[Measure]) -> None:
 def score_empty(judgments: Judgments, places: Ints, measures: Sequence[Measure], policy: Policy) -> Block:
     """Scores of an empty list for these queries."""
     nothing = np.zeros(0, dtype=np.int64)
+    length = nothing if policy.ties in {"average", "range"} else None
     found = _Found(
-        [""] * len(places), places, np.zeros_like(places), nothing, nothing, nothing, np.zeros(0), nothing, None
+        [""] * len(places), places, np.zeros_like(places), nothing, nothing, nothing, np.zeros(0), nothing, length
     )
-    if policy.ties in {"average", "range"}:  # an empty list has no ties
-        policy = replace(policy, ties="trec")
     return _scored(found, NOT_COVERED, judgments, measures, policy)
 
 

@@ -9,6 +9,7 @@ from endoxa.measures.grammar import KNOWN, REQUIRED, parse_all
 from endoxa.measures.pairs import PREFERENCES
 from endoxa.measures.registry import ALIASES, Definition
 from endoxa.measures.trec_names import FAMILIES, NICKNAMES
+from endoxa.policies import ORDERS
 
 PARTS = ("Formula", "Misleads", "Source")
 
@@ -48,6 +49,8 @@ def explain(text: str) -> str:
         lines.append(f"  Also       {', '.join(others)}")
     if definition.exact:
         lines.append(f"  Exact      under a belief: {'; '.join(definition.exact)}")
+    if ties := _ties(definition):
+        lines.append(f"  Ties       {ties}")
     if definition.aggregate != "mean":
         lines.append(f"  Over queries: {definition.aggregate}")
     return "\n".join(lines)
@@ -58,6 +61,13 @@ def _others(definition: Definition) -> list[str]:
     aliases = [alias for alias, name in ALIASES.items() if name == definition.name]
     families = [family for family, row in FAMILIES.items() if row.name == definition.name]
     return [] if definition.name in PREFERENCES else aliases + families
+
+
+def _ties(definition: Definition) -> str:
+    """What ties=average does where it cannot be exact."""
+    if definition.text or definition.name in PREFERENCES or definition.mean_of_orders is not None:
+        return ""
+    return f"the mean over orders (ties=average) is sampled on lists whose ties allow more than {ORDERS:,} orders"
 
 
 def definition_line(text: str) -> str:
@@ -87,6 +97,7 @@ def reference() -> str:
             "Settings": ", ".join(settings),
             "Also": ", ".join(f"`{name}`" for name in _others(definition)),
             "Exact under a belief": "; ".join(definition.exact),
+            "Ties": _ties(definition),
         }
         lines += [f"## {definition.name}", "", _wrapped(text_of["Meaning"]), ""]
         lines += [_wrapped(f"- **{name}**: {point}", indent="  ") for name, point in points.items() if point]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from endoxa.errors import TableError
 from endoxa.later import np
 from endoxa.measures.lists import BEYOND, Lists, ratio
-from endoxa.measures.registry import exact, linear, register
+from endoxa.measures.registry import exact, linear, orders, register
 from endoxa.policies import Compat
 from endoxa.tables import Bools, Floats, Ints
 
@@ -125,7 +125,17 @@ def _full_mark(lists: Lists, max_rel: float | None) -> float:
     return top if top > 0 else 1.0
 
 
-@register("ERR")
+def _stop(lists: Lists, max_rel: float | None) -> Floats:
+    """How probably each item satisfies the reader."""
+    full = _full_mark(lists, max_rel)
+    return np.where(lists.grade > 0, np.exp2(lists.grade - full) - np.exp2(-full), 0.0)  # 2^full may be too large
+
+
+def _err_average(lists: Lists, *, k: int | None = None, max_rel: float | None = None) -> Floats:
+    return orders.cascade(lists, _stop(lists, max_rel), k)
+
+
+@register("ERR", average=_err_average)
 def ERR(lists: Lists, *, k: int | None = None, max_rel: float | None = None) -> Floats:
     """Expected reciprocal rank of the item at which a reader is satisfied.
 
@@ -134,8 +144,7 @@ def ERR(lists: Lists, *, k: int | None = None, max_rel: float | None = None) -> 
     Misleads: hardly anything behind the first satisfying item counts.
     Source: Chapelle et al. 2009; gdeval.
     """
-    full = _full_mark(lists, max_rel)
-    stop = np.where(lists.grade > 0, np.exp2(lists.grade - full) - np.exp2(-full), 0.0)  # 2^full may be too large
+    stop = _stop(lists, max_rel)
     going = np.cumprod(1 - stop, -1)
     before = np.concatenate([np.ones((*going.shape[:-1], 1)), going[..., :-1]], -1)
     inside = lists.rank <= (BEYOND - 1 if k is None else k)
@@ -182,7 +191,7 @@ def RBP(
     return np.asarray((worth * _persistence(lists, p, k)).sum(-1))
 
 
-@register("RBPResidual", additive=True, monotone=False, by_gain=False, lower=True)
+@register("RBPResidual", additive=True, monotone=False, best_first="judged", lower=True)
 def RBPResidual(lists: Lists, *, p: float = 0.8, k: int | None = None, compat: Compat = "none") -> Floats:
     """How much RBP could still rise if every unjudged and unseen item were fully relevant.
 
@@ -216,7 +225,29 @@ def _cumulative(values: Floats) -> Floats:
     return np.concatenate([np.zeros((*values.shape[:-1], 1)), np.cumsum(values, -1)], -1)
 
 
-@register("nDCGrel")
+def _ideal_sums(best: Floats) -> Floats:
+    return _cumulative(best * discount(np.arange(1, best.shape[-1] + 1), None))
+
+
+def _with_missed(found: Floats, whole: Floats, lists: Lists, gains: Mapping[float, float] | None) -> Floats:
+    """The mean of nDCG at the items with gain: `found` sums it over those retrieved, `whole` is the DCG of the list."""
+    best = _ideal_gains(lists, gains)
+    total, counted = (best > 0).sum(-1), (gain(lists.grade, "log2", gains) > 0).sum(-1)
+    at_end = ratio(whole, _ideal_sums(best)[..., -1])
+    return ratio(found + (total - counted) * np.nan_to_num(at_end), total)
+
+
+def _ndcg_rel_average(lists: Lists, *, gains: Mapping[float, float] | None = None) -> Floats:
+    def weight(rank: Ints) -> Floats:
+        return discount(rank, None)
+
+    worth, ideal_sums = gain(lists.grade, "log2", gains), _ideal_sums(_ideal_gains(lists, gains))
+    dcg = np.cumsum(worth * lists.weigh(weight), -1)
+    found = orders.gain_ratios(lists, worth, dcg, weight, ideal_sums)
+    return _with_missed(found, dcg[..., -1], lists, gains)
+
+
+@register("nDCGrel", average=_ndcg_rel_average)
 def nDCGrel(lists: Lists, *, gains: Mapping[float, float] | None = None) -> Floats:
     """nDCG averaged at the ranks of the items that have a gain.
 
@@ -225,20 +256,14 @@ def nDCGrel(lists: Lists, *, gains: Mapping[float, float] | None = None) -> Floa
     Misleads: experimental; kept for comparison with trec_eval.
     Source: trec_eval ndcg_rel.
     """
-    best = _ideal_gains(lists, gains)
-    best_sums = _cumulative(best * discount(np.arange(1, best.shape[-1] + 1), None))
     worth = gain(lists.grade, "log2", gains)
     sums = np.cumsum(worth * discount(lists.rank, None), -1)
-    share = ratio(sums, _at(best_sums, lists.rank))
-    counted = worth > 0
-    total = (best > 0).sum(-1)
-    whole = sums[..., -1] if sums.shape[-1] else np.zeros(total.shape)
-    at_end = ratio(whole, best_sums[..., -1])
-    found = np.where(counted, share, 0.0).sum(-1)
-    return ratio(found + (total - counted.sum(-1)) * np.nan_to_num(at_end), total)
+    share = ratio(sums, _at(_ideal_sums(_ideal_gains(lists, gains)), lists.rank))
+    whole = sums[..., -1] if sums.shape[-1] else np.zeros(lists.pool.shape[:-1])
+    return _with_missed(np.where(worth > 0, share, 0.0).sum(-1), whole, lists, gains)
 
 
-@register("Rndcg")
+@register("Rndcg", additive=True)
 def Rndcg(lists: Lists, *, gains: Mapping[float, float] | None = None, rel: float = 1) -> Floats:
     """nDCG averaged at the ranks where the ideal list changes its gain.
 
@@ -248,23 +273,24 @@ def Rndcg(lists: Lists, *, gains: Mapping[float, float] | None = None, rel: floa
     Source: trec_eval Rndcg.
     """
     best = _ideal_gains(lists, gains)
-    size = best.shape[-1]
-    places = np.arange(1, size + 1)
-    best_sums = _cumulative(best * discount(places, None))
-    worth = gain(lists.grade, "log2", gains) * discount(lists.rank, None)
+    size, best_sums = best.shape[-1], _ideal_sums(best)
+    worth = gain(lists.grade, "log2", gains)
     after = np.concatenate([best[..., 1:], np.zeros((*best.shape[:-1], 1))], -1)
     changes = (best > 0) & (best != after)
-    by_place = np.zeros((*worth.shape[:-1], size + 1))
-    np.put_along_axis(by_place, np.broadcast_to(np.minimum(lists.rank, size + 1) - 1, worth.shape), worth, -1)
-    reached = np.cumsum(by_place[..., :size], -1)
+    reached = np.cumsum(lists.by_place(worth, size) * discount(np.arange(1, size + 1), None), -1)
     at_changes = np.where(changes, ratio(reached, best_sums[..., 1:]), 0.0).sum(-1)
     goes_on = (lists.retrieved > (best > 0).sum(-1) + 1) & (best_sums[..., -1] > 0)
-    at_end = np.where(goes_on, ratio(worth.sum(-1), best_sums[..., -1]), 0.0)
+    whole = (worth * lists.weigh(lambda rank: discount(rank, None))).sum(-1)
+    at_end = np.where(goes_on, ratio(whole, best_sums[..., -1]), 0.0)
     value = ratio(at_changes + at_end, changes.sum(-1) + goes_on)
     return np.where(lists.total(rel) > 0, value, np.nan)
 
 
-@register("binG")
+def _bing_average(lists: Lists, *, rel: float = 1) -> Floats:
+    return ratio(orders.misses(lists, rel), lists.total(rel))
+
+
+@register("binG", average=_bing_average)
 def binG(lists: Lists, *, rel: float = 1) -> Floats:
     """Mean over relevant items of 1/log2(2 + misses before it).
 
@@ -277,7 +303,7 @@ def binG(lists: Lists, *, rel: float = 1) -> Floats:
     return ratio((relevant / np.log2(2.0 + misses)).sum(-1), lists.total(rel))
 
 
-@register("G", monotone=False, by_gain=False)
+@register("G", monotone=False, best_first=None)
 def G(lists: Lists, *, gains: Mapping[float, float] | None = None) -> Floats:
     """Gain discounted by how far the list has fallen behind the ideal one.
 

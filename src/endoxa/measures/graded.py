@@ -147,7 +147,7 @@ def Fallout(lists: Lists, *, k: int, N: int) -> Floats:
     return ratio(b, b + d)
 
 
-@register("Generality", monotone=False)
+@register("Generality", additive=True, monotone=False)
 def Generality(lists: Lists, *, N: int) -> Floats:
     """Share of relevance in a collection of N items: the expected precision of a random ranking.
 

@@ -181,9 +181,27 @@ class Lists:
         mean = (sums[np.minimum(block + length - 1, last)] - sums[block - 1]) / length
         return np.where(real, mean, 0.0)
 
-    def within(self, k: int | None) -> Floats:
-        """1 for items in the first k, 0 for the others; a share where equal scores straddle the cut-off."""
-        return self.weigh(lambda rank: rank <= (BEYOND - 1 if k is None else k))
+    def within(self, k: int | Ints | None) -> Floats:
+        """1 for items in the first k, 0 for the others; a share where equal scores straddle the cut-off.
+
+        k may be an array that broadcasts against the ranks.
+        """
+        k = BEYOND - 1 if k is None else k
+        if self.block is None or self.length is None:
+            return np.asarray(self.rank <= k, dtype=float)
+        inside = np.clip(k - self.block + 1, 0, self.length) / self.length
+        return np.where(self.rank < BEYOND, inside, 0.0)
+
+    def by_place(self, worth: Floats, size: int) -> Floats:
+        """The gain at each of the first `size` ranks, from that of each item; equal scores share theirs."""
+        places = np.zeros((*worth.shape[:-1], size + 1))
+        if self.block is None or self.length is None:
+            np.put_along_axis(places, np.broadcast_to(np.minimum(self.rank, size + 1) - 1, worth.shape), worth, -1)
+            return places[..., :size]
+        share, row = worth / self.length, np.arange(len(worth))[:, None]
+        np.add.at(places, (row, np.minimum(self.block, size + 1) - 1), share)
+        np.add.at(places, (row, np.minimum(self.block + self.length, size + 1) - 1), -share)
+        return np.asarray(np.cumsum(places, -1)[..., :size])
 
     def hits(self, rel: float, k: int | None = None) -> Floats:
         """How many of the first k are relevant."""
@@ -200,7 +218,7 @@ class Lists:
         return Lists(top=self.top, **chosen)
 
     def condensed(self) -> Lists:
-        """The lists with every item without a judgment taken out."""
+        """The lists with every item without a judgment taken out, also of the runs of equal scores."""
         keep = self.judged
         order = np.argsort(~keep, axis=-1, kind="stable")
         count = keep.sum(-1)
@@ -208,10 +226,25 @@ class Lists:
         real = place <= count[..., None]
         taken = np.take_along_axis(self.grade, order, -1)
         stratum = None if self.stratum is None else np.take_along_axis(self.stratum, order, -1)
+        block = length = None
+        if self.block is not None:
+            group = np.where(real, np.take_along_axis(self.block, order, -1), BEYOND)
+            front, back = place_in_group(group), np.flip(place_in_group(np.flip(group, -1)), -1)
+            block, length = np.where(real, place - front, BEYOND), np.where(real, front + back + 1, 1)
         return replace(
             self, rank=np.where(real, place, BEYOND), grades=np.where(real, taken, np.nan), retrieved=np.asarray(count),
-            stratum=stratum,
+            stratum=stratum, block=block, length=length,
         )  # fmt: skip
+
+
+def place_in_group(group: Ints) -> Ints:
+    """0, 1, 2 … within each run of equal values on the last axis."""
+    if not group.shape[-1]:
+        return group
+    at = np.broadcast_to(np.arange(group.shape[-1]), group.shape)
+    first = np.ones(group.shape, dtype=bool)
+    first[..., 1:] = group[..., 1:] != group[..., :-1]
+    return np.asarray(at - np.maximum.accumulate(np.where(first, at, 0), axis=-1))
 
 
 def alike(lengths: Ints, spread: float = 1.5) -> Iterator[Ints]:

@@ -6,14 +6,27 @@ from typing import Literal
 
 from endoxa.later import np
 from endoxa.measures.lists import Lists, ratio
-from endoxa.measures.registry import exact, linear, register
+from endoxa.measures.registry import exact, linear, orders, register
 from endoxa.measures.sets import first_unjudged
 from endoxa.policies import Compat
 from endoxa.tables import Floats, Ints
 
+Norm = Literal["R", "min"]
 
-@register("AP", moments=exact.average_precision_moments, linear=linear.average_precision_linear)
-def AP(lists: Lists, *, rel: float = 1, k: int | None = None, norm: Literal["R", "min"] = "R") -> Floats:
+
+def _shared(precisions: Floats, lists: Lists, rel: float, k: int | None, norm: Norm) -> Floats:
+    total = lists.total(rel)
+    return ratio(precisions, total if k is None or norm == "R" else np.minimum(total, k))
+
+
+def _ap_average(lists: Lists, *, rel: float = 1, k: int | None = None, norm: Norm = "R") -> Floats:
+    return _shared(orders.precisions(lists, rel, k), lists, rel, k, norm)
+
+
+@register(
+    "AP", average=_ap_average, moments=exact.average_precision_moments, linear=linear.average_precision_linear
+)  # fmt: skip
+def AP(lists: Lists, *, rel: float = 1, k: int | None = None, norm: Norm = "R") -> Floats:
     """Average precision: the mean, over the relevant items, of the precision at their ranks.
 
     Formula: AP = (1/R) Σ over relevant retrieved of hits(rank)/rank; R counts every known relevant item,
@@ -22,11 +35,10 @@ def AP(lists: Lists, *, rel: float = 1, k: int | None = None, norm: Literal["R",
     others. Undefined where nothing is relevant.
     Source: TREC; trec_eval map, map_cut.
     """
-    total = lists.total(rel)
-    return ratio(lists.precisions(rel, k), total if k is None or norm == "R" else np.minimum(total, k))
+    return _shared(lists.precisions(rel, k), lists, rel, k, norm)
 
 
-@register("GMAP", aggregate="geometric")
+@register("GMAP", aggregate="geometric", average=_ap_average)
 def GMAP(lists: Lists, *, rel: float = 1) -> Floats:
     """Average precision, averaged over queries geometrically.
 
@@ -44,7 +56,14 @@ def _reciprocal_bounds(lists: Lists, *, rel: float = 1, k: int | None = None) ->
     return np.where(first <= limit, 1 / first, 0.0), np.where(best <= limit, 1 / best, 0.0)
 
 
-@register("RR", bounds=_reciprocal_bounds, moments=exact.reciprocal_moments, law=exact.reciprocal_law)
+def _reciprocal_average(lists: Lists, *, rel: float = 1, k: int | None = None) -> Floats:
+    return orders.reciprocal_rank(lists, rel, k)
+
+
+@register(
+    "RR", average=_reciprocal_average, bounds=_reciprocal_bounds, moments=exact.reciprocal_moments,
+    law=exact.reciprocal_law,
+)  # fmt: skip
 def RR(lists: Lists, *, rel: float = 1, k: int | None = None) -> Floats:
     """Reciprocal rank of the first relevant item.
 
@@ -66,7 +85,16 @@ def needed(share: float, total: Ints, compat: Compat) -> Ints:
     return np.asarray(np.ceil(np.round(wanted, 9)).astype(np.int64))
 
 
-@register("Rprec")
+def _depth(lists: Lists, rel: float, mult: float, compat: Compat) -> Ints:
+    return needed(mult, lists.total(rel), "trec_eval-9" if compat != "none" else "none")
+
+
+def _rprec_average(lists: Lists, *, rel: float = 1, mult: float = 1, compat: Compat = "none") -> Floats:
+    depth = _depth(lists, rel, mult, compat)
+    return ratio((lists.relevant(rel) * lists.within(depth[..., None])).sum(-1), depth)
+
+
+@register("Rprec", average=_rprec_average)
 def Rprec(lists: Lists, *, rel: float = 1, mult: float = 1, compat: Compat = "none") -> Floats:
     """Precision at R, the number of relevant items; there precision equals recall.
 
@@ -74,7 +102,7 @@ def Rprec(lists: Lists, *, rel: float = 1, mult: float = 1, compat: Compat = "no
     Misleads: each query is cut at another depth. trec_eval rounds mult·R as int(mult·R + 0.9).
     Source: trec_eval Rprec, Rprec_mult.
     """
-    depth = needed(mult, lists.total(rel), "trec_eval-9" if compat != "none" else "none")
+    depth = _depth(lists, rel, mult, compat)
     hits = (lists.relevant(rel) & (lists.rank <= depth[..., None])).sum(-1)
     return ratio(hits, depth)
 

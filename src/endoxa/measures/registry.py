@@ -12,16 +12,18 @@ from endoxa.later import functions_of
 from endoxa.tables import Floats
 
 if TYPE_CHECKING:
+    from endoxa.measures import all_orders as orders
     from endoxa.measures import closed_forms as exact
     from endoxa.measures import linear
     from endoxa.measures.closed_forms import Difference, Moments, SumForm
     from endoxa.measures.distributions import Distribution
     from endoxa.measures.linear import LinearForm
-else:  # forms under a belief, which plain judgments do not need
+else:  # forms under a belief and of ties, which plain judgments do not need
+    orders = functions_of("endoxa.measures.all_orders")
     exact = functions_of("endoxa.measures.closed_forms")
     linear = functions_of("endoxa.measures.linear")
 
-__all__ = ["ALIASES", "REGISTRY", "Definition", "Kernel", "exact", "linear", "register"]
+__all__ = ["ALIASES", "REGISTRY", "Definition", "Kernel", "exact", "linear", "orders", "register"]
 
 Kernel = Callable[..., Any]  # Lists and settings to one value per list: a number, or a text
 K = TypeVar("K", bound=Kernel)
@@ -34,11 +36,13 @@ class Definition:
     """What is known about a measure beside its settings.
 
     aggregate  how queries are summed up
-    additive   a sum over items of gain times weight of rank, so that the mean over ties is exact
+    additive   linear in weights of single ranks, or without ranks: the kernel then gives the mean over tied orders
+    average    tied lists, settings -> the exact mean over all orders of equal scores, if the measure is not additive
     bounds     the least and greatest value when unjudged items may be anything
     low, high  the range of one query's value
     monotone   moving a relevant item up never lowers the value
-    by_gain    among equal scores the best order is by gain; else `ties="range"` gives no range
+    best_first what comes first in the best order of equal scores (or in the worst, if lower is better): the most gain,
+               or judged items; None if neither decides, and `ties="range"` then tries all orders
     lower      smaller is better
     text       the value is a text, not a number (relstring)
     judged     the value depends on judgments
@@ -56,11 +60,12 @@ class Definition:
     kernel: Kernel
     aggregate: Aggregate = "mean"
     additive: bool = False
+    average: Kernel | None = None
     bounds: Bounds | None = None
     low: float = 0.0
     high: float = 1.0
     monotone: bool = True
-    by_gain: bool = True
+    best_first: Literal["gain", "judged"] | None = "gain"
     lower: bool = False
     text: bool = False
     judged: bool = True
@@ -80,6 +85,11 @@ class Definition:
     def cutoff(self) -> str | None:
         """The setting that stands behind the @: `k` for most, `recall` for interpolated precision, else None."""
         return next((name for name in ("k", "recall") if name in self.settings), None)
+
+    @property
+    def mean_of_orders(self) -> Kernel | None:
+        """The exact mean over all orders of equal scores, from lists with `block` and `length`; None if unknown."""
+        return self.kernel if self.additive else self.average
 
     @property
     def exact(self) -> list[str]:

@@ -6,7 +6,7 @@ import math
 
 from endoxa.later import np
 from endoxa.measures.lists import Lists, ratio
-from endoxa.measures.registry import exact, linear, register
+from endoxa.measures.registry import exact, linear, orders, register
 from endoxa.tables import Floats, Ints
 
 
@@ -69,7 +69,7 @@ def F(lists: Lists, *, k: int, rel: float = 1, beta: float = 1) -> Floats:
 
 
 @register(
-    "SetP", moments=exact.precision_moments, law=exact.precision_law,
+    "SetP", additive=True, moments=exact.precision_moments, law=exact.precision_law,
     difference=exact.precision_gap, sum_form=exact.precision_sum,
 )  # fmt: skip
 def SetP(lists: Lists, *, rel: float = 1, relative: bool = False) -> Floats:
@@ -85,7 +85,7 @@ def SetP(lists: Lists, *, rel: float = 1, relative: bool = False) -> Floats:
 
 
 @register(
-    "SetR", moments=exact.recall_moments, law=exact.recall_law,
+    "SetR", additive=True, moments=exact.recall_moments, law=exact.recall_law,
     difference=exact.recall_gap, sum_form=exact.recall_sum,
 )  # fmt: skip
 def SetR(lists: Lists, *, rel: float = 1) -> Floats:
@@ -98,7 +98,7 @@ def SetR(lists: Lists, *, rel: float = 1) -> Floats:
     return ratio(lists.hits(rel), lists.total(rel))
 
 
-@register("SetF", moments=exact.f_moments, law=exact.f_law, sum_form=exact.f_sum)
+@register("SetF", additive=True, moments=exact.f_moments, law=exact.f_law, sum_form=exact.f_sum)
 def SetF(lists: Lists, *, rel: float = 1, beta: float = 1) -> Floats:
     """Weighted harmonic mean of set precision and set recall.
 
@@ -109,7 +109,7 @@ def SetF(lists: Lists, *, rel: float = 1, beta: float = 1) -> Floats:
     return _f(lists.hits(rel), lists.retrieved.astype(float), lists.total(rel), beta)
 
 
-@register("SetAP")
+@register("SetAP", additive=True)
 def SetAP(lists: Lists, *, rel: float = 1) -> Floats:
     """Product of set precision and set recall.
 
@@ -133,7 +133,13 @@ def _success_bounds(lists: Lists, *, k: int, rel: float = 1) -> tuple[Floats, Fl
     return (first <= k).astype(float), (best <= k).astype(float)
 
 
-@register("Success", bounds=_success_bounds, moments=exact.success_moments, law=exact.success_law)
+def _success_average(lists: Lists, *, k: int, rel: float = 1) -> Floats:
+    return orders.success(lists, rel, k)
+
+
+@register(
+    "Success", average=_success_average, bounds=_success_bounds, moments=exact.success_moments, law=exact.success_law
+)  # fmt: skip
 def Success(lists: Lists, *, k: int, rel: float = 1) -> Floats:
     """Whether the first k hold anything relevant.
 
@@ -144,7 +150,7 @@ def Success(lists: Lists, *, k: int, rel: float = 1) -> Floats:
     return (lists.first_relevant(rel) <= k).astype(float)
 
 
-@register("Utility", low=-math.inf, high=math.inf, monotone=False)
+@register("Utility", additive=True, low=-math.inf, high=math.inf, monotone=False)
 def Utility(
     lists: Lists, *, rel: float = 1, a: float = 1, b: float = -1, c: float = 0, d: float = 0, N: int = 0
 ) -> Floats:
@@ -161,7 +167,7 @@ def Utility(
     return np.asarray(a * hits + b * misses + c * (total - hits) + d * rest)
 
 
-COUNT = {"aggregate": "sum", "high": math.inf}
+COUNT = {"aggregate": "sum", "high": math.inf, "additive": True}
 
 
 @register("NumQ", **COUNT, judged=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from endoxa.errors import TableError
 from endoxa.later import np
 from endoxa.measures.lists import Lists, ratio
-from endoxa.measures.registry import register
+from endoxa.measures.registry import orders, register
 from endoxa.measures.sets import unjudged_within
 from endoxa.tables import Floats, Ints
 
@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 EPSILON = 1e-5  # trec_eval's smoothing of inferred precision
 
 
-@register("Bpref")
+def _bpref_average(lists: Lists, *, rel: float = 1) -> Floats:
+    return ratio(orders.kept_pairs(lists, rel), lists.total(rel))
+
+
+@register("Bpref", average=_bpref_average)
 def Bpref(lists: Lists, *, rel: float = 1) -> Floats:
     """Share of judged pairs in the right order; unjudged items are ignored.
 
@@ -36,7 +40,7 @@ def Bpref(lists: Lists, *, rel: float = 1) -> Floats:
     return ratio(np.where(relevant, kept, 0.0).sum(-1), total)
 
 
-@register("GMBpref", aggregate="geometric")
+@register("GMBpref", aggregate="geometric", average=_bpref_average)
 def GMBpref(lists: Lists, *, rel: float = 1) -> Floats:
     """Bpref, averaged over queries geometrically.
 
@@ -47,7 +51,7 @@ def GMBpref(lists: Lists, *, rel: float = 1) -> Floats:
     return Bpref(lists, rel=rel)
 
 
-@register("infAP", monotone=False, by_gain=False)
+@register("infAP", monotone=False, best_first=None)
 def infAP(lists: Lists, *, rel: float = 1) -> Floats:
     """Average precision inferred from a random sample of a judged pool.
 
@@ -67,7 +71,7 @@ def infAP(lists: Lists, *, rel: float = 1) -> Floats:
     return ratio(np.where(relevant, value, 0.0).sum(-1), lists.total(rel))
 
 
-@register("xinfAP", monotone=False, by_gain=False)
+@register("xinfAP", monotone=False, best_first=None)
 def xinfAP(lists: Lists, *, rel: float = 1) -> Floats:
     """Average precision inferred from a stratified sample of a judged pool.
 
@@ -106,7 +110,7 @@ def xinfAP(lists: Lists, *, rel: float = 1) -> Floats:
     return ratio(np.sum(estimates, axis=0), np.sum(inferred_total, axis=0))
 
 
-@register("Judged", additive=True, by_gain=False)
+@register("Judged", additive=True, best_first="judged")
 def Judged(lists: Lists, *, k: int) -> Floats:
     """Share of the first k that somebody judged.
 
@@ -117,7 +121,7 @@ def Judged(lists: Lists, *, k: int) -> Floats:
     return ratio((lists.judged * lists.within(k)).sum(-1), lists.length_at(k))
 
 
-@register("Unjudged", additive=True, monotone=False, by_gain=False, lower=True)
+@register("Unjudged", additive=True, monotone=False, best_first="judged", lower=True)
 def Unjudged(lists: Lists, *, k: int) -> Floats:
     """Number of unjudged items in the first k, divided by k.
 

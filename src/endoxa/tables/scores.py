@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from endoxa.errors import EndoxaError, did_you_mean
 from endoxa.frozen import dataclass
 from endoxa.later import np, pl
-from endoxa.policies import Policy
+from endoxa.policies import NORMAL, Policy
 from endoxa.tables.checks import Floats, Ints, Later, Schema, Table, coded, places
 
 if TYPE_CHECKING:
@@ -226,6 +226,27 @@ class Scores(Table):
             return list(counts.iter_rows())
         found = (self.scored.undefined > 0).sum(axis=1).tolist()
         return [(name, n, len(self.scored.owner)) for name, n in zip(self.scored.measures, found, strict=True)]
+
+    def sampled_lists(self) -> list[tuple[str, int, int, float]]:
+        """Each measure that was sampled under ties=average, the number of these lists, and the number of all lists.
+
+        The last number is the standard error of a system's mean over queries, the greatest of all systems.
+        """
+        if self.policy.ties != "average":
+            return []
+        error = (pl.col("hi") - pl.col("lo")).fill_null(0.0) / (2 * NORMAL)
+        defined = pl.col("value").is_not_nan()
+        found = (
+            self.frame.group_by("system", "measure", maintain_order=True)
+            .agg(
+                pl.col("lo").is_not_null().sum().alias("sampled"), pl.len().alias("lists"),
+                ((error**2).sum().sqrt() / defined.sum()).alias("error"),
+            )
+            .group_by("measure", maintain_order=True)
+            .agg(pl.col("sampled").sum(), pl.col("lists").sum(), pl.col("error").max())
+            .filter(pl.col("sampled") > 0)
+        )  # fmt: skip
+        return list(found.iter_rows())
 
     def matrix(self, measure: str) -> tuple[list[str], list[str], Floats]:
         """Return (systems, queries, values [system, query]); NaN where a pair was not scored or is undefined."""
