@@ -77,6 +77,41 @@ def test_the_three_doubts_have_the_variances_they_were_given() -> None:
     assert told.filter(pl.col("doubt") == "people")["share"][0] == pytest.approx(parts["people"] / sum(parts.values()))
 
 
+def test_a_draw_takes_one_query_less_than_there_are() -> None:
+    """Of two queries one is drawn, with one world of it: every draw is a cell of the table, each equally often."""
+    truth = np.array([[[0.1, 0.3, 0.4], [0.6, 0.7, 0.9]]])
+    spread = shared.Doubts(scores_of(truth), resamples=60_000).spread("AP")
+    drawn, counts = np.unique(spread.drawn("all"), return_counts=True)
+    assert drawn.tolist() == sorted(truth.ravel())
+    assert counts / 60_000 == pytest.approx(np.full(6, 1 / 6), abs=0.01)
+    means, counts = np.unique(spread.drawn("queries"), return_counts=True)
+    assert means == pytest.approx(truth.mean(-1).ravel())
+    assert counts / 60_000 == pytest.approx(np.full(2, 1 / 2), abs=0.01)
+
+
+@pytest.mark.parametrize("queries", [3, 4, 8])
+def test_the_variance_of_a_draw(queries: int) -> None:
+    """Var_q(E)/Q + mean Var/(Q - 1): Var_q is the unbiased variance between queries, Var that of a query's worlds."""
+    rng = np.random.default_rng(queries)
+    truth = rng.random((1, queries, 1)) + rng.choice([-0.6, 0.6], (1, queries, 40))
+    spread = shared.Doubts(scores_of(truth), resamples=200_000).spread("AP")
+    between = truth[0].mean(-1).var(ddof=1) / queries
+    within = truth[0].var(-1).mean() / (queries - 1)
+    assert spread.drawn("queries").var() == pytest.approx(between, rel=0.02)
+    assert spread.drawn("all").var() == pytest.approx(between + within, rel=0.02)
+
+
+@pytest.mark.parametrize(("deviation", "size"), [(0.0, 8), (1.0, round(8 / 0.75))])
+def test_draws_of_people_start_from_one_query_less(deviation: float, size: int) -> None:
+    """(Q - 1)/(1 - τ/2) queries: eight of nine where the truth is certain, τ = 1/2 where it varies as queries do."""
+    level = np.arange(9.0)
+    level *= 1 / level.std(ddof=1)
+    truth = level[None, :, None] + deviation * np.tile([-1.0, 1.0], (1, 9, 10))
+    spread = shared.Doubts(scores_of(truth, truth[..., :4])).spread("AP")
+    sizes = {cells.shape[1] for _, cells in spread._cells(np.arange(9), 4, paired=True)}
+    assert sizes == {size}
+
+
 def test_more_people_or_more_queries() -> None:
     """Votes of few people on many queries: the split tells what to do, and it shrinks as it should."""
     rng = np.random.default_rng(1)

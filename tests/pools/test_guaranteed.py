@@ -94,6 +94,45 @@ def test_the_estimate_behind_a_bet_is_unbiased_whatever_the_predictions() -> Non
         assert total == pytest.approx(true_means(said)[leader] - true_means(said)[plan.slot])
 
 
+def weights_of_places() -> Floats:
+    """[row, system] what a relevant item adds to the mean P@5: 1/5 of a query of four where it is in the first five."""
+    places = pl.DataFrame({"system": UNIVERSE.systems}).join(RUN.frame.filter(pl.col("rank") <= 5), on="system")
+    found = np.zeros((UNIVERSE.rows.height, len(UNIVERSE.systems)))
+    row = {pair: number for number, pair in enumerate(UNIVERSE.rows.iter_rows())}
+    for system, query, item in places.select("system", "query", "item").iter_rows():
+        found[row[query, item], UNIVERSE.systems.index(system)] = 1 / (5 * 4)
+    return found
+
+
+@pytest.mark.parametrize("said", [GRADES, 1 - GRADES], ids=["right", "wrong"])
+def test_a_bet_multiplies_the_capital_by_1_plus_stake_times_the_weighted_difference(said: Floats) -> None:
+    """X = θ(p) + w (y - p)/q for each pair that may be drawn next, with w from the places of the items alone."""
+    draws = drawn(20, 1, said)
+    before = guaranteed._played(UNIVERSE, GAME, past(draws, said))[0]
+    plan = plan_of(UNIVERSE, GAME, judged(draws.rows, said), draws.rows, replay_of(draws, said))
+    added = weights_of_places()
+    leader = int(np.argmax(plan.p @ added))
+    w = added[:, [leader]] - added[:, plan.slot]
+    theta = plan.p @ w
+    left = np.setdiff1d(np.flatnonzero(guaranteed.askable(UNIVERSE, BEST.measure)), draws.rows)
+    chance = 0.9 * plan.score[left] / plan.score[left].sum() + 0.1 / len(left)
+    drawable = 0.9 * plan.score[left] / plan.score[left].sum()  # the stake assumes these chances, without the even part
+    p = plan.p[left, None]
+    lowest = np.minimum(-w[left] * p, w[left] * (1 - p))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = np.nansum(w[left] ** 2 * p * (1 - p) / drawable[:, None], axis=0)
+        loss = -(theta + np.nanmin(lowest / drawable[:, None], axis=0, initial=0.0))
+    stakes = np.where(theta > 0, np.minimum(theta / (variance + theta**2), 0.95 / loss), 0.0)
+    assert (stakes > 0).any()
+    for row, q in zip(left, chance, strict=True):
+        following = draws + Draws(np.array([row]), np.array([q]), np.array([20]))
+        after = guaranteed._played(UNIVERSE, GAME, past(following, said))[0]
+        number = theta + w[row] * (said[row] - plan.p[row]) / q
+        assert np.exp(after - before)[plan.slot] == pytest.approx(1 + stakes * number, rel=1e-9)
+    weighted = np.abs(w[left] * (said[left] - plan.p[left])[:, None] * (1 / chance - 1)[:, None])
+    assert (weighted * stakes).max() > 0.1  # the chance matters
+
+
 def test_draws_are_read_from_labels_up_to_the_first_that_is_missing() -> None:
     draws = drawn(20)
     labels = opinions(draws, GRADES)
@@ -118,14 +157,66 @@ def test_a_chance_that_the_labels_do_not_give_is_not_bet_on() -> None:
 
 
 def test_an_undecided_pair_counts_at_its_worst() -> None:
-    draws = drawn(30, batch=30)
-    known = judged(draws.rows[:-1])
-    open_ = guaranteed._played(
-        UNIVERSE, GAME, guaranteed._Past(known, draws, np.append(GRADES[draws.rows[:-1]], np.nan))
-    )[0]
-    for grade in (0.0, 1.0):
-        worths = np.append(GRADES[draws.rows[:-1]], grade)
-        assert (open_ <= guaranteed._played(UNIVERSE, GAME, guaranteed._Past(known, draws, worths))[0] + 1e-12).all()
+    """For every pair that may be drawn next, and every game: the lower of the capitals after each label."""
+    draws = drawn(20)
+    plan = plan_of(UNIVERSE, GAME, judged(draws.rows), draws.rows, replay_of(draws, GRADES))
+    left = np.setdiff1d(np.flatnonzero(guaranteed.askable(UNIVERSE, BEST.measure)), draws.rows)
+    chance = 0.9 * plan.score[left] / plan.score[left].sum() + 0.1 / len(left)
+    apart = 0
+    for row, q in zip(left, chance, strict=True):
+        following = draws + Draws(np.array([row]), np.array([q]), np.array([20]))
+
+        def capital(worth: float, following: Draws = following) -> Floats:
+            worths = np.append(GRADES[draws.rows], worth)
+            return guaranteed._played(UNIVERSE, GAME, guaranteed._Past(judged(draws.rows), following, worths))[0]
+
+        least, most = np.minimum(capital(0.0), capital(1.0)), np.maximum(capital(0.0), capital(1.0))
+        assert capital(np.nan) == pytest.approx(least, abs=1e-12)
+        apart += int((most > least + 1e-6).any())
+    assert apart > len(left) / 3
+
+
+def test_a_game_is_certain_only_if_every_open_pair_at_its_worst_leaves_it_won() -> None:
+    """The least difference over all labels of what is open: each open pair counts against the leader."""
+    said, added = GRADES.copy(), weights_of_places()
+    draws = drawn(30)
+    worths = said[draws.rows]
+    worths[::4] = np.nan  # left undecided
+    known = judged(draws.rows[~np.isnan(worths)])
+    plan = plan_of(UNIVERSE, GAME, known, draws.rows, np.zeros(3))
+    leader = next(s for s in range(3) if s not in plan.slot.tolist())
+    labels = np.full(len(said), np.nan)
+    labels[draws.rows] = worths
+    expected = []
+    for system in plan.slot:
+        w = added[:, leader] - added[:, system]
+        expected.append((w * np.where(np.isnan(labels), w < 0, labels)).sum())
+    found = guaranteed._least(UNIVERSE, GAME, plan, worths, draws.rows)
+    assert found == pytest.approx(expected, abs=1e-12)
+    every = np.sort(np.flatnonzero(guaranteed.askable(UNIVERSE, BEST.measure)))
+    whole = guaranteed._least(
+        UNIVERSE, GAME, plan_of(UNIVERSE, GAME, judged(every), every, np.zeros(3)), said[every], every
+    )
+    means = true_means(said)
+    assert sorted(whole) == pytest.approx(sorted(means.max() - np.delete(means, np.argmax(means))))
+
+
+@pytest.mark.parametrize("systems", [2, 3, 4, 7])
+@pytest.mark.parametrize("until", [0.8, 0.95])
+def test_an_order_needs_the_capital_of_all_its_pairs(systems: int, until: float) -> None:
+    """The error α = 1 - until is divided by m(m - 1)/2 pairs; of the best system only one game can go wrong."""
+    run, _ = field(noise=tuple(0.5 + 0.2 * n for n in range(systems)), topics=2, items=12, listed=6)
+    universe = Universe.of(run)
+    order = replace(BEST, about="order", until=until).game(universe)
+    best = replace(BEST, until=until).game(universe)
+    pairs = systems * (systems - 1) // 2
+    assert np.exp(order.threshold()) == pytest.approx(pairs / (1 - until))
+    assert np.exp(best.threshold()) == pytest.approx(1 / (1 - until))
+    capital = np.full(systems**2, np.log(pairs / (1 - until)) - 1e-9)
+    assert order.left(capital) == list(range(systems))
+    assert order.left(capital + 2e-9) == []
+    assert best.left(np.full(systems, np.log(1 / (1 - until)) - 1e-9)) == list(range(systems))
+    assert best.left(np.full(systems, np.log(1 / (1 - until)) + 1e-9)) == []
 
 
 def test_when_all_is_judged_the_best_is_certain_and_a_twin_never_loses() -> None:

@@ -31,6 +31,35 @@ def test_an_exploring_picture_lowers_the_doubt_of_those_like_it() -> None:
     assert np.sqrt(0.828763**2 - share**2) == pytest.approx(0.828257, abs=1e-6)
 
 
+@pytest.mark.parametrize(("near", "far"), [("b", "c"), ("c", "b")])
+def test_of_two_equal_pictures_the_less_known_one_explores(near: str, far: str) -> None:
+    """A mark of -1, as expected before any mark, leaves all values equal; what is like it is better known."""
+    values = np.array([[1, 1], [1.5, 1], [7, -6]], np.float32)
+    features = Features(("a", near, far), (Group("look", values, ("l2",), {"l2": 3.0}),))
+    model = learn(features, Evidence(np.array([0]), -np.ones(1), np.full(1, 0.1)))
+    assert model.mean.tolist() == [-1, -1, -1]
+    deviation = model.deviation(np.arange(3))
+    assert deviation[2] > deviation[1] + 0.1
+    page = choose_page(features, model, np.arange(3) > 0, 1, 1)
+    assert (page.items, page.slots) == ((far,), ("explore",))
+    assert page.deviation == pytest.approx(deviation[2:])
+
+
+def test_the_first_exploring_picture_has_the_greatest_sum_of_value_and_deviation() -> None:
+    others = 0
+    for seed in range(20):
+        features, kind = clusters(60, seed=seed)
+        evidence = Evidence(np.arange(4), np.where(kind[:4] == 1, 0.2, -1.0), np.full(4, 0.5))
+        model, unseen = learn(features, evidence), np.arange(60) >= 4
+        page = choose_page(features, model, unseen, 5, 1)
+        rest = np.setdiff1d(np.flatnonzero(unseen), page.places[:4])
+        value, deviation = model.mean[rest], model.deviation(rest)
+        assert page.slots == (*["best"] * 4, "explore")
+        assert page.places[4] == rest[np.argmax(value + deviation)]
+        others += int(np.argmax(value + deviation) not in {np.argmax(value), np.argmax(value - deviation)})
+    assert others >= 5  # the deviation decides
+
+
 def test_exploring_spreads() -> None:
     """Of two equal pictures only one explores: after it the other would teach little."""
     values = np.array([[1, 1], [9, 9], [9, 9.01], [5, -7]], np.float32)

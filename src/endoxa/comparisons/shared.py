@@ -5,10 +5,10 @@
     queries   what the mean would be over other queries of the same kind
 
 For a mean over Q queries: Var = Var_q(E[M_q]) / Q + mean_q Var(M_q | belief) / Q + Var_people(E[mean]). A draw that
-holds all doubts takes queries at random and for each query a world of its own: it has exactly this variance, and where
-one system is at least as good in every world, it is at least as good in every draw. Q - 1 of Q queries are drawn, with
-replacement: their mean varies as that of Q queries should, whereas Q of Q would vary too little. `Doubts` makes these
-draws once for every measure, and intervals, P(best), pairs and shares are read from them.
+holds all doubts takes queries at random and for each query a world of its own: where one system is at least as good in
+every world, it is at least as good in every draw. Q - 1 of Q queries are drawn, with replacement: their mean varies as
+that of Q queries should, whereas Q of Q would vary too little. Only the second term is larger, by Q/(Q - 1). `Doubts`
+makes these draws once for every measure, and intervals, P(best), pairs and shares are read from them.
 Source: METHODS 0.3, A.6; McCarthy and Snowden 1985 for drawing one query less.
 """
 
