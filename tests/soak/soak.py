@@ -3,10 +3,10 @@
     make soak [KILLS=20]
 
 Kills, on both databases; restarts of PostgreSQL; two servers on one store; a full disk; a read-only disk; a clock that
-jumps; exports and bundles meanwhile; fifty judges, and how long answers take. Bounded in count and time, on the
-loopback only; some fifteen minutes, with KILLS=1000 some hours. Exits with 1 where an answer was lost, doubled or
-altered, or a traceback was shown. A full and a read-only disk need the right to mount one (root); else a limit of the
-size of files stands for the full disk, and the read-only one is left out.
+jumps; exports and bundles meanwhile; requests that are half sent; fifty judges, and how long answers take. Bounded in
+count and time, on the loopback only; some fifteen minutes, with KILLS=1000 some hours. Exits with 1 where an answer was
+lost, doubled or altered, or a traceback was shown. A full and a read-only disk need the right to mount one (root); else
+a limit of the size of files stands for the full disk, and the read-only one is left out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from soak.crowd import During, Outcome, Server, await_more, hold, killing, processes, waiting
-from soak.troubles import exporting, filling, jumping, limit, small_disk, unlimit, write_protecting
+from soak.troubles import exporting, filling, halving, jumping, limit, small_disk, unlimit, write_protecting
 
 JUDGES, BETWEEN = 20, 100  # answers between two kills
 MINUTE = 60.0
@@ -104,6 +104,7 @@ def main() -> int:
         clock = folder / "clock"
         run("SQLite, a clock that jumps", None, jumping(clock, 5 * BETWEEN), clock=clock)
         run("SQLite, 10 exports and bundles", None, exporting(10, BETWEEN, JUDGES))
+        run("SQLite, 8,000 half-sent requests", None, halving(800, 10, BETWEEN))
         run("SQLite, two servers, 20 kills", None, killing(20, BETWEEN), count=2)
         with postgres(folder) as (url, restart):
             two, again, exported = (database_of(url, name) for name in ("two", "restarted", "exported"))

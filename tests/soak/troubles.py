@@ -1,13 +1,14 @@
-"""What befalls a server while judges answer: a full disk, one that cannot be written, a clock that jumps, exports."""
+"""What befalls a server while judges answer: full and read-only disks, a clock that jumps, exports, half requests."""
 
 from __future__ import annotations
 
 import os
 import resource
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import polars as pl
@@ -17,6 +18,11 @@ from endoxa.io.bundles import read_bundle
 
 HOUR = 3600.0
 JUMPS = (48 * HOUR, -48 * HOUR, -0.5 * HOUR, 25 * HOUR, 0.0)  # a slot is held for a day
+HALVES = (
+    b"GET / HTTP/1.1\r\nHost: x\r\nX-Hal",
+    b"POST /api/studies/crowded/answers HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    b'Content-Length: 1000\r\n\r\n{"key":',
+)
 Step = Callable[[Server], None]
 
 
@@ -132,6 +138,24 @@ def set_clock(clock: Path, seconds: float) -> None:
     part = clock.with_suffix(".part")
     part.write_text(str(seconds))
     part.replace(clock)
+
+
+def halving(count: int, times: int, between: int) -> During:
+    """Half-sent requests lie on the server while judges answer: half of them half a header, half of them half a body.
+
+    As many new ones come each time, as from somebody who wants to keep the judges out.
+    """
+
+    def during(servers: list[Server], acknowledged: Callable[[], int]) -> None:
+        for _ in range(times):
+            with ExitStack() as stack:
+                for number in range(count):
+                    half = stack.enter_context(socket.create_connection(("127.0.0.1", servers[0].port), GIVE_UP))
+                    with suppress(ConnectionError):  # the server gave its place to another
+                        half.sendall(HALVES[number % len(HALVES)])
+                await_more(acknowledged, between, "while half-sent requests lay on the server")
+
+    return during
 
 
 def exporting(times: int, between: int, judges: int) -> During:

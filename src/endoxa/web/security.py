@@ -159,11 +159,15 @@ class Patience:
 
 
 def address_of(request: Request) -> str:
-    """The address of the client; for IPv6 its network, because one client has 2^64 addresses."""
+    """The address of the client; for IPv6 its network."""
     client: Any = request.client
-    host = client.host if client else "?"
+    return network_of(client.host if client else "?")
+
+
+def network_of(host: str) -> str:
+    """The address itself; for IPv6 its network, because one client has 2^64 addresses."""
     try:
         found = ip_address(host)
     except ValueError:
-        return str(host)
+        return host
     return str(found) if found.version == 4 else str(ip_network((found, 64), strict=False))

@@ -1,13 +1,15 @@
-"""Starting a server: the socket, its address, and uvicorn."""
+"""Starting a server: the socket, its address, and uvicorn with limits of connections."""
 
 from __future__ import annotations
 
 import socket
+from functools import partial
 from typing import Any
 
 import uvicorn
 
 from endoxa.errors import TextError
+from endoxa.web.connections import BACKLOG, TURN, Connection, Limits, Server, limits_here
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -18,7 +20,7 @@ def listen(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
-        listening.listen(512)
+        listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
         raise TextError(f"cannot listen at {host}:{port}: {error.strerror}; choose another port with --port") from None
@@ -31,12 +33,14 @@ def address_at(host: str, listening: socket.socket, url: str | None = None) -> s
     return (url or f"http://{shown}:{listening.getsockname()[1]}").rstrip("/")
 
 
-def run(app: Any, listening: socket.socket) -> None:
-    """Serve an application until the process is told to stop."""
+def run(app: Any, listening: socket.socket, limits: Limits | None = None) -> None:
+    """Serve an application until the process is told to stop; `limits` are those of this process unless given."""
+    protocol: Any = partial(Connection, limits=limits or limits_here())
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, lifespan="off", timeout_graceful_shutdown=5
-    )
+        app, http=protocol, ws="none", loop="asyncio", log_level="warning", access_log=False, server_header=False,
+        lifespan="off", timeout_graceful_shutdown=5, backlog=TURN,
+    )  # fmt: skip
     try:
-        uvicorn.Server(config).run(sockets=[listening])
+        Server(config).run(sockets=[listening])
     finally:
         listening.close()
