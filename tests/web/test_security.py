@@ -231,14 +231,14 @@ def test_cookies_are_out_of_reach_of_scripts_and_other_sites(sample: Sample, pet
         return answer.headers["set-cookie"]
 
     plain = cookie(sample.browser(), sample.link(pets))
-    assert re.match(r"endoxa=[\w-]{40,};", plain)
+    assert re.match(r"endoxa-study-[0-9a-f]{8}=[\w-]{40,};", plain)
     for part in ("HttpOnly", "SameSite=lax", "Path=/"):
         assert part in plain
     assert "Domain" not in plain
     with opened(tmp_path, url="https://study.example") as safe:
         safe.make("pets")
         behind = cookie(safe.browser(), safe.link("pets"))
-        assert behind.startswith("__Host-endoxa=")
+        assert behind.startswith("__Host-endoxa-study-")
         for part in ("HttpOnly", "SameSite=lax", "Path=/", "Secure"):
             assert part in behind
         judge = safe.judge("pets")
@@ -252,7 +252,7 @@ def test_cookies_are_out_of_reach_of_scripts_and_other_sites(sample: Sample, pet
 
 def test_secrets_are_kept_as_digests_only(sample: Sample, other: str) -> None:
     judge = sample.judge(other, "secretive")
-    secret = judge.client.cookies["endoxa"]
+    secret = judge.client.cookies[sample.studio.site.cookie]
     token = judge.link.rpartition("/")[2]
     inner = people.URLSafeSerializer(sample.home.key, salt="invitation").loads(token)
     with sample.home.store.reading() as connection:
@@ -264,17 +264,30 @@ def test_secrets_are_kept_as_digests_only(sample: Sample, other: str) -> None:
 
 def test_leaving_ends_the_session_for_good(sample: Sample, other: str) -> None:
     judge = sample.judge(other, "leaver")
-    secret = judge.client.cookies["endoxa"]
+    secret = judge.client.cookies[sample.studio.site.cookie]
     assert judge.post("leave").status_code == 204
-    thief = sample.browser()
-    thief.cookies.set("endoxa", secret)
-    assert thief.get("/api/studies/other/me").status_code == 401
+    for name in (sample.studio.site.cookie, "endoxa"):
+        thief = sample.browser()
+        thief.cookies.set(name, secret)
+        assert thief.get("/api/studies/other/me").status_code == 401
+
+
+def test_sessions_of_earlier_versions_go_on(sample: Sample, other: str) -> None:
+    """Their cookie had the same name on all servers."""
+    judge = sample.judge(other, "earlier")
+    secret = judge.client.cookies[sample.studio.site.cookie]
+    judge.client.cookies.clear()
+    judge.client.cookies.set("endoxa", secret)
+    assert judge.get("me").json()["rater"]["nickname"] == "earlier"
+    assert judge.post("leave").status_code == 204
+    assert judge.get("me").status_code == 401
 
 
 @pytest.mark.parametrize("cookie", ["", "x", "a" * 5000, "é", "%00", "' or 1=1 --", '"quoted"'])
 def test_cookies_that_are_none_open_nothing(sample: Sample, pets: str, cookie: str) -> None:
-    answer = sample.browser().get("/api/studies/pets/me", headers={"Cookie": f"endoxa={cookie}".encode("latin-1")})
-    assert answer.status_code == 401
+    for name in (sample.studio.site.cookie, "endoxa"):
+        answer = sample.browser().get("/api/studies/pets/me", headers={"Cookie": f"{name}={cookie}".encode("latin-1")})
+        assert answer.status_code == 401
 
 
 # Other people's things

@@ -67,7 +67,7 @@ def router(site: Site) -> APIRouter:
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
     (tmp_path / "hello.html").write_text(PAGE)
-    return Site("k" * 40, "https://toy.example", templates=tmp_path)
+    return Site("k" * 40, "https://toy.example", "toy", templates=tmp_path)
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ def test_the_api_describes_itself(browser: TestClient) -> None:
 def test_sessions_and_tokens(site: Site, browser: TestClient) -> None:
     entered = browser.get("/enter/right")
     cookie = entered.headers["set-cookie"]
-    assert cookie.startswith("__Host-endoxa=secret;")
+    assert cookie.startswith("__Host-endoxa-toy-") and "=secret;" in cookie
     assert all(word in cookie for word in ("HttpOnly", "Secure", "SameSite=lax", "Max-Age=60", "Path=/"))
     token = csrf_of(site.key, "secret")
     assert f'<meta name="csrf" content="{token}">' in browser.get("/hello").text

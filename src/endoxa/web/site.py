@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
 from functools import cached_property
+from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -48,11 +49,13 @@ class Site:
 
     key        the secret that signs tokens
     url        the address at which browsers reach the site, without a slash at the end
+    name       the application, in the name of its cookie
     templates  the application's own templates; they may extend those in `web/templates/`
     """
 
     key: str
     url: str
+    name: str
     templates: Path | None = None
     now: Callable[[], float] = time.time
     patience: Patience = field(default_factory=Patience)
@@ -68,14 +71,26 @@ class Site:
         """Whether browsers reach the site by https."""
         return self.url.startswith("https://")
 
-    @property
+    @cached_property
     def cookie(self) -> str:
-        """The name of the session cookie; with https, a name that no other host can set."""
-        return f"__Host-{COOKIE}" if self.secure else COOKIE
+        """The name of the session cookie; with https, a name that no other host can set.
+
+        Browsers send cookies to all ports of a host. The application and its key are in the name, so that two servers
+        on one host do not sign out each other's people.
+        """
+        own = sha256(f"cookie:{self.key}".encode()).hexdigest()[:8]
+        return f"{self._prefix}{COOKIE}-{self.name}-{own}"
+
+    @property
+    def _prefix(self) -> str:
+        return "__Host-" if self.secure else ""
 
     def secret(self, request: Request) -> str:
-        """The session's secret, from the cookie; empty where there is none."""
-        return request.cookies.get(self.cookie, "")
+        """The session's secret, from the cookie; empty where there is none.
+
+        Earlier versions had one name for all servers; their sessions go on.
+        """
+        return request.cookies.get(self.cookie) or request.cookies.get(f"{self._prefix}{COOKIE}", "")
 
     def sign_in(self, response: Response, secret: str, *, seconds: float) -> Response:
         """The response with the session's cookie."""

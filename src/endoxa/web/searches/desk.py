@@ -83,7 +83,7 @@ class Room:
     @cached_property
     def site(self) -> Site:
         """The site that its pages stand on."""
-        return Site(self.home.key, self.url, TEMPLATES, self.now)
+        return Site(self.home.key, self.url, "search", TEMPLATES, self.now)
 
     @cached_property
     def deposits(self) -> Deposits:

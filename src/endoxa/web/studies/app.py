@@ -40,7 +40,7 @@ class Studio:
     @cached_property
     def site(self) -> Site:
         """The site that its pages stand on."""
-        return Site(self.home.key, self.url, TEMPLATES, self.now)
+        return Site(self.home.key, self.url, "study", TEMPLATES, self.now)
 
     def reading(self) -> AbstractContextManager[Connection]:
         """A connection for reading."""
