@@ -52,6 +52,21 @@ def test_only_digests_are_kept(place):
     assert not any(plain in row or secret in row or token in row for row in kept)
 
 
+def test_the_key_of_a_join_is_long_and_not_kept(place):
+    study = study_of(place, main=1)
+    _, token = invite(place, study, "ana")
+    key = "k" * people.KEY
+    with place.store.writing() as connection:
+        found = people.invitation_of(connection, place.key, token)
+        secrets = {people.join(connection, found, "", key=key, now=NOW) for _ in range(3)}
+        assert len(secrets) == 1
+        assert people.join(connection, found, "", key="l" * people.KEY, now=NOW) not in secrets
+        with pytest.raises(RefusedError, match="characters or more"):
+            people.join(connection, found, "", key=key[1:], now=NOW)
+        kept = [str(row) for row in connection.exec_driver_sql("select * from sessions")]
+    assert not any(key in row or secret in row for row in kept for secret in secrets)
+
+
 def test_a_judge_who_chooses_a_nickname_keeps_it(place):
     study = study_of(place, main=1)
     _, token = invite(place, study)

@@ -82,6 +82,30 @@ def test_several_people_join_by_one_link_and_come_back_by_their_own(hall: Hall) 
     assert "is taken" in taken.text
 
 
+def test_a_join_whose_reply_is_lost_can_be_sent_again(hall: Hall) -> None:
+    browser, form = hall.browser(), {"nickname": "Lost"}
+    assert browser.get(hall.link).status_code == 200
+    before = list(browser.cookies.jar)
+    first = browser.post(hall.link, data=form, headers=SAME)
+    assert first.status_code == 303
+    hall.renew()  # nothing of the reply arrived, and the server was started again
+    browser = hall.browser()
+    for cookie in before:
+        browser.cookies.jar.set_cookie(cookie)
+    again = browser.post(hall.link, data={"nickname": "lost"}, headers=SAME)
+    assert again.headers["location"] == first.headers["location"], "the same personal link"
+    assert browser.get("/search").status_code == 200
+    others = hall.browser()
+    others.get(hall.link)
+    for other in (others, hall.browser()):  # with another key, and with none
+        taken = other.post(hall.link, data=form, headers=SAME)
+        assert taken.status_code == 422
+        assert "is taken" in taken.text
+    # The same browser, after the reply arrived: whoever uses it next is somebody else.
+    assert browser.post(hall.link, data=form, headers=SAME).status_code == 422
+    assert browser.post(hall.link, data={"nickname": "next"}, headers=SAME).status_code == 303
+
+
 def test_strangers_and_guests_of_studies_stay_outside(hall: Hall) -> None:
     stranger = hall.browser()
     front = stranger.get("/", headers={"Accept": "text/html"})

@@ -219,7 +219,7 @@ def test_after_a_refused_nickname_another_can_be_written(sample: Sample, other: 
 def test_nicknames_that_are_none_are_refused_on_the_page(sample: Sample, other: str, nickname: str) -> None:
     answer = sample.browser().post(sample.link(other), data={"nickname": nickname})
     assert answer.status_code == 422
-    assert not answer.cookies
+    assert sample.studio.site.cookie not in answer.cookies
 
 
 # Sessions
@@ -288,6 +288,60 @@ def test_cookies_that_are_none_open_nothing(sample: Sample, pets: str, cookie: s
     for name in (sample.studio.site.cookie, "endoxa"):
         answer = sample.browser().get("/api/studies/pets/me", headers={"Cookie": f"{name}={cookie}".encode("latin-1")})
         assert answer.status_code == 401
+
+
+# A reply that is lost
+
+
+@pytest.mark.parametrize("role", ["judge", "participant", "organiser"])
+def test_a_join_whose_reply_is_lost_can_be_sent_again(sample: Sample, other: str, role: str) -> None:
+    link = sample.link(None if role == "organiser" else other, role)
+    browser, form = sample.browser(), {"nickname": f"lost {role}"}
+    assert browser.get(link).status_code == 200
+    before = list(browser.cookies.jar)
+    assert browser.post(link, data=form).status_code == 303
+    sample.renew()  # nothing of the reply arrived, and the server was started again
+    browser = sample.browser()
+    for cookie in before:
+        browser.cookies.jar.set_cookie(cookie)
+    assert browser.get(link).status_code == 200  # reloaded, or opened from the mail
+    again = browser.post(link, data=form)
+    assert again.status_code == 303
+    assert browser.get(again.headers["location"]).status_code == 200
+    assert list(browser.cookies) == [sample.studio.site.cookie]  # the key is used up
+    if role == "organiser":  # the link still works once
+        assert browser.post(link, data=form).status_code == 410
+        stranger = sample.browser()
+        assert stranger.get(link).status_code == 410
+        assert stranger.post(link, data=form).status_code == 410
+
+
+@pytest.mark.parametrize("key", ["", "short", "x" * 31, "y" * 64])
+def test_a_key_of_a_join_that_was_guessed_opens_nothing(sample: Sample, key: str) -> None:
+    link = sample.link(None, "organiser")
+    browser = sample.browser()
+    browser.get(link)
+    browser.post(link)
+    stranger = sample.browser()
+    stranger.cookies.set(f"{sample.studio.site.cookie}-join", key)
+    assert stranger.get(link).status_code == 410
+    assert stranger.post(link).status_code == 410
+    assert sample.studio.site.cookie not in stranger.cookies
+
+
+def test_a_session_that_ended_does_not_come_back_by_its_key(sample: Sample, other: str) -> None:
+    link = sample.link(other)
+    browser = sample.browser()
+    browser.get(link)
+    [(name, key)] = browser.cookies.items()
+    browser.post(link, data={"nickname": "gone"})
+    first = browser.cookies[sample.studio.site.cookie]
+    with sample.home.store.writing() as connection:
+        people.leave(connection, first, now=START)
+    browser.cookies.set(name, key)
+    assert browser.post(link, data={"nickname": "gone"}).status_code == 303
+    assert browser.cookies[sample.studio.site.cookie] != first
+    assert browser.get(f"/s/{other}").status_code == 200
 
 
 # Other people's things

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hmac
+import json
 import secrets
 import unicodedata
 from hashlib import sha256
@@ -23,6 +25,7 @@ UNNAMED = ("organiser", "viewer")  # they need no nickname
 DAY = 86_400.0
 SESSION = 30 * DAY
 NICKNAME = 60  # maximum number of characters
+KEY = 32  # minimum number of characters of the key of a join, which is a secret
 
 
 @dataclass(frozen=True)
@@ -69,9 +72,12 @@ def digest(secret: str) -> str:
 
 def invite(
     connection: Connection, key: str, study: Study | None, role: str, *, nickname: str | None = None, days: float = 30,
-    now: float,
+    secret: str | None = None, now: float,
 ) -> tuple[int, str]:  # fmt: skip
-    """A new invitation: its number, and the token of its link, which cannot be shown again."""
+    """A new invitation: its number, and the token of its link, which cannot be shown again.
+
+    The secret of the link is random unless it is given.
+    """
     if role not in ROLES or (role in SEARCHING and study is not None):
         known = [name for name in ROLES if study is None or name not in SEARCHING]
         raise RefusedError(f"people are invited as {', '.join(known)}, not as {role!r}", 422)
@@ -85,13 +91,18 @@ def invite(
                 f"{nickname!r} is invited already; withdraw that link first (invite --withdraw {nickname}), or choose "
                 "another nickname"
             )
-    secret = secrets.token_urlsafe(24)
+    secret = secret or secrets.token_urlsafe(24)
     number = insert(
         connection, s.invitations, study_id=study_id, role=role, nickname=nickname, digest=digest(secret),
         created_at=now, expires_at=now + days * DAY,
     )  # fmt: skip
     note(connection, study_id, "invited", now=now, invitation=number, role=role)
-    return number, URLSafeSerializer(key, salt="invitation").dumps(secret)
+    return number, token_of(key, secret)
+
+
+def token_of(key: str, secret: str) -> str:
+    """The token of a link with that secret."""
+    return str(URLSafeSerializer(key, salt="invitation").dumps(secret))
 
 
 def renew(connection: Connection, key: str, number: int, *, days: float = 30, now: float) -> str:
@@ -99,7 +110,7 @@ def renew(connection: Connection, key: str, number: int, *, days: float = 30, no
     secret = secrets.token_urlsafe(24)
     changed = {"digest": digest(secret), "expires_at": now + days * DAY}
     connection.execute(sa.update(s.invitations).where(s.invitations.c.id == number).values(**changed))
-    return str(URLSafeSerializer(key, salt="invitation").dumps(secret))
+    return token_of(key, secret)
 
 
 def checked(nickname: str) -> str:
@@ -158,14 +169,19 @@ def need_open(invitation: Invitation, now: float) -> None:
     raise RefusedError(why[invitation.state(now)], 410)
 
 
-def join(connection: Connection, invitation: Invitation, nickname: str, *, now: float) -> str:
-    """Open a session by a link; returns its secret. A judge's first session creates the rater."""
-    need_open(invitation, now)
+def join(connection: Connection, invitation: Invitation, nickname: str, *, key: str | None = None, now: float) -> str:
+    """Open a session by a link; returns its secret. A judge's first session creates the rater.
+
+    The same key again, which the browser sends if it got no reply, gives the same session, also by a link that works
+    once.
+    """
     # Of two simultaneous clicks, the second waits here and finds the link used.
     row = connection.execute(
         sa.select(s.invitations).where(s.invitations.c.id == invitation.id).with_for_update()
     ).one()
     invitation = _invitation(row)
+    if (secret := joined(connection, invitation, key, now=now)) is not None:
+        return secret
     need_open(invitation, now)
     if invitation.role not in UNNAMED:
         _name(connection, invitation, nickname, now)
@@ -174,7 +190,9 @@ def join(connection: Connection, invitation: Invitation, nickname: str, *, now: 
         .where(s.invitations.c.id == invitation.id, s.invitations.c.used_at.is_(None))
         .values(used_at=now)
     )
-    secret = secrets.token_urlsafe(32)
+    secret = secrets.token_urlsafe(32) if key is None else secret_of(key, "session", invitation.id)
+    if count_rows(connection, s.sessions, s.sessions.c.digest == digest(secret)):
+        secret = secrets.token_urlsafe(32)  # the session of this key has ended, and does not come back
     until = now + SESSION if invitation.role == "organiser" else min(invitation.expires_at, now + SESSION)
     connection.execute(
         sa.insert(s.sessions).values(
@@ -182,6 +200,19 @@ def join(connection: Connection, invitation: Invitation, nickname: str, *, now: 
         )
     )
     return secret
+
+
+def joined(connection: Connection, invitation: Invitation, key: str | None, *, now: float) -> str | None:
+    """The secret of the session that a join with this key opened; None where there is none, or it has ended."""
+    secret = None if key is None else secret_of(key, "session", invitation.id)
+    return secret if secret is not None and visitor_of(connection, secret, now=now) is not None else None
+
+
+def secret_of(key: str, *parts: object) -> str:
+    """The secret that a join with this key makes, the same every time; nobody can find it without the key."""
+    if len(key) < KEY:
+        raise RefusedError(f"the key of a join has {KEY} characters or more; reload the page", 422)
+    return hmac.new(key.encode(), json.dumps(parts).encode(), sha256).hexdigest()
 
 
 def _name(connection: Connection, invitation: Invitation, nickname: str, now: float) -> None:

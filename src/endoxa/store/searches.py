@@ -26,7 +26,7 @@ from endoxa.searches.priors import EVEN, START, Counts
 from endoxa.searches.session import Event
 from endoxa.store import people
 from endoxa.store import schema as s
-from endoxa.store.catalogue import insert
+from endoxa.store.catalogue import count_rows, insert
 
 TITLE = 200  # characters
 MANY = 1e9  # a count above this was not counted
@@ -245,25 +245,34 @@ def come_back(connection: Connection, key: str, nickname: str, *, days: float = 
 
 
 def join(
-    connection: Connection, key: str, invitation: people.Invitation, nickname: str, *, now: float
-) -> tuple[str, str | None]:
+    connection: Connection, key: str, invitation: people.Invitation, nickname: str, *, join_key: str | None = None,
+    now: float,
+) -> tuple[str, str | None]:  # fmt: skip
     """Open a session by a link: its secret, and the token of a new personal link for one who came by the open link.
 
-    A personal link, and the link of a viewer, open the same person's searches again.
+    A personal link, and the link of a viewer, open the same person's searches again. So does the same `join_key` with
+    the same nickname by the open link, which the browser sends again if it got no reply.
     """
     people.need_open(invitation, now)
     if invitation.role == "viewer" or invitation.nickname is not None:
-        return people.join(connection, invitation, "", now=now), None
+        return people.join(connection, invitation, "", key=join_key, now=now), None
     # Two who choose the same nickname at once wait for each other here.
     connection.execute(sa.select(s.invitations.c.id).where(s.invitations.c.id == invitation.id).with_for_update()).one()
-    days = (invitation.expires_at - now) / people.DAY
-    try:
-        _, token = people.invite(connection, key, None, "searcher", nickname=nickname, days=days, now=now)
-    except RefusedError as refused:
-        if refused.status == 409:
-            raise RefusedError(f"the nickname {people.checked(nickname)!r} is taken; choose another one", 422) from None
-        raise
-    return people.join(connection, people.invitation_of(connection, key, token), "", now=now), token
+    name = people.checked(nickname)
+    secret = join_key and people.secret_of(join_key, "link", invitation.id, people.folded(name))
+    token = secret and people.token_of(key, secret)
+    if not token or not count_rows(connection, s.invitations, s.invitations.c.digest == people.digest(secret or "")):
+        days = (invitation.expires_at - now) / people.DAY
+        try:
+            _, token = people.invite(
+                connection, key, None, "searcher", nickname=name, days=days, secret=secret, now=now
+            )
+        except RefusedError as refused:
+            if refused.status == 409:
+                raise RefusedError(f"the nickname {name!r} is taken; choose another one", 422) from None
+            raise
+    own = people.invitation_of(connection, key, token)
+    return people.join(connection, own, "", key=join_key, now=now), token
 
 
 def share(connection: Connection, key: str, search: Record, *, days: float = 30, now: float) -> str:

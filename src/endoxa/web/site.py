@@ -6,6 +6,8 @@ security headers, limits of request bodies, static files, problem pages and the 
 
 from __future__ import annotations
 
+import hmac
+import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -30,6 +32,7 @@ from endoxa.web.security import HEADERS, Patience, Wrapper, address_of, csrf_of,
 
 HERE = Path(str(files("endoxa.web")))
 COOKIE = "endoxa"
+KEY = 32  # bytes of the key of a join
 TITLES = {
     401: "Please open your link again",
     404: "Page not found",
@@ -93,11 +96,30 @@ class Site:
         return request.cookies.get(self.cookie) or request.cookies.get(f"{self._prefix}{COOKIE}", "")
 
     def sign_in(self, response: Response, secret: str, *, seconds: float) -> Response:
-        """The response with the session's cookie."""
+        """The response with the session's cookie. Whoever gets it no longer needs the key of the join."""
         response.set_cookie(
             self.cookie, secret, max_age=int(seconds), httponly=True, samesite="lax", secure=self.secure, path="/"
         )
+        response.delete_cookie(self._join_cookie, httponly=True, samesite="lax", secure=self.secure, path="/")
         return response
+
+    def expect_join(self, request: Request, response: Response) -> Response:
+        """The page of a link, with the key of the join in a cookie: the browser sends it with every attempt."""
+        if self.join_key(request) is None:
+            key = secrets.token_urlsafe(KEY)
+            response.set_cookie(self._join_cookie, key, httponly=True, samesite="lax", secure=self.secure, path="/")
+        return response
+
+    def join_key(self, request: Request) -> str | None:
+        """The key of the join that a browser attempts; it is a secret of that browser and of this site."""
+        sent = request.cookies.get(self._join_cookie, "")
+        if len(sent) < KEY:
+            return None
+        return hmac.new(self.key.encode(), f"join:{sent}".encode("utf-8", "replace"), sha256).hexdigest()
+
+    @property
+    def _join_cookie(self) -> str:
+        return f"{self.cookie}-join"
 
     def sign_out(self, response: Response) -> None:
         """Remove the session's cookie."""

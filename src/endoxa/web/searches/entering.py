@@ -45,7 +45,9 @@ def router(room: Room) -> APIRouter:
             return _look(room, request, found)
         try:
             with room.home.store.writing() as connection:
-                secret, own = searches.join(connection, room.home.key, found, nickname, now=room.now())
+                secret, own = searches.join(
+                    connection, room.home.key, found, nickname, join_key=room.site.join_key(request), now=room.now()
+                )
         except RefusedError as error:
             if error.status != 422:
                 raise
@@ -78,10 +80,11 @@ def _page(room: Room, request: Request, token: str, *, error: str | None = None)
         "count": count,
         "error": error,
     }
-    return room.site.page(
+    page = room.site.page(
         "enter.html", request, 422 if error else 200, nickname=found.nickname or "", looks=found.role == "viewer",
         **values,
     )  # fmt: skip
+    return room.site.expect_join(request, page)
 
 
 def _look(room: Room, request: Request, invitation: people.Invitation) -> Response:

@@ -68,6 +68,12 @@ class Studio:
         with self.site.guarding(request), self.reading() as connection:
             return people.invitation_of(connection, self.home.key, token)
 
+    def need_open(self, request: Request, invitation: people.Invitation) -> None:
+        """Refuse a link that is no longer valid, unless this browser used it and got no reply."""
+        with self.reading() as connection:
+            if people.joined(connection, invitation, self.site.join_key(request), now=self.now()) is None:
+                people.need_open(invitation, self.now())
+
     def sign_in(self, response: Response, secret: str) -> Response:
         """The response with the session's cookie."""
         return self.site.sign_in(response, secret, seconds=people.SESSION)

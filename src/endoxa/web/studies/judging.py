@@ -38,7 +38,7 @@ def router(studio: Studio) -> APIRouter:
             raise absent("page")
         try:
             with studio.writing() as connection:
-                secret = people.join(connection, found, nickname, now=studio.now())
+                secret = people.join(connection, found, nickname, key=studio.site.join_key(request), now=studio.now())
         except RefusedError as error:
             if error.status != 422:
                 raise
@@ -130,11 +130,12 @@ def router(studio: Studio) -> APIRouter:
 
 def _join_page(studio: Studio, request: Request, token: str, *, error: str | None = None) -> Response:
     found = studio.invitation(request, token)
-    people.need_open(found, studio.now())
+    studio.need_open(request, found)
     if found.role == "organiser":
-        return studio.site.page("organiser.html", request, action=f"/organise/{token}")
+        page = studio.site.page("organiser.html", request, action=f"/organise/{token}")
+        return studio.site.expect_join(request, page)
     study = _study_of(studio, found)
-    return studio.site.page(
+    page = studio.site.page(
         "join.html", request, 422 if error else 200, action=f"/join/{token}", error=error, role=found.role,
         nickname=found.nickname or "",  # the page makes an existing nickname read-only
         study={
@@ -142,6 +143,7 @@ def _join_page(studio: Studio, request: Request, token: str, *, error: str | Non
             "instructions": study.settings.paragraphs,
         },
     )  # fmt: skip
+    return studio.site.expect_join(request, page)
 
 
 def _study_of(studio: Studio, invitation: people.Invitation) -> Study:

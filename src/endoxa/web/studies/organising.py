@@ -75,10 +75,11 @@ def router(studio: Studio) -> APIRouter:
     @here.get("/organise/{token}", response_class=HTMLResponse, include_in_schema=False)
     def invitation(request: Request, token: Token) -> Response:
         found = studio.invitation(request, token)
-        people.need_open(found, studio.now())
+        studio.need_open(request, found)
         if found.role != "organiser":
             raise absent("page")
-        return studio.site.page("organiser.html", request, action=f"/organise/{token}")
+        page = studio.site.page("organiser.html", request, action=f"/organise/{token}")
+        return studio.site.expect_join(request, page)
 
     @here.post("/organise/{token}", include_in_schema=False)
     def enter(request: Request, token: Token) -> Response:
@@ -87,7 +88,7 @@ def router(studio: Studio) -> APIRouter:
         if found.role != "organiser":
             raise absent("page")
         with studio.writing() as connection:
-            secret = people.join(connection, found, "", now=studio.now())
+            secret = people.join(connection, found, "", key=studio.site.join_key(request), now=studio.now())
         return studio.sign_in(RedirectResponse("/dashboard", 303), secret)
 
     @here.get("/dashboard", response_class=HTMLResponse, include_in_schema=False)
