@@ -145,6 +145,17 @@ def test_a_run_from_standard_input_and_gzip(files, tmp_path) -> None:
     assert plain.stdout == piped.stdout == endoxa("eval", qrels, packed, "AP", "-o", "trec").stdout
 
 
+@pytest.mark.parametrize("core", ["0", "1"])
+@pytest.mark.parametrize("options", [(), ("--compat", "trec_eval-9"), ("--compat", "trec_eval-10")])
+def test_queries_that_begin_with_a_hash_count(tmp_path, monkeypatch, core, options) -> None:
+    monkeypatch.setenv("ENDOXA_NATIVE", core)
+    (tmp_path / "qrels").write_text("#1 0 d1 1\nq2 0 d1 1\n")
+    (tmp_path / "a.run").write_text("#1 Q0 d1 1 2 a\nq2 Q0 d2 1 2 a\nq2 Q0 d1 2 1 a\n")
+    done = endoxa("eval", *options, tmp_path / "qrels", tmp_path / "a.run", "AP", "-o", "tsv")
+    assert done.returncode == 0, done.stderr
+    assert "0.75" in done.stdout
+
+
 def test_several_assessors(files) -> None:
     qrels, runs = files
     three = qrels.parent / "three.txt"

@@ -19,7 +19,7 @@ from endoxa.io.trec_text import Skipped, SkippedLinesWarning, exact, parts, regu
 from endoxa.measures.preference_judgments import Preferences
 
 TEXT = """\
-# two judges; the second compared two pairs
+
 q1  ann  0  a  2
 q1 ann\t0 b 1.5
 q1 bob one b 1
@@ -100,7 +100,7 @@ def test_errors_name_the_line(tmp_path, line, says) -> None:
 
 
 def test_a_circle_names_the_last_line_of_the_two_items(tmp_path) -> None:
-    circle = "q ann 1 a 2\nq ann 1 b 1\n# now the reverse\nq ann 2 b 2\nq ann 2 a 1\nq ann 2 c 1\n"
+    circle = "q ann 1 a 2\nq ann 1 b 1\n\nq ann 2 b 2\nq ann 2 a 1\nq ann 2 c 1\n"
     with pytest.raises(FileError, match=r"prefs\.txt:5: group 'ann' of query 'q' prefers 'a' to 'b' and the reverse"):
         read(written(tmp_path, circle), kind="preferences")
 
@@ -124,8 +124,8 @@ def test_no_leniency_with_contradictions(tmp_path) -> None:
 
 
 def test_an_empty_file(tmp_path) -> None:
-    with pytest.raises(FileError, match="the file contains only comments"):
-        read(written(tmp_path, "# nothing\n"), kind="preferences")
+    with pytest.raises(FileError, match="the file is empty; expected a table with the columns query, group"):
+        read(written(tmp_path, " \n\n"), kind="preferences")
 
 
 # ---- through the command line -------------------------------------------------------------------------

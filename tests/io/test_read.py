@@ -28,7 +28,7 @@ def saved(path: Path, text: str) -> Path:
     [
         ("1 Q0 d 1 2.5 t\n", "run"),
         ("1 Q0 d 1 2.5 t with blanks\n", "run"),
-        ("# c\n\n1 0 d 2\n", "qrels"),
+        ("#1 0 d 2\n", "qrels"),
         ("1\t0\td\t2\n", "qrels"),
         ("1 d 2 s 0.5\n", "sampled"),
         ("query,item,score\n1,d,2\n", "run"),

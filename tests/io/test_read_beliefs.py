@@ -308,7 +308,7 @@ def test_paths_are_read_as_they_are_made(paths: list[str]) -> None:
             "",
             ": the file is empty; expected a table with the columns category, parent, or lines like animals/birds/owls",
         ),
-        ("# a/b\n", ": the file contains only comments; expected a table with the columns category, parent"),
+        ("# a/b\n", ": no line is a path; expected lines like animals/birds/owls"),
         ("q1 Q0 d1 1 2.5 t\n", ": no line is a path; expected lines like animals/birds/owls"),
         ("(all)/a\nb\n", ": several categories have no parent, and '(all)' is the name of a category; rename it"),
     ],

@@ -117,9 +117,7 @@ def test_names_of_systems(tmp_path: Path, file: str, stem: str) -> None:
 
 @pytest.mark.parametrize("size", [1, 200, 1 << 20])
 def test_a_repeated_item_gets_its_line(tmp_path: Path, size: int) -> None:
-    data = (
-        b"# head\n" + grouped(3, 5) + lines(("q9", "d1", 5), ("q9", "d2", 4), ("q9", "d1", 3)) + lines(("q10", "d1", 1))
-    )
+    data = b"\n" + grouped(3, 5) + lines(("q9", "d1", 5), ("q9", "d2", 4), ("q9", "d1", 3)) + lines(("q10", "d1", 1))
     path = saved(tmp_path / "f", data)
     with pytest.raises(FileError, match=r"f:19: query 'q9' of 't' lists item 'd1' twice; a list ranks"):
         map_blocks(path, frames, size=size)

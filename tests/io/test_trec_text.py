@@ -41,7 +41,7 @@ number = st.floats(allow_nan=False, allow_infinity=False).map(repr) | st.sampled
 )
 probability = st.sampled_from(["1", "0.5", "1e-9", ".25"])
 blanks = st.sampled_from([" ", "  ", "\t", " \t ", "\t\t"])
-ending = st.sampled_from(["\n", "\r\n", " \n", "\t\r\n", "\n\n", "\n# a b c d e f\n", "\n \t\n"])
+ending = st.sampled_from(["\n", "\r\n", " \n", "\t\r\n", "\n\n", "\n \t\n"])
 
 
 def words(form: Form) -> st.SearchStrategy[list[str]]:
@@ -54,10 +54,8 @@ def words(form: Form) -> st.SearchStrategy[list[str]]:
 @st.composite
 def ragged_text(draw: st.DrawFn, form: Form) -> bytes:
     """A file that can be read, as untidy as the format allows."""
-    text = draw(st.sampled_from(["", "# comment\n", "\n"]))
+    text = draw(st.sampled_from(["", "\n"]))
     for columns in draw(st.lists(words(form), min_size=1, max_size=6)):
-        if columns[0].startswith("#"):
-            text += " "
         text += draw(st.sampled_from(["", "", " ", "\t"]))
         text += "".join(column + draw(blanks) for column in columns[:-1]) + columns[-1] + draw(ending)
     return text.encode()
@@ -133,13 +131,7 @@ def test_regular_files_take_the_fast_way(form: Form) -> None:
         text.replace(b"d1", b"\xc3\xa9#"),
     ):
         assert regular(tidy, form) is not None
-    for untidy in (
-        b" " + text,
-        text + b"\n",
-        b"# c\n" + text,
-        text.replace(b" ", b"  ", 1),
-        text.replace(b"\n", b" \n"),
-    ):
+    for untidy in (b" " + text, text + b"\n", b"\n" + text, text.replace(b" ", b"  ", 1), text.replace(b"\n", b" \n")):
         assert regular(untidy, form) is None
         assert ragged(untidy, form) is not None
 
@@ -192,7 +184,7 @@ def written(path: Path, data: bytes) -> str:
     [
         (b"1 Q0 d1 1 2.5 t\n1 Q0 d2 2 abc t\n", 2, "score 'abc' is not a number"),
         (b"1 Q0 d1 1 2.5 t\n\n1 Q0 d2 2 NaN t\n", 3, "score 'NaN' is not a number"),
-        (b"1 Q0 d1 1 2.5 t\n# c\n1 Q0 d2 2 1_0 t\n", 3, "score '1_0' is not a number"),
+        (b"1 Q0 d1 1 2.5 t\n \n1 Q0 d2 2 1_0 t\n", 3, "score '1_0' is not a number"),
         (b"1 Q0 d1 1 2.5 t\n1 Q0 d2 2 1.5\n", 2, "5 columns in '1 Q0 d2 2 1.5'"),
         (b"1 Q0 d1 1 2.5 t\n1 Q0 d\xff 2 1.5 t\n", 2, "byte 7 of '1 Q0 d\ufffd 2 1.5 t' is not UTF-8"),
         (b"1 Q0 d1 1 2.5 t\n1 Q0 \0 2 1.5 t\n", 2, "the file contains binary data"),
@@ -226,7 +218,7 @@ def test_a_bad_line_is_named(tmp_path: Path, data: bytes, line: int, what: str) 
     [
         (b"", "is empty"),
         (b" \n\n", "is empty"),
-        (b"# only\n# comments\n", "the file contains only comments"),
+        (b"# only\n# comments\n", "neither a run nor qrels: the first line is '# only'"),
         (gzip.compress(b"1 Q0 d1 1 2.5 t\n" * 1000)[:-9], "the gzip data are truncated"),
         (gzip.compress(b"1 Q0 d1 1 2.5 t\n")[:5], "the gzip data are truncated"),
         (b"\x1f\x8b" + b"junk" * 9, "damaged gzip data"),
@@ -261,11 +253,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
 
 def test_what_the_format_allows(tmp_path: Path) -> None:
     text = (
-        "\ufeff# a comment\n"
-        "  1\tQ0  d#1 \t 1 2.5 my own tag  \r\n"
-        "\n"
-        "1 Q0 \xa0\u3000 2 -inf my own tag\n"
-        ' #1 Q0 "d 3 inf my own tag'
+        '\ufeff\n  1\tQ0  d#1 \t 1 2.5 my own tag  \r\n\n1 Q0 \xa0\u3000 2 -inf my own tag\n#1 Q0 "d 3 inf my own tag'
     )
     run = read(written(tmp_path / "f", text.encode()))
     assert run.frame.select("system", "query", "item", "rank", "score").rows() == [
@@ -275,12 +263,54 @@ def test_what_the_format_allows(tmp_path: Path) -> None:
     ]
 
 
+HASHES = {
+    "run": (b"#1 Q0 d1 1 2 s\nq2 Q0 d2 1 2 s\n", "run"),
+    "qrels": (b"q2 0 d1 1\n#1 0 d1 1\n", "qrels"),
+    "qrels in words": (b"q2 0 d1 no\n#1 0 d1 yes\n", "qrels"),
+    "sampled qrels": (b"#1 d1 1 s 0.5\nq2 d1 0 s 0.5\n", "qrels"),
+    "preferences": (b"q2 a x d1 2\n#1 a x d1 2\n", "preferences"),
+    "MS MARCO": (b"#1\td1\t1\n#1\td2\t2\nq2\td1\t1\n", "run"),
+}
+
+
+@pytest.mark.parametrize("name", HASHES)
+@pytest.mark.parametrize("kind", ["auto", "wanted"])
+@pytest.mark.parametrize("core", ["0", "1"])
+def test_a_query_may_begin_with_a_hash(
+    name: str, kind: str, core: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENDOXA_NATIVE", core)
+    data, wanted = HASHES[name]
+    table = read(written(tmp_path / "f", data), kind="auto" if kind == "auto" else wanted)
+    assert sorted(table.frame["query"].unique()) == ["#1", "q2"]
+
+
+@pytest.mark.parametrize("name", HASHES)
+@pytest.mark.parametrize("at", [0, 1])
+@pytest.mark.parametrize("core", ["0", "1"])
+def test_a_comment_is_a_line_that_cannot_be_read(
+    name: str, at: int, core: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENDOXA_NATIVE", core)
+    data, wanted = HASHES[name]
+    lines = data.replace(b"#1", b"q1").splitlines(keepends=True)
+    path = written(tmp_path / "f", b"".join([*lines[:at], b"# made by a tool\n", *lines[at:]]))
+    for kind in ("auto", wanted):
+        with pytest.raises(FileError, match="no comments: remove the line") as caught:
+            read(path, kind=kind)
+        assert caught.value.line == at + 1
+        skipped: list[Skipped] = []
+        table = read(path, kind=kind, lenient=True, report=skipped.append)
+        assert sorted(table.frame["query"].unique()) == ["q1", "q2"]
+        assert [one.count for one in skipped] == [1]
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "1 Q0 a 1 3 s\r1 Q0 b 2 2 s\r1 Q0 c 3 1 s\r",
         "1 Q0 a 1 3 s\n1 Q0 b 2 2 s\r1 Q0 c 3 1 s\n",
-        "1 Q0 a 1 3 s\n# a comment\r1 Q0 b 2 2 s\n",
+        "1 Q0 a 1 3 s\n# 0 d 1 2 s\r1 Q0 b 2 2 s\n",
         "1 0 a 1\r1 0 b 0\r",
         "1 0 a 1\r1 0 b 0\r1 0 c 0",
         "query,item,grade\r1,a,1\r",
@@ -378,12 +408,12 @@ def test_the_line_of_a_repeat_is_found_without_parsing_the_others(tmp_path, monk
     from endoxa.io import trec_text
 
     path = tmp_path / "same.qrels"
-    path.write_bytes(b"# q 0 aa 1\nq 0 b 1\n\n" + b"q 0 aa 1\n" * 5000)
+    path.write_bytes(b"#q 0 aa 1\nq 0 b 1\n\n" + b"q 0 aa 1\n" * 5000)
     found, calls = trec_text.parsed, []
     monkeypatch.setattr(trec_text, "parsed", lambda *given: calls.append(given) or found(*given))
     with pytest.raises(FileError, match=r"same\.qrels:5: query 'q' judges item 'aa' twice"):
         read(path)
-    assert len(calls) == 2
+    assert len(calls) == 3
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,10 @@ from endoxa.io.trec_text import read_zscores
 
 
 def test_means_and_deviations(tmp_path: Path) -> None:
-    (tmp_path / "z").write_text("# a comment\nq1 map 0.25 0.125\n\nall map 0.5 0.25\n")
-    assert read_zscores(str(tmp_path / "z")) == {("q1", "map"): (0.25, 0.125), ("all", "map"): (0.5, 0.25)}
+    (tmp_path / "z").write_text("#1 map 0.5 0.5\nq1 map 0.25 0.125\n\nall map 0.5 0.25\n")
+    assert read_zscores(str(tmp_path / "z")) == {
+        ("#1", "map"): (0.5, 0.5), ("q1", "map"): (0.25, 0.125), ("all", "map"): (0.5, 0.25),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("line", ["q1 map 0.25", "q1 map x 0.1", "q1 map 0.2 0.1 0.3"])

@@ -58,7 +58,9 @@ def text(rng: random.Random, lines: list[list[str]], faults: float) -> bytes:
         if not plain and rng.random() < 0.1:
             line = rng.choice((" ", "\t", "\r", "  ")) + line
         if not plain and rng.random() < 0.05:
-            parts.append(rng.choice(("# a comment\n", "#\n", "# caf\u00e9\r\n", "\n", " \n")).encode())
+            parts.append(rng.choice(("\n", " \n", "\t\r\n")).encode())
+        if rng.random() < faults:  # what looks like a comment is a line too
+            parts.append(rng.choice(("# a comment\n", "#\n", "# caf\u00e9\r\n", "# 0 d 1\n")).encode())
         parts.append(line.encode("utf-8", "surrogateescape") + ("\n" if plain else rng.choice(ENDS)).encode())
     whole = b"".join(parts)
     if rng.random() < 0.2:

@@ -143,8 +143,8 @@ def test_every_form_of_a_run_gives_the_same(runs: list[str], tmp_path: Path, mon
     text.write_csv(tmp_path / "mixed.run", separator=" ", include_header=False)
     shutil.copy(runs[0], tmp_path / "bm25.run")
     subprocess.run(["gzip", "-k", "bm25.run"], cwd=tmp_path, check=True)
-    (tmp_path / "comments.run").write_text(("# a comment\n" * 3000).join(mixed_lines(runs[0])))
-    for name in ("bm25.run.gz", "comments.run", "mixed.parquet", "mixed.csv", "mixed.run"):
+    (tmp_path / "gaps.run").write_text(("\n" * 3000).join(mixed_lines(runs[0])))
+    for name in ("bm25.run.gz", "gaps.run", "mixed.parquet", "mixed.csv", "mixed.run"):
         for ties in ("trec", "input"):
             expected = endoxa.measure(tmp_path / name, judged, MEASURES, ties=ties)
             same(endoxa.measure(tmp_path / name, judged, MEASURES, ties=ties, on=HERE), expected)

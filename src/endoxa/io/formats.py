@@ -20,7 +20,7 @@ from endoxa.io.faults import first_line
 from endoxa.io.json_documents import REMEDY, document_of
 from endoxa.io.list_rows import Names, names_of, names_of_row
 from endoxa.io.sources import PARQUET, Source, Where, opened
-from endoxa.io.trec_text import QRELS, RUN, SAMPLED, first_columns, is_number, refuse_cr, shortened
+from endoxa.io.trec_text import QRELS, RUN, SAMPLED, first_columns, is_number, refuse_cr, shortened, wrong
 from endoxa.later import pl
 from endoxa.tables import OTHER_NAMES
 from endoxa.tables.grade_words import GRADES
@@ -108,8 +108,7 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
         return Look("evaluation", "json")
     words = first_columns(head)
     if words is None:
-        what = "the file contains only comments" if head.strip() else "the file is empty"
-        raise FileError(source.label, what, f"expected {_expected(wanted)}")
+        raise FileError(source.label, "the file is empty", f"expected {_expected(wanted)}")
     if head.strip() in {b"{}", b"[]"}:
         raise FileError(source.label, "the JSON is empty", f"expected {_expected(wanted)}")
     line = head.lstrip(b" \t\r\n").split(b"\n", 1)[0]
@@ -298,7 +297,7 @@ def _text_kind(words: list[str], source: Source, wanted: Wanted) -> Kind:
         raise FileError(source.label, what, msmarco.JUDGED)
     forms = "; ".join(f"{form.name}: {form.words}" for form in (RUN, QRELS, SAMPLED))
     what = f"neither a run nor qrels: the first line is {shortened(' '.join(words))}"
-    raise FileError(source.label, what, f"expected {forms}")
+    raise wrong(words, source.label, what, f"expected {forms}", None)
 
 
 def header(line: bytes, separator: str) -> list[str]:

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from endoxa.errors import FileError
 from endoxa.io.sources import Source, count
-from endoxa.io.trec_text import BLANK, Skipped, refuse_cr, shortened
+from endoxa.io.trec_text import Skipped, refuse_cr, shortened, telling, words_of, wrong
 from endoxa.later import pl
 
 FORM = "query passage rank"
@@ -22,8 +22,8 @@ JUDGED = "judgments have four columns (query iteration item grade), or a header:
 def are_ranks(head: bytes, label: str, *, wanted: bool) -> bool:
     """Whether the first lines are a run of MS MARCO. What may also be judgments is refused, unless a run is wanted."""
     lines = head.split(b"\n")
-    rows = [words for line in lines[: -1 if len(lines) > 1 else None] if (words := _words(line)) is not None]
-    if wanted or not rows or rows[0][2] != "1":
+    rows = telling(lines[: -1 if len(lines) > 1 else None])
+    if wanted or not rows or rows[0][2:] != ["1"]:
         return wanted
     ranks = [(row[0], row[2]) for row in rows if len(row) == 3 and RANK.fullmatch(row[2])]
     if len(set(ranks)) < len(ranks):
@@ -37,10 +37,7 @@ def are_ranks(head: bytes, label: str, *, wanted: bool) -> bool:
 def refuse_ranks_with_scores(head: bytes, label: str) -> None:
     """Refuse lines of query, passage, rank and score (ColBERT's): as judgments they would give wrong numbers."""
     query, scores = "", list[float]()
-    for line in head.split(b"\n")[:-1]:
-        words = _words(line)
-        if words is None:
-            continue
+    for words in telling(head.split(b"\n")[:-1]):
         query = query or words[0]
         if len(words) != 4 or words[0] != query:
             continue
@@ -56,13 +53,6 @@ def refuse_ranks_with_scores(head: bytes, label: str) -> None:
         raise FileError(label, what, f"keep its first three columns ({FORM}), or say that it is judgments: --qrels")
 
 
-def _words(line: bytes) -> list[str] | None:
-    """The words of a line; None if it is empty or a comment."""
-    if line.startswith(b"#") or not line.strip(BLANK):
-        return None
-    return re.split("[ \t]+", line.decode("utf-8", "replace").strip(" \t\r"))
-
-
 def rows_of_ranks(source: Source, data: bytes, *, lenient: bool) -> tuple[pl.DataFrame, list[int | None], Skipped]:
     """Return query, item and score = 1/rank, the line of each row, and the lines that were skipped."""
     frame = _regular(data)
@@ -71,8 +61,8 @@ def rows_of_ranks(source: Source, data: bytes, *, lenient: bool) -> tuple[pl.Dat
     queries, items, scores, lines = [], [], [], list[int | None]()
     skipped = Skipped(source.label)
     for number, line in enumerate(data.split(b"\n"), 1):
-        words = _words(line)
-        if words is None:
+        words = words_of(line)
+        if not words:
             continue
         try:
             refuse_cr(line, source.label, number)
@@ -94,15 +84,15 @@ def rows_of_ranks(source: Source, data: bytes, *, lenient: bool) -> tuple[pl.Dat
 def _check(words: list[str], label: str, number: int) -> None:
     if len(words) != 3:
         what = f"{len(words)} columns in {shortened(' '.join(words))}"
-        raise FileError(label, what, f"a line of MS MARCO's run has 3: {FORM}", number)
+        raise wrong(words, label, what, f"a line of MS MARCO's run has 3: {FORM}", number)
     if not RANK.fullmatch(words[2]):
         what = f"rank {shortened(words[2])} is not a whole number from 1 on"
-        raise FileError(label, what, f"a line of MS MARCO's run is: {FORM}", number)
+        raise wrong(words, label, what, f"a line of MS MARCO's run is: {FORM}", number)
 
 
 def _regular(data: bytes) -> pl.DataFrame | None:
     """Parse lines of three words with one tab between them by Polars; None for any other text."""
-    if any(sign in data for sign in (b"\r", b"#", b" ", b"\0", b"\n\n")) or data.startswith(b"\n"):
+    if any(sign in data for sign in (b"\r", b" ", b"\0", b"\n\n")) or data.startswith(b"\n"):
         return None
     schema = {"query": pl.String, "item": pl.String, "score": pl.Int64}
     try:

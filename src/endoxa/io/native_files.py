@@ -25,7 +25,6 @@ CHUNK = 1 << 18  # bytes that are read at once; they stay in the cache
 SLICE = 1 << 22  # bytes between two looks at the progress, the other parts and Ctrl-C
 WINDOW = 1 << 24  # bytes in which the first line of a query is looked for; without one, a file is read in one part
 THREADS = 2  # parts of a file that are read at once; a third only waits for the memory
-COMMENT = ord("#")  # at the begin of a line
 SMALL = 2 << 20  # bytes below which a second thread costs more than it saves
 
 
@@ -274,7 +273,7 @@ def _cut(text: bytes, *, gather: bool) -> int:
     name = None
     while (end := text.find(b"\n", begin)) >= 0:
         line = text[begin:end].replace(b"\t", b" ").strip(b" \r")
-        if line and text[begin] != COMMENT:
+        if line:
             query = line.partition(b" ")[0]
             if name is not None and query != name:
                 return begin

@@ -160,7 +160,7 @@ def _mapped(
             results.extend(values)
             if progress:
                 progress(read, source.whole)
-    if source.span is None:  # a part of a file may hold comments only
+    if source.span is None:  # a part of a file may hold empty lines only
         refuse_empty(source, RUN, rows, skipped.count)
     tell(skipped, report)
     return results

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 PIECE = 8 << 20  # bytes; larger pieces cost page faults and memory, smaller ones cost calls
 LONGEST_LINE = 1 << 16  # bytes of a line of TREC's text, and so of a word in it
-LONGEST_HEAD = 1 << 20  # bytes that are searched for the first line that is not a comment
+LONGEST_HEAD = 1 << 20  # bytes that are searched for the first line that is not empty
 WINDOW = 1 << 18
-IGNORED = 10_000  # empty lines and comments among which the start of a query is searched
+IGNORED = 10_000  # runs of empty lines among which the start of a query is searched
 FIRST = 1 << 13  # bytes that hold the first lines of most files
-CONTENT = re.compile(rb"^(?!#)[ \t\r]*+[^ \t\r\n].*+\n", re.MULTILINE)  # a whole line that is no comment
+CONTENT = re.compile(rb"^[ \t\r]*+[^ \t\r\n].*+\n", re.MULTILINE)  # a whole line that is not empty
 GLOB = frozenset("*?[")  # what a pattern holds
 ALIKE = 0.7  # how alike the names of files must be for one to be suggested
 BOM = b"\xef\xbb\xbf"
@@ -338,7 +338,7 @@ def _endless(data: bytes) -> bool:
 def last_query(data: bytes, start: int = 0) -> int:
     """Return where the lines of the last query begin, 0 if before `start`; they may continue in the next piece.
 
-    Where hardly anything but empty lines and comments is left, the piece ends with its last line instead.
+    Where hardly anything but empty lines is left, the piece ends with its last line instead.
     """
     whole = end = data.rfind(b"\n") + 1
     name: bytes | None = None
@@ -348,8 +348,6 @@ def last_query(data: bytes, start: int = 0) -> int:
         words = data[begin:end].split(None, 1)
         if not words:
             begin, ignored = max(start, data.find(b"\n", _text_end(data, start, begin)) + 1), ignored + 1
-        elif data.startswith(b"#", begin):
-            ignored += 1
         elif name is None:
             name = words[0]
         elif words[0] != name:

@@ -4,10 +4,10 @@
     qrels    query iteration item grade             the iteration may name the assessor
     sampled  query item grade method probability    as ir_datasets' TrecPrel
 
-Columns are separated by any number of blanks and tabs. Blanks at either end, CRLF and empty lines are ignored, and a
-line that begins with `#` is a comment. A carriage return within a line is refused: where CR alone ends lines, the whole
-file is one line. The text is UTF-8. `exact` reads line by line and defines the format. `regular`
-and `ragged` are faster; each returns None rather than a table that could differ from the exact one.
+Columns are separated by any number of blanks and tabs. Blanks at either end, CRLF and empty lines are ignored. There are
+no comments: `#1` may be a query. A carriage return within a line is refused: where CR alone ends lines, the whole file is
+one line. The text is UTF-8. `exact` reads line by line and defines the format. `regular` and `ragged` are faster; each
+returns None rather than a table that could differ from the exact one.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ BLANK = b" \t\r"
 # Possessive, so that a long word that is no number is refused in one pass.
 NUMBER = re.compile(r"[+-]?(\d++(\.\d*+)?+|\.\d++)(e[+-]?\d++)?+|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
 NOT_A_NUMBER = re.compile("[+-]?nan", re.IGNORECASE)
+NO_COMMENTS = "TREC text has no comments: remove the line"
 MIXED = "grades are words from the first line on, or numbers in every line"
 SHOWN = 60
 KEPT = 5
@@ -125,8 +126,6 @@ def exact(piece: Piece, form: Form, label: str, *, lenient: bool = False) -> tup
             continue
         try:
             refuse_cr(line, label, number)
-            if line.startswith(b"#"):
-                continue
             rows.append(parsed(line, form, label, number))
         except FileError as error:
             if not lenient:
@@ -151,16 +150,24 @@ def parsed(line: bytes, form: Form, label: str, number: int) -> tuple[str | floa
     words = re.split("[ \t]+", text.strip(" \t\r"))
     if len(words) < width or (len(words) > width and not form.open):
         what = f"{len(words)} columns in {shortened(text.strip())}"
-        raise FileError(label, what, f"a {form.name} line has {width}: {form.words}", number)
-    return tuple(
-        _number(word, name, form, label, number) if name in form.numbers else word
-        for word, name in zip(words[:width], form.columns, strict=True)
-        if not name.startswith("_")
-    )
+        raise wrong(words, label, what, f"a {form.name} line has {width}: {form.words}", number)
+    try:
+        return tuple(
+            _number(word, name, form, label, number) if name in form.numbers else word
+            for word, name in zip(words[:width], form.columns, strict=True)
+            if not name.startswith("_")
+        )
+    except FileError as error:
+        raise wrong(words, label, error.what, error.remedy, number) from None
+
+
+def wrong(words: list[str], label: str, what: str, remedy: str, number: int | None) -> FileError:
+    """Return the error for a line of these words that cannot be read; one that looks like a comment has its remedy."""
+    return FileError(label, what, NO_COMMENTS if words[0].startswith("#") else remedy, number)
 
 
 def refuse_cr(line: bytes, label: str, number: int) -> None:
-    """Refuse a carriage return within a line, a comment too: what follows it would be lost."""
+    """Refuse a carriage return within a line: what follows it would be lost."""
     if b"\r" in line.strip(BLANK):
         what = "a carriage return (CR) within the line: the lines may end with CR alone"
         raise FileError(label, what, "convert the line ends: tr '\\r' '\\n'", number)
@@ -210,7 +217,7 @@ def regular(data: bytes, form: Form) -> pl.DataFrame | None:
     if doubled or count != (len(form.columns) - 1) * frame.height:
         return None
     # in one chunk: later steps gather rows, which takes three times as long from the five chunks that Polars made
-    return _plausible(frame.select(form.kept).rechunk(), form, comments=b"#" in data)
+    return _plausible(frame.select(form.kept).rechunk(), form)
 
 
 def _separators(data: bytes, separator: int) -> tuple[int, bool]:
@@ -226,7 +233,7 @@ def _separators(data: bytes, separator: int) -> tuple[int, bool]:
 
 
 def ragged(data: bytes, form: Form) -> pl.DataFrame | None:
-    """Parse any blanks, comments and CRLF by a regular expression; return None if any line does not match."""
+    """Parse any blanks and CRLF by a regular expression; return None if any line does not match."""
     if b"\0" in data:
         return None
     try:
@@ -235,11 +242,6 @@ def ragged(data: bytes, form: Form) -> pl.DataFrame | None:
     except (pl.exceptions.PolarsError, OSError):
         return None
     line = pl.col("line")
-    if b"#" in data:
-        comments = lines.filter(line.str.starts_with("#"))
-        if comments.select(line.str.strip_chars_end(" \t\r").str.contains("\r", literal=True).any()).item():
-            return None
-        lines = lines.filter(~line.str.starts_with("#"))
     groups = lines.select(line.str.extract_groups(form.pattern).alias("groups")).unnest("groups")
     groups = groups.rename(dict(zip(groups.columns, form.kept, strict=True)))
     unfit = groups["query"].is_null()
@@ -248,14 +250,12 @@ def ragged(data: bytes, form: Form) -> pl.DataFrame | None:
             return None
         groups = groups.filter(~unfit)
     numbers = (pl.col(name).cast(pl.Float64, strict=False) for name in form.numbers)
-    return _plausible(groups.with_columns(numbers), form, comments=False)
+    return _plausible(groups.with_columns(numbers), form)
 
 
-def _plausible(frame: pl.DataFrame, form: Form, *, comments: bool) -> pl.DataFrame | None:
+def _plausible(frame: pl.DataFrame, form: Form) -> pl.DataFrame | None:
     """Return the frame, or None if it has a value that only the exact reader can judge."""
     if any(column.null_count() for column in frame):
-        return None
-    if comments and frame["query"].str.starts_with("#").any():
         return None
     for name in form.numbers:
         if frame[name].is_nan().any():
@@ -280,7 +280,7 @@ class Part:
     regular: bool  # whether `regular` could parse it
 
 
-PATIENCE = 3  # after this many pieces that `regular` refuses, it is not tried again; a comment costs only one piece
+PATIENCE = 3  # after this many pieces that `regular` refuses, it is not tried again; an empty line costs only one piece
 
 
 def part_of(piece: Piece, form: Form, label: str, *, lenient: bool, refusals: int) -> Part:
@@ -357,23 +357,42 @@ def line_of_repeat(source: Source, form: Form, key: dict[str, str]) -> int | Non
 
 
 def _lines_with(piece: Piece, word: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines that contain a word, with their numbers; comments are left out."""
+    """Yield the lines that contain a word, with their numbers."""
     number, counted, at = piece.line, 0, piece.data.find(word)
     while at >= 0:
         begin, end = piece.data.rfind(b"\n", 0, at) + 1, piece.data.find(b"\n", at)
         line = piece.data[begin : end if end >= 0 else len(piece.data)]
         number, counted = number + piece.data.count(b"\n", counted, begin), begin
-        if not line.startswith(b"#"):
-            yield number, line
+        yield number, line
         at = piece.data.find(word, end) if end >= 0 else -1
 
 
+def words_of(line: bytes) -> list[str]:
+    """Return the words of a line; none if it is empty."""
+    text = line.decode("utf-8", "replace").strip(" \t\r")
+    return re.split("[ \t]+", text) if text else []
+
+
+def telling(lines: Iterable[bytes]) -> list[list[str]]:
+    """Return the words of the lines by which a text is recognised.
+
+    A line that begins with `#` and has not as many words as the first other line is left out: it may be a comment,
+    which the reader refuses, or skips if it is lenient.
+    """
+    rows = [words for line in lines if (words := words_of(line))]
+    width = next((len(words) for words in rows if not words[0].startswith("#")), None)
+    return [words for words in rows if width in {None, len(words)} or not words[0].startswith("#")]
+
+
 def first_columns(head: bytes) -> list[str] | None:
-    """Return the words of the first line that is not a comment, or None if there is no such line."""
+    """Return the words of the first telling line, or None if every line is empty."""
+    found = None
     for line in head.split(b"\n"):
-        if not line.startswith(b"#") and line.strip(BLANK):
-            return re.split("[ \t]+", line.decode("utf-8", "replace").strip(" \t\r"))
-    return None
+        words = words_of(line)
+        if words and not words[0].startswith("#"):
+            return words
+        found = found or words or None
+    return found
 
 
 def is_number(word: str) -> bool:
@@ -389,7 +408,7 @@ def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
         raise FileError(path, f"cannot be read: {error}", "give a file of z-scores") from None
     found: dict[tuple[str, str], tuple[float, float]] = {}
     for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
+        if not line.strip():
             continue
         words = line.split()
         try:

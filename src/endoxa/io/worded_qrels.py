@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from endoxa.errors import FileError, TableError
 from endoxa.io.qrels import arranged
 from endoxa.io.sources import Source
-from endoxa.io.trec_text import BLANK, QRELS, Report, Skipped, refuse_cr, shortened, tell
+from endoxa.io.trec_text import QRELS, Report, Skipped, refuse_cr, shortened, tell, words_of, wrong
 from endoxa.later import pl
 from endoxa.tables import Opinions
 from endoxa.tables.grade_words import EXPECTED, grades_of
@@ -21,9 +19,9 @@ def read_worded(
     lines: list[int] = []
     errors: dict[int, FileError] = {}
     for number, line in enumerate(data.split(b"\n"), 1):
-        if line.startswith(b"#") or not line.strip(BLANK):
+        words = words_of(line)
+        if not words:
             continue
-        words = re.split("[ \t]+", line.decode("utf-8", "replace").strip(" \t\r"))
         try:
             refuse_cr(line, source.label, number)
         except FileError as error:
@@ -31,7 +29,7 @@ def read_worded(
             continue
         if len(words) < 4:
             what = f"{len(words)} columns in {shortened(' '.join(words))}"
-            errors[number] = FileError(source.label, what, f"a qrels line has 4: {QRELS.words}", number)
+            errors[number] = wrong(words, source.label, what, f"a qrels line has 4: {QRELS.words}", number)
             continue
         rows.append([*words[:3], " ".join(words[3:])])  # `not relevant` is one grade
         lines.append(number)
@@ -40,7 +38,7 @@ def read_worded(
     known = grades.is_finite().fill_null(False)
     for row in (~known).arg_true():
         what = f"grade {shortened(frame['grade'][row])} is not a number, nor a known word"
-        errors[lines[row]] = FileError(source.label, what, EXPECTED, lines[row])
+        errors[lines[row]] = wrong([frame["query"][row]], source.label, what, EXPECTED, lines[row])
     frame, lines = frame.with_columns(grades).filter(known), [lines[row] for row in known.arg_true()]
     key = ["query", "source", "item"] if assessors else ["query", "item"]
     again = ~frame.select(pl.struct(key).is_first_distinct()).to_series()

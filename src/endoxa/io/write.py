@@ -185,15 +185,15 @@ def _qrels(table: Opinions) -> pl.DataFrame:
 
 
 def _refuse_blanks(frame: pl.DataFrame, names: tuple[str, ...]) -> pl.DataFrame:
-    """Refuse names with blanks, which TREC's text cannot hold, and queries that would begin a comment."""
+    """Refuse names with blanks, which TREC's text cannot hold, and queries that begin with a byte-order mark."""
     for name in names:
         unfit = ~pl.col(name).str.contains(WORD)
         if name == "query":
-            unfit |= pl.col(name).str.contains("^[#\ufeff]")
+            unfit |= pl.col(name).str.starts_with("\ufeff")
         found = frame.filter(unfit)
         if found.height:
             raise TableError(
-                f"{name} {found[name][0]!r} cannot be written as TREC text (blank, line break, or # at its start); "
+                f"{name} {found[name][0]!r} cannot be written as TREC text (blank, line break, or a byte-order mark at its start); "
                 "use .csv, .jsonl or .parquet"
             )
     return frame

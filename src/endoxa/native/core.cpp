@@ -507,7 +507,7 @@ Status Lines::scan(const char* data, std::size_t size) {
     if (end - data >= 64) {  // most lines are short, and have one blank between two columns
       const std::size_t length = usual(data, fields);
       if (length > 0) {
-        const Status status = *data == '#' ? Status::ok : line(fields);
+        const Status status = line(fields);
         if (status != Status::ok) return status;
         data += length;
         continue;
@@ -574,7 +574,7 @@ Status Lines::unusual(const char* data, std::size_t size) {
     start = at + 1;
     if (*at == '\r') returned = fields.count > 0;
   }
-  if (fields.count == 0 || *data == '#') return Status::ok;
+  if (fields.count == 0) return Status::ok;
   return foreign && !is_utf8(data, size) ? Status::declined : line(fields);
 }
 
