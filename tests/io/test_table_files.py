@@ -105,7 +105,8 @@ def test_a_header_alone_is_no_table(tmp_path: Path, text: str) -> None:
 
 def test_missing_columns_are_named(tmp_path: Path) -> None:
     with pytest.raises(
-        FileError, match=r"needs a column 'score'; the columns are query, item, scor.*; did you mean scor"
+        FileError,
+        match=r"needs a column 'score'; the columns are query, item, scor \(scor is unknown: did you mean score",
     ):
         read(saved(tmp_path / "f.csv", "query,item,scor\n1,a,2\n"), kind="run")
 

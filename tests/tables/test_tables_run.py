@@ -124,9 +124,15 @@ Columns = dict[str, list[Any]]
 @pytest.mark.parametrize(
     ("columns", "says"),
     [
-        ({"query": ["q"], "doc": ["x"], "score": [1]}, r"needs a column 'item'; the columns are query, doc, score$"),
+        (
+            {"query": ["q"], "doc": ["x"], "score": [1]},
+            r"needs a column 'item'; the columns are query, doc, score \(doc is unknown: did you mean docno, docid",
+        ),
         ({}, r"a run needs a column 'query'; the columns are \(none\)"),
-        ({"query": ["q"], "item": ["x"], "scores": [1]}, r"needs a column 'score'; .*; did you mean scores\?"),
+        (
+            {"query": ["q"], "item": ["x"], "scores": [1]},
+            r"needs a column 'score'; .*scores is unknown: did you mean score",
+        ),
         (
             {"query": ["q", "q"], "item": ["x", "y"], "score": ["1", "abc"]},
             r"row 2 of the run: score 'abc' is not a num",

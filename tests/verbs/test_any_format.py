@@ -290,10 +290,10 @@ BAD = {
     ),
     "foreign columns": (
         "t.csv", "Question,Document,BM25 Score\nq,d,1.5\n",
-        "a table with the columns Question, Document, BM25 Score; they are unknown; name the columns query, item and ",
+        "Question, Document, BM25 Score; they are unknown: did you mean question_id for Question; document or",
     ),
     "one foreign column more": (
-        "t.csv", "query,Dokument,Note\nq,d,gut\n", "the columns query, Dokument, Note; Dokument, Note are unknown; name"
+        "t.csv", "query,Dokument,Note\nq,d,gut\n", "query, Dokument, Note; Dokument, Note are unknown: did you mean"
     ),
     "foreign columns with tabs": ("t.tsv", "Frage\tDokument\tNote\nq\td\t1\n", "Dokument, Note; they are unknown"),
     "foreign columns of text": ("t.csv", "Query Text,Doc Title,My Score\na b,c d,1\n", "My Score; they are unknown"),
@@ -326,7 +326,7 @@ def test_bad_files(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("Frage,Dokument,Note\nq1,d1,1\n", "they are unknown; name the columns query, item, grade"),
+        ("Frage,Dokument,Note\nq1,d1,1\n", "for Dokument?; name the columns query, item, grade"),
         ("query,item,p\nq1,d1,.5\n", "expected judgments, found a table of kind belief: the column grade is missing"),
         ("query,item,grade\nq1,d1,\n", "nothing is judged: every grade is empty; fill in the column grade"),
     ],

@@ -22,7 +22,7 @@ from endoxa.io.list_rows import Names, names_of, names_of_row
 from endoxa.io.sources import PARQUET, Source, Where, opened
 from endoxa.io.trec_text import QRELS, RUN, SAMPLED, first_columns, is_number, refuse_cr, shortened, wrong
 from endoxa.later import pl
-from endoxa.tables import OTHER_NAMES
+from endoxa.tables import OTHER_NAMES, nearest_columns, unknown_columns
 from endoxa.tables.grade_words import GRADES
 
 Kind = Literal[
@@ -195,11 +195,12 @@ def kind_of(names: Iterable[str], label: str, wanted: Wanted = "auto") -> Kind:
         what = f"{beir[0]} is a column of BEIR's judgments, and {lacking or 'another one'} is missing: {columns}"
         raise FileError(label, what, "expected the columns query-id, corpus-id, score")
     if {"query", "item"} <= known(names):
-        raise FileError(label, f"the column score or grade is missing: {columns}", RENAME)
+        raise FileError(label, f"the column score or grade is missing: {columns}{unknown_columns(names)}", RENAME)
     absent = {kind: len(set(needed) - known(names)) for kind, needed in COLUMNS.items()}
     near = [kind for kind, count in absent.items() if count == min(absent.values())]
     needed = "; ".join(f"{kind}: {', '.join(COLUMNS[kind])}" for kind in near)
-    raise FileError(label, f"no known table has these columns: {', '.join(names) or '(none)'}", f"expected {needed}")
+    what = f"no known table has these columns: {', '.join(names) or '(none)'}{unknown_columns(names)}"
+    raise FileError(label, what, f"expected {needed}")
 
 
 def _is_text(words: list[str]) -> bool:
@@ -225,7 +226,7 @@ def _refuse_foreign(head: bytes, label: str, wanted: Wanted) -> None:
         which = f"{named} {'is' if len(unknown) == 1 else 'are'} unknown"
         asked: Wanted = "opinions" if wanted in {"qrels", "sampled"} else wanted
         remedy = RENAME if asked not in COLUMNS else f"name the columns {', '.join(COLUMNS[asked])}"
-        raise FileError(label, f"{columns}; {which}", remedy)
+        raise FileError(label, f"{columns}; {which}{nearest_columns(unknown)}", remedy)
 
 
 def kinds_of(names: Iterable[str]) -> list[Kind]:

@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from endoxa.tables.checks import Table as Table
     from endoxa.tables.checks import cast as cast
     from endoxa.tables.checks import coded as coded
+    from endoxa.tables.checks import nearest_columns as nearest_columns
     from endoxa.tables.checks import places as places
     from endoxa.tables.checks import refuse_null as refuse_null
     from endoxa.tables.checks import rename_known as rename_known
     from endoxa.tables.checks import require as require
+    from endoxa.tables.checks import unknown_columns as unknown_columns
     from endoxa.tables.costs import Costs as Costs
     from endoxa.tables.grade_words import grades_of as grades_of
     from endoxa.tables.opinions import ASIDE as ASIDE
@@ -47,7 +49,8 @@ _NAMES = {
     "answers": "Answers",
     "belief": "Belief Unmentioned",
     "bundle": "Bundle",
-    "checks": "OTHER_NAMES Bools Counts Floats Ints Table cast coded places refuse_null rename_known require",
+    "checks": "OTHER_NAMES Bools Counts Floats Ints Table cast coded nearest_columns places refuse_null rename_known "
+    "require unknown_columns",
     "costs": "Costs",
     "grade_words": "grades_of",
     "opinions": "ASIDE COUNTED KINDS DuplicateJudgmentError Judged Opinions",

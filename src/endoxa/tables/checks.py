@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING
 from dataclasses import fields as fields_of
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from endoxa.errors import InstallError, TableError, did_you_mean
+from endoxa.errors import InstallError, TableError
 from endoxa.formatting import html_table, notebook_html, number, shortened
 from endoxa.later import np, pl
 
@@ -35,6 +36,12 @@ OTHER_NAMES = {
     "system": ("run", "run_id", "tag", "name"),
     "propensity": ("iprob", "inclusion_probability"),
 }  # fmt: skip
+# All names of columns that some table has.
+COLUMN_NAMES = {
+    *OTHER_NAMES, *(other for others in OTHER_NAMES.values() for other in others), "kind", "scale", "confidence",
+    "selected_by", "role", "at", "rank", "block", "p", "reading", "weight", "category", "parent", "group", "subgroup",
+    "level", "measure", "value", "sd", "lo", "hi", "undefined", "policy", "baseline", "difference",
+}  # fmt: skip
 # Beside one of these names, the column `query` or `item` holds a text: PyTerrier has `qid` and `query`.
 IDS_OF_TEXTS = {
     "query": ("qid", "query_id", "query-id", "queryid", "q_id", "topic_id"),
@@ -44,6 +51,7 @@ IDS_OF_TEXTS = {
 
 SHOWN = 10  # rows that a notebook shows
 WIDEST = 60  # letters of a cell in a notebook
+ALIKE = 0.65  # how similar a known name is to an unknown one that it is suggested for
 
 
 @cache
@@ -201,13 +209,32 @@ def rename_known(frame: pl.DataFrame, wanted: tuple[str, ...]) -> pl.DataFrame:
     return frame.drop(set(renames.values()), strict=False).rename(renames) if renames else frame
 
 
+def unknown_columns(columns: Iterable[str]) -> str:
+    """Return ` (doc is unknown: did you mean docno, docid or doc_id for doc?)`, or nothing if all are known."""
+    unknown = [name for name in columns if name not in COLUMN_NAMES]
+    verb = "is" if len(unknown) == 1 else "are"
+    return f" ({', '.join(unknown):.200} {verb} unknown{nearest_columns(unknown)})" if unknown else ""
+
+
+def nearest_columns(unknown: Iterable[str]) -> str:
+    """Return `: did you mean docno, docid or doc_id for doc?`, or nothing if no known column has a similar name."""
+    from difflib import get_close_matches
+
+    known, shown = sorted(COLUMN_NAMES), []
+    for name in islice(unknown, SHOWN):
+        near = get_close_matches(name.lower()[:WIDEST], known, n=3, cutoff=ALIKE)
+        if near:
+            shown.append(f"{' or '.join(filter(None, (', '.join(near[:-1]), near[-1])))} for {name:.60}")
+    return f": did you mean {'; '.join(shown)}?" if shown else ""
+
+
 def require(frame: pl.DataFrame, columns: tuple[str, ...], table: str) -> None:
     """Raise a TableError that names the first missing column and the columns that exist."""
     for name in columns:
         if name not in frame.columns:
-            hint = did_you_mean(name, frame.columns)
+            names = ", ".join(frame.columns) or "(none)"
             raise TableError(
-                f"a {table} needs a column {name!r}; the columns are {', '.join(frame.columns) or '(none)'}{hint}"
+                f"a {table} needs a column {name!r}; the columns are {names}{unknown_columns(frame.columns)}"
             )
 
 
