@@ -156,6 +156,32 @@ def test_queries_that_begin_with_a_hash_count(tmp_path, monkeypatch, core, optio
     assert "0.75" in done.stdout
 
 
+@pytest.mark.parametrize("core", ["0", "1"])
+def test_ids_with_blanks_between_tabs_count(tmp_path, monkeypatch, core) -> None:
+    monkeypatch.setenv("ENDOXA_NATIVE", core)
+    (tmp_path / "qrels").write_text("q 1\t0\tmy doc\t1\nq 1\t0\tyour doc\t0\n")
+    (tmp_path / "a.run").write_text("q 1\tQ0\tyour doc\t1\t3\ta\nq 1\tQ0\tmy doc\t2\t2\ta\n")
+    done = endoxa("eval", tmp_path / "qrels", tmp_path / "a.run", "AP", "-o", "tsv")
+    assert "0.5" in done.stdout, done.stderr
+    done = endoxa("eval", "--compat", "trec_eval-9", tmp_path / "qrels", tmp_path / "a.run", "AP")
+    assert (done.returncode, "qrels:1: 6 columns in" in done.stderr) == (1, True)
+
+
+def test_check_calls_a_header_by_its_name(tmp_path) -> None:
+    (tmp_path / "qrels").write_text("qid iter docno rel\nq1 0 d1 1\n")
+    (tmp_path / "a.run").write_text("q1 Q0 d1 1 2 a\n")
+    done = endoxa("check", tmp_path / "qrels", tmp_path / "a.run")
+    assert (done.returncode, "qrels:1: the line is a header" in done.stdout) == (1, True)
+
+
+def test_an_unknown_column_is_named_with_the_nearest_known_ones(tmp_path) -> None:
+    (tmp_path / "qrels").write_text("q1 0 d1 1\n")
+    (tmp_path / "a.csv").write_text("query,doc,score\nq1,d1,2\n")
+    for way in ((tmp_path / "a.csv",), ("--run", tmp_path / "a.csv")):
+        done = endoxa("eval", tmp_path / "qrels", *way, "AP")
+        assert (done.returncode, "doc is unknown: did you mean docno, docid or doc_id" in done.stderr) == (1, True)
+
+
 def test_several_assessors(files) -> None:
     qrels, runs = files
     three = qrels.parent / "three.txt"

@@ -96,6 +96,13 @@ def kept(data: bytes, folder: Path, name: str) -> Path:
 # ---- tables ---------------------------------------------------------------------------------------------------
 
 RUN = b"q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1.5 t\nq2 Q0 d1 1 2.5 t\n"
+HEADED = [
+    (b"qid Q0 docno rank score tag", RUN),
+    (b"qid iter docno rel", b"q1 0 d1 1\nq1 0 d2 0\n"),
+    (b"# query item grade method probability", b"q1 d1 1 s 0.5\n"),
+    (b"query group subgroup item level", b"q1 a x d1 2\n"),
+    (b"qid pid rank", b"q1 d1 1\nq1 d2 2\n"),
+]
 TABLES = [
     RUN,
     RUN.replace(b" ", b"\t"),
@@ -111,6 +118,9 @@ TABLES = [
     b"source,item,category\nann,a,animals/birds\n",
     b"category,parent\nbirds,animals\nanimals,\n",
     b"animals/birds/owls\nanimals/cats\n",
+    b"q 1\tQ0\td 1\t1\t2.5\tt\nq 1\tQ0\td2\t2\t1.5\tt\n",
+    b"q 1\t0\td 1\t1\nq 1\t0\td2\tnot relevant\n",
+    *(header + b"\n" + row for header, row in HEADED),
     b"source,query,item,rank,relevance\nann,q,a,1,1\n",
 ]
 JSONS = [
@@ -132,7 +142,7 @@ LISTS = [
     b'{"user_input": "why?", "retrieved_context_ids": ["d1"], "reference_context_ids": ["d1", 2]}\n',
     b'{"qid": 1, "relevant_ids": [["d1", 2]]}\n',
 ]
-MARCO = [b"q1\td1\t1\nq1\td2\t2\nq2\td1\t1\n", b"q1 d1 1\r\n# x\nq1 d2 2\n"]
+MARCO = [b"q1\td1\t1\nq1\td2\t2\nq2\td1\t1\n", b"q1 d1 1\r\n#1 d1 1\nq1 d2 2\n", b"q 1\tmy own doc\t1\nq 1\td\t2\n"]
 WORDED = [b"q1 0 d1 yes\nq1 0 d2 not relevant\nq1 0 d3 2\n", b"q1 ann d1 no\nq1 bob d1 relevant\n"]
 BEIR = [b"query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\t0\n", b'{"query-id": "q1", "corpus-id": "d1", "score": 1}\n']
 WORDS = ("nan", "inf", "-1e400", "\ufeff", "\r", "\0", '"', "'", "{", "[", "\\u0000", "null", "true", "1_0")
@@ -228,8 +238,20 @@ target("json-document", lambda: JSONS, "mteb_model_meta", *RETRIEVED, "[", "]", 
     form_of
 )
 target("list-rows", lambda: LISTS, *RETRIEVED, "[", "]", "}", "{", *WORDS, share=ANY)(form_of)
-target("ms-marco", lambda: MARCO, "\t", "#", *WORDS, share=ANY)(form_of)
-target("worded-qrels", lambda: WORDED, "yes", "no", "irrelevant", "true", "#", *WORDS, share=ANY)(form_of)
+target("ms-marco", lambda: MARCO, "\t", "#", "qid pid rank\n", *WORDS, share=ANY)(form_of)
+target(
+    "worded-qrels",
+    lambda: WORDED,
+    "yes",
+    "no",
+    "irrelevant",
+    "true",
+    "#",
+    "qid iter docno rel\n",
+    "\t",
+    *WORDS,
+    share=ANY,
+)(form_of)
 target("beir", lambda: BEIR, "query-id", "corpus-id", "score", "\t", *WORDS, share=ANY)(form_of)
 
 
@@ -297,7 +319,7 @@ def page(data: bytes, folder: Path) -> None:
     load_texts(folder / "out")
 
 
-@target("zscores", lambda: [b"q1 map 0.5 0.1\n# x\nq2 map .2 .3\n"], *WORDS)
+@target("zscores", lambda: [b"q1 map 0.5 0.1\n#2 map .2 .3\n"], *WORDS)
 def zscores(data: bytes, folder: Path) -> None:
     read_zscores(str(kept(data, folder, "f")))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from endoxa.errors import EndoxaError, FileError
 from endoxa.io.read import read
+from endoxa.io.run_files import map_blocks
 from endoxa.io.sources import Piece, Source
 from endoxa.io.trec_text import (
     NUMBER,
@@ -29,6 +31,7 @@ from endoxa.io.trec_text import (
 )
 
 FORMS = [RUN, QRELS, SAMPLED]
+TABS = [replace(form, tabs=True) for form in FORMS]
 LINES = {"run": b"1 Q0 d1 1 2.5 bm25\n", "qrels": b"1 0 d1 2\n", "sampled qrels": b"1 d1 2 s 0.5\n"}
 
 # words that have tripped readers: quotes, hashes, a no-break space, what looks like a compressed file, a mark
@@ -104,7 +107,23 @@ def test_the_ragged_way_reads_what_the_format_allows(form: Form, data: st.DataOb
     agree(text, form)
 
 
-@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+@pytest.mark.parametrize("form", TABS, ids=lambda form: form.name)
+@given(data=st.data())
+def test_the_ragged_way_reads_columns_between_tabs(form: Form, data: st.DataObject) -> None:
+    blank = st.sampled_from(["", " ", "  "])
+    text = ""
+    for columns in data.draw(st.lists(words(form), min_size=1, max_size=6)):
+        ids = [one if name in form.numbers else f"{one} {one}" for one, name in zip(columns, form.columns, strict=True)]
+        text += "\t".join(data.draw(blank) + one + data.draw(blank) for one in ids) + data.draw(ending)
+    meant = read_exactly(text.encode(), form)
+    assert isinstance(meant, pl.DataFrame), meant
+    found = ragged(text.encode(), form)
+    assert found is not None
+    assert found.rows() == meant.rows()
+    agree(text.encode(), form)
+
+
+@pytest.mark.parametrize("form", [*FORMS, *TABS], ids=lambda form: f"{form.name} {form.tabs}")
 @given(data=st.data())
 def test_no_irregularity_gives_another_table(form: Form, data: st.DataObject) -> None:
     text = data.draw(regular_text(form))
@@ -283,6 +302,137 @@ def test_a_query_may_begin_with_a_hash(
     data, wanted = HASHES[name]
     table = read(written(tmp_path / "f", data), kind="auto" if kind == "auto" else wanted)
     assert sorted(table.frame["query"].unique()) == ["#1", "q2"]
+
+
+HEADERS = {
+    "run": ["query Q0 item rank score tag", "qid Q0 docno rank sim run_name", "#topic iter doc rank score runid"],
+    "qrels": [
+        "qid iter docno rel",
+        "query iteration item grade",
+        "# TOPIC ITERATION DOCUMENT RELEVANCY",
+        "qid it doc rel",
+    ],
+    "qrels in words": ["qid iter docno rel", "topic iter document relevant"],
+    "sampled qrels": ["query item grade method probability", "qid docno rel method iprob"],
+    "preferences": ["query group subgroup item level", "qid group subgroup docno rel"],
+    "MS MARCO": ["qid pid rank", "query passage rank"],
+}
+
+
+@pytest.mark.parametrize(("name", "header"), [(name, header) for name, texts in HEADERS.items() for header in texts])
+@pytest.mark.parametrize("core", ["0", "1"])
+def test_a_header_is_refused_by_name(
+    name: str, header: str, core: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENDOXA_NATIVE", core)
+    data, wanted = HASHES[name]
+    for at, text in ((1, f"{header}\n".encode() + data), (data.count(b"\n") + 1, data + f"{header}\n".encode())):
+        path = written(tmp_path / "f", text)
+        for kind in ("auto", wanted):
+            with pytest.raises(FileError, match=r"the line is a header: .*; TREC text has no header: remove") as caught:
+                read(path, kind=kind)
+            assert caught.value.line == at
+            skipped: list[Skipped] = []
+            table = read(path, kind=kind, lenient=True, report=skipped.append)
+            assert sorted(table.frame["query"].unique()) == ["#1", "q2"]
+            assert [one.count for one in skipped] == [1]
+
+
+@pytest.mark.parametrize("header", [header for texts in HEADERS.values() for header in texts])
+def test_a_header_alone_is_refused(header: str, tmp_path: Path) -> None:
+    for kind in ("auto", "run", "qrels", "sampled", "preferences"):
+        with pytest.raises(FileError, match="header"):
+            read(written(tmp_path / "f", header.encode()), kind=kind)
+
+
+@pytest.mark.parametrize("header", ["query\titem\tgrade", "query,item,grade", "qid\titer\tdocno\trel"])
+def test_a_header_between_tabs_or_commas_names_the_columns(header: str, tmp_path: Path) -> None:
+    mark = "," if "," in header else "\t"
+    row = mark.join(["q1", "0", "d1", "1"] if "iter" in header else ["q1", "d1", "1"])
+    table = read(written(tmp_path / "f", f"{header}\n{row}\n".encode()))
+    assert table.frame.select("query", "item", "grade").rows() == [("q1", "d1", 1.0)]
+
+
+TABBED = {
+    "run": ("q 1\tQ0\tmy doc\t1\t2\ts t\nq 1\tQ0\td\t2\t1\ts t\n", "run", ("q 1", "my doc", 2.0)),
+    "qrels": ("q 1\t0\tmy doc\t1\nq2\t0\td\t0\n", "qrels", ("q 1", "my doc", 1.0)),
+    "qrels in words": ("q 1\t0\tmy doc\tyes\nq2\t0\td\tnot relevant\n", "qrels", ("q 1", "my doc", 1.0)),
+    "sampled qrels": ("q 1\tmy doc\t1\ts\t.5\nq2\td\t0\ts\t.5\n", "qrels", ("q 1", "my doc", 1.0)),
+    "preferences": ("q 1\ta b\tx\tmy doc\t2\nq 1\ta b\tx\td\t1\n", "preferences", ("q 1", "my doc", 2.0)),
+    "MS MARCO": ("q 1\tmy own doc\t1\nq 1\td\t2\n", "run", ("q 1", "my own doc", 1.0)),
+}
+
+
+@pytest.mark.parametrize("name", TABBED)
+@pytest.mark.parametrize("core", ["0", "1"])
+def test_a_file_with_a_tab_between_all_columns_may_have_blanks_in_ids(
+    name: str, core: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENDOXA_NATIVE", core)
+    text, wanted, row = TABBED[name]
+    number = {"run": "score", "qrels": "grade", "preferences": "level"}[wanted]
+    for kind in ("auto", wanted):
+        table = read(written(tmp_path / "f", text.encode()), kind=kind)
+        assert row in table.frame.select("query", "item", number).rows()
+    if name == "run":
+        assert table.systems == ["s t"]
+        blocks = map_blocks(tmp_path / "f", lambda run: run.frame["item"].to_list(), size=8)
+        assert blocks == [["my doc", "d"]]
+
+
+@pytest.mark.parametrize("name", TABBED)
+@pytest.mark.parametrize("core", ["0", "1"])
+def test_one_line_with_too_few_tabs_is_refused_where_ids_have_blanks(
+    name: str, core: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENDOXA_NATIVE", core)
+    text, wanted, row = TABBED[name]
+    broken = text + text.splitlines()[1].replace("d", "e").replace("\t", " ", 1) + "\n"
+    path = written(tmp_path / "f", broken.encode())
+    with pytest.raises(FileError, match=r"columns by tabs in .*; other lines have .* blanks within ids") as caught:
+        read(path, kind=wanted)
+    assert caught.value.line == 3
+    skipped: list[Skipped] = []
+    table = read(path, kind=wanted, lenient=True, report=skipped.append)
+    assert [one.count for one in skipped] == [1]
+    assert row[1] in table.frame["item"].to_list()
+
+
+@pytest.mark.parametrize("core", ["0", "1"])
+def test_any_blanks_separate_where_trec_eval_is_meant(
+    core: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENDOXA_NATIVE", core)
+    path = written(tmp_path / "f", b"q1\tQ0\tmy doc\t1\t2\ts\n")
+    run = read(path, kind="run", blanks=True)
+    assert run.frame.select("system", "query", "item", "score").rows() == [("2", "q1", "my", 1.0)]
+    assert map_blocks(path, lambda run: run.systems, blanks=True) == [["2"]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "q1 Q0\td1\t1\t2.5\tmy tag\nq1 Q0 d2 2 1.5 my tag\n",
+        "q1\tQ0 d1\t1 2.5\tmy\ttag\nq1\tQ0\td2\t2\t1.5\tmy tag\n",
+        "q1 Q0 d1\t1\t2.5\tmy\nq1 Q0 d2\t2\t1.5\tmy\n",
+    ],
+)
+@pytest.mark.parametrize("core", ["0", "1"])
+def test_tabs_among_blanks_separate_like_blanks(
+    text: str, core: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENDOXA_NATIVE", core)
+    run = read(written(tmp_path / "f", text.encode()))
+    assert run.frame.select("system", "item", "score").rows() == [("my", "d1", 2.5), ("my", "d2", 1.5)]
+
+
+def test_three_columns_between_tabs_or_four_between_blanks_are_told(tmp_path: Path) -> None:
+    path = written(tmp_path / "f", b"q1\tmy doc\t1\nq1\tother doc\t2\n")
+    with pytest.raises(FileError, match=r"three columns by tabs, but more by blanks: .*; name the run with --run"):
+        read(path)
+    assert read(path, kind="run").frame["item"].to_list() == ["my doc", "other doc"]
+    with pytest.raises(FileError, match=r":2: query 'q1' judges item 'doc' twice"):
+        read(path, kind="qrels")
 
 
 @pytest.mark.parametrize("name", HASHES)

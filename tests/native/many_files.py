@@ -32,6 +32,7 @@ NUMBERS = (
 GRADES = "0 0 0 1 1 1 2 3 -1 0.5 1e0 +2 10".split()
 FAULTY = [*"nan -NaN abc 1e400 -1e400 1e-400 0x10 1_000 １ 1e + . 1.2.3 --1 +-1 1,5 inf1 infinit 1e5e".split(), "\x0b1"]
 NAMES = "q a b c d doc1 doc2 doc10 1 2 10 é ß 文書 😀 A-1 x_y #x \x0b \x1f n\u0301 \ufeff \u00a0".split(" ")
+HEADERS = {4: "qid iter docno rel".split(), 6: "qid Q0 docno rank score tag".split()}
 BLANKS = (" ", " ", " ", "\t", "  ", " \t ", "\t\t")
 ENDS = ("\n", "\n", "\n", "\n", "\r\n", " \n", "\t\r\n", "\n\n", "\n \t\r\n")
 MEASURES = ["AP", "nDCG@10", "RR", "P@3", "R@2", "Bpref", "num_ret", "NumRet", "infAP", "Judged@5", "RBP(p=0.8)"]
@@ -49,11 +50,15 @@ def name(rng: random.Random) -> str:
 
 def text(rng: random.Random, lines: list[list[str]], faults: float) -> bytes:
     """The lines as bytes, with blanks, ends and faults as they come."""
-    plain = rng.random() < 0.4
+    plain, tabs = rng.random() < 0.4, rng.random() < 0.15
+    header = rng.random() < faults
+    lines = [*([HEADERS[len(lines[0])]] if header else []), *lines]
     parts = []
     for right in lines:
         words = spoilt(rng, right) if rng.random() < faults else right
-        separator = " " if plain else rng.choice(BLANKS)
+        if tabs:  # ids have blanks within
+            words = [f"{word} {word}" if at in {0, 2} and rng.random() < 0.5 else word for at, word in enumerate(words)]
+        separator = "\t" if tabs else " " if plain else rng.choice(BLANKS)
         line = separator.join(words)
         if not plain and rng.random() < 0.1:
             line = rng.choice((" ", "\t", "\r", "  ")) + line

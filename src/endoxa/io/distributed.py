@@ -20,7 +20,7 @@ from endoxa.io.formats import look
 from endoxa.io.run_files import RunFiles, distinct_names, map_blocks
 from endoxa.io.sources import GZIP, PIECE, ZSTD, Source, count, opened, spans
 from endoxa.io.table_files import ROW, row_spans
-from endoxa.io.trec_text import RUN, Skipped, refuse_empty, tell
+from endoxa.io.trec_text import RUN, Skipped, refuse_empty, separated, tell
 from endoxa.measures.looked_up import Sought
 from endoxa.policies import Ties
 from endoxa.scale import spark
@@ -104,7 +104,8 @@ class DistributedFiles:
 
     @property
     def _reading(self) -> dict[str, Any]:
-        return {"name_from": self.files.name_from, "ties": self.files.ties, "lenient": self.files.lenient}
+        names = ("name_from", "ties", "lenient", "blanks")
+        return {name: getattr(self.files, name) for name in names}
 
     def _planned(self) -> list[list[Part]]:
         """The tasks of each file."""
@@ -122,7 +123,8 @@ class DistributedFiles:
             packed = magic == ZSTD or magic.startswith(GZIP)
             form = None if packed or self.files.lenient else look(source, "run").format
             part = Part(str(Path(path).resolve()), path, source.whole, text=form != "parquet")
-            return part, form in {"trec", "parquet"}
+            tabs = form == "trec" and separated(source, RUN, blanks=self.files.blanks).tabs
+            return part, form in {"trec", "parquet"} and not tabs
 
     @staticmethod
     def _cut(part: Part, size: int) -> list[Part]:
@@ -189,6 +191,8 @@ def _scored(kernel: Callable[[Run], Any], reading: dict[str, Any], part: Part) -
     with opened(_seen(part)) as file:
         source = replace(file, label=part.label, span=part.span)
         try:
+            if part.span is not None:  # a file that is separated by tabs is not cut
+                reading = reading | {"blanks": True}
             read = map_blocks(source, partial(_with_lists, kernel), **reading, report=skipped.append, workers=0)
         except FileError as error:
             raise _moved(error, part) from None

@@ -20,7 +20,17 @@ from endoxa.io.faults import first_line
 from endoxa.io.json_documents import REMEDY, document_of
 from endoxa.io.list_rows import Names, names_of, names_of_row
 from endoxa.io.sources import PARQUET, Source, Where, opened
-from endoxa.io.trec_text import QRELS, RUN, SAMPLED, first_columns, is_number, refuse_cr, shortened, wrong
+from endoxa.io.trec_text import (
+    QRELS,
+    RUN,
+    SAMPLED,
+    columns_by_tabs,
+    first_columns,
+    is_number,
+    refuse_cr,
+    shortened,
+    wrong,
+)
 from endoxa.later import pl
 from endoxa.tables import OTHER_NAMES, nearest_columns, unknown_columns
 from endoxa.tables.grade_words import GRADES
@@ -106,7 +116,9 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
     head = source.head()
     if head.lstrip().startswith(b"{") and EVALUATION in head[:80]:
         return Look("evaluation", "json")
-    words = first_columns(head)
+    tabs = columns_by_tabs(head)
+    tabs = 0 if tabs == 3 and wanted not in {"auto", "run"} else tabs  # only runs have three columns
+    words = first_columns(head, tabs=tabs > 0)
     if words is None:
         raise FileError(source.label, "the file is empty", f"expected {_expected(wanted)}")
     if head.strip() in {b"{}", b"[]"}:
@@ -121,7 +133,11 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
     refuse_cr(line, source.label, 1)
     if wanted != "taxonomy" and not _is_text(words):
         _refuse_foreign(head, source.label, wanted)
-    if len(words) == 3 and wanted in {"auto", "run"} and msmarco.are_ranks(head, source.label, wanted=wanted == "run"):
+    if tabs == 3 and wanted == "auto" and len(first_columns(head) or ()) in {4, 5}:
+        what = "three columns by tabs, but more by blanks: this may be a run of MS MARCO or judgments"
+        raise FileError(source.label, what, f"name the run with --run (in Python kind='run'); {msmarco.JUDGED}")
+    marco = len(words) == 3 and wanted in {"auto", "run"}
+    if marco and msmarco.are_ranks(head, source.label, wanted=wanted == "run", tabs=tabs > 0):
         return Look("run", "ranks")
     if len(words) == 4 and wanted == "auto":
         msmarco.refuse_ranks_with_scores(head, source.label)

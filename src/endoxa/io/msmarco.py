@@ -11,18 +11,19 @@ from itertools import pairwise
 
 from endoxa.errors import FileError
 from endoxa.io.sources import Source, count
-from endoxa.io.trec_text import Skipped, refuse_cr, shortened, telling, words_of, wrong
+from endoxa.io.trec_text import Form, Skipped, refuse_cr, separated, shortened, telling, words_of, wrong
 from endoxa.later import pl
 
 FORM = "query passage rank"
+COLUMNS = Form("MS MARCO run", ("query", "item", "rank"), ("rank",))
 RANK = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 JUDGED = "judgments have four columns (query iteration item grade), or a header: query-id corpus-id score"
 
 
-def are_ranks(head: bytes, label: str, *, wanted: bool) -> bool:
+def are_ranks(head: bytes, label: str, *, wanted: bool, tabs: bool = False) -> bool:
     """Whether the first lines are a run of MS MARCO. What may also be judgments is refused, unless a run is wanted."""
     lines = head.split(b"\n")
-    rows = telling(lines[: -1 if len(lines) > 1 else None])
+    rows = telling(lines[: -1 if len(lines) > 1 else None], tabs=tabs)
     if wanted or not rows or rows[0][2:] != ["1"]:
         return wanted
     ranks = [(row[0], row[2]) for row in rows if len(row) == 3 and RANK.fullmatch(row[2])]
@@ -53,15 +54,18 @@ def refuse_ranks_with_scores(head: bytes, label: str) -> None:
         raise FileError(label, what, f"keep its first three columns ({FORM}), or say that it is judgments: --qrels")
 
 
-def rows_of_ranks(source: Source, data: bytes, *, lenient: bool) -> tuple[pl.DataFrame, list[int | None], Skipped]:
+def rows_of_ranks(
+    source: Source, data: bytes, *, lenient: bool, blanks: bool = False
+) -> tuple[pl.DataFrame, list[int | None], Skipped]:
     """Return query, item and score = 1/rank, the line of each row, and the lines that were skipped."""
     frame = _regular(data)
     if frame is not None:
         return frame, list(range(1, frame.height + 1)), Skipped(source.label)
     queries, items, scores, lines = [], [], [], list[int | None]()
     skipped = Skipped(source.label)
+    tabs = separated(source, COLUMNS, blanks=blanks, lenient=lenient).tabs
     for number, line in enumerate(data.split(b"\n"), 1):
-        words = words_of(line)
+        words = words_of(line, tabs=tabs)
         if not words:
             continue
         try:
@@ -82,7 +86,7 @@ def rows_of_ranks(source: Source, data: bytes, *, lenient: bool) -> tuple[pl.Dat
 
 
 def _check(words: list[str], label: str, number: int) -> None:
-    if len(words) != 3:
+    if len(words) != 3 or "" in words:
         what = f"{len(words)} columns in {shortened(' '.join(words))}"
         raise wrong(words, label, what, f"a line of MS MARCO's run has 3: {FORM}", number)
     if not RANK.fullmatch(words[2]):

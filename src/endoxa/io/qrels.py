@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from endoxa.errors import FileError
 from endoxa.io.sources import Source, pieces
-from endoxa.io.trec_text import QRELS, SAMPLED, Form, Report, distinct, line_of_repeat, numbered, tell, whole
+from endoxa.io.trec_text import QRELS, SAMPLED, Form, Report, distinct, line_of_repeat, numbered, separated, tell, whole
 from endoxa.later import pl
 from endoxa.measures.preference_judgments import COLUMNS, PreferenceError, Preferences
 from endoxa.tables import DuplicateJudgmentError, Opinions
@@ -15,10 +15,10 @@ PREFERENCES = Form("preferences", COLUMNS, ("level",))
 
 def read_qrels(
     source: Source, *, assessors: bool = False, sampled: bool = False, lenient: bool = False,
-    report: Report | None = None,
+    report: Report | None = None, blanks: bool = False,
 ) -> Opinions:  # fmt: skip
     """Read judgments from qrels. With `assessors`, column 2 names the assessor; otherwise it is ignored."""
-    form = SAMPLED if sampled else QRELS
+    form = separated(source, SAMPLED if sampled else QRELS, blanks=blanks, lenient=lenient)
     frame, skipped = whole(source, form, lenient=lenient)
     rows = arranged(frame, assessors, sampled)
     try:
@@ -48,18 +48,21 @@ def arranged(frame: pl.DataFrame, assessors: bool, sampled: bool) -> pl.DataFram
     return frame if assessors and not unnamed else frame.drop("source")
 
 
-def read_preferences(source: Source, *, lenient: bool = False, report: Report | None = None) -> Preferences:
+def read_preferences(
+    source: Source, *, lenient: bool = False, report: Report | None = None, blanks: bool = False
+) -> Preferences:
     """Read preferences: query, judge (group), part of the order (subgroup), item, level; contradictions are errors."""
-    frame, skipped = whole(source, PREFERENCES, lenient=lenient)
+    form = separated(source, PREFERENCES, blanks=blanks, lenient=lenient)
+    frame, skipped = whole(source, form, lenient=lenient)
     key, lines = ("query", "group", "subgroup", "item"), None
     if lenient and frame.select(key).is_duplicated().any():
         what = "is listed again in its subgroup"
-        frame, lines, repeats = distinct(pieces(source), PREFERENCES, source.label, key, what)
+        frame, lines, repeats = distinct(pieces(source), form, source.label, key, what)
         skipped += repeats
     try:
         preferences = Preferences.of(frame)
     except PreferenceError as error:
-        line = (lines or numbered(pieces(source), PREFERENCES, source.label)[1])[error.row]
+        line = (lines or numbered(pieces(source), form, source.label)[1])[error.row]
         raise FileError(source.label, error.what, error.remedy, line) from None
     tell(skipped, report)
     return preferences

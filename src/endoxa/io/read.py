@@ -16,7 +16,7 @@ from endoxa.io.objects import joined, of_object, systems_in
 from endoxa.io.qrels import read_preferences, read_qrels
 from endoxa.io.run_files import read_run
 from endoxa.io.sources import Source, Where, opened
-from endoxa.io.trec_text import Report, first_columns
+from endoxa.io.trec_text import Report, columns_by_tabs, first_columns
 from endoxa.later import pl
 from endoxa.policies import Ties
 from endoxa.tables import Judged, Opinions, Run, Scores, Table
@@ -30,7 +30,7 @@ PLACES = (str, os.PathLike, Source)
 
 def read(
     source: Any, *, kind: Wanted = "auto", name: str | None = None, assessors: bool = False, ties: Ties = "trec",
-    lenient: bool = False, report: Report | None = None,
+    lenient: bool = False, blanks: bool = False, report: Report | None = None,
 ) -> Any:  # fmt: skip
     """Return the table that `source` holds.
 
@@ -47,13 +47,15 @@ def read(
     name       name of the system; the default is the tag in the file
     assessors  whether column 2 of qrels names the assessor
     lenient    skip lines that cannot be read; `report` gets the record of them, otherwise a warning is given
+    blanks     whether any blanks separate the columns of TREC text, as in trec_eval, even where tabs do
     """
+    reading: dict[str, Any] = {"ties": ties, "lenient": lenient, "blanks": blanks, "report": report}
     if isinstance(source, PLACES):
-        return _read_file(source, kind=kind, name=name, assessors=assessors, ties=ties, lenient=lenient, report=report)
+        return _read_file(source, kind=kind, name=name, assessors=assessors, **reading)
     if isinstance(source, Table):
         return source
     if isinstance(source, list | tuple) and source and all(isinstance(part, PLACES) for part in source):
-        return read_runs(source, ties, lenient, report)
+        return read_runs(source, **reading)
     if (parts := systems_in(source)) is not None:
         if kind not in {"auto", "run"}:
             raise TableError(f"several tables are several runs, not {kind}; give one table of {kind}")
@@ -101,8 +103,9 @@ def kind_of(path: str, *, strict: bool = False) -> str:
 
 
 def _read_file(
-    where: Where, *, kind: Wanted, name: str | None, assessors: bool, ties: Ties, lenient: bool, report: Report | None
+    where: Where, *, kind: Wanted, name: str | None, assessors: bool, ties: Ties, **reading: Any
 ) -> AnyTable | Evaluation:
+    """`reading` are lenient, blanks and report, which every reader of rows takes."""
     from endoxa.io.evaluations import of_text
     from endoxa.io.table_files import metadata, read_paths, read_table, text_of
 
@@ -119,27 +122,30 @@ def _read_file(
         if found.format == "words":
             from endoxa.io.worded_qrels import read_worded
 
-            return read_worded(source, text_of(source), assessors=assessors, lenient=lenient, report=report)
+            return read_worded(source, text_of(source), assessors=assessors, **reading)
         if found.format != "trec":
-            return read_table(source, found.kind, found.format, name=name, ties=ties, lenient=lenient, report=report)
+            return read_table(source, found.kind, found.format, name=name, ties=ties, **reading)
         if found.kind == "run":
-            return read_run(source, name=name, ties=ties, lenient=lenient, report=report)
+            return read_run(source, name=name, ties=ties, **reading)
         if found.kind == "taxonomy":
             return read_paths(source)
         if found.kind == "preferences":
-            return read_preferences(source, lenient=lenient, report=report)
+            return read_preferences(source, **reading)
         sampled = found.kind == "sampled"
-        return read_qrels(source, assessors=assessors, sampled=sampled, lenient=lenient, report=report)
+        return read_qrels(source, assessors=assessors, sampled=sampled, **reading)
 
 
 def read_runs(
-    places: Sequence[Where], ties: Ties, lenient: bool, report: Report | None, names: list[str] | None = None
-) -> Run:
+    places: Sequence[Where], *, ties: Ties, lenient: bool, blanks: bool, report: Report | None,
+    names: list[str] | None = None,
+) -> Run:  # fmt: skip
     """Read all files into one Run; a system may occur in only one of them. Without names, the tags are the names."""
     frames: list[pl.DataFrame] = []
     owner: dict[str, str] = {}
     for place, name in zip(places, names or system_names(places), strict=True):
-        run = _read_file(place, kind="run", name=name, assessors=False, ties=ties, lenient=lenient, report=report)
+        run = _read_file(
+            place, kind="run", name=name, assessors=False, ties=ties, lenient=lenient, blanks=blanks, report=report
+        )
         label = label_of(place)
         if not isinstance(run, Run):
             raise FileError(label, "the file is not a run", "read judgments separately from runs")
@@ -182,7 +188,8 @@ def _tag(source: Source) -> str:
     if form == "json":
         return document_of(source).model or source.stem
     if form == "trec":
-        words = first_columns(source.head()) or []
+        head = source.head()
+        words = first_columns(head, tabs=columns_by_tabs(head) > 0) or []
         if len(words) >= 6:
             return words[5]
     return source.stem

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 from warnings import warn
 
 from endoxa.errors import FileError
@@ -14,7 +14,19 @@ from endoxa.frozen import dataclass
 from endoxa.io.formats import look
 from endoxa.io.native_files import looked_up, run_of, run_of_text
 from endoxa.io.sources import PIECE, Piece, Source, Where, in_parallel, opened, pieces
-from endoxa.io.trec_text import RUN, Report, Skipped, distinct, line_of_repeat, part_of, refuse_empty, tell, whole
+from endoxa.io.trec_text import (
+    RUN,
+    Form,
+    Report,
+    Skipped,
+    distinct,
+    line_of_repeat,
+    part_of,
+    refuse_empty,
+    separated,
+    tell,
+    whole,
+)
 from endoxa.later import pl
 from endoxa.measures.looked_up import Sought
 from endoxa.policies import CHOICES, Ties, refuse_choice
@@ -32,8 +44,8 @@ class _NotGroupedError(Exception):
 
 def map_blocks(
     where: Where, kernel: Callable[[Run], T], *, name: str | None = None, name_from: Literal["tag", "file"] = "tag",
-    ties: Ties = "trec", lenient: bool = False, progress: Progress | None = None, report: Report | None = None,
-    size: int = PIECE, workers: int = WORKERS,
+    ties: Ties = "trec", lenient: bool = False, blanks: bool = False, progress: Progress | None = None,
+    report: Report | None = None, size: int = PIECE, workers: int = WORKERS,
 ) -> list[T]:  # fmt: skip
     """Return kernel(block) for each block of whole queries of a run file, in the order of the file.
 
@@ -44,21 +56,19 @@ def map_blocks(
     the file is read whole and grouped. `progress` gets the bytes read and the size of the file; `report` gets the lines
     that a lenient reader skipped.
     """
+    reading: dict[str, Any] = {"ties": ties, "lenient": lenient, "blanks": blanks, "report": report}
     with opened(where) as source:
         system = source.stem if name is None and name_from == "file" else name
         form = look(source, "run").format
         if form != "trec":
             from endoxa.io.table_files import read_table
 
-            whole = read_table(source, "run", form, name=system, ties=ties, lenient=lenient, report=report)
+            whole = read_table(source, "run", form, name=system, **reading)
             return _mapped_whole(whole, kernel, source, progress) if isinstance(whole, Run) else []
         try:
-            return _mapped(
-                source, kernel, system=system, ties=ties, lenient=lenient, progress=progress, report=report, size=size,
-                workers=workers,
-            )  # fmt: skip
+            return _mapped(source, kernel, system=system, progress=progress, size=size, workers=workers, **reading)
         except _NotGroupedError:
-            whole = read_run(source, name=system, ties=ties, lenient=lenient, report=report)
+            whole = read_run(source, name=system, **reading)
             return _mapped_whole(whole, kernel, source, progress)
 
 
@@ -70,6 +80,7 @@ class RunFiles:
     name_from: Literal["tag", "file"] = "tag"
     ties: Ties = "trec"
     lenient: bool = False
+    blanks: bool = False
     progress: Callable[[str, int, int], None] | None = None
     report: Report | None = None
 
@@ -101,6 +112,7 @@ class RunFiles:
                 name_from=self.name_from,
                 ties=self.ties,
                 lenient=self.lenient,
+                blanks=self.blanks,
                 progress=progress,
                 report=self.report,
             )
@@ -112,7 +124,9 @@ class RunFiles:
         from endoxa.io.read import read_runs
 
         names = [Source(Path(path), path).stem for path in self.paths] if self.name_from == "file" else None
-        return read_runs(list(self.paths), self.ties, self.lenient, self.report, names)
+        return read_runs(
+            list(self.paths), names=names, ties=self.ties, lenient=self.lenient, blanks=self.blanks, report=self.report
+        )
 
 
 def distinct_names(names: list[str], taken: list[str], path: str) -> dict[str, str]:
@@ -131,20 +145,21 @@ def distinct_names(names: list[str], taken: list[str], path: str) -> dict[str, s
 
 
 def _mapped(
-    source: Source, kernel: Callable[[Run], T], *, system: str | None, ties: Ties, lenient: bool,
+    source: Source, kernel: Callable[[Run], T], *, system: str | None, ties: Ties, lenient: bool, blanks: bool,
     progress: Progress | None, report: Report | None, size: int, workers: int,
 ) -> list[T]:  # fmt: skip
+    form = separated(source, RUN, blanks=blanks, lenient=lenient)
     results: list[T] = []
     finished: set[tuple[str, str]] = set()
     rows, refusals, skipped = 0, 0, Skipped(source.label)
 
     def work(piece: Piece) -> tuple[int, int, bool, set[tuple[str, str]], Skipped, list[T]]:
-        run = run_of_text(piece.data, system, ties)
+        run = None if form.tabs else run_of_text(piece.data, system, ties)
         if run is not None:
             height, regular, left_out = len(run), True, Skipped(source.label)
         else:
-            part = part_of(piece, RUN, source.label, lenient=lenient, refusals=refusals)
-            run, repeats = _run_of(source, part.frame, [piece], system, ties, lenient)
+            part = part_of(piece, form, source.label, lenient=lenient, refusals=refusals)
+            run, repeats = _run_of(source, form, part.frame, [piece], system, ties, lenient)
             height, regular, left_out = part.frame.height, part.regular, part.skipped + repeats
         heads = (run.frame["rank"] == 1).arg_true()
         lists = set(zip(run.frame["system"][heads].to_list(), run.frame["query"][heads].to_list(), strict=True))
@@ -167,8 +182,9 @@ def _mapped(
 
 
 def _run_of(
-    source: Source, frame: pl.DataFrame, text: Iterable[Piece], system: str | None, ties: Ties, lenient: bool
-) -> tuple[Run, Skipped]:
+    source: Source, form: Form, frame: pl.DataFrame, text: Iterable[Piece], system: str | None, ties: Ties,
+    lenient: bool,
+) -> tuple[Run, Skipped]:  # fmt: skip
     """Return the rows of a text as a Run. An item that is listed twice is refused with its line, or skipped."""
     key = ["query", "item"] if system else ["system", "query", "item"]
 
@@ -180,22 +196,24 @@ def _run_of(
     except DuplicateItemError as error:
         if not lenient:
             what, _, remedy = str(error).partition("; ")
-            line = line_of_repeat(source, RUN, {name: getattr(error, name) for name in key})
+            line = line_of_repeat(source, form, {name: getattr(error, name) for name in key})
             raise FileError(source.label, what, remedy, line) from None
-    rows, _, repeats = distinct(text, RUN, source.label, key, "is listed again")
+    rows, _, repeats = distinct(text, form, source.label, key, "is listed again")
     return run(rows), repeats
 
 
 def read_run(
-    source: Source, *, name: str | None = None, ties: Ties = "trec", lenient: bool = False, report: Report | None = None
-) -> Run:
+    source: Source, *, name: str | None = None, ties: Ties = "trec", lenient: bool = False, blanks: bool = False,
+    report: Report | None = None,
+) -> Run:  # fmt: skip
     """Read a whole TREC run."""
     refuse_choice("ties", ties, CHOICES["ties"])
     found = run_of(source, name, ties)
     if found is not None:
         return found
-    frame, skipped = whole(source, RUN, lenient=lenient)
-    run, repeats = _run_of(source, frame, pieces(source), name, ties, lenient)
+    form = separated(source, RUN, blanks=blanks, lenient=lenient)
+    frame, skipped = whole(source, form, lenient=lenient)
+    run, repeats = _run_of(source, form, frame, pieces(source), name, ties, lenient)
     tell(skipped + repeats, report)
     return run
 

@@ -72,10 +72,10 @@ NOT_MISSING = {"scores": ("value",), "comparison": ("difference", "lo", "hi", "p
 
 def read_table(
     source: Source, kind: Kind, form: Format, *, name: str | None = None, ties: Ties = "trec", lenient: bool = False,
-    report: Report | None = None,
+    report: Report | None = None, blanks: bool = False,
 ) -> AnyTable:  # fmt: skip
     """Read the table in a file with named columns. A run without a column `system` is named after its file."""
-    rows, lines, skipped = _rows(source, kind, form, lenient=lenient)
+    rows, lines, skipped = _rows(source, kind, form, lenient=lenient, blanks=blanks)
     try:
         rows = rename_known(graded(rows) if kind == "opinions" else rows, NAMED.get(kind, ()))
         if lenient and kind in {"run", "opinions"}:
@@ -98,11 +98,11 @@ def read_table(
 
 
 def _rows(
-    source: Source, kind: Kind, form: Format, *, lenient: bool
+    source: Source, kind: Kind, form: Format, *, lenient: bool, blanks: bool
 ) -> tuple[pl.DataFrame, Sequence[int | None], Skipped]:
     """Return the rows of a file, the line of each where its reader knows it, and the lines that were skipped."""
     if form == "ranks":
-        return rows_of_ranks(source, text_of(source), lenient=lenient)
+        return rows_of_ranks(source, text_of(source), lenient=lenient, blanks=blanks)
     if form == "json":
         return *rows_of_document(source, text_of(source), kind), Skipped(source.label)
     if form == "lists":

@@ -4,10 +4,11 @@
     qrels    query iteration item grade             the iteration may name the assessor
     sampled  query item grade method probability    as ir_datasets' TrecPrel
 
-Columns are separated by any number of blanks and tabs. Blanks at either end, CRLF and empty lines are ignored. There are
-no comments: `#1` may be a query. A carriage return within a line is refused: where CR alone ends lines, the whole file is
-one line. The text is UTF-8. `exact` reads line by line and defines the format. `regular` and `ragged` are faster; each
-returns None rather than a table that could differ from the exact one.
+Columns are separated by any number of blanks and tabs, as trec_eval does it; or by one tab each, with blanks within
+ids, if every line has as many columns by tabs as the form (`separated`). Blanks at either end, CRLF and empty lines are
+ignored. There are no comments and no header: `#1` may be a query. A carriage return within a line is refused: where CR
+alone ends lines, the whole file is one line. The text is UTF-8. `exact` reads line by line and defines the format.
+`regular` and `ragged` are faster; each returns None rather than a table that could differ from the exact one.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from math import isinf
 from pathlib import Path
 from warnings import warn
@@ -23,6 +25,7 @@ from endoxa.errors import FileError
 from endoxa.frozen import dataclass
 from endoxa.io.sources import BOM, PIECE, WINDOW, Piece, Source, ahead, pieces
 from endoxa.later import np, pl
+from endoxa.tables.checks import COLUMN_NAMES
 from endoxa.tables.grade_words import EXPECTED, GRADES
 
 BLANK = b" \t\r"
@@ -30,6 +33,9 @@ BLANK = b" \t\r"
 NUMBER = re.compile(r"[+-]?(\d++(\.\d*+)?+|\.\d++)(e[+-]?\d++)?+|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
 NOT_A_NUMBER = re.compile("[+-]?nan", re.IGNORECASE)
 NO_COMMENTS = "TREC text has no comments: remove the line"
+NO_HEADER = "TREC text has no header: remove the line, or separate names and values by commas or tabs"
+HEADER = {"q0", "iter", "it", "doc", "passage", "pos", "runid", "runtag", "run_tag", "method", "probability"}
+NUMBER_AT = {3: 2, 4: 3, 5: 4, 6: 4}  # which column must be a number, by how many there are
 MIXED = "grades are words from the first line on, or numbers in every line"
 SHOWN = 60
 KEPT = 5
@@ -37,12 +43,16 @@ KEPT = 5
 
 @dataclass(frozen=True)
 class Form:
-    """The columns of a text, in order; `_` marks those that are not kept. Anything may follow an `open` form."""
+    """The columns of a text, in order; `_` marks those that are not kept. Anything may follow an `open` form.
+
+    With `tabs`, one tab separates two columns, and ids may have blanks within; else any blanks do.
+    """
 
     name: str
     columns: tuple[str, ...]
     numbers: tuple[str, ...]
     open: bool = False
+    tabs: bool = False
 
     @property
     def kept(self) -> list[str]:
@@ -57,6 +67,10 @@ class Form:
     @property
     def pattern(self) -> str:
         """Regular expression with one group per column that is kept."""
+        if self.tabs:
+            column = "[^ \t\r](?:[^\t\r]*[^ \t\r])?"
+            groups = [column if name.startswith("_") else f"({column})" for name in self.columns]
+            return "^[ \t]*" + " *\t *".join(groups) + "[ \t\r]*$"
         groups = ["[^ \t\r]+" if name.startswith("_") else "([^ \t\r]+)" for name in self.columns]
         end = "(?:[ \t][^\r]*)?[ \t\r]*$" if self.open else "[ \t\r]*$"
         return "^[ \t]*" + "[ \t]+".join(groups) + end
@@ -147,9 +161,9 @@ def parsed(line: bytes, form: Form, label: str, number: int) -> tuple[str | floa
         what = f"byte {error.start + 1} of {shortened(line.decode('utf-8', 'replace'))} is not UTF-8"
         raise FileError(label, what, "convert the file: iconv -t UTF-8", number) from None
     width = len(form.columns)
-    words = re.split("[ \t]+", text.strip(" \t\r"))
-    if len(words) < width or (len(words) > width and not form.open):
-        what = f"{len(words)} columns in {shortened(text.strip())}"
+    words = split(text, tabs=form.tabs)
+    if len(words) < width or (len(words) > width and (form.tabs or not form.open)) or "" in words:
+        what = f"{len(words)} columns{' by tabs' if form.tabs else ''} in {shortened(text.strip())}"
         raise wrong(words, label, what, f"a {form.name} line has {width}: {form.words}", number)
     try:
         return tuple(
@@ -162,8 +176,23 @@ def parsed(line: bytes, form: Form, label: str, number: int) -> tuple[str | floa
 
 
 def wrong(words: list[str], label: str, what: str, remedy: str, number: int | None) -> FileError:
-    """Return the error for a line of these words that cannot be read; one that looks like a comment has its remedy."""
+    """Return the error for a line of these words that cannot be read; headers and comments are called by their name."""
+    if is_header(words):
+        return FileError(label, f"the line is a header: {shortened(' '.join(words))}", NO_HEADER, number)
     return FileError(label, what, NO_COMMENTS if words[0].startswith("#") else remedy, number)
+
+
+def is_header(words: list[str]) -> bool:
+    """Whether most words of a line are names of columns, and none is a number."""
+    names = [name for word in words if (name := word.lstrip("#").lower())]
+    known = sum(name in COLUMN_NAMES or name in HEADER for name in names)
+    return len(names) > 1 and 2 * known > len(names) and not any(map(is_number, names))
+
+
+def split(text: str, *, tabs: bool) -> list[str]:
+    """Return the columns of a line, separated by any blanks, or by one tab each."""
+    text = text.strip(" \t\r")
+    return [word.strip(" ") for word in text.split("\t")] if tabs else re.split("[ \t]+", text) if text else []
 
 
 def refuse_cr(line: bytes, label: str, number: int) -> None:
@@ -177,7 +206,7 @@ def _number(word: str, name: str, form: Form, label: str, line: int) -> float:
     what = WORDS.get(name, name)
     if not NUMBER.fullmatch(word):
         remedy = f"a {form.name} line is: {form.words}"
-        if form is QRELS:
+        if form.name == QRELS.name:
             remedy = MIXED if word.lower() in GRADES else f"{EXPECTED}; {remedy}"
         if word.lower().lstrip("+-") == "nan":
             remedy = f"remove the line, because an item needs a {what}"
@@ -205,7 +234,7 @@ def regular(data: bytes, form: Form) -> pl.DataFrame | None:
     end = data.find(b"\n")
     separator = b"\t" if b"\t" in data[: end if end >= 0 else len(data)] else b" "
     other = b" " if separator == b"\t" else b"\t"
-    if other in data or b"\r" in data or b"\0" in data or data.startswith(BOM):
+    if (form.tabs and separator != b"\t") or other in data or b"\r" in data or b"\0" in data or data.startswith(BOM):
         return None
     scan = pl.scan_csv(data, separator=separator.decode(), has_header=False, quote_char=None, schema=form.schema)
     try:
@@ -265,6 +294,51 @@ def _plausible(frame: pl.DataFrame, form: Form) -> pl.DataFrame | None:
         if name == "propensity" and not frame[name].is_between(0, 1, closed="right").all():
             return None
     return frame
+
+
+# ---- tabs or blanks ------------------------------------------------------------------------------------
+
+
+def separated(source: Source, form: Form, *, blanks: bool = False, lenient: bool = False) -> Form:
+    """Return the form, with `tabs` if every line has its number of columns by tabs, and some have blanks within.
+
+    With `blanks`, any blanks separate, as in trec_eval. Where ids have blanks within, a line with another number of
+    columns is refused: by blanks, the others would be read wrongly.
+    """
+    if blanks or b"\t" not in source.head():
+        return form
+    width, spaced, ids = len(form.columns), False, False
+    for piece in pieces(source):
+        for line in piece.data.split(b"\n") if b" " in piece.data and b"\t" in piece.data else ():
+            if (words := _tabbed(line, width)) is not None:
+                spaced, ids = True, ids or any(" " in word for word in words[:-1])
+    if not spaced:
+        return form
+    for piece in pieces(source):
+        for number, line in enumerate(piece.data.split(b"\n"), piece.line):
+            words = split(line.decode("utf-8", "replace"), tabs=True)
+            if words != [""] and (len(words) != width or "" in words):
+                if ids and not lenient:
+                    what = f"{len(words)} columns by tabs in {shortened(line.decode('utf-8', 'replace').strip())}"
+                    raise wrong(words, source.label, what, f"other lines have {width}, and blanks within ids", number)
+                return replace(form, tabs=ids)
+    return replace(form, tabs=True)
+
+
+def _tabbed(line: bytes, width: int | None = None) -> list[str] | None:
+    """Return the columns of a line by tabs if some has a blank within, and they are those of a known form."""
+    if b" " not in line or b"\t" not in line:
+        return None
+    text = line.decode("utf-8", "replace")
+    words = split(text, tabs=True)
+    count = len(words)
+    if count not in NUMBER_AT or width not in {None, count} or "" in words or not any(" " in word for word in words):
+        return None
+    number = words[NUMBER_AT[count]]
+    if not is_number(number) and not (count == 4 and number.lower() in GRADES):
+        return None
+    by_blanks = split(text, tabs=False)  # a run whose tag is a number may have some tabs too
+    return None if len(by_blanks) == 6 and is_number(by_blanks[4]) else words
 
 
 # ---- a whole file -------------------------------------------------------------------------------------
@@ -367,32 +441,41 @@ def _lines_with(piece: Piece, word: bytes) -> Iterator[tuple[int, bytes]]:
         at = piece.data.find(word, end) if end >= 0 else -1
 
 
-def words_of(line: bytes) -> list[str]:
-    """Return the words of a line; none if it is empty."""
-    text = line.decode("utf-8", "replace").strip(" \t\r")
-    return re.split("[ \t]+", text) if text else []
+def words_of(line: bytes, *, tabs: bool = False) -> list[str]:
+    """Return the columns of a line; none if it is empty."""
+    text = line.decode("utf-8", "replace")
+    return split(text, tabs=tabs) if text.strip(" \t\r") else []
 
 
-def telling(lines: Iterable[bytes]) -> list[list[str]]:
-    """Return the words of the lines by which a text is recognised.
+def telling(lines: Iterable[bytes], *, tabs: bool = False) -> list[list[str]]:
+    """Return the columns of the lines by which a text is recognised.
 
-    A line that begins with `#` and has not as many words as the first other line is left out: it may be a comment,
-    which the reader refuses, or skips if it is lenient.
+    Headers are left out, and lines that begin with `#` and have not as many words as the first other line: these may be
+    comments. The reader refuses both, or skips them if it is lenient.
     """
-    rows = [words for line in lines if (words := words_of(line))]
+    rows = [words for line in lines if (words := words_of(line, tabs=tabs)) and not is_header(words)]
     width = next((len(words) for words in rows if not words[0].startswith("#")), None)
     return [words for words in rows if width in {None, len(words)} or not words[0].startswith("#")]
 
 
-def first_columns(head: bytes) -> list[str] | None:
-    """Return the words of the first telling line, or None if every line is empty."""
+def first_columns(head: bytes, *, tabs: bool = False) -> list[str] | None:
+    """Return the columns of the first line that is neither a header nor begins with `#`, or else of the first."""
     found = None
     for line in head.split(b"\n"):
-        words = words_of(line)
-        if words and not words[0].startswith("#"):
+        words = words_of(line, tabs=tabs)
+        if words and not words[0].startswith("#") and not is_header(words):
             return words
         found = found or words or None
     return found
+
+
+def columns_by_tabs(head: bytes) -> int:
+    """Return how many columns the first lines have by tabs, if there are blanks within ids; else 0."""
+    for line in head.split(b"\n") if b" " in head and b"\t" in head else ():
+        words = _tabbed(line)
+        if words is not None and any(" " in word for word in words[:-1]):
+            return len(words)
+    return 0
 
 
 def is_number(word: str) -> bool:

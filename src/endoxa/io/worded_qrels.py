@@ -5,21 +5,34 @@ from __future__ import annotations
 from endoxa.errors import FileError, TableError
 from endoxa.io.qrels import arranged
 from endoxa.io.sources import Source
-from endoxa.io.trec_text import QRELS, Report, Skipped, refuse_cr, shortened, tell, words_of, wrong
+from endoxa.io.trec_text import (
+    QRELS,
+    Report,
+    Skipped,
+    is_header,
+    refuse_cr,
+    separated,
+    shortened,
+    tell,
+    words_of,
+    wrong,
+)
 from endoxa.later import pl
 from endoxa.tables import Opinions
 from endoxa.tables.grade_words import EXPECTED, grades_of
 
 
 def read_worded(
-    source: Source, data: bytes, *, assessors: bool = False, lenient: bool = False, report: Report | None = None
-) -> Opinions:
+    source: Source, data: bytes, *, assessors: bool = False, lenient: bool = False, report: Report | None = None,
+    blanks: bool = False,
+) -> Opinions:  # fmt: skip
     """Read judgments whose grades are words or numbers; a word that is not known is refused with its line."""
     rows: list[list[str]] = []
     lines: list[int] = []
     errors: dict[int, FileError] = {}
+    tabs = separated(source, QRELS, blanks=blanks, lenient=lenient).tabs
     for number, line in enumerate(data.split(b"\n"), 1):
-        words = words_of(line)
+        words = words_of(line, tabs=tabs)
         if not words:
             continue
         try:
@@ -27,7 +40,7 @@ def read_worded(
         except FileError as error:
             errors[number] = error
             continue
-        if len(words) < 4:
+        if len(words) < 4 or "" in words or is_header(words):
             what = f"{len(words)} columns in {shortened(' '.join(words))}"
             errors[number] = wrong(words, source.label, what, f"a qrels line has 4: {QRELS.words}", number)
             continue

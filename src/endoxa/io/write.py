@@ -193,8 +193,8 @@ def _refuse_blanks(frame: pl.DataFrame, names: tuple[str, ...]) -> pl.DataFrame:
         found = frame.filter(unfit)
         if found.height:
             raise TableError(
-                f"{name} {found[name][0]!r} cannot be written as TREC text (blank, line break, or a byte-order mark at its start); "
-                "use .csv, .jsonl or .parquet"
+                f"{name} {found[name][0]!r} cannot be written as TREC text (blank, line break, or a byte-order mark at "
+                "its start); use .csv, .jsonl or .parquet"
             )
     return frame
 

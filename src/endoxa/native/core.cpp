@@ -575,6 +575,8 @@ Status Lines::unusual(const char* data, std::size_t size) {
     if (*at == '\r') returned = fields.count > 0;
   }
   if (fields.count == 0) return Status::ok;
+  // a tab among so many words: the file may be separated by tabs, with blanks within ids
+  if (fields.count > MOST && std::memchr(data, '\t', size) != nullptr) return Status::declined;
   return foreign && !is_utf8(data, size) ? Status::declined : line(fields);
 }
 

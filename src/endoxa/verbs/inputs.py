@@ -89,7 +89,10 @@ def mapper_of(settings: Settings) -> Callable[..., Any]:
 
 def _reading(settings: Settings) -> dict[str, Any]:
     """How runs are read."""
-    return {"name_from": settings.name_from, "ties": order_of(settings), "lenient": settings.lenient}
+    blanks = settings.compat != "none"
+    return {
+        "name_from": settings.name_from, "ties": order_of(settings), "lenient": settings.lenient, "blanks": blanks
+    }  # fmt: skip
 
 
 def order_of(settings: Settings) -> Ties:
@@ -366,7 +369,7 @@ def _file(path: str, kind: str, settings: Settings, report: Report | None) -> Re
     kind = "qrels" if kind == "both" else kind
     table = read(
         path, kind="auto" if path != "-" and kind not in {"qrels", "preferences"} else kind,  # type: ignore[arg-type]
-        assessors=several, lenient=settings.lenient, report=report,
+        assessors=several, lenient=settings.lenient, blanks=settings.compat != "none", report=report,
     )  # fmt: skip
     if not isinstance(table, TABLES):
         raise FileError(path, f"holds {type(table).__name__}", NOT_ONE)
