@@ -312,3 +312,13 @@ def test_what_is_wrong_is_said(files, words, code, said, tmp_path) -> None:
     result = endoxa(*(word.format(**known) for word in words))
     assert result.returncode == code, result.stderr
     assert said in " ".join(result.stderr.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("command", ["eval", "compare", "next", "measure", "report", "decide"])
+def test_a_measure_of_grades_above_1_needs_more_than_votes(command: str, files, tmp_path: Path) -> None:
+    _, runs = files
+    more = {"report": ("--to", tmp_path / "r.html"), "decide": ("--terminal", "--home", tmp_path / "home")}
+    for measure in ("AP(rel=2)", "P(rel=2)@10"):
+        result = endoxa(command, *runs, measure, *more.get(command, ()))
+        assert result.returncode == 2 and result.stdout == ""
+        assert re.fullmatch(r"endoxa: .* no grade above 1; take (AP|P@10), or .*\n", result.stderr)

@@ -542,14 +542,17 @@ def test_notes_say_how_it_was_made() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["nDCG@10", "AP", "RR", "P(rel=2)@10", "P(relative=True)@10", "F(beta=2)@10", "Success@5"]
+    "name", ["nDCG@10", "AP", "RR", "AP(rel=2)", "P(relative=True)@10", "F(beta=2)@10", "Success@5"]
 )
 def test_other_measures_have_no_interval(name) -> None:
     world = World(33)
     labels = world.draw(np.random.default_rng(34), np.full(240, 0.6))
     with pytest.raises(TextError, match=r"has no valid interval from a sample of labels.* DCG@k, F@k, P@k, R@k, SetF"):
         estimate(world.run, world.belief, labels, [name])
-    for wrong, message in (("P@0", "whole number from 1 on"), ("P", "names 9 measures")):
+    from_1 = r"P\(rel=2\)@10 counts .* from grade 1 on; take P@10"
+    for wrong, message in (
+        ("P@0", "whole number from 1 on"), ("P", "names 9 measures"), ("P(rel=2)@10", from_1)
+    ):  # fmt: skip
         with pytest.raises(TextError, match=message):
             estimate(world.run, world.belief, labels, [wrong])
 

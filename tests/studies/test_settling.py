@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
 
-from endoxa.errors import JoinError, TextError
+from endoxa.errors import CallError, JoinError, TextError
 from endoxa.pools.deciding import Question
 from endoxa.studies import planning, settling
 from endoxa.studies.design import Settings
@@ -77,3 +79,10 @@ def test_questions_from_settings() -> None:
         Settings(name="d", screen="yes-no", choose="decide", until="sure")  # type: ignore[arg-type]
     with pytest.raises(JoinError, match="two systems or more"):
         settling.universe_of(Run(RUN.frame.filter(pl.col("system") == "good"), RUN.ties), None)
+
+
+def test_a_measure_of_grades_that_the_screen_does_not_have_is_refused() -> None:
+    """Answers yes and no settle nothing about items of grade 2."""
+    with pytest.raises(CallError, match=r"screen yes-no has no grade above 1; take AP, or choose a screen"):
+        settling.question_of(replace(SETTINGS, measure="AP(rel=2)"))
+    assert str(settling.question_of(replace(SETTINGS, measure="AP(rel=2)", screen="one-result")).measure) == "AP(rel=2)"

@@ -16,8 +16,11 @@ import endoxa
 from endoxa.errors import CallError, EndoxaError, TextError
 from endoxa.evaluations.settings import DEFAULTS, REGISTRY, Settings
 from endoxa.io.bundles import write_bundle
+from endoxa.measures.grammar import Measure, parse
 from endoxa.measures.preference_judgments import Preferences
 from endoxa.tables import Answers, Belief, Bundle, Labels, Opinions, Run, Taxonomy
+from endoxa.verbs.compare import superiority
+from endoxa.verbs.decide import decide
 from endoxa.verbs.inputs import votes_of_texts
 
 QUERIES = [f"q{n:02}" for n in range(12)]
@@ -375,3 +378,49 @@ def test_near_words_are_aligned_and_lines_are_words(tmp_path: Path) -> None:
     assert set(votes_of_texts(paths, "bag").frame["item"]) == {"New#1", "York#1"}
     with pytest.raises(CallError, match="near is for aligned words"):
         votes_of_texts(paths, "bag", near=0.8)
+
+
+GRADED = [f"{name}(rel=2)" for name in ("AP", "RR", "SetP", "SetR", "SetF", "Rprec", "RBP", "GMAP", "Rndcg", "NumRel")]
+GRADED += ["P(rel=2)@10", "R(rel=2)@10", "Success(rel=2)@10", "nDCG(gains={1:0,2:3})@10", "DCG(gains={1:0})"]
+
+
+@pytest.mark.parametrize("measure", GRADED)
+@pytest.mark.parametrize("kind", ["nothing", "votes", "belief"])
+def test_a_measure_of_grades_that_a_belief_does_not_have_is_refused(
+    kind: str, measure: str, cases: dict[str, Case], run: Run
+) -> None:
+    """A consensus of votes has no grade above 1: every value would be 0 or undefined."""
+    reference = next(iter(cases[kind].forms.values()))
+    plain = str(Measure((parsed := parse(measure)).name, tuple(s for s in parsed.settings if s[0] == "k")))
+    calls = {
+        "measure": lambda: endoxa.measure(run, reference, measure, **FEW),
+        "evaluate": lambda: endoxa.evaluate(run, reference, measure, **FEW),
+        "second": lambda: endoxa.evaluate(run, reference, ["P@4", measure], **FEW),
+        "compare": lambda: endoxa.compare(run, reference, measure, **FEW),
+        "report": lambda: endoxa.report(run, reference, measure, **FEW),
+        "distribution": lambda: endoxa.distribution(run, reference, measure, "bm25"),
+        "superiority": lambda: superiority(run, reference, "bm25", "dense", measure),
+    }
+    if kind == "nothing":
+        calls["between"] = lambda: endoxa.compare(run, None, measure, between=("bm25", "dense"))
+        calls["plugin"] = lambda: endoxa.evaluate(run, None, measure, plugin=True)
+        calls["choose"] = lambda: endoxa.choose(run, None, 10, measures=measure)
+        calls["decide"] = lambda: decide(run, None, measure, **FEW)
+    for call in calls.values():
+        with pytest.raises(CallError, match="no grade above 1") as refused:
+            call()
+        assert f"take {plain}, or give judgments or labels with higher grades" in str(refused.value)
+    with pytest.raises(TextError):  # an estimate counts from grade 1 on
+        endoxa.estimate(run, reference, _labelled(run), measure)
+
+
+def test_grades_that_exist_are_measured(run: Run) -> None:
+    """Judgments, labels and beliefs with grades above 1 have values; so has a gain of grade 1 among others."""
+    graded = Opinions.of(_grades("qrels", 1).with_columns(pl.col("grade") * 2))
+    assert endoxa.evaluate(run, graded, "P(rel=2)@4").summary["value"].max() > 0
+    assert endoxa.evaluate(run, None, "P(rel=2)@4", labels=graded).summary["value"].max() > 0
+    assert endoxa.choose(run, None, 10, measures="P(rel=2)@4", judged=Opinions(graded.frame[:40])).height == 10
+    belief = Belief.of(graded.frame.select("query", "item", pl.lit(2.0).alias("grade"), pl.lit(0.5).alias("p")))
+    assert endoxa.evaluate(run, belief, "P(rel=2)@4", **FEW).summary["value"].max() > 0
+    assert endoxa.evaluate(run, None, "nDCG(gains={1:1,2:3})@4", **FEW).summary["value"].max() > 0
+    assert endoxa.evaluate(run, Opinions.of(_grades("qrels", 1)), "P(rel=2)@4").summary["value"].max() == 0

@@ -19,6 +19,7 @@ from endoxa.measures.grammar import Measure, parse_all
 from endoxa.measures.lists import BEYOND
 from endoxa.measures.placing import Placed, Placement, place
 from endoxa.measures.registry import REGISTRY
+from endoxa.measures.uncertain import refuse_grades
 from endoxa.statistics.poisson_binomial import convolve, pmf
 from endoxa.tables import Belief, Comparison, Floats, Ints, Run, Scores
 
@@ -35,6 +36,7 @@ def compare_two(
     for name in (first, second):
         refuse_unknown("system", name, run.systems)
     m = parse_all(measure)[0]
+    refuse_grades([m], belief)
     seen = place(run, belief).some([first, second])
     if query is None:
         if m.definition.difference is not None and not _counts(m):

@@ -26,7 +26,7 @@ from endoxa.comparisons.rounds import DRAWN
 from endoxa.errors import JoinError, TableError, TextError
 from endoxa.frozen import dataclass
 from endoxa.measures.closed_forms import SumForm
-from endoxa.measures.grammar import parse
+from endoxa.measures.grammar import Measure, parse
 from endoxa.measures.judgments import refuse_all_relevant
 from endoxa.measures.registry import REGISTRY
 from endoxa.policies import refuse_outside
@@ -236,10 +236,16 @@ def sum_of(name: str) -> tuple[str, SumForm]:
     """The measure as a sum over items or a ratio of such sums, with rel = 1; refused where it is neither."""
     m = parse(name)
     form = m.sum_form
-    if form is None or m.rel != 1:
+    if form is not None and m.rel != 1:
+        raise TextError(
+            f"{m} counts items of grade {m.rel:g} or more, and an estimate from labels counts from grade 1 on; take "
+            f"{Measure(m.name, tuple(one for one in m.settings if one[0] != 'rel'))}, or give the labels to evaluate "
+            "(endoxa eval --labels FILE)"
+        )
+    if form is None:
         raise TextError(
             f"{name!r} has no valid interval from a sample of labels, because it is not a sum over items nor a "
-            f"ratio of such sums; those that have one are {', '.join(names())} (rel = 1)"
+            f"ratio of such sums; those that have one are {', '.join(names())}"
         )
     return str(m), form
 

@@ -30,6 +30,7 @@ from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import LEARNED, Settings
 from endoxa.frozen import dataclass
 from endoxa.measures.grammar import Measure
+from endoxa.measures.judgments import refuse_out_of_reach
 from endoxa.measures.uncertain import measure_belief
 from endoxa.pools import deciding
 from endoxa.pools.deciding import LEAST
@@ -78,6 +79,8 @@ def universe_of(run: Run, settings: Settings, least: int | None = None) -> Unive
 def stand(universe: Universe, labels: Opinions | None, measures: Sequence[Measure]) -> Standing:
     """Learn from labels, and what follows for every measure that has a linear form."""
     judged = Judged.of(universe, labels)
+    if not len(judged):
+        refuse_out_of_reach(measures, [1.0], "a consensus of votes")
     levels = {float(m.rel or 1) for m in measures if m.linear is None or m.linear.gain is None}
     if any(m.linear is None or m.linear.gain is not None for m in measures):
         levels |= set(judged.levels)

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from endoxa.errors import JoinError, TextError
+from endoxa.errors import CallError, JoinError, TextError
 from endoxa.frozen import dataclass
 from endoxa.later import np, pl
+from endoxa.measures.gains import gain
+from endoxa.measures.grammar import Measure
 from endoxa.native import core
 from endoxa.tables import Floats, Ints, Opinions
 from endoxa.tables.checks import Later
@@ -147,6 +149,25 @@ def refuse_all_relevant(opinions: Opinions, rels: Iterable[float]) -> None:
             f"the grades are ratings on the scale {name}, of which even the least would count as relevant; say from "
             "which grade on is relevant (-l 4, P(rel=4)@10), or make a belief: endoxa believe FILE --threshold 3"
         )
+
+
+def refuse_out_of_reach(
+    measures: Iterable[Measure], grades: Iterable[float], whose: str,
+    remedy: str = "give judgments or labels with higher grades",
+) -> None:  # fmt: skip
+    """Refuse a measure to which none of the `grades` that exist counts: every value would be 0 or undefined."""
+    known = np.array(sorted(grades))
+    top = float(known.max(initial=0.0))
+    for one in measures:
+        settings = dict(one.settings)
+        if settings.get("rel", top) > top:
+            asks = f"counts items of grade {settings.pop('rel'):g} or more"
+        elif "gains" in settings and not (gain(known, "log2", dict(settings.pop("gains"))) > 0).any():
+            asks = "gives a gain to higher grades only"
+        else:
+            continue
+        plain = Measure(one.name, tuple(settings.items()))
+        raise CallError(f"{one} {asks}, and {whose} has no grade above {top:g}; take {plain}, or {remedy}")
 
 
 def keys_of(items: pl.Series, places: Ints) -> npt.NDArray[np.uint64]:

@@ -23,6 +23,7 @@ from endoxa.measures.distributions import Distribution
 from endoxa.measures.evaluate import measure as measure_certain
 from endoxa.measures.gather import NOT_COVERED, Block, gather
 from endoxa.measures.grammar import KNOWN, REQUIRED, Measure, Wanted, parse_all
+from endoxa.measures.judgments import refuse_out_of_reach
 from endoxa.measures.lists import BEYOND, PADDING, Drawn, Lists, alike
 from endoxa.measures.placing import Placed, Placement, place
 from endoxa.policies import WORLDS, Policy
@@ -61,6 +62,7 @@ def measure_belief(
     """
     policy = policy or Policy(ties=run.ties)
     wanted = parse_all(measures)
+    refuse_grades(wanted, belief)
     if plugin and not belief.certain:
         _refuse_thresholds(wanted, belief)
     if plugin or belief.certain:
@@ -82,6 +84,17 @@ def measure_belief(
         lines=tuple(belief.lines()),
     )
     return scores if scores.draws is None else replace(scores, draws=replace(scores.draws, origin=(run, belief)))
+
+
+def refuse_grades(measures: Sequence[Measure], belief: Belief) -> None:
+    """Refuse a measure of grades that the belief does not have, as a consensus of votes has none above 1.
+
+    A belief that is certain amounts to judgments; among those nothing may be that relevant.
+    """
+    voted = belief.model.startswith("consensus")
+    if voted or not belief.certain:
+        whose = "a consensus of votes" if voted else "this belief"
+        refuse_out_of_reach(measures, belief.frame["grade"].unique(), whose)
 
 
 GRADED = {"P": "GradedP", "SetP": "GradedP", "R": "GradedR", "SetR": "GradedR", "F": "GradedF", "SetF": "GradedF"}
@@ -458,6 +471,7 @@ def distribute(
 ) -> Distribution:
     """The distribution of a measure for one system on a query, or of its mean over all: exact, else over worlds."""
     refuse_unknown("system", system, run.systems)
+    refuse_grades([m], belief)
     placed = place(run, belief).some([system])
     if query is not None and query not in placed.queries:
         raise TextError(f"the belief has no query {query!r}{did_you_mean(query, placed.queries)}")

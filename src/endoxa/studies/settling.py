@@ -10,6 +10,7 @@ import polars as pl
 from endoxa.beliefs.learned import Judged, Universe
 from endoxa.errors import JoinError
 from endoxa.measures.grammar import parse
+from endoxa.measures.judgments import refuse_out_of_reach
 from endoxa.pools import choosing, deciding
 from endoxa.pools.deciding import Question
 from endoxa.pools.guaranteed import Draws
@@ -23,8 +24,10 @@ ROUNDS = 10_000  # as many as are needed
 
 def question_of(settings: Settings) -> Question:
     """What the labels of a study are to settle."""
-    about = choosing.about_of(settings.about)
-    return Question(parse(settings.measure), about, settings.until, guarantee=settings.guarantee)
+    about, measure, screen = choosing.about_of(settings.about), parse(settings.measure), settings.shape
+    grades = [grade.value for grade in screen.grades] or screen.scale
+    refuse_out_of_reach([measure], grades, f"the screen {screen.name}", "choose a screen with higher grades")
+    return Question(measure, about, settings.until, guarantee=settings.guarantee)
 
 
 def depth_of(settings: Settings, run: Run) -> int:
