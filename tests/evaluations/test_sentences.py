@@ -118,10 +118,17 @@ def test_the_same_run_twice() -> None:
     by_chance = evaluate({"a": run, "b": turned}, judgments, "AP")
     assert answer(by_chance).startswith("a and b share the lead on AP with 0.7500 over 2 queries (95 % interval")
     guessed = evaluate({"a": run, "b": run, "c": turned})
-    assert "equal in every possible world" not in answer(guessed)
+    told = answer(guessed)
+    assert "a and b are the same on every query: no label tells them apart" in told
+    assert "apart from c (a is better with probability" in told and "b (" not in told
     assert answer(evaluate({"a": run, "b": run})).endswith(
-        "a and b are equal in every possible world: no label tells them apart."
+        "; a and b are the same on every query: no label tells them apart."
     )
+    every = answer(evaluate({"a": run, "b": run, "c": run}))
+    assert every.endswith("; a, b and c are the same on every query: no label tells them apart.")
+    assert "told apart from" not in every and "settle" not in every
+    reordered = answer(evaluate({"a": run, "b": {**run, "q2": {"f": 2.0, "e": 3.0}}}))
+    assert "same on every query" not in reordered
 
 
 def test_untested_single_equal_and_undefined() -> None:
@@ -238,12 +245,29 @@ def test_verdict_of_any_other_belief_and_of_far_and_equal_systems() -> None:
     assert "than <b>" in marked
 
 
-def test_caveats_say_when_another_is_the_best_more_often() -> None:
+def test_the_answer_says_when_another_is_the_best_more_often() -> None:
     third = SIX.summary["system"].unique(maintain_order=True)[2]
     often = SIX.summary.with_columns(p_best=pl.when(pl.col("system") == third).then(0.9).otherwise("p_best"))
-    more = f"{third} is the best more often than the leader, with probability 0.90."
-    assert caveats(replace(SIX, summary=often))[1:] == [more]
+    told = answer(replace(SIX, summary=often))
+    assert re.search(
+        rf"bm25 is the best of 6 systems with probability 0\.\d\d, {third} more often \(0\.90\), and cannot", told
+    )
+    assert "more often" not in answer(SIX)
     assert caveats(SIX) == ["The order changes with the vote depth (tau 0.62)."]
+
+
+def test_the_chances_of_two_systems_are_told_with_ties_and_where_the_leader_is_worse() -> None:
+    """s1 has the higher mean, and is better with probability .39 only: the rest is mostly a tie."""
+    two = sample_in_doubt(["a", "b"], step=0.01)
+    frame = two.comparison.frame  # type: ignore[union-attr]
+
+    def told(better: float, tie: float) -> str:
+        changed = frame.with_columns(p_better=pl.lit(better), p_tie=pl.lit(tie))
+        return answer(replace(two, compared=Comparison(changed), deciding=None))
+
+    assert "a is better than b with probability 0.39, equal with 0.40; the two" in told(0.39, 0.4)
+    assert "a is better than b with probability 0.39, worse with 0.61; the two" in told(0.39, 0.0)
+    assert "a is better than b with probability 0.61; the two" in told(0.61, 0.0)
 
 
 def test_what_settles_it_follows_the_kind_of_reference() -> None:

@@ -15,8 +15,8 @@ from endoxa.evaluations.settings import VOTED
 from endoxa.evaluations.standings import (
     DOUBTS,
     SURE,
+    Chances,
     Pair,
-    Standing,
     chances,
     comparison_with_best,
     contenders,
@@ -86,14 +86,12 @@ def answer(evaluation: Evaluation, *, name: Callable[[str], str] = str) -> str:
     return under_doubt(evaluation, name=name) if evaluation.in_doubt else verdict(evaluation, name=name)
 
 
-def caveats(evaluation: Evaluation, *, name: Callable[[str], str] = str) -> list[str]:
+def caveats(evaluation: Evaluation) -> list[str]:
     """What to know before acting on the answer where the truth is in doubt."""
     if not evaluation.in_doubt or not evaluation.measures:
         return []
-    standings = [one for one in contenders(evaluation, evaluation.measures[0]) if not math.isnan(one.value)]
-    if not standings:
-        return []
-    return [text for text in (_shaky(evaluation), _more_often(evaluation, standings[0], name)) if text]
+    shaky = _shaky(evaluation)
+    return [shaky] if shaky else []
 
 
 # With judgments
@@ -313,9 +311,12 @@ def under_doubt(evaluation: Evaluation, *, name: Callable[[str], str] = str) -> 
         return f"{where} {what} is undefined for every system: there is nothing to compare."
     best = standings[0]
     interval = "" if math.isnan(best.lo) else f" ({_interval(best.lo, best.hi, 4, evaluation.confidence)})"
+    known = {one.system for one in standings}
+    without = [name(system) for system in evaluation.systems if system not in known]
     if len(standings) == 1:
         value = f"{what} {number(best.value)}{interval}"
-        return f"{where} {name(best.system)} has {value}; there is no other system to compare it with."
+        alone = f"{what} is undefined for all others" if without else "there is no other system to compare it with"
+        return f"{where} {name(best.system)} has {value}; {alone}."
     value = (
         f"on {what}{' (lower is better)' if measure in evaluation.lower else ''} with {number(best.value)}{interval}"
     )
@@ -324,37 +325,50 @@ def under_doubt(evaluation: Evaluation, *, name: Callable[[str], str] = str) -> 
         lead = f"{where} {listed([name(one) for one in equals], NAMED)} share the lead {value}"
     else:
         lead = f"{where} {name(best.system)} leads {value}"
-    return f"{lead}{_certainty(evaluation, measure, best.system, len(standings), name)}."
+    undefined = f"; {what} is undefined for {listed(without, NAMED, len(without))}" if without else ""
+    return f"{lead}{_certainty(evaluation, measure, [one.system for one in standings], name)}{undefined}."
 
 
-def _certainty(evaluation: Evaluation, measure: str, best: str, count: int, name: Callable[[str], str]) -> str:
+def _certainty(evaluation: Evaluation, measure: str, order: list[str], name: Callable[[str], str]) -> str:
     """P(best) of the leader, which systems cannot be told apart from it, and what would settle it."""
+    best, others = order[0], set(order[1:])
     won = p_best(evaluation, measure)
     if best not in won:
         return "; how sure that is, is unknown"
-    text = f"; {name(best)} is the best of {count} systems with probability {chance(won[best])}"
     pairs = chances(evaluation, measure, comparison_with_best(evaluation, measure))
     against = [one if one.system == best else one.turned() for one in pairs]
-    against = [one for one in against if one.system == best and one.against != evaluation.virtual]
-    if not against:
-        return text
-    same = sorted((one for one in against if not one.differs), key=lambda one: one.superiority)
-    if len(against) == 1 and count == 2:
-        one = against[0]
-        if one.tie == 1:
-            return (
-                f"; {name(best)} and {name(one.against)} are equal in every possible world: no label tells them apart"
-            )
-        text = f"; {name(best)} is better than {name(one.against)} with probability {chance(one.better)}"
-        told = "the two cannot be told apart" if same else "the two can be told apart"
-        return f"{text}; {told}{_by_labels(evaluation) if same else ''}"
-    if not same:
-        return f"{text} and can be told apart from all others"
-    named = [
-        f"{name(one.against)} ({f'{name(best)} is better with probability ' if not place else ''}{chance(one.better)})"
-        for place, one in enumerate(same[:NAMED])
-    ]
-    return f"{text} and cannot be told apart from {listed(named, NAMED, len(same))}{_by_labels(evaluation)}"
+    against = [one for one in against if one.system == best and one.against in others]
+    twins = [one.against for one in against if one.tie == 1 and _alike(evaluation.scores, measure, best, one.against)]
+    same = [one for one in against if not one.differs and one.against not in twins]
+    same.sort(key=lambda one: one.superiority)
+    named = [name(one) for one in (best, *twins)]
+    equal = f"; {listed(named, NAMED)} are the same on every query: no label tells them apart" if twins else ""
+    settles = _by_labels(evaluation) if same else ""
+    if len(order) == 2 and against:
+        if twins:
+            return equal
+        text = f"; {name(best)} is better than {name(order[1])} with probability {_odds(against[0])}"
+        return f"{text}; the two {'cannot' if same else 'can'} be told apart{settles}"
+    text = f"; {name(best)} is the best of {len(order)} systems with probability {chance(won[best])}"
+    most = max(won, key=lambda system: won[system])
+    if round(won[most], 2) > round(won[best], 2):
+        text += f", {name(most)} more often ({chance(won[most])}),"
+    if same:
+        shown = [
+            f"{name(one.against)} ({f'{name(best)} is better with probability ' if not place else ''}{_odds(one)})"
+            for place, one in enumerate(same[:NAMED])
+        ]
+        text += f" and cannot be told apart from {listed(shown, NAMED, len(same))}"
+    elif len(against) > len(twins):
+        text += f" and can be told apart from all {'other systems' if twins else 'others'}"
+    return f"{text.removesuffix(',')}{equal}{settles}"
+
+
+def _odds(one: Chances) -> str:
+    """P(better); with P(equal) where it is not 0, and with P(worse) where that is greater."""
+    text = chance(one.better)
+    text += f", equal with {chance(one.tie)}" if round(one.tie, 2) > 0 else ""
+    return text + (f", worse with {chance(one.worse)}" if round(one.worse, 2) > round(one.better, 2) else "")
 
 
 def _by_labels(evaluation: Evaluation) -> str:
@@ -375,17 +389,6 @@ def _shaky(evaluation: Evaluation) -> str:
     if evaluation.kind != "consensus" or not taus or min(taus) >= SHAKY:
         return ""
     return f"The order changes with the vote depth (tau {min(taus):.2f})."
-
-
-def _more_often(evaluation: Evaluation, best: Standing, name: Callable[[str], str]) -> str:
-    """A sentence where another system is the best more often than the one with the highest mean."""
-    won = p_best(evaluation, evaluation.measures[0])
-    if best.system not in won:
-        return ""
-    most = max(won, key=lambda system: won[system])
-    if round(won[most], 2) <= round(won[best.system], 2):
-        return ""
-    return f"{name(most)} is the best more often than the leader, with probability {chance(won[most])}."
 
 
 def _parts(evaluation: Evaluation) -> tuple[dict[str, float], list[str]]:
