@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import endoxa as front_door
 from endoxa.beliefs import consensus
 from endoxa.comparisons import orders, shared
 from endoxa.errors import JoinError, TextError
@@ -218,3 +219,61 @@ def test_a_run_of_other_queries_is_refused() -> None:
     own = pl.when(pl.col("system") == "good").then("z" + pl.col("query")).otherwise("query")
     with pytest.raises(JoinError, match="system 'good' shares no query with any other system"):
         by_consensus(Run(frame.with_columns(query=own)), ["P@10"], worlds=20)
+
+
+NOES = {"S1": "abcd", "S2": "abe", "S3": "abf", "never": ""}  # on the items a to g, and half of them on a second query
+
+
+def votes_of_sets() -> Opinions:
+    rows = [
+        (system, query, item, float(item in yes))
+        for system, yes in NOES.items()
+        for query, items in (("q1", "abcdefg"), ("q2", "abcg"))
+        for item in items
+        if not (system == "S3" and query == "q2")  # S3 does not answer q2; `never` does, with no
+    ]
+    frame = pl.DataFrame(rows, schema=["source", "query", "item", "grade"], orient="row")
+    return Opinions.of(frame.with_columns(kind=pl.lit("system")))
+
+
+@pytest.mark.parametrize("missing", ["empty", "skip"])
+@pytest.mark.parametrize("plugin", [False, True])
+def test_a_system_that_always_votes_no_is_a_row_with_recall_0_and_no_precision(plugin: bool, missing: str) -> None:
+    """Lamiroy and Sun's ⊥: precision is 0/0, recall and F are 0 where anything may be relevant (METHODS B.2)."""
+    names = ("GradedP", "GradedR", "GradedF") if plugin else ("SetP", "SetR", "SetF")
+    found = front_door.evaluate(None, votes_of_sets(), names, worlds=40, plugin=plugin, missing=missing)
+    assert found.systems == list(NOES)
+    precision, recall, f = (rows(found, name)["never"] for name in names)
+    assert np.isnan(precision["value"]) and precision["queries"] == 0 and precision["undefined"] == 2
+    assert np.isnan(precision["p_best"])
+    assert recall["value"] == f["value"] == 0 and recall["queries"] == f["queries"] == 2
+    if not plugin:
+        assert recall["p_best"] < 0.05  # a tie where only what nobody returned is relevant
+    assert f"; {names[0]} is undefined for never." in found.sentences[0]
+    assert "never" not in found.sentences[0].split(f"; {names[0]} is undefined")[0]
+    coverage = {row["system"]: row for row in found.scores.coverage.iter_rows(named=True)}
+    assert coverage["never"]["queries"] == 2 and coverage["never"]["missing"] == 0
+    assert coverage["S3"]["missing"] == 1
+    if not plugin:
+        assert rows(found, "SetR")["never"]["without_own_vote"] == 0
+    scores = front_door.measure(None, votes_of_sets(), names, plugin=plugin, missing=missing, worlds=40)
+    assert scores.frame.filter(pl.col("system") == "never").height == 6
+
+
+def test_a_consensus_of_noes_has_no_leader() -> None:
+    votes = votes_of_sets()
+    noes = Opinions(votes.frame.with_columns(grade=pl.lit(0.0)))
+    found = front_door.evaluate(None, noes, worlds=40)
+    assert found.systems == list(NOES)
+    assert "SetP is undefined for every system" in found.sentences[0]
+    assert set(found.summary.filter(pl.col("system") != EVERYTHING, measure="SetR")["value"]) == {0.0}
+
+
+def test_a_run_that_answers_one_query_of_two_has_its_interval_under_skip() -> None:
+    """Over one query a draw is a world, over two a resample: their numbers differ."""
+    run = some_run({"a": 0.3, "b": 1.0, "c": 2.0}, queries=2)
+    part = Run(run.frame.filter((pl.col("system") != "c") | (pl.col("query") == "q0")))
+    found = rows(by_consensus(part, ["P@10"], worlds=40, missing="skip"), "P@10")
+    whole = rows(by_consensus(Run(run.frame.filter(pl.col("query") == "q0")), ["P@10"], worlds=40), "P@10")
+    assert found["c"]["queries"] == 1 and found["a"]["queries"] == 2
+    assert found["c"]["lo"] == whole["c"]["lo"] and found["c"]["hi"] == whole["c"]["hi"]

@@ -79,15 +79,14 @@ class Spread:
         patterns, group = np.unique(known, axis=0, return_inverse=True)
         if len(patterns) == 1:
             return self._means(doubt, patterns[0])
-        means: Floats | None = None
-        for number, pattern in enumerate(patterns):
-            part = self._means(doubt, pattern)
-            if part is None:
-                continue
-            rows = group.ravel() == number
-            means = np.full((len(known), part.shape[1]), np.nan) if means is None else means
-            means[rows] = part[rows]
-        return means
+        parts = {number: self._means(doubt, pattern) for number, pattern in enumerate(patterns)}
+        width = max((part.shape[1] for part in parts.values() if part is not None), default=0)
+        means = np.full((len(known), width), np.nan)
+        for number, part in parts.items():
+            if part is not None:  # over one query there is a draw for each world only: they are repeated
+                rows = group.ravel() == number
+                means[rows] = part[rows][:, np.arange(width) % part.shape[1]]
+        return means if width else None
 
     def _means(self, doubt: Doubt, kept: Bools) -> Floats | None:
         """The draws over one set of queries, made once."""

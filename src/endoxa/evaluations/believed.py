@@ -228,13 +228,15 @@ def _of_people(doubts: Doubts) -> list[str]:
     if spread.people is None or spread.truth is None:
         return []
     size = min(spread.truth.shape[-1], spread.people.shape[-1])
+    able = spread.known.any(1)
+    people, truth = spread.people[able], spread.truth[able]
     with np.errstate(invalid="ignore"):
-        shift = np.nanmean(spread.people[..., :size] - spread.truth[..., :size], axis=(1, 2))
-        sd = np.nanstd(np.nanmean(spread.people, axis=1), axis=1)
+        shift = np.nanmean(people[..., :size] - truth[..., :size], axis=(1, 2))
+        sd = np.nanstd(np.nanmean(people, axis=1), axis=1)
     moved = np.abs(shift) > np.maximum(sd, 0.02)
     if not moved.any():
         return []
-    names = [system for system, far in zip(spread.systems, moved, strict=True) if far]
+    names = [system for system, far in zip(np.array(spread.systems)[able].tolist(), moved, strict=True) if far]
     return [
         f"Asking other people of the same kind moves the mean of {listed(names)} by more than its spread: the belief "
         "depends on who was asked, and the order by P(best) can differ from the order by mean."

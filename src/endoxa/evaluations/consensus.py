@@ -104,7 +104,8 @@ def with_everything(run: Run, counted: Tally, seed: int) -> Run:
         pl.lit(EVERYTHING).alias("system"), "query", "item", "rank", pl.col("rank").alias("block"),
         (-pl.col("rank").cast(pl.Float64)).alias("score"),
     )  # fmt: skip
-    return Run(pl.concat([run.frame, frame.cast(dict(run.frame.schema))]), run.ties)  # type: ignore[arg-type]
+    rows = pl.concat([run.frame, frame.cast(dict(run.frame.schema))])  # type: ignore[arg-type]
+    return replace(run, frame=rows)
 
 
 def _by_depth(
@@ -204,7 +205,7 @@ def _of_everything(summary: pl.DataFrame, systems: int, first: Measure) -> list[
         return []
     mark = everything["value"][0]
     worse = (pl.col("value") >= mark) if first.definition.lower else (pl.col("value") <= mark)
-    below = own.filter((pl.col("system") != EVERYTHING) & worse)["system"].to_list()
+    below = own.filter((pl.col("system") != EVERYTHING) & pl.col("value").is_not_nan() & worse)["system"].to_list()
     if len(below) == systems:
         return [
             f"No system scores better on {first} than {EVERYTHING} (everything in random order): {EVERYTHING} returns "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from endoxa.errors import CallError, JoinError, TableError
 from endoxa.evaluations.settings import Kind, Settings
@@ -112,6 +113,8 @@ def _least_grades(measures: Sequence[Measure]) -> list[float]:
 
 
 def voters(votes: Opinions) -> Run:
-    """What each system said yes to, as lists without an order: all scores are equal."""
-    rows = votes.frame.filter(pl.col("grade") > 0)
-    return Run.of(rows.select(pl.col("source").alias("system"), "query", "item", pl.lit(0.0).alias("score")))
+    """What each system said yes to, as lists without an order: all scores are equal. A list of noes is empty."""
+    named = votes.frame.select(pl.col("source").alias("system"), "query", "item", "grade")
+    yes, lists = named.filter(pl.col("grade") > 0), ["system", "query"]
+    none = named.select(lists).unique(maintain_order=True).join(yes, on=lists, how="anti", maintain_order="left")
+    return replace(Run.of(yes.drop("grade").with_columns(score=pl.lit(0.0))), empty=tuple(none.iter_rows()))

@@ -84,6 +84,12 @@ def measure(
         block = block if policy.compat == "none" else block.in_single_precision()
         return {source: kernel(block, known, wanted, policy) for source, known in panel.items()}
 
+    def nothing(known: Any) -> Block:
+        assert isinstance(run, Run)
+        lists = [(system, known.queries.index(query)) for system, query in run.empty if query in known.queries]
+        block = empty(known, np.array([place for _, place in lists], dtype=np.int64), wanted, policy)
+        return replace(block, systems=[system for system, _ in lists])
+
     blocks: dict[str, list[Any]] = {source: [] for source in panel}
     systems: list[str] = []
     sought = _sought(panel, wanted, policy) if kernel is score_block and not isinstance(run, Run) else None
@@ -97,6 +103,8 @@ def measure(
     if not others and some and all(isinstance(one, Plain) and one.is_shared for one in some):
         return plain.joined(some, known, wanted, policy)
     whole = [[one.block() if isinstance(one, Plain) else one for one in some] for some in blocks.values()]
+    if isinstance(run, Run) and run.empty:
+        whole = [[*some, nothing(known)] for known, some in zip(panel.values(), whole, strict=True)]
     return gather(panel, whole, wanted, policy, systems=systems, empty=empty)
 
 

@@ -25,17 +25,19 @@ class Placed:
 
     rank       [list, h]; padding is BEYOND
     at         [list, h]; padding is 0
-    retrieved  [list]; 0 where a system has no list
+    retrieved  [list]; 0 where a system has no list, or an empty one
+    empty      [list] which lists are there and hold nothing; None where there are none
     """
 
     rank: Ints
     at: Ints
     retrieved: Ints
+    empty: Bools | None = None
 
     @property
     def present(self) -> Bools:
         """Which systems have a list."""
-        return self.retrieved > 0
+        return self.retrieved > 0 if self.empty is None else (self.retrieved > 0) | self.empty
 
     @property
     def mentioned(self) -> Ints:
@@ -50,7 +52,8 @@ class Placed:
     def some(self, rows: Ints) -> Placed:
         """The lists with these numbers, no wider than they need to be."""
         width = int((self.rank[rows] < BEYOND).sum(1).max(initial=0))
-        return Placed(self.rank[rows, :width], self.at[rows, :width], self.retrieved[rows])
+        empty = None if self.empty is None else self.empty[rows]
+        return Placed(self.rank[rows, :width], self.at[rows, :width], self.retrieved[rows], empty)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +101,7 @@ def place(run: Run, belief: Belief, policy: Policy | None = None) -> Placement:
     number = {one.query: place_ for place_, one in enumerate(readings)}
     places = np.array([number.get(query, -1) for query in queries], dtype=np.int64)
     known = places >= 0
-    if not known.any():
+    if not known.any() and not run.empty:
         raise JoinError(
             f"the runs and the belief share no query; the runs have {', '.join(sorted(set(queries))[:3])} …, "
             f"the belief {', '.join(list(number)[:3])} …"
@@ -111,6 +114,10 @@ def place(run: Run, belief: Belief, policy: Policy | None = None) -> Placement:
     coverage = coverage_of(owners, known, sizes, hits, tied_items(rank, frame["block"].to_numpy()))
     retrieved = np.zeros((len(readings), len(systems)), dtype=np.int64)
     retrieved[places[known], owner[known]] = sizes[known]
+    empty = np.zeros(retrieved.shape, dtype=bool)
+    for system, query in run.empty:
+        if query in number:
+            empty[number[query], order[system]] = True
     first = np.concatenate([[0], np.cumsum(hits)])
     placed = []
     for query in range(len(readings)):
@@ -120,7 +127,7 @@ def place(run: Run, belief: Belief, policy: Policy | None = None) -> Placement:
         for one in own.tolist():
             part = slice(first[one], first[one + 1])
             ranks[owner[one], : hits[one]], columns[owner[one], : hits[one]] = rank[row[part]], at[part]
-        placed.append(Placed(ranks, columns, retrieved[query]))
+        placed.append(Placed(ranks, columns, retrieved[query], empty[query] if run.empty else None))
     return Placement(systems, readings, placed, coverage)
 
 

@@ -17,11 +17,13 @@ class Run(Table):
 
     The rows of a list are adjacent and in rank order. `rank` starts at 1 and follows descending score, then descending
     item id by bytes (as in trec_eval), or the order of the input under `ties="input"`. `block` is the first rank of the
-    group of equal scores that the item belongs to.
+    group of equal scores that the item belongs to. `empty` names the lists that hold nothing, by system and query: a
+    system that answers no to every item has answered.
     """
 
     frame: pl.DataFrame
     ties: Ties = "trec"
+    empty: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, frame: pl.DataFrame, *, system: str | None = None, ties: Ties = "trec") -> Run:
@@ -59,7 +61,7 @@ class Run(Table):
             score = self.frame["score"].to_numpy().astype(np.float32).astype(np.float64)
         order, rank, block = _ranked((self.frame["rank"] == 1).to_numpy(), score, self.frame["item"], self.ties)
         frame = self.frame if order is None else self.frame[order]
-        return Run(frame.with_columns(pl.Series("rank", rank), pl.Series("block", block)), self.ties)
+        return Run(frame.with_columns(pl.Series("rank", rank), pl.Series("block", block)), self.ties, self.empty)
 
     @property
     def systems(self) -> list[str]:
@@ -68,7 +70,8 @@ class Run(Table):
 
     @cached_property
     def _systems(self) -> list[str]:
-        return self.frame["system"].unique(maintain_order=True).to_list()
+        listed = self.frame["system"].unique(maintain_order=True).to_list()
+        return list(dict.fromkeys((*listed, *(system for system, _ in self.empty))))
 
     def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
         """Return {system: {query: {item: score}}}."""
