@@ -165,3 +165,16 @@ def test_lists_of_names() -> None:
     assert believed.listed(list("abc")) == "a, b and c"
     assert believed.listed(list("abcde")) == "a, b, c, d and one other"
     assert believed.listed(list("abcdef")) == "a, b, c, d and 2 others"
+
+
+def test_the_mean_of_skewed_worlds_lies_in_its_interval_and_a_note_says_why() -> None:
+    """AP is 1 in 98 of 100 worlds, and 1/2 in the others: their middle 95 % is the point 1, which the mean is not."""
+    run = Run.of(pl.DataFrame({"system": "s", "query": "q", "item": ["a", "b"], "score": [2.0, 1.0]}))
+    belief = Belief.of(pl.DataFrame({"query": "q", "item": ["a", "b"], "p": [0.99, 1.0]}))
+    found = believed.evaluate(run, belief, parse_all(["AP"]), Settings())
+    row = found.summary.row(0, named=True)
+    assert row["value"] == pytest.approx(0.995)
+    assert row["lo"] == row["value"] < row["hi"] == 1
+    assert any(note.startswith("a mean at an end of its interval: ") for note in found.notes)
+    even = Belief.of(pl.DataFrame({"query": "q", "item": ["a", "b"], "p": [0.5, 1.0]}))
+    assert "at an end" not in str(believed.evaluate(run, even, parse_all(["AP"]), Settings()).notes)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from answer_samples import contradictions
 from evaluation_samples import (
     EVERYTHING,
     sample_comparison,
@@ -38,7 +39,7 @@ from endoxa.evaluations.sentences import (
     verdict,
     warnings_of,
 )
-from endoxa.tables import Comparison
+from endoxa.tables import Belief, Comparison, Opinions, Run
 from endoxa.verbs.believe import believe
 from endoxa.verbs.evaluate import evaluate
 from endoxa.verbs.measure import measure
@@ -250,7 +251,7 @@ def test_the_answer_says_when_another_is_the_best_more_often() -> None:
     often = SIX.summary.with_columns(p_best=pl.when(pl.col("system") == third).then(0.9).otherwise("p_best"))
     told = answer(replace(SIX, summary=often))
     assert re.search(
-        rf"bm25 is the best of 6 systems with probability 0\.\d\d, {third} more often \(0\.90\), and cannot", told
+        rf"bm25 is the best of 6 systems with probability 0\.\d\d \({third} more often: 0\.90\) and cannot", told
     )
     assert "more often" not in answer(SIX)
     assert caveats(SIX) == ["The order changes with the vote depth (tau 0.62)."]
@@ -300,6 +301,17 @@ def test_estimates_answer_whatever_the_belief() -> None:
          "hi": [0.5, 0.7, math.nan], "outside": [0.0, 0.0, 0.0]}
     )  # fmt: skip
     pair = pl.DataFrame({"measure": ["P@5"], "system": ["a"], "baseline": ["b"], "lo": [-0.3], "hi": [-0.1]})
+    unbounded = estimated(Estimates(frame, pair), 0.95)
+    assert unbounded.startswith("c leads on P@5 with 0.9000 (no interval: ")
+    assert unbounded.endswith(f") and cannot be told apart from b and a; judge more ({AGAIN}).")
+    beyond = frame.with_columns(lo=pl.Series([0.3, 0.5, 0.8]), hi=pl.Series([0.5, 0.7, 1.0]), outside=pl.lit(0.25))
+    pairs = pl.concat([pair, pair.with_columns(baseline=pl.lit("c")), pair.with_columns(system=pl.lit("c"))])
+    told = estimated(Estimates(beyond, pairs), 0.95)
+    assert (
+        "c leads on P@5 with 0.9000 (95 % interval 0.8000 to 1.0000, whatever the belief; 25.0 % of its items" in told
+    )
+    assert told.endswith(f"cannot be told apart from b and a; judge more ({AGAIN}).")
+    frame = frame.head(2)
     sure = estimated(Estimates(frame, pair), 0.95)
     assert sure == (
         "b leads on P@5 with 0.6000 (95 % interval 0.5000 to 0.7000, whatever the belief) and can be told apart from "
@@ -414,3 +426,58 @@ def test_undefined_values_are_counted() -> None:
 def test_many_systems_are_counted_not_listed() -> None:
     run = {f"s{n}": {"q": {"a": 1.0, "b": 1.0}} for n in range(9)}
     assert "and 5 more systems." in warned(run, {"q": {"a": 1, "b": 0}})
+
+
+# The answer and the table
+
+
+def tiny(rng: np.random.Generator, kind: str) -> Evaluation:
+    """A few systems on one to five queries, with skewed beliefs, missing lists and few worlds."""
+    queries, items = int(rng.integers(1, 6)), int(rng.integers(3, 9))
+    lists = [
+        (f"s{s}", f"q{q}", f"d{d}", float(rng.random()))
+        for s in range(int(rng.integers(2, 5)))
+        for q in range(queries)
+        if s == 0 or rng.random() < 0.9
+        for d in rng.permutation(items)[: int(rng.integers(1, items))]
+    ]
+    run = Run.of(pl.DataFrame(lists, schema=["system", "query", "item", "score"], orient="row"))
+    rows = [(f"q{q}", f"d{d}") for q in range(queries) for d in range(items)]
+    pairs = pl.DataFrame(rows, schema=["query", "item"], orient="row")
+
+    def grades() -> pl.Series:
+        return pl.Series("grade", (rng.random(pairs.height) < 0.4).astype(float))
+
+    measures = rng.permutation(["AP", "P@3", "RR", "nDCG@3", "SetF", "SetP"]).tolist()
+    some: dict[str, Any] = {"worlds": int(rng.choice([4, 40, 200])), "resamples": 400}
+    some |= {"missing": "skip"} if rng.random() < 0.3 else {}
+    if kind == "consensus":
+        return evaluate(run, None, measures, **some)
+    if kind == "belief":
+        p = rng.choice([0.01, 0.02, 0.5, 0.98, 1.0, 0.0], pairs.height)
+        return evaluate(run, Belief.of(pairs.with_columns(p=pl.Series(p))), measures, **some)
+    if kind == "people":
+        people = pl.concat([pairs.with_columns(grades(), source=pl.lit(who)) for who in "abc"])
+        return evaluate(run, Opinions.of(people), measures, model="votes", people=int(rng.choice([2, 8])), **some)
+    if kind == "votes":
+        votes = pl.concat([pairs.with_columns(grades(), source=pl.lit(who), kind=pl.lit("system")) for who in "abc"])
+        return evaluate(None, Opinions.of(votes.sample(fraction=0.9, seed=int(rng.integers(99)))), **some)
+    if kind == "judgments":
+        return evaluate(run, Opinions.of(pairs.with_columns(grades())), measures)
+    listed = pairs.with_columns(grades(), propensity=pl.lit(0.5)).join(run.frame, on=["query", "item"], how="semi")
+    labels = listed.sample(int(rng.integers(1, listed.height + 1)), seed=1)
+    pinned = some | {"model": "consensus"} if kind == "pinned labels" else {}
+    return evaluate(run, None, measures, labels=Opinions.of(labels), **pinned)
+
+
+@pytest.mark.parametrize("kind", ["consensus", "belief", "people", "votes", "judgments", "labels", "pinned labels"])
+def test_the_answer_agrees_with_its_table_whatever_the_data(kind: str) -> None:
+    """The leader is the first row, its P(best) the largest or explained, and every mean lies in its interval."""
+    rng, scored = np.random.default_rng(17), 0
+    for _ in range(25):
+        evaluation = tiny(rng, kind)
+        if kind == "judgments" and len(evaluation.scores.queries) < 2:  # type: ignore[union-attr]
+            continue  # a test needs two queries
+        scored += 1
+        assert contradictions(evaluation) == []
+    assert scored > 10

@@ -113,6 +113,10 @@ def test_why_a_consensus_is_doubtful(parted) -> None:
     assert steady.endswith(
         "is reliable. At other vote depths the order is nearly the same (Kendall's tau 0.90 or more)."
     )
+    same = depths.head(2).with_columns(tau=pl.lit(1.0))
+    assert said({}, depths=same).endswith("is reliable. At other vote depths the order is the same.")
+    nearly = said({}, depths=same.with_columns(tau=pl.lit(0.997)))
+    assert nearly.endswith("the order is nearly the same (Kendall's tau above 0.99).")
     values = dict(one.summary.filter(pl.col("measure") == "P@2").select("system", "value").iter_rows())
     beaten = min(values, key=lambda system: values[system])
     assert values[beaten] <= values["⊤"] and beaten not in {first, "⊤"}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from answer_samples import contradictions
 from polars.testing import assert_frame_equal
 
 import endoxa
@@ -298,6 +299,19 @@ def test_which_verbs_take_which_references(verb: str, kind: str, cases: dict[str
     case = Case(case.forms, case.settings | (FEW if _takes_worlds(kind) else {}), case.more)
     found = outcome(VERBS[verb], run, next(iter(case.forms.values())), case)
     assert (found != "refused") == (verb in GIVES[kind])
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if "evaluate" in GIVES[kind]])
+@pytest.mark.parametrize("system", ["", "copy"])
+def test_the_answer_agrees_with_the_table_under_it(kind: str, system: str, cases: dict[str, Case], run: Run) -> None:
+    """The leader is the first row and has the largest P(best), or the answer says why; means lie in their intervals."""
+    case = cases[kind]
+    case = Case(case.forms, case.settings | (FEW if _takes_worlds(kind) else {}), case.more)
+    if system:  # a tie with the last system
+        copied = run.frame.filter(pl.col("system") == "random").with_columns(system=pl.lit(system))
+        run = Run(pl.concat([copied, run.frame]))
+    evaluation = endoxa.evaluate(run, **_given(next(iter(case.forms.values())), case))
+    assert contradictions(evaluation) == []
 
 
 def test_the_same_numbers_whatever_holds_the_run(run: Run, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,15 @@ from web_samples import Person, Sample, opened
 
 import endoxa
 from endoxa.io.study_files import Sources
+from endoxa.measures.grammar import parse
 from endoxa.pools import deciding
+from endoxa.pools.deciding import Question
 from endoxa.store import catalogue, exports, making
 from endoxa.studies import settling
 from endoxa.studies.design import Settings
 from endoxa.tables import Opinions
 from endoxa.web.studies import verdicts
+from endoxa.web.studies.verdicts import Desk, told
 
 NAME = "decide"
 
@@ -177,3 +181,19 @@ def test_a_guarantee_says_which_systems_are_left(sample: Sample) -> None:
         assert judged(cat, 5) > 0
     assert now["leader"] == "good"
     assert "Settled with a guarantee: the chance of an error is at most 0.05, whatever the model" in now["sentence"]
+
+
+@pytest.mark.parametrize("about", ["best", "order"])
+def test_the_leader_is_the_first_of_the_systems(sample: Sample, about: str) -> None:
+    """Also where another system than the one with the highest mean is the best more often."""
+    with sample.home.store.reading() as connection:
+        run = catalogue.run_of(connection, catalogue.find(connection, NAME))
+    assert run is not None
+    universe, question = settling.universe_of(run, None), Question(parse("AP"), "order" if about == "order" else "best")
+    now = Desk(universe, question).look(None)
+    ends = int(now.found.mean.argmax()), int(now.found.mean.argmin())
+    best = now.best.copy()
+    best[list(ends)] = 0.1, 0.8
+    leader = now.found.systems[ends[0] if about == "order" else ends[1]]
+    shown = told(replace(now, best=best, leader=leader), None)
+    assert shown["leader"] == shown["systems"][0]["system"] == leader

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from endoxa.cli import options as o
 from endoxa.cli import output
-
-if TYPE_CHECKING:
-    import polars as pl
 
 FORMS = ("table", "csv", "tsv", "json", "jsonl", "parquet", "markdown", "latex")
 
@@ -40,16 +37,5 @@ def estimate(
     form = output.need_form(form, to, FORMS)
     inputs = o.told_apart(words, None, None, runs)
     found = verb(inputs.runs, inputs.reference, labels, inputs.measures or ("P@10",), confidence=confidence)
-    rows = found.pairs if pairs else found.frame
-    if form == "table":
-        rows = _best_first(rows, "difference" if pairs else "estimate")
+    rows = found.best_first(pairs=pairs) if form == "table" else found.pairs if pairs else found.frame
     output.table(rows, form, to, found.notes, answer=sentence(found, confidence))
-
-
-def _best_first(frame: pl.DataFrame, column: str) -> pl.DataFrame:
-    """The rows of each measure, the largest first."""
-    import polars as pl
-
-    order = frame["measure"].unique(maintain_order=True).to_list()
-    place = frame["measure"].replace_strict(order, list(range(len(order))), return_dtype=pl.Int64)
-    return frame.sort(place, frame[column].fill_nan(None) * -1, nulls_last=True, maintain_order=True)

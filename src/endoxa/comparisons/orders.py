@@ -11,6 +11,7 @@ import polars as pl
 
 from endoxa.errors import JoinError, TableError, TextError
 from endoxa.frozen import dataclass
+from endoxa.statistics.bootstrap import widened
 from endoxa.tables import Floats, Scores
 
 
@@ -96,7 +97,8 @@ def tau_interval(one: Floats, other: Floats, weights: Floats, confidence: float 
 
     `weights` [query, resample] says how much each query counts in each resample, the same for both matrices. Queries
     without a value are left out of a mean, and systems without any value out of the orders. Resamples in which all
-    means of one side are tied have no tau; if none has one, the interval is NaN.
+    means of one side are tied have no tau; if none has one, the interval is NaN. The interval is extended to tau where
+    that lies outside the middle of the resamples.
     """
     whole = np.ones((one.shape[-1], 1))
     value = _taus(*(weighted_means(values, whole) for values in (one, other)))[0]
@@ -104,6 +106,7 @@ def tau_interval(one: Floats, other: Floats, weights: Floats, confidence: float 
     known = drawn[~np.isnan(drawn)]
     beyond = (1 - confidence) / 2
     lo, hi = np.quantile(known, [beyond, 1 - beyond]) if len(known) else (np.nan, np.nan)
+    lo, hi = widened(np.asarray(lo), np.asarray(hi), np.asarray(value))
     return float(value), float(lo), float(hi)
 
 

@@ -20,6 +20,7 @@ from endoxa.errors import TextError
 from endoxa.frozen import dataclass
 from endoxa.measures.grammar import Measure
 from endoxa.measures.linear import Places, Slopes
+from endoxa.measures.uncertain import mean_over_queries
 from endoxa.tables import Floats
 
 DRAWS = 4_000  # of the means, behind P(best)
@@ -48,7 +49,10 @@ class Posterior:
     @cached_property
     def mean(self) -> Floats:
         """[system] mean over the topics on which the measure is defined."""
-        known = ~np.isnan(self.values[0])
+        every = ~np.isnan(self.values)
+        known = every[0]
+        if not (every == known).all():  # a set measure has no value where a system returned nothing
+            return mean_over_queries(self.values)
         return self.values[:, known].mean(1) if known.any() else np.full(len(self.systems), np.nan)
 
     @cached_property
@@ -73,15 +77,22 @@ class Posterior:
             return np.where(sd > tiny, ndtr(apart / sd), sure)
 
     def best(self, seed: int = 0) -> Floats:
-        """[system] P(best): share of draws of the means in which the system has the highest; ties are shared."""
+        """[system] P(best): share of draws of the means in which the system has the highest; ties are shared.
+
+        NaN for a system without a mean.
+        """
         if len(self.systems) == 1:
             return np.ones(1)
         values, vectors = np.linalg.eigh(self.covariance)
         root = vectors * np.sqrt(np.maximum(values, 0))
         noise = np.random.default_rng(seed).standard_normal((DRAWS, len(self.systems)))
         drawn = (self.mean + self.scale * noise @ root.T) * (-1 if self.lower else 1)
-        top = drawn >= drawn.max(1, keepdims=True) - 1e-12
-        return np.asarray((top / top.sum(1, keepdims=True)).mean(0))
+        able, chances = ~np.isnan(self.mean), np.full(len(self.systems), np.nan)
+        if able.any():
+            drawn = drawn[:, able]
+            top = drawn >= drawn.max(1, keepdims=True) - 1e-12
+            chances[able] = (top / top.sum(1, keepdims=True)).mean(0)
+        return chances
 
 
 def places_of(learned: Learned) -> Places:

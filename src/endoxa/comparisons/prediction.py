@@ -63,6 +63,13 @@ class Estimates:
     pairs: pl.DataFrame
     notes: tuple[str, ...] = ()
 
+    def best_first(self, *, pairs: bool = False) -> pl.DataFrame:
+        """The rows of each measure (of the pairs of systems), the largest first and those without a value last."""
+        rows, column = (self.pairs, "difference") if pairs else (self.frame, "estimate")
+        order = rows["measure"].unique(maintain_order=True).to_list()
+        place = rows["measure"].replace_strict(order, list(range(len(order))), return_dtype=pl.Int64)
+        return rows.sort(place, rows[column].fill_nan(None) * -1, nulls_last=True, maintain_order=True)
+
 
 def is_estimable(measure: str) -> bool:
     """Whether a sample of labels gives a valid interval for the measure."""

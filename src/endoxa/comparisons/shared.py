@@ -15,7 +15,7 @@ Source: METHODS 0.3, A.6; McCarthy and Snowden 1985 for drawing one query less.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from itertools import combinations
 from typing import Any, Literal, get_args
 
@@ -26,7 +26,7 @@ from endoxa.comparisons.exact import settled
 from endoxa.comparisons.intervals import FLOOR, SUMMARY
 from endoxa.errors import JoinError, refuse_unknown
 from endoxa.frozen import dataclass
-from endoxa.statistics.bootstrap import BLOCK, TINY, blocks
+from endoxa.statistics.bootstrap import BLOCK, TINY, blocks, widened
 from endoxa.tables import Bools, Comparison, Floats, Ints, Scores
 
 Doubt = Literal["truth", "people", "queries", "all"]
@@ -40,7 +40,8 @@ class Spread:
 
     values     [system, query] expectations; NaN where a system has none
     truth      [system, query, world] values in the worlds. Where a measure is undefined in some worlds, these are the
-               values given that it is defined: such a world takes the values of another, the same one for every system
+               values given that it is defined: such a world takes the values of another, the same one for every system,
+               or the expectation where there is no other
     people     the same for the people's worlds, in pairs, with the random numbers of the first worlds of `truth`;
                None if nobody can be resampled
     contends   [system] False for a virtual system: its values change nothing about the other systems
@@ -213,7 +214,7 @@ class Doubts:
         draws = self.scores.draws
         if draws is not None and measure in draws.measures:
             row, kept = draws.measures.index(measure), [draws.queries.index(query) for query in queries]
-            truth, people = (_defined(part, row, kept, contends) for part in (draws.truth, draws.people))
+            truth, people = (_defined(part, row, kept, contends, values) for part in (draws.truth, draws.people))
         if floor is not None:
             truth, people = (None if part is None else np.log(np.maximum(part, floor)) for part in (truth, people))
             values = np.log(np.maximum(values, floor)) if truth is None else truth.mean(-1)
@@ -245,6 +246,7 @@ class Doubts:
     ) -> pl.DataFrame:  # fmt: skip
         """Mean of every system on every measure with an interval that holds the doubt; as `intervals.summarise`.
 
+        The interval is the middle part of the draws, extended to the mean where skewed draws leave it outside.
         `undefined` is the expected number of queries on which the measure is 0/0.
         """
         holes = self.scores.frame.group_by("system", "measure").agg(pl.col("undefined").sum())
@@ -263,7 +265,8 @@ class Doubts:
                 ends = np.where(number > 0, _ends(drawn, confidence), np.nan)
                 error = np.where(number > 0, drawn.std(1, ddof=1), np.nan)
             low, high = (limits or {}).get(measure, (-np.inf, np.inf))
-            lo, hi = np.clip(ends, low, high) if way == "mean" else ends
+            ends = np.clip(ends, low, high) if way == "mean" else ends
+            lo, hi = widened(ends[0], ends[1], centre)
             for place, system in enumerate(spread.systems):
                 count = round(undefined.get((system, measure)) or 0.0)
                 numbers = (float(part[place]) for part in (centre, lo, hi, error))
@@ -280,9 +283,10 @@ class Doubts:
 
         `p_better` is the probability that the system's mean is better than the baseline's; `p_tie` that they are equal;
         `superiority` p_better + p_tie/2; `sd` the deviation of the difference; [lo, hi] the middle part, of the size
-        `confidence`, of the differences. In the row `people` these follow from the variance by the normal law. The row
-        `truth` of P@k is exact where the scores know their runs and belief. There is no p-value: the distribution is
-        known, not sampled. Where one doubt is unknown its row holds NaN, and `all` does not include it.
+        `confidence`, of the differences, extended to their mean where it lies outside. In the row `people` these follow
+        from the variance by the normal law. The row `truth` of P@k is exact where the scores know their runs and
+        belief. There is no p-value: the distribution is known, not sampled. Where one doubt is unknown its row holds
+        NaN, and `all` does not include it.
         """
         contenders = [place for place, system in enumerate(self.scores.systems) if system not in self.aside]
         if len(contenders) < 2:
@@ -302,7 +306,9 @@ class Doubts:
         frame = pl.concat(frames)
         absent = [pl.lit(None, kind).alias(name) for name, kind in Comparison.SCHEMA.items() if name not in frame]
         frame = frame.with_columns(absent).select(list(Comparison.SCHEMA)).cast(Comparison.SCHEMA)
-        return settled(Comparison(frame, tuple(self._notes(confidence))), self.scores, confidence=confidence)
+        found = settled(Comparison(frame, tuple(self._notes(confidence))), self.scores, confidence=confidence)
+        lo, hi = widened(*(found.frame[name].to_numpy() for name in ("lo", "hi", "difference")))
+        return replace(found, frame=found.frame.with_columns(pl.Series("lo", lo), pl.Series("hi", hi)))
 
     def shares(self, measure: str, *, baseline: str | None = None) -> pl.DataFrame:
         """Variance of each system's mean (or of its difference to `baseline`) by doubt, and the share of each.
@@ -351,10 +357,13 @@ def compare(
     return doubts.compare(baseline=baseline, measures=measures, lower=lower, confidence=confidence)
 
 
-def _defined(draws: Floats | None, row: int, kept: list[int], contends: Bools) -> Floats | None:
+def _defined(
+    draws: Floats | None, row: int, kept: list[int], contends: Bools, expected: Floats
+) -> Floats | None:  # fmt: skip
     """The worlds of a measure, those in which it is undefined replaced by others of the same query.
 
-    For the contenders their own holes count alone, so that a virtual system does not change them.
+    For the contenders their own holes count alone, so that a virtual system does not change them. Where no world is
+    left, because the measure is defined in too few, the expectation stands for all.
     """
     if draws is None:
         return None
@@ -363,7 +372,7 @@ def _defined(draws: Floats | None, row: int, kept: list[int], contends: Bools) -
         return values
     filled = _filled(values)
     filled[contends] = _filled(values[contends])
-    return filled
+    return np.where(np.isnan(filled), expected[..., None], filled)
 
 
 def _filled(values: Floats) -> Floats:

@@ -155,15 +155,16 @@ def of_scores(scores: Scores, belief: Belief, settings: Settings, *, kind: Kind 
     best = pl.DataFrame(chances, schema={"system": pl.String, "measure": pl.String, "p_best": pl.Float64}, orient="row")
     shares = doubts.shares(scores.measures[0])
 
+    summary = _summary(doubts, settings).join(best, on=["system", "measure"], how="left", maintain_order="left")
+    notes = (*_notes(scores, belief, settings, shares, virtual), *_of_skew(summary, settings))
     return Evaluation(
-        kind=kind, scores=scores,
-        summary=_summary(doubts, settings).join(best, on=["system", "measure"], how="left", maintain_order="left"),
+        kind=kind, scores=scores, summary=summary,
         settings=settings, belief=belief,
         compared=partial(_compared, doubts, settings) if len(contenders) > 1 else None,
         deciding=partial(_against_best, doubts, settings) if len(contenders) > 1 and not settings.baseline else None,
         doubts=shares,
         warnings=(*lacking(scores, TOPICS.get(kind, "Topics of the belief")), *_of_scores(scores), *_of_people(doubts)),
-        notes=tuple(_notes(scores, belief, settings, shares, virtual)), baseline=settings.baseline, virtual=virtual,
+        notes=notes, baseline=settings.baseline, virtual=virtual,
     )  # fmt: skip
 
 
@@ -182,6 +183,15 @@ def _notes(scores: Scores, belief: Belief, settings: Settings, shares: pl.DataFr
     if virtual is not None:
         lines.append(f"{virtual}: returns everything in random order; a baseline, not a contender")
     return [*lines, *belief.lines(), *_of_shares(shares, belief, virtual)]
+
+
+def _of_skew(summary: pl.DataFrame, settings: Settings) -> list[str]:
+    """Whether an interval was extended to its mean."""
+    at_end = (pl.col("value") == pl.col("lo")) | (pl.col("value") == pl.col("hi"))
+    if not summary.filter(at_end & (pl.col("lo") < pl.col("hi"))).height:
+        return []
+    middle = f"{settings.confidence:.0%}"
+    return [f"a mean at an end of its interval: draws are skewed, and it lies outside their middle {middle}"]
 
 
 def _of_shares(shares: pl.DataFrame, belief: Belief, virtual: str | None) -> list[str]:

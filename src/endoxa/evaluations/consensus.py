@@ -114,7 +114,8 @@ def _by_depth(
 ) -> pl.DataFrame | None:  # fmt: skip
     """depth, tau, leader: the ranking on the first measure where votes are taken at other depths.
 
-    `shown` are the values of the summary, which are those of the depth that counts; tau is to their order.
+    `shown` are the values of the summary, which are those of the depth that counts; tau is to their order. There is no
+    leader where the measure is undefined for every system.
     """
     deepest = int(ballots.rank.max(initial=0))
     asked = {settings.depth, *(depth for depth in depths if depth <= deepest)}
@@ -135,10 +136,14 @@ def _by_depth(
             progress("depths", number, len(asked) - 1)
     sign = -1 if first.definition.lower else 1
     rows = [
-        (depth, orders.tau(sign * mean, sign * shown), run.systems[int(np.nanargmax(sign * mean))])
+        (depth, orders.tau(sign * mean, sign * shown), _leader(run.systems, sign * mean))
         for depth, mean in sorted(means.items())
     ]
     return pl.DataFrame(rows, schema={"depth": pl.Int64, "tau": pl.Float64, "leader": pl.String}, orient="row")
+
+
+def _leader(systems: Sequence[str], values: Floats) -> str | None:
+    return None if np.isnan(values).all() else systems[int(np.nanargmax(values))]
 
 
 def _placed(ballots: Ballots, counted: Tally, universe: Bools, cut: int | None) -> Placement:

@@ -31,11 +31,11 @@ from endoxa.evaluations.settings import LEARNED, Settings
 from endoxa.frozen import dataclass
 from endoxa.measures.grammar import Measure
 from endoxa.measures.judgments import refuse_out_of_reach
-from endoxa.measures.uncertain import measure_belief
+from endoxa.measures.uncertain import mean_over_queries, measure_belief
 from endoxa.pools import deciding
 from endoxa.pools.deciding import LEAST
 from endoxa.statistics.propensity import effective
-from endoxa.tables import COUNTED, Comparison, Opinions, Run, Scores
+from endoxa.tables import COUNTED, Comparison, Floats, Opinions, Run, Scores
 from endoxa.tables.scores import Draws
 
 WIDER, MANY = 1.2, 10  # model-based intervals are widened from this many labels a topic
@@ -159,16 +159,30 @@ def _all_posteriors(standing: Standing, run: Run, settings: Settings) -> list[Po
         belief = belief_of(standing.learned, DRAWN, rng)
         scores = measure_belief(run, belief, rest, settings.policy, worlds=settings.worlds)
         draws, scale = scores.draws, scale_of(standing.learned)
-        assert draws is not None and draws.people is not None
         for place, m in enumerate(rest):
             _, _, values = scores.matrix(str(m))
-            means = np.nanmean(draws.people[place], axis=1)
-            covariance = np.atleast_2d(np.cov(means))
+            drawn = None if draws is None else draws.people  # nothing is in doubt where every pair is judged
+            covariance = _covariance(np.zeros((len(values), 2)) if drawn is None else _means(drawn[place]))
             linear[str(m)] = Posterior(
-                str(m), scores.systems, values, np.zeros((len(means), 1)), covariance, scale,
+                str(m), scores.systems, values, np.zeros((len(values), 1)), covariance, scale,
                 lower=m.definition.lower,
             )  # fmt: skip
     return [linear[str(m)] for m in standing.measures]
+
+
+def _means(worlds: Floats) -> Floats:
+    """[system, world] means over queries from [system, query, world], of what is defined."""
+    return mean_over_queries(worlds.swapaxes(1, 2))
+
+
+def _covariance(means: Floats) -> Floats:
+    """[system, system] over the worlds in which every system has a value that ever has one; 0 for the others."""
+    able = ~np.isnan(means).all(1)
+    kept = means[able][:, ~np.isnan(means[able]).any(0)]
+    covariance = np.zeros((len(means), len(means)))
+    if kept.shape[1] > 1:
+        covariance[np.ix_(able, able)] = np.cov(kept)
+    return covariance
 
 
 def _scores(standing: Standing, found: Sequence[Posterior], settings: Settings) -> Scores:

@@ -352,7 +352,7 @@ def _certainty(evaluation: Evaluation, measure: str, order: list[str], name: Cal
     text = f"; {name(best)} is the best of {len(order)} systems with probability {chance(won[best])}"
     most = max(won, key=lambda system: won[system])
     if round(won[most], 2) > round(won[best], 2):
-        text += f", {name(most)} more often ({chance(won[most])}),"
+        text += f" ({name(most)} more often: {chance(won[most])})"
     if same:
         shown = [
             f"{name(one.against)} ({f'{name(best)} is better with probability ' if not place else ''}{_odds(one)})"
@@ -361,7 +361,7 @@ def _certainty(evaluation: Evaluation, measure: str, order: list[str], name: Cal
         text += f" and cannot be told apart from {listed(shown, NAMED, len(same))}"
     elif len(against) > len(twins):
         text += f" and can be told apart from all {'other systems' if twins else 'others'}"
-    return f"{text.removesuffix(',')}{equal}{settles}"
+    return f"{text}{equal}{settles}"
 
 
 def _odds(one: Chances) -> str:
@@ -502,25 +502,29 @@ def believed(belief: Belief) -> str:
 
 
 def estimated(found: Estimates, confidence: float) -> str:
-    """Which system has the highest estimate on the first measure, whatever the belief."""
+    """Which system has the highest estimate on the first measure, whatever the belief: the first row of the table."""
     measure = found.frame["measure"][0]
-    bounded = (pl.col("measure") == measure) & pl.col("lo").is_not_nan() & (pl.col("outside") == 0)
-    rows = found.frame.filter(bounded).sort("estimate", descending=True, maintain_order=True)
-    if not rows.height:
+    rows = found.best_first().filter((pl.col("measure") == measure) & pl.col("estimate").is_not_nan())
+    if not rows.height or rows["lo"].is_nan().all():
         return f"The labels do not bound {measure} of any system: judge more pairs (endoxa next)."
     best = rows.row(0, named=True)
-    value = f"{number(best['estimate'])} ({_interval(best['lo'], best['hi'], 4, confidence)}, whatever the belief)"
+    bounds = f"{_interval(best['lo'], best['hi'], 4, confidence)}, whatever the belief"
+    if math.isnan(best["lo"]):
+        bounds = "no interval: too few of its labels were left to chance, or all are alike"
+    elif best["outside"] > 0:
+        bounds += f"; {share(best['outside'], 1)} of its items could not be drawn and count as irrelevant"
+    value = f"{number(best['estimate'])} ({bounds})"
     if rows.height == 1:
         return f"{best['system']} has {measure} {value}."
-    order = rows["system"].to_list()
-    pairs = found.pairs.filter(pl.col("measure") == measure)
-    open_ = {
-        other
-        for one, other, lo, hi in pairs.select("system", "baseline", "lo", "hi").iter_rows()
-        for one, other in ((one, other), (other, one))
-        if one == best["system"] and not (lo > 0 or hi < 0)
+    pairs = found.pairs.filter((pl.col("measure") == measure) & ((pl.col("lo") > 0) | (pl.col("hi") < 0)))
+    apart = {
+        frozenset(pair) for pair in pairs.filter(pl.col("lo").is_not_nan()).select("system", "baseline").iter_rows()
     }
-    same = [system for system in order[1:] if system in open_]
+    same = [
+        system
+        for system, outside in rows.select("system", "outside").rows()[1:]
+        if frozenset((best["system"], system)) not in apart or max(outside, best["outside"]) > 0
+    ]
     if not same:
         return f"{best['system']} leads on {measure} with {value} and can be told apart from all others."
     named = listed(same, NAMED, len(same))

@@ -115,9 +115,9 @@ def place(run: Run, belief: Belief, policy: Policy | None = None) -> Placement:
     retrieved = np.zeros((len(readings), len(systems)), dtype=np.int64)
     retrieved[places[known], owner[known]] = sizes[known]
     empty = np.zeros(retrieved.shape, dtype=bool)
-    for system, query in run.empty:
-        if query in number:
-            empty[number[query], order[system]] = True
+    for system, name in run.empty:
+        if name in number:
+            empty[number[name], order[system]] = True
     first = np.concatenate([[0], np.cumsum(hits)])
     placed = []
     for query in range(len(readings)):

@@ -28,7 +28,7 @@ from endoxa.measures.lists import BEYOND, PADDING, Drawn, Lists, alike
 from endoxa.measures.placing import Placed, Placement, place
 from endoxa.policies import WORLDS, Policy
 from endoxa.statistics import poisson_binomial
-from endoxa.statistics.bootstrap import blocks
+from endoxa.statistics.bootstrap import blocks, widened
 from endoxa.tables import Belief, Floats, Ints, Opinions, Run, Scores
 
 CONFIDENCE = 0.95
@@ -55,10 +55,10 @@ def measure_belief(
     """Score every list under the belief: expectation, spread, interval and undefined mass per query, and the draws.
 
     Formula: value = E[M | M defined], by the closed form of the measure if it has one, else the mean over `worlds`;
-    [lo, hi] holds the middle `confidence` of the worlds (of the exact distribution for P). A certain belief gives the
-    values of ordinary judgments. plugin=True scores expected grades as if they were grades, which is biased. `mapper`
-    maps the kernel over the queries, as `map` does; `scale.local.mapped` can use several threads. `placement` is the
-    run placed in this belief, if the caller has placed it already.
+    [lo, hi] holds the middle `confidence` of the worlds (of the exact distribution for P) and the value. A certain
+    belief gives the values of ordinary judgments. plugin=True scores expected grades as if they were grades, which is
+    biased. `mapper` maps the kernel over the queries, as `map` does; `scale.local.mapped` can use several threads.
+    `placement` is the run placed in this belief, if the caller has placed it already.
     """
     policy = policy or Policy(ties=run.ties)
     wanted = parse_all(measures)
@@ -156,6 +156,7 @@ def _scored(
                 undefined[row] = moments.undefined
             if (ends := seen.ends(m, confidence)) is not None:
                 described[2:, row] = ends
+    described[2:] = widened(described[2], described[3], described[0])
     people = None
     if one.people is not None:
         people = _settled(in_worlds(one, draw_people(one, policy.seed), placed, measures, policy, top=top), policy)

@@ -132,7 +132,8 @@ def ranking(evaluation: Evaluation, measure: str) -> pl.DataFrame:
     """The contenders in order: mean with interval, score without the own vote, P(best), unique share."""
     contends = pl.col("system") != (evaluation.virtual or "")
     rows = evaluation.summary.filter((pl.col("measure") == measure) & contends)
-    rows = rows.sort(pl.col("value").fill_nan(None), descending=measure not in evaluation.lower, nulls_last=True)
+    place = {one.system: number for number, one in enumerate(order_of(evaluation, measure))}
+    rows = rows.sort(pl.col("system").replace_strict(place, return_dtype=pl.Int64))
     columns: dict[str, Any] = {"system": rows["system"], "mean": rows["value"], "interval": _intervals(rows)}
     if "without_own_vote" in rows.columns:
         columns["without own vote"] = rows["without_own_vote"]

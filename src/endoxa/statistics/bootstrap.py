@@ -35,6 +35,12 @@ class Means:
     n: Ints
 
 
+def widened(lo: Floats, hi: Floats, value: Floats) -> tuple[Floats, Floats]:
+    """The interval, extended to the value where that lies outside; so the mean of skewed draws lies in its own."""
+    slack = TINY * np.abs(value)
+    return np.where(value < lo - slack, value, lo), np.where(value > hi + slack, value, hi)
+
+
 def mean_intervals(
     values: Floats, *, method: Method = "bootstrap-t", confidence: float = 0.95, tails: Tails = "symmetric",
     resamples: int = RESAMPLES, rng: np.random.Generator,

@@ -119,7 +119,9 @@ def doubt(found: Verdicts) -> str:
                 f"the order changes with the vote depth (Kendall's tau {tau} at depth {lowest['depth']}{ahead})"
             )
         elif lowest["tau"] is not None:
-            steady = f" At other vote depths the order is nearly the same (Kendall's tau {tau} or more)."
+            least = "above 0.99" if tau == "1.00" else f"{tau} or more"
+            alike = "the same" if lowest["tau"] > 1 - 1e-9 else f"nearly the same (Kendall's tau {least})"
+            steady = f" At other vote depths the order is {alike}."
     if lonely := _lonely(one, found.measure):
         reasons.append(
             f"a third or more of the first items of {listed(lonely, NAMED)} are returned by no other system, which "

@@ -13,7 +13,7 @@ from endoxa.errors import EndoxaError
 from endoxa.evaluations import standings
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS, advice, answer, caveats, doubt_name, within
-from endoxa.formatting import clean, counted, html_of, number, probability, shortened, signed
+from endoxa.formatting import DASH, clean, counted, html_of, number, probability, shortened, signed
 from endoxa.measures.explain import definition_line
 from endoxa.reports.figures.chance_matrix import NUMBERED, better
 from endoxa.reports.figures.dots import intervals
@@ -464,7 +464,7 @@ def _depths(evaluation: Evaluation) -> Section | None:
     if table is None:
         return None
     rows = [
-        [Cell(f"{depth}", depth), cells.number(tau, 2), cells.name(leader)]
+        [Cell(f"{depth}", depth), cells.number(tau, 2), cells.name(leader or DASH)]
         for depth, tau, leader in table.select("depth", "tau", "leader").sort("depth").iter_rows()
     ]
     note = "Tau compares the ranking with the one shown above. 1: the same; 0: unrelated; −1: reversed."

@@ -170,7 +170,8 @@ def _renew(studio: Studio, desk: Desk, study: Study) -> None:
 
 def told(now: Look, labels: Opinions | None) -> dict[str, Any]:
     """The verdict as the page shows it."""
-    order = sorted(range(len(now.best)), key=lambda place: (-now.best[place], -now.found.mean[place]))
+    ranked = now.found.mean if now.question.about == "order" else now.best  # the leader is the first of them
+    order = sorted(range(len(now.best)), key=lambda place: (-ranked[place], -now.found.mean[place]))
     systems = [
         {"system": now.found.systems[place], "p_best": float(now.best[place]), "mean": float(now.found.mean[place])}
         for place in order
