@@ -14,11 +14,13 @@ import endoxa
 from endoxa.beliefs.learned import Judged, Universe, learn
 from endoxa.comparisons.posterior import posterior
 from endoxa.errors import CallError, JoinError, TextError
-from endoxa.evaluations import standings
+from endoxa.evaluations import notebook, standings
 from endoxa.evaluations.decided import universe_of
 from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.sentences import measured
 from endoxa.evaluations.settings import Settings
 from endoxa.measures.grammar import parse_all
+from endoxa.reports import terminal
 from endoxa.tables import Opinions, Run
 
 
@@ -189,7 +191,12 @@ def test_estimates_of_many_labels_are_near_the_truth() -> None:
     official = dict(real.select("system", "value").iter_rows())
     for row in estimates.filter(pl.col("measure") == "P@10").iter_rows(named=True):
         assert abs(row["estimate"] - official[row["system"]]) < 4 * row["se"] + 1e-9
-    assert (estimates["lo"] < estimates["estimate"]).all()
+    assert (estimates["lo_queries"] < estimates["estimate"]).all()
+    linearised, summed = (estimates.filter(measure=name) for name in ("AP", "P@10"))
+    assert linearised["lo"].is_nan().all() and linearised["hi"].is_nan().all()  # its interval is over queries only
+    for ends, se in (("", "se"), ("_queries", "se_queries")):  # an interval belongs to the error beside it
+        reach = (summed[f"hi{ends}"] - summed[f"lo{ends}"]) / 2 / summed[se]
+        assert reach.is_between(1.95, 4).all()  # quantiles of t
     assert any("take sizes from the estimates" in text for text in found.sentences)
 
 
@@ -332,3 +339,19 @@ def test_a_run_of_other_queries_is_refused() -> None:
     own = pl.when(pl.col("system") == "s1").then("z" + pl.col("query")).otherwise("query")
     with pytest.raises(JoinError, match="system 's1' shares no query with any other system"):
         endoxa.evaluate(Run(RUN.frame.with_columns(query=own)), None, ["P@10"], labels=FEW)
+
+
+def test_values_that_are_ratios_of_expectations_have_a_name_of_their_own() -> None:
+    """AP under the learned belief is an expectation, and modelled AP the ratio that the labels teach."""
+    found = endoxa.evaluate(RUN, None, ["AP", "nDCG@10", "P@10"], labels=MANY)
+    assert " on modelled AP with " in found.sentences[0]
+    assert any(note.startswith("modelled AP, nDCG@10: ") and "ratio of expectations" in note for note in found.notes)
+    shown = "\n".join(str(part) for part in terminal.parts(found, width=200) if isinstance(part, str))
+    assert "modelled AP by what labels teach" in shown
+    assert "modelled AP" in notebook.html(found) and "modelled P@10" not in notebook.html(found)
+    scores = endoxa.measure(RUN, None, ["AP"], labels=MANY)
+    assert "highest mean modelled AP," in measured(scores)
+    only = endoxa.evaluate(RUN, None, ["P@10"], labels=MANY)
+    assert "modelled P@10" not in only.sentences[0] and "ratio of expectations" not in str(only.notes)
+    belief = endoxa.believe(RUN, "learned", labels=MANY)
+    assert "modelled" not in endoxa.evaluate(RUN, belief, ["AP"], worlds=20).sentences[0]

@@ -180,3 +180,22 @@ def test_how_deep_a_form_looks() -> None:
     assert {name: form(name).gain is None for name in ("AP", "P@3", "nDCG@10", "DCG")} == {
         "AP": True, "P@3": True, "nDCG@10": False, "DCG": False,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_what_is_not_the_expectation_is_called_a_ratio(name: str) -> None:
+    """AP of METHODS 0.4: .851190 as a ratio of expectations, .831741/(1 - .002016) as an expectation."""
+    p = np.array([0.9, 0.6, 0.8, 0.2, 0.5, 0.1, 0.3])
+    items = list("abcdefg")
+    run = Run.of(pl.DataFrame({"system": "s", "query": "q", "item": items, "score": -np.arange(7.0)}))
+    _, places = places_of(run)
+    own = form(name)
+    value = float(own.slopes(places, p[None], own.steps([1.0])).value[0, 0])
+    belief = endoxa.Belief.of(pl.DataFrame({"query": "q", "item": items, "p": p}))
+    expected = float(endoxa.measure(run, belief, name, worlds=4000).frame["value"][0])
+    if name == "AP":
+        assert (value, expected) == pytest.approx((0.851190, 0.831741 / (1 - 0.002016)), abs=1e-6)
+    if own.ratio:
+        assert name == "R@100" or abs(value - expected) > 1e-4
+    else:
+        assert value == pytest.approx(expected, abs=0.03 if name.startswith("DCG") else 1e-12)  # DCG is drawn

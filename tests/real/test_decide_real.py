@@ -129,7 +129,8 @@ def test_design_based_intervals_cover(track: Track, measure: str) -> None:
         else:
             pairs = learned.universe.rows.join(drawn.frame, on=["query", "item"], how="inner", maintain_order="left")
             found = robust(learned, m, pairs["propensity"].to_numpy(), free).estimates(0.9).pairs
-        lo, hi = found["lo"].to_numpy(), found["hi"].to_numpy()
+        over = "" if prediction.is_estimable(measure) else "_queries"  # AP is linearised: over topics only
+        lo, hi = found[f"lo{over}"].to_numpy(), found[f"hi{over}"].to_numpy()
         design.append(np.where(np.isnan(lo), np.nan, (lo <= really + 1e-9) & (hi >= really - 1e-9)))
         made = posterior(learned, m)
         far = 1.6449 * (1.2 if count >= 10 else 1.0) * made.sd[left, right]

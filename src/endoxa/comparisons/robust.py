@@ -54,7 +54,8 @@ class Robust:
     def estimates(self, confidence: float) -> Estimates:
         """Means and differences with intervals over topics as clusters (t quantile), as `prediction` tells them.
 
-        The error for these topics as they are is told without an interval: the linearised target is a little off.
+        The error for these topics as they are has no interval (lo and hi are NaN): the linearised target is a little
+        off.
         """
         S, T = len(self.systems), int((~np.isnan(self.values[0])).sum())
         pairs = list(combinations(range(S), 2))
@@ -65,10 +66,10 @@ class Robust:
 
         def columns(value: Floats, se: Floats, wide: Floats) -> dict[str, Any]:
             n = len(value)
-            lo, hi = value - far * wide, value + far * wide
+            none = np.full(n, np.nan)
             return {
-                "se": se, "lo": lo, "hi": hi, "se_queries": wide, "lo_queries": lo, "hi_queries": hi,
-                "lam": np.ones(n), "labels": np.full(n, self.labels),
+                "se": se, "lo": none, "hi": none, "se_queries": wide, "lo_queries": value - far * wide,
+                "hi_queries": value + far * wide, "lam": np.ones(n), "labels": np.full(n, self.labels),
             }  # fmt: skip
 
         frame = {"system": names, "measure": [self.measure] * S, "estimate": self.mean}

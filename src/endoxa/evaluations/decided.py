@@ -371,6 +371,11 @@ def _notes(standing: Standing) -> list[str]:
     notes = _lines(standing.learned)
     if judged.torn:
         notes.append(f"pairs on which judges disagree ({judged.torn:,}) count by the share of judges")
+    if ratios := [str(m) for m in standing.measures if m.linear is not None and m.linear.ratio]:
+        notes.append(
+            f"modelled {', '.join(ratios)}: the expected numerator divided by the expected denominator (a ratio of "
+            f"expectations); {ratios[0]} under a belief is the expectation of the ratio"
+        )
     notes.append(
         "modelled: values, P(better) and P(best) are for these topics, as if every pair were judged; differences are "
         "too small, the order is what to act on"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from endoxa.evaluations.sentences import answer
-from endoxa.evaluations.standings import best_values, contenders, counts, headline
+from endoxa.evaluations.standings import best_values, contenders, counts, headline, title_of
 from endoxa.formatting import chance, clean, html_of, html_table, notebook_html, number, shortened
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ def _table(evaluation: Evaluation) -> str:
             text += f" <small>[{number(lo, decimals)}, {number(hi, decimals)}]</small>"
         cells[row["system"], row["measure"]] = [text, *([chance(row["p_best"])] if probable else [])]
     empty = [number(None)] * (2 if probable else 1)
-    heads = ["system", *(head for measure in measures for head in (measure, *(["P(best)"] if probable else [])))]
+    titles = [title_of(evaluation, measure) for measure in measures]
+    heads = ["system", *(head for title in titles for head in (title, *(["P(best)"] if probable else [])))]
     rows = [
         [_text(system), *(cell for measure in measures for cell in cells.get((system, measure), empty))]
         for system in order[:ROWS]

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from endoxa.evaluations.settings import VOTED
+from endoxa.evaluations.settings import LEARNED, VOTED
 from endoxa.evaluations.standings import (
     DOUBTS,
     SURE,
@@ -22,9 +22,11 @@ from endoxa.evaluations.standings import (
     contenders,
     correction,
     headline,
+    modelled,
     p_best,
     pair_of,
     rival,
+    title_of,
     undecided,
 )  # fmt: skip
 from endoxa.formatting import capitalised, chance, listed, number, probability, share
@@ -306,7 +308,7 @@ def under_doubt(evaluation: Evaluation, *, name: Callable[[str], str] = str) -> 
     standings = [one for one in contenders(evaluation, measure) if not math.isnan(one.value)]
     unjudged = evaluation.kind == "consensus" and "calibration" not in evaluation.tables and len(standings) > 1
     where = f"Nobody judged, so this is a guess: {within(evaluation)}" if unjudged else capitalised(within(evaluation))
-    where, what = where + ("," if evaluation.kind == "sample" else ""), name(measure)
+    where, what = where + ("," if evaluation.kind == "sample" else ""), name(title_of(evaluation, measure))
     if not standings:
         return f"{where} {what} is undefined for every system: there is nothing to compare."
     best = standings[0]
@@ -484,7 +486,8 @@ def measured(scores: Scores) -> str:
         return f"{measure} is undefined for every system."
     lower = parse(measure).definition.lower
     best, value = means.sort(measure, descending=not lower, maintain_order=True).select("system", measure).row(0)
-    what = f"the {'lowest' if lower else 'highest'} mean {measure}," if means.height > 1 else f"a mean {measure} of"
+    title = modelled(measure) if scores.draws is not None and LEARNED in scores.draws.lines else measure
+    what = f"the {'lowest' if lower else 'highest'} mean {title}," if means.height > 1 else f"a mean {title} of"
     queries = f"{len(scores.queries):,} quer{'y' if len(scores.queries) == 1 else 'ies'}"
     return f"{best} has {what} {number(value)} over {queries}; endoxa eval says how sure that is."
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from endoxa.errors import EndoxaError, did_you_mean
 from endoxa.frozen import dataclass
 from endoxa.later import pl
+from endoxa.measures.grammar import parse
 
 if TYPE_CHECKING:
     from endoxa.evaluations.evaluation import Evaluation
@@ -100,6 +101,17 @@ class Chances:
 
 
 Rows = Sequence[Mapping[str, Any]]
+
+
+def modelled(measure: str) -> str:
+    """The name of a measure at learned relevance: `modelled AP` is a ratio of expectations, P@10 an expectation."""
+    linear = parse(measure).linear
+    return f"modelled {measure}" if linear is not None and linear.ratio else measure
+
+
+def title_of(evaluation: Evaluation, measure: str) -> str:
+    """The measure as tables and sentences name it: what labels teach has a name of its own."""
+    return modelled(measure) if evaluation.kind == "sample" else measure
 
 
 def _rows(summary: pl.DataFrame | Rows) -> Rows:

@@ -76,11 +76,13 @@ class LinearForm:
     slopes  (places, tails [level, row], steps [level]) -> Slopes; the relevance of an item is Σ step · tail
     gain    what a grade is worth; None where a relevant item counts 1
     k       only the first k items of a list count; None for all
+    ratio   the value is a ratio of expectations; else it is the expectation itself
     """
 
     slopes: Callable[[Places, Floats, Floats], Slopes]
     gain: Callable[[Floats], Floats] | None = None
     k: int | None = None
+    ratio: bool = False
 
     def steps(self, levels: Sequence[float]) -> Floats:
         """What passing each level adds to the worth of an item."""
@@ -98,12 +100,12 @@ def precision_linear(*, k: int | None = None, relative: bool = False) -> LinearF
 
 def recall_linear(*, k: int | None = None) -> LinearForm:
     """R@k: hits in the first k by all that is relevant."""
-    return LinearForm(_share(k), k=k)
+    return LinearForm(_share(k), k=k, ratio=True)
 
 
 def average_precision_linear(*, k: int | None = None, norm: str = "R") -> LinearForm | None:
     """AP, divided by the number of relevant items."""
-    return LinearForm(_average_precision(k), k=k) if norm == "R" else None
+    return LinearForm(_average_precision(k), k=k, ratio=True) if norm == "R" else None
 
 
 def _additive(weight: Callable[[Ints], Floats]) -> Callable[[Places, Floats, Floats], Slopes]:
@@ -154,7 +156,7 @@ def discounted(weight: Callable[[Ints], Floats], gain: Callable[[Floats], Floats
 
 def normalised(weight: Callable[[Ints], Floats], gain: Callable[[Floats], Floats], k: int | None) -> LinearForm:
     """nDCG: discounted worth divided by that of the best possible list."""
-    return LinearForm(_normalised(k, weight), gain, k)
+    return LinearForm(_normalised(k, weight), gain, k, ratio=True)
 
 
 def _normalised(k: int | None, discount: Callable[[Ints], Floats]) -> Callable[[Places, Floats, Floats], Slopes]:

@@ -62,6 +62,7 @@ def F(lists: Lists, *, k: int, rel: float = 1, beta: float = 1) -> Floats:
     """Weighted harmonic mean of precision and recall in the first k.
 
     Formula: F = (1 + beta²) P R / (beta² P + R); beta = 2 weighs recall twice as much as precision.
+    Undefined where nothing is relevant, because recall is.
     Misleads: ir_measures and trec_eval's set_F.x take x = beta², so their SetF(beta=2) is beta = 1.414.
     Source: van Rijsbergen 1979.
     """
@@ -102,7 +103,8 @@ def SetR(lists: Lists, *, rel: float = 1) -> Floats:
 def SetF(lists: Lists, *, rel: float = 1, beta: float = 1) -> Floats:
     """Weighted harmonic mean of set precision and set recall.
 
-    Formula: F = (1 + beta²) |relevant retrieved| / (beta² |relevant| + |retrieved|).
+    Formula: F = (1 + beta²) |relevant retrieved| / (beta² |relevant| + |retrieved|). It is 0 for an empty list.
+    Undefined where nothing is relevant, because recall is.
     Misleads: trec_eval's set_F.x and ir_measures' beta mean beta²; here beta is beta.
     Source: van Rijsbergen 1979; trec_eval set_F.
     """

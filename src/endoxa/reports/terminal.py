@@ -9,7 +9,7 @@ from typing import Any
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import VOTED
 from endoxa.evaluations.standings import counts as counts_of
-from endoxa.evaluations.standings import headline, order_of
+from endoxa.evaluations.standings import headline, order_of, title_of
 from endoxa.formatting import folded, longest
 from endoxa.later import pl
 from endoxa.reports import text
@@ -106,12 +106,14 @@ def _bundled(evaluation: Evaluation, width: int) -> Iterator[Any]:
 def _doubtful(evaluation: Evaluation, width: int) -> Iterator[Any]:
     first = evaluation.measures[0]
     within = WITHIN.get(evaluation.kind, " under this belief")
-    yield f"[bold]{plain(first)}{within}[/bold]"
+    title = title_of(evaluation, first)
+    yield f"[bold]{plain(title)}{within}[/bold]"
     yield frame_table(ranking(evaluation, first), width=width)
     others = evaluation.summary.filter((pl.col("measure") != first) & (pl.col("system") != (evaluation.virtual or "")))
     if others.height:
-        yield f"\n[bold]Other measures{within}[/bold] (the answer rests on {plain(first)})"
-        yield summary_table(others.to_dicts(), evaluation.lower, width)
+        yield f"\n[bold]Other measures{within}[/bold] (the answer rests on {plain(title)})"
+        named = [row | {"measure": title_of(evaluation, row["measure"])} for row in others.to_dicts()]
+        yield summary_table(named, evaluation.lower, width)
     if everything := _virtual(evaluation):
         yield plain(everything)
     if "depths" in evaluation.tables:
@@ -185,15 +187,18 @@ def _estimates(evaluation: Evaluation, width: int) -> Iterator[Any]:
         pl.Series(name, [ends(row, over) for row in estimates.iter_rows(named=True)], pl.String)
         for name, over in (("these queries", ""), ("queries like these", "_queries"))
     ]
-    bounded = pl.when(pl.col("lo").is_not_nan() & (pl.col("outside") == 0)).then("estimate").alias("estimate")
+    here, like = (pl.col(f"lo{over}").is_not_nan() for over in ("", "_queries"))
+    bounded = pl.when((here | like) & (pl.col("outside") == 0)).then("estimate").alias("estimate")
     table = estimates.select("system", "measure", bounded, *intervals, "labels")
     act = "take sizes from these" if evaluation.kind == "sample" else "act on these"
     yield f"\n[bold]Design-based estimates[/bold] ({act}: they are valid whatever the belief)"
     yield frame_table(_best_first(table, evaluation), width=width)
     if (estimates["outside"] > 0).any():
         yield "–: the measure looks at items that could not be drawn; draw as deep: endoxa next -k"
-    if estimates["lo"].is_nan().any():
+    if estimates.select((~here & ~like).any()).item():
         yield "–: fewer than 10 of its labels were left to chance, or all are alike; they do not bound the value"
+    if linearised := estimates.filter(~here & like)["measure"].unique(maintain_order=True).to_list():
+        yield f"–: linearised, with an interval over queries only: {plain(', '.join(linearised))}"
 
 
 # ---- a comparison -------------------------------------------------------------------------------------
@@ -212,7 +217,8 @@ def comparison_parts(evaluation: Evaluation, *, width: int, full: bool = False) 
         doubts = draws is not None and rows["doubt"].n_unique() > 1
         doubt = "; standard deviation of the difference by doubt" if doubts else ""
         act = "; the answer rests on this measure" if several and name == headline(evaluation) else ""
-        yield f"{chr(10) if place else ''}[bold]{plain(str(name))}[/bold], {over}{doubt}{act}"
+        title = title_of(evaluation, str(name))
+        yield f"{chr(10) if place else ''}[bold]{plain(title)}[/bold], {over}{doubt}{act}"
         yield frame_table(pairs(best_pairs_first(rows, evaluation, str(name))), width=width)
     for key, heading in (
         ("orders", "Do the measures order the systems alike?"),

@@ -333,8 +333,9 @@ def _first_measure(evaluation: Evaluation) -> Grid:
         for row in rows
         if row["system"] != evaluation.virtual
     ]
-    caption = f"{measure} {within(evaluation)}: means over queries, with {100 * evaluation.confidence:g} % intervals"
-    heads = ("system", clean(measure), *(columns[name][0] for name in chosen))
+    title = standings.title_of(evaluation, measure)
+    caption = f"{title} {within(evaluation)}: means over queries, with {100 * evaluation.confidence:g} % intervals"
+    heads = ("system", clean(title), *(columns[name][0] for name in chosen))
     note = " ".join([*_everything(evaluation, [measure]), *(columns[name][2] for name in chosen)])
     return Grid(caption, heads, table, 1, measure in evaluation.lower, note)
 
@@ -366,8 +367,9 @@ def _further_measures(evaluation: Evaluation) -> Grid:
             line.append(cells.interval(row["value"], row["lo"], row["hi"], strong=system == leaders[measure]))
             line.append(cells.chance(row.get("p_best")))
         rows.append(line)
-    heads = ["system", *(head for measure in others for head in (clean(measure), "P(best)"))]
-    caption = f"Further measures {within(evaluation)}, each with its P(best); the answer rests on {clean(first)}"
+    first, *titles = (clean(standings.title_of(evaluation, measure)) for measure in evaluation.measures)
+    heads = ["system", *(head for title in titles for head in (title, "P(best)"))]
+    caption = f"Further measures {within(evaluation)}, each with its P(best); the answer rests on {first}"
     return Grid(caption, heads, rows, note=" ".join(_everything(evaluation, others)))
 
 
