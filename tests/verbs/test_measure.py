@@ -88,6 +88,15 @@ def test_one_tag_in_two_files_is_told(tmp_path: Path) -> None:
         endoxa.measure([tmp_path / "a.run"] * 4, QRELS, "AP")
 
 
+def test_the_range_of_a_mean_is_over_the_queries_of_the_mean() -> None:
+    """Also over a missing topic and, with undefined=zero, over a query without a relevant item."""
+    run, qrels = {"q": {"a": 1.0, "b": 1.0}, "r": {"a": 1.0, "b": 1.0}}, {"q": {"a": 1}, "r": {"a": 0}, "s": {"a": 1}}
+    for undefined, queries in (("zero", 3), ("nan", 2)):
+        found = endoxa.evaluate(run, qrels, ["AP"], ties="range", undefined=undefined)
+        assert found.tables["ranges"].row(0) == ("run", "AP", 0.5 / queries, 0.5 / queries, 1 / queries)
+        assert found.summary["value"].item() == 0.5 / queries
+
+
 def test_bounds_and_ranges_of_means() -> None:
     run = {"q1": {"x": 2.0, "a": 1.0}, "q2": {"a": 1.0}}
     open_ended = endoxa.evaluate(run, QRELS, ["P@2"], unjudged="bounds")

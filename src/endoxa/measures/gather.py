@@ -257,7 +257,10 @@ class _Columns:
         owner, place = self.joined("owner"), self.joined("place")
         order = np.lexsort((place, owner))
         value, undefined, spread = self.joined("value")[:, order], self.joined("undefined")[:, order], self.spread()
-        value = np.where(np.isnan(value), 0.0, value) if policy.undefined == "zero" else value
+        if policy.undefined == "zero":
+            if policy.ties == "range" and spread is not None:  # undefined in one order of ties means undefined in all
+                spread[1:, np.isnan(self.joined("value"))] = 0.0
+            value = np.where(np.isnan(value), 0.0, value)
         return Scored(
             list(self.systems), queries, self.names, owner[order], place[order], value, undefined,
             None if spread is None else spread[:, :, order], coverage, absent,
