@@ -19,7 +19,7 @@ def test_a_file_is_identified(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="cannot be read: No such file or directory; check the path"):
+    with pytest.raises(FileError, match="no such file"):
         provenance(str(tmp_path / "a.run"))
 
 

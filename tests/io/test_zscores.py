@@ -25,5 +25,5 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str) -> None:
 
 
 def test_no_file(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"cannot be read: .*; give a file of z-scores"):
+    with pytest.raises(FileError, match="no such file"):
         read_zscores(str(tmp_path / "z"))

@@ -18,7 +18,7 @@ from endoxa.errors import EndoxaError, FileError, TableError
 from endoxa.frozen import dataclass
 from endoxa.io.formats import look
 from endoxa.io.run_files import RunFiles, distinct_names, map_blocks
-from endoxa.io.sources import GZIP, PIECE, ZSTD, Source, count, opened, spans
+from endoxa.io.sources import GZIP, PIECE, ZSTD, Source, count, is_stream, opened, spans
 from endoxa.io.table_files import ROW, row_spans
 from endoxa.io.trec_text import RUN, Skipped, refuse_empty, separated, tell
 from endoxa.measures.looked_up import Sought
@@ -116,8 +116,9 @@ class DistributedFiles:
 
     def _whole(self, path: str) -> tuple[Part, bool]:
         """A file, and whether it can be cut."""
-        if path == "-":
-            raise FileError("<stdin>", "workers cannot read standard input", "save it where all workers see it")
+        if path == "-" or is_stream(Path(path)):
+            name = "standard input" if path == "-" else "a pipe"
+            raise FileError(path, f"workers cannot read {name}", "save it where all workers see it")
         with opened(path, unpack=False) as source:
             magic = source.magic()
             packed = magic == ZSTD or magic.startswith(GZIP)

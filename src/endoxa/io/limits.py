@@ -19,6 +19,7 @@ ROWS = 10  # rows of Parquet for each byte
 FREE_ROWS = 200_000
 CELLS = 1  # cells of a table of text for each byte; a full row of n columns has n bytes or more
 FREE_CELLS = 1_000_000
+PIPE = 64 << 30  # bytes of a pipe, which are copied to a temporary file
 TRUST = "ENDOXA_TRUST_FILES"
 
 
@@ -32,6 +33,16 @@ def refuse_content(label: str, size: int, content: int, what: str = "it", *, tex
 def allowed_content(size: int, *, text: bool = False) -> float:
     """How many unpacked bytes a file of `size` bytes may have."""
     return math.inf if trusted() else max(FREE_TEXT if text else FREE, RATIO * size)
+
+
+def allowed_pipe() -> float:
+    """How many bytes a pipe may deliver."""
+    return math.inf if trusted() else PIPE
+
+
+def too_long(most: float) -> tuple[str, str]:
+    """Return what is wrong with a pipe that does not end within the limit, and the remedy."""
+    return f"the pipe has more than {most:,.0f} bytes", f"save its content as a file, or set {TRUST}=1 if it ends"
 
 
 def refuse_rows(label: str, size: int, rows: int) -> None:

@@ -6,14 +6,13 @@ from pathlib import Path
 
 from endoxa.errors import FileError
 from endoxa.evaluations.evaluation import File
-from endoxa.io.beir import qrels_of
+from endoxa.io.sources import opened
 
 
 def provenance(path: str, kind: str = "") -> File:
     """Return the name, size and SHA-256 of a file that was read; of a collection of BEIR, those of its judgments."""
-    file = qrels_of(Path(path), path) if Path(path).is_dir() else Path(path)
-    digest = fingerprint(file)
-    return File(file.name, file.stat().st_size, digest, kind)
+    with opened(path, unpack=False) as source:
+        return File(Path(source.label).name, source.whole, fingerprint(source.path), kind)
 
 
 def fingerprint(path: Path) -> str:

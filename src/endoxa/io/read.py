@@ -72,7 +72,7 @@ def natively_judged(source: str | dict[Any, Any]) -> Opinions | None:
 
 
 def _judged(path: str) -> Judged | None:
-    if not Path(path).is_file():  # a pipe can be read only once
+    if path == "-":  # standard input is read only once
         return None
     with opened(path) as source:
         try:

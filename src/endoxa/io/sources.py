@@ -1,4 +1,7 @@
-"""Opens a path, standard input, gzip or zstd, and yields the text in pieces of whole lines.
+"""Opens a path, a pipe, standard input, gzip or zstd, and yields the text in pieces of whole lines.
+
+What can be read only once (a FIFO, process substitution, /dev/stdin) is copied to a temporary file when it is first
+opened. The copy serves all later openings, and is removed when the process ends.
 
 A piece ends where a query ends, as far as its last lines show, so that a reader can work query by query in bounded
 memory. Error messages name the file as the user named it.
@@ -8,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
 import zlib
 from collections import deque
@@ -16,12 +20,12 @@ from contextlib import ExitStack, contextmanager
 from gzip import BadGzipFile, GzipFile
 from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from endoxa.errors import FileError, did_you_mean
 from endoxa.frozen import dataclass
 from endoxa.io.beir import qrels_of
-from endoxa.io.limits import allowed_content, refuse_content
+from endoxa.io.limits import allowed_content, allowed_pipe, refuse_content, too_long
 from endoxa.later import np, pl
 
 if TYPE_CHECKING:
@@ -98,7 +102,7 @@ Where = str | os.PathLike[str] | Source
 
 @contextmanager
 def opened(where: Where, *, unpack: bool = True) -> Iterator[Source]:
-    """Yield a source that can be read again: standard input (`-`), pipes and zstd are copied to a temporary file.
+    """Yield a source that can be read again: standard input (`-`), pipes and zstd are copied to temporary files.
 
     A folder is a collection of BEIR, and stands for its judgments. With `unpack=False` zstd stays as it is.
     """
@@ -113,16 +117,17 @@ def opened(where: Where, *, unpack: bool = True) -> Iterator[Source]:
             return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="endoxa-"))) / "text"
 
         if os.fspath(where) == "-":
+            if sys.stdin is None:
+                raise FileError("<stdin>", "standard input is closed", "give a file or a pipe")
             source = _spooled(sys.stdin.buffer, spool(), "<stdin>")
         else:
             source = Source(Path(where), os.fspath(where))
             if _is_folder(source.path):
                 inside = qrels_of(source.path, source.label)
                 source = Source(inside, str(inside))
+            if is_stream(source.path):
+                source = _piped(source)
             _check_readable(source)
-            if not source.path.is_file():
-                with source.path.open("rb") as pipe:
-                    source = _spooled(pipe, spool(), source.label)
         if unpack and source.magic() == ZSTD:
             source = _unpacked(source, spool())
         yield source
@@ -135,11 +140,74 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def _spooled(stream: BinaryIO, to: Path, label: str) -> Source:
-    import shutil
+def is_stream(path: Path) -> bool:
+    """Whether there is something at this path that is neither a file nor a folder: a pipe, a terminal, a device."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):  # there is nothing, or it cannot be a path
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
-    with to.open("wb") as file:
-        shutil.copyfileobj(stream, file, 1 << 20)
+
+@dataclass(frozen=True)
+class _Copy:
+    """What a pipe held, or why it was refused; `changed` is when somebody last wrote into the pipe."""
+
+    found: Source | FileError
+    changed: int
+    folder: Any  # removed with the last reference, at the end of the process
+
+
+_COPIES: dict[tuple[int, int], _Copy] = {}  # by device and number of the pipe, whatever path leads to it
+
+
+def _piped(source: Source) -> Source:
+    """Return the copy of a pipe, which is read when it is first opened, or when somebody wrote into it again."""
+    import tempfile
+
+    state = source.path.stat()
+    terminal = stat.S_ISCHR(state.st_mode)
+    copy = _COPIES.get((state.st_dev, state.st_ino))
+    if copy is None or (copy.changed != state.st_mtime_ns and not terminal):
+        folder = tempfile.TemporaryDirectory(prefix="endoxa-")
+        found: Source | FileError
+        try:
+            with source.path.open("rb", buffering=0) as pipe:
+                found = _spooled(pipe, Path(folder.name) / "text", source.label)
+        except FileError as error:  # kept too: the rest of the pipe would be read next time
+            found = error
+        except OSError as error:
+            found = FileError(source.label, f"cannot be opened: {error.strerror or error}")
+        copy = _COPIES[state.st_dev, state.st_ino] = _Copy(found, source.path.stat().st_mtime_ns, folder)
+    if isinstance(copy.found, FileError):
+        raise copy.found
+    return Source(copy.found.path, source.label)
+
+
+def _refuse_device(stream: IO[bytes], label: str) -> None:
+    """Refuse /dev/zero, a disk and other devices: they have no end, or are no text. Terminals and /dev/null do end."""
+    try:
+        state = os.fstat(stream.fileno())
+    except OSError:  # a stream that is no file
+        return
+    ends = stream.isatty() or state.st_rdev == Path(os.devnull).stat().st_rdev
+    if stat.S_ISBLK(state.st_mode) or (stat.S_ISCHR(state.st_mode) and not ends):
+        raise FileError(label, "this is a device, and may have no end", "give a file or a pipe")
+
+
+def _spooled(stream: IO[bytes], to: Path, label: str) -> Source:
+    """Copy a stream to a file, up to the limit."""
+    _refuse_device(stream, label)
+    size, most = 0, allowed_pipe()
+    try:
+        with to.open("wb") as file:
+            while data := stream.read(1 << 20):
+                size += file.write(data)
+                if size > most:
+                    raise FileError(label, *too_long(most))
+    except OSError as error:
+        what = f"cannot be copied to {to.parent}: {error.strerror or error}"
+        raise FileError(label, what, "free some space, or name another folder with TMPDIR") from None
     return Source(to, label)
 
 

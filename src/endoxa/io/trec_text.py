@@ -18,12 +18,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from math import isinf
-from pathlib import Path
 from warnings import warn
 
 from endoxa.errors import FileError
 from endoxa.frozen import dataclass
-from endoxa.io.sources import BOM, PIECE, WINDOW, Piece, Source, ahead, pieces
+from endoxa.io.sources import BOM, PIECE, WINDOW, Piece, Source, ahead, opened, pieces, raw
 from endoxa.later import np, pl
 from endoxa.tables.checks import COLUMN_NAMES
 from endoxa.tables.grade_words import EXPECTED, GRADES
@@ -486,11 +485,12 @@ def is_number(word: str) -> bool:
 def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
     """Read trec_eval's z-scores of a reference set of runs: {(query, measure): (mean, standard deviation)}."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        with opened(path) as source, raw(source) as (stream, _):
+            text = stream.read().decode()
+    except UnicodeDecodeError as error:
         raise FileError(path, f"cannot be read: {error}", "give a file of z-scores") from None
     found: dict[tuple[str, str], tuple[float, float]] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         words = line.split()
