@@ -134,6 +134,9 @@ JSONS = [
     b'[{"query_id": "q1", "doc_id": "d1", "score": 1.5}]',
     b'[{"qid": "q1", "results": ["d1", "d2"], "relevant_ids": ["d2"]}]',
     b'{"q1": {"d1": "yes", "d2": "no"}}',
+    b'{"hits": {"hits": [{"_id": "d1", "_score": 1.5}]}}',
+    b'{"ndcg@10": {"q1": 0.5}, "map": {"q1": 0.25}}',
+    b'[{"id": 1, "data": {"text": "x"}, "annotations": [], "predictions": [5]}]',
 ]
 LISTS = [
     b'{"query_id": "q1", "results": ["d1", "d2"]}\n{"query_id": "q2", "results": ["d3"]}\n',

@@ -149,7 +149,7 @@ def look(source: Source, wanted: Wanted = "auto") -> Look:
 def _json_look(source: Source, line: bytes, wanted: Wanted) -> Look:
     """Lines of JSON with columns or with a list each, or one document."""
     row = _json_row(line)
-    if row is not None and (lists := names_of_row(row)) is not None:
+    if row is not None and (lists := names_of_row(row, source.label)) is not None:
         return Look(_held(lists, source.label, wanted), "lists")
     columns = list(row or ())
     if len(known(columns) & COLUMN_NAMES) > 1 or ".jsonl" in source.path.suffixes or wanted not in DOCUMENTS:

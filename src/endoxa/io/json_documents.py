@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from endoxa.errors import FileError, TableError, TextError
@@ -20,6 +21,11 @@ NEITHER = (
     "expected {query: {item: number}}, {query: [item, …]}, {system: {query: {item: score}}}, "
     'or a list of rows like {"query_id": …, "doc_id": …, "score": …}'
 )
+SHOWN = 8  # keys in an error message
+ENVELOPES = {
+    "hits", "response", "responses", "result", "results", "data", "root", "items", "documents", "matches", "points",
+    "experiments", "evaluations", "annotations", "predictions", "queries", "judgments", "test_cases", "testCases",
+}  # fmt: skip
 DEEPEST = 6  # levels; predictions of MTEB have four
 
 
@@ -49,17 +55,45 @@ def document_of(source: Source) -> Document:
         row = value[0] if value else None
         if not isinstance(row, Mapping):
             raise FileError(source.label, "the JSON is a list, but not of rows", NEITHER)
-        return Document(tuple(map(str, row)), names_of_row(row))
+        return Document(tuple(map(str, row)), names_of_row(row, source.label))
     if not isinstance(value, Mapping):
         raise FileError(source.label, "the JSON is neither runs nor judgments", NEITHER)
+    layout = _understood(source, value)
+    numbers = layout.frame["number"]
+    sort = "null" if numbers.null_count() == len(numbers) else "run" if layout.listed else layout.sort
+    return Document(sort=sort, model=model_of(value))
+
+
+def _understood(source: Source, value: Mapping[Any, Any]) -> Layout:
+    """Return the rows of a document; refuse answers of search engines and tables of scores, which only look alike."""
+    names = ", ".join(str(key) for key in islice(value, SHOWN))
+    keys = f"its keys are {names:.200}{', …' if len(value) > SHOWN else ''}"
     try:
         layout = laid_out(value)
-        numbers = layout.frame["number"]
-        sort = "null" if numbers.null_count() == len(numbers) else "run" if layout.listed else layout.sort
-        return Document(sort=sort, model=model_of(value))
     except TableError as error:
         what, _, _ = str(error).partition("; ")
-        raise FileError(source.label, f"the JSON is neither runs nor judgments: {what}", NEITHER) from None
+        raise FileError(source.label, f"the JSON is neither runs nor judgments: {what} ({keys})", NEITHER) from None
+    if MTEB in value:
+        return layout
+    if "system" in layout.frame.columns and not ENVELOPES.isdisjoint(value):
+        raise FileError(source.label, f"the JSON is not understood: {keys}", NEITHER)
+    for name in ("query", "item"):
+        if _are_measures(layout.frame[name].unique(maintain_order=True)):
+            what = f"the JSON holds scores of measures, not of items: {keys}"
+            raise FileError(source.label, what, f"expected the score or the grade of every item; {NEITHER}")
+    return layout
+
+
+def _are_measures(names: pl.Series) -> bool:
+    """Whether all names are measures, such as ndcg@10 and map; one word alone may be the text of a query."""
+    from endoxa.measures.grammar import parse
+
+    if len(names) == 1 and "@" not in names[0]:
+        return False
+    try:
+        return all(parse(name) is not None for name in names)
+    except TextError:
+        return False
 
 
 def _whole(source: Source, text: str) -> Any:
@@ -134,11 +168,7 @@ def rows_of_document(source: Source, data: bytes, kind: str) -> tuple[pl.DataFra
         return _rows(source, value, kind, len(data))
     if not isinstance(value, Mapping):
         raise FileError(source.label, "the JSON is neither runs nor judgments", NEITHER)
-    try:
-        layout: Layout = laid_out(value)
-    except TableError as error:
-        what, _, remedy = str(error).partition("; ")
-        raise FileError(source.label, what, remedy) from None
+    layout = _understood(source, value)
     if kind != "run" and "system" in layout.frame.columns:
         named = "MTEB's predictions" if MTEB in value else "runs: {system: {query: {item: score}}}"
         raise FileError(source.label, f"the JSON holds {named}", f"give a file of {kind}")
@@ -150,7 +180,7 @@ def _rows(source: Source, found: list[Any], kind: str, size: int) -> tuple[pl.Da
     for number, row in enumerate(found, 1):
         if not isinstance(row, Mapping):
             raise FileError(source.label, f"entry {number} of the list is {row!r:.60}, not an object", EXPECTED)
-    names = names_of_row(found[0]) if found else None
+    names = names_of_row(found[0], source.label) if found else None
     if names is not None:
         return spread(((None, row) for row in found), names, kind, source.label)
     columns = list(dict.fromkeys(name for row in found for name in row))

@@ -28,6 +28,12 @@ QUERIES = (*OTHER_NAMES["query"], "_id", "id", "query", "user_input", "question"
 SYSTEMS = ("system", *OTHER_NAMES["system"])
 EXPECTED = 'expected rows like {"query_id": "q1", "results": ["d3", "d1"]}'
 TEXTS_ONLY = ("retrieved_contexts", "reference_contexts")  # of RAGAS without ids
+# Rows of other tools: what they look like, and what they are.
+FOREIGN = {
+    ("data", "annotations"): "tasks of Label Studio",
+    ("data", "predictions"): "tasks of Label Studio",
+    ("ranking", "teams"): "a log of interleaving",
+}
 Held = Literal["run", "qrels", "both"]
 
 
@@ -58,8 +64,12 @@ def names_of(columns: Iterable[str], lists: Iterable[str]) -> Names | None:
     return Names(query, retrieved, relevant, system)
 
 
-def names_of_row(row: Mapping[str, Any]) -> Names | None:
-    """The columns of rows with lists, by the first row."""
+def names_of_row(row: Mapping[str, Any], label: str = "<rows>") -> Names | None:
+    """The columns of rows with lists, by the first row; rows of other tools that only look alike are refused."""
+    for signs, tool in FOREIGN.items():
+        if all(sign in row for sign in signs):
+            what = f"the rows are {tool}, which are not understood: their keys are {', '.join(map(str, row)):.200}"
+            raise FileError(label, what, EXPECTED)
     return names_of(row, [name for name, value in row.items() if isinstance(value, list | tuple | dict)])
 
 

@@ -22,7 +22,7 @@ from endoxa.errors import FileError, TableError, TextError
 from endoxa.io import faults
 from endoxa.io.beir import graded
 from endoxa.io.faults import first_line
-from endoxa.io.formats import SEPARATORS, Format, Kind, damaged, header, lists_in
+from endoxa.io.formats import COLUMNS, SEPARATORS, Format, Kind, damaged, header, lists_in
 from endoxa.io.json_documents import REMEDY, rows_of_document
 from endoxa.io.limits import refuse_cells, refuse_rows
 from endoxa.io.list_rows import EXPECTED as LISTED
@@ -76,6 +76,10 @@ def read_table(
 ) -> AnyTable:  # fmt: skip
     """Read the table in a file with named columns. A run without a column `system` is named after its file."""
     rows, lines, skipped = _rows(source, kind, form, lenient=lenient, blanks=blanks)
+    if rows.is_empty() and kind not in NOT_MISSING:  # a comparison of one system has no rows
+        raise FileError(
+            source.label, "no row can be taken from the file", f"expected rows of {', '.join(COLUMNS[kind])}"
+        )
     try:
         rows = rename_known(graded(rows) if kind == "opinions" else rows, NAMED.get(kind, ()))
         if lenient and kind in {"run", "opinions"}:
@@ -123,7 +127,7 @@ def _listed(
     for number, found in lines_of(source, data, "jsonl"):
         try:
             row = _good(found)
-            names = names or names_of_row(row)
+            names = names or names_of_row(row, source.label)
             if lenient and names is not None:
                 spread([(number, row)], names, kind, source.label)
         except FileError as error:

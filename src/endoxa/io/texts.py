@@ -8,11 +8,13 @@ A file is a system with one document. A directory is a system with one document 
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from endoxa.errors import FileError
+from endoxa.io import faults
 from endoxa.io.sources import Source, Where, opened
 from endoxa.io.table_files import text_of
 
@@ -91,6 +93,14 @@ def _refuse_strangers(outputs: dict[str, dict[str, list[str]]], labels: dict[str
             raise FileError(labels[system], f"the system {what}", remedy)
 
 
+def _is_json(line: str) -> bool:
+    """Whether a line is an object or a list; words may begin with a bracket too."""
+    try:
+        return line.lstrip().startswith(("{", "[")) and json.loads(line) is not None
+    except faults.JSON:
+        return False
+
+
 def read_questions(place: Where) -> dict[str, str]:
     """Read queries of words from lines of name, tab, words; a line without a tab is named after its number."""
     queries: dict[str, str] = {}
@@ -99,6 +109,8 @@ def read_questions(place: Where) -> dict[str, str]:
             name, tab, words = line.partition("\t")
             if not line.strip():
                 continue
+            if _is_json(line):
+                raise FileError(source.label, "the line is JSON", "expected lines of name, tab, words", number)
             query = "_".join(name.split()) if tab else f"text-{number}"
             if query in queries or not query:
                 what = f"query {query!r} occurs twice" if query else "the query has no name"

@@ -501,4 +501,6 @@ def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
             raise FileError(
                 path, f"{line[:60]!r} is not a z-score", "expected: query measure mean deviation", number
             ) from None
+    if not found:
+        raise FileError(path, "the file has no lines", "expected lines of query measure mean deviation")
     return found
