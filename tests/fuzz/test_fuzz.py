@@ -29,7 +29,6 @@ READERS = [target for target in TARGETS.values() if target.name != SLOW]
 TABLES = [target for target in READERS if target.name.startswith("table-")]
 READS = re.compile(r"(?:read|decode|load|open|sniff)(?:_|$)")
 EXCUSED = {
-    "apart.read_apart": "calls read in a process of its own",
     "clip_art.read_clip_art": "notes_of reads what is in a file",
     "decoding.decode_canvas": "called by read_sketch",
     "efficientnet.read_weights": "the bytes are read by weights_of",

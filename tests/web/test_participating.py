@@ -5,19 +5,28 @@ from __future__ import annotations
 import gzip
 import io
 import re
+import time
+import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 import sqlalchemy as sa
-from httpx2 import Response
-from web_samples import START, Person, Sample, opened, run_text
+from httpx2 import Client, Response
+from soak.crowd import STUDY, Server, prepare, serving
+from web_samples import KEY, START, Person, Sample, opened, run_text
 
+from endoxa.evaluations import bundled
 from endoxa.io import apart
+from endoxa.store import catalogue, people
 from endoxa.store import schema as s
-from endoxa.web.studies import participating
+from endoxa.store.home import open_home
+from endoxa.web.studies import participating, submissions
 
 SERVER = re.compile(r"/tmp|tmp[a-z0-9_]{6,}|site-packages|Traceback|\.py\b")
 
@@ -199,7 +208,7 @@ def test_a_table_without_a_tag_is_called_after_its_file(sample: Sample, empty: s
 
 
 def test_a_bomb_is_not_unpacked(sample: Sample, empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(participating, "UNPACKED", 1 << 20)
+    monkeypatch.setattr(submissions, "UNPACKED", 1 << 20)
     line = b"q1 Q0 d1 1 2.5 mine\n"
     lab = sample.participant(empty, "bomber")
     send(lab, gzip.compress(line * 500_000), "bomb.run.gz")
@@ -404,6 +413,142 @@ def test_participants_on_both_databases(tmp_path: Path, database: str | None) ->
         assert len(organiser.get("status").json()["submissions"]) == 6
 
 
+# Scored once
+
+
+@dataclass
+class Counted:
+    """Counts what is done in other processes, and lets it be done."""
+
+    jobs: list[str] = field(default_factory=list)
+
+    def __call__(self, module: str, given: dict[str, Any], *more: Any, **named: Any) -> Any:
+        self.jobs.append(given["job"])
+        return apart.run_apart(module, given, *more, **named)
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
+    """The work of other processes is counted; in this one nothing may be scored."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("scored in the process that serves")
+
+    found = Counted()
+    monkeypatch.setattr(submissions, "run_apart", found)
+    monkeypatch.setattr(bundled, "evaluate", refuse)
+    return found
+
+
+def test_a_run_is_scored_when_it_is_submitted_and_the_page_only_reads(sample: Sample, counted: Counted) -> None:
+    study = judged(sample, "once")
+    lab, organiser = sample.participant(study), sample.organiser(study)
+    send(lab, run_text("mine", turn=3))
+    send(lab, run_text("other", turn=5))
+    organiser.post("results", {"open": True})
+    first = page(lab).results
+    assert "P@10" in first
+    sample.renew()  # the server was started again
+    assert page(sample.enter(lab.link, study)).results == page(lab).results == first
+    assert counted.jobs == ["check", "check"]
+
+
+def test_requests_for_results_that_are_not_kept_share_one_computation(sample: Sample, counted: Counted) -> None:
+    study = judged(sample, "earlier")
+    lab, organiser = sample.participant(study), sample.organiser(study)
+    send(lab, run_text("mine", turn=3))
+    organiser.post("results", {"open": True})
+    wanted = page(lab).results
+    kept = list((sample.home.folder / "results").iterdir())
+    for spoil in (Path.unlink, lambda path: path.write_text("{"), lambda path: path.write_text("[]")):
+        for path in kept:  # an earlier version kept none, or the disk lost them
+            spoil(path)
+        counted.jobs.clear()
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(lambda _: page(lab).results, range(8)))
+        assert found == [wanted] * 8
+        assert counted.jobs == ["score"]
+
+
+def test_results_follow_the_answers_after_a_minute(sample: Sample, counted: Counted) -> None:
+    study = sample.make("growing", "four-results", overlap=2)
+    lab, organiser = sample.participant(study), sample.organiser(study)
+    send(lab, run_text("mine", turn=3))
+    organiser.post("results", {"open": True})
+    assert "no answers" in page(lab).error
+    sample.judge(study).finish(lambda task: [{"item": item["id"], "grade": 4} for item in task["items"]])
+    assert "no answers" in page(lab).error
+    assert counted.jobs == ["check"]
+    sample.clock.time += submissions.FRESH
+    found = page(lab)
+    assert (found.error, "P@10" in found.results) == ("", True)
+    sample.clock.time += 10 * submissions.FRESH
+    assert page(lab).results == found.results
+    assert counted.jobs == ["check", "score"]  # there were no newer answers
+
+
+# Elsewhere
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+def test_a_bomb_of_newlines_takes_no_memory_of_the_server(tmp_path: Path) -> None:
+    """261 kB that become 256 MB of empty lines: the server took 2.5 GB, and stopped for 21 s."""
+    packer = zlib.compressobj(9, wbits=31)
+    bomb = b"".join([packer.compress(b"\n" * (1 << 20)) for _ in range(256)]) + packer.flush()
+    prepare(tmp_path / "home", None, judges=1, tasks=6)
+    with open_home(tmp_path / "home") as home, home.store.writing() as connection:
+        found = catalogue.find(connection, STUDY)
+        _, token = people.invite(connection, home.key, found, "participant", nickname="lab", now=time.time())
+    server = Server(tmp_path / "home", None)
+    with serving([server]), Client(base_url=f"http://127.0.0.1:{server.port}", timeout=120) as client:
+
+        def peak() -> int:
+            assert server.process is not None
+            status = Path(f"/proc/{server.process.pid}/status").read_text()
+            return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) >> 10
+
+        answer = client.post(f"/join/{token}", data={"nickname": ""}, follow_redirects=True)
+        csrf, before = KEY.search(answer.text)[1], peak()
+        for name in ("bomb.run.gz", "again.gz"):
+            sent = client.post(
+                f"/submit/{STUDY}", data={"csrf": csrf}, files={"run": (name, bomb)}, follow_redirects=True
+            )
+            assert "the file is empty" in sent.text
+        assert peak() - before < 200  # MB
+    assert server.log() == ""
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_the_upload_of_a_stranger_is_not_read(sample: Sample, empty: str, declared: bool) -> None:
+    read, sent = [], []
+
+    async def receive() -> dict[str, Any]:
+        read.append(1)
+        return {"type": "http.request", "body": b"x" * 1000, "more_body": len(read) < 1000}
+
+    async def send_back(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    length = [(b"content-length", b"1000000")] if declared else []
+    scope = {
+        "type": "http", "method": "POST", "path": f"/submit/{empty}", "query_string": b"", "scheme": "http",
+        "server": ("study.example", 80), "client": ("10.0.0.9", 5), "root_path": "", "http_version": "1.1",
+        "headers": [(b"host", b"study.example"), (b"content-type", b"multipart/form-data; boundary=b"), *length],
+    }  # fmt: skip
+    sample.portal.call(sample.app, scope, receive, send_back)
+    assert sent[0]["status"] == 401
+    assert len(read) <= 1
+
+
+def test_a_participant_cannot_pass_the_maximum_by_haste(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(participating, "MOST", 2)
+    lab = sample.participant(sample.make("haste", "one-result"))
+    with ThreadPoolExecutor(5) as pool:
+        codes = sorted(pool.map(lambda at: send(lab, run_text(f"s{at}")).status_code, range(5)))
+    assert codes == [303, 303, 422, 422, 422]
+    assert len(page(lab).cards) == 2
+
+
 def test_an_upload_does_not_stay_on_the_disk(
     sample: Sample, empty: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -439,4 +584,7 @@ def test_a_reader_that_dies_takes_nothing_with_it(
     monkeypatch.setattr(apart.sys, "executable", "/bin/false")
     lab = sample.participant(empty, "dead")
     send(lab, run_text("mine"))
-    assert any("mine.run: cannot be read; check that it is a run" in line for line in page(lab).cards[0])
+    assert any(
+        "mine.run: cannot be read; check that it is not damaged, and submit fewer results" in line
+        for line in page(lab).cards[0]
+    )

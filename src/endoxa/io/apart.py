@@ -1,46 +1,68 @@
-"""Reads the run of a stranger in a process of its own, so that a file can neither stop nor break the server."""
+"""Work on files of strangers in a process of its own, so that a file can neither stop nor break the server.
+
+The process has a limit of time and of memory, few threads, and a lower priority than the server. A module that works
+like this calls `answer(work)` when it is run: `work` gets the fields of a JSON object, and returns a JSON value.
+"""
 
 from __future__ import annotations
 
+import json
+import logging
+import os
 import subprocess
 import sys
-from pathlib import Path
-
-import polars as pl
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
 
 from endoxa.errors import EndoxaError, FileError
-from endoxa.io.read import read
-from endoxa.io.sources import Source
-from endoxa.tables import Run
 
 SECONDS = 60.0  # a run of a million lines takes less than two
+MEMORY = 4 << 30  # bytes; a run of 256 MB takes 1.6 GB of addresses, and the slower reader 3 GB
+THREADS = dict.fromkeys(("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "2")
+NICE = 10
+log = logging.getLogger("endoxa")
 
 
-def read_apart(path: Path, label: str) -> Run:
-    """Return the run in a file; refuse what takes longer than the limit, and what ends the process."""
-    table = path.with_name(f"{path.name}.parquet")
-    call = [sys.executable, "-m", __name__, str(path), label, str(table)]
+def run_apart(module: str, given: Mapping[str, Any], label: str, *, remedy: str, times: int = 1) -> Any:
+    """The answer of a module to what is given; `label` is the file in errors, `times` lengthens the time limit.
+
+    What takes longer than the limit, and what ends the process, is refused.
+    """
+    limit = SECONDS * times
     try:
-        done = subprocess.run(call, capture_output=True, timeout=SECONDS, check=False)
+        done = subprocess.run(
+            [sys.executable, "-m", module], input=json.dumps(given).encode(), capture_output=True, timeout=limit,
+            env=os.environ | THREADS, check=False,
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise FileError(label, f"cannot be read within {SECONDS:g} s", "submit fewer results") from None
+        raise FileError(label, f"cannot be read within {limit:g} s", remedy) from None
+    if done.returncode == 0:
+        return json.loads(done.stdout)
     if done.returncode == 1 and (problem := done.stdout.decode("utf-8", "replace").strip()):
         raise EndoxaError(problem)
-    if done.returncode:
-        raise FileError(label, "cannot be read", "check that it is a run, and submit fewer results")
-    return Run(pl.read_parquet(table, glob=False))
+    said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2][:200]
+    log.warning("%s ended with %d: %r", module, done.returncode, said)
+    raise FileError(label, "cannot be read", f"check that it is not damaged, and {remedy}")
 
 
-def main() -> None:
-    """Read the run, and write its table or, on standard output, what is wrong with it."""
-    path, label, table = sys.argv[1:]
+def answer(work: Callable[..., Any]) -> None:
+    """Answer with what the work returns or, with status 1, with what is wrong."""
+    _limit()
     try:
-        run = read(Source(Path(path), label), kind="run")
+        found = work(**json.load(sys.stdin.buffer))
     except EndoxaError as error:
         sys.stdout.buffer.write(str(error).encode())
         sys.exit(1)
-    run.frame.write_parquet(table)
+    sys.stdout.buffer.write(json.dumps(found).encode())
 
 
-if __name__ == "__main__":
-    main()
+def _limit() -> None:
+    """Take no more memory than allowed, and leave the processor to the server."""
+    with suppress(ImportError, AttributeError, OSError, ValueError):  # not on every system
+        import resource
+
+        os.nice(NICE)
+        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+        most = MEMORY if hard == resource.RLIM_INFINITY else min(hard, MEMORY)
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))

@@ -55,12 +55,13 @@ class Studio:
         with self.reading() as connection:
             return self._visitor(connection, request)
 
-    def _visitor(self, connection: Connection, request: Request, token: str | None = None) -> Visitor:
+    def _visitor(self, connection: Connection, request: Request, *, acts: bool = True) -> Visitor:
         secret = self.site.secret(request)
         found = people.visitor_of(connection, secret, now=self.now()) if secret else None
         if found is None:
             raise RefusedError("you are not signed in here; open your link again", 401)
-        self.site.need_own_act(request, token)
+        if acts:
+            self.site.need_own_act(request)
         return found
 
     def invitation(self, request: Request, token: str) -> people.Invitation:
@@ -89,10 +90,13 @@ class Studio:
         except RefusedError:
             raise absent("study") from None  # without the names of other studies
 
-    def member(self, request: Request, name: str, role: str, token: str | None = None) -> tuple[Study, Visitor]:
-        """The study and its judge or participant; to anybody else the study does not exist."""
+    def member(self, request: Request, name: str, role: str, *, acts: bool = True) -> tuple[Study, Visitor]:
+        """The study and its judge or participant; to anybody else the study does not exist.
+
+        With acts=False the caller checks the token of an act, which is in a form that is not read yet.
+        """
         with self.reading() as connection:
-            visitor, study = self._visitor(connection, request, token), self._study(connection, name)
+            visitor, study = self._visitor(connection, request, acts=acts), self._study(connection, name)
         if visitor.role != role or visitor.study_id != study.id:
             raise absent("study")
         return study, visitor
