@@ -27,6 +27,7 @@ from schemathesis.specs.openapi.checks import (
 from search_page_samples import SHAPES, URL, Hall, Seeker, opened_corpus, paint, picture_bytes, search_hall, sketch_png
 
 from endoxa.images.corpus import Corpus
+from endoxa.io import apart
 from endoxa.searches.arms import Features, group_of
 from endoxa.searches.seeking import replay
 from endoxa.searches.session import Settings
@@ -705,6 +706,23 @@ def test_odd_pictures_that_are_pictures(ana: Seeker, name: str) -> None:
     sent = upload(ana, GOOD[name], headers={"Content-Type": "text/html"})
     assert sent.status_code == 201, sent.text
     assert ana.act("picture", {"upload": sent.json()["sha"]})["page"]["tiles"]
+
+
+def test_pictures_are_decoded_elsewhere(ana: Seeker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A picture of 100 million pixels is a file of 300 kB: the process that serves does not open it."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("decoded in the process that serves")
+
+    monkeypatch.setattr(Image, "open", refuse)
+    assert upload(ana, GOOD["turned"]).status_code == 201
+
+
+def test_a_picture_is_read_for_a_limited_time(ana: Seeker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "SECONDS", 0.0)
+    refused = upload(ana, GOOD["turned"])
+    assert refused.status_code == 422
+    assert refused.json()["detail"] == "the picture: cannot be read within 0 s; send a smaller one"
 
 
 def test_a_turned_picture_is_turned_back(ana: Seeker) -> None:

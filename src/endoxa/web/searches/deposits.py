@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-import io
 import shutil
+import tempfile
 import time
 from contextlib import suppress
 from dataclasses import field
@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from endoxa.errors import RefusedError, absent
 from endoxa.frozen import dataclass
-from endoxa.io.decoding import flattened
+from endoxa.io.picture_copies import copy_apart
 from endoxa.io.pictures import LARGE
 from endoxa.io.sketch_files import read_sketch
 from endoxa.io.write import replacing
@@ -23,7 +23,6 @@ from endoxa.searches.sketches import Sketch
 
 PICTURE = 16 * 1024 * 1024  # bytes of an uploaded picture
 MOST = 20  # uploaded pictures of one search
-QUALITY = 88
 DAY = 86_400.0
 
 
@@ -42,17 +41,16 @@ class Deposits:
         """The folder of what is not kept."""
         return self.folder / "passing" / self.server
 
-    def upload(self, search: str, raw: bytes, *, keep: bool) -> str:
+    def upload(self, search: str, source: Path, *, keep: bool) -> str:
         """Store an uploaded picture as a JPEG; returns its digest."""
-        if len(raw) > PICTURE:
-            raise RefusedError(f"the picture has more than {PICTURE >> 20} MB; send a smaller one", 413)
-        picture, _ = flattened(raw, "the picture", side=LARGE)
-        buffer = io.BytesIO()
-        picture.save(buffer, "JPEG", quality=QUALITY)
-        name = f"{sha256(buffer.getvalue()).hexdigest()}.jpg"
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "copy"
+            copy_apart(source, copy, side=LARGE, label="the picture")
+            content = copy.read_bytes()
+        name = f"{sha256(content).hexdigest()}.jpg"
         if self.find(search, name) is None and self._count(search) >= MOST:
             raise RefusedError(f"a search takes {MOST} pictures of your own; start a new search for more", 409)
-        self._write((self.folder / "kept" if keep else self.passing) / search / name, buffer.getvalue())
+        self._write((self.folder / "kept" if keep else self.passing) / search / name, content)
         return name.removesuffix(".jpg")
 
     def sketch(self, search: str, sketch: str) -> str:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import secrets
+import tempfile
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from fastapi import APIRouter, Body, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse
+from starlette.requests import ClientDisconnect
 
 from endoxa.errors import RefusedError, absent
 from endoxa.io.sketch_files import read_sketch
@@ -24,6 +29,7 @@ from endoxa.web.searches.deposits import decoded
 from endoxa.web.searches.desk import Room, Seat, Sitting
 from endoxa.web.searches.holdings import Holdings
 from endoxa.web.shapes import PROBLEMS, ProblemOut
+from endoxa.web.workshop import Workshop
 
 MORE: dict[int | str, dict[str, Any]] = {
     410: {"model": ProblemOut, "description": "what it needs is no longer here"},
@@ -32,12 +38,18 @@ MORE: dict[int | str, dict[str, Any]] = {
 LISTED = 50  # searches in the list of one's own
 GONE = 410  # the status of a refusal because an uploaded picture or a sketch is no longer here
 PLACES = ("mark", "found")  # acts on one picture, after which the page stays
-RAW = {"requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}}
+RAW = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
 
 
 def router(room: Room) -> APIRouter:
     """The routes of searches."""
     api = APIRouter(prefix="/api/searches", responses={**PROBLEMS, **MORE}, tags=["searches"])
+    workshop = Workshop()
 
     @api.get("", response_model=b.SavedListOut)
     def mine(request: Request) -> Any:
@@ -84,14 +96,15 @@ def router(room: Room) -> APIRouter:
         return _standing(room, Seat(sitting, "act"))
 
     @api.post("/{name}/uploads", response_model=b.UploadOut, status_code=201, openapi_extra=RAW)
-    def upload(
-        request: Request, name: b.Id, raw: Annotated[bytes, Body(media_type="application/octet-stream")],
-        keep: Annotated[bool, Query()] = False,
-    ) -> Any:  # fmt: skip
+    async def upload(request: Request, name: b.Id, keep: Annotated[bool, Query()] = False) -> Any:
         """Bring a picture: a copy without metadata, removed when the search is closed or the server stops."""
-        sitting = room.own(request, name)
-        with room.holdings.cores:
-            return {"sha": room.deposits.upload(sitting.record.name, raw, keep=keep)}
+        sitting = await run_in_threadpool(room.own, request, name)  # nobody else's upload is read
+        async with workshop.turn(sitting.record.owner or 0):
+            with tempfile.TemporaryDirectory() as folder:
+                source = Path(folder) / "upload"
+                await _receive(request, source)
+                store = partial(room.deposits.upload, sitting.record.name, source, keep=keep)
+                return {"sha": await workshop.do(store)}
 
     @api.get("/{name}/uploads/{sha}", response_class=FileResponse)
     def uploaded(request: Request, name: b.Id, sha: b.Sha) -> Response:
@@ -152,6 +165,16 @@ def router(room: Room) -> APIRouter:
         return {"url": f"{room.url}/join/{token}"}
 
     return api
+
+
+async def _receive(request: Request, target: Path) -> None:
+    """Write the body of a request to a file, as it comes."""
+    with target.open("wb") as file:
+        try:
+            async for part in request.stream():
+                file.write(part)
+        except ClientDisconnect:
+            raise RefusedError("the upload was cut off; send it again", 400) from None
 
 
 def _forked(room: Room, request: Request, fork: b.ForkBody, *, key: str, owner: int) -> Record:
