@@ -1,6 +1,6 @@
 # Two commands: `make demo` runs the main job, `make test` passes the tests. Each does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve soak fuzz fuzz-native alike cluster audit test check format lint types layers real sources docs bench lock clean
+.PHONY: help demo serve soak fuzz fuzz-native mutants alike cluster audit test check format lint types layers real sources docs bench lock clean
 SHELL := /bin/bash
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -11,6 +11,9 @@ BIN := .venv/bin
 WORKERS ?= $(shell echo $$(($$(nproc 2> /dev/null || echo 2) + 1)))  # many tests wait for a browser or a server
 KILLS ?= 20
 SECONDS := 600
+MUTANTS ?= 300
+SEED ?= 0
+ONLY ?=
 INPUTS ?= 0
 TARGETS ?=
 FILES ?= 100000
@@ -94,6 +97,9 @@ soak: .venv/dev  ## kills, full disks, jumping clocks … while 20 judges answer
 fuzz: .venv/fuzz  ## hostile files and calls, guided by coverage, for SECONDS=600; INPUTS=1000000 is the long form
 	@PYTHONPATH=tests $(BIN)/python -m fuzz.hunt --seconds $(SECONDS) --inputs $(INPUTS) $(TARGETS)
 
+mutants: .venv/dev  ## small wrong changes of the statistics, which tests should notice: MUTANTS=300 SEED=0 ONLY=pools/
+	@PYTHONPATH=tests nice $(BIN)/python -m mutants.hunt --count $(MUTANTS) --seed $(SEED) --only "$(ONLY)" $(if $(AGAIN),--again)
+
 alike: .venv/dev  ## random files read with and without the native core: FILES=100000, the same numbers or errors
 	@POLARS_MAX_THREADS=1 $(BIN)/python -m tests.native.many_files $(FILES)  # the frames are tiny
 
@@ -148,4 +154,4 @@ lock: .boot/ready  ## resolve the dependencies anew
 	@$(LOCK) tests/cluster/spark.in -o tests/cluster/spark.lock
 
 clean:  ## remove the environments and what was generated
-	@rm -rf .boot .venv .venv-peers .venv-audit .venv-docs .fuzz dist site demo .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/data
+	@rm -rf .boot .venv .venv-peers .venv-audit .venv-docs .fuzz .mutants dist site demo .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/data
