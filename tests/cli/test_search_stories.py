@@ -88,7 +88,7 @@ def test_pictures_and_sketches_that_were_kept_are_replayed(scenes: Path, tmp_pat
             record = searches.begin(
                 connection, start_detail(features), collection=searches.collection_of(corpus), now=NOW
             )  # fmt: skip
-        picture = (scenes / corpus.frame["path"][0]).read_bytes()
+        picture = scenes / corpus.frame["path"][0]
         upload = deposits.upload(record.name, picture, keep=True)
         sketch = deposits.sketch(record.name, base64.b64encode(png.getvalue()).decode())
         stored = Files(features)

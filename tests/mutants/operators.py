@@ -153,7 +153,11 @@ def _other_constants(node: ast.Constant) -> Iterator[ast.AST]:
 
 def _returned(node: ast.Return, call: ast.Call) -> Iterator[ast.AST]:
     """Instead of what a function makes of it, its first argument; and the call without a keyword."""
-    if call.args and not isinstance(call.args[0], ast.Starred | ast.GeneratorExp) and not _calls(call, TYPES | CONVERSIONS):
+    if (
+        call.args
+        and not isinstance(call.args[0], ast.Starred | ast.GeneratorExp)
+        and not _calls(call, TYPES | CONVERSIONS)
+    ):
         yield _with(node, value=call.args[0])
     for at, keyword in enumerate(call.keywords):
         if keyword.arg is not None:

@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -94,10 +94,10 @@ class Server:
         self.port = int(found[1])
         self.starts += 1
 
-    def kill(self) -> None:
-        """End it as a power cut would."""
+    def kill(self, by: signal.Signals = signal.SIGKILL) -> None:
+        """End it as a power cut would, or by another signal: Ctrl-C is SIGINT, a closed terminal SIGHUP."""
         assert self.process is not None
-        self.process.send_signal(signal.SIGKILL)
+        self.process.send_signal(by)
         self.process.wait()
         if self.process.stdout is not None:
             self.process.stdout.close()
@@ -332,14 +332,17 @@ def await_more(acknowledged: Callable[[], int], more: int, what: str = "", *, gi
         time.sleep(0.01)
 
 
-def killing(kills: int, between: int) -> During:
-    """Kill the servers in turn, each time after so many more answers; and see that work goes on after the last."""
+def killing(kills: int, between: int, by: Sequence[signal.Signals] = (signal.SIGKILL,)) -> During:
+    """Kill the servers in turn, by these signals in turn, each time after `between` more answers.
+
+    Work must go on after the last.
+    """
 
     def during(servers: list[Server], acknowledged: Callable[[], int]) -> None:
         for number in range(kills + 1):
             await_more(acknowledged, between, f"after {number} kills")
             if number < kills:
-                servers[number % len(servers)].kill()
+                servers[number % len(servers)].kill(by[number % len(by)])
                 servers[number % len(servers)].start()
 
     return during

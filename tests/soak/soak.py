@@ -2,11 +2,12 @@
 
     make soak [KILLS=20]
 
-Kills, on both databases; restarts of PostgreSQL; two servers on one store; a full disk; a read-only disk; a clock that
-jumps; exports and bundles meanwhile; requests that are half sent; fifty judges, and how long answers take. Bounded in
-count and time, on the loopback only; some fifteen minutes, with KILLS=1000 some hours. Exits with 1 where an answer was
-lost, doubled or altered, or a traceback was shown. A full and a read-only disk need the right to mount one (root); else
-a limit of the size of files stands for the full disk, and the read-only one is left out.
+Kills, on both databases; Ctrl-C and other signals; restarts of PostgreSQL; two servers on one store; a full disk; a
+read-only disk; a clock that jumps; exports and bundles meanwhile; requests that are half sent; fifty judges, and how
+long answers take. Bounded in count and time, on the loopback only; about fifteen minutes, with KILLS=1000 some hours.
+Exits with 1 where an answer was lost, doubled or altered, or a traceback was shown. A full and a read-only disk need
+the right to mount one (root); else a limit of the size of files stands for the full disk, and the read-only one is left
+out.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import warnings
@@ -26,6 +28,7 @@ from soak.crowd import During, Outcome, Server, await_more, hold, killing, proce
 from soak.troubles import exporting, filling, halving, jumping, limit, small_disk, unlimit, write_protecting
 
 JUDGES, BETWEEN = 20, 100  # answers between two kills
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 MINUTE = 60.0
 THINK = (1.0, 2.0)  # seconds that a judge looks at a task
 AIM = 0.250  # seconds: 99 of 100 requests of fifty judges who think are answered within
@@ -105,6 +108,7 @@ def main() -> int:
         run("SQLite, a clock that jumps", None, jumping(clock, 5 * BETWEEN), clock=clock)
         run("SQLite, 10 exports and bundles", None, exporting(10, BETWEEN, JUDGES))
         run("SQLite, 8,000 half-sent requests", None, halving(800, 10, BETWEEN))
+        run("SQLite, 12 times Ctrl-C, TERM, HUP", None, killing(12, BETWEEN, SIGNALS))
         run("SQLite, two servers, 20 kills", None, killing(20, BETWEEN), count=2)
         with postgres(folder) as (url, restart):
             two, again, exported = (database_of(url, name) for name in ("two", "restarted", "exported"))
