@@ -1,7 +1,7 @@
 """Work on files of strangers in a process of its own, so that a file can neither stop nor break the server.
 
-The process has a limit of time and of memory, few threads, and a lower priority than the server. A module that works
-like this calls `answer(work)` when it is run: `work` gets the fields of a JSON object, and returns a JSON value.
+The process has a limit of time and of memory, and few threads. A module that works like this calls `answer(work)` when
+it is run: `work` gets the fields of a JSON object, and returns a JSON value.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from endoxa.errors import EndoxaError, FileError
 SECONDS = 60.0  # a run of a million lines takes less than two
 MEMORY = 4 << 30  # bytes; a run of 256 MB takes 1.6 GB of addresses, and the slower reader 3 GB
 THREADS = dict.fromkeys(("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "2")
-NICE = 10
 log = logging.getLogger("endoxa")
 
 
@@ -58,11 +57,10 @@ def answer(work: Callable[..., Any]) -> None:
 
 
 def _limit() -> None:
-    """Take no more memory than allowed, and leave the processor to the server."""
+    """Take no more memory than allowed."""
     with suppress(ImportError, AttributeError, OSError, ValueError):  # not on every system
         import resource
 
-        os.nice(NICE)
         hard = resource.getrlimit(resource.RLIMIT_AS)[1]
         most = MEMORY if hard == resource.RLIM_INFINITY else min(hard, MEMORY)
         resource.setrlimit(resource.RLIMIT_AS, (most, hard))
