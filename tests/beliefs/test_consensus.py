@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from endoxa.beliefs import consensus
 from endoxa.errors import JoinError, TableError, TextError
@@ -273,3 +274,56 @@ def test_nobody_answered_and_no_prior() -> None:
     assert consensus.tally(Opinions.of(frame)).p()[0] == 0.5
     with pytest.raises(TableError, match="prior"):
         consensus.tally(Opinions.of(frame), prior=(0, 0)).p()
+
+
+def test_a_system_without_a_yes_has_no_share_of_votes_of_its_own() -> None:
+    lists = {"S1": "1245", "S2": "123", "S3": "126", "S4": ""}
+    shares = consensus.tally(opinions_of(lists, UNIVERSE)).unique
+    assert shares.tolist()[:3] == pytest.approx([2 / 4, 1 / 3, 1 / 3])
+    assert np.isnan(shares[3])
+
+
+def test_weights_of_minimum_variance_solve_their_equation() -> None:
+    """Jaccard of S1 and S2 is 2/5, of S1 and S3 2/5, of S2 and S3 2/4: K w = 1, scaled to the sum of redundancy's."""
+    counted = consensus.tally(opinions_of(TABLE_1, UNIVERSE))
+    alike = np.array([[1, 0.4, 0.4], [0.4, 1, 0.5], [0.4, 0.5, 1]])
+    raw = np.linalg.inv(alike) @ np.ones(3)
+    redundancy = 1 / alike.sum(1)
+    assert (raw > 0).all()
+    found = consensus.weigh(counted.yes, counted.systems, "minimum-variance")
+    assert found == pytest.approx(raw * redundancy.sum() / raw.sum(), rel=1e-12)
+    assert consensus.weigh(counted.yes, counted.systems, "redundancy") == pytest.approx(redundancy, rel=1e-12)
+
+
+def test_ballots_are_in_order_of_query_system_and_rank() -> None:
+    lines = [("b", "q2", "x"), ("a", "q2", "y"), ("b", "q1", "y"), ("a", "q1", "x"), ("a", "q1", "z"), ("b", "q1", "x")]
+    rows = [(system, query, item, -float(at)) for at, (system, query, item) in enumerate(lines)]
+    run = Run.of(pl.DataFrame(rows, schema=["system", "query", "item", "score"], orient="row"))
+    ballots = consensus.Ballots.of(run)
+    pairs = ballots.rows.rows()
+    found = [
+        (*pairs[pair], ballots.systems[voter], rank)
+        for pair, voter, rank in zip(ballots.pair, ballots.voter, ballots.rank, strict=True)
+    ]
+    assert found == [
+        ("q1", "x", "a", 1), ("q1", "z", "a", 2), ("q1", "y", "b", 1), ("q1", "x", "b", 2), ("q2", "y", "a", 1),
+        ("q2", "x", "b", 1),
+    ]  # fmt: skip
+
+
+def test_overlap_is_jaccards_index_of_the_sets() -> None:
+    rng = np.random.default_rng(5)
+    votes = rng.random((150, 4)) < [0.1, 0.5, 0.02, 0.0]
+    sets = [set(np.flatnonzero(column)) for column in votes.T]
+    expected = [[len(a & b) / len(a | b) if a | b else 0.0 for b in sets] for a in sets]
+    expected = np.where(np.eye(4) > 0, 1.0, expected)
+    assert consensus.overlap(sparse.csr_matrix(votes.astype(float))).tolist() == expected.tolist()
+
+
+def test_ballots_count_by_default_what_votes_count() -> None:
+    lists = {"a": {"q": "xyz", "r": "xv"}, "b": {"q": "zwx"}, "c": {"q": "yx", "r": "wv"}}
+    rows = [(s, q, d, -float(n)) for s, by in lists.items() for q, items in by.items() for n, d in enumerate(items)]
+    run = Run.of(pl.DataFrame(rows, schema=["system", "query", "item", "score"], orient="row"))
+    one, other = consensus.Ballots.of(run).tally(), consensus.tally(consensus.votes(run))
+    assert one.rows.equals(other.rows) and one.prior == other.prior == (1.0, 1.0)
+    assert one.p().tolist() == other.p().tolist() and one.weights.tolist() == other.weights.tolist()

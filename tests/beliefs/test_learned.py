@@ -423,3 +423,19 @@ def test_the_seed_decides_the_draws_alone() -> None:
     other = believe(run, labels, people=5, rng=np.random.default_rng(2))
     assert one.frame["p"].equals(other.frame["p"])
     assert not one.frame["people"].equals(other.frame["people"])
+
+
+def test_draws_that_cross_give_no_probability_below_0() -> None:
+    """Each grade has its own draws: P(grade >= 1) may be drawn below P(grade >= 2)."""
+    universe = Universe.of(run_of(LISTS), depth=3)
+    taught = learn(universe, Judged.of(universe, labels_of({("1", "a"): 2.0, ("1", "e"): 0.0, ("2", "v"): 1.0})))
+    rows = universe.rows.height
+    tails = np.stack([np.full(rows, 0.5), np.full(rows, 0.25)])
+    drawn = np.stack([np.tile([0.5, 0.25], (rows, 1)), np.tile([0.25, 0.75], (rows, 1))])  # [grade, row, draw]
+    table = module.table_of(taught, tails, drawn).frame
+    each = {
+        grade: np.unique(np.stack(part["people"].to_numpy()), axis=0).tolist()
+        for (grade,), part in table.group_by("grade")
+    }
+    assert each == {1.0: [[0.25, 0.0]], 2.0: [[0.25, 0.75]]}
+    assert table.filter(pl.col("grade") == 1)["p"].unique().to_list() == [0.25]

@@ -60,3 +60,17 @@ def test_models_that_count_rows_see_the_noes_of_systems(monkeypatch: pytest.Monk
     for name in ("counting", "other"):
         models.believe(given, name)
     assert seen == [4, 3]
+
+
+def test_votes_suit_several_people_and_crisp_judgments_one() -> None:
+    assert models.default(OPINIONS) == "votes"
+    assert models.default(Opinions.of(OPINIONS.frame.filter(pl.col("source") == "x"))) == "crisp"
+    assert models.default(Opinions.of(OPINIONS.frame.drop("kind"), kind="system")) == "consensus"
+    assert models.default(Opinions.of(OPINIONS.frame.drop("kind"), kind="judge")) == "judge"
+
+
+def test_only_a_model_that_learns_from_gold_tasks_sees_them() -> None:
+    gold = pl.DataFrame({"source": ["x", "y"], "query": "q", "item": "b", "grade": [1.0, 1.0], "role": "gold"})
+    rows = pl.concat([OPINIONS.frame.select("source", "query", "item", "grade", pl.lit("task").alias("role")), gold])
+    seen = {name: set(models.believe(Opinions.of(rows), name).frame["item"]) for name in ("votes", "dawid-skene")}
+    assert seen == {"votes": {"a"}, "dawid-skene": {"a", "b"}}

@@ -655,3 +655,10 @@ def test_people_of_a_belief_without_a_system_leave_it_out_too() -> None:
     lone = both.filter(item="i4")["people"][0].to_list()  # only r0 said yes to i4
     assert max(lone) < 0.6
     assert np.mean(lone) < both.filter(item="i0")["people"].to_numpy().mean()
+
+
+def test_votes_are_held_out_in_five_folds_by_default() -> None:
+    votes = votes_of(TABLE_1)
+    plain, five = (held_out(votes, rng=np.random.default_rng(3), **how) for how in ({}, {"folds": 5}))
+    assert plain.tolist() == five.tolist()
+    assert plain.tolist() != held_out(votes, folds=4, rng=np.random.default_rng(3)).tolist()

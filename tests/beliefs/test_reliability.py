@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
+from endoxa.beliefs import reliability
 from endoxa.beliefs.reliability import brier, calibrate, chances, decided, recalibrated, spiegelhalter, wilson
 from endoxa.errors import JoinError, TableError, TextError
 from endoxa.tables import Belief, Opinions, Run
@@ -351,3 +352,47 @@ def test_refusals() -> None:
         calibrate(belief_of(P), labels_of(Z), bins=0)
     with pytest.raises(TextError, match="depth"):
         calibrate(belief_of(P), labels_of(Z), depth=0)
+
+
+@pytest.mark.parametrize(
+    ("p", "z", "separated"),
+    [
+        ([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1], True), ([0.1, 0.2, 0.8, 0.9], [1, 1, 0, 0], True),
+        ([0.1, 0.8, 0.2, 0.9], [0, 0, 1, 1], False), ([0.1, 0.5, 0.5, 0.9], [0, 0, 1, 1], True),
+        ([0.1, 0.2], [1, 1], True), ([0.1, 0.2], [0, 0], True), ([0.3, 0.3, 0.3], [0, 1, 1], True),
+    ],
+)  # fmt: skip
+def test_which_labels_a_threshold_parts(p: list[float], z: list[float], separated: bool) -> None:
+    assert reliability._separated(np.array(p), np.array(z, dtype=float)) is separated
+
+
+def test_wilsons_interval_of_nothing_and_of_everything_stays_inside_0_and_1() -> None:
+    n = np.arange(1, 2001, dtype=float)
+    low, _ = wilson(np.zeros(2000), n, 0.95)
+    _, high = wilson(np.ones(2000), n, 0.95)
+    assert low.min() == 0 and low.max() < 1e-15
+    assert high.max() == 1 and high.min() > 1 - 1e-15
+
+
+def test_standard_error_of_the_slope_is_the_sandwich_by_queries() -> None:
+    rng = np.random.default_rng(4)
+    p, query, w = rng.uniform(0.1, 0.9, 60), np.repeat(np.arange(12), 5), rng.uniform(0.5, 2, 60)
+    z = (rng.random(60) < p).astype(float)
+    intercept, slope, se, clusters = reliability._logistic(p, z, w, query)
+    assert clusters == 12
+    design = np.column_stack([np.ones(60), np.log(p / (1 - p))])
+    weights = w / w.mean()
+    fitted = 1 / (1 + np.exp(-design @ [intercept, slope]))
+    assert design.T @ (weights * (z - fitted)) == pytest.approx([0, 0], abs=1e-8)  # the greatest likelihood
+    bread = np.linalg.inv(
+        sum(v * f * (1 - f) * np.outer(x, x) for v, f, x in zip(weights, fitted, design, strict=True))
+    )
+    sums = [sum(weights[i] * (z[i] - fitted[i]) * design[i] for i in np.flatnonzero(query == q)) for q in range(12)]
+    variance = bread @ sum(np.outer(one, one) for one in sums) @ bread * 12 / 11
+    assert se == pytest.approx(math.sqrt(variance[1, 1]), rel=1e-9)
+
+
+def test_chances_that_differ_by_rounding_only_have_no_slope() -> None:
+    p = 0.5 + np.array([0.0, 1e-13, 0.0, 1e-13])
+    found = reliability._logistic(p, np.array([0.0, 1.0, 1.0, 0.0]), np.ones(4), np.arange(4))
+    assert all(math.isnan(number) for number in found[:3])

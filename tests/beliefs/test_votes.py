@@ -127,3 +127,31 @@ def test_judged_pairs_become_certain() -> None:
 def test_what_cannot_be_believed(call, error, words) -> None:
     with pytest.raises(error, match=words):
         call()
+
+
+def test_resamples_draw_one_person_less_than_there_are() -> None:
+    two = subjects(said(("ann", "q", "x", 1), ("bob", "q", "x", 0), ("bob", "q", "y", 1)), people=200)
+    weights = np.stack(two.frame["people_weight"].to_numpy())
+    assert set(np.unique(weights)) == {0.0, 1.0}  # of two people one is drawn, who has all the weight
+    three = subjects(PANEL, people=400)
+    by_person = {who: np.stack(part["people_weight"].to_numpy()) for (who,), part in three.frame.group_by("reading")}
+    assert {float(value) for rows in by_person.values() for value in np.unique(rows)} == {0.0, 0.5, 1.0}
+
+
+def test_one_person_is_not_resampled() -> None:
+    assert "people" not in subjects(said(("ann", "q", "x", 1), ("ann", "q", "y", 0))).frame.columns
+
+
+def test_pinned_labels_leave_what_is_not_mentioned_as_it_was() -> None:
+    belief = Belief.of(pl.DataFrame({"query": "q", "item": ["x", "y"], "p": [0.5, 0.25]}), unmentioned=0.125)
+    sure = pinned(belief, said(("ann", "q", "x", 1)))
+    assert sure.unmentioned == 0.125
+    assert chances(sure) == {("x", 1.0): 1.0, ("y", 1.0): 0.25}
+
+
+def test_grades_without_a_no() -> None:
+    assert chances(votes(said(("ann", "q", "x", 1), ("bob", "q", "x", 2)), people=0)) == {
+        ("x", 1.0): 0.5, ("x", 2.0): 0.5
+    }  # fmt: skip
+    assert chances(votes(said(("ann", "q", "x", 2), ("bob", "q", "x", 2)), people=0)) == {("x", 2.0): 1.0}
+    assert chances(votes(said(("ann", "q", "x", 0), ("bob", "q", "x", 0)), people=0)) == {("x", 1.0): 0.0}

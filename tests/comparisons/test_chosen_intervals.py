@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from endoxa.comparisons import chosen_intervals
 from endoxa.comparisons.chosen_intervals import can_be_short, intervals_over_queries
 from endoxa.errors import TextError
 from endoxa.statistics.bootstrap import mean_intervals
@@ -89,3 +90,15 @@ def test_short_samples_are_told_and_skewed_ones():
         rows[row, : 10 * times] = np.repeat(values, times)
     rows[5, 0] = 0.5
     assert can_be_short(rows).tolist() == [True, True, True, False, False, False]
+
+
+def test_few_are_fewer_than_30_values_beside_the_middle_one():
+    rows = np.full((4, 61), 0.5)
+    rows[0, :29] = np.linspace(0, 0.4, 29)
+    rows[1, :30] = np.linspace(0, 0.4, 30)
+    rows[2, :30] = np.linspace(0.6, 1, 30)
+    rows[3, :31] = np.nan  # of 30 equal values none differs
+    assert chosen_intervals._few(rows).tolist() == [True, False, False, True]
+    odd = np.full((1, 59), 0.5)
+    odd[0, :29] = np.linspace(0, 0.4, 29)  # the 30th of 59 is the middle one
+    assert chosen_intervals._few(odd).tolist() == [True]

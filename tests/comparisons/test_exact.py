@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from endoxa.comparisons import shared
+from endoxa.comparisons import exact, shared
 from endoxa.comparisons.exact import compare_two, settled
 from endoxa.errors import TextError
 from endoxa.measures.uncertain import measure_belief
@@ -121,3 +121,33 @@ def test_rows_of_a_comparison_become_exact() -> None:
 def test_what_has_no_exact_answer(words, said) -> None:
     with pytest.raises(TextError, match=said):
         compare_two(run_of({"A": {"q": "abcd"}, "B": {"q": "cdef"}}), belief_of(A6), *words)
+
+
+def test_each_measure_may_have_as_many_exact_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, belief = run_of({"A": {"q": "abcd"}, "B": {"q": "cdef"}}), belief_of(A6)
+    scores = measure_belief(run, belief, ["P@4", "P@2"], worlds=50)
+    drawn = shared.compare(replace(scores, draws=replace(scores.draws, origin=None)))
+    monkeypatch.setattr(exact, "MOST", 1)
+    assert settled(drawn, scores).notes[-1] == "The doubt about the truth of P@4, P@2 is exact."
+    monkeypatch.setattr(exact, "MOST", 0.5)
+    assert settled(drawn, scores) is drawn
+
+
+def test_where_everything_is_relevant_lists_of_one_length_tie() -> None:
+    run = run_of({"A": {"q": "abcd"}, "B": {"q": "cdef"}})
+    made = compare_two(run, belief_of(A6), "A", "B", "P(rel=0)@4")
+    assert (made.p_better, made.p_tie, made.difference) == (0, 1, 0)
+
+
+def test_items_of_three_queries_are_told_apart() -> None:
+    chances = {"p": {"a": 0.9, "b": 0.1}, "q": {"a": 0.3, "b": 0.6}, "r": {"a": 0.2, "b": 0.7}}
+    rows = [(query, item, p) for query, items in chances.items() for item, p in items.items()]
+    belief = Belief.of(pl.DataFrame(rows, schema=["query", "item", "p"], orient="row"))
+    run = run_of({"A": dict.fromkeys(chances, "ab"), "B": dict.fromkeys(chances, "ba")})
+    better = tie = 0.0
+    for hits in itertools.product([0, 1], repeat=6):
+        chance = np.prod([p if hit else 1 - p for (_, _, p), hit in zip(rows, hits, strict=True)])
+        gained = sum(hits[0::2]) - sum(hits[1::2])
+        better, tie = better + chance * (gained > 0), tie + chance * (gained == 0)
+    made = compare_two(run, belief, "A", "B", "P@1")
+    assert (made.p_better, made.p_tie) == pytest.approx((better, tie), abs=1e-12)

@@ -4,12 +4,15 @@ import math
 from itertools import pairwise, permutations, product
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from endoxa.comparisons.orders import orders, rbo, tau, tau_ap, tau_ap_b
+from endoxa.comparisons.orders import between_measures, orders, rbo, tau, tau_ap, tau_ap_b, tau_interval
 from endoxa.errors import JoinError, TableError, TextError
+from endoxa.policies import Policy
+from endoxa.tables import Scores
 
 SCORES = st.lists(st.integers(0, 3), min_size=2, max_size=5)
 
@@ -178,3 +181,29 @@ def test_says_what_is_wrong():
         rbo("ab", "ba", p=1)
     with pytest.raises(TableError, match="twice"):
         rbo("aba", "ba")
+
+
+def test_tau_of_means_and_its_interval_over_resamples():
+    one = np.array([[0.1, 0.2], [0.3, 0.4], [0.8, 0.6]])
+    other = np.array([[0.5, 0.1], [0.2, 0.6], [0.9, 0.8]])
+    weights = np.array([[1.0, 2.0, 0.0], [1.0, 0.0, 2.0]])  # [query, resample]: both queries, the first, the second
+    taus = [tau(one @ column, other @ column) for column in weights.T]
+    assert taus == pytest.approx([1.0, 1 / 3, 1.0])
+    value, lo, hi = tau_interval(one, other, weights, confidence=0.9)
+    assert value == taus[0]
+    assert (lo, hi) == pytest.approx(tuple(np.quantile(taus, [0.05, 0.95])))
+
+
+def test_tau_interval_is_nan_where_every_resample_is_tied():
+    one, other = np.full((3, 2), 0.5), np.arange(6.0).reshape(3, 2)
+    assert all(math.isnan(number) for number in tau_interval(one, other, np.ones((2, 4))))
+
+
+def test_three_systems_are_enough_to_compare_measures():
+    rows = [(s, q, m, v) for s, v in (("a", 1.0), ("b", 2.0), ("c", 3.0)) for q in "xy" for m in ("AP", "RR")]
+    names = ["system", "query", "measure", "value"]
+    frame = pl.DataFrame([(s, q, m, -v if m == "RR" else v) for s, q, m, v in rows], schema=names, orient="row")
+    (row,) = between_measures(Scores(frame, Policy(), pl.DataFrame({"system": ["a", "b", "c"]}))).rows(named=True)
+    assert (row["measure"], row["other"], row["tau"], row["tau_AP"]) == ("AP", "RR", -1.0, -1.0)
+    two = Scores(frame.filter(pl.col("system") != "c"), Policy(), pl.DataFrame({"system": ["a", "b"]}))
+    assert between_measures(two) is None

@@ -224,3 +224,10 @@ def test_levels_that_count() -> None:
     assert (levels, steps.tolist()) == ([1], [1])
     with pytest.raises(TextError, match="RR has no linear form"):
         posterior(learned, one("RR"))
+
+
+def test_covariance_over_a_single_topic() -> None:
+    learned = taught(*field(topics=1), 8)
+    p = learned.tails[0]
+    a = gradient(learned, average_precision(learned), p)
+    assert posterior(learned, one("AP")).truth == pytest.approx(a @ np.diag(p * (1 - p)) @ a.T, abs=1e-8)

@@ -171,3 +171,33 @@ def test_says_what_is_wrong():
         queries_needed(0.1, 0.1, power=0.01)
     with pytest.raises(JoinError, match="1 systems share 10 queries"):
         swap_rates(scores(rng(1).random((1, 10))), "AP", sizes=[2], rng=rng())
+
+
+@pytest.mark.parametrize("alpha", [-0.5, 0.0, 1.0, 1.5])
+def test_an_alpha_that_is_no_probability_is_refused(alpha):
+    with pytest.raises((TextError, ZeroDivisionError)):
+        discriminative_power(scores(rng().random((3, 8))), "AP", alpha=alpha, resamples=99, rng=rng())
+
+
+def test_the_smallest_alpha_within_reach_allows_no_greater_range():
+    values = rng(2).random((3, 8))
+    found = discriminative_power(scores(values), "AP", alpha=0.05, resamples=19, rng=rng())
+    assert found.needed == tukey_ranges(values, resamples=19, rng=rng()).max()
+    with pytest.raises(TextError, match="out of reach; take 20 or more"):
+        discriminative_power(scores(values), "AP", alpha=0.05, resamples=18, rng=rng())
+
+
+def test_two_systems_on_two_queries_are_enough():
+    values = np.array([[0.1, 0.4], [0.3, 0.2]])
+    assert power._complete(scores(values), "AP").tolist() == values.tolist()
+    with pytest.raises(JoinError, match="2 systems share 1 queries"):
+        power._complete(scores(values[:, :1]), "AP")
+
+
+def test_queries_needed_rest_on_the_sample_deviation_of_differences():
+    values = rng(3).random((3, 6))
+    spreads = [stats.tstd(one - other) for one, other in combinations(values, 2)]
+    (row,) = power.of_scores(scores(values)).rows(named=True)
+    assert row["queries to see 0.05"] == queries_needed(0.05, float(np.median(spreads)))
+    assert row["at queries"] == 3
+    assert power.of_scores(scores(values[:, :3])) is None

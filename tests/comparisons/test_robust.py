@@ -214,3 +214,12 @@ def test_a_measure_without_a_linear_form_is_refused() -> None:
     universe, truth = field(topics=3)
     with pytest.raises(TextError, match="RR has no linear form"):
         robust(labelled(universe, truth, np.arange(4)), one("RR"), np.ones(4))
+
+
+def test_error_over_topics_is_that_of_a_mean() -> None:
+    values = np.array([[0.1, 0.5, 0.3, 0.9], [0.2, 0.4, 0.4, 0.4]])
+    found = Robust("AP", ["a", "b"], values, np.eye(2) * 1e-4, 10.0, 12).estimates(0.9)
+    expected = np.std(values, axis=1, ddof=1) / 2
+    assert found.frame["se_queries"].to_list() == pytest.approx(expected.tolist(), rel=1e-12)
+    reach = t.ppf(0.95, 3) * expected
+    assert found.frame["hi_queries"].to_list() == pytest.approx((values.mean(1) + reach).tolist(), rel=1e-12)

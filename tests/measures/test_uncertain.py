@@ -363,3 +363,24 @@ def test_draws_as_a_table() -> None:
     one = rows.filter((pl.col("system") == "t") & (pl.col("measure") == "P@2"))
     assert one["value"].to_list() == scores.draws.truth[1, 1, 0].tolist()
     assert one["draw"].to_list() == [0, 1, 2]
+
+
+def test_the_chance_of_a_grade_counts_the_rest_as_grade_0() -> None:
+    rows = [("a", 2.0, 0.25), ("a", 1.0, 0.5), ("b", 1.0, 0.125), ("b", -1.0, 0.5)]
+    frame = pl.DataFrame(rows, schema=["item", "grade", "p"], orient="row").with_columns(pl.lit("q").alias("query"))
+    (one,) = readings_of(Belief.of(frame))
+    assert one.reaches(2).tolist() == [[0.25, 0.0]]
+    assert one.reaches(1).tolist() == [[0.75, 0.125]]
+    assert one.reaches(0).tolist() == [[1.0, 0.5]]  # b has grade -1 with probability .5
+    (plain,) = readings_of(belief_of({"a": 0.25, "b": 1.0}))
+    assert plain.reaches(0).tolist() == [[1.0, 1.0]]
+    assert plain.reaches(3).tolist() == [[0.0, 0.0]]
+
+
+@pytest.mark.parametrize(("grade", "kind"), [(127.0, np.int8), (128.0, np.float64), (1.5, np.float64)])
+def test_whole_grades_that_fit_are_drawn_as_bytes(grade: float, kind: type) -> None:
+    frame = pl.DataFrame({"query": "q", "item": ["a", "b"], "grade": grade, "p": [1.0, 0.0]})
+    (one,) = readings_of(Belief.of(frame))
+    worlds = draw(one, 3, 0)
+    assert worlds.dtype == kind
+    assert worlds.tolist() == [[grade, 0.0]] * 3
