@@ -70,3 +70,11 @@ def test_notes_count_worlds_and_voters() -> None:
     first, second = shared.compare(replace(scores, draws=None), resamples=30).notes
     assert "over 0 possible worlds shared by all systems and 30 resamples" in first
     assert second.startswith("The doubt about the people is unknown")
+
+
+def test_a_deviation_of_0_is_a_tie_only_without_a_difference() -> None:
+    found = shared._by_normal_law(np.array([0.2, 0.0, 0.1]), np.array([0.1, 0.0, 0.0]), 0.95, lower=False)
+    assert found["p_tie"][:2].tolist() == [0.0, 1.0] and np.isnan(found["p_tie"][2])
+    assert found["p_better"][:2].tolist() == pytest.approx([0.9772498680518208, 0.0], rel=1e-12)
+    assert np.isnan(found["p_better"][2])
+    assert found["lo"][:2].tolist() == pytest.approx([0.2 - 0.1959963984540054, 0.0], rel=1e-12)

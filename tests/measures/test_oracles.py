@@ -609,3 +609,10 @@ def test_high_grades_are_scored_or_refused_but_never_dropped() -> None:
     assert _big("nDCG(dcg='exp-log2')", 1000.0) == {"nDCG(dcg='exp-log2')": pytest.approx(1 / np.log2(3))}
     with pytest.raises(TableError, match=r"grade 1024 is too high for exponential gains .* use dcg='log2'"):
         _big("nDCG(dcg='exp-log2')", 1024.0)
+
+
+@pytest.mark.parametrize("name", ["RBP", "ERR"])
+def test_where_no_grade_is_above_0_nothing_is_gained(name: str) -> None:
+    lists = batch([Plain((0, None, 0), (0,)), Plain((0,))])
+    assert lists.top == 0
+    assert make(name, {})(lists).tolist() == [0.0, 0.0]

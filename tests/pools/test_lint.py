@@ -62,3 +62,10 @@ def test_systems_of_one_file_are_told_apart() -> None:
     assert states(lint.together(answered))["warning"] == [
         "a.csv: y: lacks 1 of the 2 topics of the other runs (q2); they count as empty lists"
     ]
+
+
+def test_tied_items_are_counted_not_the_others() -> None:
+    run = read({"q": {"a": 1.0, "b": 1.0, "c": 1.0}, "z": {"a": 1.0}}, kind="run")
+    assert any("75.0% of the items have tied scores" in text for text in states(lint.run(run, "f", None))["warning"])
+    untied = states(lint.run(read({"q": {"a": 2.0, "b": 1.0}}, kind="run"), "f", None))
+    assert not any("tied" in text for texts in untied.values() for text in texts)

@@ -1,7 +1,9 @@
 import polars as pl
 import pytest
 
-from endoxa.pools import leave_out_uniques, pool, states
+from endoxa.measures.grammar import parse_all
+from endoxa.policies import Policy
+from endoxa.pools import leave_out_uniques, pool, states, uniques
 from endoxa.tables import Opinions, Run
 
 LISTS = {"S1": "abcd", "S2": "aebf", "S3": "aghi"}
@@ -61,3 +63,11 @@ def test_states_add_up_to_all_pairs() -> None:
     assert by[("S3", "pooled-unjudged")] == 2
     assert by[("S3", "unpooled")] == 1
     assert found.group_by("system").agg(pl.col("share").sum())["share"].to_list() == [pytest.approx(1.0)] * 3
+
+
+def test_a_query_without_a_value_does_not_count_in_the_mean() -> None:
+    run = Run.of(
+        pl.DataFrame({"system": "A", "query": ["q", "q", "r"], "item": ["a", "b", "a"], "score": [2.0, 1.0, 1.0]})
+    )
+    qrels = Opinions.of(pl.DataFrame({"query": ["q", "q", "r"], "item": ["a", "b", "a"], "grade": [0.0, 1.0, 0.0]}))
+    assert uniques._means(run, qrels, parse_all("AP")[0], Policy()) == {"A": 0.5}

@@ -77,7 +77,7 @@ def test_unequal_items_give_a_lower_bound_and_dependent_systems_a_lower_one() ->
     assert alike < apart < 200
 
 
-@pytest.mark.parametrize("counts", [(3, 2, 2), (3, -1, 0), (1, 2, 0)])
+@pytest.mark.parametrize("counts", [(3, 2, 2), (3, -1, 0), (3, 0, -1), (1, 2, 0)])
 def test_impossible_counts(counts: tuple[int, int, int]) -> None:
     with pytest.raises(TableError, match="found once or twice is among what was found"):
         chao(*counts)

@@ -174,3 +174,12 @@ def test_a_stake_never_risks_all_and_is_infinite_only_where_nothing_can_be_lost(
     loss = np.array([0.5, 2.0, -0.1, 0.5, 0.0, -1e-15])
     assert stake(mean, variance, loss).tolist() == pytest.approx([0.1 / 1.01, 0.95 / 2, math.inf, 0, 0, 0])
     assert growth(np.array([math.inf, 0.0]), np.array([0.2, -5.0])).tolist() == [math.inf, 0.0]
+
+
+@pytest.mark.parametrize("pool", [None, 400])
+def test_the_first_time_without_an_interval_is_told(pool):
+    x = np.concatenate([np.zeros(150), np.ones(200)])
+    empty = confidence_sequence(x, pool=pool).empty
+    assert empty is not None
+    assert confidence_sequence(x[:empty], pool=pool).empty == empty
+    assert confidence_sequence(x[: empty - 1], pool=pool).empty is None

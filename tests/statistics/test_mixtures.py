@@ -399,3 +399,51 @@ def test_single_gives_way_to_double_where_it_is_not_enough(floor: float) -> None
     steps = np.diff(made["single"].history) / np.abs(made["single"].history[1:])
     assert steps.min(initial=0.0) > -1e-6
     assert made["single"].objective == pytest.approx(made["double"].objective, rel=1e-3)
+
+
+def test_as_many_components_as_rows_and_no_more():
+    rows = np.array([[0.0], [1.0], [5.0]])
+    model = mixtures.fit(rows, 3, rng=np.random.default_rng(0), restarts=1)
+    assert len(model.p_l) == 3
+    with pytest.raises(TableError, match="4 components for 3 rows"):
+        mixtures.fit(rows, 4, rng=np.random.default_rng(0), restarts=1)
+
+
+def test_densities_are_the_same_row_by_row(monkeypatch):
+    whole = mixtures.log_density(START, ROWS), mixtures.responsibilities(START, ROWS)
+    monkeypatch.setattr(mixtures, "ENTRIES", 1)  # fewer than there are components
+    np.testing.assert_allclose(mixtures.log_density(START, ROWS), whole[0], rtol=1e-12)
+    np.testing.assert_allclose(mixtures.responsibilities(START, ROWS), whole[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("entries", "blocks"),
+    [(10, [(0, 1), (1, 3), (3, 4), (4, 5)]), (1, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]), (99, [(0, 5)])],
+)
+def test_blocks_hold_whole_images(monkeypatch, entries, blocks):
+    monkeypatch.setattr(mixtures, "ENTRIES", entries)
+    assert list(mixtures._blocks_of(np.array([0, 2, 4, 5, 9, 10]), 3)) == blocks
+    assert list(mixtures._blocks_of(np.array([0, 1, 2]), 99)) == [(0, 1), (1, 2)]
+
+
+def test_doubled_data_is_computed_in_double_precision():
+    data = mixtures._laid_out(ROWS, IMAGES, None, Rules(precision="single")).doubled(Rules(precision="double"))
+    assert data.table.dtype == np.float64 and data.rules.dtype == np.float64
+    np.testing.assert_array_equal(data.table[:, 0], data.table[:, 1] ** 2)
+
+
+def test_a_decrease_of_the_objective_is_its_relative_size():
+    model = replace(START, history=np.array([-5.0, -4.0, -6.0, -3.0]), reseeded=np.array([], dtype=np.int64))
+    assert mixtures._fall(model) == pytest.approx(2 / 6)
+    assert mixtures._fall(replace(model, reseeded=np.array([2]))) == 0
+
+
+def test_a_row_far_from_every_component_does_not_draw_the_words_of_its_image():
+    x, weights = np.array([[0.0], [1.0], [40.0], [0.5], [0.2]]), np.ones(5)
+    counts, words = [3, 2], [[0, 1], [1]]
+    rules = Rules("pair", eta=0.1, floor=1e-6, iterations=1, tolerance=0, precision="double")
+    start = replace(START, means=np.array([[0.0], [1.0]]))
+    objective, expected = plain_step(start, x, weights, counts, words, rules)
+    found = mixtures.refine(start, x, Images.of(counts, words, 2), rules=rules)
+    assert found.history[0] == pytest.approx(objective, rel=1e-9)
+    np.testing.assert_allclose(found.words, expected.words, rtol=1e-9)
