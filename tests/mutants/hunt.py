@@ -29,7 +29,7 @@ KERNELS = ("gains", "graded", "ranked", "sets", "unjudged")  # of measures
 HOME = ROOT / ".mutants"
 HERE = Path(__file__).parent
 LOADED = (
-    "numpy", "polars", "scipy.stats", "scipy.optimize", "scipy.special", "scipy.sparse", "hypothesis", "numba",
+    "numpy", "polars", "scipy.stats", "scipy.optimize", "scipy.special", "scipy.sparse", "hypothesis",
     "pandas", "pyarrow", "rich.console", "ir_measures", "polars.testing", "hypothesis.extra.numpy",
 )  # fmt: skip
 SIMULATIONS = {"tests/comparisons/test_coverage.py"}  # too long to be run for every survivor

@@ -46,7 +46,7 @@ def started(work: Callable[[], int], seconds: float, log: Path) -> int:
         os.dup2(output, 1)
         os.dup2(output, 2)
         with tempfile.TemporaryDirectory() as folder:
-            os.environ["NUMBA_CACHE_DIR"] = folder  # machine code of the module as it was would be taken else
+            os.environ["NUMBA_CACHE_DIR"] = folder  # numba, loaded later, would take the machine code of the original
             tempfile.tempdir = folder
             status = work()
     except BaseException:  # noqa: BLE001  of the runner itself: it belongs into the log

@@ -447,3 +447,26 @@ def test_a_row_far_from_every_component_does_not_draw_the_words_of_its_image():
     found = mixtures.refine(start, x, Images.of(counts, words, 2), rules=rules)
     assert found.history[0] == pytest.approx(objective, rel=1e-9)
     np.testing.assert_allclose(found.words, expected.words, rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_start_has_the_moments_of_its_groups(seed):
+    rows, rules = np.array([[0.0], [0.2], [10.0], [10.4]]), Rules(eta=0.1, precision="double")
+    data = mixtures._laid_out(rows, Images.of([2, 2], [[0], [1]], 2), None, rules)
+    start = mixtures._start(data, 2, rules, np.random.default_rng(seed))
+    z = (rows[:, 0] - rows.mean()) / rows.std()
+    order = start.means[:, 0].argsort()
+    groups = [z[:2], z[2:]]
+    np.testing.assert_allclose(start.means[order, 0], [group.mean() for group in groups])
+    np.testing.assert_allclose(start.variances[order, 0], [(2 * group.var() + 1) / 3 for group in groups])
+    np.testing.assert_allclose(start.p_l, 0.5)
+    seen, unseen = 1 + 2 / 4 + 0.1, 2 / 4 + 0.1  # one word each, a prior of (1 + 1) / (2 + 2), and eta
+    np.testing.assert_allclose(start.words[order, 0], [seen / (seen + unseen), unseen / (seen + unseen)])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_two_rows_are_two_centres(seed):
+    rules = Rules(precision="double")
+    data = mixtures._laid_out(np.array([[1.0], [3.0]]), Images.of([1, 1], [[], []], 0), None, rules)
+    start = mixtures._start(data, 2, rules, np.random.default_rng(seed))
+    assert sorted(start.means[:, 0].tolist()) == [-1.0, 1.0]

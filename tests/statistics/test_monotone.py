@@ -266,3 +266,9 @@ def test_bad_input():
         fit(X, Y, confidence=1, rng=rng())
     with pytest.raises(TextError, match="0 chains"):
         fit(X, Y, chains=0, rng=rng())
+
+
+def test_convergence_is_watched_inside_the_range():
+    x = np.arange(5.0)
+    found = monotone.fit(x, x, chains=1, burn=5, iterations=20, rng=np.random.default_rng(0))
+    assert list(found.rhat) == ["k", "s2", "f(1)", "f(2)", "f(3)"]

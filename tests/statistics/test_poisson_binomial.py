@@ -153,3 +153,10 @@ def test_what_is_no_probability_is_refused(wrong):
         pmf(np.array([[0.5, wrong]]))
     with pytest.raises(TableError, match="at place 1"):
         moments(np.array([0.5, wrong]))
+
+
+def test_moments_of_several_rows_are_those_of_each():
+    rows = np.array([[0.9, 0.6, 0.1], [0.2, 0.5, 1.0]])
+    for place, row in enumerate(rows):
+        assert [part[place] for part in moments(rows)] == pytest.approx([float(part) for part in moments(row)])
+    assert [part.shape for part in moments(rows)] == [(2,)] * 3
