@@ -131,7 +131,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "nan.run": ("q1 Q0 d1 1 nan mine\n", "nan.run:1: score 'nan' is not a number"),
     "empty.run": ("", "empty.run: the file is empty"),
     "blank.run": ("\n\n \n", "blank.run"),
-    "comment.run": ("# nothing\n", "comment.run: the file contains only comments"),
+    "comment.run": ("# nothing\n", "comment.run:1: 2 columns in '# nothing'"),
     "nul.run": ("q1 Q0 d1 1 2 mi\x00ne\n", "nul.run:1: the file contains binary data"),
     "latin.run": ("q1 Q0 d1 1 2 m\u00fcller\n".encode("latin-1"), "latin.run:1"),
     "qrels.txt": ("q1 0 d1 1\nq1 0 d2 0\n", "qrels.txt"),
