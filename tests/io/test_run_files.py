@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import sys
+import threading
 from pathlib import Path
 
 import polars as pl
@@ -208,3 +209,19 @@ def test_ties_are_ranked_as_asked(tmp_path: Path) -> None:
     path = saved(tmp_path / "f", lines(("q", "a", 1), ("q", "b", 1)))
     assert map_blocks(path, lambda run: run.frame["item"].to_list()) == [["b", "a"]]
     assert map_blocks(path, lambda run: run.frame["item"].to_list(), ties="input") == [["a", "b"]]
+
+
+@pytest.mark.parametrize("taken", [1, 3])
+def test_a_reader_that_is_left_behind_waits_for_its_read_but_joins_no_thread(
+    taken: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The garbage collector ended one in a thread that was just starting; a join there waited for ever."""
+    joined: list[str] = []
+    join = threading.Thread.join
+    monkeypatch.setattr(threading.Thread, "join", lambda one, *given: joined.append(one.name) or join(one, *given))
+    read: list[int] = []
+    reader = ahead(number for number in range(9) if not read.append(number))
+    assert [next(reader) for _ in range(taken)] == list(range(taken))
+    reader.close()
+    assert not joined
+    assert read == list(range(taken + 1))  # the one that was begun is finished

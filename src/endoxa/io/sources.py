@@ -302,7 +302,7 @@ def _refuse_change(source: Source, before: tuple[int, int], file: FileIO) -> Non
         raise FileError(source.label, "the file changed while it was read", remedy)
 
 
-def pieces(source: Source, size: int = PIECE) -> Iterator[Piece]:
+def pieces(source: Source, size: int = PIECE) -> Generator[Piece]:
     """Yield the text in pieces of about `size` bytes that end with a line and, where visible, with a query."""
     line = 1
     with raw(source) as (stream, file):
@@ -316,17 +316,25 @@ def pieces(source: Source, size: int = PIECE) -> Iterator[Piece]:
             line += count(data, b"\n")
 
 
-def ahead(items: Iterator[T]) -> Iterator[T]:
+def ahead(items: Iterator[T]) -> Generator[T]:
     """Yield the same items; another thread computes the next one while this one is in use."""
     from concurrent.futures import ThreadPoolExecutor
 
     end = object()
     item = next(items, end)
-    with ThreadPoolExecutor(1, thread_name_prefix="endoxa-read") as pool:
+    pool = ThreadPoolExecutor(1, thread_name_prefix="endoxa-read")
+    future: Future[T | object] | None = None
+    try:
         while item is not end:
             future = pool.submit(next, items, end)
             yield item  # type: ignore[misc]
             item = future.result()
+    finally:
+        # The file may be closed only when nobody reads it. The thread is not joined: the garbage collector may end a
+        # reader that an error has left behind, in a thread that is just starting, and a join there waits for ever.
+        if future is not None:
+            future.exception()
+        pool.shutdown(wait=False)
 
 
 def in_parallel(work: Callable[[S], T], items: Iterable[S], workers: int) -> Generator[T]:

@@ -14,8 +14,8 @@ alone ends lines, the whole file is one line. The text is UTF-8. `exact` reads l
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, suppress
 from dataclasses import replace
 from math import isinf
 from warnings import warn
@@ -307,18 +307,22 @@ def separated(source: Source, form: Form, *, blanks: bool = False, lenient: bool
     if blanks or b"\t" not in source.head():
         return form
     width, spaced, ids = len(form.columns), False, False
-    for piece in pieces(source):
-        for line in piece.data.split(b"\n") if b" " in piece.data and b"\t" in piece.data else ():
-            if (words := _tabbed(line, width)) is not None:
-                spaced, ids = True, ids or any(" " in word for word in words[:-1])
+    with closing(pieces(source)) as text:
+        for piece in text:
+            for line in piece.data.split(b"\n") if b" " in piece.data and b"\t" in piece.data else ():
+                if (words := _tabbed(line, width)) is not None:
+                    spaced, ids = True, ids or any(" " in word for word in words[:-1])
     if not spaced:
         return form
-    for piece in pieces(source):
-        for number, line in enumerate(piece.data.split(b"\n"), piece.line):
-            words = split(line.decode("utf-8", "replace"), tabs=True)
-            if words != [""] and (len(words) != width or "" in words):
+    with closing(pieces(source)) as text:
+        for piece in text:
+            for number, line in enumerate(piece.data.split(b"\n"), piece.line):
+                shown = line.decode("utf-8", "replace")
+                words = split(shown, tabs=True)
+                if words == [""] or (len(words) == width and "" not in words):
+                    continue
                 if ids and not lenient:
-                    what = f"{len(words)} columns by tabs in {shortened(line.decode('utf-8', 'replace').strip())}"
+                    what = f"{len(words)} columns by tabs in {shortened(shown.strip())}"
                     raise wrong(words, source.label, what, f"other lines have {width}, and blanks within ids", number)
                 return replace(form, tabs=ids)
     return replace(form, tabs=True)
@@ -368,14 +372,15 @@ def part_of(piece: Piece, form: Form, label: str, *, lenient: bool, refusals: in
     return Part(frame, left_out, piece, regular=fast is not None)
 
 
-def parts(source: Source, form: Form, *, lenient: bool = False, size: int = PIECE) -> Iterator[Part]:
+def parts(source: Source, form: Form, *, lenient: bool = False, size: int = PIECE) -> Generator[Part]:
     """Yield the table of a text piece by piece; a piece ends with a query if the file is grouped by query."""
     rows, refusals, skipped = 0, 0, 0
-    for piece in pieces(source, size):
-        part = part_of(piece, form, source.label, lenient=lenient, refusals=refusals)
-        rows, skipped = rows + part.frame.height, skipped + part.skipped.count
-        refusals += not part.regular
-        yield part
+    with closing(pieces(source, size)) as text:
+        for piece in text:
+            part = part_of(piece, form, source.label, lenient=lenient, refusals=refusals)
+            rows, skipped = rows + part.frame.height, skipped + part.skipped.count
+            refusals += not part.regular
+            yield part
     refuse_empty(source, form, rows, skipped)
 
 
@@ -391,9 +396,10 @@ def whole(source: Source, form: Form, *, lenient: bool) -> tuple[pl.DataFrame, S
     frames: list[pl.DataFrame] = []
     skipped = Skipped(source.label)
     found = parts(source, form, lenient=lenient)
-    for part in ahead(found) if source.whole > PIECE else found:  # another thread pays off for large files only
-        frames.append(part.frame)
-        skipped += part.skipped
+    with closing(ahead(found) if source.whole > PIECE else found) as each:  # a thread pays off for large files only
+        for part in each:
+            frames.append(part.frame)
+            skipped += part.skipped
     return pl.concat(frames, rechunk=True), skipped
 
 
