@@ -24,7 +24,8 @@ NEITHER = (
 SHOWN = 8  # keys in an error message
 ENVELOPES = {
     "hits", "response", "responses", "result", "results", "data", "root", "items", "documents", "matches", "points",
-    "experiments", "evaluations", "annotations", "predictions", "queries", "judgments", "test_cases", "testCases",
+    "runs", "meta", "metadata", "config", "info", "params", "settings", "summary", "experiments", "evaluations",
+    "annotations", "predictions", "queries", "judgments", "test_cases", "testCases",
 }  # fmt: skip
 DEEPEST = 6  # levels; predictions of MTEB have four
 

@@ -23,8 +23,10 @@ RELEVANT = (
     "reference_context_ids", "reference_ids", "relevant_ids", "relevant_doc_ids", "relevant_docs", "relevant",
     "expected_ids", "ground_truth_ids", "gold_ids", "positive_ids", "positives", "qrels",
 )  # fmt: skip
-# The name of a query, or else its text.
+# The name of a query, or else its text. Any row may have a bare id: it names a query only beside a list of SURE names.
 QUERIES = (*OTHER_NAMES["query"], "_id", "id", "query", "user_input", "question")
+BARE = ("_id", "id")
+SURE = {*RETRIEVED[:4], *RELEVANT}
 SYSTEMS = ("system", *OTHER_NAMES["system"])
 EXPECTED = 'expected rows like {"query_id": "q1", "results": ["d3", "d1"]}'
 TEXTS_ONLY = ("retrieved_contexts", "reference_contexts")  # of RAGAS without ids
@@ -55,7 +57,8 @@ class Names:
 def names_of(columns: Iterable[str], lists: Iterable[str]) -> Names | None:
     """The columns of rows with lists; None if these are no such rows. `lists` are the columns that hold lists."""
     columns, lists = list(columns), set(lists)
-    query = next((name for name in QUERIES if name in columns), None)
+    named = [name for name in QUERIES if name in columns and (name not in BARE or lists & SURE)]
+    query = named[0] if named else None
     retrieved = next((name for name in RETRIEVED if name in lists), None)
     relevant = next((name for name in RELEVANT if name in lists), None)
     if query is None or not (retrieved or relevant):
