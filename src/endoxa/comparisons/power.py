@@ -10,6 +10,7 @@ import polars as pl
 
 from endoxa.errors import JoinError, TextError
 from endoxa.frozen import dataclass
+from endoxa.policies import refuse_outside
 from endoxa.statistics.bootstrap import BLOCK, RESAMPLES, TINY, blocks
 from endoxa.statistics.randomisation import tukey_ranges
 from endoxa.tables import Floats, Scores
@@ -100,8 +101,9 @@ def discriminative_power(
     one that discriminates well may still measure the wrong thing.
     Source: Sakai, SIGIR 2006; Carterette, ACM TOIS 30 (2012).
     """
+    refuse_outside("alpha", alpha, 0.05)
     allowed = math.floor(alpha * (resamples + 1) + 1e-9) - 1  # ranges that may reach a significant difference
-    if not 0 < alpha < 1 or allowed < 0:
+    if allowed < 0:
         raise TextError(f"alpha {alpha} with {resamples} permutations is out of reach; take {1 / alpha:.0f} or more")
     values = _complete(scores, measure)
     left, right = np.triu_indices(len(values), 1)
