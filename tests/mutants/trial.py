@@ -10,6 +10,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterable
 from importlib.abc import MetaPathFinder
@@ -101,7 +102,7 @@ class Selection:
 
 
 class Tracer:
-    """Notes how long each test takes, and which functions of Endoxa it calls.
+    """Notes how much processor time each test takes, and which functions of Endoxa it calls.
 
     What is called while tests are collected, or by a fixture that several tests share, counts for all of them.
     """
@@ -122,9 +123,9 @@ class Tracer:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterable[None]:
-        self.seen = self.called.setdefault(item.nodeid, set())
+        self.seen, begun = self.called.setdefault(item.nodeid, set()), time.process_time()
         yield
-        self.seen = self.shared
+        self.seen, self.seconds[item.nodeid] = self.shared, time.process_time() - begun
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any) -> Iterable[None]:
@@ -132,15 +133,9 @@ class Tracer:
         yield
         self.seen = before
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
-
     def pytest_sessionfinish(self) -> None:
         sys.settrace(None)
-        tests = {
-            name: {"seconds": self.seconds.get(name, 0.0), "calls": sorted(calls)}
-            for name, calls in self.called.items()
-        }
+        tests = {name: {"seconds": self.seconds[name], "calls": sorted(calls)} for name, calls in self.called.items()}
         self.target.write_text(json.dumps({"shared": sorted(self.shared), "tests": tests}))
 
 
