@@ -30,6 +30,15 @@ def lacking(what: str, why: str) -> None:
     pytest.skip(f"{what}: {why}")
 
 
+@pytest.fixture(scope="session")
+def site_builder() -> Path:
+    """The program that builds the documentation site, in an environment of its own."""
+    program = Path(__file__).parents[1] / ".venv-docs" / "bin" / "zensical"
+    if not program.exists():
+        lacking("docs", "no site builder; make .venv-docs/ready")
+    return program
+
+
 @pytest.fixture(scope="module", params=["native", "python"])
 def both_ways(request: pytest.FixtureRequest) -> Iterator[None]:
     """Each test of a module twice: files are read with the native core, and without it."""

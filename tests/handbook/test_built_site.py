@@ -11,12 +11,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from conftest import lacking
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(path.relative_to(DOCS).with_suffix("") for path in DOCS.rglob("*.md"))
-BUILDER = ROOT / ".venv-docs" / "bin" / "zensical"
 FENCE = re.compile(r"^ *(`{3,})[^`\n]*\n(?:.*\n)*? *\1`*$", re.MULTILINE)
 LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href", "object": "data"}
 NOT_LOADED = {"next", "prev", "canonical"}  # relations of <link> that only name a page
@@ -55,14 +53,12 @@ def is_foreign(address: str) -> bool:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(site_builder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built as `make docs` builds it."""
-    if not BUILDER.exists():
-        lacking("docs", "no site builder; make .venv-docs/ready")
     folder = tmp_path_factory.mktemp("handbook")
     shutil.copy(ROOT / "mkdocs.yml", folder)
     shutil.copytree(DOCS, folder / "docs")
-    command = [BUILDER, "build", "--strict", "--clean"]
+    command = [site_builder, "build", "--strict", "--clean"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / "site"
