@@ -50,9 +50,9 @@ def test_it_runs_as_a_module() -> None:
 
 
 def test_completion_is_offered() -> None:
-    script = "import sys; from endoxa.cli import main; sys.argv = ['endoxa', '--show-completion', 'bash']; main()"
-    ran = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True)
-    assert "_ENDOXA_COMPLETE" in ran.stdout + ran.stderr
+    script = f"{sys.executable} -m endoxa --show-completion; exit $?"  # the shell is the one that calls
+    ran = subprocess.run(["bash", "-c", script], check=False, capture_output=True, text=True)
+    assert "_ENDOXA_COMPLETE" in ran.stdout, ran.stderr
 
 
 def test_a_result_does_not_replace_what_it_is_made_of(tmp_path: Path, monkeypatch, capsys) -> None:

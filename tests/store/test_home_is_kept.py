@@ -137,6 +137,7 @@ def test_a_signal_to_a_server_removes_nothing(parts: Path, tmp_path: Path, comma
     server = subprocess.Popen(
         [*MAIN, *words, "--port", "0", "--home", str(home)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, env={**os.environ, "ENDOXA_DB": "", "PYTHONUNBUFFERED": "1"},
+        preexec_fn=lambda: signal.signal(sent, signal.default_int_handler if sent == signal.SIGINT else signal.SIG_DFL),
     )  # fmt: skip
     try:
         assert server.stdout is not None

@@ -220,7 +220,7 @@ def test_no_descriptors_left_is_one_line_of_the_log_and_others_are_served(tmp_pa
         assert server.process is not None
         _, hard = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (64, hard))
-        for _ in range(200):
+        for _ in range(80):
             peer(HALF)
         assert answer(peer(get("/"))) == b"200"
     told = server.log()

@@ -21,8 +21,6 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from endoxa.errors import EndoxaError, RefusedError
-from endoxa.evaluations import bundled
-from endoxa.evaluations.settings import Settings
 from endoxa.io.apart import answer, run_apart
 from endoxa.io.formats import ZIP
 from endoxa.io.read import read
@@ -206,6 +204,9 @@ def _bundle(connection: Connection, study: Study) -> Bundle | None:
 def _scored(run: Run, bundle: Bundle | None, stamp: str, name: str) -> dict[str, Any]:
     if bundle is None:
         return {"stamp": stamp, "rows": [], "problem": NO_ANSWERS}
+    from endoxa.evaluations import bundled  # half a second, which a run with errors does not need
+    from endoxa.evaluations.settings import Settings
+
     try:
         found = bundled.evaluate(run, bundle, None, Settings())
     except EndoxaError as error:
