@@ -1,6 +1,6 @@
 # Two commands: `make demo` runs the main job, `make test` passes the tests. Each does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve soak fuzz fuzz-native mutants alike cluster audit test check format lint types layers real sources docs bench lock clean
+.PHONY: help demo serve soak fuzz fuzz-native mutants alike cluster audit test check format lint types layers real sources docs generate bench lock clean
 SHELL := /bin/bash
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -81,6 +81,9 @@ real: .venv/dev  ## make real ENDOXA_DATA=DIR: the checks on real data, measured
 
 sources: .venv/dev  ## every table and figure of the sources beside ours, with the studies on open data: demo/sources.html
 	@ENDOXA_DATA="$(if $(ENDOXA_DATA),$(abspath $(ENDOXA_DATA)))" $(BIN)/python -m sources.run --fresh
+
+generate: .venv/dev  ## write the code that is made from other code: the typed keywords of the settings
+	@ENDOXA_RENEW=1 $(BIN)/pytest -n 0 -q tests/evaluations/test_given.py::test_the_typed_settings_are_the_settings
 
 docs: .venv/dev .venv-docs/ready  ## the documentation site, tutorials followed and their pictures taken anew: site/index.html
 	@ENDOXA_RENEW=1 $(BIN)/pytest -n 0 tests/handbook/test_tutorials.py

@@ -148,9 +148,9 @@ def compare(scores: Scores, settings: Settings, measures: Sequence[str] | None =
         scores,
         baseline=settings.baseline,
         measures=measures or means or scores.measures,
-        test=settings.test,  # type: ignore[arg-type]
-        interval=settings.interval,  # type: ignore[arg-type]
-        correction=settings.correction,  # type: ignore[arg-type]
+        test=settings.test,
+        interval=settings.interval,
+        correction=settings.correction,
         confidence=settings.confidence,
         spans={name: definition.high - definition.low for name, definition in definitions.items()},
         resamples=settings.resamples,

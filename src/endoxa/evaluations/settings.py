@@ -20,6 +20,11 @@ Kind = Literal[
 ]  # fmt: skip
 DEPTH, WEIGHTS = 100, "cluster"  # of the votes that a consensus counts
 KINDS: tuple[Kind, ...] = get_args(Kind)
+Test = Literal["randomisation", "t", "wilcoxon", "tukey"]
+Interval = Literal["bootstrap-t", "bounded", "percentile"]
+Correction = Literal["holm", "bh", "none"]
+Format = Literal["auto", "qrels", "qrels_jg", "prefs", "qrels_prefs"]
+Name = Literal["tag", "file"]
 WORDS: dict[str, str] = {
     "judgments": "relevance judgments", "preferences": "preferences",
     "opinions": "opinions and labels that a model turns into a belief", "belief": "a belief",
@@ -142,16 +147,15 @@ class Settings:
         None, "Compare all systems with this one.", PAIRS, LISTED, flags=("-b", "--baseline"), metavar="SYSTEM",
         scoring=False
     )
-    test: str = setting(
-        "randomisation", "Significance test.", PAIRS, JUDGED, choices=("randomisation", "t", "wilcoxon", "tukey"),
-        scoring=False
+    test: Test = setting(
+        "randomisation", "Significance test.", PAIRS, JUDGED, choices=get_args(Test), scoring=False
     )
-    interval: str = setting(
+    interval: Interval = setting(
         "bootstrap-t", "Kind of interval of a difference; bounded: safe with few queries, and longer.", PAIRS, JUDGED,
-        choices=("bootstrap-t", "bounded", "percentile"), scoring=False
+        choices=get_args(Interval), scoring=False
     )
-    correction: str = setting(
-        "holm", "Correction for many comparisons.", PAIRS, JUDGED, choices=("holm", "bh", "none"), scoring=False
+    correction: Correction = setting(
+        "holm", "Correction for many comparisons.", PAIRS, JUDGED, choices=get_args(Correction), scoring=False
     )
 
     confidence: float = setting(
@@ -162,13 +166,13 @@ class Settings:
     )
     seed: int = setting(0, "Seed of the random number generator.", INTERVALS, metavar="N", least=0)
 
-    format: str = setting(
+    format: Format = setting(
         "auto", "trec_eval's name for the format of the judgments.", READING, JUDGED, flags=("-R",),
-        choices=("auto", "qrels", "qrels_jg", "prefs", "qrels_prefs"), hidden=True
+        choices=get_args(Format), hidden=True
     )
     lenient: bool = setting(False, "Report lines that cannot be read, and go on without them.", READING)
-    name_from: str = setting(
-        "tag", "Where the name of a system comes from.", READING, choices=("tag", "file"), hidden=True
+    name_from: Name = setting(
+        "tag", "Where the name of a system comes from.", READING, choices=get_args(Name), hidden=True
     )
 
     on: str | None = setting(

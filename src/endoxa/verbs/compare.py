@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 from endoxa.errors import CallError
 from endoxa.evaluations import dispatch
 from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.given import Given
 from endoxa.evaluations.settings import REGISTRY
 from endoxa.measures.grammar import Measure, Wanted
 from endoxa.progress import Progress
@@ -28,7 +29,7 @@ def compare(
     taxonomy: Any = None,
     progress: Progress | bool | None = None,
     report: Report | None = None,
-    **settings: Any,
+    **settings: Unpack[Given],
 ) -> Comparison:
     """Compare systems pair by pair: difference, interval, and a test or P(better).
 
@@ -62,7 +63,7 @@ def compared(
     taxonomy: Any = None,
     progress: Progress | bool | None = None,
     report: Report | None = None,
-    **settings: Any,
+    **settings: Unpack[Given],
 ) -> Evaluation:
     """The evaluation behind a comparison: its tables also say whether measures agree, and the power of the queries."""
     if between is not None and labels is not None:
@@ -77,7 +78,7 @@ def compared(
     )  # fmt: skip
 
 
-def _scores(scores: Scores, measures: Wanted | None, given: dict[str, Any]) -> Comparison:
+def _scores(scores: Scores, measures: Wanted | None, given: Given) -> Comparison:
     settings = settings_of(given)
     for name in given:
         if REGISTRY[name].scoring and name != "seed":
@@ -87,9 +88,7 @@ def _scores(scores: Scores, measures: Wanted | None, given: dict[str, Any]) -> C
     return dispatch.compare(scores, settings, None if names is None else [str(name) for name in names])
 
 
-def _between(
-    run: Any, reference: Any, measures: Wanted | None, pair: tuple[str, str], given: dict[str, Any]
-) -> Evaluation:
+def _between(run: Any, reference: Any, measures: Wanted | None, pair: tuple[str, str], given: Given) -> Evaluation:
     settings = settings_of(given, run)
     against = reference_of(reference, settings)
     if against.kind != "consensus":

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import polars as pl
 
 from endoxa.errors import TextError
 from endoxa.evaluations import decided
 from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.given import Given
 from endoxa.extras import need
 from endoxa.measures.grammar import Wanted
 from endoxa.pools import deciding
@@ -48,7 +49,7 @@ def decide(
     guarantee: bool = False,
     title: str = "",
     command: str = "",
-    **settings: Any,
+    **settings: Unpack[Given],
 ) -> Evaluation:
     """Which system is better by a few labels, and whether the question is settled; an Evaluation.
 

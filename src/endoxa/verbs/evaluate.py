@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 from endoxa import __version__
 from endoxa.errors import CallError
 from endoxa.evaluations.dispatch import evaluate as evaluated
 from endoxa.evaluations.dispatch import summarise as summarised
 from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.given import Given
 from endoxa.evaluations.settings import DOUBTED, JUDGED
 from endoxa.later import pl
 from endoxa.measures.grammar import Wanted
@@ -47,7 +48,7 @@ def evaluate(
     command: str = "",
     progress: Progress | bool | None = None,
     report: Report | None = None,
-    **settings: Any,
+    **settings: Unpack[Given],
 ) -> Evaluation:
     """Evaluate systems: scores, means with intervals, pairwise comparison, doubts, warnings, sentences.
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 from endoxa.errors import CallError
 from endoxa.evaluations.dispatch import belief_of, score
+from endoxa.evaluations.given import Scoring
 from endoxa.measures.grammar import Measure, Wanted, parse_all
 from endoxa.progress import Progress, shown
 from endoxa.tables import Scores
@@ -34,7 +35,7 @@ def measure(
     taxonomy: Any = None,
     progress: Progress | bool | None = None,
     report: Report | None = None,
-    **settings: Any,
+    **settings: Unpack[Scoring],
 ) -> Scores:
     """Score runs against a reference: one value per system, query and measure.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from endoxa.errors import CallError
 from endoxa.evaluations.evaluation import Evaluation
+from endoxa.evaluations.given import Given
 from endoxa.measures.grammar import Wanted
 from endoxa.progress import Progress
 from endoxa.tables import Costs
@@ -28,7 +29,7 @@ def report(
     command: str = "",
     progress: Progress | bool | None = None,
     report: Report | None = None,
-    **settings: Any,
+    **settings: Unpack[Given],
 ) -> Evaluation:
     """Evaluate systems for a page: as `evaluate`, with precision-recall curves where there are judgments.
 
