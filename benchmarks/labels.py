@@ -16,10 +16,10 @@ import numpy as np
 
 from benchmarks.doubt import DEPTH, TOPICS, field
 from benchmarks.no_judgments import SYSTEMS
-from endoxa.beliefs.learned import Judged, Universe
+from endoxa.beliefs.learned import Universe
 from endoxa.io.read import read
 from endoxa.measures.grammar import parse
-from endoxa.pools.deciding import Question, ask, look, teach
+from endoxa.pools.deciding import Deciding, Question
 
 LABELS, LIMIT = 150, 0.5  # seconds
 
@@ -40,18 +40,17 @@ def main(times: int = 5) -> None:
     question, rng = Question(parse("AP")), np.random.default_rng(0)
     universe = Universe.of(run)
     rows = np.sort(rng.choice(universe.rows.height, LABELS + 1, replace=False))
-    said = (rng.random(LABELS + 1) < 0.5).astype(float)[None]
-    more, some = Judged(rows, (1.0,), said), Judged(rows[:-1], (1.0,), said[:, :-1])
-    before = teach(universe, question, some)
+    said = (rng.random(LABELS + 1) < 0.5).astype(float)
+    before = Deciding.of(universe, question).answered(rows[:-1], said[:-1])
 
     def again() -> object:
-        return look(question, teach(universe, question, more, before))
+        return before.answered(rows[-1:], said[-1:]).verdict
 
     def scratch() -> object:
-        return look(question, teach(Universe.of(run), question, more))
+        return Deciding.of(Universe.of(run), question).answered(rows, said).verdict
 
     def following() -> object:
-        return ask(question, before, 1, number=2, rng=rng)
+        return before.ask(1, number=2, rng=rng)
 
     refit, whole, choice = (timed(act, times) for act in (again, scratch, following))
     print(

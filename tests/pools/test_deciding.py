@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 from deciding_samples import field, grades
 
-from endoxa.beliefs.learned import Judged, Learned, Universe
+from endoxa.beliefs.learned import Universe
 from endoxa.comparisons.posterior import posterior
 from endoxa.errors import JoinError, TextError
 from endoxa.measures.grammar import parse
 from endoxa.pools import deciding
-from endoxa.pools.deciding import LEAST, Question, ask, further, look, rows_of, simulate, teach
+from endoxa.pools.deciding import LEAST, Deciding, Question, further, rows_of, simulate
 from endoxa.tables import Opinions
 
 RUN, TRUTH = field()
@@ -25,9 +25,9 @@ def rng(seed: int = 1) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def labelled(rows: np.ndarray, said: np.ndarray) -> Learned:
+def labelled(rows: np.ndarray, said: np.ndarray, question: Question = BEST) -> Deciding:
     pairs = UNIVERSE.rows[rows.tolist()].with_columns(pl.Series("grade", said))
-    return teach(UNIVERSE, BEST, Judged.of(UNIVERSE, Opinions.of(pairs)))
+    return Deciding.of(UNIVERSE, question, Opinions.of(pairs))
 
 
 def test_it_stops_with_the_best_system() -> None:
@@ -44,14 +44,14 @@ def test_it_stops_with_the_best_system() -> None:
 
 
 def test_the_verdict_is_the_posterior() -> None:
-    learned = labelled(np.arange(0, UNIVERSE.rows.height, 9), GRADES[::9])
-    found = posterior(learned, parse("AP"))
-    best = look(BEST, learned)
+    known = labelled(np.arange(0, UNIVERSE.rows.height, 9), GRADES[::9])
+    found = posterior(known.learned, parse("AP"))
+    best = known.verdict
     assert (best.chance, best.leader) == (found.best().max(), found.systems[int(found.best().argmax())])
-    two = look(Question(parse("AP"), ("s1", "s0")), learned)
+    two = known.asking(Question(parse("AP"), ("s1", "s0"))).verdict
     assert two.chance == pytest.approx(max(found.better[0, 1], found.better[1, 0]))
     assert two.leader == ("s0" if found.better[0, 1] > 0.5 else "s1")
-    every = look(Question(parse("AP"), "order", 0.9), learned)
+    every = known.asking(Question(parse("AP"), "order", 0.9)).verdict
     upper = found.better[np.triu_indices(4, 1)]
     sure = np.maximum(upper, 1 - upper)
     assert every.chance == pytest.approx(sure.min())
@@ -67,17 +67,16 @@ def test_nothing_is_settled_by_few_labels_or_by_labels_all_alike() -> None:
         (np.arange(60), np.zeros(60), False),
         (np.arange(60), GRADES[:60], True),
     ):
-        learned = labelled(rows, said)
-        assert look(sure, learned).is_settled is expected
-    assert not look(sure, teach(UNIVERSE, sure, Judged.of(UNIVERSE, None))).is_settled
+        assert labelled(rows, said, sure).verdict.is_settled is expected
+    assert not Deciding.of(UNIVERSE, sure).verdict.is_settled
 
 
 def test_pairs_that_wait_for_an_answer_are_not_asked_again() -> None:
-    learned = teach(UNIVERSE, BEST, Judged.of(UNIVERSE, None))
-    first = ask(BEST, learned, 25, number=1, rng=rng())
+    begun = Deciding.of(UNIVERSE, BEST)
+    first = begun.ask(25, number=1, rng=rng())
     asked = rows_of(UNIVERSE, first)
     assert set(first["selected_by"]) == {f"next@{UNIVERSE.depth} round 1"}
-    second = ask(BEST, learned, 200, number=2, asked=asked, rng=rng())
+    second = begun.ask(200, number=2, asked=asked, rng=rng())
     assert second.height == 200
     assert not set(rows_of(UNIVERSE, second).tolist()) & set(asked.tolist())
     assert UNIVERSE.rows[asked.tolist()].equals(first.select("query", "item"))
@@ -85,11 +84,11 @@ def test_pairs_that_wait_for_an_answer_are_not_asked_again() -> None:
 
 def test_labels_still_needed_fall_as_labels_come() -> None:
     course = list(simulate(UNIVERSE, BEST, GRADES.__getitem__, rng=rng(3)))
-    assert further(course[-1]) == 0
-    first, later = further(course[1]), further(course[-2])
+    assert further(course[-1].deciding) == 0
+    first, later = further(course[1].deciding), further(course[-2].deciding)
     assert later is not None
     assert 0 < later <= (first or 641)
-    assert further(course[1]) == first  # the same seed gives the same number
+    assert further(course[1].deciding) == first  # the same seed gives the same number
 
 
 def test_a_field_of_equals_is_not_settled() -> None:
@@ -109,7 +108,7 @@ def test_every_pair_judged_ends_the_loop() -> None:
     *_, last = simulate(small, Question(parse("AP"), "order", 0.999999), truth.__getitem__, rng=rng())
     assert len(last.learned.judged) == small.rows.height
     with pytest.raises(JoinError, match=r"all .* pairs are judged"):
-        ask(BEST, last.learned, 1, number=9, rng=rng())
+        last.deciding.ask(1, number=9, rng=rng())
 
 
 @pytest.mark.parametrize("graded", [False, True])
@@ -138,6 +137,5 @@ def test_refusals() -> None:
         Question(parse("RR"))
     with pytest.raises(TextError, match="until must lie between 0 and 1"):
         Question(parse("AP"), until=1.0)
-    learned = teach(UNIVERSE, BEST, Judged.of(UNIVERSE, None))
     with pytest.raises(TextError, match="no system is called 's9'"):
-        look(Question(parse("AP"), ("s0", "s9")), learned)
+        _ = Deciding.of(UNIVERSE, Question(parse("AP"), ("s0", "s9"))).verdict

@@ -9,10 +9,11 @@ import polars as pl
 import pytest
 from deciding_samples import field, grades
 
-from endoxa.beliefs.learned import Judged, Universe
+from endoxa.beliefs.learned import Judged, Universe, learn
+from endoxa.comparisons.posterior import posterior
 from endoxa.measures.grammar import parse
 from endoxa.pools import guaranteed
-from endoxa.pools.deciding import Question, ask_alone, look, simulate, teach, verdict
+from endoxa.pools.deciding import Deciding, Question, simulate
 from endoxa.pools.guaranteed import Draws, plan_of, replay
 from endoxa.tables import Floats, Opinions
 
@@ -46,7 +47,7 @@ def opinions(draws: Draws, said: Floats) -> Opinions:
 def true_means(said: Floats) -> Floats:
     linear = BEST.measure.linear
     assert linear is not None
-    places = guaranteed.places_of(teach(UNIVERSE, BEST, judged(np.arange(len(said)), said)))
+    places = guaranteed.places_of(learn(UNIVERSE, judged(np.arange(len(said)), said)))
     return linear.slopes(places, said[None], np.ones(1)).value.mean(1)
 
 
@@ -80,7 +81,7 @@ def replay_of(draws: Draws, said: Floats) -> Floats:
 
 
 def plan_means(draws: Draws, said: Floats) -> Floats:
-    return look(BEST, teach(UNIVERSE, BEST, judged(draws.rows, said))).found.mean
+    return posterior(learn(UNIVERSE, judged(draws.rows, said)), BEST.measure).mean
 
 
 def test_the_estimate_behind_a_bet_is_unbiased_whatever_the_predictions() -> None:
@@ -221,7 +222,7 @@ def test_an_order_needs_the_capital_of_all_its_pairs(systems: int, until: float)
 
 def test_when_all_is_judged_the_best_is_certain_and_a_twin_never_loses() -> None:
     every = drawn(int(guaranteed.askable(UNIVERSE, BEST.measure).sum()))
-    now = verdict(UNIVERSE, BEST, opinions(every, GRADES))
+    now = Deciding.of(UNIVERSE, BEST, opinions(every, GRADES)).verdict
     means = true_means(GRADES)
     assert now.proof is not None
     assert now.proof.left == tuple(
@@ -247,8 +248,7 @@ def test_orders_and_pairs_are_settled_too(about: object) -> None:
 
 
 def test_a_round_is_drawn_one_by_one() -> None:
-    learned = teach(UNIVERSE, BEST, judged(np.zeros(0, np.int64)))
-    pairs = ask_alone(BEST, learned, 10, draws=Draws.none(), asked=np.arange(4), rng=np.random.default_rng(0))
+    pairs = Deciding.of(UNIVERSE, BEST).ask(10, number=1, asked=np.arange(4), rng=np.random.default_rng(0))
     assert pairs["selected_by"].to_list() == [f"next@5 round {number} after 0" for number in range(5, 15)]
     assert not set(pairs["item"]) & set(UNIVERSE.rows["item"][:4])
 

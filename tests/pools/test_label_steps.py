@@ -8,7 +8,8 @@ import pytest
 
 from endoxa.beliefs.learned import Universe
 from endoxa.measures.grammar import parse
-from endoxa.pools.deciding import Question, further, look, simulate
+from endoxa.pools.deciding import Deciding, Question, further, simulate
+from endoxa.pools.guaranteed import Draws
 from endoxa.tables import Run
 
 
@@ -44,5 +45,5 @@ def test_it_ends_when_everything_that_may_be_asked_is_judged(universe) -> None:
     assert len(shallow) < 25 < universe.rows.height
     last = looks(universe, 5)[-1]
     assert last.learned.judged.rows.tolist() == shallow.tolist()
-    assert not last.is_settled and further(last) is None
-    assert look(last.question, last.learned).leader == last.leader
+    assert not last.is_settled and further(last.deciding) is None
+    assert Deciding(last.question, last.learned, Draws.none()).verdict.leader == last.leader

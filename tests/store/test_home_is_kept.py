@@ -27,6 +27,8 @@ from endoxa.verbs import decide, search, study
 PACKAGE = Path(endoxa.__file__).parent
 WATCHED = ("store/home", "store/making", "store/database", "verbs/study", "verbs/decide", "verbs/search", "io/pictures",
            "web/searches/search_hosting", "web/serving")  # fmt: skip
+# Under nohup, which the tests may be, a process would not hear SIGHUP.
+LISTENING = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL); from endoxa.cli import main; main()"
 MAIN = [sys.executable, "-c", "from endoxa.cli import main; main()"]
 
 
@@ -135,9 +137,8 @@ def test_a_signal_to_a_server_removes_nothing(parts: Path, tmp_path: Path, comma
         "decide": ["decide", str(parts / "a.run"), str(parts / "b.run"), "P@3", "--no-browser"],
     }[command]
     server = subprocess.Popen(
-        [*MAIN, *words, "--port", "0", "--home", str(home)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, env={**os.environ, "ENDOXA_DB": "", "PYTHONUNBUFFERED": "1"},
-        preexec_fn=lambda: signal.signal(sent, signal.default_int_handler if sent == signal.SIGINT else signal.SIG_DFL),
+        [sys.executable, "-c", LISTENING, *words, "--port", "0", "--home", str(home)], stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, env={**os.environ, "ENDOXA_DB": "", "PYTHONUNBUFFERED": "1"},
     )  # fmt: skip
     try:
         assert server.stdout is not None

@@ -46,9 +46,8 @@ def test_rounds_ask_exactly_as_many_pairs_and_none_twice() -> None:
     assert ((work.tasks["propensity"] > 0) & (work.tasks["propensity"] <= 1)).all()
     asked = work.tasks.select("query", "item")
     for number in (2, 3, 4):
-        more = SETTINGS.kind.next_round
-        assert more is not None
-        work = more(SETTINGS, RUN, answers(work.tasks), number, asked, np.random.default_rng(number))
+        begun = settling.begin(SETTINGS, RUN, answers(work.tasks))
+        work = settling.round_of(begun, 25, number, asked=asked, rng=np.random.default_rng(number))
         assert work.tasks.height == 25
         assert set(work.tasks["round"]) == {number}
         assert work.tasks.join(asked, on=["query", "item"], how="semi").is_empty()
@@ -56,12 +55,12 @@ def test_rounds_ask_exactly_as_many_pairs_and_none_twice() -> None:
 
 
 def test_it_is_settled_by_enough_answers() -> None:
-    work = settling.first_round(SETTINGS, RUN, np.random.default_rng(0))
+    work = settling.round_of(settling.begin(SETTINGS, RUN), 25, 1, rng=np.random.default_rng(0))
     few = answers(work.tasks.head(20))
-    assert not settling.is_settled(SETTINGS, RUN, few)
+    assert not settling.begin(SETTINGS, RUN, few).verdict.is_settled
     pairs = RUN.frame.filter(pl.col("rank") <= 20).select("query", "item").unique()
     every = pairs.with_columns(pl.lit(1.0).alias("propensity"), pl.lit("next@20 round 1").alias("selected_by"))
-    assert settling.is_settled(SETTINGS, RUN, answers(every))
+    assert settling.begin(SETTINGS, RUN, answers(every)).verdict.is_settled
 
 
 def test_questions_from_settings() -> None:
@@ -69,8 +68,6 @@ def test_questions_from_settings() -> None:
     asked = settling.question_of(two)
     assert isinstance(asked, Question)
     assert (str(asked.measure), asked.about, asked.until) == ("P@5", ("good", "poor"), 0.9)
-    assert settling.depth_of(two, RUN) == 5
-    assert settling.depth_of(SETTINGS, RUN) == 20
     with pytest.raises(TextError, match="labels cannot settle RR"):
         settling.question_of(Settings(name="d", screen="yes-no", choose="decide", measure="RR"))
     with pytest.raises(TextError, match="about is best, order, or two systems"):
@@ -78,7 +75,7 @@ def test_questions_from_settings() -> None:
     with pytest.raises(TextError, match="until is a number"):
         Settings(name="d", screen="yes-no", choose="decide", until="sure")  # type: ignore[arg-type]
     with pytest.raises(JoinError, match="two systems or more"):
-        settling.universe_of(Run(RUN.frame.filter(pl.col("system") == "good"), RUN.ties), None)
+        settling.begin(SETTINGS, Run(RUN.frame.filter(pl.col("system") == "good"), RUN.ties))
 
 
 def test_a_measure_of_grades_that_the_screen_does_not_have_is_refused() -> None:

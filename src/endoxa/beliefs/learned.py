@@ -266,13 +266,19 @@ class Learned:
 def learn(
     universe: Universe, judged: Judged, levels: Sequence[float] | None = None, start: Learned | None = None
 ) -> Learned:
-    """Fit the model to labels, one fit for every level (those that occur, if none are given), starting at `start`."""
+    """Fit the model to labels, one fit for every level (those that occur, if none are given), starting at `start`.
+
+    Where `start` was fitted to the same labels, its fits are taken as they are.
+    """
     levels = tuple(judged.levels if levels is None else levels)
     known = dict(zip(start.levels, start.fits, strict=True)) if start is not None else {}
+    same = start is not None and start.judged is judged
     fits = []
     for level in levels:
-        before = known[level].b if level in known else None
-        fits.append(fit(universe, judged.rows, judged.at_least(level), before))
+        before = known.get(level)
+        if before is None or not same:
+            before = fit(universe, judged.rows, judged.at_least(level), None if before is None else before.b)
+        fits.append(before)
     return Learned(universe, judged, levels, tuple(fits))
 
 

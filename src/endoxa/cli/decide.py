@@ -13,7 +13,7 @@ from endoxa.extras import need
 if TYPE_CHECKING:
     from endoxa.pools.deciding import Look
     from endoxa.store.work import Task
-    from endoxa.verbs.decide import Desk
+    from endoxa.verbs.decide import Judge
 
 FOLDER = "endoxa-decide"
 WORDS = {"y": "yes", "n": "no", "u": "undecided", "s": "skip", "z": "undo", "q": "quit"}
@@ -85,8 +85,8 @@ def decide(
     )  # fmt: skip
     output.note(f"{'answers are kept in' if new else 'going on with the answers in'} {home}")
     if terminal:
-        with verb.at_terminal(home=home) as desk:
-            _ask(desk)
+        with verb.at_terminal(home=home) as judge:
+            _ask(judge)
     else:
         verb.host(host=host, port=port, home=home, started=lambda *links: _tell(links, home, not no_browser))
     if to is not None:
@@ -107,24 +107,24 @@ def _tell(links: tuple[str, str, str], home: str, opens: bool) -> None:
         webbrowser.open(judge)
 
 
-def _ask(desk: Desk) -> None:
+def _ask(judge: Judge) -> None:
     """Ask pair after pair until the question is settled, nothing is left, or the judge quits."""
     output.note(", ".join(f"{key} {word}" for key, word in WORDS.items()))
-    now = desk.look()
+    now = judge.look()
     while True:
         output.say(_verdict(now))
         if now.is_settled:
             return
-        task = desk.next()
+        task = judge.next()
         if task is None:
             output.note("there is nothing left to judge")
             return
-        if not _answered(desk, task):
+        if not _answered(judge, task):
             return
-        now = desk.look()
+        now = judge.look()
 
 
-def _answered(desk: Desk, task: Task) -> bool:
+def _answered(judge: Judge, task: Task) -> bool:
     """Ask about one pair until there is an answer; False where the judge quits."""
     from endoxa.errors import RefusedError
 
@@ -138,11 +138,11 @@ def _answered(desk: Desk, task: Task) -> bool:
         if word == "q":
             return False
         if word in {"y", "n", "u"}:
-            desk.answer(task, {"y": 1.0, "n": 0.0}.get(word))
+            judge.answer(task, {"y": 1.0, "n": 0.0}.get(word))
             return True
         if word in {"s", "z"}:
             try:
-                desk.skip(task) if word == "s" else desk.undo()
+                judge.skip(task) if word == "s" else judge.undo()
             except RefusedError as error:
                 output.note(str(error))
                 continue

@@ -32,8 +32,8 @@ from endoxa.frozen import dataclass
 from endoxa.measures.grammar import Measure
 from endoxa.measures.judgments import refuse_out_of_reach
 from endoxa.measures.uncertain import mean_over_queries, measure_belief
-from endoxa.pools import deciding
-from endoxa.pools.deciding import LEAST
+from endoxa.pools.deciding import LEAST, Deciding, Question, further
+from endoxa.pools.guaranteed import Draws as Drawn
 from endoxa.statistics.propensity import effective
 from endoxa.tables import COUNTED, Comparison, Floats, Opinions, Run, Scores
 from endoxa.tables.scores import Draws
@@ -54,6 +54,7 @@ class Standing:
     """What labels have taught so far about one field of systems."""
 
     learned: Learned
+    draws: Drawn
     measures: tuple[Measure, ...]
     posteriors: tuple[Posterior, ...]
 
@@ -61,6 +62,10 @@ class Standing:
     def first(self) -> Posterior:
         """The posterior on the first measure."""
         return self.posteriors[0]
+
+    def deciding(self, question: Question) -> Deciding:
+        """A question to the same labels, which are not learned from again."""
+        return Deciding(question, self.learned, self.draws).asking(question)
 
 
 def universe_of(run: Run, settings: Settings, least: int | None = None) -> Universe:
@@ -85,7 +90,8 @@ def stand(universe: Universe, labels: Opinions | None, measures: Sequence[Measur
     if any(m.linear is None or m.linear.gain is not None for m in measures):
         levels |= set(judged.levels)
     learned = learn(universe, judged, sorted(levels))
-    return Standing(learned, tuple(measures), tuple(posterior(learned, m) for m in measures if m.linear is not None))
+    posteriors = tuple(posterior(learned, m) for m in measures if m.linear is not None)
+    return Standing(learned, Drawn.of(universe, labels), tuple(measures), posteriors)
 
 
 def score(run: Run, labels: Opinions, measures: Sequence[Measure], settings: Settings) -> Scores:
@@ -115,6 +121,7 @@ def of_standing(standing: Standing, run: Run, settings: Settings) -> Evaluation:
         kind="sample", scores=_scores(standing, found, settings), summary=_summary(standing, found, settings),
         settings=settings, belief=belief_of(learned, 0, np.random.default_rng(0), _lines(learned)),
         compared=lambda: compared(standing, found, settings), forecast=partial(_further, standing),
+        decider=standing.deciding,
         tables={"labels": labelled},
         warnings=tuple(_warnings(standing, labelled["tau_consensus"][0])), notes=tuple(_notes(standing)),
         baseline=settings.baseline, wanted=standing.measures,
@@ -126,8 +133,7 @@ def _further(standing: Standing) -> int | None:
     measure = next((measure for measure in standing.measures if measure.linear is not None), None)
     if measure is None or standing.learned.universe.rows.height > FORESEEN:
         return None
-    learned = deciding.teach(standing.learned.universe, deciding.Question(measure), standing.learned.judged)
-    return deciding.further(deciding.look(deciding.Question(measure), learned))
+    return further(standing.deciding(Question(measure)))
 
 
 def _labels(labels: Opinions) -> Opinions:

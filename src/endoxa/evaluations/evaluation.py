@@ -19,6 +19,7 @@ from endoxa.policies import Policy
 from endoxa.tables.checks import Later, finite, pandas_of
 
 if TYPE_CHECKING:
+    from endoxa.pools.deciding import Deciding, Question
     from endoxa.tables import Belief, Comparison, Costs, Scores
 
 
@@ -42,6 +43,7 @@ class Evaluation(Later):
                 without_own_vote and unique; from a bundle also by, effective, horvitz_thompson
     compared    the pairwise comparison, or a function that makes it; read `comparison`
     deciding    makes the pairs that the answer rests on, of a measure and its best system; None: `comparison` has them
+    decider     puts a question to the labels; None where nothing was learned from labels
     forecast    labels that would probably settle who is best, or a function that says so; read `further`
     doubts      system, doubt, variance, share: where the doubt about the first measure comes from
     tables      further tables by name: depths, curves, coverage, orders, power, pairs, estimates, calibration …
@@ -61,6 +63,7 @@ class Evaluation(Later):
     belief: Belief | None = None
     compared: Comparison | Callable[[], Comparison | None] | None = None
     deciding: Callable[[str, str], Comparison | None] | None = None
+    decider: Callable[[Question], Deciding] | None = None
     forecast: int | Callable[[], int | None] | None = None
     doubts: pl.DataFrame | None = None
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)

@@ -169,7 +169,7 @@ def _by_command(command: Command, seconds: float, text: str) -> list[str]:
 
 
 @dataclass
-class _Desk:
+class _Shared:
     """What every task needs."""
 
     out: Path
@@ -191,8 +191,8 @@ def read_pages(
     for one in pipelines:
         _prepare(out / one.name, pages, find.typed)
     with tempfile.TemporaryDirectory(prefix="endoxa-pages-") as scratch:
-        desk = _Desk(out, find, seconds, Path(scratch))
-        for done, (page, one, result) in enumerate(_work(tasks, desk, workers or os.cpu_count() or 1), 1):
+        shared = _Shared(out, find, seconds, Path(scratch))
+        for done, (page, one, result) in enumerate(_work(tasks, shared, workers or os.cpu_count() or 1), 1):
             if isinstance(result, Failure):
                 failures.append(result)
             else:
@@ -227,7 +227,7 @@ _Result = tuple[Reading, list[str], bool]
 
 
 def _work(
-    tasks: Sequence[tuple[Page, Pipeline]], desk: _Desk, workers: int
+    tasks: Sequence[tuple[Page, Pipeline]], shared: _Shared, workers: int
 ) -> Iterator[tuple[Page, Pipeline, _Result | Failure]]:
     """The results of all tasks as they finish. Each thread waits for a process that reads a page."""
     waiting = list(reversed(tasks))
@@ -237,29 +237,29 @@ def _work(
             while waiting or under_way:
                 while waiting and len(under_way) < 2 * workers:
                     task = waiting.pop()
-                    under_way[pool.submit(_read, *task, desk)] = task
+                    under_way[pool.submit(_read, *task, shared)] = task
                 for future in wait(under_way, return_when=FIRST_COMPLETED).done:
                     task = under_way.pop(future)
                     yield *task, future.result()
         finally:  # after an interruption, what is being read is ended, and what waits is not begun
-            desk.stopped.set()
+            shared.stopped.set()
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _read(page: Page, one: Pipeline, desk: _Desk) -> _Result | Failure:
+def _read(page: Page, one: Pipeline, shared: _Shared) -> _Result | Failure:
     """Read a page by a pipeline, unless it is known; write what was found."""
-    target = desk.out / one.name / f"{page.name}.txt"
-    kept = desk.out / one.name / RECORDS / f"{page.name}.json"
+    target = shared.out / one.name / f"{page.name}.txt"
+    kept = shared.out / one.name / RECORDS / f"{page.name}.json"
     try:
         raw = page.path.read_bytes()
         record = {**one.record, "page": sha256(raw).hexdigest()}
         reading = _known(kept, record)
         fresh = reading is None
         if reading is None:
-            reading = _recognised(page, raw, one, desk)
+            reading = _recognised(page, raw, one, shared)
             with replacing(kept) as part:
                 part.write_text(_written(record, reading), encoding="utf-8")
-        items = desk.find(reading.text)
+        items = shared.find(reading.text)
     except OSError as error:
         return _failed(target, Failure(page.name, "", f"cannot be read: {error.strerror}"))
     except FileError as error:
@@ -285,12 +285,12 @@ def _put(target: Path, text: str) -> None:
         part.write_bytes(text.encode())
 
 
-def _recognised(page: Page, raw: bytes, one: Pipeline, desk: _Desk) -> Reading:
+def _recognised(page: Page, raw: bytes, one: Pipeline, shared: _Shared) -> Reading:
     """Binarise the page and let the OCR read it."""
     import cv2
 
     label = str(page.path)
-    ready = desk.scratch / str(threading.get_ident()) / f"{page.name}.png"
+    ready = shared.scratch / str(threading.get_ident()) / f"{page.name}.png"
     ready.parent.mkdir(exist_ok=True)
     try:
         if isinstance(one.binariser, str):
@@ -298,10 +298,10 @@ def _recognised(page: Page, raw: bytes, one: Pipeline, desk: _Desk) -> Reading:
             ready.write_bytes(cv2.imencode(".png", picture, [cv2.IMWRITE_PNG_COMPRESSION, 1])[1].tobytes())
         else:
             words = one.binariser.filled({"page": page.path.resolve(), "out": ready})
-            run_command(words, seconds=desk.seconds, stopped=desk.stopped)
+            run_command(words, seconds=shared.seconds, stopped=shared.stopped)
             picture = _made(one.binariser, ready)
         words = one.ocr.command.filled({"page": ready})
-        printed = run_command(words, seconds=desk.seconds, stopped=desk.stopped, environment=one.ocr.environment)
+        printed = run_command(words, seconds=shared.seconds, stopped=shared.stopped, environment=one.ocr.environment)
     finally:
         ready.unlink(missing_ok=True)
     text, found = parsed(printed)

@@ -1,13 +1,14 @@
 """The loop that settles a question with as few labels as possible: learn, look, stop or ask for more.
 
-A page, a terminal and a simulation run the same loop: `verdict` after every answer, `ask` for the next batch. Stopping
-is by the model: simulations show how often it stops with the wrong winner (docs/decide.md). With a guarantee it is by
-`guaranteed`, which holds whatever the model and needs more labels.
+A page, a terminal, a file of labels and a simulation have the same `Deciding`: its `verdict` after every answer, `ask`
+for the next batch. Stopping is by the model: simulations show how often it stops with the wrong winner
+(docs/decide.md). With a guarantee it is by `guaranteed`, which holds whatever the model and needs more labels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -84,8 +85,7 @@ class Look:
     proof    what is guaranteed; None where the question asks for no guarantee
     """
 
-    question: Question
-    learned: Learned
+    deciding: Deciding
     found: Posterior
     best: Floats
     leader: str
@@ -93,6 +93,16 @@ class Look:
     done: int
     pairs: int
     proof: Proof | None = None
+
+    @property
+    def question(self) -> Question:
+        """What is to be settled."""
+        return self.deciding.question
+
+    @property
+    def learned(self) -> Learned:
+        """What the labels taught."""
+        return self.deciding.learned
 
     @property
     def is_settled(self) -> bool:
@@ -106,79 +116,115 @@ class Look:
         return self.chance >= self.question.until and (not alike or not self.learned.unjudged.any())
 
 
-def verdict(universe: Universe, question: Question, labels: Opinions | None, start: Learned | None = None) -> Look:
-    """Learn from labels and look: what they say about the question. The fit begins at `start`."""
-    learned = teach(universe, question, Judged.of(universe, labels), start)
-    return look(question, learned, Draws.of(universe, labels))
+@dataclass(frozen=True, eq=False)
+class Deciding:
+    """A question, and what the labels so far teach about it: one fit and one verdict for every state of the labels.
 
-
-def look(question: Question, learned: Learned, draws: Draws | None = None) -> Look:
-    """What the labels so far say about the question; a guarantee rests on the `draws`."""
-    found = posterior(learned, question.measure)
-    systems, better, best = found.systems, found.better, found.best()
-    leader = int(np.argmax(found.mean))
-    upper = better[np.triu_indices(len(systems), 1)]
-    if isinstance(question.about, tuple):
-        first, second = (systems.index(choosing.system_of(learned.universe, name)) for name in question.about)
-        leader = first if better[first, second] >= 0.5 else second
-        chance = float(max(better[first, second], better[second, first]))
-    elif question.about == "best":
-        leader = int(np.argmax(best))
-        chance = float(best[leader])
-    else:
-        chance = float(np.maximum(upper, 1 - upper).min(initial=1.0))
-    done = int((np.maximum(upper, 1 - upper) >= question.until).sum())
-    proof = _proof(question, learned, draws or Draws.none()) if question.guarantee else None
-    if proof is not None and proof.is_complete and question.about != "order":
-        leader = systems.index(proof.left[0])
-    return Look(question, learned, found, best, systems[leader], chance, done, len(upper), proof)
-
-
-def _proof(question: Question, learned: Learned, draws: Draws) -> Proof:
-    universe = learned.universe
-    game = question.game(universe)
-    capital = guaranteed.replay(universe, game, learned.judged, draws)
-    left = tuple(universe.systems[place] for place in game.left(capital))
-    return Proof(left, int(game.won(capital).sum()), len(draws), len(left) == (0 if game.ordered else 1))
-
-
-def teach(universe: Universe, question: Question, judged: Judged, start: Learned | None = None) -> Learned:
-    """Learn what the question needs from labels."""
-    return learn(universe, judged, guaranteed.levels_for(question.measure, judged), start)
-
-
-def ask(
-    question: Question, learned: Learned, count: int, *, number: int, asked: Ints | None = None,
-    rng: np.random.Generator,
-) -> pl.DataFrame:  # fmt: skip
-    """The next pairs to judge, as a round of this number: as `choosing.choose`, with selected_by. `asked` rows wait."""
-    p = choosing.default_chances(learned, question.measure)
-    if asked is not None and len(asked):
-        p = p.copy()
-        p[asked] = np.nan
-    pairs = choosing.choose(
-        learned, question.measure, count, about=question.about, p=p, mixing=question.mixing, rng=rng
-    )
-    deep = choosing.depth_of(learned.universe, question.measure)
-    return pairs.with_columns(pl.lit(f"next@{deep} round {number}").alias("selected_by"))
-
-
-def ask_alone(
-    question: Question, learned: Learned, count: int, *, draws: Draws, asked: Ints, rng: np.random.Generator
-) -> pl.DataFrame:
-    """The next pairs with a guarantee, each a round of its own: order, query, item, propensity, selected_by.
-
-    `draws` are those that count so far, `asked` the rows of all, answered or not.
+    draws  the pairs that were drawn one by one, which a guarantee rests on
     """
-    universe = learned.universe
-    drawn = guaranteed.draw(universe, question.game(universe), learned.judged, draws, asked, count, rng)
-    deep, first = choosing.depth_of(universe, question.measure), len(asked) + 1
-    marks = [f"next@{deep} round {first + place} after {len(draws)}" for place in range(len(drawn))]
-    rows: pl.DataFrame = universe.rows[drawn.rows.tolist()]
-    return rows.select(
-        pl.Series("order", np.arange(1, len(drawn) + 1)), "query", "item", pl.Series("propensity", drawn.chance),
-        pl.Series("selected_by", marks, dtype=pl.String),
-    )  # fmt: skip
+
+    question: Question
+    learned: Learned
+    draws: Draws
+
+    @classmethod
+    def of(cls, universe: Universe, question: Question, labels: Opinions | None = None) -> Deciding:
+        """The question after these labels."""
+        return cls(question, _fitted(question, universe, Judged.of(universe, labels)), Draws.of(universe, labels))
+
+    def told(self, labels: Opinions | None) -> Deciding:
+        """The same question after other labels; the fit begins at the last one."""
+        learned = _fitted(self.question, self.universe, Judged.of(self.universe, labels), self.learned)
+        return Deciding(self.question, learned, Draws.of(self.universe, labels))
+
+    def answered(self, rows: Ints, grades: Floats, more: Draws | None = None) -> Deciding:
+        """The same question after further labels, of rows of the universe."""
+        judged = _with(self.learned.judged, rows, grades)
+        learned = _fitted(self.question, self.universe, judged, self.learned)
+        return Deciding(self.question, learned, self.draws if more is None else self.draws + more)
+
+    def asking(self, question: Question) -> Deciding:
+        """Another question to the same labels; what was fitted already is not fitted again."""
+        learned = _fitted(question, self.universe, self.learned.judged, self.learned)
+        return Deciding(question, learned, self.draws)
+
+    @property
+    def universe(self) -> Universe:
+        """The pairs within reach."""
+        return self.learned.universe
+
+    @property
+    def left(self) -> int:
+        """The number of unjudged pairs that may be asked: those as deep as the measure looks."""
+        return int((self.learned.unjudged & choosing.askable(self.universe, self.question.measure)).sum())
+
+    @cached_property
+    def verdict(self) -> Look:
+        """What the labels so far say about the question."""
+        question = self.question
+        found = posterior(self.learned, question.measure)
+        systems, better, best = found.systems, found.better, found.best()
+        leader = int(np.argmax(found.mean))
+        upper = better[np.triu_indices(len(systems), 1)]
+        if isinstance(question.about, tuple):
+            first, second = (systems.index(choosing.system_of(self.universe, name)) for name in question.about)
+            leader = first if better[first, second] >= 0.5 else second
+            chance = float(max(better[first, second], better[second, first]))
+        elif question.about == "best":
+            leader = int(np.argmax(best))
+            chance = float(best[leader])
+        else:
+            chance = float(np.maximum(upper, 1 - upper).min(initial=1.0))
+        done = int((np.maximum(upper, 1 - upper) >= question.until).sum())
+        proof = self._proof() if question.guarantee else None
+        if proof is not None and proof.is_complete and question.about != "order":
+            leader = systems.index(proof.left[0])
+        return Look(self, found, best, systems[leader], chance, done, len(upper), proof)
+
+    def _proof(self) -> Proof:
+        universe, game = self.universe, self.question.game(self.universe)
+        capital = guaranteed.replay(universe, game, self.learned.judged, self.draws)
+        left = tuple(universe.systems[place] for place in game.left(capital))
+        return Proof(left, int(game.won(capital).sum()), len(self.draws), len(left) == (0 if game.ordered else 1))
+
+    def ask(
+        self, count: int, *, number: int, asked: Ints | None = None, p: Floats | None = None, depth: int | None = None,
+        rng: np.random.Generator,
+    ) -> pl.DataFrame:  # fmt: skip
+        """The next pairs to judge, as a round of this number: as `choosing.choose`, with selected_by.
+
+        `asked` are the rows of pairs that were asked, answered or not. `p` and `depth` are as for `choose`. With a
+        guarantee each pair is a round of its own: order, query, item, propensity, selected_by.
+        """
+        if self.question.guarantee:
+            return self._ask_alone(count, np.zeros(0, np.int64) if asked is None else asked, rng)
+        question = self.question
+        p = choosing.default_chances(self.learned, question.measure) if p is None else p
+        if asked is not None and len(asked):
+            p = p.copy()
+            p[asked] = np.nan
+        pairs = choosing.choose(
+            self.learned, question.measure, count, about=question.about, p=p, depth=depth, mixing=question.mixing,
+            rng=rng,
+        )  # fmt: skip
+        deep = depth or choosing.depth_of(self.universe, question.measure)
+        return pairs.with_columns(pl.lit(f"next@{deep} round {number}").alias("selected_by"))
+
+    def _ask_alone(self, count: int, asked: Ints, rng: np.random.Generator) -> pl.DataFrame:
+        universe, question, draws = self.universe, self.question, self.draws
+        drawn = guaranteed.draw(universe, question.game(universe), self.learned.judged, draws, asked, count, rng)
+        deep, first = choosing.depth_of(universe, question.measure), len(asked) + 1
+        marks = [f"next@{deep} round {first + place} after {len(draws)}" for place in range(len(drawn))]
+        rows: pl.DataFrame = universe.rows[drawn.rows.tolist()]
+        return rows.select(
+            pl.Series("order", np.arange(1, len(drawn) + 1)), "query", "item", pl.Series("propensity", drawn.chance),
+            pl.Series("selected_by", marks, dtype=pl.String),
+        )  # fmt: skip
+
+
+def _fitted(question: Question, universe: Universe, judged: Judged, start: Learned | None = None) -> Learned:
+    """What the question needs to learn from labels."""
+    return learn(universe, judged, guaranteed.levels_for(question.measure, judged), start)
 
 
 def rows_of(universe: Universe, pairs: pl.DataFrame) -> Ints:
@@ -199,31 +245,24 @@ def simulate(
     last one repeats. `pick` chooses pairs in another way.
     """
     sizes = (batch,) if isinstance(batch, int) else tuple(batch)
-    judged = Judged.of(universe, None)
-    learned, draws = teach(universe, question, judged), Draws.none()
-    number = 0
+    deciding, number = Deciding.of(universe, question), 0
     while True:
-        now = look(question, learned, draws)
-        yield now
-        left = int(learned.unjudged.sum()) if pick is not None else _askable(question, learned)
-        if now.is_settled or len(judged) >= most or not left:
+        yield deciding.verdict
+        learned = deciding.learned
+        left = int(learned.unjudged.sum()) if pick is not None else deciding.left
+        if deciding.verdict.is_settled or len(learned.judged) >= most or not left:
             return
-        count = min(sizes[min(number, len(sizes) - 1)], left)
+        count, more = min(sizes[min(number, len(sizes) - 1)], left), None
         number += 1
         if question.guarantee:
-            more = guaranteed.draw(universe, question.game(universe), judged, draws, draws.rows, count, rng)
-            draws, rows = draws + more, more.rows
+            draws = deciding.draws
+            more = guaranteed.draw(universe, question.game(universe), learned.judged, draws, draws.rows, count, rng)
+            rows = more.rows
         elif pick is not None:
             rows = pick(learned, count, rng)
         else:
-            rows = rows_of(universe, ask(question, learned, count, number=number, rng=rng))
-        judged = _with(judged, rows, oracle(rows))
-        learned = teach(universe, question, judged, learned)
-
-
-def _askable(question: Question, learned: Learned) -> int:
-    """The number of unjudged pairs that `ask` may draw: those as deep as the measure looks."""
-    return int((learned.unjudged & choosing.askable(learned.universe, question.measure)).sum())
+            rows = rows_of(universe, deciding.ask(count, number=number, rng=rng))
+        deciding = deciding.answered(rows, oracle(rows), more)
 
 
 def _with(judged: Judged, rows: Ints, grades: Floats) -> Judged:
@@ -236,32 +275,30 @@ def _with(judged: Judged, rows: Ints, grades: Floats) -> Judged:
     return Judged(every[order], levels, np.concatenate([before, after], axis=1)[:, order])
 
 
-def further(now: Look, *, futures: int = FUTURES, seed: int = 0) -> int | None:
+def further(deciding: Deciding, *, futures: int = FUTURES, seed: int = 0) -> int | None:
     """The median number of further labels until the question is settled; None where more than 640 are likely.
 
     It is about the stop by the model; for a guarantee it is not estimated (None). Each future draws the coefficients
     and the relevance of every unjudged pair from what was learned, answers pairs chosen as the next ones would be, and
     looks after 10, 20, 40, … of them.
     """
-    if now.is_settled:
+    if deciding.verdict.is_settled:
         return 0
-    if now.proof is not None:
+    if deciding.question.guarantee:
         return None
-    universe, question, judged = now.learned.universe, now.question, now.learned.judged
     needed = []
     for future in range(futures):
         rng = np.random.default_rng((seed, future))
-        grades = _drawn(now.learned, rng)
-        left = min(FARTHEST, _askable(question, now.learned))
+        grades = _drawn(deciding.learned, rng)
+        left = min(FARTHEST, deciding.left)
         if not left:
             return None
-        rows = rows_of(universe, ask(question, now.learned, left, number=1, rng=rng))
-        found = FARTHEST + 1
-        learned = now.learned
+        rows = rows_of(deciding.universe, deciding.ask(left, number=1, rng=rng))
+        found, then, before = FARTHEST + 1, deciding, 0
         for count in [step for step in STEPS if step < left] + [left]:
-            known = _with(judged, rows[:count], grades[rows[:count]])
-            learned = teach(universe, question, known, learned)
-            if look(question, learned).is_settled:
+            then = then.answered(rows[before:count], grades[rows[before:count]])
+            before = count
+            if then.verdict.is_settled:
                 found = count
                 break
         needed.append(found)

@@ -91,7 +91,7 @@ class Basis:
 
 
 @dataclass(eq=False)
-class Desk:
+class Seeker:
     """What a search works with besides its events: features, pictures from outside, sketches, rows of kernels.
 
     What is kept here makes the next page quicker, never different.
@@ -268,7 +268,7 @@ class Search:
         self.points: dict[str, Point] = dict(points or {})
         self.hints: dict[str, Floats] = dict(hints or {})
         self.keep, self.clock, self.reader = keep, clock or (lambda: 0.0), reader
-        self.desk = Desk(features, self.points, self.hints)
+        self.seeker = Seeker(features, self.points, self.hints)
         self._events: list[Event] = list(events)
         self.state = session.fold(self._events)
         self._basis: tuple[int, Basis | None] = (0, None)  # of the last page, by the number of its event
@@ -367,8 +367,8 @@ class Search:
     def show(self) -> Page:
         """The page that is before the person; if another is due, it is made now."""
         if self.state.due:
-            basis = self.desk.fit(self._current())
-            event = self.add("shown", self.desk.detail(self.state, basis))
+            basis = self.seeker.fit(self._current())
+            event = self.add("shown", self.seeker.detail(self.state, basis))
             self._basis = (event.number, basis)
         page = self.state.page
         assert page is not None
@@ -417,7 +417,7 @@ class Search:
             if len(hint) != len(self.features):
                 raise RefusedError(f"the sketch has {len(hint):,} values for {len(self.features):,} pictures", 422)
             self.hints[sha] = hint
-            self.desk.last = ((None, ""), None)
+            self.seeker.last = ((None, ""), None)
         self.add("sketch", {"sha": None if hint is None else sha})
         return self.show()
 
@@ -489,7 +489,7 @@ class Search:
         """How well each arm ordered the marks, for the prior of later searches; None without marks on both sides."""
         if not both_sides(self.state, self.features):
             return None
-        evidence, hint = evidence_of(self.state, self.features, self.points), self.desk.hint(self.state.query)
+        evidence, hint = evidence_of(self.state, self.features, self.points), self.seeker.hint(self.state.query)
         return learn(self.features, evidence, prior=prior_of(self.state), hint=hint).concordance
 
     # What is recorded
@@ -548,7 +548,7 @@ class Search:
         if self.page is None:
             return None
         if self._basis[0] != self.page.number:
-            self._basis = (self.page.number, self.desk.fit(session.before_page(self.state)))
+            self._basis = (self.page.number, self.seeker.fit(session.before_page(self.state)))
         return self._basis[1]
 
     # What it gives to others
@@ -593,12 +593,12 @@ def replay(
     features: Features, events: Sequence[Event], *, points: Points | None = None, hints: Hints | None = None
 ) -> Replayed:
     """Compute every page again, also those that were undone, and compare it with what was shown."""
-    desk = Desk(features, points or {}, hints or {})
+    seeker = Seeker(features, points or {}, hints or {})
     state, pages = State(), 0
     for event in events:
         if event.kind == "shown":
             pages += 1
-            if problem := _differs(desk, state, event):
+            if problem := _differs(seeker, state, event):
                 return Replayed(pages, event.detail["round"], problem)
         state = session.step(state, event)
     return Replayed(pages)
@@ -607,11 +607,11 @@ def replay(
 COMPARED = ("items", "slots", "mean", "deviation", "propensity", "round", "weights", "metrics")
 
 
-def _differs(desk: Desk, state: State, event: Event) -> str:
+def _differs(seeker: Seeker, state: State, event: Event) -> str:
     """What differs between a page as it is computed now and as it was shown, and why; nothing if it is the same."""
-    cause = _cause(desk.features, state)
+    cause = _cause(seeker.features, state)
     try:
-        now = desk.detail(state, desk.fit(state))
+        now = seeker.detail(state, seeker.fit(state))
     except EndoxaError as error:
         return f"it cannot be computed again: {error}" + (f"; {cause}" if cause else "")
     for name in COMPARED:

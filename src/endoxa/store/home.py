@@ -5,14 +5,20 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from endoxa.errors import FileError
 from endoxa.frozen import dataclass
 from endoxa.io.read import is_there
 from endoxa.store.database import Store, blaming, open_store
+
+if TYPE_CHECKING:
+    from endoxa.store.sessions import Session
 
 FOLDER = "endoxa-studies"
 DATABASE = "studies.db"
@@ -20,11 +26,13 @@ DATABASE = "studies.db"
 
 @dataclass(frozen=True)
 class Home:
-    """The folder, the store and the key."""
+    """The folder, the store, the key, and the sessions of studies that decide between systems."""
 
     folder: Path
     store: Store
     key: str
+    sessions: dict[int, Session] = field(default_factory=dict, compare=False, repr=False)
+    opening: threading.Lock = field(default_factory=threading.Lock, compare=False, repr=False)
 
     @property
     def files(self) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +15,13 @@ from endoxa.errors import EndoxaError, FileError, JoinError, RefusedError, TextE
 from endoxa.frozen import dataclass
 from endoxa.io.read import read
 from endoxa.io.study_files import SHOWN, Progress, Sources, read_known, read_pairs, read_shown
+from endoxa.pools.choosing import depth_of
+from endoxa.pools.deciding import Deciding
 from endoxa.store import catalogue, records
 from endoxa.store import schema as s
 from endoxa.store.catalogue import Study
 from endoxa.store.home import Home
+from endoxa.store.sessions import session_of
 from endoxa.studies import planning, settling
 from endoxa.studies.design import Settings
 from endoxa.studies.latest import latest
@@ -56,13 +61,15 @@ class Draft:
 def draft(settings: Settings, sources: Sources, pictures: Path, *, progress: Progress | None = None) -> Draft:
     """Read and check the input of a study. Nothing is written but its pictures, into a folder that only it uses."""
     rng = np.random.default_rng(settings.seed)
-    run = read([str(path) for path in sources.runs], kind="run") if sources.runs else None
-    items = _items(_asked_of(run, settings) if settings.choose == "decide" else None, sources, pictures, progress)
+    run: Run | None = read([str(path) for path in sources.runs], kind="run") if sources.runs else None
+    deciding = settling.begin(settings, run) if run is not None and settings.choose == "decide" else None
+    shown = run if run is None or deciding is None else _within_reach(deciding, run)
+    items = _items(None if deciding is None else shown, sources, pictures, progress)
     pairs = read_pairs(sources.pairs) if sources.pairs else None
     tree = _tree(settings, sources)
     queries = _queries(settings, sources, pictures, run, pairs, items)
-    _refuse_dangling(_asked_of(run, settings), pairs, items, queries)
-    work = planning.prepare(settings, planning.Material(run, tuple(items["item"]), pairs), rng=rng)
+    _refuse_dangling(shown, pairs, items, queries)
+    work = planning.prepare(settings, planning.Material(run, tuple(items["item"]), pairs, deciding), rng=rng)
     known = tuple(_known(settings, sources, tree))
     return Draft(settings, pictures, items, queries, run, tree, known, work, rng)
 
@@ -137,15 +144,13 @@ def next_round(home: Home, name: str, *, now: float) -> Planned:
     """Plan a further round, chosen from the answers so far."""
     with home.store.reading() as connection:
         study = catalogue.find(connection, name)
-        settings = study.settings
-        run = catalogue.run_of(connection, study)
-        answered = settings.kind.opinions(latest(records.rows(connection, study)), settings.shape)
+    # Planning takes place outside the transaction, so that judges can go on answering meanwhile. What was asked is read
+    # after the answers, so that it holds all their pairs.
+    planner = _planner(home, study)
+    with home.store.reading() as connection:
         last, asked = _last_round(connection, study), _asked(connection, study)
-    if settings.kind.next_round is None or run is None or answered is None:
-        raise RefusedError("a further round is chosen from runs and ratings; this study lacks them so far")
-    rng = np.random.default_rng([settings.seed, last])
-    # Planning takes place outside the transaction, so that judges can go on answering meanwhile.
-    work = settings.kind.next_round(settings, run, answered, last + 1, asked, rng)
+    rng = np.random.default_rng([study.settings.seed, last])
+    work = planner(last + 1, asked, rng)
     with home.store.writing() as connection:
         connection.execute(sa.select(s.studies.c.id).where(s.studies.c.id == study.id).with_for_update(key_share=True))
         if _last_round(connection, study) != last or _asked(connection, study).height != asked.height:
@@ -153,6 +158,23 @@ def next_round(home: Home, name: str, *, now: float) -> Planned:
         count = catalogue.add_work(connection, study, work, rng=rng)
         catalogue.note(connection, study.id, "round planned", now=now, round=last + 1, notes=list(work.notes))
     return Planned(study, count, work.notes)
+
+
+def _planner(home: Home, study: Study) -> Callable[[int, pl.DataFrame, np.random.Generator], planning.Work]:
+    """What plans a round from its number, the pairs that were asked and random numbers: it knows the answers so far."""
+    settings, lacking = study.settings, "a further round is chosen from runs and ratings; this study lacks them so far"
+    if settings.choose == "decide":
+        session = session_of(home, study)
+        deciding = session.look()
+        if session.labels is None:
+            raise RefusedError(lacking)
+        return lambda number, asked, rng: settling.round_of(deciding, settings.count, number, asked=asked, rng=rng)
+    with home.store.reading() as connection:
+        run = catalogue.run_of(connection, study)
+        answered = settings.kind.opinions(latest(records.rows(connection, study)), settings.shape)
+    if settings.kind.next_round is None or run is None or answered is None:
+        raise RefusedError(lacking)
+    return partial(settings.kind.next_round, settings, run, answered)
 
 
 def plan_if_due(home: Home, name: str, *, now: float) -> tuple[str, ...]:
@@ -175,16 +197,9 @@ def round_is_due(home: Home, name: str) -> bool:
         states = records.slots(connection, study)
     free, done = states.get("free", 0), states.get("answered", 0)
     if study.settings.choose == "decide":
-        return done > 0 and free <= settling.AHEAD and not _is_settled(home, study)
+        is_due = done > 0 and free <= settling.AHEAD
+        return is_due and not session_of(home, study).look().verdict.is_settled
     return done > 0 and free <= 0.1 * (free + done)
-
-
-def _is_settled(home: Home, study: Study) -> bool:
-    """Whether the answers of a study that decides between systems have settled its question."""
-    with home.store.reading() as connection:
-        run = catalogue.run_of(connection, study)
-        answered = study.settings.kind.opinions(latest(records.rows(connection, study)), study.settings.shape)
-    return run is not None and answered is not None and settling.is_settled(study.settings, run, answered)
 
 
 def _last_round(connection: Connection, study: Study) -> int:
@@ -250,11 +265,9 @@ def _tree(settings: Settings, sources: Sources) -> Taxonomy | None:
     return tree
 
 
-def _asked_of(run: Run | None, settings: Settings) -> Run | None:
+def _within_reach(deciding: Deciding, run: Run) -> Run:
     """The part of the runs that judges may be asked about; other items need no text or picture."""
-    if run is None or settings.choose != "decide":
-        return run
-    deep = settling.depth_of(settings, run)
+    deep = depth_of(deciding.universe, deciding.question.measure)
     return Run(run.frame.filter(pl.col("rank") <= deep), run.ties)
 
 

@@ -7,6 +7,7 @@ import polars as pl
 
 from endoxa.errors import JoinError, TableError
 from endoxa.frozen import dataclass
+from endoxa.pools.deciding import Deciding
 from endoxa.studies import sampling
 from endoxa.studies.design import Settings
 from endoxa.tables import ASIDE, Run
@@ -21,11 +22,12 @@ KNOWN = ASIDE  # roles whose answer is known beforehand
 
 @dataclass(frozen=True)
 class Material:
-    """What tasks are planned from."""
+    """What tasks are planned from; `deciding` is the question about the runs, if it is there already."""
 
     run: Run | None = None
     items: tuple[str, ...] = ()
     pairs: pl.DataFrame | None = None
+    deciding: Deciding | None = None
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 import polars as pl
 
-from endoxa.beliefs.learned import Judged, Universe
+from endoxa.beliefs.learned import Universe
 from endoxa.errors import JoinError
 from endoxa.measures.grammar import parse
 from endoxa.measures.judgments import refuse_out_of_reach
-from endoxa.pools import choosing, deciding
-from endoxa.pools.deciding import Question
-from endoxa.pools.guaranteed import Draws
+from endoxa.pools import choosing
+from endoxa.pools.deciding import Deciding, Question, rows_of
 from endoxa.studies.design import Settings
 from endoxa.studies.planning import DRAWS, TASKS, Work
 from endoxa.tables import Opinions, Run
@@ -30,48 +27,20 @@ def question_of(settings: Settings) -> Question:
     return Question(measure, about, settings.until, guarantee=settings.guarantee)
 
 
-def depth_of(settings: Settings, run: Run) -> int:
-    """How deep in the lists pairs are drawn."""
-    return choosing.depth_of(universe_of(run, settings.depth), question_of(settings).measure)
-
-
-@lru_cache(maxsize=4)
-def universe_of(run: Run, depth: int | None) -> Universe:
-    """The universe of a run, made once."""
+def begin(settings: Settings, run: Run, labels: Opinions | None = None) -> Deciding:
+    """The question of a study about its runs."""
     if len(run.systems) < 2:
         raise JoinError("labels decide between two systems or more; add a run")
-    return Universe.of(run, depth)
+    return Deciding.of(Universe.of(run, settings.depth), question_of(settings), labels)
 
 
-def is_settled(settings: Settings, run: Run, answered: Opinions) -> bool:
-    """Whether the answers so far settle the question."""
-    return deciding.verdict(universe_of(run, settings.depth), question_of(settings), answered).is_settled
-
-
-def first_round(settings: Settings, run: Run, rng: np.random.Generator) -> Work:
-    """The first round: chosen by the consensus of the systems."""
-    return _round(settings, run, None, 1, None, rng)
-
-
-def further_round(
-    settings: Settings, run: Run, answered: Opinions, number: int, asked: pl.DataFrame, rng: np.random.Generator
+def round_of(
+    deciding: Deciding, count: int, number: int, *, asked: pl.DataFrame | None = None, rng: np.random.Generator
 ) -> Work:
-    """A later round: chosen by what was learned so far; what was asked before is not asked again."""
-    return _round(settings, run, answered, number, asked, rng)
-
-
-def _round(
-    settings: Settings, run: Run, answered: Opinions | None, number: int, asked: pl.DataFrame | None,
-    rng: np.random.Generator,
-) -> Work:  # fmt: skip
-    universe, question = universe_of(run, settings.depth), question_of(settings)
-    learned = deciding.teach(universe, question, Judged.of(universe, answered))
-    waiting = np.zeros(0, np.int64) if asked is None else deciding.rows_of(universe, _inside(universe, asked))
-    if question.guarantee:
-        draws = Draws.of(universe, answered)
-        pairs = deciding.ask_alone(question, learned, settings.count, draws=draws, asked=waiting, rng=rng)
-    else:
-        pairs = deciding.ask(question, learned, settings.count, number=number, asked=waiting, rng=rng)
+    """A round of tasks, chosen by what was learned so far; what was `asked` before is not asked again."""
+    universe, question = deciding.universe, deciding.question
+    rows = None if asked is None else rows_of(universe, _inside(universe, asked))
+    pairs = deciding.ask(count, number=number, asked=rows, rng=rng)
     tasks = pairs.select(
         (pl.col("order") - 1).alias("task"), "query", "item", pl.lit(0, pl.Int64).alias("place"), "propensity",
         "selected_by", pl.lit("main").alias("role"), pl.lit(number, pl.Int64).alias("round"),

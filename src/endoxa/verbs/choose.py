@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from endoxa.beliefs.learned import Judged
 from endoxa.beliefs.reliability import chances
 from endoxa.comparisons.rounds import last_round
 from endoxa.errors import CallError
 from endoxa.evaluations import decided
 from endoxa.evaluations.dispatch import NO_RUN, belief_of
 from endoxa.measures.grammar import Measure, Wanted, parse_all
-from endoxa.pools import choosing
+from endoxa.measures.judgments import refuse_out_of_reach
 from endoxa.pools.choosing import MIXING, About
+from endoxa.pools.deciding import Deciding, Question
 from endoxa.verbs.inputs import labels_of, reference_of, run_of, settings_of, takes_either_order
 
 
@@ -47,18 +49,16 @@ def choose(
     measure = measure_of(measures)
     known = labels_of(judged)
     universe = decided.universe_of(table, settings, first)
-    learned = decided.stand(universe, known, [measure]).learned
+    if not len(Judged.of(universe, known)):
+        refuse_out_of_reach([measure], [1.0], "a consensus of votes")
+    deciding = Deciding.of(universe, Question(measure, about, mixing=mixing), known)
     p = None
     if reference is not None and not (isinstance(reference, list | tuple) and not reference):
         stated = chances(belief_of(reference_of(reference, settings), table, settings))
         joined = universe.rows.join(stated, on=["query", "item"], how="left", maintain_order="left")
         p = joined["p"].fill_null(np.nan).to_numpy()
-    pairs = choosing.choose(
-        learned, measure, count, about=about, p=p, depth=first, mixing=mixing, rng=np.random.default_rng(seed)
-    )
-    deep = first or choosing.depth_of(universe, measure)
-    number = 0 if known is None else last_round(known)
-    return pairs.with_columns(pl.lit(f"next@{deep} round {number + 1}").alias("selected_by"))
+    number = 1 if known is None else last_round(known) + 1
+    return deciding.ask(count, number=number, p=p, depth=first, rng=np.random.default_rng(seed))
 
 
 def measure_of(measures: Wanted | None) -> Measure:

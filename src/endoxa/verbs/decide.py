@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
+from uuid import uuid4
 
 import polars as pl
 
@@ -17,9 +18,8 @@ from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.given import Given
 from endoxa.extras import need
 from endoxa.measures.grammar import Wanted
-from endoxa.pools import deciding
 from endoxa.pools.choosing import About
-from endoxa.pools.deciding import UNTIL, Look, Question
+from endoxa.pools.deciding import BATCH, UNTIL, Deciding, Look, Question
 from endoxa.tables import Run
 from endoxa.verbs.choose import measure_of
 from endoxa.verbs.evaluate import evaluate
@@ -27,8 +27,7 @@ from endoxa.verbs.inputs import labels_of, run_of, settings_of, takes_either_ord
 from endoxa.verbs.study import PORT, make, opened_home
 
 if TYPE_CHECKING:
-    from endoxa.store.catalogue import Study
-    from endoxa.store.home import Home
+    from endoxa.store.sessions import Session
     from endoxa.store.work import Task
 
 FOLDER = "endoxa-decide"
@@ -66,11 +65,13 @@ def decide(
     ['a']
     """
     evaluation = evaluate(run, None, measures, labels=labels, title=title, command=command, **settings)
-    chosen = settings_of(settings, run)
-    universe = decided.universe_of(run_of(run, chosen), chosen)
     question = Question(measure_of(measures), about, until, guarantee=guarantee)
-    now = deciding.verdict(universe, question, labels_of(labels))
-    return replace(evaluation, tables={**evaluation.tables, "verdict": _row(now)})
+    if evaluation.decider is not None:
+        deciding = evaluation.decider(question)
+    else:  # nothing was learned from labels
+        chosen = settings_of(settings, run)
+        deciding = Deciding.of(decided.universe_of(run_of(run, chosen), chosen), question, labels_of(labels))
+    return replace(evaluation, tables={**evaluation.tables, "verdict": _row(deciding.verdict)})
 
 
 def _row(now: Look) -> pl.DataFrame:
@@ -92,7 +93,7 @@ def _row(now: Look) -> pl.DataFrame:
 def prepare(
     runs: Sequence[PathLike], *, items: PathLike | None = None, queries: PathLike | None = None,
     measures: Wanted | None = None, about: str = "best", until: float = UNTIL, guarantee: bool = False,
-    batch: int = deciding.BATCH, screen: str = SCREEN, labels: Sequence[PathLike] = (), home: PathLike = FOLDER,
+    batch: int = BATCH, screen: str = SCREEN, labels: Sequence[PathLike] = (), home: PathLike = FOLDER,
     db: str | None = None, seed: int = 0, now: float | None = None, progress: Any = None,
 ) -> bool:  # fmt: skip
     """Set up the study that asks for labels, or find the one that was begun in `home`; whether it is new.
@@ -173,29 +174,16 @@ def host(
         serve(opened, host, port, url, started=begun)
 
 
-class Desk:
-    """A judge at the terminal: the next pair, an answer, a skip, an undo. Every answer is kept at once."""
+class Judge:
+    """A judge at the terminal: the verdict, the next pair, an answer, a skip, an undo. Every answer is kept at once."""
 
-    def __init__(self, home: Home, study: Study, rater: int) -> None:
-        from endoxa.store import catalogue
-        from endoxa.studies import settling
-
-        self.home, self.study, self.rater = home, study, rater
-        with home.store.reading() as connection:
-            run = catalogue.run_of(connection, study)
-        assert run is not None
-        self.universe = settling.universe_of(run, study.settings.depth)
-        self.question = settling.question_of(study.settings)
+    def __init__(self, session: Session, rater: int) -> None:
+        self.session, self.rater = session, rater
+        self.home, self.study = session.home, session.study
 
     def look(self) -> Look:
         """The verdict by the answers of all judges."""
-        from endoxa.store import records
-        from endoxa.studies.latest import latest
-
-        with self.home.store.reading() as connection:
-            rows = latest(records.rows(connection, self.study))
-        labels = self.study.settings.kind.opinions(rows, self.study.settings.shape)
-        return deciding.verdict(self.universe, self.question, labels)
+        return self.session.look().verdict
 
     def next(self) -> Task | None:
         """The next pair to judge; None where the question is settled or nothing is left."""
@@ -208,8 +196,6 @@ class Desk:
 
     def answer(self, task: Task, grade: float | None) -> None:
         """Keep a grade."""
-        from uuid import uuid4
-
         from endoxa.store import work
         from endoxa.studies.kinds import Response
 
@@ -222,8 +208,6 @@ class Desk:
 
     def skip(self, task: Task) -> None:
         """Leave a pair to others."""
-        from uuid import uuid4
-
         from endoxa.store import work
 
         with self.home.store.writing() as connection:
@@ -231,8 +215,6 @@ class Desk:
 
     def undo(self) -> Task:
         """Take back the last answer; its pair is asked again."""
-        from uuid import uuid4
-
         from endoxa.store import work
 
         with self.home.store.writing() as connection:
@@ -240,13 +222,14 @@ class Desk:
 
 
 @contextmanager
-def at_terminal(nickname: str = "terminal", *, home: PathLike = FOLDER, db: str | None = None) -> Iterator[Desk]:
+def at_terminal(nickname: str = "terminal", *, home: PathLike = FOLDER, db: str | None = None) -> Iterator[Judge]:
     """A judge at the terminal, who is the same one every time."""
     need("store")
     import sqlalchemy as sa
 
     from endoxa.store import catalogue, people
     from endoxa.store import schema as s
+    from endoxa.store.sessions import session_of
 
     with opened_home(home, db) as opened:
         with opened.store.writing() as connection:
@@ -261,4 +244,4 @@ def at_terminal(nickname: str = "terminal", *, home: PathLike = FOLDER, db: str 
                 people.join(connection, invitation, nickname, now=time.time())
                 rater = connection.scalar(known)
         assert rater is not None
-        yield Desk(opened, study, int(rater))
+        yield Judge(session_of(opened, study), int(rater))

@@ -27,7 +27,7 @@ def plan(settings: Settings, material: Material, rng: np.random.Generator) -> Wo
         return of_pairs(settings, material.pairs, rng)
     run = need_run(material)
     if settings.choose == "decide":
-        return settling.first_round(settings, run, rng)
+        return settling.round_of(material.deciding or settling.begin(settings, run), settings.count, 1, rng=rng)
     if settings.choose == "pool":
         return work_of(sampling.pool_plan(run, settings.depth or 10, settings.items_per_task, rng=rng))
     drawn = sampling.plan(
@@ -45,8 +45,6 @@ def next_round(
     settings: Settings, run: Run, answered: Opinions, number: int, asked: pl.DataFrame, rng: np.random.Generator
 ) -> Work:
     """A round chosen from the answers so far, so that answers spread over the scale; `asked` is not asked again."""
-    if settings.choose == "decide":
-        return settling.further_round(settings, run, answered, number, asked, rng)
     lo, hi = settings.shape.scale
     chosen = sampling.adapt(
         run, answered, settings.count, round=number, scale=(lo, hi, len(settings.shape.grades)),

@@ -179,7 +179,7 @@ class Room:
     def _make_room(self) -> None:
         """Drop searches from memory, the oldest first, while there are too many; nobody may be at them."""
         for name in list(self.sittings)[:-1]:
-            sizes = (sitting.search.desk.nbytes for sitting in self.sittings.values())
+            sizes = (sitting.search.seeker.nbytes for sitting in self.sittings.values())
             if len(self.sittings) <= OPEN and sum(sizes) <= MEMORY:
                 return
             if self.sittings[name].lock.acquire(blocking=False):

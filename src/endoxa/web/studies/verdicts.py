@@ -9,16 +9,12 @@ from typing import Any
 import polars as pl
 from fastapi import APIRouter, Request
 
-from endoxa.beliefs.learned import Learned, Universe
 from endoxa.errors import RefusedError, absent
 from endoxa.evaluations.sentences import settled
 from endoxa.frozen import dataclass
-from endoxa.pools import deciding
-from endoxa.pools.deciding import Look, Question
-from endoxa.store import catalogue, making, records
-from endoxa.store.catalogue import Study
-from endoxa.studies import settling
-from endoxa.studies.latest import latest
+from endoxa.pools.deciding import Deciding, Look, further
+from endoxa.store import making
+from endoxa.store.sessions import Session, session_of
 from endoxa.tables import Opinions
 from endoxa.web.shapes import PROBLEMS
 from endoxa.web.studies import bodies as b
@@ -31,51 +27,55 @@ POINTS = 40  # of the history at the most; with more labels they lie further apa
 
 
 @dataclass
-class Desk:
-    """What is kept of a study between two requests: its universe, the last verdict, the history of the verdict.
+class History:
+    """The verdict of a study as its page shows it, and how it came about.
 
-    A verdict is computed once for each state of the answers, whoever asks. Only the last one is waited for; earlier
-    points of the history and the labels that are still needed are computed in the background.
+    Only the last verdict is waited for; earlier points and the labels that are still needed are computed in the
+    background.
     """
 
-    universe: Universe
-    question: Question
-    newest: int = -1  # the answer that the verdict was computed after
+    session: Session
+    newest: int = -1  # the answer after which the verdict is shown
     shown: dict[str, Any] = field(default_factory=dict)  # the verdict as the page shows it
-    learned: Learned | None = None
     counted: pl.DataFrame = field(default_factory=pl.DataFrame)  # the labels, in the order of their answers
     points: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)  # by labels and last answer
     further: int | None = None  # labels that are likely still needed
     expected_at: int = -1  # labels at which `further` was last asked for
-    lock: threading.Lock = field(default_factory=threading.Lock)
     filling: threading.Lock = field(default_factory=threading.Lock)  # held while the history is computed
 
-    def look(self, labels: Opinions | None) -> Look:
-        """The verdict by these labels; the last fit is where the new one starts."""
-        now = deciding.verdict(self.universe, self.question, labels, self.learned)
-        self.learned = now.learned
-        return now
+    def renew(self, now: float) -> None:
+        """Show the verdict by the answers so far, and plan a further round if one is due."""
+        session = self.session
+        with session.lock:
+            deciding = session.look()
+            if session.newest == self.newest:
+                return
+            self.shown = told(deciding.verdict, session.labels)
+            self.newest = session.newest
+            self._keep(deciding.verdict, session.rows)
+            self._expect(deciding)
+        making.plan_if_due(session.home, session.study.name, now=now)
 
-    def expect(self, now: Look) -> None:
+    def _expect(self, deciding: Deciding) -> None:
         """Find out in the background how many labels the model is likely to need, at every fifth label."""
-        count = len(now.learned.judged)
-        if count and not now.question.guarantee and count // EVERY != self.expected_at:
+        count = len(deciding.learned.judged)
+        if count and not deciding.question.guarantee and count // EVERY != self.expected_at:
             self.expected_at = count // EVERY
-            threading.Thread(target=self._expect, args=(now,), daemon=True).start()
+            threading.Thread(target=self._foresee, args=(deciding,), daemon=True).start()
 
-    def _expect(self, now: Look) -> None:
-        self.further = deciding.further(now)
+    def _foresee(self, deciding: Deciding) -> None:
+        self.further = further(deciding)
 
-    def keep(self, now: Look, rows: pl.DataFrame) -> None:
+    def _keep(self, now: Look, rows: pl.DataFrame) -> None:
         """Keep the verdict as the last point of the history, and compute missing ones in the background."""
-        self.counted = rows.filter(pl.col("grade").is_not_null()).sort("number")
+        self.counted = rows.filter(pl.col("grade").is_not_null()).sort("number") if rows.height else rows
         if wanted := _wanted(self.counted):
             self.points[wanted[-1]] = _point(wanted[-1][0], now)
         if not self.is_complete:
             threading.Thread(target=self._fill, name="history", daemon=True).start()
 
     def _fill(self) -> None:
-        learned: Learned | None = None
+        then = self.session.deciding.told(None)
         with self.filling:
             while (key := self._missing()) is not None:
                 counted, size = self.counted, key[0]
@@ -86,16 +86,15 @@ class Desk:
                     .select("source", "query", "item", "grade")
                     .unique(["source", "query", "item"], keep="last", maintain_order=True)
                 )
-                then = deciding.verdict(self.universe, self.question, Opinions.of(part), learned)
-                learned = then.learned
-                self.points[key] = _point(size, then)
+                then = then.told(Opinions.of(part))
+                self.points[key] = _point(size, then.verdict)
 
     def _missing(self) -> tuple[int, int] | None:
         """The first point that the history lacks."""
         return next((key for key in _wanted(self.counted) if key not in self.points), None)
 
     @property
-    def history(self) -> list[dict[str, Any]]:
+    def known_points(self) -> list[dict[str, Any]]:
         """The points that are known by now."""
         return [self.points[key] for key in _wanted(self.counted) if key in self.points]
 
@@ -121,8 +120,7 @@ def _point(size: int, look: Look) -> dict[str, Any]:
 def router(studio: Studio) -> APIRouter:
     """The route of the verdict."""
     here = APIRouter()
-    desks: dict[int, Desk] = {}
-    opening = threading.Lock()
+    histories: dict[int, History] = {}
 
     @here.get("/api/studies/{study}/verdict", response_model=b.VerdictOut, responses=PROBLEMS, tags=["judging"])
     def verdict(request: Request, study: Name) -> Any:
@@ -133,39 +131,13 @@ def router(studio: Studio) -> APIRouter:
             raise absent("study")
         if found.settings.choose != "decide":
             raise RefusedError("this study does not decide between systems", 404)
-        with opening:
-            desk = _desk(studio, desks, found)
-        with desk.lock:
-            _renew(studio, desk, found)
-        return desk.shown | {"further": desk.further, "history": desk.history, "complete": desk.is_complete}
+        history = histories.setdefault(found.id, History(session_of(studio.home, found)))
+        history.renew(studio.now())
+        return history.shown | {
+            "further": history.further, "history": history.known_points, "complete": history.is_complete
+        }  # fmt: skip
 
     return here
-
-
-def _desk(studio: Studio, desks: dict[int, Desk], study: Study) -> Desk:
-    if study.id not in desks:
-        with studio.reading() as connection:
-            run = catalogue.run_of(connection, study)
-        if run is None:
-            raise RefusedError("this study has no runs to decide between", 404)
-        question = settling.question_of(study.settings)
-        desks[study.id] = Desk(settling.universe_of(run, study.settings.depth), question)
-    return desks[study.id]
-
-
-def _renew(studio: Studio, desk: Desk, study: Study) -> None:
-    """Compute the verdict if answers came in since the last one, and plan a further round if one is due."""
-    with studio.reading() as connection:
-        newest = records.newest(connection, study)
-        if newest == desk.newest:
-            return
-        rows = latest(records.rows(connection, study))
-    labels = study.settings.kind.opinions(rows, study.settings.shape)
-    now = desk.look(labels)
-    making.plan_if_due(studio.home, study.name, now=studio.now())
-    desk.shown, desk.newest = told(now, labels), newest
-    desk.keep(now, rows)
-    desk.expect(now)
 
 
 def told(now: Look, labels: Opinions | None) -> dict[str, Any]:
