@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import typer
+from command_line import done
 from page_samples import pages, reader
 from stored_search_samples import stored_search
-from typer.testing import CliRunner, Result
 
 from endoxa.cli import app
 from endoxa.examples import collection
@@ -25,10 +25,6 @@ from endoxa.verbs.write import write
 AFTER = {"pages study": "pages read", "images gallery": "images run"}  # what made the files that a command takes
 TEXTS = {f"p{number}": f"we met John Reed at Salem and came to Boston on day {number}" for number in range(4)}
 WORDS = ("--workers", 1, "--resamples", 2, "--share", 1, "--components", 8)
-
-
-def endoxa(*words: object) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def asked(folder: Path, runs: Sequence[Path]) -> tuple[object, ...]:
@@ -146,8 +142,7 @@ def world_in(folder: Path) -> World:
     for system in run.systems[:4]:
         runs.append(folder / f"{system}.run")
         write(Run(frame.filter(pl.col("system") == system), run.ties), runs[-1])
-    done = endoxa("next", *runs, "P@10", "-n", 200, "-o", "csv", "--to", folder / "judge.csv")
-    assert done.exit_code == 0, done.output
+    done("next", *runs, "P@10", "-n", 200, "-o", "csv", "--to", folder / "judge.csv")
     known = {(query, item): grade for query, item, grade in judged.select("query", "item", "grade").iter_rows()}
     judge = pl.read_csv(folder / "judge.csv", schema_overrides={"query": pl.String, "item": pl.String})
     grades = [float(known.get(pair, 0) > 0) for pair in judge.select("query", "item").iter_rows()]
@@ -163,16 +158,13 @@ def world_in(folder: Path) -> World:
         ("index", scenes, "-e", "keywords", "-e", "histograms", "--workers", 1, *picture_runs[2:]),
         ("run", scenes, "--sample", 6, *picture_runs),
     ):
-        done = endoxa("images", *words)
-        assert done.exit_code == 0, done.output
+        done("images", *words)
     home, session = stored_search(folder, scenes)
     frame.select("item", pl.col("item").alias("text")).unique().write_csv(folder / "docs.csv")
     frame.select("query", pl.col("query").alias("text")).unique().write_csv(folder / "queries.csv")
     for name in ("asked", "ended", "gone", "gone-too"):
-        done = endoxa("study", "new", name, *asked(folder, runs), "--home", folder / "studies")
-        assert done.exit_code == 0, f"{done.output}{done.exception}"
-    done = endoxa("study", "import", "asked", folder / "ratings.csv", "--home", folder / "studies")
-    assert done.exit_code == 0, f"{done.output}{done.exception}"
+        done("study", "new", name, *asked(folder, runs), "--home", folder / "studies")
+    done("study", "import", "asked", folder / "ratings.csv", "--home", folder / "studies")
     ocr = [word for name in ("right", "wrong") for word in ("--ocr", reader(folder, name, TEXTS))]
     return World(
         folder, folder / "qrels.txt", tuple(runs), folder / "judge.csv", scenes, folder / "indexes",

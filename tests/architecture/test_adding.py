@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 import typer
-from typer.testing import CliRunner
+from command_line import done
 
 import endoxa
 from endoxa import cli
@@ -29,12 +29,6 @@ def files(tmp_path: Path) -> tuple[str, str, str]:
     for name, text in (("bm25.run", RUN), ("dense.run", OTHER), ("qrels.txt", "q 0 a 1\nq 0 b 0\nq 0 c 1\n")):
         (tmp_path / name).write_text(text)
     return str(tmp_path / "qrels.txt"), str(tmp_path / "bm25.run"), str(tmp_path / "dense.run")
-
-
-def printed(*words: str) -> str:
-    result = CliRunner().invoke(cli.app, list(words), env={"COLUMNS": "200"})
-    assert result.exit_code == 0, result.output
-    return result.output
 
 
 @pytest.fixture
@@ -60,9 +54,9 @@ def measure(monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_a_measure_is_found_in_help_documentation_laws_and_command_line(measure: str, files) -> None:
     qrels, bm25, _dense = files
-    assert "(hits in the first k / k)²" in printed("explain", "Toy")
-    assert "Toy" in printed("explain")
-    assert "0.25" in printed("eval", qrels, bm25, "Toy", "-o", "tsv")
+    assert "(hits in the first k / k)²" in done("explain", "Toy")
+    assert "Toy" in done("explain")
+    assert "0.25" in done("eval", qrels, bm25, "Toy", "-o", "tsv")
     assert endoxa.measure(bm25, qrels, "Toy").frame["value"].to_list() == [0.25]
     belief = Belief.of(pl.DataFrame({"query": "q", "item": ["a", "b"], "p": [0.5, 0.5]}))
     drawn = endoxa.measure(bm25, belief, "Toy", worlds=4000).frame["value"].item()
@@ -83,9 +77,7 @@ def test_a_belief_model_is_found_in_verbs_help_and_command_line(monkeypatch: pyt
     assert endoxa.believe(qrels, "stubborn", p=0.25).frame["p"].unique().to_list() == [0.25]
     evaluation = endoxa.evaluate([bm25, dense], qrels, ["P@2"], model="stubborn", worlds=20)
     assert evaluation.summary["value"].to_list() == [0.5, 0.5]
-    assert "belief=stubborn" in printed(
-        "eval", qrels, bm25, dense, "P@2", "--model", "stubborn", "--worlds", "20", "-v"
-    )
+    assert "belief=stubborn" in done("eval", qrels, bm25, dense, "P@2", "--model", "stubborn", "--worlds", "20", "-v")
     assert "stubborn" in models.described()
 
 
@@ -106,9 +98,9 @@ def test_a_verb_is_found_on_the_command_line(monkeypatch: pytest.MonkeyPatch) ->
     before = list(cli.app.registered_commands)
     cli.add(module)
     try:
-        assert "Say something" in printed("--help")
-        assert "Examples" in printed("toy", "--help")
-        assert printed("toy", "--count", "2").split() == ["toy", "toy"]
+        assert "Say something" in done("help")
+        assert "Examples" in done("toy", "--help")
+        assert done("toy", "--count", "2").split() == ["toy", "toy"]
     finally:
         cli.app.registered_commands[:] = before
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from answer_samples import first_line, first_sentence, is_answer
-from command_samples import AFTER, COMMANDS, World, endoxa, world_in
+from command_line import done, endoxa
+from command_samples import AFTER, COMMANDS, World, world_in
 
 from endoxa.cli import loudness
 
@@ -44,15 +45,14 @@ def test_every_command_is_asked_or_has_a_reason(world: World) -> None:
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ASIDE])
 def test_the_first_line_is_the_answer_and_with_q_the_only_one(command: str, world: World) -> None:
     if command in AFTER:  # another process may have run the tests before
-        done = endoxa(*AFTER[command].split(), *world.calls()[AFTER[command]])
-        assert done.exit_code == 0, f"{done.output}{done.exception}"
+        done(*AFTER[command].split(), *world.calls()[AFTER[command]])
     for flags in ((), ("-q",)):
         words = world.calls()[command]
-        done = endoxa(*flags, *command.split(), *words)
-        assert done.exit_code == 0, f"{done.output}{done.exception}"
-        assert is_answer(first_line(done.stdout)), done.stdout
+        ran = endoxa(*flags, *command.split(), *words)
+        assert ran.exit_code == 0, ran.output
+        assert is_answer(first_line(ran.stdout)), ran.stdout
         if flags:
-            assert done.stdout.count("\n") == 1 and not done.stderr, done.output
+            assert ran.stdout.count("\n") == 1 and not ran.stderr, ran.output
     for path in (word for word in words if isinstance(word, Path) and word.suffix == ".html"):
         assert is_answer(first_sentence(path.read_text(encoding="utf-8"))), path
 
@@ -61,26 +61,26 @@ def test_the_first_line_is_the_answer_and_with_q_the_only_one(command: str, worl
 def test_data_is_data_and_q_adds_nothing(call: tuple[str, ...], world: World) -> None:
     command, *form = call
     plain, quiet = (endoxa(*flags, command, *world.calls()[command], *form) for flags in ((), ("-q",)))
-    assert plain.exit_code == 0, f"{plain.output}{plain.exception}"
+    assert plain.exit_code == 0, plain.output
     assert plain.stdout == quiet.stdout and quiet.stderr == ""
-    assert first_line(plain.stdout) != first_line(endoxa(command, *world.calls()[command]).stdout)
+    assert first_line(plain.stdout) != first_line(done(command, *world.calls()[command]))
 
 
 def test_a_file_of_data_leaves_the_answer_on_the_terminal(world: World) -> None:
-    answer = first_line(endoxa("eval", *world.calls()["eval"]).stdout)
-    done = endoxa("eval", *world.calls()["eval"], "-o", "tsv", "--to", world.folder / "scores.tsv")
-    assert done.stdout == f"{answer}\n"
-    assert f"wrote {world.folder / 'scores.tsv'}" in done.stderr
+    answer = first_line(done("eval", *world.calls()["eval"]))
+    ran = endoxa("eval", *world.calls()["eval"], "-o", "tsv", "--to", world.folder / "scores.tsv")
+    assert ran.stdout == f"{answer}\n"
+    assert f"wrote {world.folder / 'scores.tsv'}" in ran.stderr
 
 
 def test_v_explains_what_one_line_names(world: World) -> None:
     words = world.calls()["eval"]
-    short, full = endoxa("eval", *words).stdout, endoxa("eval", "-v", *words).stdout
+    short, full = done("eval", *words), done("eval", "-v", *words)
     assert short.count("ties=trec") == 1 and "ties=trec missing=empty" in short and "(-v explains)" in short
     assert "ties=trec: items with equal scores" in full and "(-v explains)" not in full
-    assert full == endoxa("-v", "eval", *words).stdout
+    assert full == done("-v", "eval", *words)
     assert endoxa("eval", "-v", "--quiet", *words).exit_code == 2
-    assert endoxa("-q", "eval", "-q", *words).stdout == f"{first_line(short)}\n"  # its own -q is trec_eval's
+    assert done("-q", "eval", "-q", *words) == f"{first_line(short)}\n"  # its own -q is trec_eval's
 
 
 def test_only_output_prints() -> None:

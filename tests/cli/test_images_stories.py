@@ -8,29 +8,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from command_line import endoxa, fails
 from PIL import Image
-from typer.testing import CliRunner, Result
 
-from endoxa.cli import app
-from endoxa.errors import EndoxaError
 from endoxa.verbs import demo
 from endoxa.verbs.inputs import run_of
 
 FAST = ["-e", "keywords", "-e", "histograms", "-e", "random"]
-
-
-def endoxa(*words: object) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
-
-
-def fails(*words: object) -> str:
-    """What a call that must fail says: the house's error, or a wrong use of the command line."""
-    done = endoxa(*words)
-    assert done.exit_code != 0, done.output
-    if isinstance(done.exception, EndoxaError):
-        return str(done.exception)
-    assert isinstance(done.exception, SystemExit), done.exception  # never a traceback
-    return done.output
 
 
 @pytest.fixture(scope="module")
@@ -112,8 +96,8 @@ def test_the_folder_of_what_is_known_is_announced_or_lies_in_the_cache(
     assert done.exit_code == 0, done.output
     assert f"is kept in {tmp_path / 'caches' / 'indexes' / 'photos-'}" in done.stderr
     assert [path.name for path in photos.iterdir()] == ["a.jpg"]
-    done = endoxa("images", "run", photos, "--home", "cache", "--to", tmp_path / "runs")
-    assert "returned nothing" in str(done.exception)  # one picture has no other: but there is an index
+    # one picture has no other: but there is an index
+    assert "returned nothing" in fails("images", "run", photos, "--home", "cache", "--to", tmp_path / "runs")
     done = endoxa("images", "index", photos, "-e", "histograms", "--workers", 1)
     assert f"is kept in {photos / '.endoxa'}, which you may remove at any time; --home cache keeps it" in done.stderr
     done = endoxa("images", "index", photos, "-e", "histograms", "--workers", 1)

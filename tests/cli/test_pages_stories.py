@@ -7,34 +7,12 @@ import re
 from pathlib import Path
 
 import pytest
+from command_line import done, fails
 from page_samples import pages, reader, script
-from typer.testing import CliRunner, Result
 
-from endoxa.cli import app
-from endoxa.errors import EndoxaError
 from endoxa.io import ocr as ocr_module
 
 TEXTS = {f"p{number}": f"we met John Reed at Salem and came to Boston on day {number}" for number in range(4)}
-
-
-def endoxa(*words: object) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
-
-
-def done(*words: object) -> str:
-    result = endoxa(*words)
-    assert result.exit_code == 0, f"{result.output}{result.exception}"
-    return result.stdout
-
-
-def fails(*words: object) -> str:
-    """What a call that must fail says: the house's error, or a wrong use of the command line."""
-    result = endoxa(*words)
-    assert result.exit_code != 0, result.output
-    if isinstance(result.exception, EndoxaError):
-        return str(result.exception)
-    assert isinstance(result.exception, SystemExit), result.exception  # never a traceback
-    return result.output
 
 
 def rows(printed: str) -> dict[tuple[str, str], float]:

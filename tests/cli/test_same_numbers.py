@@ -6,12 +6,11 @@ The test walks the commands that the command line registers: a command without a
 from __future__ import annotations
 
 import io
-import sys
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import command_line
 import numpy as np
 import polars as pl
 import pytest
@@ -27,25 +26,17 @@ from endoxa.tables import Opinions, Run
 class Here:
     """The command line in this process, and the files of a small collection."""
 
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        self.folder, self.monkeypatch, self.capsys = folder, monkeypatch, capsys
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.runs = sorted(str(path) for path in (folder / "runs").glob("*.run"))
         self.qrels, self.three, self.labels = (str(folder / name) for name in ("qrels.txt", "three.csv", "labels.csv"))
         self.scenes = folder  # of the commands on pictures
-        monkeypatch.setenv("COLUMNS", "200")
-        monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # main sets its own
 
-    def __call__(self, *words: object, code: int = 0) -> str:
+    def __call__(self, *words: object, typed: str = "", code: int = 0) -> str:
         """What the command prints."""
-        self.monkeypatch.setattr(sys, "argv", ["endoxa", *map(str, words)])
-        try:
-            cli.main()
-            left = 0
-        except SystemExit as stop:
-            left = int(str(stop.code or 0))
-        printed = self.capsys.readouterr()
-        assert left == code, printed.err
-        return printed.out
+        ran = command_line.endoxa(*words, typed=typed)
+        assert ran.exit_code == code, ran.output
+        return ran.stdout
 
     def frame(self, *words: object) -> pl.DataFrame:
         """The table that the command prints as JSON lines."""
@@ -79,8 +70,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def here(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
-    return Here(folder, monkeypatch, capsys)
+def here(folder: Path) -> Here:
+    return Here(folder)
 
 
 def same(printed: pl.DataFrame, expected: pl.DataFrame) -> None:
@@ -180,16 +171,15 @@ def _report(here: Here, tmp_path: Path) -> None:
 def _decide(here: Here, tmp_path: Path) -> None:
     """What a judge at the terminal is told is the verdict from the labels that are written at the end."""
     told = tmp_path / "told.csv"
-    here.monkeypatch.setattr(sys, "stdin", io.StringIO("y\nn\nz\nn\ns\ny\nu\nn\nq\n"))
-    printed = here("decide", *here.runs, "--terminal", "--home", tmp_path / "home", "--to", told, "AP")
+    words = ("--terminal", "--home", tmp_path / "home", "--to", told, "AP")
+    printed = here("decide", *here.runs, *words, typed="y\nn\nz\nn\ns\ny\nu\nn\nq\n")
     row = endoxa.decide(here.runs, str(told)).tables["verdict"].row(0, named=True)
     assert row["labels"] == 4
     last = [line for line in printed.splitlines() if "is the best with probability" in line][-1]
     assert f"{row['leader']} is the best with probability {chance(row['chance'])}, by the model and 4 labels." in last
     sure = tmp_path / "sure.csv"
-    here.monkeypatch.setattr(sys, "stdin", io.StringIO("y\ns\nn\nu\nq\n"))
     words = ("--terminal", "--guarantee", "--home", tmp_path / "sure", "--to", sure, "P@5")
-    assert "Not settled with a guarantee: " in here("decide", *here.runs, *words)
+    assert "Not settled with a guarantee: " in here("decide", *here.runs, *words, typed="y\ns\nn\nu\nq\n")
     assert endoxa.decide(here.runs, str(sure), "P@5", guarantee=True).tables["verdict"]["left"][0] == len(here.runs)
     summary = endoxa.decide(here.runs, str(told)).summary
     same(here.frame("eval", *here.runs, "--labels", told), summary)

@@ -12,18 +12,12 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from command_line import endoxa
 from PIL import Image
 from stored_search_samples import NOW, stored_search
-from typer.testing import CliRunner, Result
 
-from endoxa.cli import app
-from endoxa.errors import EndoxaError
 from endoxa.verbs.compose import compose
 from endoxa.verbs.search import Files
-
-
-def endoxa(*words: object) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +58,7 @@ def test_wrong_calls(scenes: Path, tmp_path: Path) -> None:
     assert wrong.exit_code == 2 and "did you mean marks" in wrong.output
     for words in (("replay", "nothing", "--home", home), ("list", "--home", tmp_path / "none"), (tmp_path / "none",)):
         done = endoxa("search", *words)
-        assert done.exit_code == 1 and isinstance(done.exception, EndoxaError), done.output
+        assert done.exit_code == 1 and done.stderr.startswith("endoxa: "), done.output
     assert "Commands" in endoxa("search").output
 
 

@@ -8,27 +8,21 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from command_line import done, endoxa
 
-from endoxa import __version__, cli
+from endoxa import __version__
 from endoxa.io.sources import near_file
-
-
-def printed(*words: str) -> str:
-    ran = CliRunner().invoke(cli.app, list(words), prog_name="endoxa")
-    assert ran.exit_code == 0, ran.output
-    return ran.stdout.strip()
 
 
 @pytest.mark.parametrize("words", [(), ("eval",), ("images", "run"), ("search",)])
 def test_help_of_a_command(words: tuple[str, ...]) -> None:
-    assert printed("help", *words) == printed(*words, "--help")
+    assert done("help", *words).strip() == done(*words, "--help").strip()
 
 
 def test_help_of_nothing_known() -> None:
     for words, said in ((("evl",), "did you mean eval?"), (("eval", "x"), "there is no command 'eval x'")):
-        ran = CliRunner().invoke(cli.app, ["help", *words])
-        assert ran.exit_code == 2 and said in ran.output
+        ran = endoxa("help", *words)
+        assert ran.exit_code == 2 and said in ran.stderr
 
 
 def test_a_file_of_nearly_this_name_is_suggested(tmp_path: Path) -> None:
@@ -55,53 +49,62 @@ def test_completion_is_offered() -> None:
     assert "_ENDOXA_COMPLETE" in ran.stdout, ran.stderr
 
 
-def test_a_result_does_not_replace_what_it_is_made_of(tmp_path: Path, monkeypatch, capsys) -> None:
+def test_a_result_does_not_replace_what_it_is_made_of(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     qrels, run = tmp_path / "q.csv", tmp_path / "a.run"
     qrels.write_text("query,item,grade\nq1,a,1\n")
     run.write_text("q1 Q0 a 1 3 a\nq1 Q0 b 2 2 a\n")
     for words in (["eval", "q.csv", "a.run", "--to", "./q.csv"], ["eval", "--qrels=q.csv", "a.run", "--to=q.csv"]):
-        monkeypatch.setattr(sys, "argv", ["endoxa", *words])
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        assert left.value.code == 2
-        assert "q.csv would replace a file that is read; give another name" in capsys.readouterr().err
+        ran = endoxa(*words)
+        assert ran.exit_code == 2
+        assert "q.csv would replace a file that is read; give another name" in ran.stderr
     assert qrels.read_text() == "query,item,grade\nq1,a,1\n"
 
 
-def test_grades_that_were_filled_in_are_not_lost(tmp_path: Path, monkeypatch, capsys) -> None:
+def test_grades_that_were_filled_in_are_not_lost(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in "ab":
         lines = [f"q{q} Q0 d{d}{name if d > 2 else ''} {d} {9 - d} {name}" for q in range(4) for d in range(1, 6)]
         (tmp_path / f"{name}.run").write_text("\n".join(lines) + "\n")
-    monkeypatch.setattr(sys, "argv", ["endoxa", "next", "a.run", "b.run", "-n", "5", "-o", "csv", "--to", "judge.csv"])
+    words = ("next", "a.run", "b.run", "-n", 5, "-o", "csv", "--to", "judge.csv")
     for _ in range(2):  # nothing was filled in
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        assert left.value.code == 0
+        done(*words)
     filled = (tmp_path / "judge.csv").read_text().replace(",,", ",1,", 1)
     (tmp_path / "judge.csv").write_text(filled)
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    assert left.value.code == 2
-    assert "judge.csv holds 1 grade," in capsys.readouterr().err
+    ran = endoxa(*words)
+    assert ran.exit_code == 2
+    assert "judge.csv holds 1 grade," in ran.stderr
     assert (tmp_path / "judge.csv").read_text() == filled
 
 
-def test_what_is_wrong_with_a_call_is_one_line(tmp_path: Path, monkeypatch, capsys) -> None:
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("eval bm52.run", "a file nor a measure: no such file; did you mean bm25.run? See endoxa eval -h"),
+        ("eval bm25.run --foo", "No such option: --foo (Possible options: --on, --to); see endoxa eval -h"),
+        ("eval bm25.run -o xml", "; see endoxa eval -h"),
+        ("eval bm25.run nDCG10", "did you mean nDCG@10?\n    nDCG10\n    ^"),
+        ("eval bm25.run --to bm25.run", "--to bm25.run would replace a file that is read; give another name"),
+        ("-v -q eval bm25.run", "-v says more and -q says less; give one of them; see endoxa -h"),
+        ("fuse bm25.run bm25.run --weights equal", "--weights reads SYSTEM=NUMBER,…, not 'equal'; see endoxa fuse -h"),
+        ("study foo", "No such command 'foo'; see endoxa study -h"),
+        ("study status -o xml", "-o is table or json, not 'xml'; see endoxa study status -h"),
+        ("foo", "No such command 'foo'; see endoxa -h"),
+        ("evl", "No such command 'evl'. Did you mean 'eval'? See endoxa -h"),
+        ("-v", "Missing command; see endoxa -h"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_call_ends_with_the_command_that_helps(tmp_path: Path, monkeypatch, words, told) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bm25.run").write_text("q1 Q0 a 1 3 a\n")
-    for words, told in (
-        (["eval", "bm52.run"], "'bm52.run' is neither a file nor a measure: no such file; did you mean bm25.run? See "),
-        (["eval", "--foo"], "No such option: --foo"),
-        (["foo"], "No such command 'foo'; see endoxa -h"),
-        (["eval", "bm25.run", "nDCG10"], "did you mean nDCG@10?"),
-    ):
-        monkeypatch.setattr(sys, "argv", ["endoxa", *words])
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        said = capsys.readouterr().err
-        assert left.value.code == 2
-        assert said.startswith("endoxa: ")
-        assert told in said
-        assert "Usage" not in said
+    ran = endoxa(*words.split())
+    assert ran.exit_code == 2
+    assert ran.stderr.startswith("endoxa: ") and ran.stderr.endswith(f"{told}\n")
+    assert not ran.stdout and "Usage" not in ran.stderr
+
+
+@pytest.mark.parametrize("words", [(), ("study",), ("images",), ("search",)])
+def test_a_group_without_a_command_prints_its_help(words: tuple[str, ...]) -> None:
+    ran = endoxa(*words)
+    assert ran.exit_code == 2 and "endoxa: " not in ran.output
+    assert ran.output.strip() == done(*words, "-h").strip()

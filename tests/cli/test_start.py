@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from command_line import done
 
 from endoxa import cli
 
@@ -68,7 +68,7 @@ def test_a_native_measurement_makes_no_frame(files: list[str]) -> None:
 
 def test_every_file_of_a_command_begins_with_the_command() -> None:
     """The first line tells which file to load, and is the help in the list of commands."""
-    whole = CliRunner().invoke(cli.app, ["--help"]).output
+    whole = done("--help")
     for module, line in cli.listed().items():
         assert line.startswith("endoxa ") and ": " in line, f"cli/{module}.py"
     for name, command in __import__("typer").main.get_command(cli.app).commands.items():
@@ -85,4 +85,4 @@ def test_every_file_of_a_command_begins_with_the_command() -> None:
 
 
 def test_the_help_without_loading_is_that_of_the_application() -> None:
-    assert CliRunner().invoke(cli.app, ["--help"]).output.strip() == cli.root_help()
+    assert done("help").strip() == cli.root_help()

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 import pytest
 import typer
-from typer.testing import CliRunner
+from command_line import done
 
 from endoxa.cli import app
 from endoxa.examples import collection
@@ -383,9 +383,8 @@ def test_a_broken_pipe_is_no_error(files) -> None:
 
 @pytest.mark.parametrize("verb", COMMANDS)
 def test_every_verb_has_help_with_examples_and_a_section(verb) -> None:
-    result = CliRunner().invoke(app, [verb, "--help"])
-    assert result.exit_code == 0
-    assert "Examples" in result.output or "Commands" in result.output
+    printed = done(verb, "--help")
+    assert "Examples" in printed or "Commands" in printed
     assert f"## endoxa {verb}\n" in (ROOT / "docs" / "cli.md").read_text()
 
 
@@ -394,25 +393,23 @@ ACTS = ["new", "list", "import", "invite", "serve", "status", "edit", "close", "
 
 @pytest.mark.parametrize("verb", ACTS)
 def test_every_act_of_a_study_has_help_with_examples_and_a_row(verb) -> None:
-    result = CliRunner().invoke(app, ["study", verb, "--help"])
-    assert result.exit_code == 0
-    assert "Examples" in result.output
+    printed = done("study", verb, "--help")
+    assert "Examples" in printed
     assert f"| `{verb}" in (ROOT / "docs" / "cli.md").read_text()
 
 
 @pytest.mark.parametrize("verb", ["open", "list", "replay", "export", "reset", "neighbours", "contest"])
 def test_every_act_of_a_search_has_help_with_examples_and_a_row(verb) -> None:
-    result = CliRunner().invoke(app, ["search", verb, "--help"])
-    assert result.exit_code == 0
-    assert "Examples" in result.output
+    printed = done("search", verb, "--help")
+    assert "Examples" in printed
     assert f"| `{verb}" in (ROOT / "docs" / "cli.md").read_text()
 
 
 def test_the_help_of_eval_fits_two_screens() -> None:
-    result = CliRunner().invoke(app, ["eval", "--help"], env={"COLUMNS": "100"})
-    assert len(result.output.splitlines()) <= 2 * 48
+    printed = done("eval", "--help", COLUMNS="100")
+    assert len(printed.splitlines()) <= 2 * 48
     for panel in ("How values are computed", "Runs without judgments", "Opinions and beliefs"):
-        assert panel in result.output
+        assert panel in printed
 
 
 def test_no_verb_is_forgotten() -> None:

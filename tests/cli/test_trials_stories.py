@@ -6,11 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import done, endoxa
 from PIL import Image
-from typer.testing import CliRunner
-
-from endoxa.cli import app
-from endoxa.errors import EndoxaError
 
 
 @pytest.fixture(scope="module")
@@ -22,23 +19,17 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def contest(*words: object) -> tuple[int, str, str]:
-    done = CliRunner().invoke(app, ["search", "contest", *map(str, words)])
-    return done.exit_code, done.output, str(done.exception) if isinstance(done.exception, EndoxaError) else ""
-
-
 def test_pictures_without_folders_are_searched_by_people_who_think_in_looks(plain: Path, tmp_path: Path) -> None:
     words = ("-l", "kernel", "-l", "none", "--sessions", 3, "--size", 4, "--marks", "likes", "--home", tmp_path)
-    code, printed, _ = contest(plain, *words, "--workers", 1)
-    assert code == 0, printed
-    answer = next(line for line in printed.splitlines() if line and not line.endswith("…"))
+    printed = done("search", "contest", plain, *words, "--workers", 1)
+    answer = printed.splitlines()[0]
     assert answer.startswith("kernel needs ") and "pictures to find one (median " in answer
     assert "Target search, mixed people" in printed and "class people" not in printed
     assert "The people are simulated." in printed
-    code, _, refused = contest(plain, "--people", "class", "--sessions", 3, "--size", 4, "--home", tmp_path)
-    assert code == 1 and "no picture has a category" in refused
-    code, _, refused = contest(plain, "--home", tmp_path)
-    assert code == 1 and "30 pictures, too few for pages of 20" in refused
+    refused = endoxa("search", "contest", plain, "--people", "class", "--sessions", 3, "--size", 4, "--home", tmp_path)
+    assert refused.exit_code == 1 and "no picture has a category" in refused.stderr
+    refused = endoxa("search", "contest", plain, "--home", tmp_path)
+    assert refused.exit_code == 1 and "30 pictures, too few for pages of 20" in refused.stderr
 
 
 @pytest.mark.parametrize(
@@ -51,5 +42,5 @@ def test_pictures_without_folders_are_searched_by_people_who_think_in_looks(plai
     ],
 )
 def test_what_is_misspelt_is_refused_before_anything_is_read(words: tuple[str, ...], message: str) -> None:
-    code, _, refused = contest("nowhere", *words)
-    assert code == 1 and message in refused
+    refused = endoxa("search", "contest", "nowhere", *words)
+    assert refused.exit_code == 1 and message in refused.stderr

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from command_line import done, endoxa
 
-from endoxa.cli import app
-from endoxa.errors import EndoxaError
 from endoxa.io.opening import open_corpus
 from endoxa.io.vectors import write_vectors
 from endoxa.verbs.compose import compose
@@ -26,20 +24,14 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def visual(*words: object) -> tuple[int, str, str]:
-    done = CliRunner().invoke(app, ["words", "visual", *map(str, words)])
-    return done.exit_code, done.output, str(done.exception) if isinstance(done.exception, EndoxaError) else ""
-
-
 def test_a_new_user_asks_which_words_are_visual(scenes: Path, tmp_path: Path) -> None:
     norms = tmp_path / "norms.csv"
     norms.write_text(
         "word,rating\nsky,4.5\ngrass,4.9\ntree,5\nsea,4.8\nsand,4.7\nsun,4.6\ncloud,4.5\nbird,5\nboat,4.9\n"
     )
     page, look = tmp_path / "visual.html", scenes.parent / "look.npz"
-    code, printed, _ = visual(scenes, *FAST, "--vectors", look, "--norms", norms, "--to", page)
-    assert code == 0, printed
-    answer = next(line for line in printed.splitlines() if line and not line.endswith("…"))
+    printed = done("words", "visual", scenes, *FAST, "--vectors", look, "--norms", norms, "--to", page)
+    answer = printed.splitlines()[0]
     assert " words " in answer and "than those of random" in answer
     assert "above chance" in printed and "Hessel" in printed and "norm" in printed
     assert "Spearman's rho with the ratings" in printed and "  excess, z: " in printed
@@ -48,11 +40,11 @@ def test_a_new_user_asks_which_words_are_visual(scenes: Path, tmp_path: Path) ->
 
 
 def test_a_word_is_asked_for(scenes: Path) -> None:
-    code, printed, _ = visual(scenes, "Cloud", *FAST, "--vectors", scenes.parent / "look.npz", "--null", "pictures")
-    assert code == 0, printed
+    words = (*FAST, "--vectors", scenes.parent / "look.npz")
+    printed = done("words", "visual", scenes, "Cloud", *words, "--null", "pictures")
     assert "cloud is" in printed and "visual: the regions of its" in printed
-    code, _, refused = visual(scenes, "clod", *FAST, "--vectors", scenes.parent / "look.npz")
-    assert code == 1 and "no picture has the word 'clod'; did you mean cloud?" in refused
+    refused = endoxa("words", "visual", scenes, "clod", *words)
+    assert refused.exit_code == 1 and "no picture has the word 'clod'; did you mean cloud?" in refused.stderr
 
 
 def test_what_is_misspelt_is_refused() -> None:
@@ -60,6 +52,6 @@ def test_what_is_misspelt_is_refused() -> None:
         (("-s", "slick"), "no segmenter is called 'slick'"),
         (("--null", "random"), "no null is called 'random'"),
     ):
-        code, _, refused = visual("nowhere", *words)
-        assert code == 1 and message in refused
-    assert visual("nowhere", "-o", "xml")[0] == 2
+        refused = endoxa("words", "visual", "nowhere", *words)
+        assert refused.exit_code == 1 and message in refused.stderr
+    assert endoxa("words", "visual", "nowhere", "-o", "xml").exit_code == 2

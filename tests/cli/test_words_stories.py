@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from command_line import done, endoxa
 
-from endoxa.cli import app
 from endoxa.verbs.compose import compose
 
 QUICK = ("--workers", "1", "--resamples", "2", "--share", "1", "--components", "8")
@@ -20,14 +19,8 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def call(*words: object, code: int = 0) -> str:
-    result = CliRunner().invoke(app, ["words", *map(str, words)])
-    assert result.exit_code == code or (code and result.exception is not None), result.output
-    return result.output + (str(result.exception) if code else "")
-
-
 def test_predict_answers_in_its_first_line(scenes: Path, tmp_path: Path) -> None:
-    out = call("predict", scenes, "-s", "masks", *QUICK, "--home", tmp_path, "--to", tmp_path / "words.html")
+    out = done("words", "predict", scenes, "-s", "masks", *QUICK, "--home", tmp_path, "--to", tmp_path / "words.html")
     first = out.splitlines()[0]
     assert first.startswith("The regions of ") and "of the words of held-out pictures" in first
     assert "! Only 2" in out and "The page: file://" in out
@@ -35,23 +28,29 @@ def test_predict_answers_in_its_first_line(scenes: Path, tmp_path: Path) -> None
 
 
 def test_segmenters_features_and_annotate(scenes: Path, tmp_path: Path) -> None:
-    out = call("segmenters", scenes, "-s", "masks", "--regions", "2,4", *QUICK, "--home", tmp_path)
+    out = done("words", "segmenters", scenes, "-s", "masks", "--regions", "2,4", *QUICK, "--home", tmp_path)
     assert "masks, 4" in out and "grid, 12" in out and out.startswith("The largest regions of ")
-    out = call("features", scenes, "-s", "grid", "--set", "base", "--set", "base,rgs", *QUICK, "--home", tmp_path)
+    out = done(
+        "words", "features", scenes, "-s", "grid", "--set", "base", "--set", "base,rgs", *QUICK, "--home", tmp_path
+    )
     assert out.startswith("The features ") and "Barnard et al." in out
     picture = next(scenes.rglob("*.png"))
     words = ("-s", "grid", "-n", 2, "--components", 8, "--home", tmp_path, "--workers", 1)
-    out = call("annotate", scenes, picture, *words)
+    out = done("words", "annotate", scenes, picture, *words)
     assert "chance" in out and "! 1 of the pictures are in the corpus" in out
 
 
 def test_other_forms_are_tables(scenes: Path, tmp_path: Path) -> None:
-    out = call("predict", scenes, "-s", "grid", *QUICK, "--home", tmp_path, "-o", "csv")
+    out = done("words", "predict", scenes, "-s", "grid", *QUICK, "--home", tmp_path, "-o", "csv")
     assert out.splitlines()[0].startswith("arm,part,lift,lo,hi,se,naive")
 
 
 def test_calls_at_fault(scenes: Path) -> None:
-    assert "expected whole numbers" in call("segmenters", scenes, "--regions", "2,many", code=2)
-    assert "expected NAME=DIR" in call("predict", scenes, "--segmentation", "labels", code=2)
-    assert "-o is one of" in call("predict", scenes, "-o", "xml", code=2)
-    assert "share is 3" in call("predict", scenes, "--share", 3, code=1)
+    for words, code, told in (
+        (("segmenters", scenes, "--regions", "2,many"), 2, "expected whole numbers"),
+        (("predict", scenes, "--segmentation", "labels"), 2, "expected NAME=DIR"),
+        (("predict", scenes, "-o", "xml"), 2, "-o is one of"),
+        (("predict", scenes, "--share", 3), 1, "share is 3"),
+    ):
+        ran = endoxa("words", *words)
+        assert ran.exit_code == code and told in ran.stderr

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from command_line import done, fails
 
-from endoxa.cli import app
 from endoxa.engines import Index, Material, registry
 from endoxa.engines.registry import ENGINES, KINDS, available, engine, engines_of, kind_of, register, restore
 from endoxa.errors import TextError
@@ -83,10 +82,8 @@ def test_an_engine_is_added_at_run_time(toy: str, tmp_path: Path) -> None:
     assert index(folder, [toy, "random"], workers=1).systems == ("lengths", "random")
     assert run(folder, depth=3).run.systems == ["random", "lengths"]  # in the order of the registry
     assert run(folder, [toy], texts={"t": "sky sea"}).run.systems == ["lengths"]
-    done = CliRunner().invoke(app, ["images", "search", str(folder), "sky", "-e", toy])
-    assert done.exit_code == 0 and ", by lengths." in done.output
-    wrong = CliRunner().invoke(app, ["images", "index", str(folder), "-e", "length"])
-    assert "did you mean lengths" in str(wrong.exception)
+    assert ", by lengths." in done("images", "search", folder, "sky", "-e", toy)
+    assert "did you mean lengths" in fails("images", "index", folder, "-e", "length")
 
 
 def test_an_engine_whose_parts_are_missing_is_not_available(monkeypatch: pytest.MonkeyPatch) -> None:

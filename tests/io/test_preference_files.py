@@ -7,9 +7,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from command_line import done, fails
 
-from endoxa.cli import app
 from endoxa.errors import FileError
 from endoxa.io.formats import sniff
 from endoxa.io.qrels import PREFERENCES as FORM
@@ -133,17 +132,11 @@ def test_an_empty_file(tmp_path) -> None:
 RUN = "q1 Q0 b 1 3 sys\nq1 Q0 a 2 2 sys\nq1 Q0 x 3 1 sys\n"
 
 
-def endoxa(*words: object) -> str:
-    done = CliRunner().invoke(app, ["eval", *map(str, words)])
-    assert done.exit_code == 0, done.output + str(done.exception)
-    return done.stdout
-
-
 def test_eval_reads_preferences(tmp_path) -> None:
     # ann: a > b. bob: b > a, c > b, hence c > a. The list b a x fulfils b > a only
     prefs, run = written(tmp_path, TEXT), written(tmp_path, RUN, "sys.run")
     call = ["-R", "prefs", prefs, run]
-    assert endoxa("-o", "trec", "-q", "--compat", "trec_eval-10", *call) == (
+    assert done("eval", "-o", "trec", "-q", "--compat", "trec_eval-10", *call) == (
         "prefs_num_prefs_poss  \tq1\t4\n"
         "prefs_num_prefs_ful   \tq1\t1\n"
         "prefs_num_prefs_ful_ret\tq1\t1\n"
@@ -159,12 +152,12 @@ def test_eval_reads_preferences(tmp_path) -> None:
         "prefs_pair            \tall\t0.1667\n"
         "prefs_avgjg           \tall\t0.1667\n"
     )
-    table = endoxa(*call)
+    table = done("eval", *call)
     assert [line.split()[:2] for line in table.splitlines()[3:6]] == [
         ["prefs_simp", "0.2500"], ["prefs_pair", "0.1667"], ["prefs_avgjg", "0.1667"],
     ]  # fmt: skip
     assert "unjudged=condensed" in table
-    rows = endoxa("-o", "tsv", "-q", "-m", "all_prefs", *call).splitlines()
+    rows = done("eval", "-o", "tsv", "-q", "-m", "all_prefs", *call).splitlines()
     assert len(rows) == 1 + 15
     assert any(row.startswith("sys\tq1\tprefs_simp_ret\t0.5") for row in rows)
 
@@ -173,8 +166,8 @@ def test_eval_takes_grades_as_preferences(tmp_path) -> None:
     qrels = written(tmp_path, "q1 0 a 2\nq1 0 b 1\nq1 0 c 0\nq1 0 d -1\n", "qrels.txt")
     run = written(tmp_path, RUN, "sys.run")
     call = ["-o", "trec", "-R", "qrels_prefs", "-m", "prefs_num_prefs_poss", qrels, run]
-    assert endoxa(*call) == "prefs_num_prefs_poss  \tall\t3\n"
-    assert endoxa("--compat", "trec_eval-9", *call) == "prefs_num_prefs_poss  \tall\t6\n"
+    assert done("eval", *call) == "prefs_num_prefs_poss  \tall\t3\n"
+    assert done("eval", "--compat", "trec_eval-9", *call) == "prefs_num_prefs_poss  \tall\t6\n"
 
 
 def test_eval_says_what_does_not_fit(tmp_path) -> None:
@@ -184,6 +177,4 @@ def test_eval_says_what_does_not_fit(tmp_path) -> None:
         (["-R", "preferences", prefs, run], "did you mean prefs?"),
         (["-R", "prefs", "--ties", "range", prefs, run], "ties=range is not known"),
     ):
-        done = CliRunner().invoke(app, ["eval", *map(str, words)])
-        assert done.exit_code != 0
-        assert says in done.output + str(done.exception)
+        assert says in fails("eval", *words)

@@ -7,13 +7,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import command_line
 import polars as pl
 import pytest
 from starlette.testclient import TestClient
-from typer.testing import CliRunner
 
 import endoxa
-from endoxa.cli import app
 from endoxa.errors import EndoxaError, RefusedError, TableError, TextError
 from endoxa.store import catalogue, people, work
 from endoxa.store.home import open_home
@@ -154,12 +153,6 @@ def toy() -> Iterator[Screen]:
         SCREENS.pop("one-word", None)
 
 
-def endoxa_study(*words: object) -> str:
-    done = CliRunner().invoke(app, ["study", *map(str, words)])
-    assert done.exit_code == 0, f"{done.output}\n{done.exception}"
-    return done.output
-
-
 def test_a_toy_kind_is_found_everywhere(tmp_path: Path, toy: Screen) -> None:
     items = tmp_path / "items.csv"
     items.write_text("item,text\na,first\nb,second\nc,third\n")
@@ -168,12 +161,12 @@ def test_a_toy_kind_is_found_everywhere(tmp_path: Path, toy: Screen) -> None:
     home = tmp_path / "home"
 
     # the command line: the screen is known, and its name is suggested
-    wrong = CliRunner().invoke(app, ["study", "new", "x", "--screen", "one-wrod", "--items", str(items)])
-    assert wrong.exit_code == 2 and "one-word" in wrong.output
+    wrong = command_line.endoxa("study", "new", "x", "--screen", "one-wrod", "--items", items)
+    assert wrong.exit_code == 2 and "one-word" in wrong.stderr
     assert "one-word" in verb.screens()
-    endoxa_study(
-        "new", "words", "--screen", "one-word", "--items", items, "--gold", gold, "--set", "gold_every=2", "--set",
-        "common=1", "--home", home,
+    command_line.done(
+        "study", "new", "words", "--screen", "one-word", "--items", items, "--gold", gold, "--set", "gold_every=2",
+        "--set", "common=1", "--home", home,
     )  # fmt: skip
     gold.write_text("item,expected\nc,two words\n")
     with pytest.raises(EndoxaError, match=r"gold\.csv: row 1: 'two words' is not an answer .*; expected one word"):
@@ -202,9 +195,9 @@ def test_a_toy_kind_is_found_everywhere(tmp_path: Path, toy: Screen) -> None:
     (status,) = verb.status("words", home=home)
     assert status["words"] == 3 and status["agreement"] is None and status["verdict"] is None
     assert status["raters"][0]["gold_asked"] == status["raters"][0]["gold_right"] == 1
-    assert "words (one-word, open)" in endoxa_study("status", "words", "--home", home)
+    assert "words (one-word, open)" in command_line.done("study", "status", "words", "--home", home)
     to = tmp_path / "answers.csv"
-    endoxa_study("export", "words", "--to", to, "--home", home)
+    command_line.done("study", "export", "words", "--to", to, "--home", home)
     frame = pl.read_csv(to)
     assert dict(frame.filter(pl.col("role") != "gold").select("item", "category").rows()) == answered
     assert not {"grade", "scale", "rank", "relevance", "query"} & set(frame.columns)

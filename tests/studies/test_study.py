@@ -13,9 +13,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 import sqlalchemy as sa
-from typer.testing import CliRunner
+from command_line import done, endoxa
 
-from endoxa.cli import app
 from endoxa.errors import EndoxaError, FileError, RefusedError, TextError
 from endoxa.io.bundles import read_bundle
 from endoxa.store import people
@@ -46,19 +45,13 @@ def new(parts: dict[str, Path], home: Path, name: str = "pets", **more):
     return verb.new(name, screen="four-results", **{**given, **more}, home=home, now=NOW)
 
 
-def endoxa_study(*words: object) -> str:
-    done = CliRunner().invoke(app, ["study", *map(str, words)])
-    assert done.exit_code == 0, f"{done.output}\n{done.exception}"
-    return done.output
-
-
 def test_the_library_and_the_command_line_do_the_same(parts, tmp_path) -> None:
     library, command = tmp_path / "library", tmp_path / "command"
     planned = new(parts, library, settings={"overlap": 2, "title": "Pets"}, gold=parts["gold.csv"])
-    printed = endoxa_study(
-        "new", "pets", parts["a.run"], parts["b.run"], "--screen", "four-results", "--items", parts["items.csv"],
-        "--queries", parts["queries.csv"], "--gold", parts["gold.csv"], "--set", "overlap=2", "--title", "Pets",
-        "--home", command,
+    printed = done(
+        "study", "new", "pets", parts["a.run"], parts["b.run"], "--screen", "four-results", "--items",
+        parts["items.csv"], "--queries", parts["queries.csv"], "--gold", parts["gold.csv"], "--set", "overlap=2",
+        "--title", "Pets", "--home", command,
     )  # fmt: skip
     told = f"{planned.known} more with a known answer (practice, gold, attention)"
     assert printed.startswith(f"Study 'pets' has {planned.tasks} tasks on screen four-results, and {told}.")
@@ -67,10 +60,10 @@ def test_the_library_and_the_command_line_do_the_same(parts, tmp_path) -> None:
 
     notes = verb.add("pets", answers=[parts["earlier.csv"]], home=library, now=NOW)
     assert notes == [f"{parts['earlier.csv']}: 2 answers imported; 0 were imported before"]
-    assert endoxa_study("import", "pets", parts["earlier.csv"], "--home", command) == f"{notes[0]}.\n"
+    assert done("study", "import", "pets", parts["earlier.csv"], "--home", command) == f"{notes[0]}.\n"
 
     (status,) = verb.status(home=library, now=NOW)
-    (same,) = json.loads(endoxa_study("status", "-o", "json", "--home", command))
+    (same,) = json.loads(done("study", "status", "-o", "json", "--home", command))
     for one in (status, same):
         one.pop("at")
         one["raters"][0].pop("last")
@@ -79,12 +72,12 @@ def test_the_library_and_the_command_line_do_the_same(parts, tmp_path) -> None:
 
     exported = verb.export("pets", tmp_path / "library.csv", home=library)
     assert (exported.rows, exported.form, exported.lowest) == (2, "csv", 1)
-    assert "Wrote 2 rows" in endoxa_study("export", "pets", "--to", tmp_path / "command.csv", "--home", command)
+    assert "Wrote 2 rows" in done("study", "export", "pets", "--to", tmp_path / "command.csv", "--home", command)
     left, right = (pl.read_csv(tmp_path / f"{name}.csv").drop("at", "key") for name in ("library", "command"))
     assert left.equals(right)
 
     bundle = verb.bundle("pets", tmp_path / "library.zip", runs=True, home=library, now=NOW)
-    endoxa_study("bundle", "pets", "--to", tmp_path / "command.zip", "--runs", "--home", command)
+    done("study", "bundle", "pets", "--to", tmp_path / "command.zip", "--runs", "--home", command)
     again = read_bundle(tmp_path / "command.zip")
     assert bundle.counts == again.counts
     assert bundle.opinions.frame.drop("at").equals(again.opinions.frame.drop("at"))
@@ -105,7 +98,7 @@ def test_links_are_made_and_withdrawn(parts, tmp_path) -> None:
     assert other.links[0].url.startswith("https://x.example/join/")
     with pytest.raises(TextError, match="nobody called 'ana' has a valid link; links of this study: 1 ana, 2 ben"):
         verb.invite("pets", withdraw=["ana"], home=home, now=NOW)
-    printed = endoxa_study("invite", "pets", "--withdraw", "ben", "zoe", "--home", home)
+    printed = done("study", "invite", "pets", "--withdraw", "ben", "zoe", "--home", home)
     assert "withdrew 2 (ben)" in printed and "zoe\thttp://judge.example/join/" in printed
 
 
@@ -170,8 +163,8 @@ def test_what_does_not_exist(parts, tmp_path) -> None:
     ],
 )
 def test_wrong_calls_of_the_command_line_end_with_2(tmp_path, words, message) -> None:
-    done = CliRunner().invoke(app, ["study", *words, "--home", str(tmp_path / "home")])
-    assert done.exit_code == 2 and message in " ".join(done.output.replace("│", " ").split())
+    ran = endoxa("study", *words, "--home", tmp_path / "home")
+    assert ran.exit_code == 2 and message in ran.stderr
 
 
 def test_studies_are_listed_edited_and_closed(parts, tmp_path) -> None:
@@ -186,25 +179,25 @@ def test_studies_are_listed_edited_and_closed(parts, tmp_path) -> None:
     for row in listed.iter_rows(named=True):
         progress = verb.status(row["study"], home=home)[0]["progress"]
         assert (row["done"], row["planned"], row["judges"]) == tuple(progress[k] for k in ("done", "planned", "raters"))
-    printed = endoxa_study("list", "--home", home)
+    printed = done("study", "list", "--home", home)
     assert "Pets of 2026" in printed and "2026" in printed and printed.index("faq") < printed.index("pets-of_2026")
 
     edited = verb.edit("faq", title="Help", question="Is it  helpful?", instructions="Read.\n\nThink.", home=home)
     assert (edited.answers, edited.study.settings.asked) == (2, "Is it helpful?")
     assert edited.study.settings.paragraphs == ["Read.", "Think."]
-    done = CliRunner().invoke(app, ["study", "edit", "faq", "--question", "Is it right?", "--home", str(home)])
-    assert done.stdout == "Study 'faq' asks 'Is it right?', under the title 'Help'.\n"
-    assert "2 answers were given to the old words" in done.stderr
+    ran = endoxa("study", "edit", "faq", "--question", "Is it right?", "--home", home)
+    assert ran.stdout == "Study 'faq' asks 'Is it right?', under the title 'Help'.\n"
+    assert "2 answers were given to the old words" in ran.stderr
     assert verb.edit("faq", question="", home=home).study.settings.asked.startswith("How well does each result")
     assert verb.studies(home=home)["title"][0] == "Help"
 
-    assert "accepts no more answers" in endoxa_study("close", "faq", "--home", home)
+    assert "accepts no more answers" in done("study", "close", "faq", "--home", home)
     assert verb.studies(home=home)["state"].to_list() == ["closed", "open"]
     assert not verb.invite("pets-of_2026", ["eve"], home=home).is_closed
-    told = CliRunner().invoke(app, ["study", "invite", "faq", "eve", "--home", str(home)])
-    assert "study 'faq' is closed: its links take no answers" in told.stderr and "/join/" in told.stdout
-    assert endoxa_study("status", "faq", "--home", home).startswith("faq is closed: ")
-    assert "accepts answers" in endoxa_study("close", "faq", "--reopen", "--home", home)
+    ran = endoxa("study", "invite", "faq", "eve", "--home", home)
+    assert "study 'faq' is closed: its links take no answers" in ran.stderr and "/join/" in ran.stdout
+    assert done("study", "status", "faq", "--home", home).startswith("faq is closed: ")
+    assert "accepts answers" in done("study", "close", "faq", "--reopen", "--home", home)
     assert verb.studies(home=home)["state"].to_list() == ["open", "open"]
 
 
@@ -218,9 +211,9 @@ def test_studies_are_listed_edited_and_closed(parts, tmp_path) -> None:
 def test_what_answers_rest_on_cannot_be_edited(parts, tmp_path, setting, why) -> None:
     new(parts, tmp_path / "home")
     before = verb.status(home=tmp_path / "home", now=NOW)
-    done = CliRunner().invoke(app, ["study", "edit", "pets", "--set", setting, "--home", str(tmp_path / "home")])
-    assert done.exit_code == 2
-    assert why in " ".join(done.output.replace("│", " ").split())
+    ran = endoxa("study", "edit", "pets", "--set", setting, "--home", tmp_path / "home")
+    assert ran.exit_code == 2
+    assert why in ran.stderr
     with pytest.raises(TextError, match="nothing to change"):
         verb.edit("pets", home=tmp_path / "home")
     assert verb.status(home=tmp_path / "home", now=NOW) == before
@@ -235,17 +228,17 @@ def test_a_deleted_study_is_hidden_and_its_answers_stay(parts, tmp_path) -> None
         ((), "repeat its name to delete it: --confirm pets"),
         (("--confirm", "pet"), "nothing was deleted"),
     ):
-        done = CliRunner().invoke(app, ["study", "delete", "pets", *words, "--home", str(home)])
-        assert done.exit_code == 2
-        assert told in " ".join(done.output.replace("│", " ").split())
-    refused = ["study", "delete", "pets", "--confirm", "pets", "--export", str(tmp_path / "x.doc"), "--home", str(home)]
-    assert CliRunner().invoke(app, refused).exit_code == 2  # what cannot be exported is not deleted
+        ran = endoxa("study", "delete", "pets", *words, "--home", home)
+        assert ran.exit_code == 2
+        assert told in ran.stderr
+    refused = endoxa("study", "delete", "pets", "--confirm", "pets", "--export", tmp_path / "x.doc", "--home", home)
+    assert refused.exit_code == 2  # what cannot be exported is not deleted
     assert verb.studies(home=home)["study"].to_list() == ["pets"]
     kept = tmp_path / "kept.csv"
-    assert "is deleted" in endoxa_study("delete", "pets", "--confirm", "pets", "--export", kept, "--home", home)
+    assert "is deleted" in done("study", "delete", "pets", "--confirm", "pets", "--export", kept, "--home", home)
     assert pl.read_csv(kept)["grade"].to_list() == [4, 2]
     assert verb.studies(home=home).height == 0
-    assert "no study yet" in endoxa_study("list", "--home", home)
+    assert "no study yet" in done("study", "list", "--home", home)
     with pytest.raises(RefusedError, match="no study is called 'pets'; create one"):
         verb.delete("pets", home=home)
     with open_home(home) as opened, opened.store.reading() as connection:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import command_line
 import ir_measures
 import polars as pl
 import pytest
@@ -30,7 +31,6 @@ from format_samples import (
 from polars.testing import assert_frame_equal
 
 import endoxa
-from endoxa import cli
 from endoxa.errors import CallError, EndoxaError, FileError, TableError, TextError
 from endoxa.verbs import pool as pools
 from endoxa.verbs.inputs import run_of
@@ -217,45 +217,31 @@ def test_rows_of_ragas_are_runs_and_judgments(usual: tuple[list[Path], Path], tm
 # ---- the command line -----------------------------------------------------------------------------------------
 
 
-def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: object) -> tuple[str, str, int]:
-    monkeypatch.setattr(sys, "argv", ["endoxa", *map(str, words)])
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-    code = 0
-    try:
-        cli.main()
-    except SystemExit as stop:
-        code = int(str(stop.code or 0))
-    printed = capsys.readouterr()
-    return printed.out, printed.err, code
-
-
 @pytest.mark.parametrize("form", RUN_FILES)
-def test_the_command_line_tells_them_apart(
-    form: str, usual: tuple[list[Path], Path], tmp_path: Path, monkeypatch: Any, capsys: Any
-) -> None:
+def test_the_command_line_tells_them_apart(form: str, usual: tuple[list[Path], Path], tmp_path: Path) -> None:
     runs, reference = usual
-    expected = call(monkeypatch, capsys, "eval", reference, *runs, "AP", "-o", "jsonl")
+    expected = command_line.done("eval", reference, *runs, "AP", "-o", "jsonl")
     given = run_form(f"file: {form}", tmp_path)
     for name in ("trec", "beir tsv", "beir folder", "beir rows", "json"):
         judged = JUDGED[name].made(tmp_path / name, GRADES)
-        assert call(monkeypatch, capsys, "eval", *given, judged, "AP", "-o", "jsonl")[::2] == expected[::2]
+        assert command_line.done("eval", *given, judged, "AP", "-o", "jsonl") == expected
     for command in ("check", "read"):
-        out, err, code = call(monkeypatch, capsys, command, given[0])
-        assert code == 0, err
-        assert out
+        assert command_line.done(command, given[0])
 
 
-def test_both_on_the_command_line(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+def test_both_on_the_command_line(tmp_path: Path) -> None:
     both = [ragas(tmp_path, name, run) for name, run in RUNS.items()]
     runs = [trec(tmp_path / "trec", name, run) for name, run in RUNS.items()]
     reference = qrels(tmp_path / "trec", RELEVANT)
-    expected = call(monkeypatch, capsys, "eval", reference, *runs, "AP", "-o", "jsonl")
-    assert call(monkeypatch, capsys, "eval", *both, "AP", "-o", "jsonl") == expected
-    _, err, code = call(monkeypatch, capsys, "eval", reference, *both, "AP")
-    assert code == 1
-    assert f"judgments are given twice, in {reference} and in {both[0]}; name the run with --run {both[0]}" in err
+    expected = command_line.endoxa("eval", reference, *runs, "AP", "-o", "jsonl")
+    assert command_line.endoxa("eval", *both, "AP", "-o", "jsonl") == expected
+    ran = command_line.endoxa("eval", reference, *both, "AP")
+    assert ran.exit_code == 1
+    assert (
+        f"judgments are given twice, in {reference} and in {both[0]}; name the run with --run {both[0]}" in ran.stderr
+    )
     words = [word for path in both for word in ("--run", path)]
-    assert call(monkeypatch, capsys, "eval", reference, *words, "AP", "-o", "jsonl") == expected
+    assert command_line.endoxa("eval", reference, *words, "AP", "-o", "jsonl") == expected
 
 
 # ---- bad input ------------------------------------------------------------------------------------------------
@@ -360,13 +346,14 @@ def test_judgments_given_twice(usual: tuple[list[Path], Path], tmp_path: Path) -
         endoxa.measure(runs, [reference, again], MEASURES)
 
 
-def test_a_folder_without_anything_readable(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+def test_a_folder_without_anything_readable(tmp_path: Path) -> None:
     run = trec(tmp_path / "runs", "a", RUNS["bm25"])
     (tmp_path / "empty").mkdir()
     for folder in ("empty", "runs"):
-        _, err, code = call(monkeypatch, capsys, "eval", tmp_path / folder, run)
-        assert code == 1
-        assert f"{tmp_path / folder}: the path is a directory, and holds no judgments; expected a collection" in err
+        ran = command_line.endoxa("eval", tmp_path / folder, run)
+        assert ran.exit_code == 1
+        told = f"{tmp_path / folder}: the path is a directory, and holds no judgments; expected a collection"
+        assert told in ran.stderr
     for split in ("dev.tsv", "train.tsv"):
         saved(tmp_path / "beir/qrels", split, "query-id\tcorpus-id\tscore\nq1\td1\t1\n")
     with pytest.raises(FileError, match=r"several files of judgments \(dev.tsv, train.tsv\); name one of them"):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import command_line
 import pytest
-from typer.testing import CliRunner
 
 import endoxa
-from endoxa import cli
 from endoxa.errors import EndoxaError
 from endoxa.verbs.fuse import fused
 
@@ -54,13 +53,13 @@ def test_what_cannot_be_fused_is_told(runs: object, settings: dict[str, object],
 def test_the_command_says_what_it_did(tmp_path: Path) -> None:
     for system, lists in RUNS.items():
         endoxa.write(endoxa.read({system: lists}), tmp_path / f"{system}.run")
-    files = [str(tmp_path / "bm25.run"), str(tmp_path / "dense.run")]
-    ran = CliRunner().invoke(cli.app, ["fuse", *files, "--to", str(tmp_path / "fused.run"), "--depth", "3"])
+    files = [tmp_path / "bm25.run", tmp_path / "dense.run"]
+    ran = command_line.endoxa("fuse", *files, "--to", tmp_path / "fused.run", "--depth", 3)
     assert ran.exit_code == 0, ran.output
     assert ran.stdout == f"Fused by rrf: 5 items for 2 queries. Wrote {tmp_path / 'fused.run'}.\n"
     assert "dense lists 1 of 2 queries" in ran.stderr
     assert endoxa.read(str(tmp_path / "fused.run")).systems == ["rrf"]
-    shown = CliRunner().invoke(cli.app, ["fuse", *files, "--method", "sum", "--weights", "bm25=1,dense=2"])
-    assert shown.stdout.startswith("Fused by sum: 6 items for 2 queries.\n")
-    wrong = CliRunner().invoke(cli.app, ["fuse", *files, "--weights", "equal"])
-    assert wrong.exit_code == 2 and "SYSTEM=NUMBER" in wrong.output
+    shown = command_line.done("fuse", *files, "--method", "sum", "--weights", "bm25=1,dense=2")
+    assert shown.startswith("Fused by sum: 6 items for 2 queries.\n")
+    wrong = command_line.endoxa("fuse", *files, "--weights", "equal")
+    assert wrong.exit_code == 2 and "SYSTEM=NUMBER" in wrong.stderr

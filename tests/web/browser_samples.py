@@ -19,12 +19,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import polars as pl
+from command_line import done
 from PIL import Image, ImageDraw
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 from playwright.sync_api import Error as PlaywrightError
-from typer.testing import CliRunner
-
-from endoxa.cli import app
 
 expect.set_options(timeout=30_000)  # a bound for machines with much else to do, not a wait
 HERE = Path(__file__).parent
@@ -109,9 +107,7 @@ class Stage:
 
     def study(self, *words: object) -> str:
         """`endoxa study …`; what it printed."""
-        done = CliRunner().invoke(app, ["study", *map(str, words), "--home", str(self.server.home)])
-        assert done.exit_code == 0, f"{done.output}\n{done.exception}"
-        return done.output
+        return done("study", *words, "--home", self.server.home)
 
     def context(self, size: tuple[int, int] = WIDE, *, touch: bool = False) -> BrowserContext:
         """A browser of somebody's own: nothing is shared with others. Everything that goes wrong in it is noted."""
