@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from endoxa import errors
 from endoxa.errors import (
+    CallError,
     EndoxaError,
     FileError,
     InstallError,
@@ -20,7 +23,7 @@ from endoxa.errors import (
 
 
 def test_the_tree() -> None:
-    for kind in (FileError, TableError, TextError, JoinError, InstallError):
+    for kind in (FileError, TableError, TextError, CallError, JoinError, InstallError):
         assert issubclass(kind, EndoxaError)
         assert kind.__name__ in (errors.__doc__ or ""), "the tree is drawn in the docstring"
 
@@ -43,6 +46,20 @@ def test_messages(error: EndoxaError, says: str) -> None:
 def test_a_file_error_keeps_its_parts() -> None:
     error = FileError("a.run", "what", "remedy", 3)
     assert (error.path, error.what, error.remedy, error.line) == ("a.run", "what", "remedy", 3)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        FileError("a.run", "what", "remedy", 3),
+        TextError("wrong", "P", 0),
+        CallError("no setting 'x'", "P(x=1)@5", 2, command="endoxa eval"),
+        CallError("no run was given"),
+    ],
+)
+def test_an_error_from_another_process_is_the_same(error: EndoxaError) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error) and str(again) == str(error) and vars(again) == vars(error)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@
     ├── FileError      a file: path, line, what is wrong, what was expected
     ├── TableError     a table that was passed in Python
     ├── TextError      a text that was typed: a measure, a setting
-    │   └── CallError  settings or inputs that cannot be combined; the command line exits with 2
+    │   └── CallError  a call: words, settings or inputs that cannot be carried out; the command line exits with 2
     ├── JoinError      two inputs that do not match: no topic in common
     ├── InstallError   a part that is not installed
     └── RefusedError   a request that the store or the web application refuses, with its HTTP status
@@ -15,6 +15,7 @@ Every message says in one line what is wrong, where, what was expected, and what
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import Any
 
 LONGEST = 4000  # characters of what is wrong with a file
 
@@ -49,13 +50,24 @@ class TextError(EndoxaError):
         caret = f"\n    {text}\n    {' ' * at}^" if at is not None else ""
         super().__init__(what + caret)
 
-    def __reduce__(self) -> tuple[type[TextError], tuple[str, str, int | None]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Support pickling, so that the error can be passed between processes."""
         return type(self), (self.what, self.text, self.at)
 
 
 class CallError(TextError):
-    """A call that cannot be carried out: a setting that is unknown or does not apply, an input that is missing."""
+    """A call that cannot be carried out: a setting that is unknown or does not apply, an input that is missing.
+
+    `command` is the command that was called, if it was called on the command line: `endoxa eval`.
+    """
+
+    def __init__(self, what: str, text: str = "", at: int | None = None, *, command: str = "") -> None:
+        self.command = command
+        super().__init__(what, text, at)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Support pickling, so that the error can be passed between processes."""
+        return (*super().__reduce__(), {"command": self.command})
 
 
 class JoinError(EndoxaError):

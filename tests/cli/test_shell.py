@@ -83,6 +83,8 @@ def test_grades_that_were_filled_in_are_not_lost(tmp_path: Path, monkeypatch) ->
         ("eval bm52.run", "a file nor a measure: no such file; did you mean bm25.run? See endoxa eval -h"),
         ("eval bm25.run --foo", "No such option: --foo (Possible options: --on, --to); see endoxa eval -h"),
         ("eval bm25.run -o xml", "; see endoxa eval -h"),
+        ("eval bm25.run --ties foo", "ties must be one of trec, input, average, range, not 'foo'; see endoxa eval -h"),
+        ("eval bm25.run --test t", ". Remove it; see endoxa eval -h"),
         ("eval bm25.run nDCG10", "did you mean nDCG@10?\n    nDCG10\n    ^"),
         ("eval bm25.run --to bm25.run", "--to bm25.run would replace a file that is read; give another name"),
         ("-v -q eval bm25.run", "-v says more and -q says less; give one of them; see endoxa -h"),

@@ -8,6 +8,7 @@ import typer
 
 from endoxa.cli import loudness, output
 from endoxa.cli import options as o
+from endoxa.errors import CallError
 
 
 def add_to(app: typer.Typer) -> None:
@@ -84,7 +85,7 @@ def believe(
     from endoxa.verbs.write import write
 
     if no_calibrate and threshold is None:
-        raise typer.BadParameter("--no-calibrate goes with --threshold: votes are not calibrated")
+        raise CallError("--no-calibrate goes with --threshold: votes are not calibrated")
     numbers = prior is not None and "," in prior
     given: dict[str, Any] = {
         "depth": depth, "weights": None if weights is None else o.weights_of(weights), "variant": variant,

@@ -9,6 +9,7 @@ import typer
 
 from endoxa.cli import options as o
 from endoxa.cli import output
+from endoxa.errors import CallError
 
 MARKS = {"error": "✗", "warning": "!", "fine": "✓"}
 
@@ -38,7 +39,7 @@ def check(
 
     inputs = o.told_apart(words, None, qrels, runs)
     if inputs.reference is None and not inputs.runs:
-        raise typer.BadParameter("name a file of judgments, or runs, or both")
+        raise CallError("name a file of judgments, or runs, or both")
     findings = verb(inputs.runs, inputs.reference, assessors=assessors)
     wrong = sum(finding.state == "error" for finding in findings)
     warned = sum(finding.state == "warning" for finding in findings)

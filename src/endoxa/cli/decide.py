@@ -8,6 +8,7 @@ import typer
 
 from endoxa.cli import options as o
 from endoxa.cli import output
+from endoxa.errors import CallError, RefusedError
 from endoxa.extras import need
 
 if TYPE_CHECKING:
@@ -73,12 +74,12 @@ def decide(
 
     inputs = o.told_apart(words, None, None, runs)
     if inputs.reference is not None:
-        raise typer.BadParameter(
+        raise CallError(
             "with judgments nothing is to be decided; use endoxa eval, or give labels by --labels, which stands before "
             "every file: --labels A --labels B"
         )
     if not inputs.runs:
-        raise typer.BadParameter("name the runs of two systems or more")
+        raise CallError("name the runs of two systems or more")
     new = verb.prepare(
         inputs.runs, items=items, queries=queries, measures=inputs.measures or None, about=about, until=until,
         guarantee=guarantee, batch=batch, labels=labels or (), home=home, seed=seed,
@@ -126,8 +127,6 @@ def _ask(judge: Judge) -> None:
 
 def _answered(judge: Judge, task: Task) -> bool:
     """Ask about one pair until there is an answer; False where the judge quits."""
-    from endoxa.errors import RefusedError
-
     query, item = (_text(part) for part in (task.query or {}, task.items[0]))
     output.prompt(f"\nquery: {query}\nitem:  {item}")
     while True:

@@ -8,6 +8,7 @@ import typer
 
 from endoxa.cli import options as o
 from endoxa.cli import output
+from endoxa.errors import CallError
 
 
 def add_to(app: typer.Typer) -> None:
@@ -75,7 +76,7 @@ def fuse(
     o.one_of("--method", method, verbs.METHODS)
     given = None if weights is None else o.weights_of(weights)
     if isinstance(given, str):
-        raise typer.BadParameter(f"--weights reads SYSTEM=NUMBER,…, not {given!r}")
+        raise CallError(f"--weights reads SYSTEM=NUMBER,…, not {given!r}")
     with output.busy("fusing"):
         made = verbs.fused(
             files, method, norm=norm, weights=given, k=k, labels=labels, folds=folds, depth=depth, name=name,

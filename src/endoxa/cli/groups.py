@@ -10,6 +10,7 @@ import typer
 
 from endoxa.cli import GROUPS, output
 from endoxa.cli.plain import App, Group
+from endoxa.errors import CallError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -101,7 +102,7 @@ def settings_of(options: list[str] | None) -> dict[str, dict[str, Any]]:
         left, equals, value = text.partition("=")
         engine, dot, name = left.partition(".")
         if not (equals and dot and engine and name):
-            raise typer.BadParameter(f"--set {text!r}: expected ENGINE.SETTING=VALUE, like rwmm.components=200")
+            raise CallError(f"--set {text!r}: expected ENGINE.SETTING=VALUE, like rwmm.components=200")
         try:
             plain = json.loads(value)
         except ValueError:
@@ -116,7 +117,7 @@ def vectors_of(options: list[str] | None) -> dict[str, str]:
     for text in options or []:
         name, equals, path = text.partition("=")
         if not (equals and name and path):
-            raise typer.BadParameter(f"--vectors {text!r}: expected NAME=FILE, like clip=vectors.npz")
+            raise CallError(f"--vectors {text!r}: expected NAME=FILE, like clip=vectors.npz")
         files[name] = path
     return files
 

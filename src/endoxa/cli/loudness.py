@@ -10,6 +10,8 @@ from typing import Annotated, Any, get_args
 
 import typer
 
+from endoxa.errors import CallError
+
 FLAGS = {"verbose": ("-v", "--verbose"), "quiet": ("-q", "--quiet")}
 HELP = {"verbose": "Explain every choice behind the numbers.", "quiet": "Print only the answer."}
 PANEL = "How much is said"
@@ -29,7 +31,7 @@ def is_full() -> bool:
 def set_level(*, verbose: bool, quiet: bool) -> None:
     """Say what is wanted from here on."""
     if verbose and quiet:
-        raise typer.BadParameter("-v says more and -q says less; give one of them")
+        raise CallError("-v says more and -q says less; give one of them")
     _LEVEL.set(1 if verbose else -1 if quiet else 0)
 
 

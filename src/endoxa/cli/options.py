@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from endoxa.errors import EndoxaError, TextError
+from endoxa.errors import CallError, EndoxaError, TextError
 from endoxa.evaluations.settings import POLICY, REGISTRY, Setting, Settings
 from endoxa.extras import need
 from endoxa.frozen import dataclass
@@ -169,7 +169,7 @@ def weights_of(text: str) -> Any:
     try:
         return {name: float(number) for name, _, number in (part.rpartition("=") for part in text.split(","))}
     except ValueError:
-        raise typer.BadParameter(f"--weights is a name or NAME=NUMBER,…, not {text!r}") from None
+        raise CallError(f"--weights is a name or NAME=NUMBER,…, not {text!r}") from None
 
 
 def prior_of(text: str) -> tuple[float, float]:
@@ -177,7 +177,7 @@ def prior_of(text: str) -> tuple[float, float]:
     try:
         yes, no = (float(number) for number in text.split(","))
     except ValueError:
-        raise typer.BadParameter(f"--prior is two numbers with a comma between, like 1,1, not {text!r}") from None
+        raise CallError(f"--prior is two numbers with a comma between, like 1,1, not {text!r}") from None
     return yes, no
 
 
@@ -190,7 +190,7 @@ def pair(text: str) -> tuple[str, str]:
     """SYSTEM=TEAM."""
     system, sign, team = text.rpartition("=")
     if not sign or not team or not system:
-        raise typer.BadParameter(f"--group reads SYSTEM=TEAM, not {text!r}")
+        raise CallError(f"--group reads SYSTEM=TEAM, not {text!r}")
     return system, team
 
 
@@ -199,13 +199,13 @@ def at_call(check: Callable[[], Any]) -> Any:
     try:
         return check()
     except TextError as error:
-        raise typer.BadParameter(str(error)) from None
+        raise CallError(str(error)) from None
 
 
 def one_of(flag: str, value: str, known: Iterable[str]) -> None:
     """Refuse a word that is none of these."""
     if value not in known:
-        raise typer.BadParameter(f"{flag} is one of {', '.join(known)}, not {value!r}")
+        raise CallError(f"{flag} is one of {', '.join(known)}, not {value!r}")
 
 
 # ---- words --------------------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ def told_apart(
             found_runs.append(word)
         elif is_there(word):
             if word in seen:
-                raise typer.BadParameter(f"{word} is given twice; name each file once")
+                raise CallError(f"{word} is given twice; name each file once")
             seen.add(word)
             kind = kind_of(word, strict=True)
             if kind in {"run", "both"}:
@@ -269,7 +269,7 @@ def _measures(named: list[str], words: list[str]) -> list[Any]:
                 near = near_file(word)
                 is_path = bool(near) or "/" in word or Path(word).suffix in SUFFIXES
                 reason = f"no such file{near}" if is_path else str(error)
-                raise typer.BadParameter(f"{word!r} is neither a file nor a measure: {reason}") from None
+                raise CallError(f"{word!r} is neither a file nor a measure: {reason}") from None
         raise
 
 

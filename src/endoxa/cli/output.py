@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from endoxa.cli import loudness
+from endoxa.errors import CallError
 
 # Control characters but tab and line feed, and marks that reverse the direction of text; not the escapes of colours.
 CONTROLS = re.compile(r"\x1b(?!\[[0-9;]*m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -90,8 +91,6 @@ def emit(text: str, to: str | None) -> None:
 
 def refuse_own_input(words: list[str]) -> None:
     """A result must not replace a file that it is made of; `decide` adds to the labels that it is given."""
-    from endoxa.errors import CallError
-
     parts = [part for word in words for part in (word.split("=", 1) if word.startswith("--") else [word])]
     places = [at + 1 for at, word in enumerate(parts[:-1]) if word == "--to"]
     for to in (parts[at] for at in places if "decide" not in parts):
@@ -115,36 +114,30 @@ TO_FILES = {"parquet", "html"}
 
 def need_form(form: str, to: str | None, forms: Iterable[str]) -> str:
     """The form of the output: that of -o, else that of the suffix of the file. A table is for the terminal."""
-    import typer
-
     if form not in forms:
-        raise typer.BadParameter(f"-o is one of {', '.join(forms)}, not {form!r}")
+        raise CallError(f"-o is one of {', '.join(forms)}, not {form!r}")
     if form == "table" and to is not None:
         form = SUFFIXES.get(Path(to).suffix.lower(), "")
         if form not in forms:
             known = ", ".join(suffix for suffix, named in SUFFIXES.items() if named in forms)
-            raise typer.BadParameter(f"--to takes the form from the suffix ({known}), not from {to!r}; or say -o")
+            raise CallError(f"--to takes the form from the suffix ({known}), not from {to!r}; or say -o")
     if form in TO_FILES and to is None:
-        raise typer.BadParameter(f"-o {form} needs --to FILE")
+        raise CallError(f"-o {form} needs --to FILE")
     return form
 
 
 def need_page(to: str | Path) -> None:
     """A page is a file for a browser; said before the work, not after it."""
-    import typer
-
     if Path(to).suffix.lower() not in {".html", ".htm"}:
-        raise typer.BadParameter(f"--to names a page (.html), not {str(to)!r}")
+        raise CallError(f"--to names a page (.html), not {str(to)!r}")
 
 
 def need_judgments(reference: Any, settings: dict[str, Any]) -> None:
     """trec_eval's lines are for judgments and preferences only."""
-    import typer
-
     kinds = set() if reference is None else set(reference.kinds.values())
     judged = kinds and kinds <= {"qrels", "sampled", "opinions", "preferences", "both"} and "model" not in settings
     if not judged or "systems_vote" in settings:
-        raise typer.BadParameter("trec_eval's lines are for judgments; without them use -o tsv or jsonl")
+        raise CallError("trec_eval's lines are for judgments; without them use -o tsv or jsonl")
 
 
 def skipped(record: Any) -> None:
@@ -259,12 +252,11 @@ def show(parts: Iterable[Any], *, narrow: bool = False) -> None:
 
 def evaluation(result: Any, form: str, to: str | None, *, per_query: bool = False, summary: bool = True) -> None:
     """Print or write an evaluation in the form asked for; where the output is data, the remarks go to stderr."""
-    import typer
 
     from endoxa.reports import terminal
 
     if per_query and result.scores is None:
-        raise typer.BadParameter(f"-q: an evaluation against {result.kind} has no values per query")
+        raise CallError(f"-q: an evaluation against {result.kind} has no values per query")
     if form == "table" or to is not None:
         say(result.sentences[0])
     if form == "table":
@@ -293,13 +285,12 @@ def evaluation(result: Any, form: str, to: str | None, *, per_query: bool = Fals
 
 def trec_lines(result: Any, form: str, to: str | None, *, per_query: bool, summary: bool, zscores: str | None) -> None:
     """Print trec_eval's own lines."""
-    import typer
 
     from endoxa.io.trec_text import read_zscores
     from endoxa.reports.trec_lines import lines
 
     if form != "trec":
-        raise typer.BadParameter("z-scores are printed in trec_eval's form: add -o trec")
+        raise CallError("z-scores are printed in trec_eval's form: add -o trec")
     reference = None if zscores is None else read_zscores(zscores)
     emit("\n".join(lines(result.scores, result.wanted, per_query=per_query, summary=summary, zscores=reference)), to)
 

@@ -10,6 +10,7 @@ import typer
 from endoxa.cli import groups as g
 from endoxa.cli import options as o
 from endoxa.cli import output
+from endoxa.errors import CallError
 
 if TYPE_CHECKING:
     from endoxa.verbs.pages import Studied
@@ -83,7 +84,7 @@ def _levels(text: str) -> tuple[float, float]:
     except ValueError:
         numbers = []
     if len(numbers) not in {1, 2}:
-        raise typer.BadParameter(f"--level {text!r}: expected one number or two, like 0.5 or 0.2,0.75")
+        raise CallError(f"--level {text!r}: expected one number or two, like 0.5 or 0.2,0.75")
     return numbers[0], numbers[-1]
 
 

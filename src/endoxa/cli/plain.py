@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from endoxa import cli
 from endoxa.cli import loudness, output
-from endoxa.errors import did_you_mean
+from endoxa.errors import CallError, did_you_mean
 from endoxa.extras import need
 from endoxa.reports.sheets import unmarked
 
@@ -27,6 +27,14 @@ class Plain:
     """What a command and a group of commands have in common."""
 
     help: str | None
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it; a call that is at fault learns which command was called."""
+        try:
+            return super().invoke(ctx)  # type: ignore[misc]
+        except CallError as error:
+            error.command = error.command or ctx.command_path
+            raise
 
     def get_params(self, ctx: Any) -> list[Any]:
         """All options, simplified."""
@@ -112,11 +120,8 @@ def _one_line() -> Iterator[None]:
     except UsageError as error:
         if isinstance(error, Nothing):
             raise
-        where = error.ctx.command_path if error.ctx is not None else "endoxa"
-        told = error.format_message().removeprefix("Invalid value: ").rstrip(".")
-        more = "" if "\n" in told else f"{' See' if told.endswith('?') else '; see'} {where} -h"
-        error.show = lambda file=None: output.complain(f"endoxa: {told}{more}")
-        raise
+        told = error.format_message().removeprefix("Invalid value: ")
+        raise CallError(told, command=error.ctx.command_path if error.ctx is not None else "endoxa") from None
 
 
 def _needing(command: F, extras: tuple[str, ...]) -> Callable[..., Any]:

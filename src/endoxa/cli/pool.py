@@ -8,6 +8,7 @@ import typer
 
 from endoxa.cli import options as o
 from endoxa.cli import output
+from endoxa.errors import CallError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,10 +59,10 @@ def pool(
     inputs = o.told_apart(words, measures, qrels, runs)
     how: dict[str, Any] = {"ties": ties, "lenient": lenient}
     if on is not None and inputs.reference is not None:
-        raise typer.BadParameter("--on is for pools of runs; with judgments, leave it out")
+        raise CallError("--on is for pools of runs; with judgments, leave it out")
     if inputs.reference is None:
         if uniques:
-            raise typer.BadParameter("--leave-out-uniques needs judgments; name a file with 4 columns")
+            raise CallError("--leave-out-uniques needs judgments; name a file with 4 columns")
         pairs = verbs.pool(inputs.runs, depth, **how, on=on)
         topics = pairs["query"].n_unique()
         each = pairs.height / max(topics, 1)

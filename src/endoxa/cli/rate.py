@@ -9,6 +9,7 @@ import typer
 
 from endoxa.cli import loudness, output
 from endoxa.cli import options as o
+from endoxa.errors import CallError
 from endoxa.evaluations.settings import Settings
 
 FORMS = ("table", "csv", "tsv", "json", "jsonl", "markdown", "latex")
@@ -86,11 +87,11 @@ def rate(
     o.at_call(lambda: Settings(confidence=confidence))
     page = to is not None and Path(to).suffix.lower() in {".html", ".htm"}
     if page and form != "table":
-        raise typer.BadParameter("a page has one form; remove -o, or name another file")
+        raise CallError("a page has one form; remove -o, or name another file")
     form = output.need_form(form, None if page else to, FORMS)
     inputs = o.told_apart(files)
     if inputs.reference is None:
-        raise typer.BadParameter("no ratings were given; name a table with query, item, grade and source")
+        raise CallError("no ratings were given; name a table with query, item, grade and source")
     chosen = methods or list(METHODS)
     with output.progress_bar(STEPS + len(chosen)) as progress:
         evaluation = verb(

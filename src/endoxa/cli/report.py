@@ -9,6 +9,7 @@ import typer
 
 from endoxa.cli import options as o
 from endoxa.cli import output
+from endoxa.errors import CallError
 
 
 def add_to(app: typer.Typer) -> None:
@@ -54,7 +55,7 @@ def report(
     from endoxa.verbs.write import write, write_figures
 
     if Path(to).suffix.lower() not in {".html", ".htm", ".md", ".tex", ".json", ".parquet"}:
-        raise typer.BadParameter(f"--to ends in .html, .md, .tex, .json or .parquet, not {to!r}")
+        raise CallError(f"--to ends in .html, .md, .tex, .json or .parquet, not {to!r}")
     inputs = o.told_apart(words, measures, qrels, runs)
     with output.progress_bar(max(len(inputs.runs), 2)) as progress:
         evaluation = verb(

@@ -13,6 +13,7 @@ from endoxa.cli import groups as g
 from endoxa.cli import options as o
 from endoxa.cli import output
 from endoxa.cli.study import Database, Where
+from endoxa.errors import CallError
 
 Session = Annotated[str, typer.Argument(metavar="SESSION", help="Name of the search, as its address ends.")]
 Index = Annotated[
@@ -184,7 +185,7 @@ def export(
     from endoxa.verbs import search as verb
 
     if to is None and study is None:
-        raise typer.BadParameter("say where to write: --to FILE, or --study DIR")
+        raise CallError("say where to write: --to FILE, or --study DIR")
     if to is not None:
         rows = o.at_call(lambda: verb.export(session, to, part=part, home=home, db=db))
         output.say(f"Wrote {rows:,} rows to {to}." if rows else f"{to} has no rows: this search has no {part} now.")

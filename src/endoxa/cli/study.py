@@ -12,6 +12,7 @@ import typer
 from endoxa.cli import options as o
 from endoxa.cli import output
 from endoxa.cli.plain import App
+from endoxa.errors import CallError
 from endoxa.formatting import counted
 from endoxa.verbs import study as verb
 
@@ -135,7 +136,7 @@ def _text(given: str | None) -> str | None:
         return given
     path = Path(given[1:])
     if not path.exists():
-        raise typer.BadParameter(f"--instructions: there is no file {path}")
+        raise CallError(f"--instructions: there is no file {path}")
     return path.read_text(encoding="utf-8")
 
 
@@ -147,7 +148,7 @@ def _settings(pairs: list[str] | None) -> dict[str, Any]:
     for pair in pairs or []:
         key, sign, value = pair.partition("=")
         if not sign:
-            raise typer.BadParameter(f"--set reads KEY=VALUE, not {pair!r}")
+            raise CallError(f"--set reads KEY=VALUE, not {pair!r}")
         try:
             found[key] = tomllib.loads(f"x = {value}")["x"]
         except tomllib.TOMLDecodeError:
@@ -297,7 +298,7 @@ def status(
       endoxa study status pets
     """
     if form not in {"table", "json"}:
-        raise typer.BadParameter(f"-o is table or json, not {form!r}")
+        raise CallError(f"-o is table or json, not {form!r}")
     found = verb.status(name, home=home, db=db)
     if form == "json":
         output.emit(json.dumps(found[0] if name else found, indent=1, ensure_ascii=False), None)
@@ -411,13 +412,13 @@ def delete(
     counts = f"{counted(progress['answers'], 'answer', 'answers')} by {judges}"
     if confirmed is None:
         if not sys.stdin.isatty():
-            raise typer.BadParameter(f"study {name!r} has {counts}; repeat its name to delete it: --confirm {name}")
+            raise CallError(f"study {name!r} has {counts}; repeat its name to delete it: --confirm {name}")
         output.prompt(f"Study {name!r} has {counts}.")
         if to is None and progress["answers"] and typer.confirm(f"Export them first, to {name}.csv?", default=True):
             to = f"{name}.csv"
         confirmed = typer.prompt("Type the name of the study to delete it")
     if confirmed != name:
-        raise typer.BadParameter(f"{confirmed!r} is not {name!r}; nothing was deleted")
+        raise CallError(f"{confirmed!r} is not {name!r}; nothing was deleted")
     exported = o.at_call(lambda: verb.delete(name, export_to=to, home=home, db=db))
     output.say(f"Study {name!r} is deleted: no command or page shows it, and its links no longer open.")
     if exported is not None:

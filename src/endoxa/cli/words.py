@@ -11,6 +11,7 @@ import typer
 from endoxa.cli import groups as g
 from endoxa.cli import options as o
 from endoxa.cli import output
+from endoxa.errors import CallError
 
 if TYPE_CHECKING:
     from endoxa.reports.pages.annotations import Annotations
@@ -240,7 +241,7 @@ def _numbers(text: str) -> list[int]:
     try:
         return [int(part) for part in _list(text)]
     except ValueError:
-        raise typer.BadParameter(f"--regions {text!r}: expected whole numbers, like 4,8,12") from None
+        raise CallError(f"--regions {text!r}: expected whole numbers, like 4,8,12") from None
 
 
 def _folders(options: list[str] | None) -> dict[str, str]:
@@ -249,6 +250,6 @@ def _folders(options: list[str] | None) -> dict[str, str]:
     for text in options or []:
         name, equals, path = text.partition("=")
         if not (equals and name and path):
-            raise typer.BadParameter(f"--segmentation {text!r}: expected NAME=DIR, like mine=labels")
+            raise CallError(f"--segmentation {text!r}: expected NAME=DIR, like mine=labels")
         folders[name] = path
     return folders
