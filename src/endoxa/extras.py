@@ -37,4 +37,4 @@ def refusal_of(module: str | None) -> InstallError | None:
 
 
 def _refusal(part: str, *extras: str) -> InstallError:
-    return InstallError(f"{part} is not installed; pip install 'endoxa[{','.join(extras)}]'")
+    return InstallError(f"{part} is not installed", remedy=f"pip install 'endoxa[{','.join(extras)}]'")

@@ -63,13 +63,15 @@ WORLDS = 400  # possible worlds that are drawn if the reference is a belief
 def refuse_choice(name: str, value: object, known: Collection[str]) -> None:
     """Refuse a value of a setting that is not a known one: `ties must be one of trec, input, not 'trek'; …`."""
     if value not in known:
-        raise TextError(f"{name} must be one of {', '.join(known)}, not {value!r}{did_you_mean(str(value), known)}")
+        raise TextError(
+            f"{name} must be one of {', '.join(known)}, not {value!r}", remedy=did_you_mean(str(value), known)
+        )
 
 
 def refuse_outside(name: str, value: float, usual: float = 0.95) -> None:
     """Refuse a confidence or another probability of a statement that is not strictly between 0 and 1."""
     if not 0 < value < 1:
-        raise TextError(f"{name} must lie between 0 and 1, not {value}; {usual} is usual")
+        raise TextError(f"{name} must lie between 0 and 1, not {value}", remedy=f"{usual} is usual")
 
 
 @dataclass(frozen=True)
@@ -99,8 +101,8 @@ class Policy:
         if self.ties in {"average", "range"} and (self.cut is not None or self.unjudged == "bounds"):
             other = "cut" if self.cut is not None else "unjudged=bounds"
             raise TextError(
-                f"ties={self.ties} and {other} cannot be combined: a cut through equal scores has no unique result; "
-                "use cut-offs such as P@10, or ties=trec"
+                f"ties={self.ties} and {other} cannot be combined: a cut through equal scores has no unique result",
+                remedy="use cut-offs such as P@10, or ties=trec",
             )
         if self.shuffles < 2:
             raise TextError(f"shuffles must be at least 2, not {self.shuffles}")

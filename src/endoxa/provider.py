@@ -28,7 +28,7 @@ try:
     from ir_measures import providers
     from ir_measures.providers.base import Any as Anything
 except ImportError as error:
-    raise InstallError("ir_measures is not installed; pip install ir-measures") from error
+    raise InstallError("ir_measures is not installed", remedy="pip install ir-measures") from error
 
 # measures whose settings mean the same in Endoxa and in ir_measures
 PLAIN = "AP nDCG RR P R Rprec Bpref infAP RBP ERR SetP SetR SetF SetAP Success IPrec Judged NumQ NumRel NumRet".split()

@@ -11,7 +11,7 @@ import pytest
 from command_line import done, endoxa
 
 from endoxa import __version__
-from endoxa.io.sources import near_file
+from endoxa.io.missing_files import near_file
 
 
 @pytest.mark.parametrize("words", [(), ("eval",), ("images", "run"), ("search",)])

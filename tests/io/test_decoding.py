@@ -248,7 +248,7 @@ def test_what_is_no_picture_is_named_with_the_reason(tmp_path, raw, reason):
     with pytest.raises(FileError) as caught:
         decode(path)
     assert str(caught.value).startswith(f"{path}: does not decode as a picture (")
-    assert reason in caught.value.what
+    assert reason in caught.value.problem
     assert caught.value.remedy
     with pytest.raises(FileError, match=r"^what I sent: does not decode"):
         decode(raw, name="what I sent")

@@ -91,7 +91,7 @@ def test_a_file_from_which_nothing_is_taken_is_refused(content: str, reader: str
     with pytest.raises(FileError) as caught:
         READERS[reader](path)
     assert caught.value.path == str(path)
-    assert caught.value.what
+    assert caught.value.problem
     assert caught.value.remedy
 
 
@@ -138,7 +138,7 @@ def test_json_of_other_tools_is_refused_with_its_keys(tool: str, kind: Any, tmp_
     (tmp_path / "f.json").write_text(text)
     with pytest.raises(FileError) as caught:
         read(tmp_path / "f.json", kind=kind)
-    assert says in caught.value.what
+    assert says in caught.value.problem
     assert caught.value.remedy.startswith("expected ")
 
 

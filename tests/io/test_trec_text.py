@@ -229,7 +229,7 @@ def test_a_bad_line_is_named(tmp_path: Path, data: bytes, line: int, what: str) 
     zipped = written(tmp_path / "f.gz", gzip.compress(data))
     with pytest.raises(FileError, match=r":\d+: ") as again:
         read(zipped)
-    assert (again.value.line, again.value.what) == (line, caught.value.what)
+    assert (again.value.line, again.value.problem) == (line, caught.value.problem)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_a_bad_file_is_refused(tmp_path: Path, data: bytes, what: str) -> None:
     path = written(tmp_path / "f", data)
     with pytest.raises(FileError) as caught:
         read(path)
-    assert what in caught.value.what
+    assert what in caught.value.problem
     assert caught.value.remedy
     assert len(str(caught.value)) < len(path) + 300
 
@@ -533,8 +533,8 @@ def test_long_texts_are_shortened(tmp_path: Path) -> None:
     path = written(tmp_path / "f", b"1 Q0 d1 1 2.5 t\n1 Q0 d2 2 " + b"9" * 500 + b"x t\n")
     with pytest.raises(FileError) as caught:
         read(path)
-    assert "…" in caught.value.what
-    assert len(caught.value.what) < 100
+    assert "…" in caught.value.problem
+    assert len(caught.value.problem) < 100
 
 
 @pytest.mark.parametrize("word", ["1" * 60_000 + "x", "." + "1" * 60_000 + "x", "1e" + "1" * 60_000 + "x"])

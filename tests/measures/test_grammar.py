@@ -238,7 +238,7 @@ def test_errors_say_what_and_where(text: str, says: str, caret: int | None) -> N
     with pytest.raises(TextError) as caught:
         parse_all(text)
     error = caught.value
-    assert error.what.startswith(says)
+    assert str(error).startswith(says)
     if caret is not None:
         assert error.at == caret
         assert str(error).splitlines()[-2:] == [f"    {text}", "    " + " " * caret + "^"]

@@ -100,25 +100,28 @@ def columns(texts: Mapping[str, Sequence[str]], *, near: float | None = None) ->
 
 def _check(outputs: Outputs) -> None:
     if not outputs:
-        raise TableError("there are no outputs; expected {system: {document: [word, word, …]}}")
+        raise TableError("there are no outputs", remedy="expected {system: {document: [word, word, …]}}")
     for system, found in outputs.items():
         if not isinstance(system, str):
-            raise TableError(f"system {system!r} is not called by a text; name it, say {str(system)!r}")
+            raise TableError(f"system {system!r} is not called by a text", remedy=f"name it, say {str(system)!r}")
         if not isinstance(found, Mapping):
-            raise TableError(f"output {system!r} is a {type(found).__name__}; expected {{document: [word, word, …]}}")
+            raise TableError(
+                f"output {system!r} is a {type(found).__name__}", remedy="expected {document: [word, word, …]}"
+            )
         for document, words in found.items():
             if not isinstance(document, str):
                 raise TableError(
-                    f"document {document!r} of {system!r} is not called by a text; name it, say {str(document)!r}"
+                    f"document {document!r} of {system!r} is not called by a text",
+                    remedy=f"name it, say {str(document)!r}",
                 )
             if isinstance(words, str) or not isinstance(words, Sequence):
                 raise TableError(
-                    f"the output of {system!r} for {document!r} is a {type(words).__name__}; "
-                    "expected a list of words: split the text first"
+                    f"the output of {system!r} for {document!r} is a {type(words).__name__}",
+                    remedy="expected a list of words: split the text first",
                 )
             if odd := [word for word in words if not isinstance(word, str)]:
                 raise TableError(
-                    f"the output of {system!r} for {document!r} holds {odd[0]!r}; expected words, as texts"
+                    f"the output of {system!r} for {document!r} holds {odd[0]!r}", remedy="expected words, as texts"
                 )
 
 
@@ -253,7 +256,7 @@ def _vocabulary(outputs: Outputs, near: float | None) -> tuple[list[str], Any | 
     if near is None:
         return words, None
     if not 0.5 <= near <= 1:  # below one half a near word would score less than 0
-        raise TableError(f"near is a share of letters between 0.5 and 1, not {near}; 0.8 is usual")
+        raise TableError(f"near is a share of letters between 0.5 and 1, not {near}", remedy="0.8 is usual")
     from scipy.sparse import csr_array
 
     pairs = np.array(list(_near_pairs(words, near)), dtype=np.int64).reshape(-1, 3)

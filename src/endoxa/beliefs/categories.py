@@ -102,7 +102,7 @@ def mixture_weights(rolled: RollUp, query: str, mix: Mix | Printed = "assigned")
         weights[0] = 0.0
     kept = np.flatnonzero(weights)
     if not len(kept):
-        raise TableError(_only_root(query))
+        raise _only_root(query)
     weights = weights[kept]
     if mix.startswith("normalised"):
         weights = weights / weights.sum()
@@ -134,14 +134,14 @@ def believe(
     """
     if mix in get_args(Printed):
         raise TextError(
-            "mix='as_printed' is no belief: its weights sum to more than 1; see mixture_weights(…, 'as_printed') "
-            "for them, or take mix='normalised'"
+            "mix='as_printed' is no belief: its weights sum to more than 1",
+            remedy="see mixture_weights(…, 'as_printed') for them, or take mix='normalised'",
         )
     refuse_choice("mix", mix, get_args(Mix))
     _refuse_negative("smoothing", smoothing)
     if mix == "subject" and smoothing:
         raise TextError(
-            "mix='subject' has no shares to smooth: a person filed an item or did not; leave smoothing at 0"
+            "mix='subject' has no shares to smooth: a person filed an item or did not", remedy="leave smoothing at 0"
         )
     filed = _Filed(labels, taxonomy)
     drawn = _drawn(filed, people, rng)
@@ -178,8 +178,8 @@ def levels(labels: Labels, taxonomy: Taxonomy, *, queries: Iterable[str] | None 
         item = torn["item"][0]
         given = frame.filter(pl.col("item") == item)["category"].unique(maintain_order=True).to_list()
         raise TableError(
-            f"item {item!r} was filed differently by several people ({', '.join(given[:3])}); levels is for one "
-            "labelling: use the model taxonomy, which takes their shares"
+            f"item {item!r} was filed differently by several people ({', '.join(given[:3])})",
+            remedy="levels is for one labelling: use the model taxonomy, which takes their shares",
         )
     filed = _Filed(labels, taxonomy)
     wanted = _wanted(filed, queries)
@@ -209,7 +209,8 @@ class _Filed:
             row = unknown.row(0, named=True)
             raise TableError(
                 f"item {row['item']!r} is filed in {row['category']!r} by {row['source']!r}, and the taxonomy has no "
-                f"such category{did_you_mean(row['category'], self.categories)}"
+                f"such category",
+                remedy=did_you_mean(row["category"], self.categories),
             )
         (subjects, subject), (items, item) = coded(frame["source"]), coded(frame["item"])
         self.subjects, self.items = subjects.to_list(), items.to_list()
@@ -258,13 +259,13 @@ def _above(taxonomy: Taxonomy, categories: list[str]) -> Any:
 def _wanted(filed: _Filed, queries: Iterable[str] | None) -> Ints:
     """The numbers of the items that are queries."""
     if len(filed.items) < 2:
-        raise TableError(f"only item {filed.items[0]!r} was filed; a query needs other items to be found")
+        raise TableError(f"only item {filed.items[0]!r} was filed", remedy="a query needs other items to be found")
     if queries is None:
         return np.arange(len(filed.items))
     number = {name: place for place, name in enumerate(filed.items)}
     names = [queries] if isinstance(queries, str) else list(dict.fromkeys(queries))
     if not names:
-        raise TableError("no query is asked for; queries are items, or None for every item that was filed")
+        raise TableError("no query is asked for", remedy="queries are items, or None for every item that was filed")
     for name in names:
         _refuse_unfiled(name, number, "query")
     return np.array(sorted(number[name] for name in names), dtype=np.int64)
@@ -272,12 +273,13 @@ def _wanted(filed: _Filed, queries: Iterable[str] | None) -> Ints:
 
 def _refuse_unfiled(name: str, known: Collection[str], what: str = "item") -> None:
     if name not in known:
-        raise TableError(f"nobody filed the {what} {name!r}{did_you_mean(name, known)}")
+        raise TableError(f"nobody filed the {what} {name!r}", remedy=did_you_mean(name, known))
 
 
-def _only_root(query: str) -> str:
-    return (
-        f"query {query!r} was filed in the root only, and the root is no reading here; leave it out, or file it deeper"
+def _only_root(query: str) -> TableError:
+    return TableError(
+        f"query {query!r} was filed in the root only, and the root is no reading here",
+        remedy="leave it out, or file it deeper",
     )
 
 
@@ -291,7 +293,7 @@ def _drawn(filed: _Filed, people: int, rng: np.random.Generator | None) -> Float
         raise TextError("people are resampled by chance: give rng, a numpy Generator, or leave people at 0")
     count = len(filed.subjects)
     if count < 2:
-        raise TableError("one person filed all; other people of her kind cannot be drawn: leave people at 0")
+        raise TableError("one person filed all", remedy="other people of her kind cannot be drawn: leave people at 0")
     # the mean of S - 1 people drawn from S varies as the mean of S people does
     return rng.multinomial(count - 1, np.full(count, 1 / count), size=people).T.astype(np.float64)
 
@@ -309,7 +311,7 @@ def _chosen(
     at, category, weight = at[order], category[order], weight[order]
     empty = np.setdiff1d(np.arange(len(wanted)), at)
     if len(empty) and (explicit or len(empty) == len(wanted)):
-        raise TableError(_only_root(filed.items[int(wanted[empty[0]])]))
+        raise _only_root(filed.items[int(wanted[empty[0]])])
     notes = [f"{len(empty):,} items filed in the root only are no queries"] if len(empty) else []
     return wanted[at], category, weight, notes
 
@@ -431,8 +433,8 @@ def _own_readings(filed: _Filed, wanted: Ints, filings: Ints, *, explicit: bool)
             notes.append(f"{times:,} times a person filed the query and nothing else; to her, nothing is relevant")
         if len(lost) and (explicit or len(lost) == len(wanted)):
             raise TableError(
-                f"who filed the query {filed.items[int(lost[0])]!r} filed nothing else, so has no items to compare; "
-                "leave it out, or take mix='assigned'"
+                f"who filed the query {filed.items[int(lost[0])]!r} filed nothing else, so has no items to compare",
+                remedy="leave it out, or take mix='assigned'",
             )
         if len(lost):
             notes.append(f"{len(lost):,} items are no queries, as who filed them filed nothing else")
@@ -444,7 +446,7 @@ def _own_readings(filed: _Filed, wanted: Ints, filings: Ints, *, explicit: bool)
     own = _Own(query[order], subject[order], category[order], share[order], names[order])
     twice = (own.query[1:] == own.query[:-1]) & (own.name[1:] == own.name[:-1]).to_numpy()
     if twice.any():
-        raise TableError(f"two readings are called {own.name[int(twice.argmax())]!r}; rename that person")
+        raise TableError(f"two readings are called {own.name[int(twice.argmax())]!r}", remedy="rename that person")
     return own, notes
 
 
@@ -472,14 +474,14 @@ def _arrays(values: Floats32) -> pl.Series:
 def _refuse_vast(rows: int, resamples: int) -> None:
     if rows * resamples > MOST:
         raise TableError(
-            f"{rows:,} rows of belief times {resamples:,} resamples of the people do not fit in memory; "
-            "ask for fewer queries, or for fewer resamples"
+            f"{rows:,} rows of belief times {resamples:,} resamples of the people do not fit in memory",
+            remedy="ask for fewer queries, or for fewer resamples",
         )
 
 
 def _refuse_negative(name: str, value: float) -> None:
     if not (value >= 0 and math.isfinite(value)):
-        raise TextError(f"{name} is a number, 0 or greater, not {value}; 0.5 is usual")
+        raise TextError(f"{name} is a number, 0 or greater, not {value}", remedy="0.5 is usual")
 
 
 def _span(counts: Ints) -> str:

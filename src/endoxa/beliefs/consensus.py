@@ -110,8 +110,9 @@ class Tally:
         if (whole <= 0).any():
             row = int(np.flatnonzero(whole <= 0)[0])
             raise TableError(
-                f"no system answered for item {self.rows['item'][row]!r} of query {self.rows['query'][row]!r}, and the "
-                "prior is (0, 0); give a prior, such as (1, 1)"
+                f"no system answered for item {self.rows['item'][row]!r} of query {self.rows['query'][row]!r}, and "
+                "the prior is (0, 0)",
+                remedy="give a prior, such as (1, 1)",
             )
         return np.clip((a + np.maximum(yes, 0.0)) / whole, 0.0, 1.0)
 
@@ -204,10 +205,10 @@ def weigh(yes: Any, systems: Sequence[str], method: Weights | Mapping[str, float
         for name, weight in method.items():
             refuse_unknown("system", name, systems)
             if not (np.isfinite(weight) and weight >= 0):
-                raise TextError(f"the weight of {name!r} is {weight}; a weight is a number, 0 or greater")
+                raise TextError(f"the weight of {name!r} is {weight}", remedy="a weight is a number, 0 or greater")
         given = np.array([float(method.get(system, 1.0)) for system in systems])
         if not given.sum() > 0:
-            raise TextError("the weights of the systems sum to 0; at least one system must have a vote")
+            raise TextError("the weights of the systems sum to 0", remedy="at least one system must have a vote")
         return given
     if method == "equal":
         return np.ones(len(systems))
@@ -235,7 +236,8 @@ def tally(opinions: Opinions, *, prior: Pseudo = (1.0, 1.0), weights: Weights | 
     if outside.height:
         raise TableError(
             f"the confidence of {outside['source'][0]!r} in item {outside['item'][0]!r} is "
-            f"{outside['confidence'][0]:g}; it must lie between 0 and 1"
+            f"{outside['confidence'][0]:g}",
+            remedy="it must lie between 0 and 1",
         )
     # a grade between 0 and 1 is a soft vote; a confidence c casts c for it and 1 - c for its opposite
     vote, sure = pl.col("grade").clip(0, 1), pl.col("confidence").fill_null(1.0)
@@ -317,8 +319,8 @@ def _refuse_prior(prior: Pseudo) -> None:
 def _refuse_few(systems: Sequence[str]) -> None:
     if len(systems) < 2:
         raise JoinError(
-            f"a consensus needs two systems or more; there is {systems[0] if systems else 'none'}: "
-            "add the outputs of others"
+            "a consensus needs two systems or more",
+            remedy=f"there is {systems[0] if systems else 'none'}: add the outputs of others",
         )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.beliefs import categories, consensus, learned, raters, votes
-from endoxa.errors import TableError, TextError, did_you_mean, refuse_unknown
+from endoxa.errors import TableError, TextError, refuse_unknown, unknown
 from endoxa.frozen import dataclass
 from endoxa.tables import ASIDE, COUNTED, Belief, Labels, Opinions, Run, Taxonomy
 
@@ -103,10 +103,8 @@ def believe(source: Source, model: str | None = None, *, seed: int = 0, **settin
         raise TableError(f"the model {chosen.name} takes {wanted}, not {type(source).__name__}")
     for name in settings:
         if name not in chosen.settings:
-            raise TextError(
-                f"the model {chosen.name} has no setting {name!r}{did_you_mean(name, chosen.settings)} "
-                f"(settings: {', '.join(chosen.settings) or 'none'})"
-            )
+            have, problem = ", ".join(chosen.settings) or "none", f"the model {chosen.name} has no setting {name!r}"
+            raise unknown(TextError, problem, name, chosen.settings, listed=f"settings: {have}")
     if "taxonomy" in chosen.settings and not isinstance(settings.get("taxonomy"), Taxonomy):
         raise TextError(f"the model {chosen.name} needs a taxonomy: a table of category and parent, or paths")
     if settings.get("people") is not None and settings["people"] < 0:

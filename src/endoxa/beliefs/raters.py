@@ -150,7 +150,8 @@ def _distance(votes: Votes, variant: Variant) -> Floats:
         return np.zeros((K, K))
     if isinstance(votes.classes, list):
         raise TextError(
-            f"ordinal needs classes that are grades, not names ({votes.classes[0]!r}, …); take full or one-coin"
+            f"ordinal needs classes that are grades, not names ({votes.classes[0]!r}, …)",
+            remedy="take full or one-coin",
         )
     steps = votes.classes * ((K - 1) / (votes.classes[-1] - votes.classes[0]))
     return np.asarray(np.abs(steps[:, None] - steps))
@@ -308,7 +309,9 @@ def _check(votes: Votes, variant: str, iterations: int) -> None:
     if iterations < 1:
         raise TextError(f"iterations must be 1 or more, not {iterations}")
     if not len(votes) or (votes.weight is not None and not votes.weight.any()):
-        raise TableError("there is no vote, or none that weighs anything; expected rows of item, rater and label")
+        raise TableError(
+            "there is no vote, or none that weighs anything", remedy="expected rows of item, rater and label"
+        )
 
 
 def _warnings(votes: Votes, table: Floats, q: Floats) -> list[str]:
@@ -360,7 +363,7 @@ def _keep(votes: Votes, without: Iterable[str]) -> Floats:
     keep = np.ones(len(place))
     for name in without:
         if name not in place:
-            raise TableError(f"no rater is called {name!r}{did_you_mean(name, place)}")
+            raise TableError(f"no rater is called {name!r}", remedy=did_you_mean(name, place))
         keep[place[name]] = 0
     return keep
 
@@ -446,13 +449,17 @@ def _asked(opinions: Opinions, gold: Opinions | None) -> tuple[Votes, pl.DataFra
     known = [frame.filter(is_truth)] + ([] if gold is None else [gold.frame])
     truth = pl.concat(table.select("query", "item", "grade") for table in known).drop_nulls("grade").unique()
     if (torn := truth.filter(truth.select("query", "item").is_duplicated())).height:
-        raise TableError(f"query {torn['query'][0]!r}: item {torn['item'][0]!r} has two known grades; it has one truth")
+        raise TableError(
+            f"query {torn['query'][0]!r}: item {torn['item'][0]!r} has two known grades", remedy="it has one truth"
+        )
     frame = frame.filter(~is_truth)
     keys = ["query", "item"]
     pairs = pl.concat([frame.select(keys), truth.select(keys)]).unique().sort(keys)
     voted = frame.filter(pl.col("grade") >= 0)  # null is undecided; a negative grade means pooled but not judged
     if not voted.height:
-        raise TableError("nobody gave a grade (all are missing, practice, or known truth); a rater model needs votes")
+        raise TableError(
+            "nobody gave a grade (all are missing, practice, or known truth)", remedy="a rater model needs votes"
+        )
     grades = np.unique(np.concatenate([voted["grade"].to_numpy(), truth["grade"].to_numpy()]))
     raters, rater = coded(voted["source"])
     item = _pair_places(voted, pairs)
@@ -487,8 +494,8 @@ def _confidence(voted: pl.DataFrame) -> Floats:
     if (wrong := voted.filter(~pl.col("confidence").is_between(0, 1))).height:
         row = wrong.row(0, named=True)
         raise TableError(
-            f"{row['source']!r} has confidence {row['confidence']:g} in item {row['item']!r} of query {row['query']!r}"
-            "; it is the probability of the grade given, between 0 and 1"
+            f"{row['source']!r} has confidence {row['confidence']:g} in item {row['item']!r} of query {row['query']!r}",
+            remedy="it is the probability of the grade given, between 0 and 1",
         )
     return voted["confidence"].fill_null(1.0).to_numpy()
 

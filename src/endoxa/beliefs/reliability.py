@@ -54,7 +54,8 @@ def decided(labels: Opinions) -> pl.DataFrame:
     if (twice := rows.filter(rows.select("query", "item").is_duplicated())).height:
         raise TableError(
             f"{twice.select('query', 'item').n_unique():,} pairs have several labels (the first: item "
-            f"{twice['item'][0]!r} of query {twice['query'][0]!r}); keep one source, or join them into one label first"
+            f"{twice['item'][0]!r} of query {twice['query'][0]!r})",
+            remedy="keep one source, or join them into one label first",
         )
     return rows
 
@@ -187,7 +188,8 @@ def _faced(belief: Belief, labels: Opinions, rel: float) -> tuple[pl.DataFrame, 
     rows = found.join(belief.frame.select("query").unique(), on="query", how="semi")
     if not rows.height:
         raise JoinError(
-            f"none of the {found.height:,} labels is of a query that the belief knows; do the two belong together?"
+            f"none of the {found.height:,} labels is of a query that the belief knows",
+            remedy="do the two belong together?",
         )
     notes: list[str] = []
     if rows.height < found.height:

@@ -28,8 +28,8 @@ def graded(opinions: Opinions) -> Belief:
     outside = rows.filter(~pl.col("grade").is_between(0, 1))
     if outside.height:
         raise TableError(
-            f"grade {outside['grade'][0]:g} of item {outside['item'][0]!r} is not a probability; "
-            "--model graded takes grades in [0, 1]; rescale them, five levels from -2 to 2 by (g + 2)/4"
+            f"grade {outside['grade'][0]:g} of item {outside['item'][0]!r} is not a probability",
+            remedy="--model graded takes grades in [0, 1]; rescale them, five levels from -2 to 2 by (g + 2)/4",
         )
     frame = rows.select("query", "item", pl.lit(1.0).alias("grade"), pl.col("grade").alias("p"))
     return Belief.of(frame, model="graded", notes=["a grade is read as the probability of being relevant"])
@@ -195,4 +195,4 @@ def _refuse_repeats(rows: pl.DataFrame, remedy: str) -> None:
     pairs = rows.select("query", "item")
     if (twice := pairs.filter(pairs.is_duplicated())).height:
         query, item = twice.row(0)
-        raise TableError(f"item {item!r} of query {query!r} has several opinions; use the model {remedy}")
+        raise TableError(f"item {item!r} of query {query!r} has several opinions", remedy=f"use the model {remedy}")

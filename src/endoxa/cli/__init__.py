@@ -137,7 +137,7 @@ def main() -> None:
 
     from endoxa.cli import output
     from endoxa.cli.plain import application
-    from endoxa.errors import CallError, EndoxaError, FileError
+    from endoxa.errors import CallError, EndoxaError
 
     output.guard_terminal()
     warnings.showwarning = lambda message, *_, **__: print(f"endoxa: {message}", file=sys.stderr)
@@ -150,12 +150,7 @@ def main() -> None:
         output.complain(f"endoxa: {_with_help(error)}")
         sys.exit(2)
     except EndoxaError as error:
-        from endoxa.io.sources import near_file
-
-        text = str(error)
-        missing = "o such file" in text and "written" not in text and "did you mean" not in text
-        near = near_file(error.path) if isinstance(error, FileError) and missing else ""
-        output.complain(f"endoxa: {error}{near}")
+        output.complain(f"endoxa: {error}")
         sys.exit(1)
     except ModuleNotFoundError as error:
         from endoxa.extras import refusal_of

@@ -98,4 +98,4 @@ def _refuse_filled(to: str | None) -> None:
         grades = frame["grade"].drop_nulls().len() if "grade" in frame.columns else 0
         if grades:
             what = f"{grades:,} grade{'' if grades == 1 else 's'}"
-            raise CallError(f"{to} holds {what}, which would be lost; give --labels {to} and another --to")
+            raise CallError(f"{to} holds {what}, which would be lost", remedy=f"give --labels {to} and another --to")

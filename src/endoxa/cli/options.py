@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from endoxa.errors import CallError, EndoxaError, TextError
+from endoxa.errors import CallError, EndoxaError, TextError, advice
 from endoxa.evaluations.settings import POLICY, REGISTRY, Setting, Settings
 from endoxa.extras import need
 from endoxa.frozen import dataclass
@@ -254,7 +254,7 @@ def told_apart(
 
 def _measures(named: list[str], words: list[str]) -> list[Any]:
     """The measures, parsed once. A word that is neither a file nor a measure makes the call wrong."""
-    from endoxa.io.sources import near_file
+    from endoxa.io.missing_files import near_file
     from endoxa.measures.grammar import parse_all
 
     try:
@@ -268,7 +268,7 @@ def _measures(named: list[str], words: list[str]) -> list[Any]:
                     raise
                 near = near_file(word)
                 is_path = bool(near) or "/" in word or Path(word).suffix in SUFFIXES
-                reason = f"no such file{near}" if is_path else str(error)
+                reason = advice("no such file", near) if is_path else str(error)
                 raise CallError(f"{word!r} is neither a file nor a measure: {reason}") from None
         raise
 

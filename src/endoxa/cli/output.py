@@ -95,7 +95,7 @@ def refuse_own_input(words: list[str]) -> None:
     places = [at + 1 for at, word in enumerate(parts[:-1]) if word == "--to"]
     for to in (parts[at] for at in places if "decide" not in parts):
         if any(_is_same_file(to, word) for at, word in enumerate(parts) if at not in places):
-            raise CallError(f"--to {to} would replace a file that is read; give another name")
+            raise CallError(f"--to {to} would replace a file that is read", remedy="give another name")
 
 
 def _is_same_file(one: str, other: str) -> bool:

@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from endoxa import cli
 from endoxa.cli import loudness, output
-from endoxa.errors import CallError, did_you_mean
+from endoxa.errors import CallError, unknown
 from endoxa.extras import need
 from endoxa.reports.sheets import unmarked
 
@@ -172,7 +172,7 @@ def _help(ctx: typer.Context, words: list[str] = typer.Argument(None, metavar="C
         command = found.command.get_command(found, word) if hasattr(found.command, "get_command") else None
         if command is None:
             known = getattr(found.command, "commands", {})
-            ctx.fail(f"there is no command {' '.join(words)!r}{did_you_mean(word, known)}")
+            ctx.fail(str(unknown(CallError, f"there is no command {' '.join(words)!r}", word, known)))
         found = typer.Context(command, info_name=word, parent=found)
     output.emit(found.get_help(), None)
 

@@ -40,12 +40,12 @@ def compare_two(
     seen = place(run, belief).some([first, second])
     if query is None:
         if m.definition.difference is not None and not _counts(m):
-            raise TextError(f"{m} is compared exactly on one query; name it, or compare in possible worlds")
+            raise TextError(f"{m} is compared exactly on one query", remedy="name it, or compare in possible worlds")
         if not _counts(m):
             raise _inexact(m)
         return superiority.order(_mean_difference(Tops.of(seen, m), 0, 1, m), confidence=confidence)
     if query not in seen.queries:
-        raise TextError(f"the belief has no query {query!r}{did_you_mean(query, seen.queries)}")
+        raise TextError(f"the belief has no query {query!r}", remedy=did_you_mean(query, seen.queries))
     number = seen.queries.index(query)
     return _on_query(seen.readings[number], seen.lists[number], m, confidence)
 

@@ -73,7 +73,7 @@ def summary_rows(
     for measure, way in ways.items():
         if way not in get_args(Aggregate):
             hint = did_you_mean(way, get_args(Aggregate))
-            raise TextError(f"{measure} is joined by one of {', '.join(get_args(Aggregate))}, not {way!r}{hint}")
+            raise TextError(f"{measure} is joined by one of {', '.join(get_args(Aggregate))}, not {way!r}", remedy=hint)
     rows, queries = [], len(scores.queries)
     for measure in scores.measures:
         _, _, values = scores.matrix(measure)

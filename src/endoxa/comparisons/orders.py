@@ -53,7 +53,7 @@ def orders(reference: Mapping[str, float], estimate: Mapping[str, float], *, p: 
         name for name in reference.keys() & estimate.keys() if not math.isnan(reference[name] + estimate[name])
     )
     if len(shared) < 2:
-        raise JoinError(f"the two orders share {len(shared)} names with a score; agreement needs two or more")
+        raise JoinError(f"the two orders share {len(shared)} names with a score", remedy="agreement needs two or more")
     truth, guess = (np.array([side[name] for name in shared], dtype=float) for side in (reference, estimate))
     first, second = (sorted(shared, key=lambda name: -side[name]) for side in (reference, estimate))
     return Orders(tau(truth, guess), tau_ap(truth, guess), rbo(first, second, p=p).ext, len(shared))
@@ -203,7 +203,7 @@ def rbo(a: Sequence[Hashable], b: Sequence[Hashable], *, p: float = 0.9) -> Over
     list is empty. Source: Webber, Moffat & Zobel, ACM TOIS 28 (2010), eqs 11, 23, 32.
     """
     if not 0 < p < 1:
-        raise TextError(f"the persistence of RBO lies between 0 and 1, not {p}; 0.9 is usual")
+        raise TextError(f"the persistence of RBO lies between 0 and 1, not {p}", remedy="0.9 is usual")
     for items in (a, b):
         if len(set(items)) < len(items):
             raise TableError("RBO ranks an item once; a list holds the same item twice")

@@ -89,8 +89,8 @@ def compare(
     frame = pl.concat(rows for rows, _ in found) if found else pl.DataFrame(schema=Comparison.SCHEMA)
     if not (frame["queries"] >= 2).any():
         raise JoinError(
-            f"no two of the {len(scores.systems)} systems share two queries with a value; "
-            "check that the runs answer the same queries, or measure on more of them"
+            f"no two of the {len(scores.systems)} systems share two queries with a value",
+            remedy="check that the runs answer the same queries, or measure on more of them",
         )
     short = settings.interval != "bounded" and any(short for _, short in found)
     return Comparison(frame, _notes(frame, len(scores.systems), settings, short=short))
@@ -108,7 +108,9 @@ def _draws(pairs: int, alpha: float) -> int:
 def _pairs(systems: list[str], baseline: str | None) -> list[tuple[int, int]]:
     """Places of (system, baseline), in the order given."""
     if len(systems) < 2:
-        raise JoinError(f"a comparison needs two systems; there is {systems[0] if systems else 'none'}: add a run")
+        raise JoinError(
+            "a comparison needs two systems", remedy=f"there is {systems[0] if systems else 'none'}: add a run"
+        )
     if baseline is None:
         return list(combinations(range(len(systems)), 2))
     refuse_unknown("baseline", baseline, systems, listed=True)

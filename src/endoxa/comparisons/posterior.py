@@ -110,7 +110,7 @@ def levels_of(measure: Measure, learned: Learned) -> tuple[list[int], Floats]:
     """The learned levels that count for a measure, and what passing each of them is worth."""
     linear = measure.linear
     if linear is None:
-        raise TextError(f"{measure} has no linear form; use AP, P@k, R@k, DCG@k or nDCG@k")
+        raise TextError(f"{measure} has no linear form", remedy="use AP, P@k, R@k, DCG@k or nDCG@k")
     if linear.gain is None:
         return [learned.levels.index(float(measure.rel or 1))], np.ones(1)
     levels = [place for place, level in enumerate(learned.levels) if level in learned.judged.levels]

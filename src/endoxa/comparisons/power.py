@@ -63,8 +63,8 @@ def swap_rates(
     for size in sizes:
         if not 1 <= size <= queries // 2:
             raise TextError(
-                f"two halves of {size} need {2 * size} queries; {queries} have a value for every system: "
-                f"choose sizes from 1 to {queries // 2}"
+                f"two halves of {size} need {2 * size} queries",
+                remedy=f"{queries} have a value for every system: choose sizes from 1 to {queries // 2}",
             )
         swaps, counts = np.zeros(len(bounds) + 1), np.zeros(len(bounds) + 1, dtype=np.int64)
         for block in blocks(splits, BLOCK // max(len(left), queries)):
@@ -104,7 +104,9 @@ def discriminative_power(
     refuse_outside("alpha", alpha, 0.05)
     allowed = math.floor(alpha * (resamples + 1) + 1e-9) - 1  # ranges that may reach a significant difference
     if allowed < 0:
-        raise TextError(f"alpha {alpha} with {resamples} permutations is out of reach; take {1 / alpha:.0f} or more")
+        raise TextError(
+            f"alpha {alpha} with {resamples} permutations is out of reach", remedy=f"take {1 / alpha:.0f} or more"
+        )
     values = _complete(scores, measure)
     left, right = np.triu_indices(len(values), 1)
     ranges = np.sort(tukey_ranges(values, resamples=resamples, rng=rng))
@@ -173,7 +175,8 @@ def _complete(scores: Scores, measure: str) -> Floats:
     values = values[:, ~np.isnan(values).any(axis=0)]
     if len(systems) < 2 or values.shape[1] < 2:
         raise JoinError(
-            f"{len(systems)} systems share {values.shape[1]} queries with a value of {measure}; two of each are needed"
+            f"{len(systems)} systems share {values.shape[1]} queries with a value of {measure}",
+            remedy="two of each are needed",
         )
     return values
 

@@ -110,7 +110,9 @@ def ppi_mean(
         raise TableError(f"y and f are of the same items; there are {y.size} labels and {f.size} predictions of them")
     n, N = len(y), len(f_rest)
     if min(n, N) <= ddof:
-        raise TableError(f"{n} labels and {N} more predictions have no spread; give at least {ddof + 1} of each")
+        raise TableError(
+            f"{n} labels and {N} more predictions have no spread", remedy=f"give at least {ddof + 1} of each"
+        )
     if lam is None:
         spread = float(np.concatenate([f, f_rest]).var(ddof=ddof))
         together = float(((y - y.mean()) * (f - f.mean())).sum() / (n - ddof))
@@ -151,7 +153,7 @@ def active_mean(
     _refuse_lam(lam)
     terms = active_terms(f, y, labelled, propensity, lam=lam)
     if len(terms) < 2:
-        raise TableError(f"{len(terms)} items have no spread; give at least 2")
+        raise TableError(f"{len(terms)} items have no spread", remedy="give at least 2")
     theta, se = float(terms.mean()), float(terms.std(ddof=1)) / math.sqrt(len(terms))
     return Mean(theta, se, theta - _z(confidence) * se, theta + _z(confidence) * se, lam)
 
@@ -193,7 +195,7 @@ def estimate(
     _refuse_lam(lam)
     wanted = dict(sum_of(name) for name in measures)
     if not wanted:
-        raise TextError(f"no measure was asked for; there are {', '.join(names())}")
+        raise TextError("no measure was asked for", remedy=f"there are {', '.join(names())}")
     refuse_all_relevant(labels, [1.0])
     universe = drawn_from(run, belief, labels) if universe is None else universe
     problem = _problem(run, belief, labels, universe, wanted)
@@ -245,14 +247,15 @@ def sum_of(name: str) -> tuple[str, SumForm]:
     form = m.sum_form
     if form is not None and m.rel != 1:
         raise TextError(
-            f"{m} counts items of grade {m.rel:g} or more, and an estimate from labels counts from grade 1 on; take "
-            f"{Measure(m.name, tuple(one for one in m.settings if one[0] != 'rel'))}, or give the labels to evaluate "
-            "(endoxa eval --labels FILE)"
+            f"{m} counts items of grade {m.rel:g} or more, and an estimate from labels counts from grade 1 on",
+            remedy=f"take {Measure(m.name, tuple(one for one in m.settings if one[0] != 'rel'))}, or give the labels "
+            "to evaluate (endoxa eval --labels FILE)",
         )
     if form is None:
         raise TextError(
-            f"{name!r} has no valid interval from a sample of labels, because it is not a sum over items nor a "
-            f"ratio of such sums; those that have one are {', '.join(names())}"
+            f"{name!r} has no valid interval from a sample of labels, because it is not a sum over items nor a ratio "
+            "of such sums",
+            remedy=f"those that have one are {', '.join(names())}",
         )
     return str(m), form
 
@@ -329,7 +332,9 @@ def _problem(
     labelled = pairs.filter(pl.col("grade").is_not_null())
     retrieved = run.frame.join(names, on="query", how="inner", maintain_order="left")
     if not retrieved.height:
-        raise JoinError("no query of the run is among those that could be judged; do run and belief belong together?")
+        raise JoinError(
+            "no query of the run is among those that could be judged", remedy="do run and belief belong together?"
+        )
     systems = run.systems
     order = pl.DataFrame({"system": systems}).with_row_index("s")
     lengths = np.zeros((len(systems), names.height), dtype=np.int64)
@@ -390,13 +395,15 @@ def _sampled(labels: Opinions) -> pl.DataFrame:
     if bare := seen["propensity"].null_count():
         raise TableError(
             f"{bare:,} of {seen.height:,} labels have no propensity: labels chosen by hand give an order (pin them to "
-            "the belief), not an interval; draw pairs with pools.choosing and keep the propensity with each label"
+            "the belief), not an interval",
+            remedy="draw pairs with pools.choosing and keep the propensity with each label",
         )
     queries = seen["query"].n_unique()
     if seen.height < LABELS or queries < QUERIES:
         raise JoinError(
-            f"there are {seen.height:,} labels in {queries:,} queries; an interval needs at least {LABELS} labels "
-            f"in {QUERIES} queries: judge more, or pin the labels to the belief for an order"
+            f"there are {seen.height:,} labels in {queries:,} queries",
+            remedy=f"an interval needs at least {LABELS} labels in {QUERIES} queries: judge more, or pin the labels "
+            "to the belief for an order",
         )
     return seen
 

@@ -104,7 +104,7 @@ def robust(learned: Learned, measure: Measure, propensity: Floats, free: Floats 
     """
     linear = measure.linear
     if linear is None:
-        raise TextError(f"{measure} has no linear form; use AP, P@k, R@k, DCG@k or nDCG@k")
+        raise TextError(f"{measure} has no linear form", remedy="use AP, P@k, R@k, DCG@k or nDCG@k")
     universe, judged = learned.universe, learned.judged
     levels, steps = levels_of(measure, learned)
     predicted = (cross_fitted(learned) if free is None else free)[levels]

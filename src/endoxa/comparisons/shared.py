@@ -290,7 +290,7 @@ class Doubts:
         """
         contenders = [place for place, system in enumerate(self.scores.systems) if system not in self.aside]
         if len(contenders) < 2:
-            raise JoinError("a comparison needs two systems; add a run")
+            raise JoinError("a comparison needs two systems", remedy="add a run")
         if baseline is not None:
             refuse_unknown("system", baseline, self.scores.systems)
         pairs = _pairs(contenders, None if baseline is None else self.scores.systems.index(baseline))

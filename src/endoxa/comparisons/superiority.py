@@ -100,8 +100,8 @@ def independent(a: Distribution, b: Distribution, *, confidence: float = 0.95) -
         return order(nothing(), confidence=confidence)
     if len(a.values) * len(b.values) > CELLS:
         raise TableError(
-            f"{len(a.values)} and {len(b.values)} values have too many differences to list; "
-            f"at most {CELLS:,}: take shorter lists, or draw worlds"
+            f"{len(a.values)} and {len(b.values)} values have too many differences to list",
+            remedy=f"at most {CELLS:,}: take shorter lists, or draw worlds",
         )
     apart = np.subtract.outer(a.values, b.values).ravel()
     return order(gathered(apart, np.outer(a.mass / a.total, b.mass / b.total).ravel()), confidence=confidence)

@@ -74,16 +74,16 @@ class Material:
         for column in columns:
             if column not in self.columns:
                 what = f"the material for {engine} has no column {column!r}"
-                raise TableError(f"{what}; describe the pictures with its descriptor first")
+                raise TableError(what, remedy="describe the pictures with its descriptor first")
 
     def refuse_bad_regions(self, features: Floats) -> None:
         """Refuse an item without a region, and a region with a feature (regions × features) that is not finite."""
         if len(self) and self.counts.min() < 1:
             item = self.items[int(self.counts.argmin())]
-            raise TableError(f"item {item!r} has no region; every picture has at least one, describe it again")
+            raise TableError(f"item {item!r} has no region", remedy="every picture has at least one, describe it again")
         if not (finite := np.isfinite(features).all(axis=1)).all():
             item = self.items[int(np.searchsorted(self.offsets, np.argmin(finite), side="right")) - 1]
-            raise TableError(f"a region of item {item!r} has a feature that is not finite; describe it again")
+            raise TableError(f"a region of item {item!r} has a feature that is not finite", remedy="describe it again")
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,4 +141,4 @@ class Engine(Protocol):
 
 def takes_no_words(engine: Engine, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:
     """The `score_words` of an engine that sees pictures only."""
-    raise TextError(f"{engine.name} takes no words; give pictures, or ask an engine that takes text")
+    raise TextError(f"{engine.name} takes no words", remedy="give pictures, or ask an engine that takes text")

@@ -57,11 +57,13 @@ class BlockRegions:
         check_background(self.background)
         if self.side < BLOCK or self.most < 1:
             raise TextError(
-                f"side is {self.side} and most is {self.most}; expected at least 4 pixels and at least 1 region"
+                f"side is {self.side} and most is {self.most}",
+                remedy="expected at least 4 pixels and at least 1 region",
             )
         if not (self.distortion >= 0 and self.decrease >= 0):
             raise TextError(
-                f"distortion is {self.distortion} and decrease is {self.decrease}; expected numbers of at least 0"
+                f"distortion is {self.distortion} and decrease is {self.decrease}",
+                remedy="expected numbers of at least 0",
             )
 
     def describe(self, picture: Picture) -> dict[str, npt.NDArray[Any]]:

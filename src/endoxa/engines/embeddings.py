@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from endoxa.engines import Descriptor, Index, Material, takes_no_words
-from endoxa.errors import JoinError, TableError, TextError, did_you_mean
+from endoxa.errors import JoinError, TableError, TextError, advice, did_you_mean
 from endoxa.frozen import dataclass
 from endoxa.tables import Floats
 
@@ -46,8 +46,8 @@ class Embeddings:
     def __post_init__(self) -> None:
         if self.metric not in METRICS:
             raise TextError(
-                f"no metric is called {self.metric!r}; expected {', '.join(METRICS)}"
-                f"{did_you_mean(str(self.metric), METRICS)}"
+                f"no metric is called {self.metric!r}",
+                remedy=advice(f"expected {', '.join(METRICS)}", did_you_mean(str(self.metric), METRICS)),
             )
 
     @property
@@ -58,8 +58,8 @@ class Embeddings:
         if self.source not in EXTRACTORS:
             known = (*EXTRACTORS, FILE)
             raise TextError(
-                f"no source of vectors is called {self.source!r}; expected {', '.join(known)}"
-                f"{did_you_mean(str(self.source), known)}"
+                f"no source of vectors is called {self.source!r}",
+                remedy=advice(f"expected {', '.join(known)}", did_you_mean(str(self.source), known)),
             )
         return EXTRACTORS[self.source]()
 
@@ -75,8 +75,8 @@ class Embeddings:
         refuse_infinite(asked, queries)
         if len(items) and len(asked) and items.shape[1] != asked.shape[1]:
             raise JoinError(
-                f"the vectors of the queries have {asked.shape[1]:,} numbers, those of the index {items.shape[1]:,}; "
-                "make both with the same network"
+                f"the vectors of the queries have {asked.shape[1]:,} numbers, those of the index {items.shape[1]:,}",
+                remedy="make both with the same network",
             )
         scores = np.empty((len(asked), len(items)))
         if not scores.size:
@@ -110,7 +110,8 @@ def vectors_of(material: Material) -> Vectors:
         return np.zeros((0, 0), np.float32)
     if "vector" not in material.columns:
         raise TableError(
-            "the material for embeddings has no column 'vector'; describe the pictures first, or give a file of vectors"
+            "the material for embeddings has no column 'vector'",
+            remedy="describe the pictures first, or give a file of vectors",
         )
     column = material.columns["vector"]
     if column.ndim != 2 or len(column) != len(material) or (material.counts != 1).any():
@@ -126,8 +127,8 @@ def refuse_infinite(vectors: Vectors, material: Material) -> None:
     wrong = np.flatnonzero(~np.isfinite(vectors).all(1))
     if len(wrong):
         raise TableError(
-            f"the vector of item {material.items[int(wrong[0])]!r} contains NaN or infinity; "
-            "compute it again or leave it out"
+            f"the vector of item {material.items[int(wrong[0])]!r} contains NaN or infinity",
+            remedy="compute it again or leave it out",
         )
 
 

@@ -11,7 +11,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from endoxa.errors import TextError, did_you_mean
+from endoxa.errors import TextError, advice, did_you_mean
 from endoxa.frozen import dataclass
 from endoxa.images import Mask, Picture, Pixels
 from endoxa.tables import Floats, Ints
@@ -75,10 +75,9 @@ class HistogramFeatures:
 def check_background(background: str) -> None:
     """A TextError unless the setting is `white` or `opaque`."""
     if background not in BACKGROUNDS:
-        raise TextError(
-            f"no background is called {background!r}; expected white (transparent parts become white) or opaque "
-            f"(transparent parts are left out){did_you_mean(background, BACKGROUNDS)}"
-        )
+        expected = "expected white (transparent parts become white) or opaque (transparent parts are left out)"
+        remedy = advice(expected, did_you_mean(background, BACKGROUNDS))
+        raise TextError(f"no background is called {background!r}", remedy=remedy)
 
 
 def seen(picture: Picture, background: str) -> Mask:

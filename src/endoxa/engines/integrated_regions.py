@@ -47,7 +47,7 @@ class IntegratedRegions:
 
     def __post_init__(self) -> None:
         if self.significance not in {"area", "uniform"}:
-            raise TextError(f"no significance is called {self.significance!r}; expected area or uniform")
+            raise TextError(f"no significance is called {self.significance!r}", remedy="expected area or uniform")
         check_background(self.background)
 
     @property

@@ -64,7 +64,7 @@ def _ranked(
     if depth < 1:
         raise TextError(f"depth is the number of items to return, 1 or more, not {depth}")
     if not names:
-        raise TableError("there is no query to rank for; give one or more")
+        raise TableError("there is no query to rank for", remedy="give one or more")
     frames, undefined, defined = [], 0, 0
     begun = time.perf_counter()
     items = pl.Series("item", index.items, dtype=pl.String)

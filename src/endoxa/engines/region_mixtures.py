@@ -68,10 +68,10 @@ class Mixture:
     def __post_init__(self) -> None:
         _ = self.rules, self.descriptor  # they check their settings
         if not 0 < self.lam <= 1:
-            raise TextError(f"lam is {self.lam}; expected a share above 0, 1 at most")
+            raise TextError(f"lam is {self.lam}", remedy="expected a share above 0, 1 at most")
         for name, least in (("components", 1), ("restarts", 1), ("least_count", 0)):
             if getattr(self, name) < least:
-                raise TextError(f"{name} is {getattr(self, name)}; expected at least {least}")
+                raise TextError(f"{name} is {getattr(self, name)}", remedy=f"expected at least {least}")
 
     @property
     def name(self) -> str:
@@ -98,7 +98,7 @@ class Mixture:
         learnt = material if train is None else train
         if not len(learnt):
             raise TableError(
-                f"{self.name} has no picture to learn from; give training pictures, or learn from the items"
+                f"{self.name} has no picture to learn from", remedy="give training pictures, or learn from the items"
             )
         raw = self._raw(learnt)
         centre, turn = projection(raw, whiten=self.whiten)
@@ -137,7 +137,7 @@ class Mixture:
     def score_words(self, index: Index, texts: Sequence[tuple[str, ...]]) -> Floats:
         """Mean of log p(w|d) over the known words of the text; NaN if none is known."""
         if not self.words:
-            raise TextError(f"{self.name} has not learnt words; give pictures, or use rwmm")
+            raise TextError(f"{self.name} has not learnt words", remedy="give pictures, or use rwmm")
         number = {str(word): at for at, word in enumerate(index.arrays["vocabulary"])}
         found = np.full((len(texts), len(index.items)), np.nan)
         known = [[number[word] for word in dict.fromkeys(text) if word in number] for text in texts]
@@ -164,7 +164,7 @@ def predict_words(index: Index, material: Material) -> tuple[tuple[str, ...], Fl
     """The vocabulary, and p(w|picture) of pictures: pictures × vocabulary. Source: METHODS D.9, D.10."""
     engine = index.engine
     if not isinstance(engine, Mixture) or not engine.words:
-        raise TextError(f"the index of {engine.name} has no words to predict; build one of rwmm")
+        raise TextError(f"the index of {engine.name} has no words to predict", remedy="build one of rwmm")
     rows = (engine._raw(material) - index.arrays["centre"]) @ index.arrays["turn"]
     vocabulary = tuple(str(word) for word in index.arrays["vocabulary"])
     return vocabulary, mixtures.word_chances(model_of(index), rows, material.counts)

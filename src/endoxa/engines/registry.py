@@ -16,7 +16,7 @@ from endoxa.engines.keywords import Keywords
 from endoxa.engines.region_mixtures import Mixture
 from endoxa.engines.shape_context import ShapeContext
 from endoxa.engines.shape_vectors import SHAPES, ShapeVectors
-from endoxa.errors import TextError, did_you_mean, refuse_unknown
+from endoxa.errors import TextError, refuse_unknown, unknown
 
 KINDS: dict[str, Callable[..., Engine]] = {}  # the class of each kind of engine
 ENGINES: dict[str, tuple[str, dict[str, Any]]] = {}  # per name: the kind, and the settings that the name stands for
@@ -38,7 +38,7 @@ def register(
     systems = {kind: {}} if presets is None else presets
     for name in dict.fromkeys([*systems, kind]):
         if name in ENGINES or name in KINDS:
-            raise TextError(f"an engine is called {name!r} already; choose another name")
+            raise TextError(f"an engine is called {name!r} already", remedy="choose another name")
     KINDS[kind] = make
     for name, settings in systems.items():
         ENGINES[name] = kind, dict(settings)
@@ -73,12 +73,14 @@ def engine(name: str, **settings: Any) -> Engine:
     known = {field.name: field.default for field in fields(KINDS[kind])}  # type: ignore[arg-type]
     for setting, value in settings.items():
         if setting not in known:
-            near = f"{did_you_mean(setting, known)} (settings: {', '.join(known)})"
-            raise TextError(f"the engine {name} has no setting {setting!r}{near}")
+            have = f"settings: {', '.join(known)}"
+            raise unknown(TextError, f"the engine {name} has no setting {setting!r}", setting, known, listed=have)
         default = known[setting]
         kinds = {float, int} if type(default) is float else {type(default)}
         if type(value) not in kinds:
-            raise TextError(f"{setting} of {name} is {value!r}; expected {EXPECTED[type(default)]}, like {default!r}")
+            raise TextError(
+                f"{setting} of {name} is {value!r}", remedy=f"expected {EXPECTED[type(default)]}, like {default!r}"
+            )
     return KINDS[kind](**(preset | settings))
 
 

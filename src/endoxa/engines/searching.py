@@ -14,7 +14,7 @@ from endoxa.engines import Index, Material, Saved
 from endoxa.engines.keywords import Keywords
 from endoxa.engines.ranking import DEPTH, Ranked, cost, latency, rank, rank_texts
 from endoxa.engines.registry import ENGINES
-from endoxa.errors import FileError, JoinError, TextError, did_you_mean
+from endoxa.errors import FileError, JoinError, TextError, advice, did_you_mean
 from endoxa.frozen import dataclass
 from endoxa.images import Picture
 from endoxa.images.corpus import Corpus, Progress, words_of
@@ -118,11 +118,11 @@ class Searcher:
         if queries is None:
             queries, notes = self._every_picture(saved, sample, seed)
         elif sample is not None:
-            raise TextError("sample draws queries from the corpus; leave it out where queries are given")
+            raise TextError("sample draws queries from the corpus", remedy="leave it out where queries are given")
         texts = [(query.name, query.words) for query in queries if isinstance(query, Text)]
         pictures = [query for query in queries if not isinstance(query, Text)]
         if texts and pictures:
-            raise TextError("queries are either pictures or words in one run, not both; run them separately")
+            raise TextError("queries are either pictures or words in one run, not both", remedy="run them separately")
         runs, rows = [], []
         for number, (name, one) in enumerate(saved.items()):
             if progress is not None:
@@ -144,7 +144,7 @@ class Searcher:
             size = ranked.run.frame.height * 16  # the number of an item and its score
             rows.append(cost(name, "query", each, ranked.seconds, size, len(queries)))
         if not runs and texts and not any(one.index.engine.takes_text for one in saved.values()):
-            raise TextError(f"none of the systems takes text: {', '.join(saved)}; use keywords or rwmm")
+            raise TextError(f"none of the systems takes text: {', '.join(saved)}", remedy="use keywords or rwmm")
         if not runs:
             raise JoinError(f"no system returned anything: {'; '.join(notes)}")
         if progress is not None:
@@ -173,9 +173,11 @@ class Searcher:
         if not len(ranked.run):
             if not isinstance(query, Text):
                 asked = query if isinstance(query, str) else query.source
-                raise JoinError(f"{name} returns nothing for {asked!r}; ask another system")
+                raise JoinError(f"{name} returns nothing for {asked!r}", remedy="ask another system")
             hint = did_you_mean(query.text, self.corpus.items)
-            raise JoinError(f"{name} knows none of the words of {query.text!r}, which is no item and no file{hint}")
+            raise JoinError(
+                f"{name} knows none of the words of {query.text!r}, which is no item and no file", remedy=hint
+            )
         return self._found(ranked, name)
 
     def answers_words(self, query: Text) -> bool:
@@ -204,7 +206,7 @@ class Searcher:
         why = "; ".join(notes) or "these words say nothing about a picture"
         what = "" if query.text in self.corpus.rows else f"{query.text!r} is neither an item nor a file, and "
         without = f"without words, look for pictures by marking some: `endoxa search {self._named()}`"
-        raise JoinError(f"{what}{why}{hint}; {without}")
+        raise JoinError(f"{what}{why}", remedy=advice(hint, without))
 
     def _found(self, ranked: Ranked, system: str, notes: tuple[str, ...] = (), words: tuple[str, ...] = ()) -> Found:
         frame = ranked.run.frame
@@ -230,11 +232,15 @@ class Searcher:
         """The error about an index that is missing; a name that no engine has is a mistake first."""
         command = f"endoxa images index {self._named()}"
         there = f" (there are: {', '.join(self.systems)})" if self.systems else ""
-        if system is None or system in ENGINES:
-            what, command = ("", command) if system is None else (f" {system!r}", f"{command} -e {system}")
-        else:
-            what = f" and no engine {system!r}{did_you_mean(system, [*self.systems, *ENGINES])}"
-        return FileError(self.corpus.root, f"there is no index{what}{there}", f"build one with `{command}`")
+        what = near = ""
+        if system in ENGINES:
+            what, command = f" {system!r}", f"{command} -e {system}"
+        elif system is not None:
+            what, near = f" and no engine {system!r}", did_you_mean(system, [*self.systems, *ENGINES])
+        problem, remedy = f"there is no index{what}", f"build one with `{command}`"
+        if near:
+            return FileError(self.corpus.root, problem, advice(f"{near}{there}", remedy))
+        return FileError(self.corpus.root, f"{problem}{there}", remedy)
 
     def _named(self) -> str:
         """The corpus, as an argument of a command."""
@@ -247,7 +253,7 @@ class Searcher:
         shared = set.intersection(*(set(one.index.items) for one in saved.values()))
         queries: list[Query] = [item for item in self.corpus.items if item in shared]
         if not queries:
-            raise JoinError("no picture is known to every system; index them again, together")
+            raise JoinError("no picture is known to every system", remedy="index them again, together")
         every = set[str]().union(*(one.index.items for one in saved.values()))
         lacking = [f"{name} lacks {n:,}" for name, one in saved.items() if (n := len(every - set(one.index.items)))]
         notes = [f"{len(shared):,} of {len(every):,} pictures are queries: {', '.join(lacking)}"] if lacking else []
@@ -263,8 +269,8 @@ def _refuse_different_training(saved: Mapping[str, Saved]) -> None:
     for other in others:
         if saved[other].train != saved[first].train:
             raise JoinError(
-                f"{first} and {other} search different pictures, for they were indexed with different --train; index "
-                "them together, or name the systems that go together with -e"
+                f"{first} and {other} search different pictures, for they were indexed with different --train",
+                remedy="index them together, or name the systems that go together with -e",
             )
 
 
@@ -275,7 +281,8 @@ def _material(system: str, index: Index, queries: Sequence[str | Outside]) -> Ma
         if isinstance(query, str) and query not in at:
             raise JoinError(
                 f"{query!r} is in the corpus but not in the index of {system}: it was left out, or models learnt from "
-                "it; ask for another item"
+                "it",
+                remedy="ask for another item",
             )
     if all(isinstance(query, str) for query in queries):
         return index.material.take([at[str(query)] for query in queries])
@@ -283,7 +290,7 @@ def _material(system: str, index: Index, queries: Sequence[str | Outside]) -> Ma
     names = [item for part in parts for item in part.items]
     twice = next((name for number, name in enumerate(names) if name in names[:number]), None)
     if twice is not None:
-        raise TextError(f"two queries are called {twice!r}; rename one of the files")
+        raise TextError(f"two queries are called {twice!r}", remedy="rename one of the files")
     columns = list(index.material.columns)
     return Material(
         tuple(names),

@@ -145,7 +145,9 @@ def of_scores(scores: Scores, belief: Belief, settings: Settings, *, kind: Kind 
     virtual = next(iter(doubts.aside), None)
     contenders = [system for system in scores.systems if system != virtual]
     if settings.baseline is not None and settings.baseline not in contenders:
-        raise TextError(f"no system is called {settings.baseline!r}{did_you_mean(settings.baseline, contenders)}")
+        raise TextError(
+            f"no system is called {settings.baseline!r}", remedy=did_you_mean(settings.baseline, contenders)
+        )
     lower = _lower(_definitions(scores))
     chances = [
         (system, name, share)

@@ -167,7 +167,8 @@ class _Scoring:
         for m in wanted:
             if m.name not in COLUMN or {name for name, _ in m.settings} != {"k"}:
                 raise TextError(
-                    f"{m} cannot be estimated from a sample of pairs; ask for P@k and R@k (rating@k comes with them)"
+                    f"{m} cannot be estimated from a sample of pairs",
+                    remedy="ask for P@k and R@k (rating@k comes with them)",
                 )
         sampled, queries = Opinions.of(rows), self.bundle.queries["query"]
         run = Run(self.run.frame.filter(pl.col("query").is_in(queries.implode())), self.run.ties)
@@ -237,7 +238,7 @@ class _Scoring:
         assert answers is not None
         if self.wanted is not None and self.bundle.opinions is None and self.bundle.labels is None:
             named = ", ".join(map(str, self.wanted))
-            raise TextError(f"subjects' answers have their own measure, the displacement; remove {named}")
+            raise TextError("subjects' answers have their own measure, the displacement", remedy=f"remove {named}")
         self._refuse_strangers(answers.frame["query"], self.bundle.items["item"])
         evaluation = answered.evaluate(self.run, answers, self.settings)
         coverage = _coverage(
@@ -269,7 +270,8 @@ class _Scoring:
                 mine = pairs.filter(pl.col("system") == stranger)[column].sort()
                 raise JoinError(
                     f"the run {stranger!r} and the bundle {self.bundle.name!r} share no {column}: the run has "
-                    f"{_some(mine)}, the bundle {_some(known.unique().sort())}; {remedy} of the bundle"
+                    f"{_some(mine)}, the bundle {_some(known.unique().sort())}",
+                    remedy=f"{remedy} of the bundle",
                 )
 
     def _left_out(self, queries: pl.Series) -> list[str]:
@@ -377,7 +379,7 @@ def _filings(labels: Labels, taxonomy: Taxonomy, run: Run) -> Opinions:
     known = labels.frame.filter(pl.col("category").is_in(taxonomy.categories))
     if known.height < len(labels):
         name = labels.frame.filter(~pl.col("category").is_in(taxonomy.categories))["category"][0]
-        raise TableError(f"category {name!r} of the labels is not in the taxonomy; enter it there")
+        raise TableError(f"category {name!r} of the labels is not in the taxonomy", remedy="enter it there")
     known = known.filter(pl.col("item").is_in(run.frame["query"].unique().implode())).rename({"item": "query"})
     yes = known.join(up, on="category").select("source", "query", pl.col("above").alias("item")).unique()
     asked = known.select("source", "query").unique().join(yes.select("query", "item").unique(), on="query")

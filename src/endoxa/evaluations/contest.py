@@ -73,7 +73,7 @@ class Course:
 def sampled(corpus: Corpus, items: Iterable[str], sample: int, seed: int) -> list[str]:
     """Queries drawn from these items with `seed`. Each shares its category with another item, if two or more do."""
     if sample < 2:
-        raise TextError(f"a contest needs two queries or more, not {sample}; about 60 distinguish systems")
+        raise TextError(f"a contest needs two queries or more, not {sample}", remedy="about 60 distinguish systems")
     usable = corpus.frame.filter(pl.col("item").is_in(list(items)))
     mates = usable.filter(pl.col("category").is_not_null() & (pl.col("category").count().over("category") > 1))
     names = (mates if mates.height >= 2 else usable)["item"].to_list()
@@ -173,7 +173,7 @@ def verdicts(ways: Mapping[str, Evaluation], measure: str | None = None) -> Verd
     Probabilities include all doubts that a way knows of. The virtual system of a way (⊤) is left out.
     """
     if not ways:
-        raise TableError("there is nothing to compare; expected one evaluation or more")
+        raise TableError("there is nothing to compare", remedy="expected one evaluation or more")
     first = next(iter(ways.values()))
     name = measure or first.measures[0]
     systems = first.systems
@@ -182,7 +182,7 @@ def verdicts(ways: Mapping[str, Evaluation], measure: str | None = None) -> Verd
             odd = sorted(set(one.systems) ^ set(systems))[0]
             raise TableError(f"{way!r} judges other systems than the first way ({odd!r} is in only one of them)")
         if name not in one.measures:
-            raise TableError(f"{way!r} has no {name}; it has {', '.join(one.measures)}")
+            raise TableError(f"{way!r} has no {name}", remedy=f"it has {', '.join(one.measures)}")
     lower = parse(name).definition.lower
     tables = {way: _standings(way, one, name, lower=lower) for way, one in ways.items()}
     values = {way: dict(table.select("system", "value").iter_rows()) for way, table in tables.items()}

@@ -71,9 +71,9 @@ class Standing:
 def universe_of(run: Run, settings: Settings, least: int | None = None) -> Universe:
     """The pairs within reach: the first `depth` of every list, fewer in a small collection, but at least `least`."""
     if settings.ties not in {"trec", "input"}:
-        raise CallError(f"ties={settings.ties} is not possible with labels; use trec or input")
+        raise CallError(f"ties={settings.ties} is not possible with labels", remedy="use trec or input")
     if len(run.systems) < 2:
-        raise JoinError("labels decide between two systems or more; add a run")
+        raise JoinError("labels decide between two systems or more", remedy="add a run")
     refuse_strangers(run.frame.select("system", "query"))
     if settings.cut is not None:
         run = Run(run.frame.filter(pl.col("rank") <= settings.cut), run.ties)
@@ -115,7 +115,7 @@ def of_standing(standing: Standing, run: Run, settings: Settings) -> Evaluation:
     """An evaluation from what was learned, without estimates."""
     learned, systems = standing.learned, standing.learned.universe.systems
     if settings.baseline is not None and settings.baseline not in systems:
-        raise TextError(f"no system is called {settings.baseline!r}{did_you_mean(settings.baseline, systems)}")
+        raise TextError(f"no system is called {settings.baseline!r}", remedy=did_you_mean(settings.baseline, systems))
     found, labelled = _all_posteriors(standing, run, settings), _labelled(standing)
     return Evaluation(
         kind="sample", scores=_scores(standing, found, settings), summary=_summary(standing, found, settings),
@@ -139,7 +139,8 @@ def _further(standing: Standing) -> int | None:
 def _labels(labels: Opinions) -> Opinions:
     if not (labels.frame["grade"].drop_nulls() >= 0).any():
         raise JoinError(
-            "there is no decided label: every grade is empty or negative; judge some pairs (endoxa next, endoxa decide)"
+            "there is no decided label: every grade is empty or negative",
+            remedy="judge some pairs (endoxa next, endoxa decide)",
         )
     return labels
 
@@ -149,7 +150,8 @@ def _refuse_nothing(standing: Standing) -> None:
     if not len(judged):
         raise JoinError(
             f"none of the {judged.outside:,} labels is of a pair that a system has among its first {universe.depth} "
-            "items; do runs and labels belong together?"
+            "items",
+            remedy="do runs and labels belong together?",
         )
 
 

@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from endoxa.evaluations.evaluation import Evaluation
 
 Mapper = Callable[..., Any]
-NO_RUN = "no run was given; name a file: TREC's 6 columns, JSON, or a table with the columns query, item and score"
+
+
+def no_run() -> CallError:
+    """The error for a call without a run."""
+    remedy = "name a file: TREC's 6 columns, JSON, or a table with the columns query, item and score"
+    return CallError("no run was given", remedy=remedy)
 
 
 def evaluate(
@@ -31,11 +36,11 @@ def evaluate(
     """Score a run against a reference. `labels` are a few judged pairs beside a belief or a consensus."""
     if labels is not None and reference.kind not in DOUBTED:
         raise CallError(
-            "labels are a few judged pairs beside runs or a belief; with judgments, add them to these. Several files "
-            "of labels are given as --labels A --labels B"
+            "labels are a few judged pairs beside runs or a belief",
+            remedy="with judgments, add them to these. Several files of labels are given as --labels A --labels B",
         )
     if run is None and reference.kind != "votes":
-        raise CallError(NO_RUN)
+        raise no_run()
     if reference.kind in JUDGED:
         from endoxa.evaluations import judged
 
@@ -44,7 +49,7 @@ def evaluate(
             run, reference, measures or (), settings, with_curves=curves, with_power=power, with_orders=orders
         )
     if power:
-        raise CallError("power does not apply here; it is about tests against judgments")
+        raise CallError("power does not apply here", remedy="it is about tests against judgments")
     whole = None if run is None else _whole(run)
     table = reference.table
     if reference.kind == "sample" and isinstance(table, Opinions) and whole is not None:
@@ -60,7 +65,7 @@ def evaluate(
 
         if measures:
             named = ", ".join(map(str, measures))
-            raise CallError(f"subjects' answers have their own measure, the displacement; remove {named}")
+            raise CallError("subjects' answers have their own measure, the displacement", remedy=f"remove {named}")
         return answered.evaluate(whole, table, settings)
     return _in_doubt(whole, reference, list(measures or ()), settings, labels, progress, mapper)
 
@@ -106,14 +111,14 @@ def belief_of(reference: Reference, run: Run | None, settings: Settings, labels:
     table = reference.table
     if reference.kind == "sample":
         if run is None:
-            raise CallError(NO_RUN)
+            raise no_run()
         return models.believe(run, "learned", seed=settings.seed, labels=table)
     if isinstance(table, Belief):
         belief = table
     elif reference.kind in {"consensus", "votes"}:
         source = table if isinstance(table, Opinions) else run
         if source is None:
-            raise CallError(NO_RUN)
+            raise no_run()
         belief = consensus.belief(source, settings)
     elif isinstance(table, Opinions | Labels):
         more: dict[str, Any] = {} if settings.people is None else {"people": settings.people}
@@ -121,7 +126,7 @@ def belief_of(reference: Reference, run: Run | None, settings: Settings, labels:
             more["taxonomy"] = reference.taxonomy
         belief = models.believe(table, settings.model, seed=settings.seed, **more)
     else:
-        raise JoinError(f"{reference.kind} are not a belief; make one with believe(...)")
+        raise JoinError(f"{reference.kind} are not a belief", remedy="make one with believe(...)")
     return belief if labels is None else pinned(belief, labels)
 
 
@@ -131,9 +136,9 @@ def score(
 ) -> Scores:  # fmt: skip
     """Values per system, query and measure only; under doubt they are expectations, with draws."""
     if reference.kind in {"answers", "bundle"}:
-        raise CallError(f"against {reference.kind} there are no values per query; use evaluate")
+        raise CallError(f"against {reference.kind} there are no values per query", remedy="use evaluate")
     if run is None and reference.kind != "votes":
-        raise CallError(NO_RUN)
+        raise no_run()
     if reference.kind in JUDGED:
         assert run is not None
         assert isinstance(reference.table, Opinions | Preferences)
@@ -155,7 +160,7 @@ def score(
 def compare(scores: Scores, settings: Settings, measures: Sequence[str] | None = None) -> Comparison:
     """Every pair of systems, by tests over queries or, under doubt, by P(better) in shared possible worlds."""
     if len(scores.systems) < 2:
-        raise JoinError("a comparison needs two systems; add a run")
+        raise JoinError("a comparison needs two systems", remedy="add a run")
     if scores.draws is None:
         from endoxa.evaluations import judged
 
@@ -190,7 +195,7 @@ def summarise(scores: Scores, settings: Settings) -> pl.DataFrame:
 def _refuse_learned(scores: Scores) -> None:
     if scores.draws is not None and LEARNED in scores.draws.lines:
         raise CallError(
-            "these values were learned from labels; give runs and labels: evaluate or compare(run, labels=…)"
+            "these values were learned from labels", remedy="give runs and labels: evaluate or compare(run, labels=…)"
         )
 
 

@@ -139,8 +139,8 @@ def compare(scores: Scores, settings: Settings, measures: Sequence[str] | None =
 
     if _is_open(scores):
         raise TextError(
-            f"there is no one value to compare under {scores.policy}; "
-            "take --ties trec or average, and --unjudged nonrelevant or condensed"
+            f"there is no one value to compare under {scores.policy}",
+            remedy="take --ties trec or average, and --unjudged nonrelevant or condensed",
         )
     means = [name for name in scores.measures if parse(name).definition.aggregate == "mean"]
     definitions = {name: parse(name).definition for name in scores.measures}

@@ -129,18 +129,20 @@ def _on_same_pages(outputs: Outputs) -> tuple[dict[str, dict[str, Sequence[str]]
     if not kept:
         count = counted(len({page for own in outputs.values() for page in own}), "page", "pages")
         raise TableError(
-            f"no pipeline found anything on any of {count}; look at what was read, or look for words instead of "
-            "entities (--find words)"
+            f"no pipeline found anything on any of {count}",
+            remedy="look at what was read, or look for words instead of entities (--find words)",
         )
     if len(kept) < 2:
         raise JoinError(
-            f"a consensus needs two pipelines or more that have found anything; there is {next(iter(kept))}: "
-            "add another binariser (-b) or OCR (--ocr)"
+            "a consensus needs two pipelines or more that have found anything",
+            remedy=f"there is {next(iter(kept))}: add another binariser (-b) or OCR (--ocr)",
         )
     every = list(dict.fromkeys(page for own in kept.values() for page in own))
     pages = [page for page in every if all(page in own for own in kept.values())]
     if not pages:
-        raise JoinError(f"there is no page that all of {listed(list(kept), NAMED)} have read; compare fewer pipelines")
+        raise JoinError(
+            f"there is no page that all of {listed(list(kept), NAMED)} have read", remedy="compare fewer pipelines"
+        )
     if missing := [page for page in every if page not in pages]:
         count = counted(len(missing), "page", "pages")
         warnings.append(

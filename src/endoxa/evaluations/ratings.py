@@ -335,12 +335,14 @@ def _refuse(methods: Iterable[str], confidence: float, resamples: int) -> None:
     for method in methods:
         if method not in get_args(Method):
             known = get_args(Method)
-            raise TextError(f"a map is isotonic, bayes or ogive, not {method!r}{did_you_mean(method, known)}")
+            raise TextError(f"a map is isotonic, bayes or ogive, not {method!r}", remedy=did_you_mean(method, known))
     if not 0 < confidence < 1:
-        raise TextError(f"confidence must lie between 0 and 1, not {confidence}; 0.95 is usual")
+        raise TextError(f"confidence must lie between 0 and 1, not {confidence}", remedy="0.95 is usual")
     if resamples * (1 - confidence) < 2 - 1e-9:
         least = 2 / (1 - confidence)
-        raise TextError(f"{resamples} resamples are too few for confidence {confidence}; take {least:.0f} or more")
+        raise TextError(
+            f"{resamples} resamples are too few for confidence {confidence}", remedy=f"take {least:.0f} or more"
+        )
 
 
 def _counted(opinions: Opinions) -> tuple[Opinions, list[str], dict[str, int]]:
@@ -364,7 +366,8 @@ def _counted(opinions: Opinions) -> tuple[Opinions, list[str], dict[str, int]]:
     if not kept.height:
         raise JoinError(
             f"none of the {frame.height:,} opinions is a rating of a person (practice, gold, attention, votes of "
-            "systems and grades below 0 do not count); give the answers of the main part"
+            "systems and grades below 0 do not count)",
+            remedy="give the answers of the main part",
         )
     return Opinions(kept), notes, roles
 
@@ -411,8 +414,8 @@ def _points(run: Run, judged: Opinions) -> pl.DataFrame:
         query, item = pairs.row(0)[:2]
         raise JoinError(
             f"no run has a score for any of the {pairs.height:,} rated pairs (the first: item {item!r} of query "
-            f"{query!r}; the run begins with {run.frame['item'][0]!r} of {run.frame['query'][0]!r}); do they belong "
-            "together, and are queries and items called the same in both?"
+            f"{query!r}; the run begins with {run.frame['item'][0]!r} of {run.frame['query'][0]!r})",
+            remedy="do they belong together, and are queries and items called the same in both?",
         )
     return points
 

@@ -53,7 +53,7 @@ class Reference:
     def of(cls, table: Referred | None, settings: Settings, taxonomy: Taxonomy | None = None) -> Reference:
         """The reference in a table. Opinions are judgments unless a model is named."""
         if taxonomy is not None and not isinstance(table, Labels):
-            raise CallError("a taxonomy goes with labels (source, item, category); give a file of labels too")
+            raise CallError("a taxonomy goes with labels (source, item, category)", remedy="give a file of labels too")
         kind = _kind(table, settings)
         if kind == "judgments" and isinstance(table, Opinions):
             _refuse_several(table, settings)
@@ -90,8 +90,8 @@ def _kind(table: Referred | None, settings: Settings) -> Kind:
     if isinstance(table, Bundle):
         return "bundle"
     raise TableError(
-        f"a {type(table).__name__} is not something to score against; give judgments, preferences, a belief, labels, "
-        "answers or a bundle"
+        f"a {type(table).__name__} is not something to score against",
+        remedy="give judgments, preferences, a belief, labels, answers or a bundle",
     )
 
 
@@ -102,8 +102,9 @@ def _refuse_several(opinions: Opinions, settings: Settings) -> None:
     if not opinions.frame.select("query", "item").is_duplicated().any():
         return
     raise JoinError(
-        f"{len(opinions.sources)} people judged the same pairs; score each of them separately (assessors=mean, "
-        "--assessors mean) or turn their opinions into a belief (model=votes, --model votes or dawid-skene)"
+        f"{len(opinions.sources)} people judged the same pairs",
+        remedy="score each of them separately (assessors=mean, --assessors mean) or turn their opinions into a belief "
+        "(model=votes, --model votes or dawid-skene)",
     )
 
 

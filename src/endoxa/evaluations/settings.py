@@ -11,7 +11,7 @@ from dataclasses import field, fields, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
-from endoxa.errors import CallError, TextError, did_you_mean
+from endoxa.errors import CallError, TextError, did_you_mean, unknown
 from endoxa.frozen import dataclass
 from endoxa.policies import CHOICES, ORDERS, WORLDS, Assessors, Compat, Missing, Policy, Ties, Undefined, Unjudged
 
@@ -186,7 +186,7 @@ class Settings:
             value = getattr(self, name)
             if known.choices and value not in known.choices:
                 hint = did_you_mean(str(value), known.choices)
-                raise CallError(f"{name} must be one of {', '.join(known.choices)}, not {value!r}{hint}")
+                raise CallError(f"{name} must be one of {', '.join(known.choices)}, not {value!r}", remedy=hint)
             if known.least is None or value is None:
                 continue
             if not isinstance(value, int | float) or isinstance(value, bool) or value != value:  # noqa: PLR0124
@@ -198,7 +198,7 @@ class Settings:
         try:
             self.policy  # noqa: B018  refuses what does not go together
         except TextError as error:
-            raise CallError(str(error)) from None
+            raise CallError(error.problem, error.text, error.at, remedy=error.remedy) from None
 
     @cached_property
     def policy(self) -> Policy:
@@ -217,10 +217,12 @@ class Settings:
         known = [name for name, one in REGISTRY.items() if one.scoring or not scoring_only]
         for name in given:
             if name not in REGISTRY:
-                hint = did_you_mean(name, known)
-                raise CallError(f"no setting is called {name!r}{hint} (there are: {', '.join(known)})")
+                there = f"there are: {', '.join(known)}"
+                raise unknown(CallError, f"no setting is called {name!r}", name, known, listed=there)
             if name not in known:
-                raise CallError(f"{name} does not change scores; it is a setting of evaluate, compare and report")
+                raise CallError(
+                    f"{name} does not change scores", remedy="it is a setting of evaluate, compare and report"
+                )
         habits = {} if given.get("compat", "none") == "none" else {"missing": "skip", "undefined": "zero"}
         habits |= {"assessors": "mean"} if given.get("format") == "qrels_jg" else {}
         return cls(**(habits | dict(given)))
@@ -232,7 +234,7 @@ class Settings:
             if not set(applies) & set(kinds):
                 here = " and ".join(WORDS[kind] for kind in kinds)
                 there = ", ".join(WORDS[kind] for kind in applies)
-                raise CallError(f"{name} does not apply to {here}; it is for {there}. Remove it.")
+                raise CallError(f"{name} does not apply to {here}", remedy=f"it is for {there}. Remove it.")
 
     def changed(self, **values: Any) -> Settings:
         """The same settings but for these."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from endoxa.errors import EndoxaError, did_you_mean
+from endoxa.errors import EndoxaError, unknown
 from endoxa.frozen import dataclass
 from endoxa.later import pl
 from endoxa.measures.grammar import parse
@@ -125,9 +125,8 @@ def ranking(summary: pl.DataFrame | Rows, measure: str, *, lower: bool = False) 
     rows = [row for row in every if row["measure"] == measure]
     if not rows:
         known = list(dict.fromkeys(row["measure"] for row in every))
-        raise EndoxaError(
-            f"the summary has no measure {measure!r}{did_you_mean(measure, known)} (there are: {', '.join(known)})"
-        )
+        there = f"there are: {', '.join(known)}"
+        raise unknown(EndoxaError, f"the summary has no measure {measure!r}", measure, known, listed=there)
     found = [
         Standing(
             row["system"],

@@ -151,9 +151,9 @@ def fuse(
     refuse_choice("method", method, METHODS)
     refuse_choice("norm", norm, NORMS)
     if depth is not None and depth < 1:
-        raise TextError(f"depth is {depth}; expected at least 1")
+        raise TextError(f"depth is {depth}", remedy="expected at least 1")
     if not k > -1:
-        raise TextError(f"k is {k}; expected a number above -1, so that no rank divides by 0")
+        raise TextError(f"k is {k}", remedy="expected a number above -1, so that no rank divides by 0")
     factors = _factors(run, method, weights)
     own = {"k": k} if method == "rrf" else {}
     parts = []
@@ -175,11 +175,11 @@ def _factors(run: Run, method: str, weights: Mapping[str, float] | None) -> Floa
     for system, weight in weights.items():
         if system not in systems:
             near = did_you_mean(system, systems)
-            raise TextError(f"a weight is given for {system!r}, which is not among the systems{near}")
+            raise TextError(f"a weight is given for {system!r}, which is not among the systems", remedy=near)
         if not 0 <= weight < np.inf:
-            raise TextError(f"the weight of {system} is {weight}; expected a number of 0 or more")
+            raise TextError(f"the weight of {system} is {weight}", remedy="expected a number of 0 or more")
     if missing := [system for system in systems if system not in weights]:
-        raise TextError(f"{missing[0]} has no weight; give every system one (0 leaves it out)")
+        raise TextError(f"{missing[0]} has no weight", remedy="give every system one (0 leaves it out)")
     return np.array([weights[system] for system in systems])
 
 
@@ -194,8 +194,8 @@ def blocks(run: Run, norm: str) -> Iterator[tuple[Block, pl.DataFrame]]:
     if norm != "none" and not np.isfinite(scores).all():
         row = frame.row(int(np.flatnonzero(~np.isfinite(scores))[0]), named=True)
         raise TableError(
-            f"query {row['query']!r} of {row['system']!r} scores item {row['item']!r} {row['score']}; an infinite "
-            "score cannot be normalised: use a method of ranks (rrf, borda, condorcet)"
+            f"query {row['query']!r} of {row['system']!r} scores item {row['item']!r} {row['score']}",
+            remedy="an infinite score cannot be normalised: use a method of ranks (rrf, borda, condorcet)",
         )
     scores = NORMS[norm](scores, starts, sizes)
     heads = frame[starts]

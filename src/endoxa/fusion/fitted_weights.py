@@ -37,19 +37,21 @@ def fit_weights(
     Misleads: labels of a pool made by some of the systems favour these.
     """
     if folds < 2:
-        raise TextError(f"folds is {folds}; expected at least 2: a query must not teach its own weights")
+        raise TextError(f"folds is {folds}", remedy="expected at least 2: a query must not teach its own weights")
     pairs, values = _gathered(run, norm)
     known = pairs.join(_yes(labels, rel), on=["query", "item"], how="left", maintain_order="left")["yes"]
     row = known.is_not_null().to_numpy()
     taught = pairs["query"].filter(known.is_not_null()).unique().sort()
     if len(taught) < folds:
         raise TableError(
-            f"{len(taught)} queries have a label on a listed item, fewer than the {folds} folds; label more queries, "
-            "or use a method that learns nothing (rrf)"
+            f"{len(taught)} queries have a label on a listed item, fewer than the {folds} folds",
+            remedy="label more queries, or use a method that learns nothing (rrf)",
         )
     yes = known.fill_null(False).to_numpy()
     if not yes[row].any() or yes[row].all():
-        raise TableError("all labels say the same, which teaches nothing about the systems; use a method such as rrf")
+        raise TableError(
+            "all labels say the same, which teaches nothing about the systems", remedy="use a method such as rrf"
+        )
     fold = _folds(taught, pairs["query"], folds, seed)
     fitted = np.array([_fit(values[row & (fold != one)], yes[row & (fold != one)]) for one in range(-1, folds)])
     scores = np.empty(len(values))

@@ -32,7 +32,9 @@ def _max(scores: Floats, starts: Ints, sizes: Ints) -> Floats:
     """score / greatest, which must be above 0."""
     most: Floats = np.maximum.reduceat(scores, starts)
     if (most <= 0).any():
-        raise TextError("the norm max divides by the greatest score of a list, and one is not above 0; use min-max")
+        raise TextError(
+            "the norm max divides by the greatest score of a list, and one is not above 0", remedy="use min-max"
+        )
     return scores / np.repeat(most, sizes)
 
 

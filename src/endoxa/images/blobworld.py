@@ -92,8 +92,9 @@ def choose(points: Floats, *, least: int = 2, most: int = 5, iterations: int = 1
     """The mixture of least … most groups, at most one per point, with the shortest description."""
     if not len(points) or least > most:
         raise TableError(
-            f"{len(points)} points cannot form {least} to {most} groups; expected at least one point, as a row of "
-            "features, and a largest number of groups that is not below the least"
+            f"{len(points)} points cannot form {least} to {most} groups",
+            remedy="expected at least one point, as a row of features, and a largest number of groups that is not "
+            "below the least",
         )
     rng = np.random.default_rng(seed)
     counts = range(min(least, len(points)), min(most, len(points)) + 1)
@@ -137,8 +138,8 @@ def fit(
     """
     if points.ndim != 2 or not points.size or means.ndim != 3 or means.shape[2] != points.shape[1]:
         raise TableError(
-            f"points of shape {points.shape} and starts of shape {means.shape} do not fit; expected points x features "
-            "with at least one of each, and starts x groups x features"
+            f"points of shape {points.shape} and starts of shape {means.shape} do not fit",
+            remedy="expected points x features with at least one of each, and starts x groups x features",
         )
     tries, k, d = means.shape
     n, centre = len(points), points.mean(axis=0)

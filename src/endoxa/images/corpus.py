@@ -82,7 +82,9 @@ class Corpus(Table):
         refuse_null(frame, ("item", "path"), "corpus")
         twice = frame["item"].filter(frame["item"].is_duplicated())
         if len(twice):
-            raise TableError(f"item {twice[0]!r} occurs twice in the corpus; each picture needs a name of its own")
+            raise TableError(
+                f"item {twice[0]!r} occurs twice in the corpus", remedy="each picture needs a name of its own"
+            )
         words = [
             list(dict.fromkeys(given)) if given is not None else list(words_of(caption or ""))
             for given, caption in zip(frame["words"].to_list(), frame["caption"], strict=True)
@@ -135,7 +137,9 @@ def labels_of(corpus: Corpus) -> tuple[Labels, Taxonomy]:
     """The categories as labels (not truth) of the items, and their tree: `believe(labels, "levels", taxonomy=tree)`."""
     filed = corpus.frame.filter(pl.col("category").is_not_null())
     if not filed.height:
-        raise JoinError(f"{corpus.name or corpus.root}: no picture has a category; folders or a manifest give them")
+        raise JoinError(
+            f"{corpus.name or corpus.root}: no picture has a category", remedy="folders or a manifest give them"
+        )
     labels = filed.select(pl.lit(corpus.name or "folders").alias("source"), "item", "category")
     return Labels.of(labels), Taxonomy.of_paths(filed["category"].unique().sort())
 

@@ -19,7 +19,9 @@ def cut_out(picture: Picture, labels: LabelMap, label: int, *, side: int = SIDE)
     """The part of the picture around a region, the region outlined, the rest dimmed; its long side is `side`."""
     rows, columns = (np.flatnonzero((labels == label).any(axis=axis)) for axis in (1, 0))
     if not len(rows):
-        raise TableError(f"the label map has no region {label}; its labels are {labels.min()} to {labels.max()}")
+        raise TableError(
+            f"the label map has no region {label}", remedy=f"its labels are {labels.min()} to {labels.max()}"
+        )
     window = tuple(
         _part(int(at[0]), int(at[-1]) + 1, size, max(picture.shape))
         for at, size in zip((rows, columns), picture.shape, strict=True)

@@ -147,22 +147,23 @@ class _Regions:
         """Of a label map, which must fit the picture and be numbered without gaps."""
         height, width = picture.shape
         if not height * width:
-            raise TableError(f"a picture of {height} × {width} pixels cannot be described; leave it out")
+            raise TableError(f"a picture of {height} × {width} pixels cannot be described", remedy="leave it out")
         if labels.shape != picture.shape or not np.issubdtype(labels.dtype, np.integer):
             raise TableError(
                 f"a label map of shape {labels.shape} and type {labels.dtype} does not fit a picture of {height} × "
-                f"{width} pixels; expected one whole number per pixel"
+                f"{width} pixels",
+                remedy="expected one whole number per pixel",
             )
         if labels.min() < -1:
-            raise TableError(f"label {labels.min()} is no region; expected -1 for none and regions from 0")
+            raise TableError(f"label {labels.min()} is no region", remedy="expected -1 for none and regions from 0")
         labels = np.ascontiguousarray(labels, dtype=np.int32)
         at = np.flatnonzero(labels >= 0)
         label = labels.ravel()[at].astype(np.intp)
         counts = np.bincount(label)
         if not counts.all():
             raise TableError(
-                f"region {int(np.argmin(counts))} of 0 to {len(counts) - 1} has no pixel; number the regions without "
-                "gaps (endoxa.images.segment does)"
+                f"region {int(np.argmin(counts))} of 0 to {len(counts) - 1} has no pixel",
+                remedy="number the regions without gaps (endoxa.images.segment does)",
             )
         return cls(labels, at, label, counts)
 

@@ -75,7 +75,7 @@ def compose(
     """
     rng = _chance(number, seed, size)
     if not 0 <= least < 1:
-        raise TextError(f"the least visible share must lie in [0, 1), not {least}; the default is {LEAST}")
+        raise TextError(f"the least visible share must lie in [0, 1), not {least}", remedy=f"the default is {LEAST}")
     if background is None:
         category = str(rng.choice(sorted(KINDS)))
         layers, light = stacked(category, size, rng, things=False), _light(size, rng)
@@ -166,7 +166,7 @@ def _chance(number: int, seed: int, size: tuple[int, int]) -> Chance:
         raise TextError(f"scenes and seeds are numbered from 0; number {number} of seed {seed} does not exist")
     if min(size) < 16:
         raise TextError(
-            f"a scene is at least 16 pixels high and wide, not {size[0]} × {size[1]}; the default is 256 × 384"
+            f"a scene is at least 16 pixels high and wide, not {size[0]} × {size[1]}", remedy="the default is 256 × 384"
         )
     return np.random.default_rng([seed, number, 0])
 
@@ -175,7 +175,7 @@ def _covering(background: Picture, size: tuple[int, int], rng: Chance) -> Pixels
     """The largest part of a picture with the shape of the scene, at a random position, mirrored at random."""
     height, width = background.shape
     if not height or not width:
-        raise TableError("the background has no pixel; expected a picture of at least 1 × 1")
+        raise TableError("the background has no pixel", remedy="expected a picture of at least 1 × 1")
     scale = max(size[0] / height, size[1] / width)
     wide = background.resized(max(size[0], round(height * scale)), max(size[1], round(width * scale))).pixels
     top, left = (int(rng.integers(0, wide.shape[axis] - size[axis] + 1)) for axis in (0, 1))

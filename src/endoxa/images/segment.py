@@ -72,7 +72,7 @@ def register(
     Do it where a module is imported, not below `if __name__ == "__main__":`; worker processes import modules anew.
     """
     if name in SEGMENTERS:
-        raise TextError(f"a segmenter is called {name!r} already; choose another name")
+        raise TextError(f"a segmenter is called {name!r} already", remedy="choose another name")
     SEGMENTERS[name] = Segmenter(about, source, preset, smallest)
 
 
@@ -95,8 +95,8 @@ def segment(picture: Picture, method: str = "slic", **settings: Any) -> LabelMap
     known = segmenter.settings()
     for name in settings:
         if name not in known:
-            near = did_you_mean(name, known) or "; it has " + ", ".join(known)
-            raise TextError(f"segmenter {method} has no setting {name!r}{near}")
+            near = did_you_mean(name, known) or f"it has {', '.join(known)}"
+            raise TextError(f"segmenter {method} has no setting {name!r}", remedy=near)
     refuse_picture(picture)
     chosen = dict(segmenter.preset) | settings
     smallest = checked("smallest", chosen.pop("smallest", segmenter.smallest), 0, 1)
@@ -173,7 +173,9 @@ def normalised(labels: npt.NDArray[Any], picture: Picture, *, smallest: float = 
     of the mask have no neighbour and stay, even if they are small.
     """
     if labels.shape != picture.shape:
-        raise TableError(f"labels of shape {labels.shape} do not fit a picture of {picture.shape}; one for each pixel")
+        raise TableError(
+            f"labels of shape {labels.shape} do not fit a picture of {picture.shape}", remedy="one for each pixel"
+        )
     inside = np.ones(picture.shape, np.bool_) if picture.mask is None else picture.mask
     if not inside.any():
         return np.full(picture.shape, -1, np.int32)
@@ -266,7 +268,7 @@ def checked(name: str, value: Any, low: float, high: float, *, whole: bool = Fal
     kind = "a whole number" if whole else "a number"
     fits = isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)
     if not fits or not low <= value <= high or (whole and value != int(value)):
-        raise TextError(f"{name} is {value!r}; expected {kind} from {low:g} to {high:g}")
+        raise TextError(f"{name} is {value!r}", remedy=f"expected {kind} from {low:g} to {high:g}")
     return float(value)
 
 
@@ -274,19 +276,19 @@ def refuse_picture(picture: Picture) -> None:
     """Refuse anything but a picture with at least one pixel of three bytes and a mask of the same shape."""
     if not isinstance(picture, Picture):
         raise TableError(
-            f"expected a Picture, not {type(picture).__name__}; Picture(array) holds height x width x 3 bytes, "
-            "endoxa.io.decoding.decode(Path(…)) reads a file"
+            f"expected a Picture, not {type(picture).__name__}",
+            remedy="Picture(array) holds height x width x 3 bytes, endoxa.io.decoding.decode(Path(…)) reads a file",
         )
     pixels, mask = picture.pixels, picture.mask
     if pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.dtype != np.uint8 or not pixels.size:
         raise TableError(
-            f"a picture is height x width x 3 bytes, none of them 0, not {pixels.shape} of {pixels.dtype}; "
-            "decode it with endoxa.io.decoding"
+            f"a picture is height x width x 3 bytes, none of them 0, not {pixels.shape} of {pixels.dtype}",
+            remedy="decode it with endoxa.io.decoding",
         )
     if mask is not None and (mask.shape != picture.shape or mask.dtype != np.bool_):
         raise TableError(
-            f"the mask is {mask.dtype} of shape {mask.shape}, the picture {picture.shape}; "
-            "expected truth values, one for each pixel"
+            f"the mask is {mask.dtype} of shape {mask.shape}, the picture {picture.shape}",
+            remedy="expected truth values, one for each pixel",
         )
 
 

@@ -47,7 +47,7 @@ def draw(strokes: Sequence[Stroke]) -> Picture:
     import cv2
 
     if not strokes:
-        raise TableError("there is nothing to draw; expected one stroke or more")
+        raise TableError("there is nothing to draw", remedy="expected one stroke or more")
     every = np.concatenate([stroke.points for stroke in strokes])
     low, high = every.min(axis=0), every.max(axis=0)
     scale = (SIDE - 2 * MARGIN) / max(float((high - low).max()), 1e-9)

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from endoxa.errors import FileError
+from endoxa.io.missing_files import unreadable
 from endoxa.later import pl
 
 QRELS = {"query-id", "corpus-id", "score"}
@@ -37,7 +38,7 @@ def qrels_of(folder: Path, label: str) -> Path:
             if path.name.removesuffix(".gz").removesuffix(".zst").endswith(".tsv") and not path.name.startswith(".")
         )
     except OSError as error:
-        raise FileError(label, f"cannot be read: {error.strerror or error}", "check its permissions") from None
+        raise unreadable(label, error, "check its permissions") from None
     if not found:
         raise FileError(label, "the path is a directory, and holds no judgments", EXPECTED)
     tests = [path for path in found if path.name.split(".")[0] == SPLIT]

@@ -25,6 +25,7 @@ from endoxa.io import faults
 from endoxa.io.faults import first_line
 from endoxa.io.formats import MANIFEST
 from endoxa.io.limits import refuse_cells, refuse_content
+from endoxa.io.missing_files import unreadable
 from endoxa.io.parquet import parquet_rows
 from endoxa.io.sources import opened
 from endoxa.io.spreadsheets import escaped, unescaped
@@ -110,9 +111,11 @@ def _files(bundle: Bundle, files: Mapping[str, Path]) -> dict[str, bytes | Path]
     for name, place in sorted(files.items()):
         if name not in hashes:
             known = filter(None, hashes)
-            raise TableError(f"file {name!r} belongs to no item and no query{did_you_mean(name, known)}")
+            raise TableError(f"file {name!r} belongs to no item and no query", remedy=did_you_mean(name, known))
         if hashes[name] is None:
-            raise TableError(f"file {name!r} has no sha256 in its table; add it, so that others can check the file")
+            raise TableError(
+                f"file {name!r} has no sha256 in its table", remedy="add it, so that others can check the file"
+            )
         suffix = (PurePosixPath(name).suffix or Path(place).suffix).lower()
         found[f"files/{hashes[name]}{suffix if SUFFIX.fullmatch(suffix) else ''}"] = Path(place)
     return found
@@ -127,7 +130,7 @@ def _chunks(content: bytes | Path) -> Iterator[bytes]:
         with content.open("rb") as file:
             yield from iter(lambda: file.read(CHUNK), b"")
     except OSError as error:
-        raise FileError(str(content), f"cannot be read: {error.strerror or error}") from None
+        raise unreadable(str(content), error) from None
 
 
 def _digest(content: bytes | Path) -> tuple[str, int]:

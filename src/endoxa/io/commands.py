@@ -53,9 +53,11 @@ def command_of(typed: str, *blanks: str) -> Command:
         raise CallError(f"{typed!r} cannot be read as a command: {str(error).lower()}") from None
     for blank in blanks:
         if not any(f"{{{blank}}}" in word for word in words[1:]):
-            raise CallError(f"the command {typed!r} lacks {{{blank}}}, where the path is put; as in 'mytool {{page}}'")
+            raise CallError(
+                f"the command {typed!r} lacks {{{blank}}}, where the path is put", remedy="as in 'mytool {page}'"
+            )
     if shutil.which(words[0]) is None:
-        raise CallError(f"there is no program {words[0]!r}; give its path, or install it")
+        raise CallError(f"there is no program {words[0]!r}", remedy="give its path, or install it")
     name = named["name"] if named else Path(words[0]).stem
     if not NAME.fullmatch(name):  # it becomes a folder
         raise CallError(f"the command {typed!r} needs a name of letters, digits and . + - _: 'NAME={typed}'")

@@ -269,4 +269,4 @@ def _corpus(rows: list[dict[str, Any]], root: str, source: Source, name: str, sk
     try:
         return Corpus.of(pl.DataFrame(columns, schema=COLUMNS), root, name=name, skipped=skipped)
     except TableError as error:
-        raise FileError(source.label, str(error)) from None
+        raise FileError.of(error, source.label) from None

@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from endoxa.errors import FileError, InstallError
 from endoxa.images import Picture, Pixels
+from endoxa.io.missing_files import unreadable
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -129,7 +130,7 @@ def read(path: Path, label: str = "") -> bytes:
         _refuse_heavy(label, status.st_size)
         return path.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise FileError(label, f"cannot be read: {getattr(error, 'strerror', error)}") from None
+        raise unreadable(label, error, suggest=False) from None
 
 
 def flattened(raw: bytes, label: str, *, side: int | None = None) -> tuple[Image.Image, Image.Image | None]:
@@ -207,7 +208,7 @@ def _pillow() -> ModuleType:
     try:
         from PIL import Image
     except ImportError:
-        raise InstallError("Pillow is not installed; pip install 'endoxa[images]'") from None
+        raise InstallError("Pillow is not installed", remedy="pip install 'endoxa[images]'") from None
     return Image
 
 

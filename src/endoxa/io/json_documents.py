@@ -72,8 +72,8 @@ def _understood(source: Source, value: Mapping[Any, Any]) -> Layout:
     try:
         layout = laid_out(value)
     except TableError as error:
-        what, _, _ = str(error).partition("; ")
-        raise FileError(source.label, f"the JSON is neither runs nor judgments: {what} ({keys})", NEITHER) from None
+        problem = f"the JSON is neither runs nor judgments: {error.problem} ({keys})"
+        raise FileError(source.label, problem, NEITHER) from None
     if MTEB in value:
         return layout
     if "system" in layout.frame.columns and not ENVELOPES.isdisjoint(value):
@@ -102,7 +102,7 @@ def _whole(source: Source, text: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_object)
     except TextError as error:
-        raise FileError(source.label, error.what, "remove one of them") from None
+        raise FileError(source.label, error.problem, "remove one of them") from None
     except json.JSONDecodeError as error:
         raise FileError(
             source.label, f"the JSON is damaged: {error.msg}", "write the file again", error.lineno

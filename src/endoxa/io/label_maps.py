@@ -57,7 +57,7 @@ class LabelMaps:
             what = f"{folder}: no label map has the name of a picture (like {paths[0].name})" if place else (
                 f"{corpus.name or corpus.root}: no picture has a mask"
             )  # fmt: skip
-            raise JoinError(f"{what}; a map is a grey PNG with the picture's path")
+            raise JoinError(what, remedy="a map is a grey PNG with the picture's path")
         return cls(place, sha256(repr(states).encode()).hexdigest()[:16], count)
 
     def describe(self, picture: Picture) -> dict[str, npt.NDArray[Any]]:
@@ -78,7 +78,7 @@ def regions_of(path: Path) -> LabelMap:
     try:
         labels = numbers_of(path)
     except FileError as error:
-        raise FileError(str(path), f"its label map {path.name} {error.what}") from None
+        raise FileError(str(path), f"its label map {path.name} {error.problem}") from None
     return np.where(labels == np.iinfo(labels.dtype).max, -1, labels.astype(np.int32)).astype(np.int32)
 
 

@@ -58,14 +58,14 @@ def laid_out(value: Mapping[Any, Any]) -> Layout:
         depth, parts = _parts(outer, inner)
         depths |= depth
         if len(depths) > 1:
-            raise TableError(f"the dict mixes several forms; use one throughout: {FORMS}")
+            raise TableError("the dict mixes several forms", remedy=f"use one throughout: {FORMS}")
         for system, query, names, values in parts:
             systems += [system] * len(names)
             queries += [query] * len(names)
             items += names
             numbers += values
     if not items:
-        raise TableError(f"the dict is empty; expected {FORMS}")
+        raise TableError("the dict is empty", remedy=f"expected {FORMS}")
     columns = {"query": queries, "item": items}
     frame = pl.DataFrame(({"system": systems} if depths == {"systems"} else {}) | columns).with_columns(
         _column(numbers)
@@ -86,7 +86,7 @@ def _parts(outer: Any, inner: Any) -> tuple[set[str], list[Part]]:
         names, numbers, form = entries(inner, f"query {outer!r:.60}")
         return {form} if names else set(), [("", str(outer), names, numbers)]
     if not isinstance(inner, Mapping):
-        raise TableError(f"{outer!r:.60}: {inner!r:.60} is not a dict; expected {FORMS}")
+        raise TableError(f"{outer!r:.60}: {inner!r:.60} is not a dict", remedy=f"expected {FORMS}")
     if any(isinstance(end, Mapping | list | tuple) for end in inner.values()):
         parts = []
         for query, end in inner.items():
@@ -95,7 +95,9 @@ def _parts(outer: Any, inner: Any) -> tuple[set[str], list[Part]]:
             elif isinstance(end, Mapping):
                 names, numbers = [str(item) for item in end], list(end.values())
             else:
-                raise TableError(f"the dict mixes several forms below {outer!r:.60}; use one throughout: {FORMS}")
+                raise TableError(
+                    f"the dict mixes several forms below {outer!r:.60}", remedy=f"use one throughout: {FORMS}"
+                )
             parts.append((str(outer), str(query), names, numbers))
         return {"systems"}, parts
     names = [str(item) for item in inner]
@@ -112,12 +114,13 @@ def entries(found: Sequence[Any], where: str) -> tuple[list[str], list[Any], str
     if all(isinstance(entry, list | tuple) and len(entry) == 2 for entry in found):
         return [_name(item, where) for item, _ in found], [number for _, number in found], "scored"
     if not all(isinstance(entry, Mapping) for entry in found):
-        raise TableError(f"{where}: the list mixes several forms; expected items, [item, score] or objects")
+        raise TableError(f"{where}: the list mixes several forms", remedy="expected items, [item, score] or objects")
     named = next((name for name in ITEMS if found and all(name in entry for entry in found)), None)
     if named is None:
         keys = ", ".join(map(str, dict.fromkeys(key for entry in found for key in entry)))
         raise TableError(
-            f"{where}: no key names the item in every entry; expected one of {', '.join(ITEMS)}, not {keys:.200}"
+            f"{where}: no key names the item in every entry",
+            remedy=f"expected one of {', '.join(ITEMS)}, not {keys:.200}",
         )
     items = [_name(entry[named], where) for entry in found]
     for meaning, names in NUMBERS.items():
@@ -127,13 +130,13 @@ def entries(found: Sequence[Any], where: str) -> tuple[list[str], list[Any], str
                 numbers = [_inverse(number, where) for number in numbers]
             return items, numbers, "graded" if meaning == "grade" else "scored"
     if any(name in entry for entry in found for names in NUMBERS.values() for name in names):
-        raise TableError(f"{where}: some entries have a score and others have none; give every entry one")
+        raise TableError(f"{where}: some entries have a score and others have none", remedy="give every entry one")
     return items, [1 / rank for rank in range(1, len(found) + 1)], "listed"
 
 
 def _name(item: Any, where: str) -> str:
     if item is None or isinstance(item, bool | list | tuple | Mapping):
-        raise TableError(f"{where}: {item!r:.60} is not the name of an item; expected a text or a number")
+        raise TableError(f"{where}: {item!r:.60} is not the name of an item", remedy="expected a text or a number")
     return str(item)
 
 
@@ -143,7 +146,9 @@ def _inverse(rank: Any, where: str) -> float:
     except (TypeError, ValueError, OverflowError):
         number = 0.0
     if not number >= 1:
-        raise TableError(f"{where}: rank {rank!r:.60} is not a number from 1 on; expected the rank of the item")
+        raise TableError(
+            f"{where}: rank {rank!r:.60} is not a number from 1 on", remedy="expected the rank of the item"
+        )
     return 1 / number
 
 
@@ -167,12 +172,12 @@ def _column(numbers: list[Any]) -> pl.Series:
         pass
     for value in numbers:
         if not (value is None or isinstance(value, str | int | float)):
-            raise TableError(f"{value!r:.60} is not a number; expected {FORMS}")
+            raise TableError(f"{value!r:.60} is not a number", remedy=f"expected {FORMS}")
     texts = pl.Series("number", [None if value is None else str(value) for value in numbers], dtype=pl.String)
     grades = grades_of(texts)
     unread = (grades.is_null() & texts.is_not_null()).arg_true()
     if len(unread):
-        raise TableError(f"{texts[int(unread[0])]!r:.60} is not a number; expected {FORMS}")
+        raise TableError(f"{texts[int(unread[0])]!r:.60} is not a number", remedy=f"expected {FORMS}")
     return grades.alias("number")
 
 
@@ -249,12 +254,14 @@ def model_of(value: Mapping[Any, Any]) -> str | None:
 def _mteb(value: Mapping[Any, Any]) -> Layout:
     parts = dict(_subsets(value))
     if not parts:
-        raise TableError("the predictions of MTEB are empty; expected {subset: {split: {query: {item: score}}}}")
+        raise TableError(
+            "the predictions of MTEB are empty", remedy="expected {subset: {split: {query: {item: score}}}}"
+        )
     frames, owner = [], dict[str, str]()
     for name, queries in parts.items():
         if not isinstance(queries, Mapping):
             raise TableError(
-                f"{name}: these predictions are not those of retrieval; expected {{query: {{item: score}}}}"
+                f"{name}: these predictions are not those of retrieval", remedy="expected {query: {item: score}}"
             )
         layout = laid_out(queries)
         if "system" in layout.frame.columns:
@@ -262,7 +269,8 @@ def _mteb(value: Mapping[Any, Any]) -> Layout:
         for query in layout.frame["query"].unique(maintain_order=True):
             if query in owner:
                 raise TableError(
-                    f"query {query!r:.60} is in {owner[query]} and in {name}; keep one subset and split in the file"
+                    f"query {query!r:.60} is in {owner[query]} and in {name}",
+                    remedy="keep one subset and split in the file",
                 )
             owner[query] = name
         frames.append(layout.frame)

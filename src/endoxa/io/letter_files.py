@@ -97,7 +97,7 @@ def _font(name: str, size: int) -> Any:
     try:
         from PIL import ImageFont
     except ImportError:
-        raise InstallError("Pillow is not installed; pip install 'endoxa[pages]'") from None
+        raise InstallError("Pillow is not installed", remedy="pip install 'endoxa[pages]'") from None
     import matplotlib as mpl
 
     return ImageFont.truetype(Path(mpl.get_data_path()) / "fonts" / "ttf" / name, size)

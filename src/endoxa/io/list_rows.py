@@ -102,8 +102,7 @@ def spread(
         try:
             items, numbers, form = entries(list(found or []), f"query {query!r:.60}")
         except TableError as error:
-            what, _, remedy = str(error).partition("; ")
-            raise FileError(label, what, remedy, line) from None
+            raise FileError.of(error, label, line) from None
         if form == "listed" and kind != "run":
             numbers = [1.0] * len(items)
         columns["system"] += [None if system is None else str(system)] * len(items)

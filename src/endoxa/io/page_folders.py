@@ -14,6 +14,7 @@ from endoxa.documents.binarisers import Grey
 from endoxa.errors import FileError
 from endoxa.frozen import dataclass
 from endoxa.io.decoding import decode, is_picture
+from endoxa.io.missing_files import unreadable
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,7 @@ def pages_of(folder: Path) -> list[Page]:
     try:
         entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
     except OSError as error:
-        remedy = "name a folder of pictures of pages"
-        raise FileError(str(folder), f"cannot be read: {error.strerror or error}", remedy) from None
+        raise unreadable(str(folder), error, "name a folder of pictures of pages") from None
     pages: dict[str, Page] = {}
     for entry in entries:
         if not is_picture(entry) or not entry.is_file():
@@ -58,6 +58,6 @@ def text_of(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
-        raise FileError(str(path), f"cannot be read: {error.strerror}") from None
+        raise unreadable(str(path), error) from None
     except UnicodeDecodeError:
         raise FileError(str(path), "is not UTF-8 text", "save the transcription as UTF-8") from None

@@ -22,7 +22,7 @@ def parquet_rows(where: Path | bytes, label: str, *, most: int | None = None) ->
     size = len(where) if isinstance(where, bytes) else where.stat().st_size
     rows = int(scan().select(pl.len()).collect().item())
     if most is not None and rows > most:
-        raise TableError(f"there are {rows:,} rows; a table of a bundle has at most {most:,}")
+        raise TableError(f"there are {rows:,} rows", remedy=f"a table of a bundle has at most {most:,}")
     refuse_rows(label, size, rows)
     if size >= LARGE:
         return scan().collect()

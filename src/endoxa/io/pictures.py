@@ -10,8 +10,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from endoxa.errors import FileError
 from endoxa.io.decoding import flattened, read
+from endoxa.io.missing_files import unreadable
 from endoxa.io.write import replacing
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def cached(path: Path, folder: Path, *, small: bool = False) -> Path:
     try:
         status = path.stat()
     except OSError as error:
-        raise FileError(str(path), f"cannot be read: {error.strerror}") from None
+        raise unreadable(str(path), error, suggest=False) from None
     name = sha256(f"{path}\0{status.st_mtime_ns}\0{status.st_size}".encode("utf-8", "surrogateescape")).hexdigest()
     copy = place(folder, name, small=small)
     if not copy.exists():

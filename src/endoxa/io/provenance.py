@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from endoxa.errors import FileError
 from endoxa.evaluations.evaluation import File
+from endoxa.io.missing_files import unreadable
 from endoxa.io.sources import opened
 
 
@@ -23,4 +23,4 @@ def fingerprint(path: Path) -> str:
         with path.open("rb") as file:
             return file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise FileError(str(path), f"cannot be read: {error.strerror}", "check the path") from None
+        raise unreadable(str(path), error, "check the path") from None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from endoxa.errors import FileError
+from endoxa.errors import FileError, TableError
 from endoxa.io.sources import Source, pieces
 from endoxa.io.trec_text import QRELS, SAMPLED, Form, Report, distinct, line_of_repeat, numbered, separated, tell, whole
 from endoxa.later import pl
-from endoxa.measures.preference_judgments import COLUMNS, PreferenceError, Preferences
+from endoxa.measures.preference_judgments import COLUMNS, Preferences
 from endoxa.tables import DuplicateJudgmentError, Opinions
 
 NO_METHOD = "-"  # stands in the method column of sampled qrels if no method is known
@@ -27,13 +27,11 @@ def read_qrels(
         named = "source" in rows.columns  # sampled qrels name no assessor, whatever was asked for
         key = {"query": error.query, "item": error.item} | ({"source": error.source} if named else {})
         if not lenient:
-            what, _, remedy = str(error).partition("; ")
+            line = line_of_repeat(source, form, key)
             if named:
-                what, remedy = (
-                    f"{error.source!r} judges item {error.item!r} of query {error.query!r} twice",
-                    "remove one",
-                )
-            raise FileError(source.label, what, remedy, line_of_repeat(source, form, key)) from None
+                problem = f"{error.source!r} judges item {error.item!r} of query {error.query!r} twice"
+                raise FileError(source.label, problem, "remove one", line) from None
+            raise FileError.of(error, source.label, line) from None
         frame, _, repeats = distinct(pieces(source), form, source.label, key, "is judged again")
         opinions, skipped = Opinions.of(arranged(frame, assessors, sampled)), skipped + repeats
     tell(skipped, report)
@@ -61,8 +59,10 @@ def read_preferences(
         skipped += repeats
     try:
         preferences = Preferences.of(frame)
-    except PreferenceError as error:
-        line = (lines or numbered(pieces(source), form, source.label)[1])[error.row]
-        raise FileError(source.label, error.what, error.remedy, line) from None
+    except TableError as error:
+        if error.row is None:
+            raise
+        line = (lines or numbered(pieces(source), form, source.label)[1])[error.row - 1]
+        raise FileError.of(error, source.label, line) from None
     tell(skipped, report)
     return preferences

@@ -58,7 +58,7 @@ def read(
         return read_runs(source, **reading)
     if (parts := systems_in(source)) is not None:
         if kind not in {"auto", "run"}:
-            raise TableError(f"several tables are several runs, not {kind}; give one table of {kind}")
+            raise TableError(f"several tables are several runs, not {kind}", remedy=f"give one table of {kind}")
         return joined(
             [(label, read(part, kind="run", name=label, ties=ties, lenient=lenient)) for label, part in parts]
         )

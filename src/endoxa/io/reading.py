@@ -27,10 +27,11 @@ from endoxa.documents import binarisers
 from endoxa.documents.binarisers import NAMES, WINDOW
 from endoxa.documents.differing import Box, Word
 from endoxa.documents.findings import FINDERS
-from endoxa.errors import CallError, FileError, InstallError, did_you_mean
+from endoxa.errors import CallError, FileError, InstallError, advice, did_you_mean, unknown
 from endoxa.frozen import dataclass
 from endoxa.io import faults
 from endoxa.io.commands import Command, CommandError, command_of, run_command
+from endoxa.io.missing_files import unreadable
 from endoxa.io.ocr import TESSERACT, Ocr, parsed
 from endoxa.io.page_folders import Page, grey_of
 from endoxa.io.texts import read_texts
@@ -118,7 +119,9 @@ def pipelines_of(names: Sequence[str], ocrs: Sequence[Ocr], *, window: int = WIN
     seen: set[str] = set()
     for one in pipelines:
         if one.name in seen:
-            raise CallError(f"two pipelines are called {one.name!r}; remove one, or name it: 'NAME=mytool {{page}} …'")
+            raise CallError(
+                f"two pipelines are called {one.name!r}", remedy="remove one, or name it: 'NAME=mytool {page} …'"
+            )
         seen.add(one.name)
     return pipelines
 
@@ -127,10 +130,11 @@ def _binariser(typed: str) -> str | Command:
     if typed in NAMES:
         return typed
     if "{" not in typed:
-        raise CallError(
-            f"no binariser is called {typed!r}{did_you_mean(typed, NAMES)} (there are: {', '.join(NAMES)}); a command "
-            "of your own has {page} and {out} where the paths are put: 'mytool {page} {out}'"
+        own = "a command of your own has {page} and {out} where the paths are put: 'mytool {page} {out}'"
+        error = unknown(
+            CallError, f"no binariser is called {typed!r}", typed, NAMES, listed=f"there are: {', '.join(NAMES)}"
         )
+        raise CallError(error.problem, remedy=advice(error.remedy, own))
     return command_of(typed, "page", "out")
 
 
@@ -142,8 +146,11 @@ def finder_of(typed: str, *, seconds: float = SECONDS) -> Finder:
         return Finder(typed, _spacy(typed.removeprefix(SPACY)))
     if "{" not in typed:
         raise CallError(
-            f"nothing that can be found is called {typed!r}{did_you_mean(typed, FINDERS)}; take entities, words, "
-            "spacy:MODEL, or a command of your own: 'mytool {text}'"
+            f"nothing that can be found is called {typed!r}",
+            remedy=advice(
+                did_you_mean(typed, FINDERS),
+                "take entities, words, spacy:MODEL, or a command of your own: 'mytool {text}'",
+            ),
         )
     return Finder(typed, partial(_by_command, command_of(typed, "text"), seconds))
 
@@ -151,8 +158,8 @@ def finder_of(typed: str, *, seconds: float = SECONDS) -> Finder:
 def _spacy(model: str) -> Callable[[str], list[str]]:
     if find_spec("spacy") is None or find_spec(model) is None:
         raise InstallError(
-            f"spaCy and its model {model} are not installed; pip install spacy, then python -m spacy download {model}. "
-            "Without a model, take --find entities"
+            f"spaCy and its model {model} are not installed",
+            remedy=f"pip install spacy, then python -m spacy download {model}. Without a model, take --find entities",
         )
     import spacy
 
@@ -265,7 +272,7 @@ def _read(page: Page, one: Pipeline, shared: _Shared) -> _Result | Failure:
     except FileError as error:
         if error.path != str(page.path):
             raise
-        return _failed(target, Failure(page.name, "", error.what))
+        return _failed(target, Failure(page.name, "", error.problem))
     except CommandError as error:
         return _failed(target, Failure(page.name, one.name, str(error)))
     _put(target, "".join(f"{item}\n" for item in items))
@@ -315,7 +322,7 @@ def _made(command: Command, ready: Path) -> Any:
     except OSError:
         raise CommandError(f"{command.name} wrote no picture to {{out}}") from None
     except FileError as error:
-        raise CommandError(f"what {command.name} wrote to {{out}} {error.what}") from None
+        raise CommandError(f"what {command.name} wrote to {{out}} {error.problem}") from None
 
 
 # ---- records ------------------------------------------------------------------------------------------
@@ -348,7 +355,7 @@ def load_texts(out: Path) -> Readings:
     try:
         folders = sorted(entry for entry in out.iterdir() if entry.is_dir() and not entry.name.startswith("."))
     except OSError as error:
-        raise FileError(str(out), f"cannot be read: {error.strerror}", "name the folder that read wrote") from None
+        raise unreadable(str(out), error, "name the folder that read wrote") from None
     outputs = read_texts(folders, lines=True)
     readings = {}
     for name, found in outputs.items():

@@ -80,9 +80,10 @@ def _work(tasks: Sequence[Task], lacking: list[int], workers: int) -> Iterator[t
                     task = tasks[at]
                     raise EndoxaError(
                         f"a process that learnt words was killed at resample {task.resample + 1} of "
-                        f"{task.contender.name}; finished resamples are kept. Start again, with fewer workers if "
-                        'memory ran out. A script must do its work below `if __name__ == "__main__":`, because each '
-                        "process imports it again"
+                        f"{task.contender.name}",
+                        remedy="finished resamples are kept. Start again, with fewer workers if memory ran out. A "
+                        'script must do its work below `if __name__ == "__main__":`, because each process imports it '
+                        "again",
                     ) from None
 
 

@@ -195,9 +195,8 @@ def _run_of(
         return run(frame), Skipped(source.label)
     except DuplicateItemError as error:
         if not lenient:
-            what, _, remedy = str(error).partition("; ")
             line = line_of_repeat(source, form, {name: getattr(error, name) for name in key})
-            raise FileError(source.label, what, remedy, line) from None
+            raise FileError.of(error, source.label, line) from None
     rows, _, repeats = distinct(text, form, source.label, key, "is listed again")
     return run(rows), repeats
 

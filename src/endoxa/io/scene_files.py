@@ -26,6 +26,7 @@ from endoxa.errors import FileError, TableError, TextError
 from endoxa.images import LabelMap
 from endoxa.images.corpus import STOP, Corpus, words_of
 from endoxa.io import faults
+from endoxa.io.missing_files import unreadable
 
 if TYPE_CHECKING:
     from endoxa.images.scenes import Cutout, Scene
@@ -88,7 +89,7 @@ def numbers_of(path: Path) -> npt.NDArray[np.unsignedinteger[Any]]:
     try:
         raw = path.read_bytes()
     except OSError as error:
-        raise FileError(str(path), f"cannot be read: {error.strerror}") from None
+        raise unreadable(str(path), error) from None
     try:
         labels = cv2.imdecode(np.frombuffer(raw, np.uint8), cv2.IMREAD_UNCHANGED) if raw else None
     except cv2.error:  # more pixels than OpenCV takes
@@ -212,7 +213,7 @@ def _maker(seed: int, size: tuple[int, int], cutouts: Corpus | None) -> Callable
         return lambda number: draw(number, seed, size=size)
     rows = [row for row in cutouts.frame.iter_rows(named=True) if _word(row)]
     if not rows:
-        raise TableError("no cut-out of the corpus has a word; give each a caption, words or a category")
+        raise TableError("no cut-out of the corpus has a word", remedy="give each a caption, words or a category")
     root = Path(cutouts.root)
 
     @lru_cache(maxsize=CACHED)

@@ -256,7 +256,7 @@ def _checked(crop: Sequence[float]) -> tuple[float, float, float, float]:
         raise TextError(f"a crop is left, top, right, bottom, as shares from 0 to 1, not {list(crop)}")
     left, top, right, bottom = crop
     if min(crop) < 0 or max(crop) > 1:
-        raise TextError(f"the crop {list(crop)} reaches out of the picture; its shares lie between 0 and 1")
+        raise TextError(f"the crop {list(crop)} reaches out of the picture", remedy="its shares lie between 0 and 1")
     if left >= right or top >= bottom:
-        raise TextError(f"the crop {list(crop)} has no area; drag a rectangle, or use the whole picture")
+        raise TextError(f"the crop {list(crop)} has no area", remedy="drag a rectangle, or use the whole picture")
     return left, top, right, bottom

@@ -105,6 +105,6 @@ def _faiss() -> ModuleType:
     try:
         import faiss
     except ModuleNotFoundError:
-        raise InstallError("faiss is not installed; pip install 'endoxa[neighbours]'") from None
+        raise InstallError("faiss is not installed", remedy="pip install 'endoxa[neighbours]'") from None
     module: ModuleType = faiss
     return module

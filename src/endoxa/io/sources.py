@@ -22,10 +22,11 @@ from io import FileIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
-from endoxa.errors import FileError, did_you_mean
+from endoxa.errors import FileError, MissingFile, advice
 from endoxa.frozen import dataclass
 from endoxa.io.beir import qrels_of
 from endoxa.io.limits import allowed_content, allowed_pipe, refuse_content, too_long
+from endoxa.io.missing_files import near_file
 from endoxa.later import np, pl
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ IGNORED = 10_000  # runs of empty lines among which the start of a query is sear
 FIRST = 1 << 13  # bytes that hold the first lines of most files
 CONTENT = re.compile(rb"^[ \t\r]*+[^ \t\r\n].*+\n", re.MULTILINE)  # a whole line that is not empty
 GLOB = frozenset("*?[")  # what a pattern holds
-ALIKE = 0.7  # how alike the names of files must be for one to be suggested
 BOM = b"\xef\xbb\xbf"
 GZIP, ZSTD, PARQUET = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1"
 SUFFIXES = (
@@ -233,25 +233,14 @@ def _unpacked(source: Source, to: Path) -> Source:
     return Source(to, source.label, packed=source.path)
 
 
-def near_file(path: str) -> str:
-    """`; did you mean runs/bm25.run?` where a file of nearly this name lies in the same folder; else nothing."""
-    folder, name = Path(path).parent, Path(path).name
-    try:
-        known = [one.name for one in folder.iterdir()]
-        before = path.removesuffix(name)
-        return "" if Path(path).exists() else did_you_mean(name, known, before=before, cutoff=ALIKE)
-    except (OSError, ValueError):  # a folder that is none, a name that cannot be one
-        return ""
-
-
 def _check_readable(source: Source) -> None:
     path = source.path
     try:
         with path.open("rb"):
             return
     except FileNotFoundError:
-        pattern = "; a pattern is not expanded here: give a list of files" if GLOB & {*str(path)} else ""
-        raise FileError(source.label, f"no such file{pattern or near_file(str(path))}") from None
+        pattern = "a pattern is not expanded here: give a list of files" if GLOB & {*str(path)} else ""
+        raise MissingFile(source.label, "no such file", advice(pattern, near_file(str(path)))) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise FileError(source.label, f"cannot be opened: {reason}") from None

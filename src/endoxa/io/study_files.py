@@ -16,6 +16,7 @@ from endoxa.io.beir import texts_of
 from endoxa.io.decoding import is_picture
 from endoxa.io.formats import FORMATS
 from endoxa.io.limits import TRUST, trusted
+from endoxa.io.missing_files import unreadable
 from endoxa.io.pictures import keep
 from endoxa.io.read import is_there
 from endoxa.io.sources import opened
@@ -48,7 +49,7 @@ def read_study(path: Path) -> tuple[Settings, Sources]:
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise FileError(str(path), f"cannot be read: {error.strerror}") from None
+        raise unreadable(str(path), error) from None
     except UnicodeDecodeError:
         raise FileError(str(path), "is not UTF-8 text", "save it as UTF-8") from None
     except (ValueError, RecursionError) as error:  # also a number of thousands of digits
@@ -58,11 +59,11 @@ def read_study(path: Path) -> tuple[Settings, Sources]:
     known = names | {field.name for field in fields(Settings)}
     for name in given:
         if name not in known:
-            raise FileError(str(path), f"a study has no setting {name!r}{did_you_mean(name, known)}")
+            raise FileError(str(path), f"a study has no setting {name!r}", remedy=did_you_mean(name, known))
     try:
         settings = Settings.of(given)
     except TextError as error:
-        raise FileError(str(path), str(error)) from None
+        raise FileError.of(error, str(path)) from None
     return settings, sources_of(parts, path.parent, str(path))
 
 

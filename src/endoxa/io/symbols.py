@@ -103,7 +103,7 @@ def _drawn(source: Path, target: Path, path: str, seen: dict[str, str]) -> str:
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     except FileError as error:
-        return error.what
+        return error.problem
     pixels = draw(element.strokes).pixels
     first = seen.setdefault(sha256(pixels.tobytes()).hexdigest(), path)
     if first != path:

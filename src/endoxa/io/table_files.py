@@ -6,7 +6,6 @@ Parquet keeps a belief's settings (`unmentioned`, `model`, `notes`) and the resa
 
 from __future__ import annotations
 
-import ast
 import csv
 import io
 import json
@@ -91,7 +90,7 @@ def read_table(
     except TableError as error:
         wrong = _placed(source, rows, form, error, lines)
         if wrong.line is not None and not wrong.remedy and kind in {"run", "opinions"}:
-            wrong = FileError(wrong.path, wrong.what, CORRECT, wrong.line)
+            wrong = FileError(wrong.path, wrong.problem, CORRECT, wrong.line)
         raise wrong from None
     except MetadataError as error:
         raise FileError(source.label, f"the metadata {error} cannot be read", "write the file again") from None
@@ -238,8 +237,7 @@ def read_paths(source: Source) -> Taxonomy:
     try:
         return Taxonomy.of_paths(paths)
     except TableError as error:
-        what, _, remedy = str(error).partition("; ")
-        raise FileError(source.label, what, remedy) from None
+        raise FileError.of(error, source.label) from None
 
 
 def _scores(source: Source, rows: pl.DataFrame, form: Format) -> Scores:
@@ -471,7 +469,7 @@ def _json_lines(source: Source, data: bytes) -> Iterator[tuple[int, dict[str, An
         try:
             row = json.loads(line, object_pairs_hook=_object)
         except TextError as error:
-            yield number, FileError(source.label, error.what, "remove one", number)
+            yield number, FileError(source.label, error.problem, "remove one", number)
             continue
         except faults.JSON:
             row = None
@@ -544,11 +542,8 @@ def _placed(
     source: Source, rows: pl.DataFrame, form: Format, error: TableError, lines: Sequence[int | None] = ()
 ) -> FileError:
     """Return a FileError with the line of the row that the table refused."""
-    what, _, remedy = str(error).partition("; ")
-    row: int | None = None
-    if found := ROW.match(what):
-        row = int(found[1]) - 1
-    elif isinstance(error, DuplicateItemError | DuplicateJudgmentError):
+    row = None if error.row is None else error.row - 1
+    if isinstance(error, DuplicateItemError | DuplicateJudgmentError):
         key = {"query": error.query, "item": error.item}
         other = "system" if isinstance(error, DuplicateItemError) else "source"
         if other in rows.columns:
@@ -556,43 +551,11 @@ def _placed(
         hits = rows.select(pl.all_horizontal(pl.col(name).cast(pl.String) == value for name, value in key.items()))
         places = hits.to_series().arg_true()
         row = int(places[1]) if len(places) > 1 else None
-    else:
-        row = _row_named(rows, what)
     if row is not None and lines:
-        return FileError(source.label, what[found.end() :] if found else what, remedy, lines[row])
+        return FileError(source.label, error.problem, error.remedy, lines[row])
     if row is None or form in {"parquet", "json"}:
-        return FileError(source.label, what, remedy)
+        return FileError.of(error, source.label)
     number, line = next(islice(lines_of(source, text_of(source), form), row, None), (None, None))
     if isinstance(line, FileError):  # the row has too few columns
         return line
-    return FileError(source.label, what[found.end() :] if found else what, remedy, number)
-
-
-LONGEST_MESSAGE = 2000  # characters of a message in which names are searched, because that takes their square
-ROW = re.compile(r"row (\d+) of the [^:]+: ")
-QUOTED = r"'(?:[^'\\]|\\.)*+'" + "|" + r'"(?:[^"\\]|\\.)*+"'  # a name, as error messages show it
-FIRST_NAME, NAME = re.compile(QUOTED), re.compile(rf"\b(query|reading|item) ({QUOTED})")
-NUMBERED = re.compile(r"(?:^| has )(p|weight|grade|relevance) (?:of .* is )?(\S+?)(?: twice)?$")
-
-
-def _row_named(rows: pl.DataFrame, what: str) -> int | None:
-    """Return the row that an error message describes, by the names and the number in it; None if it is not clear."""
-    if len(what) > LONGEST_MESSAGE:
-        return None
-    named = {column: ast.literal_eval(name) for column, name in NAME.findall(what)}
-    number = NUMBERED.search(what)
-    if "item" not in named or not ("query" in named or number):
-        return None
-    if found := FIRST_NAME.match(what):
-        named["source"] = ast.literal_eval(found[0])
-    hits = pl.Series([True]).new_from_index(0, rows.height)
-    for column, name in named.items():
-        if column in rows.columns:
-            hits &= (rows[column].cast(pl.String) == name).fill_null(False)
-    if number and number[1] in rows.columns:
-        values = rows[number[1]].cast(pl.Float64, strict=False).fill_null(float("nan"))
-        hits &= pl.Series([f"{value:g}" == number[2] for value in values], dtype=pl.Boolean)
-    places = hits.arg_true()
-    if not len(places):
-        return None
-    return int(places[-1] if " twice" in what or " sum to " in what else places[0])  # the superfluous row
+    return FileError(source.label, error.problem, error.remedy, number)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from endoxa.errors import FileError
 from endoxa.io import faults
+from endoxa.io.missing_files import unreadable
 from endoxa.io.sources import Source, Where, opened
 from endoxa.io.table_files import text_of
 
@@ -56,7 +57,7 @@ def _documents(folder: Path, label: str, lines: bool) -> dict[str, list[str]]:
     try:
         entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
     except OSError as error:
-        raise FileError(label, f"cannot be read: {error.strerror or error}", "check its permissions") from None
+        raise unreadable(label, error, "check its permissions") from None
     found: dict[str, list[str]] = {}
     owner: dict[str, str] = {}
     for entry in entries:

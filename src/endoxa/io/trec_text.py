@@ -171,7 +171,7 @@ def parsed(line: bytes, form: Form, label: str, number: int) -> tuple[str | floa
             if not name.startswith("_")
         )
     except FileError as error:
-        raise wrong(words, label, error.what, error.remedy, number) from None
+        raise wrong(words, label, error.problem, error.remedy, number) from None
 
 
 def wrong(words: list[str], label: str, what: str, remedy: str, number: int | None) -> FileError:

@@ -19,10 +19,11 @@ import numpy.typing as npt
 import polars as pl
 
 from endoxa.engines import Material
-from endoxa.errors import FileError, JoinError, TableError
+from endoxa.errors import FileError, JoinError, MissingFile, TableError, advice
 from endoxa.images.corpus import Corpus
 from endoxa.io import faults
 from endoxa.io.limits import refuse_content
+from endoxa.io.missing_files import near_file
 from endoxa.io.parquet import parquet_rows
 from endoxa.io.write import replacing
 from endoxa.tables import rename_known
@@ -48,14 +49,15 @@ def read_vectors(path: str | Path) -> Named:
                 vectors = np.load(stream, allow_pickle=False)
             items = _beside(place)
     except FileNotFoundError as error:
-        raise FileError(str(error.filename or path), "there is no such file", "check the name") from None
+        missing = str(error.filename or path)
+        raise MissingFile(missing, "there is no such file", advice("check the name", near_file(missing))) from None
     except FAULTS as error:
         what = f"cannot be read as {suffix[1:]} ({faults.first_line(error)})"
         raise FileError(str(path), what, f"write it again; {TEXTS}") from None
     try:
         return checked(items, vectors)
     except TableError as error:
-        raise FileError(str(path), str(error)) from None
+        raise FileError.of(error, str(path)) from None
 
 
 def vectors_for(corpus: Corpus, path: str | Path) -> tuple[Material, int]:
@@ -98,23 +100,28 @@ def write_vectors(path: str | Path, items: Sequence[str], vectors: npt.ArrayLike
 def checked(items: Sequence[Any], vectors: npt.NDArray[Any]) -> Named:
     """Names and rows that fit together. A TableError names the first row that does not."""
     if vectors.dtype.kind not in "fiu":
-        raise TableError(f"the vectors are of type {vectors.dtype}, expected real numbers; save them as float32")
+        raise TableError(
+            f"the vectors are of type {vectors.dtype}, expected real numbers", remedy="save them as float32"
+        )
     if vectors.ndim != 2:
         shape = " × ".join(map(str, vectors.shape)) or "a single number"
-        raise TableError(f"the vectors have the shape {shape}, expected rows × numbers; a row for each item")
+        raise TableError(f"the vectors have the shape {shape}, expected rows × numbers", remedy="a row for each item")
     if not vectors.size:
-        raise TableError("there are no vectors, expected a row of numbers for each item; write it again")
+        raise TableError("there are no vectors, expected a row of numbers for each item", remedy="write it again")
     if len(items) != len(vectors):
         raise TableError(
-            f"there are {len(items):,} items and {len(vectors):,} vectors, expected as many; write both together"
+            f"there are {len(items):,} items and {len(vectors):,} vectors, expected as many",
+            remedy="write both together",
         )
     names = tuple(map(str, items))
     seen: dict[str, int] = {}
     for row, name in enumerate(names, 1):
         if not name:
-            raise TableError(f"row {row} has no name, expected that of its item; name it or leave it out")
+            raise TableError(f"row {row} has no name, expected that of its item", remedy="name it or leave it out")
         if (first := seen.setdefault(name, row)) != row:
-            raise TableError(f"rows {first} and {row} are both of item {name!r}, expected one each; remove one of them")
+            raise TableError(
+                f"rows {first} and {row} are both of item {name!r}, expected one each", remedy="remove one of them"
+            )
     with np.errstate(over="ignore"):
         rows = np.ascontiguousarray(vectors, dtype=np.float32)
     wrong = np.argwhere(~np.isfinite(rows))
@@ -122,7 +129,8 @@ def checked(items: Sequence[Any], vectors: npt.NDArray[Any]) -> Named:
         row, column = (int(at) for at in wrong[0])
         raise TableError(
             f"row {row + 1} (item {names[row]!r}): number {column + 1} is {vectors[row, column]}, expected a finite "
-            "float32; compute the vector again or leave the item out"
+            "float32",
+            remedy="compute the vector again or leave the item out",
         )
     return names, rows
 

@@ -68,5 +68,4 @@ def read_worded(
     try:
         return Opinions.of(arranged(frame, assessors, sampled=False))
     except TableError as error:
-        what, _, remedy = str(error).partition("; ")
-        raise FileError(source.label, what, remedy) from None
+        raise FileError.of(error, source.label) from None

@@ -170,16 +170,17 @@ def _trec(table: AnyTable, label: str) -> pl.DataFrame:
 
 def _qrels(table: Opinions) -> pl.DataFrame:
     frame = table.frame
-    elsewhere = "; use .csv, .jsonl or .parquet"
+    elsewhere = "use .csv, .jsonl or .parquet"
     if frame["grade"].null_count():
-        raise TableError(f"item {frame.filter(pl.col('grade').is_null())['item'][0]!r} has no grade{elsewhere}")
+        item = frame.filter(pl.col("grade").is_null())["item"][0]
+        raise TableError(f"item {item!r} has no grade", remedy=elsewhere)
     # as people write grades: 2 instead of 2.0, and fractions in full
     grade = pl.Series("grade", [repr(value).removesuffix(".0") for value in frame["grade"]], dtype=pl.String)
     if frame["propensity"].null_count() == frame.height:
         assessor = pl.lit("0").alias("source") if table.sources == ["qrels"] else pl.col("source")
         return _refuse_blanks(frame.select("query", assessor, "item", grade), ("query", "source", "item"))
     if frame["propensity"].null_count() or len(table.sources) > 1:
-        raise TableError(f"sampled qrels need one source and a probability for every pair{elsewhere}")
+        raise TableError("sampled qrels need one source and a probability for every pair", remedy=elsewhere)
     frame = frame.select("query", "item", grade, pl.col("selected_by").fill_null(NO_METHOD), "propensity")
     return _refuse_blanks(frame, ("query", "item", "selected_by"))
 
@@ -193,8 +194,9 @@ def _refuse_blanks(frame: pl.DataFrame, names: tuple[str, ...]) -> pl.DataFrame:
         found = frame.filter(unfit)
         if found.height:
             raise TableError(
-                f"{name} {found[name][0]!r} cannot be written as TREC text (blank, line break, or a byte-order mark at "
-                "its start); use .csv, .jsonl or .parquet"
+                f"{name} {found[name][0]!r} cannot be written as TREC text (blank, line break, or a byte-order mark "
+                "at its start)",
+                remedy="use .csv, .jsonl or .parquet",
             )
     return frame
 

@@ -63,8 +63,8 @@ def displacement(
         row, place, s = flat.row[apart], flat.place[apart], flat.relevance[apart]
         if rule == "incremental":
             raise JoinError(
-                f"the system did not return the item at rank {int(place[0])} of the subject; rule='incremental' needs "
-                "them all: ask the system for more items, or choose rule='uniform'"
+                f"the system did not return the item at rank {int(place[0])} of the subject",
+                remedy="rule='incremental' needs them all: ask the system for more items, or choose rule='uniform'",
             )
         m, n = lists.returned[row], lists.N[row]
         missing = np.bincount(row, minlength=len(costs))
@@ -139,9 +139,9 @@ def compare_answers(
     if rule == "incremental" and (absent := rows.filter(pl.col("first") == 0)).height:
         row = absent.row(0, named=True)
         raise JoinError(
-            f"{row['system']!r} did not return item {row['item']!r} of {row['source']!r}, query {row['query']!r}; "
-            "rule='incremental' needs every item of every answer: ask the system for more items, "
-            "or choose rule='uniform'"
+            f"{row['system']!r} did not return item {row['item']!r} of {row['source']!r}, query {row['query']!r}",
+            remedy="rule='incremental' needs every item of every answer: ask the system for more items, or choose "
+            "rule='uniform'",
         )
     w, chance, worth = (np.empty(pairs.height) for _ in range(3))
     sizes, starts, listed, n = (pairs[name].to_numpy() for name in ("items", "start", "listed", "N"))
@@ -187,7 +187,7 @@ def average_answers(compared: pl.DataFrame) -> pl.DataFrame:
 def answer_values(compared: pl.DataFrame, column: str = "score") -> tuple[list[str], list[str], list[str], Floats]:
     """(systems, subjects, queries, values [system, subject, query]); NaN without an answer or if undefined."""
     if column not in NUMBERS:
-        raise TextError(f"{column!r} is none of {', '.join(NUMBERS)}{did_you_mean(column, NUMBERS)}")
+        raise TextError(f"{column!r} is none of {', '.join(NUMBERS)}", remedy=did_you_mean(column, NUMBERS))
     systems = compared["system"].unique(maintain_order=True)
     (subjects, subject), (queries, query) = coded(compared["source"]), coded(compared["query"])
     values = np.full((len(systems), len(subjects), len(queries)), np.nan)
@@ -236,7 +236,8 @@ def _refuse_too_few(pairs: pl.DataFrame) -> None:
         row = short.row(0, named=True)
         raise TableError(
             f"N={row['N']} is too small: {row['system']!r} and {row['source']!r} together name "
-            f"{row['listed'] + row['absent']:,} items for query {row['query']!r}; N is the size of the collection"
+            f"{row['listed'] + row['absent']:,} items for query {row['query']!r}",
+            remedy="N is the size of the collection",
         )
 
 
@@ -285,7 +286,7 @@ def _checked(
     """Refuse what is not an answer or not a list; broadcast and flatten the leading axes."""
     s = np.asarray(relevance, dtype=np.float64)
     if s.ndim == 0:
-        raise TableError("relevance has no axis; its last axis is the subject's rank")
+        raise TableError("relevance has no axis", remedy="its last axis is the subject's rank")
     m = s.shape[-1]
     lead = np.broadcast_shapes(
         s.shape[:-1], np.shape(first)[:-1], np.shape(length)[:-1], np.shape(returned), np.shape(collection)
@@ -296,16 +297,17 @@ def _checked(
     listed, n = (np.broadcast_to(part, lead).reshape(rows).astype(np.int64) for part in (returned, collection))
     real = ~np.isnan(s)
     if (real[:, 1:] & ~real[:, :-1]).any():
-        raise TableError("relevance is NaN before the end of an answer; NaN is padding, at the end only")
+        raise TableError("relevance is NaN before the end of an answer", remedy="NaN is padding, at the end only")
     if ((s < 0) | (s > 1)).any():
         raise TableError(f"relevance {s[(s < 0) | (s > 1)][0]:g} does not lie between 0 and 1")
     if (s[:, 1:] > s[:, :-1]).any():
-        raise TableError("relevance rises along an answer; the subject's items are given in falling order")
+        raise TableError("relevance rises along an answer", remedy="the subject's items are given in falling order")
     inside = real & (firsts > 0)
     beyond = inside & ((lengths < 1) | (firsts + lengths - 1 > listed[:, None]))
     if beyond.any() or (firsts < 0).any():
         raise TableError(
-            "an item stands outside the system's list; ranks count from 1 to its length, and 0 is an item not returned"
+            "an item stands outside the system's list",
+            remedy="ranks count from 1 to its length, and 0 is an item not returned",
         )
     # Two items at one rank would be one place twice: as many items in a run as it has places, at the most.
     row = np.nonzero(inside)[0]
@@ -314,14 +316,14 @@ def _checked(
     overlap = (runs[1:, 0] == runs[:-1, 0]) & (runs[1:, 1] < runs[:-1, 1] + runs[:-1, 2])
     if (counts > runs[:, 2]).any() or overlap.any():
         raise TableError(
-            "more items stand at a rank of the system's list than it has places; a list ranks an item once"
+            "more items stand at a rank of the system's list than it has places", remedy="a list ranks an item once"
         )
     needed = listed + (real & (firsts == 0)).sum(-1)
     if (needed > n).any():
         worst = int(np.argmax(needed - n))
         raise TableError(
-            f"N={n[worst]} is too small: the two lists together name {needed[worst]} items; "
-            "N is the size of the collection"
+            f"N={n[worst]} is too small: the two lists together name {needed[worst]} items",
+            remedy="N is the size of the collection",
         )
     return _Lists(s, firsts, lengths, listed, n, np.where(real, s, 0.0).sum(-1), lead)
 
@@ -440,4 +442,4 @@ def _most(s: Floats, place: Ints, low: int, high: int) -> float:
 
 def _positive(name: str, value: float) -> None:
     if not (value > 0 and math.isfinite(value)):
-        raise TextError(f"{name} must be greater than 0, not {value}; 1 is usual")
+        raise TextError(f"{name} must be greater than 0, not {value}", remedy="1 is usual")

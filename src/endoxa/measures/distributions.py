@@ -44,7 +44,9 @@ class Distribution:
                 f"a distribution needs one mass for each value; {self.values.shape} values, {self.mass.shape} masses"
             )
         if not (np.isfinite(self.values).all() and (np.diff(self.values) > 0).all()):
-            raise TableError("the values of a distribution must be numbers that ascend; sort them and join equal ones")
+            raise TableError(
+                "the values of a distribution must be numbers that ascend", remedy="sort them and join equal ones"
+            )
         if not ((self.mass >= 0).all() and np.isfinite(self.mass).all() and self.undefined >= 0):
             raise TableError("the masses of a distribution must be numbers from 0 up; one is negative or NaN")
 
@@ -249,8 +251,8 @@ def mixture_weights(count: int, weights: Floats, *, any_sum: bool = False) -> Fl
         raise TableError("the weights of a mixture must be numbers from 0 up; one is negative or NaN")
     if not any_sum and abs(share.sum() - 1) > 1e-9:
         raise TableError(
-            f"the weights of a mixture sum to {share.sum():g}, expected 1; take the readings that were directly "
-            "assigned, or divide by the sum"
+            f"the weights of a mixture sum to {share.sum():g}, expected 1",
+            remedy="take the readings that were directly assigned, or divide by the sum",
         )
     return share
 
@@ -260,8 +262,8 @@ def _by_counts(p: Floats, rest: Floats, value: Callable[[Floats, Floats], Floats
     found, missed = pmf(p), pmf(rest)
     if len(found) * len(missed) > CELLS:
         raise TableError(
-            f"{len(p)} retrieved and {len(rest)} other items have too many outcomes to list; "
-            "take mean and spread from expectation(…), or draw worlds"
+            f"{len(p)} retrieved and {len(rest)} other items have too many outcomes to list",
+            remedy="take mean and spread from expectation(…), or draw worlds",
         )
     hits, others = (part.astype(float) for part in np.indices((len(found), len(missed))).reshape(2, -1))
     mass = np.outer(found, missed).ravel()
@@ -287,8 +289,8 @@ def one_list(p: Floats, what: str = "p") -> Floats:
         raise TableError(f"{what} has {row.ndim} axes, expected 1: the items of one list")
     if np.isnan(row).any():
         raise TableError(
-            f"{what} is NaN at place {int(np.isnan(row).argmax())}; leave out an item that nobody has an opinion on, "
-            "or give it a probability"
+            f"{what} is NaN at place {int(np.isnan(row).argmax())}",
+            remedy="leave out an item that nobody has an opinion on, or give it a probability",
         )
     return row
 
@@ -300,7 +302,7 @@ def _ranked(p: Floats, rank: Ints | None) -> tuple[Floats, Ints]:
     rank = np.asarray(rank)
     if rank.shape != p.shape or (rank < 1).any() or (np.diff(rank) < 1).any():
         raise TableError(
-            f"rank must hold one rank from 1 up for each of the {len(p)} items, ascending; sort both by it"
+            f"rank must hold one rank from 1 up for each of the {len(p)} items, ascending", remedy="sort both by it"
         )
     return p, rank
 
@@ -308,12 +310,12 @@ def _ranked(p: Floats, rank: Ints | None) -> tuple[Floats, Ints]:
 def _size(n: int | None, p: Floats) -> int:
     """The length of the list: at least the number of its items that have a p."""
     if n is not None and n < len(p):
-        raise TableError(f"a list of n = {n} cannot hold {len(p)} items; give the p of the first {n} only")
+        raise TableError(f"a list of n = {n} cannot hold {len(p)} items", remedy=f"give the p of the first {n} only")
     return len(p) if n is None else n
 
 
 def squared(beta: float) -> float:
     """beta², once beta is known to be a number."""
     if not math.isfinite(beta):
-        raise TextError(f"beta must be a number, not {beta}; 1 weighs precision and recall alike")
+        raise TextError(f"beta must be a number, not {beta}", remedy="1 weighs precision and recall alike")
     return beta * beta

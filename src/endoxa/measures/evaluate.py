@@ -67,8 +67,8 @@ def measure(
     policy = policy or Policy(ties=run.ties if isinstance(run, Run) else "trec")
     if isinstance(run, Run) and (policy.ties == "input") != (run.ties == "input"):
         raise TableError(
-            f"the run was ranked with ties={run.ties} and is to be measured with ties={policy.ties}; "
-            f"read it with ties={policy.ties!r}"
+            f"the run was ranked with ties={run.ties} and is to be measured with ties={policy.ties}",
+            remedy=f"read it with ties={policy.ties!r}",
         )
     wanted = parse_all(measures)
     panel: dict[str, Any]
@@ -177,8 +177,9 @@ def _refuse_preferences(measures: Sequence[Measure]) -> None:
     compared = next((m for m in measures if m.name in PREFERENCES), None)
     if compared is not None:
         raise TextError(
-            f"{compared} needs preferences, and these are grades; read a file of preferences with -R prefs, "
-            "or take grades as preferences with -R qrels_prefs (in Python Preferences.of_opinions)"
+            f"{compared} needs preferences, and these are grades",
+            remedy="read a file of preferences with -R prefs, or take grades as preferences with -R qrels_prefs (in "
+            "Python Preferences.of_opinions)",
         )
 
 

@@ -36,8 +36,8 @@ def _exponential(grade: Floats) -> Floats:
     """2^grade − 1; refuse grades for which this is too large to be added up."""
     if grade.max(initial=0.0) > STEEPEST:
         raise TableError(
-            f"grade {grade.max():g} is too high for exponential gains (2^grade), which end at {STEEPEST}; use "
-            "dcg='log2', or rescale the grades"
+            f"grade {grade.max():g} is too high for exponential gains (2^grade), which end at {STEEPEST}",
+            remedy="use dcg='log2', or rescale the grades",
         )
     return np.exp2(grade) - 1
 

@@ -239,7 +239,8 @@ class _Columns:
             others = f"{unknown[barren]:,} other quer{'y' if unknown[barren] == 1 else 'ies'}"
             raise JoinError(
                 f"run {self.systems[barren]!r} shares no query with the {self.noun}, which has "
-                f"{reference.queries[0]!r} and others; the run has {others}: do the two belong together?"
+                f"{reference.queries[0]!r} and others",
+                remedy=f"the run has {others}: do the two belong together?",
             )
         if not self.seen.any():
             raise JoinError("the run is empty: there is nothing to measure")
@@ -247,8 +248,8 @@ class _Columns:
         if len(absent) and policy.missing == "error":
             system, query = self.systems[absent[0][0]], reference.queries[absent[0][1]]
             raise JoinError(
-                f"run {system!r} lacks query {query!r} of the {self.noun} ({len(absent)} in all); "
-                "allow it with missing=empty (counts as an empty list) or missing=skip"
+                f"run {system!r} lacks query {query!r} of the {self.noun} ({len(absent)} in all)",
+                remedy="allow it with missing=empty (counts as an empty list) or missing=skip",
             )
         return absent
 

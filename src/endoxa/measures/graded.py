@@ -25,14 +25,17 @@ def counts(lists: Lists, k: int | None, N: int | None = None) -> tuple[Floats, F
     """A, B, C and D. D is NaN where N is not known."""
     if (lists.pool > 1).any():
         raise TableError(
-            f"graded counts take relevances in [0, 1], and a grade is {np.nanmax(lists.pool):g}; rescale the grades"
+            f"graded counts take relevances in [0, 1], and a grade is {np.nanmax(lists.pool):g}",
+            remedy="rescale the grades",
         )
     n = lists.retrieved if k is None else np.minimum(lists.retrieved, k)
     a = np.asarray((_worth(lists.grade) * lists.within(k)).sum(-1))
     c = np.asarray(_worth(lists.pool).sum(-1)) - a
     d = np.full(a.shape, np.nan) if N is None else N - n - c
     if N is not None and (np.asarray(N) < np.maximum(n, (lists.pool >= 0).sum(-1))).any():
-        raise TextError(f"N={N} is smaller than a list or its judgments; N is the size of the whole collection")
+        raise TextError(
+            f"N={N} is smaller than a list or its judgments", remedy="N is the size of the whole collection"
+        )
     return a, np.asarray(n - a), c, np.asarray(d)
 
 

@@ -14,7 +14,7 @@ from dataclasses import field, replace
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from endoxa.errors import TextError, did_you_mean
+from endoxa.errors import TextError, did_you_mean, unknown
 from endoxa.frozen import dataclass
 from endoxa.measures import gains, graded, ranked, ranx_names, sets, trec_names, unjudged  # noqa: F401  (they register)
 from endoxa.measures.lists import BEYOND, Lists
@@ -127,9 +127,9 @@ def make(name: str, settings: Mapping[str, Any], text: str = "") -> Measure:
     for setting in settings:
         if setting not in known:
             have = ", ".join(known) or "none"
-            raise TextError(
-                f"{definition.name} has no setting {setting!r}{did_you_mean(setting, known)} (settings: {have})",
-                text, _place(text, setting),
+            raise unknown(
+                TextError, f"{definition.name} has no setting {setting!r}", setting, known, listed=f"settings: {have}",
+                text=text, at=_place(text, setting),
             )  # fmt: skip
     checked = {setting: _checked(definition, setting, value, text) for setting, value in settings.items()}
     for setting, default in known.items():
@@ -145,7 +145,7 @@ def _definition(name: str, text: str) -> Definition:
     if name not in KNOWN:
         names = [*REGISTRY, *ALIASES, *trec_names.FAMILIES, *trec_names.NICKNAMES]
         hint = _with_cutoff(name) or did_you_mean(name, names)
-        raise TextError(f"no measure is called {name!r}{hint}", text or name, 0)
+        raise TextError(f"no measure is called {name!r}", text or name, 0, remedy=hint)
     return KNOWN[name]
 
 
@@ -153,7 +153,7 @@ def _with_cutoff(name: str) -> str:
     """What nDCG10 and P5 probably mean."""
     found = re.fullmatch(r"(\D+?)[_.-]?(\d+)", name)
     known = found and KNOWN.get(ALIASES.get(found[1], found[1]))
-    return f"; did you mean {found[1]}@{found[2]}?" if found and known and known.cutoff == "k" else ""
+    return f"did you mean {found[1]}@{found[2]}?" if found and known and known.cutoff == "k" else ""
 
 
 def _place(text: str, *names: str) -> int:

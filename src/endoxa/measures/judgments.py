@@ -146,8 +146,9 @@ def refuse_all_relevant(opinions: Opinions, rels: Iterable[float]) -> None:
     if any(rel <= least for rel in rels):
         name = next(match[0] for match in scales if float(match[1]) == least)
         raise TextError(
-            f"the grades are ratings on the scale {name}, of which even the least would count as relevant; say from "
-            "which grade on is relevant (-l 4, P(rel=4)@10), or make a belief: endoxa believe FILE --threshold 3"
+            f"the grades are ratings on the scale {name}, of which even the least would count as relevant",
+            remedy="say from which grade on is relevant (-l 4, P(rel=4)@10), or make a belief: endoxa believe FILE "
+            "--threshold 3",
         )
 
 
@@ -167,7 +168,7 @@ def refuse_out_of_reach(
         else:
             continue
         plain = Measure(one.name, tuple(settings.items()))
-        raise CallError(f"{one} {asks}, and {whose} has no grade above {top:g}; take {plain}, or {remedy}")
+        raise CallError(f"{one} {asks}, and {whose} has no grade above {top:g}", remedy=f"take {plain}, or {remedy}")
 
 
 def keys_of(items: pl.Series, places: Ints) -> npt.NDArray[np.uint64]:

@@ -117,9 +117,11 @@ def between(
     for name in (first, second):
         refuse_unknown("system", name, counted.systems)
     if first == second:
-        raise TextError(f"{first!r} is compared with itself; name two systems")
+        raise TextError(f"{first!r} is compared with itself", remedy="name two systems")
     if len(counted.systems) < 4:
-        raise JoinError("with both left out, fewer than two systems are left to vote; add the outputs of others")
+        raise JoinError(
+            "with both left out, fewer than two systems are left to vote", remedy="add the outputs of others"
+        )
     out = [counted.systems.index(name) for name in (first, second)]
     weights = counted.weights.copy()
     weights[out] = 0.0

@@ -18,14 +18,7 @@ from endoxa.policies import Policy
 from endoxa.tables import Bools, Floats, Ints, Opinions, Run, Table, cast, refuse_null, rename_known, require
 
 COLUMNS = ("query", "group", "subgroup", "item", "level")
-
-
-class PreferenceError(TableError):
-    """A row that contradicts another. Readers turn it into a FileError with the line."""
-
-    def __init__(self, row: int, what: str, remedy: str) -> None:
-        self.row, self.what, self.remedy = row, what, remedy
-        super().__init__(f"row {row + 1} of the table of preferences: {what}; {remedy}")
+TABLE = "table of preferences"
 
 
 @dataclass(frozen=True)
@@ -59,15 +52,15 @@ class Preferences(Table):
     def of(cls, frame: pl.DataFrame) -> Preferences:
         """Check the rows. An item stands in a subgroup once."""
         frame = rename_known(frame, ("query", "item"))
-        require(frame, COLUMNS, "table of preferences")
+        require(frame, COLUMNS, TABLE)
         types = {name: pl.Float64 if name == "level" else pl.String for name in COLUMNS}
-        frame = cast(frame.select(COLUMNS), types, "table of preferences")
-        refuse_null(frame, COLUMNS, "table of preferences")
+        frame = cast(frame.select(COLUMNS), types, TABLE)
+        refuse_null(frame, COLUMNS, TABLE)
         if not frame.height:
             raise TableError("there are no preferences to measure against")
         if frame["level"].is_nan().any():
             row = int(frame["level"].is_nan().arg_true()[0])
-            raise PreferenceError(row, "level is NaN", "give a number")
+            raise TableError("level is NaN", remedy="give a number", row=row + 1, table=TABLE)
         _refuse_repeats(frame)
         _refuse_changes_of_mind(frame)
         made = cls(frame)
@@ -154,13 +147,12 @@ def _closed(above: Bools) -> Bools:
         above = further
 
 
-def _contradiction(frame: pl.DataFrame, row: int, items: list[str]) -> PreferenceError:
+def _contradiction(frame: pl.DataFrame, row: int, items: list[str]) -> TableError:
     one, other = sorted(set(items))
-    return PreferenceError(
-        row,
+    return TableError(
         f"group {frame['group'][row]!r} of query {frame['query'][row]!r} prefers {one!r} to {other!r} and the reverse",
-        "a group is one judge's order; give another opinion a group of its own",
-    )
+        remedy="a group is one judge's order; give another opinion a group of its own", row=row + 1, table=TABLE,
+    )  # fmt: skip
 
 
 def _refuse_repeats(frame: pl.DataFrame) -> None:
@@ -168,11 +160,10 @@ def _refuse_repeats(frame: pl.DataFrame) -> None:
     if again.any():
         row = int(again.arg_true()[0])
         query, group, subgroup, item, _ = frame.row(row)
-        raise PreferenceError(
-            row,
+        raise TableError(
             f"item {item!r} stands twice in subgroup {subgroup!r} of group {group!r} of query {query!r}",
-            "remove one of the two",
-        )
+            remedy="remove one of the two", row=row + 1, table=TABLE,
+        )  # fmt: skip
 
 
 def _refuse_changes_of_mind(frame: pl.DataFrame) -> None:
@@ -182,12 +173,11 @@ def _refuse_changes_of_mind(frame: pl.DataFrame) -> None:
     if turned.any():
         row = int(turned.arg_true()[0])
         query, group, _, item, level = frame.row(row)
-        raise PreferenceError(
-            row,
+        raise TableError(
             f"level {level:g} of item {item!r}: elsewhere in group {group!r} of query {query!r} it is "
             + ("not relevant (0 or less)" if level > 0 else "relevant (above 0)"),
-            "of one judge's levels for an item all are above 0, or none",
-        )
+            remedy="of one judge's levels for an item all are above 0, or none", row=row + 1, table=TABLE,
+        )  # fmt: skip
 
 
 # ---- runs scored against preferences ------------------------------------------------------------------
@@ -196,7 +186,7 @@ def _refuse_changes_of_mind(frame: pl.DataFrame) -> None:
 def applied(policy: Policy) -> Policy:
     """The policy as far as it applies: an item that nobody compared is as good as not there."""
     if policy.ties in {"average", "range"}:
-        raise TextError(f"ties={policy.ties} is not known for preferences; use ties=trec or ties=input")
+        raise TextError(f"ties={policy.ties} is not known for preferences", remedy="use ties=trec or ties=input")
     if policy.unjudged == "bounds":
         raise TextError("unjudged=bounds is not known for preferences: an item that nobody compared does not count")
     return replace(policy, unjudged="condensed", assessors="one")
@@ -207,8 +197,8 @@ def score_preferences(run: Run, preferences: Preferences, measures: Sequence[Mea
     graded = next((m for m in measures if m.name not in PREFERENCES and m.definition.judged), None)
     if graded is not None:
         raise TextError(
-            f"{graded.label or graded} needs grades, and these are preferences; "
-            "measure them with prefs_simp, prefs_pair, prefs_avgjg, … (all_prefs)"
+            f"{graded.label or graded} needs grades, and these are preferences",
+            remedy="measure them with prefs_simp, prefs_pair, prefs_avgjg, … (all_prefs)",
         )
     lists, ranked, coverage = _look_up(run, preferences, policy)
     places = lists["place"].to_numpy()

@@ -111,7 +111,8 @@ def _refuse_thresholds(measures: Sequence[Measure], belief: Belief) -> None:
         instead = f"take {graded}{f'@{cutoff}' if cutoff else ''}, which adds up expected grades, or " if graded else ""
         raise CallError(
             f"{one} counts items of grade {one.rel:g} or more, and an expected grade is less unless it is certain, so "
-            f"that nearly every value would be 0; {instead}leave out --plugin (plugin=False)"
+            "that nearly every value would be 0",
+            remedy=f"{instead}leave out --plugin (plugin=False)",
         )
 
 
@@ -213,14 +214,16 @@ def _openly(belief: Belief, policy: Policy) -> Policy:
 
 def _refuse(measures: Sequence[Measure], policy: Policy, worlds: int) -> None:
     if policy.ties in {"average", "range"}:
-        raise TextError(f"ties={policy.ties} cannot be combined with a belief; use ties=trec or ties=input")
+        raise TextError(f"ties={policy.ties} cannot be combined with a belief", remedy="use ties=trec or ties=input")
     if policy.assessors != "one":
-        raise TextError("assessors=mean is for judgments; several people form a belief with --model votes or subjects")
+        raise TextError(
+            "assessors=mean is for judgments", remedy="several people form a belief with --model votes or subjects"
+        )
     if worlds < 2:
         raise TextError(f"worlds must be at least 2, not {worlds}")
     for m in measures:
         if m.definition.text:
-            raise TextError(f"{m} is a text and has no expectation; leave it out")
+            raise TextError(f"{m} is a text and has no expectation", remedy="leave it out")
 
 
 # ---- in possible worlds
@@ -388,7 +391,7 @@ def expectation(name: str, rank: Ints, p: Floats, retrieved: Ints, pool: Floats,
     definition = KNOWN[name]
     for setting in settings:
         if setting not in definition.settings:
-            raise TextError(f"{name} has no setting {setting!r}{did_you_mean(setting, definition.settings)}")
+            raise TextError(f"{name} has no setting {setting!r}", remedy=did_you_mean(setting, definition.settings))
     for setting, default in definition.settings.items():
         if default is REQUIRED and setting not in settings:
             raise TextError(f"{name} needs {setting}")
@@ -475,7 +478,7 @@ def distribute(
     refuse_grades([m], belief)
     placed = place(run, belief).some([system])
     if query is not None and query not in placed.queries:
-        raise TextError(f"the belief has no query {query!r}{did_you_mean(query, placed.queries)}")
+        raise TextError(f"the belief has no query {query!r}", remedy=did_you_mean(query, placed.queries))
     pairs = [
         (one, own)
         for one, own in zip(placed.readings, placed.lists, strict=True)

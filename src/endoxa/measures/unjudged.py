@@ -83,8 +83,8 @@ def xinfAP(lists: Lists, *, rel: float = 1) -> Floats:
     """
     if lists.stratum is None or lists.pool_stratum is None or lists.stratum_size is None:
         raise TableError(
-            "xinfAP needs to know how each item was drawn; "
-            "read five-column judgments: query, item, grade, stratum, inclusion probability"
+            "xinfAP needs to know how each item was drawn",
+            remedy="read five-column judgments: query, item, grade, stratum, inclusion probability",
         )
     relevant = lists.relevant(rel)
     size = lists.stratum_size

@@ -69,12 +69,14 @@ def propensities(
     systems = np.bincount(universe.row[inside], minlength=universe.rows.height)
     if not systems.any():
         raise JoinError(
-            f"the belief mentions no pair that a system has in its first {deep}; do run and belief belong together?"
+            f"the belief mentions no pair that a system has in its first {deep}",
+            remedy="do run and belief belong together?",
         )
     open_ = (systems > 0) & learned.unjudged
     if not open_.any():
         raise JoinError(
-            f"all {int((systems > 0).sum()):,} pairs are judged; there is nothing left to choose from: raise the depth"
+            f"all {int((systems > 0).sum()):,} pairs are judged",
+            remedy="there is nothing left to choose from: raise the depth",
         )
     influence = influences(learned, measure, np.nan_to_num(given), about)[open_]
     chance, topic = given[open_], universe.topic[open_]
@@ -97,7 +99,7 @@ def influences(learned: Learned, measure: Measure, p: Floats, about: About = "or
     """How far a label of each row of the universe would move the systems apart on the measure: [row]."""
     linear = measure.linear
     if linear is None:
-        raise TextError(f"{measure} does not say what to judge next; name AP, P@k, R@k, DCG@k or nDCG@k")
+        raise TextError(f"{measure} does not say what to judge next", remedy="name AP, P@k, R@k, DCG@k or nDCG@k")
     universe = learned.universe
     slopes = linear.slopes(places_of(learned), p[None], np.ones(1))
     entry = np.where(universe.rank <= universe.depth, np.nan_to_num(slopes.entry), 0.0)

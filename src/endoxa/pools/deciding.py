@@ -48,7 +48,7 @@ class Question:
     def __post_init__(self) -> None:
         refuse_outside("until", self.until, UNTIL)
         if self.measure.linear is None:
-            raise TextError(f"labels cannot settle {self.measure}; name AP, P@k, R@k, DCG@k or nDCG@k")
+            raise TextError(f"labels cannot settle {self.measure}", remedy="name AP, P@k, R@k, DCG@k or nDCG@k")
         if not isinstance(self.about, tuple) and self.about not in {"best", "order"}:
             raise TextError(f"a question is about best, order, or a pair of systems (A, B), not {self.about!r}")
 

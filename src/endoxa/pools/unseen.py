@@ -88,7 +88,9 @@ def unseen(
     if depth < 1:
         raise TextError(f"the depth of a pool is at least 1, not {depth}")
     if len(run.systems) < 2:
-        raise JoinError(f"there is {len(run.systems)} system; to see what others missed takes two or more: add a run")
+        raise JoinError(
+            f"there is {len(run.systems)} system", remedy="to see what others missed takes two or more: add a run"
+        )
     relevant = opinions.frame.filter(pl.col("grade") >= rel).select("query", "item").unique()
     finders = (
         run.frame.filter(pl.col("rank") <= depth)
@@ -109,8 +111,8 @@ def unseen(
     )
     if not rows["found"].sum():
         raise JoinError(
-            f"none of the {relevant.height:,} relevant items is in the first {depth} of any system; "
-            "do run and judgments belong together?"
+            f"none of the {relevant.height:,} relevant items is in the first {depth} of any system",
+            remedy="do run and judgments belong together?",
         )
     pooled = rows.select(pl.lit(None, dtype=pl.String).alias("query"), *(pl.col(name).sum() for name in counts))
     rows = pl.concat([rows, pooled])

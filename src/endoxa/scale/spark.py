@@ -74,12 +74,12 @@ def session(address: str) -> Any:
     if running is not None and running._jsc is not None:
         if running.master != address:
             raise CallError(
-                f"this program runs Spark at {running.master}, and a program can run it only once; use on="
-                f"{running.master!r}, or stop that session first"
+                f"this program runs Spark at {running.master}, and a program can run it only once",
+                remedy=f"use on={running.master!r}, or stop that session first",
             )
         return SparkSession.builder.getOrCreate()
     if not ADDRESS.fullmatch(address):
-        raise CallError(f"{address!r} is not an address of Spark; give {ADDRESSES}, or in Python a session")
+        raise CallError(f"{address!r} is not an address of Spark", remedy=f"give {ADDRESSES}, or in Python a session")
     _require_java()
     _require_answer(address)
     made = _started(address)
@@ -126,12 +126,12 @@ def _require_java() -> None:
     remedy = f"install Java {JAVA} or newer (Debian: apt-get install openjdk-17-jre-headless), or set JAVA_HOME"
     if java is None:
         where = f"JAVA_HOME ({home})" if home else "the PATH"
-        raise InstallError(f"Spark needs Java, and there is none in {where}; {remedy}")
+        raise InstallError(f"Spark needs Java, and there is none in {where}", remedy=remedy)
     words = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
     found = re.search(r'version "(?:1\.)?(\d+)', words.stderr + words.stdout)
     if found is None or int(found[1]) < JAVA:
         version = f"Java {found[1]}" if found else "no version that can be read"
-        raise InstallError(f"Spark needs Java {JAVA} or newer, and {java} is {version}; {remedy}")
+        raise InstallError(f"Spark needs Java {JAVA} or newer, and {java} is {version}", remedy=remedy)
 
 
 def _masters(address: str) -> list[tuple[str, int]]:
@@ -156,8 +156,8 @@ def _require_answer(address: str) -> None:
             reasons.append(f"{host}:{port}: {error}")
     if reasons:
         raise CallError(
-            f"no Spark master answers at {address} ({'; '.join(reasons)}); start one with: spark-class "
-            "org.apache.spark.deploy.master.Master"
+            f"no Spark master answers at {address} ({'; '.join(reasons)})",
+            remedy="start one with: spark-class org.apache.spark.deploy.master.Master",
         )
 
 
@@ -168,8 +168,8 @@ def _require_workers(made: Any, address: str) -> None:
         if time.monotonic() > deadline:
             made.stop()
             raise CallError(
-                f"no worker of {address} took the job within {WORKERS:.0f} s; start a worker, or wait until one has a "
-                "free core and 1 GB of free memory"
+                f"no worker of {address} took the job within {WORKERS:.0f} s",
+                remedy="start a worker, or wait until one has a free core and 1 GB of free memory",
             )
         time.sleep(0.1)
 
@@ -266,7 +266,7 @@ def _worked(shipped: _Shipped, wanted: str, items: Iterable[Any]) -> Iterator[Ou
     if wanted != VERSION:
         where = socket.gethostname()
         remedy = f"install the same on all: pip install endoxa=={wanted}"
-        yield InstallError(f"the worker {where} has endoxa {VERSION}, and this is {wanted}; {remedy}"), None
+        yield InstallError(f"the worker {where} has endoxa {VERSION}, and this is {wanted}", remedy=remedy), None
         return
     function = shipped.content()
     for item in items:
@@ -319,8 +319,9 @@ def _plain(text: str) -> EndoxaError:
     missing = re.search(r"No module named '(\w+)", text)
     if missing is not None:
         return InstallError(
-            f"a worker has no {missing[1]}; install the same on all workers, in the Python that they run ("
-            f"PYSPARK_PYTHON={os.environ.get('PYSPARK_PYTHON', 'python3')}): pip install 'endoxa[spark]=={VERSION}'"
+            f"a worker has no {missing[1]}",
+            remedy="install the same on all workers, in the Python that they run "
+            f"(PYSPARK_PYTHON={os.environ.get('PYSPARK_PYTHON', 'python3')}): pip install 'endoxa[spark]=={VERSION}'",
         )
     absent = re.search(r'Cannot run program "([^"]+)"', text)
     if absent is not None:

@@ -85,7 +85,7 @@ def learner_of(score: Score) -> Learner:
     ) -> Ranking:  # fmt: skip
         groups = tuple(one for one in features.groups if (pins or {}).get(one.name) != "off" and one.audible)
         if features.arms and not groups:
-            raise TextError("every group of features is off; leave at least one on")
+            raise TextError("every group of features is off", remedy="leave at least one on")
         values, weights = np.full(len(features), BASE), dict[str, float]()
         if len(evidence) and groups:
             scored, found = score(groups, Marks.of(evidence))

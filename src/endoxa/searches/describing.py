@@ -99,7 +99,9 @@ def point_from(columns: Columns, features: Features) -> Point:
         if group.name == LOOK:
             point[LOOK] = _look(rows, features.basis, group.values.shape[1])
         elif rows is None:
-            raise TableError(f"the picture is not described by {group.name}; describe it as the collection was")
+            raise TableError(
+                f"the picture is not described by {group.name}", remedy="describe it as the collection was"
+            )
         else:
             point[group.name] = rows[0]
     return point

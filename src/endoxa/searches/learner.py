@@ -305,7 +305,7 @@ def _between(features: Features, evidence: Evidence, pins: Pins) -> dict[Arm, Fl
         for metric in group.audible:
             found[group.name, metric] = kernel(distances(metric, points, points).astype(np.float64), group.taus[metric])
     if features.arms and not found:
-        raise TextError("every group of features is off; leave at least one on")
+        raise TextError("every group of features is off", remedy="leave at least one on")
     return found
 
 
@@ -373,4 +373,4 @@ def _factor(whole: Floats, noise: Floats) -> Floats:
             return np.asarray(np.tril(cho_factor(whole + np.diag(noise + nudge), lower=True)[0]))
         except LinAlgError:
             continue
-    raise TextError("the marks cannot be reconciled: the model has no solution; undo the last marks")
+    raise TextError("the marks cannot be reconciled: the model has no solution", remedy="undo the last marks")

@@ -116,7 +116,7 @@ def read_path(text: str) -> Trail:
     """The path that a text like `3.17` names; the empty text names the whole collection."""
     parts = text.split(".") if text else []
     if not all(part.isascii() and part.isdigit() and len(part) <= 3 for part in parts):
-        raise TextError(f"{text!r:.60} is no place on the map; expected cells separated by dots, as in 3.17")
+        raise TextError(f"{text!r:.60} is no place on the map", remedy="expected cells separated by dots, as in 3.17")
     return tuple(int(part) for part in parts)
 
 

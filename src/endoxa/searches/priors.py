@@ -25,7 +25,9 @@ class Counts:
     def __post_init__(self) -> None:
         for arm, (a, b) in self.of.items():
             if not (np.isfinite(a) and np.isfinite(b) and a > 0 and b > 0):
-                raise TableError(f"the counts of {'/'.join(arm)} are {a:g} and {b:g}; expected numbers above 0")
+                raise TableError(
+                    f"the counts of {'/'.join(arm)} are {a:g} and {b:g}", remedy="expected numbers above 0"
+                )
 
     @classmethod
     def start(cls, features: Features) -> Counts:

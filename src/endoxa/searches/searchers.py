@@ -136,7 +136,7 @@ def person_of(
     if not 0 <= noise <= 1:
         raise TextError(f"noise is a probability, not {noise:g}")
     if people == "class" and not any(categories):
-        raise JoinError("no picture has a category; people who think in categories need folders or a manifest")
+        raise JoinError("no picture has a category", remedy="people who think in categories need folders or a manifest")
     if people == "class" and not one:
         grades = tree_grades(categories, wanted)
     else:

@@ -477,7 +477,7 @@ class Search:
         place = place_of(self.features, self._named(item))
         basis = self._basis_of_page()
         if basis is None:
-            raise RefusedError("nothing is known yet; mark a picture first")
+            raise RefusedError("nothing is known yet", remedy="mark a picture first")
         found = basis.fitted.why(place)
         if found is None:
             raise RefusedError(f"the learner {self.state.settings.learner!r} does not say why")
@@ -518,16 +518,16 @@ class Search:
         names = [group.name for group in self.features.groups]
         if detail["group"] not in names:
             raise RefusedError(
-                f"no group of features is called {detail['group']!r}; there are: {', '.join(names)}", 422
+                f"no group of features is called {detail['group']!r}", 422, remedy=f"there are: {', '.join(names)}"
             )
         off = {name for name in names if self.state.pins.get(name) == "off"} | {detail["group"]}
         audible = {group.name for group in self.features.groups if group.audible}
         if detail["setting"] == "off" and audible <= off:
-            raise RefusedError("this is the last group of features that is on; turn another one on first", 422)
+            raise RefusedError("this is the last group of features that is on", 422, remedy="turn another one on first")
 
     def _current(self) -> State:
         if self.changed:
-            raise RefusedError("the collection has changed since this search began; start a new search")
+            raise RefusedError("the collection has changed since this search began", remedy="start a new search")
         return self.state
 
     def _reader(self, source: str | Path) -> Reader:

@@ -12,7 +12,7 @@ from dataclasses import asdict, field, fields, replace
 from functools import reduce
 from typing import Any, NoReturn
 
-from endoxa.errors import RefusedError, did_you_mean
+from endoxa.errors import RefusedError, unknown
 from endoxa.frozen import dataclass
 
 Detail = Mapping[str, Any]
@@ -168,8 +168,8 @@ class State:
 # ---- what an event may say ----------------------------------------------------------------------------
 
 
-def _refuse(text: str) -> NoReturn:
-    raise RefusedError(text, 422)
+def _refuse(problem: str, remedy: str = "") -> NoReturn:
+    raise RefusedError(problem, 422, remedy=remedy)
 
 
 def _whole(kind: str, name: str, value: Any, lo: int, hi: int) -> int:
@@ -183,7 +183,7 @@ def _word(kind: str, name: str, value: Any, longest: int = 4_096) -> str:
     if not isinstance(value, str) or not value or "\0" in value:
         _refuse(f"{name} of {kind!r} is a text, not {value!r}")
     if len(value) > longest:
-        _refuse(f"{name} of {kind!r} has {len(value):,} characters; at most {longest:,} are taken")
+        _refuse(f"{name} of {kind!r} has {len(value):,} characters", f"at most {longest:,} are taken")
     return value
 
 
@@ -216,7 +216,7 @@ def settings_of(given: Any) -> Settings:
         _refuse(f"the settings of a search are names with values, not {given!r}")
     for name, value in given.items():
         if name not in known:
-            _refuse(f"a search has no setting {name!r}{did_you_mean(str(name), known)}")
+            raise unknown(RefusedError, f"a search has no setting {name!r}", str(name), known, status=422)
         if name == "size":
             _whole("settings", "size", value, 1, LARGEST)
         elif name == "learner":
@@ -244,7 +244,7 @@ def _crop(crop: Any) -> list[float]:
         _refuse(f"a crop is four numbers from 0 to 1 (left, top, right, bottom), not {crop!r}")
     left, top, right, bottom = map(float, crop)
     if not (left < right and top < bottom):
-        _refuse("the crop has no area; draw a larger rectangle, or take the whole picture")
+        _refuse("the crop has no area", "draw a larger rectangle, or take the whole picture")
     return [left, top, right, bottom]
 
 
@@ -269,7 +269,7 @@ def _words(detail: Detail) -> dict[str, Any]:
     if not isinstance(text, str) or "\0" in text:
         _refuse(f"text of 'words' is a text, not {text!r}")
     if len(text) > TEXT:
-        _refuse(f"the words have {len(text):,} characters; at most {TEXT:,} are taken")
+        _refuse(f"the words have {len(text):,} characters", f"at most {TEXT:,} are taken")
     return {"text": text.strip()}
 
 
@@ -340,7 +340,8 @@ def checked(kind: str, detail: Any) -> dict[str, Any]:
     Any event may say how it was made: `active_seconds` that the person took, and `method` (key, mouse, touch).
     """
     if kind not in CHECKS:
-        _refuse(f"no event is called {kind!r}{did_you_mean(str(kind), KINDS)} (there are: {', '.join(KINDS)})")
+        there = f"there are: {', '.join(KINDS)}"
+        raise unknown(RefusedError, f"no event is called {kind!r}", str(kind), KINDS, listed=there, status=422)
     if not isinstance(detail, Mapping):
         _refuse(f"the detail of {kind!r} is an object, not {detail!r}")
     known = CHECKS[kind](detail)
@@ -372,7 +373,7 @@ def step(state: State, event: Event) -> State:
     if (event.kind == "start") != (state.trail is None):
         _refuse("a search begins with the event start, and has one only")
     if state.closed:
-        raise RefusedError("this search is closed; fork it to go on")
+        raise RefusedError("this search is closed", remedy="fork it to go on")
     try:
         if event.kind == "undo":
             return undo(state, event.detail["n"], event.number)
@@ -380,8 +381,9 @@ def step(state: State, event: Event) -> State:
     except (KeyError, TypeError, ValueError):
         raise RefusedError(
             f"event {event.number} of this search ({event.kind!r:.20}) is damaged, or of a release that this one does "
-            "not know; update endoxa, or start a new search",
+            "not know",
             422,
+            remedy="update endoxa, or start a new search",
         ) from None
     acts = state.acts + (event.kind in ACTS and new is not state)
     return replace(new, number=event.number, trail=Trail(event, state.trail, acts))

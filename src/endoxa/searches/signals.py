@@ -95,7 +95,9 @@ def _point(query: Query, points: Points) -> Point:
     assert query.upload is not None
     key = upload_key(query.upload, query.crop)
     if key not in points:
-        raise RefusedError("the uploaded picture is no longer here; upload it again, or remove it from the search", 410)
+        raise RefusedError(
+            "the uploaded picture is no longer here", 410, remedy="upload it again, or remove it from the search"
+        )
     return points[key]
 
 
@@ -104,7 +106,9 @@ def hint_of(query: Query, features: Features, hints: Hints) -> Floats | None:
     found = []
     if query.sketch is not None:
         if query.sketch not in hints:
-            raise RefusedError("the sketch is no longer here; draw it again, or remove it from the search", 410)
+            raise RefusedError(
+                "the sketch is no longer here", 410, remedy="draw it again, or remove it from the search"
+            )
         found.append(np.clip(np.nan_to_num(hints[query.sketch]), 0.0, 1.0))
     if query.words and (words := words_of(query.words)) and any(features.spoken):
         found.append(relevance_of_words(features, words))

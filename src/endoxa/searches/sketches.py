@@ -38,7 +38,7 @@ class Sketch:
         shares[shares < LEAST] = 0.0
         if not shares.any():
             raise TextError(
-                f"the sketch is empty; paint a little more, at least a tenth of one of its {CELLS**2} parts"
+                "the sketch is empty", remedy=f"paint a little more, at least a tenth of one of its {CELLS**2} parts"
             )
         sums = (split(lab(pixels[..., :3])) * painted[..., None]).sum(axis=1)
         return cls(shares, sums / np.maximum(counts, 1)[:, None])

@@ -71,7 +71,9 @@ class Competitor:
             return features
         if not any(self.metric in group.metrics for group in features.groups):
             known = sorted({metric for group in features.groups for metric in group.metrics})
-            raise TextError(f"no group of features has the metric {self.metric!r}; expected {', '.join(known)}")
+            raise TextError(
+                f"no group of features has the metric {self.metric!r}", remedy=f"expected {', '.join(known)}"
+            )
         groups = tuple(
             replace(group, metrics=(self.metric if self.metric in group.metrics else group.metrics[0],))
             for group in features.groups
@@ -98,7 +100,7 @@ class Setting:
         refuse_unknown("way of marking", self.marking, get_args(Marking), listed=True)
         for name, least in (("sessions", 2), ("size", 2), ("rounds", 1), ("most", 1)):
             if getattr(self, name) < least:
-                raise TextError(f"{name} is {getattr(self, name)}; expected {least} or more")
+                raise TextError(f"{name} is {getattr(self, name)}", remedy=f"expected {least} or more")
 
     @property
     def pages(self) -> int:

@@ -58,7 +58,7 @@ def confidence_sequence(x: Floats, *, alpha: float = 0.05, pool: int | None = No
     x = _checked(x)
     refuse_outside("alpha", alpha, 0.05)
     if grid < 2:
-        raise TextError(f"a grid has at least 2 steps, not {grid}; 1000 is usual")
+        raise TextError(f"a grid has at least 2 steps, not {grid}", remedy="1000 is usual")
     if pool is not None and (pool < 1 or len(x) > pool):
         raise TableError(f"{len(x):,} numbers cannot be drawn without replacement from a pool of {pool:,}")
     t = np.arange(1, len(x) + 1)
@@ -138,7 +138,7 @@ def _checked(x: Floats) -> Floats:
     wrong = np.flatnonzero(~((x >= 0) & (x <= 1)))  # also NaN
     if len(wrong):
         raise TableError(
-            f"number {int(wrong[0]) + 1} is {x[wrong[0]]:g}, not in [0, 1]; bets need known bounds: "
-            "rescale by the ends of the scale, not by those of the sample"
+            f"number {int(wrong[0]) + 1} is {x[wrong[0]]:g}, not in [0, 1]",
+            remedy="bets need known bounds: rescale by the ends of the scale, not by those of the sample",
         )
     return x

@@ -118,7 +118,9 @@ def beyond(confidence: float, resamples: int, *, halved: bool) -> int:
     k = math.floor((resamples + 1) * share + 1e-9)
     if k < 1:
         least = math.ceil(1 / share)
-        raise TextError(f"{resamples} resamples are too few for confidence {confidence}; take at least {least}")
+        raise TextError(
+            f"{resamples} resamples are too few for confidence {confidence}", remedy=f"take at least {least}"
+        )
     return k
 
 

@@ -102,7 +102,9 @@ def crossed_bootstrap(
     refuse_outside("confidence", confidence)
     if (1 - confidence) / 2 * (resamples + 1) < 1:
         least = math.ceil(2 / (1 - confidence))
-        raise TextError(f"{resamples} resamples are too few for confidence {confidence}; take at least {least}")
+        raise TextError(
+            f"{resamples} resamples are too few for confidence {confidence}", remedy=f"take at least {least}"
+        )
     parts = variance_components(values)
     values, rows, seen = _rows(values)
     filled, counted = np.where(seen, rows, 0.0), seen.astype(np.float64)
@@ -143,5 +145,5 @@ def _rows(values: Floats) -> tuple[Floats, Floats, Bools]:
         )
     rows = values.reshape(math.prod(values.shape[:-2]), *values.shape[-2:])
     if np.isinf(rows).any():
-        raise TableError("a crossed value is infinite; leave NaN where there is none")
+        raise TableError("a crossed value is infinite", remedy="leave NaN where there is none")
     return values, rows, ~np.isnan(rows)

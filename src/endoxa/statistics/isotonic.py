@@ -62,20 +62,22 @@ def checked(x: Floats, y: Floats, weights: Floats | None = None) -> tuple[Floats
     w = np.ones_like(y) if weights is None else np.asarray(weights, dtype=np.float64)
     if x.ndim != 1 or x.shape != y.shape or w.shape != y.shape:
         raise TableError(
-            f"x, y and weights are rows of one length, not of shapes {x.shape}, {y.shape} and {w.shape}; "
-            "give one value of each per pair"
+            f"x, y and weights are rows of one length, not of shapes {x.shape}, {y.shape} and {w.shape}",
+            remedy="give one value of each per pair",
         )
     if not len(x):
-        raise TableError("there are no points to fit; expected at least one x with its y")
+        raise TableError("there are no points to fit", remedy="expected at least one x with its y")
     for name, values in (("x", x), ("y", y), ("weight", w)):
         if not np.isfinite(values).all():
             place = int(np.flatnonzero(~np.isfinite(values))[0])
             raise TableError(
-                f"{name} number {place + 1} is {values[place]}; expected a finite number, leave the pair out"
+                f"{name} number {place + 1} is {values[place]}", remedy="expected a finite number, leave the pair out"
             )
     if (w <= 0).any():
         place = int(np.flatnonzero(w <= 0)[0])
-        raise TableError(f"weight number {place + 1} is {w[place]:g}; weights are above 0, leave out what has none")
+        raise TableError(
+            f"weight number {place + 1} is {w[place]:g}", remedy="weights are above 0, leave out what has none"
+        )
     return x, y, w
 
 

@@ -82,12 +82,12 @@ class Rules:
         refuse_unknown("precision", self.precision, get_args(Precision), listed=True)
         for name in ("kappa", "floor"):
             if not 0 < getattr(self, name) < math.inf:
-                raise TextError(f"{name} is {getattr(self, name)}; expected a number above 0")
+                raise TextError(f"{name} is {getattr(self, name)}", remedy="expected a number above 0")
         for name in ("eta", "tolerance"):
             if not 0 <= getattr(self, name) < math.inf:
-                raise TextError(f"{name} is {getattr(self, name)}; expected a number of at least 0")
+                raise TextError(f"{name} is {getattr(self, name)}", remedy="expected a number of at least 0")
         if self.iterations < 1:
-            raise TextError(f"iterations is {self.iterations}; expected at least 1")
+            raise TextError(f"iterations is {self.iterations}", remedy="expected at least 1")
 
     @property
     def dtype(self) -> type[np.floating[Any]]:
@@ -108,7 +108,9 @@ class Images:
     def of(cls, counts: Sequence[int] | Ints, words: Sequence[Sequence[int]], vocabulary: int) -> Images:
         """From one list of word numbers per image."""
         if len(counts) != len(words):
-            raise TableError(f"{len(counts)} images have rows, but {len(words)} have lists of words; give one of each")
+            raise TableError(
+                f"{len(counts)} images have rows, but {len(words)} have lists of words", remedy="give one of each"
+            )
         flat = np.array([word for image in words for word in image], dtype=np.int64)
         if len(flat) and not (flat.min() >= 0 and flat.max() < vocabulary):
             raise TableError(f"words are numbers from 0 to {vocabulary - 1}, not {flat.min()} to {flat.max()}")
@@ -130,11 +132,11 @@ def fit(
     data = _laid_out(rows, images, weights, rules)
     if not 1 <= components <= len(data.weights):
         raise TableError(
-            f"{components} components for {len(data.weights)} rows of weight above 0; expected at least 1 and no more "
-            "components than rows"
+            f"{components} components for {len(data.weights)} rows of weight above 0",
+            remedy="expected at least 1 and no more components than rows",
         )
     if restarts < 1:
-        raise TextError(f"restarts is {restarts}; expected at least 1")
+        raise TextError(f"restarts is {restarts}", remedy="expected at least 1")
     runs = (_run(_start(data, components, rules, rng), data, rules) for _ in range(restarts))
     return data.original(max(runs, key=lambda model: model.objective))
 
@@ -160,7 +162,9 @@ def log_components(
     """log p(b|l), or with `prior` log p(l)p(b|l): rows × components, the whole matrix."""
     rows = np.asarray(rows)
     if rows.ndim != 2 or rows.shape[1] != model.means.shape[1]:
-        raise TableError(f"rows have the shape {rows.shape}; the mixture expects {model.means.shape[1]} features")
+        raise TableError(
+            f"rows have the shape {rows.shape}", remedy=f"the mixture expects {model.means.shape[1]} features"
+        )
     # Centred and scaled by the whole mixture: far from 0 the squares would lose all digits.
     centre = model.p_l @ model.means
     scale = np.sqrt(model.p_l @ (model.variances + (model.means - centre) ** 2))
@@ -307,10 +311,12 @@ class _Data:
 def _laid_out(rows: Matrix, images: Images | None, weights: Floats | None, rules: Rules) -> _Data:
     x = np.asarray(rows)
     if x.ndim != 2 or not x.size:
-        raise TableError(f"rows have the shape {x.shape}; expected at least one row of at least one feature")
+        raise TableError(f"rows have the shape {x.shape}", remedy="expected at least one row of at least one feature")
     if not np.isfinite(x).all():
         place = int(np.flatnonzero(~np.isfinite(x).all(1))[0])
-        raise TableError(f"row {place} of the features holds a value that is not finite; mend it or leave it out")
+        raise TableError(
+            f"row {place} of the features holds a value that is not finite", remedy="mend it or leave it out"
+        )
     w = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
     if w.shape != (len(x),) or not (np.isfinite(w).all() and (w >= 0).all() and (w > 0).any()):
         raise TableError(f"{len(x)} rows need as many weights, finite, at least 0 and not all 0")

@@ -56,9 +56,11 @@ class Prior:
     def __post_init__(self) -> None:
         for name in ("lam", "v0", "a0", "b0"):
             if not (value := getattr(self, name)) > 0 or not math.isfinite(value):
-                raise TextError(f"{name} of the prior is {value}; expected a number above 0")
+                raise TextError(f"{name} of the prior is {value}", remedy="expected a number above 0")
         if not math.isfinite(self.m0) or self.kmax < 0:
-            raise TextError(f"m0 is {self.m0} and kmax {self.kmax}; expected a number, and a count of 0 or more")
+            raise TextError(
+                f"m0 is {self.m0} and kmax {self.kmax}", remedy="expected a number, and a count of 0 or more"
+            )
 
 
 @dataclass(frozen=True, eq=False)

@@ -83,7 +83,7 @@ def fit(x: Floats, y: Floats, weights: Floats | None = None, *, inflections: int
     Source: our own construction for the lost eq. 5 of Barnard et al.; METHODS D.6 (c), cubic ogive, with S_ij added.
     """
     if inflections < 1 or knots < 1:
-        raise TextError(f"{inflections} inflections and {knots} knots; expected at least 1 of either")
+        raise TextError(f"{inflections} inflections and {knots} knots", remedy="expected at least 1 of either")
     x, y, w = checked(x, y, weights)
     seen, at = np.unique(x, return_inverse=True)
     mass: Floats = np.bincount(at, weights=w).astype(np.float64)

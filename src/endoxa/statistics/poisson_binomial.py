@@ -73,8 +73,8 @@ def probabilities(p: Floats, what: str = "p") -> Floats:
         place = tuple(int(i) for i in np.argwhere(wrong)[0])
         at = place[0] if len(place) == 1 else place
         raise TableError(
-            f"{what} holds {p[place]:g} at place {at}; a probability lies between 0 and 1: "
-            "turn grades or scores into probabilities first"
+            f"{what} holds {p[place]:g} at place {at}",
+            remedy="a probability lies between 0 and 1: turn grades or scores into probabilities first",
         )
     return p
 

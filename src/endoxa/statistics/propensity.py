@@ -48,7 +48,9 @@ def inclusion(q: npt.ArrayLike, draws: npt.ArrayLike = 1) -> Floats:
     """
     q = np.asarray(q, dtype=np.float64)
     if not (good := (q >= 0) & (q <= 1)).all():
-        raise TableError(f"q {q[~good].flat[0]:g} is not in [0, 1]; it is the chance with which a pair is drawn")
+        raise TableError(
+            f"q {q[~good].flat[0]:g} is not in [0, 1]", remedy="it is the chance with which a pair is drawn"
+        )
     n = np.asarray(draws, dtype=np.float64)
     if (n < 0).any():
         raise TextError(f"a system draws 0 times or more, not {n.min():g}")
@@ -115,7 +117,7 @@ def _clustered(y: npt.ArrayLike, weights: npt.ArrayLike, clusters: npt.ArrayLike
     codes = np.unique(np.asarray(clusters), return_inverse=True)[1].astype(np.int64)
     if not y.shape == w.shape == codes.shape or y.ndim != 1:
         raise TableError(
-            f"{y.size:,} answers, {w.size:,} weights and {codes.size:,} queries; give one of each per pair"
+            f"{y.size:,} answers, {w.size:,} weights and {codes.size:,} queries", remedy="give one of each per pair"
         )
     if not ((w > 0) & np.isfinite(w)).all():
         raise TableError("every weight is a number above 0 (1/pi); a pair that could not be chosen has no weight")

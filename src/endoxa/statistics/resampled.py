@@ -35,7 +35,7 @@ def resampled(values: Floats, test: float, train: float, *, confidence: float = 
     Source: Nadeau and Bengio, Machine Learning 52 (2003); METHODS D.10.
     """
     if not 0 < confidence < 1:
-        raise TextError(f"confidence is {confidence}; expected a share between 0 and 1")
+        raise TextError(f"confidence is {confidence}", remedy="expected a share between 0 and 1")
     known = values[np.isfinite(values)]
     count = len(known)
     mean = float(known.mean()) if count else math.nan

@@ -12,7 +12,7 @@ import polars as pl
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from endoxa.errors import RefusedError, TableError, did_you_mean
+from endoxa.errors import RefusedError, TableError, unknown
 from endoxa.frozen import dataclass
 from endoxa.store import schema as s
 from endoxa.store import statements as q
@@ -43,7 +43,7 @@ class Study:
 def create(connection: Connection, settings: Settings, *, now: float) -> Study:
     """Create a study; its name must be free."""
     if connection.scalar(sa.select(s.studies.c.id).where(s.studies.c.name == settings.name)):
-        raise RefusedError(f"a study called {settings.name!r} exists already; choose another name")
+        raise RefusedError(f"a study called {settings.name!r} exists already", remedy="choose another name")
     given = {"name": settings.name, "settings": asdict(settings)}
     insert(connection, s.studies, **given, state="open", results_open=False, created_at=now)
     return find(connection, settings.name)
@@ -54,8 +54,10 @@ def find(connection: Connection, name: str) -> Study:
     row = connection.execute(q.STUDY, {"name": name}).one_or_none()
     if row is None:
         known = connection.scalars(sa.select(s.studies.c.name).where(s.studies.c.state != DELETED)).all()
-        others = f" (studies: {', '.join(known)})" if known else "; create one with `endoxa study new`"
-        raise RefusedError(f"no study is called {name!r}{did_you_mean(name, known)}{others}", 404)
+        problem = f"no study is called {name!r}"
+        if not known:
+            raise RefusedError(problem, 404, remedy="create one with `endoxa study new`")
+        raise unknown(RefusedError, problem, name, known, listed=f"studies: {', '.join(known)}", status=404)
     return _study(row)
 
 
@@ -173,7 +175,9 @@ def add_run(connection: Connection, study: Study, run: Run, *, now: float) -> No
     there = set(connection.scalars(_documents(s.documents.c.name, study, "run")))
     for system in run.systems:
         if system in there:
-            raise RefusedError(f"study {study.name!r} already has a run of system {system!r}; rename one of them")
+            raise RefusedError(
+                f"study {study.name!r} already has a run of system {system!r}", remedy="rename one of them"
+            )
         rows = run.frame.filter(pl.col("system") == system).select("system", "query", "item", "score")
         add_document(connection, study, "run", system, _packed(rows), now=now, rows=rows.height)
 
@@ -244,8 +248,9 @@ def _known(names: Iterable[str], there: dict[str, int], what: str) -> None:
     if missing:
         more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
         raise TableError(
-            f"the study has no {what} {missing[0]!r}{more}; every {what} in a run or a file of pairs must be "
-            f"among its {'items' if what == 'item' else 'queries'}"
+            f"the study has no {what} {missing[0]!r}{more}",
+            remedy=f"every {what} in a run or a file of pairs must be among its "
+            f"{'items' if what == 'item' else 'queries'}",
         )
 
 

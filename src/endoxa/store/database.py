@@ -141,11 +141,11 @@ def connect(url: str) -> Engine:
         return sa.create_engine(address, pool_size=20, max_overflow=30, pool_pre_ping=True)
     except (ArgumentError, NoSuchModuleError):
         raise TextError(
-            f"{_shown(url)!r} is not the address of a database; expected sqlite:///studies.db or "
-            "postgresql://user@host/name"
+            f"{_shown(url)!r} is not the address of a database",
+            remedy="expected sqlite:///studies.db or postgresql://user@host/name",
         ) from None
     except ModuleNotFoundError as error:
-        raise InstallError(f"{error.name} is not installed; pip install 'endoxa[postgres]'") from None
+        raise InstallError(f"{error.name} is not installed", remedy="pip install 'endoxa[postgres]'") from None
 
 
 def migrate(engine: Engine) -> None:

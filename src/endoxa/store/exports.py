@@ -58,7 +58,7 @@ def _table(study: Study, rows: pl.DataFrame, *, history: bool) -> pl.DataFrame:
 def _qrels(study: Study, answers: pl.DataFrame, target: Path) -> int:
     settings = study.settings
     if not settings.kind.gives_opinions:
-        raise TableError(f"screen {settings.screen!r} gives no grades; export csv, jsonl or parquet")
+        raise TableError(f"screen {settings.screen!r} gives no grades", remedy="export csv, jsonl or parquet")
     opinions = settings.kind.opinions(answers, settings.shape)
     if opinions is None:
         raise TableError("there is no answer yet")

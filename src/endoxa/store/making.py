@@ -135,7 +135,7 @@ def add_answers(home: Home, name: str, table: Opinions, *, now: float) -> str:
     with home.store.writing() as connection:
         study = catalogue.find(connection, name)
         if not study.settings.kind.gives_opinions:
-            raise RefusedError(f"study {name!r} does not collect ratings; only ratings can be imported")
+            raise RefusedError(f"study {name!r} does not collect ratings", remedy="only ratings can be imported")
         added, repeated = records.add_opinions(connection, study, table, now=now)
     return f"{added:,} answers imported; {repeated:,} were imported before"
 
@@ -154,7 +154,9 @@ def next_round(home: Home, name: str, *, now: float) -> Planned:
     with home.store.writing() as connection:
         connection.execute(sa.select(s.studies.c.id).where(s.studies.c.id == study.id).with_for_update(key_share=True))
         if _last_round(connection, study) != last or _asked(connection, study).height != asked.height:
-            raise RefusedError(f"tasks were added to study {name!r} while round {last + 1} was planned; plan it again")
+            raise RefusedError(
+                f"tasks were added to study {name!r} while round {last + 1} was planned", remedy="plan it again"
+            )
         count = catalogue.add_work(connection, study, work, rng=rng)
         catalogue.note(connection, study.id, "round planned", now=now, round=last + 1, notes=list(work.notes))
     return Planned(study, count, work.notes)
@@ -260,7 +262,7 @@ def _tree(settings: Settings, sources: Sources) -> Taxonomy | None:
     except FileError:
         raise
     except EndoxaError as error:
-        raise FileError(str(sources.taxonomy), str(error)) from None
+        raise FileError.of(error, str(sources.taxonomy)) from None
     assert isinstance(tree, Taxonomy)
     return tree
 
@@ -285,7 +287,7 @@ def _refuse_dangling(run: Run | None, pairs: pl.DataFrame | None, items: pl.Data
                 shown = ", ".join(repr(one) for one in absent.head(3)) + (" …" if len(absent) > 3 else "")
                 several = {"item": "items", "query": "queries"}[name] if len(absent) > 1 else name
                 raise JoinError(
-                    f"{what} {len(absent):,} {several} that the study lacks: {shown}; add them, or remove them"
+                    f"{what} {len(absent):,} {several} that the study lacks: {shown}", remedy="add them, or remove them"
                 )
 
 

@@ -88,8 +88,8 @@ def invite(
         nickname = checked(nickname)
         if _is_invited(connection, study_id, nickname, i.withdrawn_at.is_(None), i.expires_at > now):
             raise RefusedError(
-                f"{nickname!r} is invited already; withdraw that link first (invite --withdraw {nickname}), or choose "
-                "another nickname"
+                f"{nickname!r} is invited already",
+                remedy=f"withdraw that link first (invite --withdraw {nickname}), or choose another nickname",
             )
     secret = secret or secrets.token_urlsafe(24)
     number = insert(
@@ -149,7 +149,7 @@ def invitation_of(connection: Connection, key: str, token: str) -> Invitation:
     if isinstance(secret, str):
         row = connection.execute(sa.select(s.invitations).where(s.invitations.c.digest == digest(secret))).one_or_none()
     if row is None:
-        raise RefusedError("this link is not known here; ask the organiser for a new one", 404)
+        raise RefusedError("this link is not known here", 404, remedy="ask the organiser for a new one")
     return _invitation(row)
 
 
@@ -162,11 +162,12 @@ def need_open(invitation: Invitation, now: float) -> None:
     if invitation.opens(now):
         return
     why = {
-        "withdrawn": "this link was withdrawn; ask the organiser for a new one",
-        "expired": "this link has expired; ask the organiser for a new one. Your answers are saved",
-        "used": "this link works once and was used before; endoxa study serve prints a new one at every start",
+        "withdrawn": ("this link was withdrawn", "ask the organiser for a new one"),
+        "expired": ("this link has expired", "ask the organiser for a new one. Your answers are saved"),
+        "used": ("this link works once and was used before", "endoxa study serve prints a new one at every start"),
     }
-    raise RefusedError(why[invitation.state(now)], 410)
+    problem, remedy = why[invitation.state(now)]
+    raise RefusedError(problem, 410, remedy=remedy)
 
 
 def join(connection: Connection, invitation: Invitation, nickname: str, *, key: str | None = None, now: float) -> str:
@@ -211,7 +212,7 @@ def joined(connection: Connection, invitation: Invitation, key: str | None, *, n
 def secret_of(key: str, *parts: object) -> str:
     """The secret that a join with this key makes, the same every time; nobody can find it without the key."""
     if len(key) < KEY:
-        raise RefusedError(f"the key of a join has {KEY} characters or more; reload the page", 422)
+        raise RefusedError(f"the key of a join has {KEY} characters or more", 422, remedy="reload the page")
     return hmac.new(key.encode(), json.dumps(parts).encode(), sha256).hexdigest()
 
 
@@ -221,7 +222,7 @@ def _name(connection: Connection, invitation: Invitation, nickname: str, now: fl
     if invitation.nickname is None:
         # An existing judge of that name is somebody else, even one with imported answers only.
         if _is_invited(connection, invitation.study_id, name) or rater_named(connection, invitation.study_id, name):
-            raise RefusedError(f"the nickname {name!r} is taken; choose another nickname", 422)
+            raise RefusedError(f"the nickname {name!r} is taken", 422, remedy="choose another nickname")
         connection.execute(sa.update(s.invitations).where(s.invitations.c.id == invitation.id).values(nickname=name))
     if invitation.role != "judge":
         return
@@ -294,5 +295,5 @@ def numbers_of(invitations: list[Invitation], who: str, now: float) -> list[int]
     found = [one.id for one in invitations if one.nickname == who and one.state(now) in {"open", "used"}]
     if not found:
         known = ", ".join(f"{one.id} {one.nickname or '(no nickname yet)'}" for one in invitations) or "none"
-        raise TextError(f"nobody called {who!r} has a valid link; links of this study: {known}")
+        raise TextError(f"nobody called {who!r} has a valid link", remedy=f"links of this study: {known}")
     return found

@@ -125,7 +125,8 @@ def add_opinions(connection: Connection, study: Study, opinions: Opinions, *, no
         query, item = missing.select("query", "item").row(0)
         raise JoinError(
             f"the study has no pair {query!r}, {item!r} ({missing.height:,} of {frame.height:,} rows name missing "
-            "items or queries); import the items and queries first"
+            "items or queries)",
+            remedy="import the items and queries first",
         )
     chosen, tasks = _chosen(connection, study), _imported(connection, study)
     known = set(connection.scalars(sa.select(s.answers.c.key).where(s.answers.c.study_id == study.id)))
@@ -172,8 +173,8 @@ def _refuse_strange(study: Study, frame: pl.DataFrame) -> None:
     for row, grade in enumerate(frame["grade"], start=1):
         if grade is not None and grade not in grades:
             raise TableError(
-                f"row {row}: grade {grade:g} is not on the scale from {lo:g} to {hi:g} of study {study.name!r}; "
-                "convert the grades to its scale first"
+                f"row {row}: grade {grade:g} is not on the scale from {lo:g} to {hi:g} of study {study.name!r}",
+                remedy="convert the grades to its scale first",
             )
     for role in frame["role"].drop_nulls().unique().sort():
         if role not in ROLES:
@@ -181,9 +182,11 @@ def _refuse_strange(study: Study, frame: pl.DataFrame) -> None:
     names: dict[str, str] = {}
     for name in frame["source"].unique().sort():
         if checked(name) != name:
-            raise TableError(f"{name!r} is not a nickname: it contains extra spaces or invisible characters; rename it")
+            raise TableError(
+                f"{name!r} is not a nickname: it contains extra spaces or invisible characters", remedy="rename it"
+            )
         if other := names.get(folded(name)):
-            raise TableError(f"{other!r} and {name!r} differ only in letter case; rename one of them")
+            raise TableError(f"{other!r} and {name!r} differ only in letter case", remedy="rename one of them")
         names[folded(name)] = name
 
 

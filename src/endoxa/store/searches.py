@@ -154,8 +154,8 @@ def find(connection: Connection, name: str) -> Record:
     row = connection.execute(_records().where(s.searches.c.name == name)).one_or_none()
     if row is None:
         known = connection.scalars(sa.select(s.searches.c.name)).all()
-        hint = did_you_mean(name, known) or "; endoxa search list shows them"
-        raise RefusedError(f"no search is called {name!r}{hint}", 404)
+        hint = did_you_mean(name, known) or "endoxa search list shows them"
+        raise RefusedError(f"no search is called {name!r}", 404, remedy=hint)
     return _record(row)
 
 
@@ -202,12 +202,13 @@ def append(connection: Connection, search: Record, key: str, after: int, event: 
     same = sa.select(s.search_events).where(e.search_id == search.id, e.key == key)
     if (there := connection.execute(same).one_or_none()) is not None:
         if there.kind != event.kind:
-            raise RefusedError("this key belongs to another event of this search; reload the page")
+            raise RefusedError("this key belongs to another event of this search", remedy="reload the page")
         return _event(there)
     last = connection.scalar(sa.select(sa.func.max(e.number)).where(e.search_id == search.id)) or 0
     if after != last:
         raise RefusedError(
-            f"this search went on elsewhere: its last event is {last}, not {after}; reload the page to go on from there"
+            f"this search went on elsewhere: its last event is {last}, not {after}",
+            remedy="reload the page to go on from there",
         )
     stored = Event(last + 1, event.kind, session.checked(event.kind, event.detail), key, event.at)
     _add(connection, search.id, stored)
@@ -216,7 +217,7 @@ def append(connection: Connection, search: Record, key: str, after: int, event: 
 
 def _add(connection: Connection, search_id: int, event: Event) -> None:
     if not 0 < len(event.key) <= 36:
-        raise RefusedError("the key of an event has 1 to 36 characters; use a UUID", 422)
+        raise RefusedError("the key of an event has 1 to 36 characters", 422, remedy="use a UUID")
     row = {"number": event.number, "key": event.key, "kind": event.kind, "detail": dict(event.detail), "at": event.at}
     connection.execute(sa.insert(s.search_events).values(search_id=search_id, **row))
 
@@ -269,7 +270,7 @@ def join(
             )
         except RefusedError as refused:
             if refused.status == 409:
-                raise RefusedError(f"the nickname {name!r} is taken; choose another one", 422) from None
+                raise RefusedError(f"the nickname {name!r} is taken", 422, remedy="choose another one") from None
             raise
     own = people.invitation_of(connection, key, token)
     return people.join(connection, own, "", key=join_key, now=now), token

@@ -268,7 +268,7 @@ def skip(
     new = not _known_act(connection, rater_id, key, "skip", task_id)
     if new:
         if not study.settings.skip:
-            raise RefusedError("tasks of this study cannot be skipped; choose undecided instead", 422)
+            raise RefusedError("tasks of this study cannot be skipped", 422, remedy="choose undecided instead")
         slot = _slot(connection, study, rater_id, task_id)
         number = _mark(connection, study, rater_id, slot, key, "skip", now, circumstances)
         _close(connection, slot.id, "skipped", number)
@@ -300,7 +300,7 @@ def _known_act(connection: Connection, rater_id: int, key: str, kind: str, task_
     """This act, if it was saved before. A key that belongs to another act is refused, so that this one is not lost."""
     there = connection.execute(q.ACT, {"rater": rater_id, "key": key}).one_or_none()
     if there is not None and (there.kind != kind or task_id not in {None, there.task_id}):
-        raise RefusedError("this key belongs to another act of yours; reload the page")
+        raise RefusedError("this key belongs to another act of yours", remedy="reload the page")
     return there
 
 

@@ -92,7 +92,7 @@ def alpha(values: Floats, *, level: Level = "interval") -> float:
     _refuse_level(level)
     unit, x = _pairable(*_long(values))
     if level == "ratio" and len(x) and x.min() < 0:
-        raise TableError(f"grade {x.min():g} is negative; the ratio level needs grades of at least 0")
+        raise TableError(f"grade {x.min():g} is negative", remedy="the ratio level needs grades of at least 0")
     return long_alpha(unit, x, level)
 
 
@@ -114,7 +114,9 @@ def cohen(first: Floats, second: Floats, *, weights: Weights = "none") -> float:
     Source: Cohen 1960, 1968; Fleiss and Cohen 1973.
     """
     if weights not in get_args(Weights):
-        raise TextError(f"weights are none or quadratic, not {weights!r}{did_you_mean(weights, get_args(Weights))}")
+        raise TextError(
+            f"weights are none or quadratic, not {weights!r}", remedy=did_you_mean(weights, get_args(Weights))
+        )
     x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if x.ndim != 1 or x.shape != y.shape:
         raise TableError(f"both raters need one grade per unit; the shapes are {x.shape} and {y.shape}")
@@ -249,7 +251,7 @@ def _matrix(values: Floats) -> Floats:
     if values.ndim != 2:
         raise TableError(f"expected a matrix [rater, unit] with NaN for missing grades; the shape is {values.shape}")
     if np.isinf(values).any():
-        raise TableError("a grade is infinite; give a number, or NaN where it is missing")
+        raise TableError("a grade is infinite", remedy="give a number, or NaN where it is missing")
     return values
 
 
@@ -507,5 +509,6 @@ def _share(part: float, whole: float) -> float:
 def _refuse_level(level: str) -> None:
     if level not in get_args(Level):
         raise TextError(
-            f"levels are nominal, ordinal, interval and ratio, not {level!r}{did_you_mean(level, get_args(Level))}"
+            f"levels are nominal, ordinal, interval and ratio, not {level!r}",
+            remedy=did_you_mean(level, get_args(Level)),
         )

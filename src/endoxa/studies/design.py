@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, get_args
 
-from endoxa.errors import TableError, TextError, did_you_mean
+from endoxa.errors import TableError, TextError, did_you_mean, unknown
 from endoxa.frozen import dataclass
 from endoxa.tables.bundle import Task
 
@@ -106,7 +106,7 @@ SCREENS = {
 def register_screen(screen: Screen) -> Screen:
     """Add a screen; its name must be free."""
     if screen.name in SCREENS:
-        raise TableError(f"a screen called {screen.name!r} exists already; choose another name")
+        raise TableError(f"a screen called {screen.name!r} exists already", remedy="choose another name")
     SCREENS[screen.name] = screen
     return screen
 
@@ -177,14 +177,16 @@ class Settings:
         from endoxa.studies.kinds import KINDS  # here, because kinds build on settings, and may register screens
 
         if self.screen not in SCREENS:
-            hint = f"{did_you_mean(self.screen, SCREENS)} (screens: {', '.join(SCREENS)})"
-            raise TextError(f"no screen is called {self.screen!r}{hint}")
+            there = f"screens: {', '.join(SCREENS)}"
+            raise unknown(TextError, f"no screen is called {self.screen!r}", self.screen, SCREENS, listed=there)
         if self.shape.kind not in KINDS:
             raise TextError(f"screen {self.screen!r} is of kind {self.shape.kind!r}, which is not registered")
         for name, known in CHOICES.items():
             value = getattr(self, name)
             if value not in known:
-                raise TextError(f"{name} is one of {', '.join(known)}, not {value!r}{did_you_mean(value, known)}")
+                raise TextError(
+                    f"{name} is one of {', '.join(known)}, not {value!r}", remedy=did_you_mean(value, known)
+                )
         if not self.name or len(self.name) > 60 or not all(c.isalnum() or c in "-_." for c in self.name):
             raise TextError(f"a study's name is up to 60 letters, digits, '-', '_' or '.', not {self.name!r}")
         if not self.name[0].isalnum():
@@ -242,10 +244,11 @@ class Settings:
             if name in EDITABLE:
                 continue
             if name not in {field.name for field in fields(self)}:
-                raise TextError(f"a study has no setting {name!r}{did_you_mean(name, EDITABLE)}")
+                raise TextError(f"a study has no setting {name!r}", remedy=did_you_mean(name, EDITABLE))
             why = "the stored answers are read by it" if name in READ_BY else "the tasks were planned by it"
             raise TextError(
-                f"{name} cannot be changed, because {why}; set up another study (to edit: {', '.join(EDITABLE)})"
+                f"{name} cannot be changed, because {why}",
+                remedy=f"set up another study (to edit: {', '.join(EDITABLE)})",
             )
         return replace(self, **changes)
 
@@ -255,7 +258,7 @@ class Settings:
         known = {field.name for field in fields(cls)}
         for name in given:
             if name not in known:
-                raise TextError(f"a study has no setting {name!r}{did_you_mean(name, known)}")
+                raise TextError(f"a study has no setting {name!r}", remedy=did_you_mean(name, known))
         for name in ("name", "screen"):
             if name not in given:
                 raise TextError(f"a study needs a {name}" + (f": {', '.join(SCREENS)}" if name == "screen" else ""))

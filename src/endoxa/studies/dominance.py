@@ -52,7 +52,7 @@ def dominance(
     """
     refuse_settings(folds, resamples, confidence)
     if not 0 < margin < 1:
-        raise TextError(f"the margin of equivalence lies between 0 and 1, not {margin}; 0.05 is usual")
+        raise TextError(f"the margin of equivalence lies between 0 and 1, not {margin}", remedy="0.05 is usual")
     given, _ = answered(opinions)
     ratings, left_out = rated(opinions)
     notes = list(left_out)
@@ -64,7 +64,7 @@ def dominance(
         if counts["n"][0] == counts["n"][1]:
             notes.append(f"{master} and {counts['source'][1]} gave equally many ratings; the first by name was chosen")
     elif master not in (known := counts["source"].to_list()):
-        raise TextError(f"nobody called {master!r} gave a rating{did_you_mean(master, known)}")
+        raise TextError(f"nobody called {master!r} gave a rating", remedy=did_you_mean(master, known))
     by_master = pl.col("source") == master
     share = float(given.select(by_master.mean()).item())
     notes.append(f"{master} gave {share:.0%} of the ratings")

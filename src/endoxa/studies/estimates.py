@@ -66,8 +66,8 @@ def weights(opinions: Opinions, *, shares: Mapping[int, float] | None = None) ->
     if (bare := rows.filter(pi.is_null())).height:
         raise TableError(
             f"{bare.height:,} answers have no propensity (the first: item {bare['item'][0]!r} of query "
-            f"{bare['query'][0]!r}); a pair cannot be weighted without it: plan the "
-            "study with endoxa, or select pairs by pool"
+            f"{bare['query'][0]!r})",
+            remedy="a pair cannot be weighted without it: plan the study with endoxa, or select pairs by pool",
         )
     pairs = rows.group_by("query", "item", maintain_order=True).agg(
         pl.col("grade").mean().alias("rating"),
@@ -77,8 +77,8 @@ def weights(opinions: Opinions, *, shares: Mapping[int, float] | None = None) ->
     )
     if (torn := pairs.filter("torn")).height:
         raise TableError(
-            f"item {torn['item'][0]!r} of query {torn['query'][0]!r} has answers with different propensities; "
-            "a pair is chosen only once, with one propensity"
+            f"item {torn['item'][0]!r} of query {torn['query'][0]!r} has answers with different propensities",
+            remedy="a pair is chosen only once, with one propensity",
         )
     rounds = sorted(pairs["round"].unique())
     counted = dict(pairs.group_by("round").len().iter_rows()) if shares is None else dict(shares)
@@ -112,7 +112,8 @@ def curves(
     refuse_outside("confidence", confidence)
     if resamples * (1 - confidence) < 2 - 1e-9:
         raise TextError(
-            f"{resamples} resamples are too few for confidence {confidence}; use {2 / (1 - confidence):.0f} or more"
+            f"{resamples} resamples are too few for confidence {confidence}",
+            remedy=f"use {2 / (1 - confidence):.0f} or more",
         )
     lists, pairs, number, notes = _faced(run, opinions, queries, shares)
     ks = _cutoffs(cutoffs, lists)
@@ -215,8 +216,8 @@ def _faced(
     pairs = here.filter(pl.col("rating").is_not_null())
     if not pairs.height:
         raise JoinError(
-            f"none of the {every.height:,} asked pairs has an answer and a query of this run; "
-            "do the study and the run belong together?"
+            f"none of the {every.height:,} asked pairs has an answer and a query of this run",
+            remedy="do the study and the run belong together?",
         )
     notes = []
     if here.height < every.height:

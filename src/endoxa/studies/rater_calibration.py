@@ -119,7 +119,7 @@ def benefit(opinions: Opinions, *, shrinkage: float = 5.0, folds: int = 5, rng: 
     """
     _refuse(shrinkage)
     if folds < 2:
-        raise TextError(f"held-out items need at least 2 folds, not {folds}; 5 is usual")
+        raise TextError(f"held-out items need at least 2 folds, not {folds}", remedy="5 is usual")
     given, notes = _common(opinions)
     units, place = np.unique(given.unit, return_inverse=True)
     used = min(folds, len(units))
@@ -220,4 +220,6 @@ def _over(part: Floats, n: Floats) -> Floats:
 
 def _refuse(shrinkage: float) -> None:
     if not 0 <= shrinkage < math.inf:
-        raise TextError(f"shrinkage is a number of items from 0 up, not {shrinkage}; 5 is usual, 0 is the plain map")
+        raise TextError(
+            f"shrinkage is a number of items from 0 up, not {shrinkage}", remedy="5 is usual, 0 is the plain map"
+        )

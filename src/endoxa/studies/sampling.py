@@ -53,9 +53,9 @@ def proposal(ranks: npt.ArrayLike, *, gamma: float = 1.0, floor: float = 0.1, si
     Source: METHODS D.3.
     """
     if not (math.isfinite(gamma) and gamma >= 0):
-        raise TextError(f"gamma is at least 0 (uniform), not {gamma}; 1 is usual")
+        raise TextError(f"gamma is at least 0 (uniform), not {gamma}", remedy="1 is usual")
     if not 0 <= floor <= 1:
-        raise TextError(f"the floor lies between 0 and 1, not {floor:g}; 0.1 is usual")
+        raise TextError(f"the floor lies between 0 and 1, not {floor:g}", remedy="0.1 is usual")
     if size < 1:
         raise TextError(f"a universe has at least 1 item, not {size}")
     r = np.asarray(ranks, dtype=np.float64)
@@ -116,7 +116,7 @@ def plan(
         raise TextError(f"the depth of a pool is at least 1, not {depth}")
     frame = lists_of(run, queries)
     if not frame.height:
-        raise JoinError("there is no list to draw from; give a run with at least one query")
+        raise JoinError("there is no list to draw from", remedy="give a run with at least one query")
     names = frame["query"].unique(maintain_order=True).to_list()
     sampled = np.sort(rng.permutation(len(names))[: max(1, round(query_share * len(names)))])
     chance = len(sampled) / len(names)
@@ -194,7 +194,7 @@ def pairs_plan(frame: pl.DataFrame, per_task: int = 4, *, rng: np.random.Generat
     if not pairs.height:
         raise TableError("the table of pairs is empty; there is nothing to ask")
     if (twice := pairs.filter(pairs.select("query", "item").is_duplicated())).height:
-        raise TableError(f"item {twice['item'][0]!r} of query {twice['query'][0]!r} occurs twice; ask it once")
+        raise TableError(f"item {twice['item'][0]!r} of query {twice['query'][0]!r} occurs twice", remedy="ask it once")
     if (outside := pairs.filter(~pl.col("propensity").is_between(0, 1, closed="right"))).height:
         raise TableError(f"propensity {outside['propensity'][0]:g} of item {outside['item'][0]!r} is not in (0, 1]")
     tasks = _numbered(_chunked(pairs, per_task, rng), rng)
@@ -277,7 +277,9 @@ def _predicted(run: Run, given: pl.DataFrame, left: pl.DataFrame) -> Floats:
     ratings = given.group_by("query", "item", maintain_order=True).agg(pl.col("grade").mean())
     ratings = ratings.join(run.frame.select("query").unique(), on="query", how="semi")
     if not ratings.height:
-        raise JoinError("no query of this run has answers yet; collect answers of a first round before adapting")
+        raise JoinError(
+            "no query of this run has answers yet", remedy="collect answers of a first round before adapting"
+        )
     total, count = np.zeros(left.height), np.zeros(left.height)
     for (_,), rows in run.frame.group_by("system", maintain_order=True):
         ranks = rows.select("query", "item", pl.col("rank").cast(pl.Float64))
@@ -307,7 +309,7 @@ def lists_of(run: Run, queries: Iterable[str] | None) -> pl.DataFrame:
         return run.frame
     wanted, known = list(queries), run.frame["query"].unique().to_list()
     for query in sorted(set(wanted) - set(known)):
-        raise JoinError(f"no system has a list for query {query!r}{did_you_mean(query, known)}")
+        raise JoinError(f"no system has a list for query {query!r}", remedy=did_you_mean(query, known))
     return run.frame.filter(pl.col("query").is_in(wanted))
 
 
@@ -320,7 +322,7 @@ def _coded(frame: pl.DataFrame, collection: Iterable[str] | None) -> tuple[pl.Se
     if code["code"].null_count():
         item = code.filter(pl.col("code").is_null())["item"][0]
         raise JoinError(
-            f"item {item!r} of the run is not in the collection of {len(items):,}; do they belong together?"
+            f"item {item!r} of the run is not in the collection of {len(items):,}", remedy="do they belong together?"
         )
     return items, code["code"].to_numpy()
 

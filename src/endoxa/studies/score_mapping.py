@@ -51,7 +51,7 @@ class Mapping:
     def predict(self, system: str, scores: Floats) -> Floats:
         """The rating that a system's map predicts: linear between the x values of the map, constant beyond them."""
         if system not in self.maps:
-            raise TextError(f"there is no map for {system!r}{did_you_mean(system, self.maps)}")
+            raise TextError(f"there is no map for {system!r}", remedy=did_you_mean(system, self.maps))
         table = self.maps[system]
         return np.asarray(np.interp(scores, table["x"].to_numpy(), table["mean"].to_numpy()))
 
@@ -77,7 +77,9 @@ def mapping(
     Source: Barnard et al.; METHODS D.6. Compare systems by held_out under one method, never by the best of several.
     """
     if method not in get_args(Method):
-        raise TextError(f"a map is isotonic, bayes or ogive, not {method!r}{did_you_mean(method, get_args(Method))}")
+        raise TextError(
+            f"a map is isotonic, bayes or ogive, not {method!r}", remedy=did_you_mean(method, get_args(Method))
+        )
     refuse_settings(folds, resamples, confidence)
     ratings, notes = rated(opinions)
     seed = int(rng.integers(1 << 62))
@@ -127,8 +129,8 @@ def answered(opinions: Opinions) -> tuple[pl.DataFrame, list[str]]:
     given = frame.filter(GIVEN)
     if not given.height:
         raise JoinError(
-            f"none of the {opinions.frame.height:,} opinions is a rating; expected people or judges, "
-            "with role main or common, and a grade of at least 0"
+            f"none of the {opinions.frame.height:,} opinions is a rating",
+            remedy="expected people or judges, with role main or common, and a grade of at least 0",
         )
     notes = []
     if lost := opinions.frame.height - frame.height:
@@ -330,7 +332,9 @@ def _turned(run: Run, distances: bool | Literal["auto"] | Collection[str]) -> se
 def refuse_settings(folds: int, resamples: int, confidence: float) -> None:
     """Refuse fewer than 2 folds or resamples, and a confidence outside 0 to 1."""
     if folds < 2 or resamples < 2:
-        raise TextError(f"{folds} folds and {resamples} resamples; expected at least 2 of each (5 and 500 are usual)")
+        raise TextError(
+            f"{folds} folds and {resamples} resamples", remedy="expected at least 2 of each (5 and 500 are usual)"
+        )
     refuse_outside("confidence", confidence)
 
 
@@ -339,5 +343,5 @@ def _monotone() -> ModuleType:
     try:
         from endoxa.statistics import monotone
     except ImportError as error:
-        raise InstallError("numba is not installed; pip install 'endoxa[studio]'") from error
+        raise InstallError("numba is not installed", remedy="pip install 'endoxa[studio]'") from error
     return monotone

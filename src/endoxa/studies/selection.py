@@ -104,7 +104,8 @@ def selection_bias(
     if len(systems) < 2:
         raise JoinError(
             f"{len(systems)} systems of the run have chosen pairs (selected_by names: "
-            f"{', '.join(sorted(choosers)) or 'none'}); self-advantage needs at least 2"
+            f"{', '.join(sorted(choosers)) or 'none'})",
+            remedy="self-advantage needs at least 2",
         )
     if others := sorted(choosers - set(systems)):
         notes.append(f"pairs chosen only by {', '.join(others)} are left out; no such system is in the run")

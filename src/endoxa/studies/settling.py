@@ -30,7 +30,7 @@ def question_of(settings: Settings) -> Question:
 def begin(settings: Settings, run: Run, labels: Opinions | None = None) -> Deciding:
     """The question of a study about its runs."""
     if len(run.systems) < 2:
-        raise JoinError("labels decide between two systems or more; add a run")
+        raise JoinError("labels decide between two systems or more", remedy="add a run")
     return Deciding.of(Universe.of(run, settings.depth), question_of(settings), labels)
 
 

@@ -47,8 +47,8 @@ def deviation(grades: Iterable[float | None] | npt.ArrayLike, classes: Sequence[
     if off.any():
         known = ", ".join(f"{level:g}" for level in np.sort(levels)[:10]) + (", …" if len(levels) > 10 else "")
         raise TableError(
-            f"grade {values[off][0]:g} is not one of the classes {known}; list every grade of the scale, and use the "
-            "original grades, not calibrated ones"
+            f"grade {values[off][0]:g} is not one of the classes {known}",
+            remedy="list every grade of the scale, and use the original grades, not calibrated ones",
         )
     return of_counts(np.bincount(at, weights=counts, minlength=len(levels)))
 

@@ -106,7 +106,9 @@ def course(
     study = _study(draws, order, grades, scale, None)
     for name in (system, baseline):
         if name is not None and name not in study.systems:
-            raise JoinError(f"system {name!r} has no draws in the plan; systems with draws: {', '.join(study.systems)}")
+            raise JoinError(
+                f"system {name!r} has no draws in the plan", remedy=f"systems with draws: {', '.join(study.systems)}"
+            )
     coef = _share(study.counts[study.systems.index(system)])
     if baseline is not None:
         coef = coef - _share(study.counts[study.systems.index(baseline)])
@@ -141,21 +143,26 @@ def _study(
     require(grades, ("query", "item", "grade"), "table of grades")
     refuse_null(draws, ("task", "query", "system", "item"), "table of draws")
     if not draws.height:
-        raise TableError("the plan has no draws by systems; a verdict needs a plan in which systems drew the pairs")
+        raise TableError(
+            "the plan has no draws by systems", remedy="a verdict needs a plan in which systems drew the pairs"
+        )
     if (twice := grades.filter(grades.select("query", "item").is_duplicated())).height:
         raise TableError(
-            f"item {twice['item'][0]!r} of query {twice['query'][0]!r} has several grades; keep the first answer"
+            f"item {twice['item'][0]!r} of query {twice['query'][0]!r} has several grades",
+            remedy="keep the first answer",
         )
     outside = grades.filter(~pl.col("grade").cast(pl.Float64).is_between(lo, hi))
     if outside.height:
         raise TableError(
-            f"grade {outside['grade'][0]:g} of item {outside['item'][0]!r} is not on the scale from {lo:g} to {hi:g}; "
-            "use the original grades, not calibrated ones"
+            f"grade {outside['grade'][0]:g} of item {outside['item'][0]!r} is not on the scale from {lo:g} to {hi:g}",
+            remedy="use the original grades, not calibrated ones",
         )
     systems = sorted(draws["system"].unique())
     pairs = draws.group_by("query", "item").agg(pl.col("task").first(), pl.col("task").n_unique().alias("several"))
     if (torn := pairs.filter(pl.col("several") > 1)).height:
-        raise TableError(f"item {torn['item'][0]!r} of query {torn['query'][0]!r} is in several tasks; ask it in one")
+        raise TableError(
+            f"item {torn['item'][0]!r} of query {torn['query'][0]!r} is in several tasks", remedy="ask it in one"
+        )
     first = grades.select("query", "item", pl.col("grade").cast(pl.Float64), pl.lit(True).alias("is_answered"))
     pairs = pairs.sort("task", "query", "item").join(first, on=["query", "item"], how="left", maintain_order="left")
     answered_tasks = pairs.group_by("task").agg(pl.col("is_answered").fill_null(False).all())
@@ -165,8 +172,8 @@ def _study(
     if len(set(given)) < len(given) or not set(given) <= known:
         wrong = next(t for i, t in enumerate(given) if t not in known or t in given[:i])
         raise TableError(
-            f"the order contains task {wrong} {'twice' if wrong in known else 'which is not in the plan'}; it lists "
-            "the tasks that were given out, each once"
+            f"the order contains task {wrong} {'twice' if wrong in known else 'which is not in the plan'}",
+            remedy="it lists the tasks that were given out, each once",
         )
     number = len(known) if tasks is None else tasks
     if number < len(known):

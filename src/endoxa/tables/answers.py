@@ -5,7 +5,7 @@ from __future__ import annotations
 from endoxa.errors import TableError
 from endoxa.frozen import dataclass
 from endoxa.later import pl
-from endoxa.tables.checks import Table, cast, refuse_null, rename_known, require
+from endoxa.tables.checks import Table, cast, refuse_null, rename_known, require, rows_with
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,7 +28,8 @@ class Answers(Table):
         require(frame, ("query", "item"), "table of answers")
         if "rank" not in frame.columns and "relevance" not in frame.columns:
             raise TableError(
-                "an answer needs a column 'rank' or 'relevance', or both; add one that gives the order of the items"
+                "an answer needs a column 'rank' or 'relevance', or both",
+                remedy="add one that gives the order of the items",
             )
         if "source" not in frame.columns:
             frame = frame.with_columns(pl.lit(source).alias("source"))
@@ -42,32 +43,36 @@ class Answers(Table):
         types = dict.fromkeys(("source", "query", "item"), pl.String) | {"rank": pl.Float64, "relevance": pl.Float64}
         frame = cast(frame.select(list(types)), types, "table of answers")
         refuse_null(frame, tuple(types), "table of answers")
-        if (bad := frame.filter(~pl.col("relevance").is_between(0, 1))).height:
+        if len(bad := (~frame["relevance"].is_between(0, 1)).arg_true()):
+            at = int(bad[0])
             raise TableError(
-                f"relevance of item {bad['item'][0]!r} is {bad['relevance'][0]:g}; it must be between 0 and 1 "
-                "(five grades from -2 to 2 are rescaled by (g + 2)/4)"
-            )
+                f"relevance of item {frame['item'][at]!r} is {frame['relevance'][at]:g}",
+                remedy="it must be between 0 and 1 (five grades from -2 to 2 are rescaled by (g + 2)/4)", row=at + 1,
+            )  # fmt: skip
         who = ["source", "query"]
         if (twice := frame.filter(frame.select(*who, "item").is_duplicated())).height:
-            row = twice.row(0, named=True)
+            source, query, item = twice.select(*who, "item").row(0)
             raise TableError(
-                f"{row['source']!r} lists item {row['item']!r} of query {row['query']!r} twice; "
-                "an answer ranks an item once: remove one of the two"
+                f"{source!r} lists item {item!r} of query {query!r} twice",
+                remedy="an answer ranks an item once: remove one of the two",
+                row=rows_with(frame, source=source, query=query, item=item)[-1],
             )
-        frame = frame.sort(*who, "rank", maintain_order=True)
+        given, frame = frame, frame.sort(*who, "rank", maintain_order=True)
         rank, relevance = pl.col("rank"), pl.col("relevance")
         if (rises := frame.filter(relevance > relevance.shift(1).over(who))).height:
-            row = rises.row(0, named=True)
+            source, query, item = rises.select(*who, "item").row(0)
             raise TableError(
-                f"{row['source']!r}, query {row['query']!r}: item {row['item']!r} has a higher relevance than the "
-                "item ranked above it; relevance must decrease with rank"
+                f"{source!r}, query {query!r}: item {item!r} has a higher relevance than the item ranked above it",
+                remedy="relevance must decrease with rank",
+                row=rows_with(given, source=source, query=query, item=item)[0],
             )
         same_rank = rank == rank.shift(1).over(who)
         if (torn := frame.filter(same_rank & (relevance != relevance.shift(1).over(who)))).height:
             row = torn.row(0, named=True)
             raise TableError(
                 f"{row['source']!r}, query {row['query']!r}: two items at rank {row['rank']:g} have different "
-                "relevance; give them the same relevance, or different ranks"
+                "relevance",
+                remedy="give them the same relevance, or different ranks",
             )
         return cls(frame.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(who).alias("rank")))
 

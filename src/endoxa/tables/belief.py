@@ -9,7 +9,7 @@ from typing import Literal
 from endoxa.errors import TableError
 from endoxa.frozen import dataclass
 from endoxa.later import pl
-from endoxa.tables.checks import Table, cast, refuse_null, rename_known, require
+from endoxa.tables.checks import Table, cast, refuse_null, rename_known, require, rows_with
 from endoxa.tables.opinions import Opinions
 
 ROUNDING = 1e-6  # of resamples, which are stored in single precision
@@ -57,20 +57,21 @@ class Belief(Table):
         refuse_null(frame, ("query", "reading", "weight", "item", "grade", "p"), "belief")
         _refuse_improper(frame)
         _refuse_improper_people(frame, more)
-        frame = frame.sort("query", "reading", "item", "grade", maintain_order=True)
         keys = frame.select("query", "reading", "item", "grade")
         if (twice := keys.filter(keys.is_duplicated())).height:
-            query, reading, item, grade = twice.row(0)
+            query, reading, item, grade = twice.sort(pl.all()).row(0)
             raise TableError(
-                f"query {query!r}, reading {reading!r}: item {item!r} has grade {grade:g} twice; give it one p"
-            )
+                f"query {query!r}, reading {reading!r}: item {item!r} has grade {grade:g} twice",
+                remedy="give it one p", row=rows_with(frame, query=query, reading=reading, item=item, grade=grade)[-1],
+            )  # fmt: skip
         mass = frame.group_by("query", "reading", "item").agg(pl.col("p").sum()).filter(pl.col("p") > 1 + 1e-9)
         if mass.height:
             query, reading, item, p = mass.row(0)
             raise TableError(
-                f"query {query!r}, reading {reading!r}: the probabilities of the grades of item {item!r} sum to {p:g}; "
-                "they must sum to at most 1"
-            )
+                f"query {query!r}, reading {reading!r}: the probabilities of the grades of item {item!r} sum to {p:g}",
+                remedy="they must sum to at most 1", row=rows_with(frame, query=query, reading=reading, item=item)[-1],
+            )  # fmt: skip
+        frame = frame.sort("query", "reading", "item", "grade", maintain_order=True)
         return cls(_with_shares(frame), unmentioned, model, tuple(notes), tuple(files))
 
     @property
@@ -113,17 +114,22 @@ def _refuse_improper(frame: pl.DataFrame) -> None:
         ("weight", (weight >= 0) & weight.is_finite(), "a weight must be a number of at least 0"),
         ("grade", grade.is_finite(), "a grade must be a finite number"),
     ):
-        if (bad := frame.filter(~valid)).height:
+        if len(bad := frame.select(~valid).to_series().arg_true()):
+            one = frame.row(int(bad[0]), named=True)
             raise TableError(
-                f"{name} of item {bad['item'][0]!r} in query {bad['query'][0]!r} is {bad[name][0]:g}; {rule}"
-            )
+                f"{name} of item {one['item']!r} in query {one['query']!r} is {one[name]:g}",
+                remedy=rule, row=int(bad[0]) + 1,
+            )  # fmt: skip
     readings = frame.select("query", "reading", "weight").unique()
     if (torn := readings.filter(readings.select("query", "reading").is_duplicated())).height:
-        raise TableError(f"reading {torn['reading'][0]!r} of query {torn['query'][0]!r} has two weights; give it one")
+        raise TableError(
+            f"reading {torn['reading'][0]!r} of query {torn['query'][0]!r} has two weights", remedy="give it one"
+        )
     sums = readings.group_by("query").agg(pl.col("weight").sum()).filter(pl.col("weight") <= 0)
     if sums.height:
         raise TableError(
-            f"the weights of query {sums['query'][0]!r} sum to 0; at least one reading must have a positive weight"
+            f"the weights of query {sums['query'][0]!r} sum to 0",
+            remedy="at least one reading must have a positive weight",
         )
 
 
@@ -132,18 +138,20 @@ def _refuse_improper_people(frame: pl.DataFrame, names: Iterable[str]) -> None:
     for name in names:
         dtype = frame.schema[name]
         if not isinstance(dtype, pl.Array) or not dtype.inner.is_numeric():
-            raise TableError(f"column {name!r} of the belief holds {dtype}, expected an array of numbers; remove it")
+            raise TableError(
+                f"column {name!r} of the belief holds {dtype}, expected an array of numbers", remedy="remove it"
+            )
         most = 1 + ROUNDING if name == "people" else float("inf")
         proper = frame[name].explode().cast(pl.Float64).is_between(0, most, closed="left").fill_null(False)
         if not proper.all():
             row = int((~proper).arg_true()[0]) // max(dtype.size, 1)
             rule = "probabilities between 0 and 1" if name == "people" else "weights of at least 0"
             raise TableError(
-                f"{name} of item {frame['item'][row]!r} in query {frame['query'][row]!r} are not all {rule}; "
-                "make the belief again"
-            )
+                f"{name} of item {frame['item'][row]!r} in query {frame['query'][row]!r} are not all {rule}",
+                remedy="make the belief again", row=row + 1,
+            )  # fmt: skip
     if len({len(frame[name][0]) for name in names if frame.height}) > 1:
-        raise TableError("people and people_weight have different numbers of resamples; make the belief again")
+        raise TableError("people and people_weight have different numbers of resamples", remedy="make the belief again")
 
 
 def _with_shares(frame: pl.DataFrame) -> pl.DataFrame:

@@ -65,7 +65,7 @@ class Bundle:
                 raise TableError(f"{field} of a bundle must be a text, not {value!r}")
         if self.task not in get_args(Task):
             hint = did_you_mean(self.task, get_args(Task))
-            raise TableError(f"task of a bundle must be search or classification, not {self.task!r}{hint}")
+            raise TableError(f"task of a bundle must be search or classification, not {self.task!r}", remedy=hint)
         lo, hi = self.scale
         if not (math.isfinite(lo) and math.isfinite(hi) and lo < hi):
             raise TableError(f"the scale must go from the least to the greatest rating, not from {lo} to {hi}")
@@ -81,7 +81,7 @@ class Bundle:
             object.__setattr__(self, "calibration", _calibration(self.calibration))
         if self.opinions is None and self.labels is None and self.answers is None:
             raise TableError(
-                "the bundle has no opinions, labels or answers; add one of them, so that runs can be scored"
+                "the bundle has no opinions, labels or answers", remedy="add one of them, so that runs can be scored"
             )
         self._refuse_strangers()
 
@@ -95,7 +95,9 @@ class Bundle:
                 strangers = table.frame.select(column).unique().join(known, on=column, how="anti").sort(column)
                 if strangers.height:
                     first = strangers[column][0]
-                    raise TableError(f"{column} {first!r} of the {name} is not in the table of {kind}; list it there")
+                    raise TableError(
+                        f"{column} {first!r} of the {name} is not in the table of {kind}", remedy="list it there"
+                    )
 
     @property
     def counts(self) -> dict[str, int]:
@@ -124,7 +126,7 @@ def _listed(frame: pl.DataFrame, key: str) -> pl.DataFrame:
     frame = cast(frame.select(key, *LISTED), dict.fromkeys((key, *LISTED), pl.String), table)
     refuse_null(frame, (key,), table)
     if (twice := frame.filter(frame[key].is_duplicated())).height:
-        raise TableError(f"{key} {twice[key][0]!r} occurs twice in the {table}; list it once")
+        raise TableError(f"{key} {twice[key][0]!r} occurs twice in the {table}", remedy="list it once")
     for digest in frame["sha256"].drop_nulls().unique(maintain_order=True):
         if not SHA256.fullmatch(digest):
             raise TableError(f"sha256 in the {table} must be 64 hexadecimal digits, not {digest!r}")
@@ -132,7 +134,7 @@ def _listed(frame: pl.DataFrame, key: str) -> pl.DataFrame:
         outside = file.startswith(("/", "\\")) or PureWindowsPath(file).drive or ".." in re.split(r"[/\\]", file)
         if outside or not file.strip() or "\0" in file:
             raise TableError(
-                f"file {file!r} in the {table} is outside the collection; give its path within the collection"
+                f"file {file!r} in the {table} is outside the collection", remedy="give its path within the collection"
             )
     return frame
 
@@ -143,12 +145,13 @@ def _calibration(frame: pl.DataFrame) -> pl.DataFrame:
     refuse_null(frame, ("source", "a", "b"), "table of calibrations")
     if frame["source"].is_duplicated().any():
         raise TableError(
-            f"source {frame.filter(frame['source'].is_duplicated())['source'][0]!r} is calibrated twice; keep one row"
+            f"source {frame.filter(frame['source'].is_duplicated())['source'][0]!r} is calibrated twice",
+            remedy="keep one row",
         )
     wrong = frame.filter(~(pl.col("a").is_finite() & pl.col("b").is_finite() & (pl.col("a") > 0)))
     if wrong.height:
         raise TableError(
-            f"calibration of {wrong['source'][0]!r}: a = {wrong['a'][0]}, b = {wrong['b'][0]}; "
-            "expected numbers, with a above 0, because a calibration must keep the order of the ratings"
+            f"calibration of {wrong['source'][0]!r}: a = {wrong['a'][0]}, b = {wrong['b'][0]}",
+            remedy="expected numbers, with a above 0, because a calibration must keep the order of the ratings",
         )
     return frame

@@ -144,7 +144,7 @@ class Table(Later):
         try:
             return self.frame.to_arrow()
         except ModuleNotFoundError as error:
-            raise InstallError("pyarrow is not installed; pip install 'endoxa[arrow]'") from error
+            raise InstallError("pyarrow is not installed", remedy="pip install 'endoxa[arrow]'") from error
 
     def _repr_html_(self) -> str:
         """Return HTML for notebooks: the kind of table, its number of rows, and the first of them."""
@@ -183,7 +183,7 @@ def pandas_of(frame: pl.DataFrame) -> Any:
     try:
         import pandas as pd
     except ImportError as error:
-        raise InstallError("pandas is not installed; pip install 'endoxa[pandas]'") from error
+        raise InstallError("pandas is not installed", remedy="pip install 'endoxa[pandas]'") from error
     return pd.DataFrame(frame.to_dict(as_series=False))
 
 
@@ -234,7 +234,7 @@ def require(frame: pl.DataFrame, columns: tuple[str, ...], table: str) -> None:
         if name not in frame.columns:
             names = ", ".join(frame.columns) or "(none)"
             raise TableError(
-                f"a {table} needs a column {name!r}; the columns are {names}{unknown_columns(frame.columns)}"
+                f"a {table} needs a column {name!r}", remedy=f"the columns are {names}{unknown_columns(frame.columns)}"
             )
 
 
@@ -252,7 +252,7 @@ def cast(frame: pl.DataFrame, types: dict[str, Any], table: str) -> pl.DataFrame
         if len(lost):
             row = int(lost[0])
             what = "a date and time" if isinstance(dtype, pl.Datetime) else "a number"
-            raise TableError(f"row {row + 1} of the {table}: {name} {before[row]!r} is not {what}")
+            raise TableError(f"{name} {before[row]!r} is not {what}", row=row + 1, table=table)
         frame = frame.with_columns(after.alias(name))
     return frame
 
@@ -276,9 +276,15 @@ def coded(column: pl.Series) -> tuple[pl.Series, Ints]:
     return names, places(column, names)
 
 
+def rows_with(frame: pl.DataFrame, **values: Any) -> list[int]:
+    """The rows that have these values in their columns, counted from 1."""
+    same = frame.select(pl.all_horizontal(pl.col(name) == value for name, value in values.items())).to_series()
+    return [int(row) + 1 for row in same.arg_true()]
+
+
 def refuse_null(frame: pl.DataFrame, columns: tuple[str, ...], table: str) -> None:
     """Raise a TableError for the first null in these columns."""
     for name in columns:
         if frame[name].null_count():
             row = int(frame[name].is_null().arg_true()[0])
-            raise TableError(f"row {row + 1} of the {table}: {name} is missing")
+            raise TableError(f"{name} is missing", row=row + 1, table=table)

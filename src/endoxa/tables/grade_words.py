@@ -36,5 +36,5 @@ def numbered(frame: pl.DataFrame, table: str) -> pl.DataFrame:
     if len(unread):
         row = int(unread[0])
         word = column[row] if len(column[row]) <= SHOWN else f"{column[row][:SHOWN]}…"
-        raise TableError(f"row {row + 1} of the {table}: grade {word!r} is not a number, nor a known word; {EXPECTED}")
+        raise TableError(f"grade {word!r} is not a number, nor a known word", remedy=EXPECTED, row=row + 1, table=table)
     return frame.with_columns(grades.alias("grade"))

@@ -86,17 +86,18 @@ class Opinions(Table):
         kinds = [kind for kind in frame["kind"].drop_nulls().unique() if kind not in KINDS]
         if kinds:
             hint = did_you_mean(kinds[0], KINDS)
-            raise TableError(f"kind of an opinion must be person, system or judge, not {kinds[0]!r}{hint}")
+            raise TableError(f"kind of an opinion must be person, system or judge, not {kinds[0]!r}", remedy=hint)
         wrong = (frame["grade"].is_nan() | frame["grade"].is_infinite()).arg_true()
         if len(wrong):
             row = int(wrong[0])
-            fault = "NaN; leave it empty for undecided" if frame["grade"].is_nan()[row] else "infinite; give a number"
-            raise TableError(f"row {row + 1} of the table of judgments: grade is {fault}")
+            nan = bool(frame["grade"].is_nan()[row])
+            problem, remedy = ("NaN", "leave it empty for undecided") if nan else ("infinite", "give a number")
+            raise TableError(f"grade is {problem}", remedy=remedy, row=row + 1, table="table of judgments")
         outside = frame.filter((pl.col("propensity") <= 0) | (pl.col("propensity") > 1))
         if outside.height:
             raise TableError(
-                f"inclusion probability {outside['propensity'][0]} of item {outside['item'][0]!r} "
-                "is not in (0, 1]; give the probability with which the pair was chosen"
+                f"inclusion probability {outside['propensity'][0]} of item {outside['item'][0]!r} is not in (0, 1]",
+                remedy="give the probability with which the pair was chosen",
             )
         twice = frame.filter(frame.select("source", "query", "item").is_duplicated())
         if twice.height:
@@ -121,7 +122,7 @@ class Opinions(Table):
     def to_dict(self) -> dict[str, dict[str, float | None]]:
         """Return {query: {item: grade}}; this needs a single source."""
         if len(self.sources) > 1:
-            raise TableError("there are several assessors, and a dict has one grade per item; use to_polars()")
+            raise TableError("there are several assessors, and a dict has one grade per item", remedy="use to_polars()")
         result: dict[str, dict[str, float | None]] = {}
         for query, item, grade in self.frame.select("query", "item", "grade").iter_rows():
             result.setdefault(query, {})[item] = grade
@@ -132,8 +133,8 @@ class DuplicateJudgmentError(TableError):
     """A pair that one source judges twice. Readers turn it into a FileError with the line."""
 
     def __init__(self, source: str, query: str, item: str) -> None:
-        self.source, self.query, self.item = source, query, item
         super().__init__(
-            f"query {query!r} judges item {item!r} twice; remove one line, "
-            "or read column 2 as the assessor (--assessors mean) if several people judged"
+            f"query {query!r} judges item {item!r} twice",
+            remedy="remove one line, or read column 2 as the assessor (--assessors mean) if several people judged",
         )
+        self.source, self.query, self.item = source, query, item

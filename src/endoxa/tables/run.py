@@ -42,7 +42,10 @@ class Run(Table):
         if frame["score"].is_nan().any():
             row = int(frame["score"].is_nan().arg_true()[0])
             raise TableError(
-                f"row {row + 1} of the run: score is NaN; remove the row, because an item without a score has no rank"
+                "score is NaN",
+                row=row + 1,
+                table="run",
+                remedy="remove the row, because an item without a score has no rank",
             )
         frame, first = _grouped(frame)
         _refuse_duplicates(frame, first)
@@ -90,7 +93,9 @@ def _scored(frame: pl.DataFrame) -> pl.DataFrame:
     wrong = (~(rank >= 1)).fill_null(True).arg_true()
     if len(wrong):
         row = int(wrong[0])
-        raise TableError(f"row {row + 1} of the run: rank {rank[row]} is not a number from 1 on; give ranks or scores")
+        raise TableError(
+            f"rank {rank[row]} is not a number from 1 on", remedy="give ranks or scores", row=row + 1, table="run"
+        )
     return frame.with_columns((1 / rank).alias("score"))
 
 
@@ -140,14 +145,11 @@ class DuplicateItemError(TableError):
     """An item that occurs twice in one list. Readers turn it into a FileError with the line."""
 
     def __init__(self, system: str, query: str, item: str) -> None:
-        self.system, self.query, self.item = system, query, item
         super().__init__(
-            f"query {query!r} of {system!r} lists item {item!r} twice; a list ranks an item once: remove one of the two"
+            f"query {query!r} of {system!r} lists item {item!r} twice",
+            remedy="a list ranks an item once: remove one of the two",
         )
-
-    def __reduce__(self) -> tuple[type[DuplicateItemError], tuple[str, str, str]]:
-        """Support pickling, so that the error can be passed between processes."""
-        return type(self), (self.system, self.query, self.item)
+        self.system, self.query, self.item = system, query, item
 
 
 def _ranked(first: Bools, score: Floats, item: pl.Series, ties: Ties) -> tuple[Ints | None, Counts, Counts]:

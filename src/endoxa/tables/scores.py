@@ -7,7 +7,7 @@ from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from endoxa.errors import EndoxaError, did_you_mean
+from endoxa.errors import EndoxaError, unknown
 from endoxa.frozen import dataclass
 from endoxa.later import np, pl
 from endoxa.policies import NORMAL, Policy
@@ -251,8 +251,8 @@ class Scores(Table):
     def matrix(self, measure: str) -> tuple[list[str], list[str], Floats]:
         """Return (systems, queries, values [system, query]); NaN where a pair was not scored or is undefined."""
         if measure not in self.measures:
-            have, hint = ", ".join(self.measures), did_you_mean(measure, self.measures)
-            raise EndoxaError(f"no score is called {measure!r}{hint} (there are: {have})")
+            there = f"there are: {', '.join(self.measures)}"
+            raise unknown(EndoxaError, f"no score is called {measure!r}", measure, self.measures, listed=there)
         if self.scored is not None:
             known = self.scored.places
             values = np.full((len(self.scored.systems), len(known)), np.nan)

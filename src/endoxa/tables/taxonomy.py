@@ -31,16 +31,16 @@ class Taxonomy(Table):
         refuse_null(frame, ("category",), "taxonomy")
         frame = frame.with_columns(pl.col("parent").replace("", None)).unique(maintain_order=True)
         if not frame.height:
-            raise TableError("the taxonomy is empty; expected rows of category and parent")
+            raise TableError("the taxonomy is empty", remedy="expected rows of category and parent")
         inner = frame.filter(pl.col("parent").is_not_null())
         known = pl.concat([frame["category"], inner["parent"]]).unique(maintain_order=True)
         roots = known.filter(~known.is_in(inner["category"].implode()))
         if not len(roots):
-            raise TableError(f"the taxonomy has no root: {_cycle(inner)}")
+            raise TableError(f"the taxonomy has no root: {_cycle(inner)}", remedy="remove one of these edges")
         if len(roots) > 1:
             if cls.ROOT in known:
                 raise TableError(
-                    f"several categories have no parent, and {cls.ROOT!r} is the name of a category; rename it"
+                    f"several categories have no parent, and {cls.ROOT!r} is the name of a category", remedy="rename it"
                 )
             top = pl.DataFrame({"category": roots, "parent": [cls.ROOT] * len(roots)})
             inner, root = pl.concat([inner, top]), cls.ROOT
@@ -85,7 +85,7 @@ class Taxonomy(Table):
             if not ready:
                 edges = [(name, parent) for name, above in waiting.items() for parent in above if parent in waiting]
                 left = pl.DataFrame(edges, schema=["category", "parent"], orient="row")
-                raise TableError(f"the taxonomy is not acyclic: {_cycle(left)}")
+                raise TableError(f"the taxonomy is not acyclic: {_cycle(left)}", remedy="remove one of these edges")
             for name in ready:
                 found[name] = frozenset({name}).union(*(found[parent] for parent in waiting.pop(name)))
         return found
@@ -98,7 +98,7 @@ def _cycle(edges: pl.DataFrame) -> str:
     while name not in path:
         path.append(name)
         name = parent[name]
-    return " is under ".join([*path[path.index(name) :], name]) + "; remove one of these edges"
+    return " is under ".join([*path[path.index(name) :], name])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,7 +119,7 @@ class Labels(Table):
         refuse_null(frame, ("source", "item"), "table of labels")
         frame = frame.filter(pl.col("category").is_not_null() & (pl.col("category") != ""))
         if not frame.height:
-            raise TableError("there are no labels; expected rows of item and category, and optionally source")
+            raise TableError("there are no labels", remedy="expected rows of item and category, and optionally source")
         return cls(frame.unique(maintain_order=True))
 
     @property

@@ -60,14 +60,16 @@ def believe(
     table, tree = _source(source, taxonomy)
     if isinstance(table, Belief):
         if model is not None or settings:
-            raise CallError("this is a belief already; a model and its settings make one from opinions or runs")
+            raise CallError(
+                "this is a belief already", remedy="a model and its settings make one from opinions or runs"
+            )
         return table if labels is None else pinned(table, opinions_of(labels))
     if tree is not None:
         settings["taxonomy"] = tree
     chosen = model or models.default(table)
     if (teaching := LEARNING.get(chosen)) in settings:
         if labels is not None:
-            raise CallError(f"labels and {teaching} mean the same to the model {chosen}; give one of them")
+            raise CallError(f"labels and {teaching} mean the same to the model {chosen}", remedy="give one of them")
         labels = settings.pop(teaching)
     known = labels_of(labels) if chosen == "learned" else None if labels is None else opinions_of(labels)
     if known is not None and chosen in LEARNING:

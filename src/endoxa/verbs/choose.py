@@ -10,9 +10,8 @@ import polars as pl
 from endoxa.beliefs.learned import Judged
 from endoxa.beliefs.reliability import chances
 from endoxa.comparisons.rounds import last_round
-from endoxa.errors import CallError
 from endoxa.evaluations import decided
-from endoxa.evaluations.dispatch import NO_RUN, belief_of
+from endoxa.evaluations.dispatch import belief_of, no_run
 from endoxa.measures.grammar import Measure, Wanted, parse_all
 from endoxa.measures.judgments import refuse_out_of_reach
 from endoxa.pools.choosing import MIXING, About
@@ -43,7 +42,7 @@ def choose(
     learned. `mixing` is the share of the choice that is spread evenly over all pairs.
     """
     if run is None or (isinstance(run, list) and not run):
-        raise CallError(NO_RUN)
+        raise no_run()
     settings = settings_of({"people": 0, "seed": seed}, run)
     table = run_of(run, settings)
     measure = measure_of(measures)

@@ -40,7 +40,7 @@ def compare(
         return _scores(run, measures, settings)
     if isinstance(run, Evaluation):
         if settings or reference is not None:
-            raise CallError("an evaluation is compared under its own settings; give them to evaluate(...)")
+            raise CallError("an evaluation is compared under its own settings", remedy="give them to evaluate(...)")
         evaluation = run
     else:
         evaluation = compared(
@@ -48,7 +48,9 @@ def compare(
             report=report, **settings,
         )  # fmt: skip
     if evaluation.scores is None:
-        raise CallError(f"systems scored against {evaluation.kind} are not compared pair by pair; use evaluate")
+        raise CallError(
+            f"systems scored against {evaluation.kind} are not compared pair by pair", remedy="use evaluate"
+        )
     return evaluation.comparison or dispatch.compare(evaluation.scores, evaluation.settings)
 
 
@@ -68,7 +70,7 @@ def compared(
     """The evaluation behind a comparison: its tables also say whether measures agree, and the power of the queries."""
     if between is not None and labels is not None:
         raise CallError(
-            "between leaves the votes of two systems out, and labels decide without votes; give one of them"
+            "between leaves the votes of two systems out, and labels decide without votes", remedy="give one of them"
         )
     if between is not None:
         return _between(run, reference, measures, between, settings)
@@ -82,7 +84,7 @@ def _scores(scores: Scores, measures: Wanted | None, given: Given) -> Comparison
     settings = settings_of(given)
     for name in given:
         if REGISTRY[name].scoring and name != "seed":
-            raise CallError(f"{name} changes scores, and these are made; give it to measure(...)")
+            raise CallError(f"{name} changes scores, and these are made", remedy="give it to measure(...)")
     settings.refuse_foreign(given, kinds_of(scores))
     names = [measures] if isinstance(measures, str | Measure) else measures
     return dispatch.compare(scores, settings, None if names is None else [str(name) for name in names])
@@ -92,10 +94,10 @@ def _between(run: Any, reference: Any, measures: Wanted | None, pair: tuple[str,
     settings = settings_of(given, run)
     against = reference_of(reference, settings)
     if against.kind != "consensus":
-        raise CallError("between leaves votes out, and with a reference nobody votes; remove it")
+        raise CallError("between leaves votes out, and with a reference nobody votes", remedy="remove it")
     foreign(settings, given, against)
     if settings.on is not None:
-        raise CallError("between works in this process only; leave on out")
+        raise CallError("between works in this process only", remedy="leave on out")
     scores = dispatch.between(
         run_of(run, settings), *pair, against.measures(measures, settings, compared=True), settings
     )

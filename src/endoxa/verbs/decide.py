@@ -104,7 +104,8 @@ def prepare(
     """
     if guarantee and labels:
         raise TextError(
-            "with a guarantee every pair is drawn by the study itself; leave --labels out, or leave --guarantee out"
+            "with a guarantee every pair is drawn by the study itself",
+            remedy="leave --labels out, or leave --guarantee out",
         )
     need("store")
     from endoxa.io.study_files import Sources
@@ -148,10 +149,14 @@ def _refuse_other(wanted: Any, begun: Any, run: Run, before: Run | None, home: P
     """Refuse to go on with answers that were given to another question."""
     if before is None or set(run.systems) != set(before.systems):
         names = ", ".join(sorted(before.systems if before is not None else []))
-        raise TextError(f"the answers in {home} are about other systems ({names}); say --home with another folder")
+        raise TextError(
+            f"the answers in {home} are about other systems ({names})", remedy="say --home with another folder"
+        )
     for name in ("measure", "about", "until", "guarantee"):
         if (now := getattr(wanted, name)) != (then := getattr(begun, name)):
-            raise TextError(f"the answers in {home} were begun with {name} {then}, not {now}; say the same, or --home")
+            raise TextError(
+                f"the answers in {home} were begun with {name} {then}, not {now}", remedy="say the same, or --home"
+            )
 
 
 def host(

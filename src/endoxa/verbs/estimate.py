@@ -28,7 +28,7 @@ def estimate(
     belief = belief_of(reference_of(reference, settings), table, settings)
     given = rounds_of(labels)
     if given is None:
-        raise CallError("no labels were given; an estimate needs judged pairs")
+        raise CallError("no labels were given", remedy="an estimate needs judged pairs")
 
     names = [str(m) for m in parse_all(measures)]
     return prediction.estimate(table, belief, given, names, confidence=confidence, lam=lam, universe=universe)
@@ -41,5 +41,5 @@ def calibrate(belief: Any, labels: Any, run: Any = None, *, bins: int = 10, conf
     table = None if run is None else run_of(run)
     given = rounds_of(labels)
     if given is None:
-        raise CallError("no labels were given; a belief is calibrated against judged pairs")
+        raise CallError("no labels were given", remedy="a belief is calibrated against judged pairs")
     return reliability.calibrate(belief_of(reference, table, settings), given, table, bins=bins, confidence=confidence)

@@ -66,7 +66,9 @@ def evaluate(
     [0.5]
     """
     if tokens is None and (lines or near is not None):
-        raise CallError("lines and near are for texts that systems extracted; say tokens=bag or tokens=align too")
+        raise CallError(
+            "lines and near are for texts that systems extracted", remedy="say tokens=bag or tokens=align too"
+        )
     if tokens is not None:
         run, reference = None, votes_of_texts(run, tokens, lines=lines, near=near)
     progress = shown(progress)

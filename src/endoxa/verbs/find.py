@@ -85,5 +85,5 @@ def searcher_of(
     if not isinstance(place, Searcher):
         return open_searcher(place, home=home, without=without, progress=progress)
     if home is not None or without is not None:
-        raise TextError("home and without are chosen when a searcher is opened; give them to open_searcher")
+        raise TextError("home and without are chosen when a searcher is opened", remedy="give them to open_searcher")
     return place

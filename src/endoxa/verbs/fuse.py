@@ -11,7 +11,7 @@ import polars as pl
 from endoxa import fusion
 from endoxa.beliefs import models
 from endoxa.errors import CallError
-from endoxa.evaluations.dispatch import NO_RUN
+from endoxa.evaluations.dispatch import no_run
 from endoxa.frozen import dataclass
 from endoxa.policies import refuse_choice
 from endoxa.tables import Run
@@ -72,10 +72,10 @@ def fused(
     """As `fuse`, with what was said on the way."""
     refuse_choice("method", method, METHODS)
     if runs is None or (isinstance(runs, list) and not runs):
-        raise CallError(NO_RUN)
+        raise no_run()
     run = run_of(runs, settings_of({"ties": ties, "lenient": lenient}))
     if len(run.systems) < 2:
-        raise CallError("fusion needs the runs of at least two systems; name more files")
+        raise CallError("fusion needs the runs of at least two systems", remedy="name more files")
     if labels is not None and method not in LEARNT:
         raise CallError(f"labels teach the methods {' and '.join(LEARNT)}; {method} learns nothing")
     if weights is not None and method in LEARNT:

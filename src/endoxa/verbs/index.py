@@ -136,9 +136,11 @@ def index(
 def _refuse_name(name: str) -> None:
     """A name becomes a folder: it must not lead elsewhere, nor be the name of an engine."""
     if name in ENGINES:
-        raise TextError(f"{name!r} is an engine already; give the vectors another name")
+        raise TextError(f"{name!r} is an engine already", remedy="give the vectors another name")
     if not NAME.fullmatch(name):
-        raise TextError(f"{name!r} names vectors; expected letters, digits and . + - _, a letter or digit first")
+        raise TextError(
+            f"{name!r} names vectors", remedy="expected letters, digits and . + - _, a letter or digit first"
+        )
 
 
 def _kept(

@@ -147,7 +147,9 @@ def run_of(source: Any, settings: Settings | None = None) -> Run:
     if is_frame(source):
         return _frame_of(source, settings).whole()
     if isinstance(source, TABLES):
-        raise TableError(f"expected a run, got {type(source).__name__}; runs come before what they are scored against")
+        raise TableError(
+            f"expected a run, got {type(source).__name__}", remedy="runs come before what they are scored against"
+        )
     table = read(source, kind="run", ties=order_of(settings))
     if not isinstance(table, Run):
         raise TableError(f"expected a run, got {type(table).__name__}")
@@ -214,9 +216,11 @@ def _is_swapped(run: Any, reference: Any, name: str) -> bool:
         return False
     other = _sort(reference)
     if one == other == "run":
-        raise CallError("both arguments are runs; put all runs into the first, as a list or a dict {name: run}")
+        raise CallError(
+            "both arguments are runs", remedy="put all runs into the first, as a list or a dict {name: run}"
+        )
     if one == other == "reference":
-        raise CallError("both arguments are judgments, or another reference; give a run too")
+        raise CallError("both arguments are judgments, or another reference", remedy="give a run too")
     runs, references = {"run"}, {"reference"}
     if one in runs or other in references or "unknown" in {one, other} or "both" in {one, other}:
         return False
@@ -227,8 +231,8 @@ def _is_swapped(run: Any, reference: Any, name: str) -> bool:
         return True
     if (one, other) in {("grades", "either"), ("either", "scores")}:
         raise CallError(
-            f"which of the two dicts is the run cannot be told from their numbers; name them: run=…, {name}=…, "
-            "or read them with kind='run' and kind='qrels'"
+            "which of the two dicts is the run cannot be told from their numbers",
+            remedy=f"name them: run=…, {name}=…, or read them with kind='run' and kind='qrels'",
         )
     return False
 
@@ -288,7 +292,7 @@ def reference_of(
         judged = isinstance(source, Mapping) or sort_of(source) == "both"
         found = read(source, kind="qrels" if judged else "auto")
     if not isinstance(found, TABLES):
-        raise TableError(f"expected something to score against, got {type(found).__name__}; {NOT_ONE}")
+        raise TableError(f"expected something to score against, got {type(found).__name__}", remedy=NOT_ONE)
     return Reference.of(_preferred(found, settings), settings, _taxonomy(taxonomy))
 
 
@@ -307,12 +311,12 @@ def _files(kinds: dict[str, str], settings: Settings, report: Report | None) -> 
     trees = [path for path, kind in kinds.items() if kind == "taxonomy"]
     rest = [path for path, kind in kinds.items() if kind != "taxonomy"]
     if not rest:
-        raise TextError("a taxonomy alone holds no opinion; add a file of labels: source, item, category")
+        raise TextError("a taxonomy alone holds no opinion", remedy="add a file of labels: source, item, category")
     listed = [path for path in rest if kinds[path] == "both"]
     if listed and len(listed) < len(rest):
         other = next(path for path in rest if path not in listed)
         raise TextError(
-            f"judgments are given twice, in {other} and in {listed[0]}; name the run with --run {listed[0]}"
+            f"judgments are given twice, in {other} and in {listed[0]}", remedy=f"name the run with --run {listed[0]}"
         )
     tables = [_file(path, kinds[path], settings, report) for path in rest]
     tree = read(trees[0], kind="taxonomy") if trees else None
@@ -326,7 +330,7 @@ def _files(kinds: dict[str, str], settings: Settings, report: Report | None) -> 
         if all(isinstance(table, kind) for table in tables):
             return kind.of(pl.concat([table.frame for table in tables])), tree  # type: ignore[union-attr]
     named = " and ".join(f"{path} ({kinds[path]})" for path in rest[:2])
-    raise TextError(f"{named} cannot be joined; {NOT_ONE}")
+    raise TextError(f"{named} cannot be joined", remedy=NOT_ONE)
 
 
 def _agreed(tables: list[Opinions], paths: list[str]) -> Opinions:
@@ -467,8 +471,10 @@ def votes_of_texts(source: Any, way: str, *, lines: bool = False, near: float | 
 
     ways = ("bag", "align")
     if way not in ways:
-        raise CallError(f"tokens is bag or align, not {way!r}{did_you_mean(way, ways)}")
+        raise CallError(f"tokens is bag or align, not {way!r}", remedy=did_you_mean(way, ways))
     if near is not None and way == "bag":
-        raise CallError("near is for aligned words (tokens=align); a bag of words compares them exactly. Remove it.")
+        raise CallError(
+            "near is for aligned words (tokens=align)", remedy="a bag of words compares them exactly. Remove it."
+        )
     outputs = source if isinstance(source, Mapping) else read_texts(paths_of(source), lines=lines)
     return bag_of_words(outputs) if way == "bag" else aligned(outputs, near=near)

@@ -71,7 +71,9 @@ def distribution(
     table = run_of(run, settings)
     against = reference_of(reference, settings)
     if against.kind in {"answers", "bundle", "preferences"}:
-        raise CallError(f"a distribution is under a belief, and {against.kind} are none; make one with believe(...)")
+        raise CallError(
+            f"a distribution is under a belief, and {against.kind} are none", remedy="make one with believe(...)"
+        )
     belief = belief_of(certain(against), table, settings)
     return distribute(table, belief, parse_all(measure)[0], system, query, worlds=worlds, seed=seed)
 

@@ -122,7 +122,7 @@ def study(
         readings = _only(load_texts(Path(texts)), pages, Path(texts))
         if find is not None and readings.find not in {"", find}:
             raise CallError(
-                f"the texts in {texts} are {readings.find}, not {find}; remove find, or read the pages again"
+                f"the texts in {texts} are {readings.find}, not {find}", remedy="remove find, or read the pages again"
             )
     else:
         readings = read(

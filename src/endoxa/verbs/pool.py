@@ -9,7 +9,7 @@ import polars as pl
 
 from endoxa import pools
 from endoxa.errors import CallError
-from endoxa.evaluations.dispatch import NO_RUN
+from endoxa.evaluations.dispatch import no_run
 from endoxa.evaluations.references import Reference
 from endoxa.measures.grammar import Measure
 from endoxa.policies import Policy
@@ -25,7 +25,7 @@ def pool(run: Any, depth: int = 100, *, ties: str = "trec", lenient: bool = Fals
     from endoxa.io.distributed import DistributedFiles, DistributedFrame
 
     if is_nothing(run):
-        raise CallError(NO_RUN)
+        raise no_run()
     lists = runs_of(run, settings_of({"ties": ties, "lenient": lenient, "on": on}, run))
     if isinstance(lists, DistributedFiles | DistributedFrame):
         return pools.pool(lists.first(depth), depth)
@@ -75,7 +75,7 @@ def leave_out_uniques(
 
 def _run(source: Any, ties: str, lenient: bool) -> Run:
     if is_nothing(source):
-        raise CallError(NO_RUN)
+        raise no_run()
     return run_of(source, settings_of({"ties": ties, "lenient": lenient}))
 
 

@@ -42,7 +42,8 @@ def report(
     )  # fmt: skip
     if evaluation.kind in {"answers", "bundle", "votes"}:
         raise CallError(
-            f"a page is made of runs, with judgments, a belief, or alone, not of {evaluation.kind}; use evaluate"
+            f"a page is made of runs, with judgments, a belief, or alone, not of {evaluation.kind}",
+            remedy="use evaluate",
         )
     return replace(evaluation, costs=costs_of(costs), files=files_of(run, reference))
 

@@ -43,7 +43,7 @@ def run(
     to       a folder to write SYSTEM.run and costs.csv to
     """
     if queries is not None and texts is not None:
-        raise TextError("give queries or texts, not both; run them separately")
+        raise TextError("give queries or texts, not both", remedy="run them separately")
     asked = read_questions(texts) if isinstance(texts, str | Path) else texts
     searcher = searcher_of(place, home=home, without=without, progress=progress)
     chosen: list[Query] | None = None
@@ -61,10 +61,9 @@ def run(
 def _query(searcher: Searcher, typed: str) -> Query:
     found = find_query(searcher.corpus, typed)
     if found is None:
-        raise FileError(
-            typed, f"is neither an item of the corpus{did_you_mean(typed, searcher.corpus.items)} nor a file",
-            "name an item of the corpus, or a file with a picture",
-        )  # fmt: skip
+        near = did_you_mean(typed, searcher.corpus.items)
+        problem = f"is neither an item of the corpus{f'; {near}' if near else ''} nor a file"
+        raise FileError(typed, problem, "name an item of the corpus, or a file with a picture")
     return found
 
 

@@ -94,7 +94,7 @@ def new(
         from endoxa.io.study_files import read_study
 
         if screen or settings or any(parts.values()):
-            raise TextError("a study file contains all settings; put the other settings into the file")
+            raise TextError("a study file contains all settings", remedy="put the other settings into the file")
         wanted, sources = read_study(Path(name))
     elif screen is None:
         raise TextError(f"a study needs a screen (--screen): {', '.join(screens())}")
@@ -142,7 +142,7 @@ def add(
     sources = _sources(parts)
     if not (answers or further_round or any(parts.values())):
         raise TextError(
-            "there is nothing to import; name a file of answers, or use --items, --pairs, --gold, --round …"
+            "there is nothing to import", remedy="name a file of answers, or use --items, --pairs, --gold, --round …"
         )
     notes: list[str] = []
     with opened_home(home, db) as opened:
@@ -249,7 +249,7 @@ def edit(
     texts = {"title": title, "question": question, "instructions": instructions}
     changes = {key: value for key, value in {**texts, **(settings or {})}.items() if value is not None}
     if not changes:
-        raise TextError("there is nothing to change; give --title, --question or --instructions")
+        raise TextError("there is nothing to change", remedy="give --title, --question or --instructions")
     with opened_home(home, db) as opened:
         from endoxa.store import catalogue, records
 
@@ -312,7 +312,7 @@ def bundle(
 ) -> Bundle:  # fmt: skip
     """Write a benchmark (`.zip`) with which others can score a new system."""
     if Path(to).suffix != ".zip":
-        raise TextError(f"a bundle is a zip file; --to ends in .zip, not in {Path(to).suffix or 'nothing'!r}")
+        raise TextError("a bundle is a zip file", remedy=f"--to ends in .zip, not in {Path(to).suffix or 'nothing'!r}")
     with opened_home(home, db) as opened:
         from endoxa.io.bundles import write_bundle
         from endoxa.store import catalogue, exports
@@ -336,8 +336,8 @@ def opened_home(home: PathLike, db: str | None, *, create: bool = False) -> Iter
 
 def _sources(parts: Mapping[str, PathLike | Sequence[PathLike] | None]) -> Sources:
     """The paths of the parts; a missing one is an error that names its option."""
+    from endoxa.io.missing_files import near_file
     from endoxa.io.read import is_there
-    from endoxa.io.sources import near_file
     from endoxa.io.study_files import sources_of
 
     given: dict[str, Any] = {}
@@ -348,7 +348,7 @@ def _sources(parts: Mapping[str, PathLike | Sequence[PathLike] | None]) -> Sourc
         for path in paths:
             if not is_there(path) and not any(c in path for c in "*?["):
                 which = "runs" if name == "runs" else f"--{name}"  # runs are given without an option too
-                raise TextError(f"{which}: there is no {path}{near_file(path)}")
+                raise TextError(f"{which}: there is no {path}", remedy=near_file(path))
         given[name] = paths if name == "runs" else paths[0]
     return sources_of(given, Path(), "endoxa study")
 

@@ -57,7 +57,7 @@ def trials(
     categories = [known.get(item) for item in features.items]
     if len(features) < PAGES * size:
         what = f"the corpus has {len(features):,} pictures, too few for pages of {size}: nothing would be left to find"
-        raise JoinError(f"{what}; use pages of {max(2, len(features) // PAGES)} or more pictures")
+        raise JoinError(what, remedy=f"use pages of {max(2, len(features) // PAGES)} or more pictures")
     if people is None and not any(categories):
         settings = [setting for setting in settings if setting.people != "class"]
     found = [hold(features, categories, names, setting, seed=seed, progress=progress) for setting in settings]

@@ -124,7 +124,8 @@ def _refuse_foreign(ratings: Mapping[str, float], corpus: Corpus) -> None:
     if words and words.isdisjoint(ratings):
         raise JoinError(
             f"none of the {len(words):,} words of the corpus (like {min(words)!r}) has a rating (there are some for "
-            f"{next(iter(ratings), 'nothing')!r} …); give ratings of the words of the corpus, in its language"
+            f"{next(iter(ratings), 'nothing')!r} …)",
+            remedy="give ratings of the words of the corpus, in its language",
         )
 
 

@@ -158,7 +158,7 @@ def segmenters(
     plan = _Plan(resamples, share, train, topics, seed)
     opened = _open(place, without, sample, seed, home, progress)
     if not regions or min(regions) < 1:
-        raise TextError("the numbers of regions are 1 or more; give some, like 4,8,12")
+        raise TextError("the numbers of regions are 1 or more", remedy="give some, like 4,8,12")
     named = list(dict.fromkeys([*(names or available()), *(segmentations or {}), GRID]))
     learning = Learning(components=components, least=least, whiten=whiten)
     contenders, references = [], {}
@@ -244,7 +244,7 @@ def annotate(
     For the other settings see `predict`.
     """
     if count < 1:
-        raise TextError(f"{count} words; expected 1 or more")
+        raise TextError(f"{count} words", remedy="expected 1 or more")
     if not pictures:
         raise TextError("name a picture to annotate: a file, or an item of the corpus")
     opened = _open(place, without, None, seed, home, progress)
@@ -351,7 +351,7 @@ class _Plan:
     def __post_init__(self) -> None:
         refuse_shares(self.share, self.train)
         if self.resamples < 1:
-            raise TextError(f"{self.resamples} resamples; expected at least 1")
+            raise TextError(f"{self.resamples} resamples", remedy="expected at least 1")
 
 
 def _open(
@@ -364,7 +364,8 @@ def _open(
     corpus, series = without_generated(whole)
     if not any(corpus.words):
         raise JoinError(
-            f"{corpus.name or corpus.root}: no picture has a word; give captions (NAME.txt) or a manifest with words"
+            f"{corpus.name or corpus.root}: no picture has a word",
+            remedy="give captions (NAME.txt) or a manifest with words",
         )
     if sample is not None and sample < len(corpus):
         rows = np.random.default_rng((seed, 2)).choice(len(corpus), sample, replace=False)
@@ -382,7 +383,7 @@ def _contender(
     for group in groups:
         refuse_unknown("group of region features", group, GROUPS, listed=True)
     if regions < 1:
-        raise TextError(f"{regions} regions; expected 1 or more")
+        raise TextError(f"{regions} regions", remedy="expected 1 or more")
     return Contender(name, source, tuple(groups), regions, learning)
 
 
@@ -450,7 +451,7 @@ def _descriptor(corpus: Corpus, name: str, regions: int, segmentations: Mapping[
     count = max(regions, OVER if name in OVERSEGMENTED else KEPT)
     if name in segmentations:
         if name in available():
-            raise TextError(f"{name!r} is a segmenter already; give the segmentation another name")
+            raise TextError(f"{name!r} is a segmenter already", remedy="give the segmentation another name")
         return LabelMaps.of(corpus, segmentations[name], count=count)
     if name == MASKS:
         return LabelMaps.of(corpus, None, count=count)

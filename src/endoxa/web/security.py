@@ -113,13 +113,13 @@ def need_own_page(request: Request) -> None:
     site, origin, host = (request.headers.get(name) for name in ("sec-fetch-site", "origin", "host"))
     same_origin = origin in {None, f"http://{host}", f"https://{host}"}
     if site not in {"same-origin", "none"} and not (site is None and same_origin):
-        raise RefusedError("this was sent by a page of another site; use this site's own page", 403)
+        raise RefusedError("this was sent by a page of another site", 403, remedy="use this site's own page")
 
 
 def need_token(key: str, secret: str, given: str | None) -> None:
     """Refuse an act without the session's token."""
     if given is None or not hmac.compare_digest(csrf_of(key, secret).encode(), given.encode("utf-8", "replace")):
-        raise RefusedError("the page is out of date; reload it", 403)
+        raise RefusedError("the page is out of date", 403, remedy="reload it")
 
 
 @dataclass
@@ -141,7 +141,7 @@ class Patience:
         with self.lock:
             most = self.most if len(self._recent("")) < 10 * self.most else 1
             if len(self._recent(address)) >= most:
-                raise RefusedError("too many wrong links from here; wait a minute and try again", 429)
+                raise RefusedError("too many wrong links from here", 429, remedy="wait a minute and try again")
 
     def failed(self, address: str) -> None:
         """Record a failure."""

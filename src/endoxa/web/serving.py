@@ -23,7 +23,9 @@ def listen(host: str, port: int) -> socket.socket:
         listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
-        raise TextError(f"cannot listen at {host}:{port}: {error.strerror}; choose another port with --port") from None
+        raise TextError(
+            f"cannot listen at {host}:{port}: {error.strerror}", remedy="choose another port with --port"
+        ) from None
     return listening
 
 

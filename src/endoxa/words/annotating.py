@@ -54,7 +54,7 @@ class Learning:
         _ = self.rules
         for name, least in (("components", 0), ("least", 0), ("most", 0), ("restarts", 1)):
             if getattr(self, name) < least:
-                raise TextError(f"{name} is {getattr(self, name)}; expected at least {least}")
+                raise TextError(f"{name} is {getattr(self, name)}", remedy=f"expected at least {least}")
 
     @property
     def rules(self) -> Rules:
@@ -106,8 +106,8 @@ def learn(material: Material, learning: Learning, *, seed: Sequence[int]) -> Ann
     if not vocabulary:
         least = least_of(len(material), learning.least)
         raise JoinError(
-            f"no word is on {least} or more of the {len(material):,} pictures to learn from; give more pictures with "
-            "words, or a smaller least count (--least)"
+            f"no word is on {least} or more of the {len(material):,} pictures to learn from",
+            remedy="give more pictures with words, or a smaller least count (--least)",
         )
     known = numbered(material.words, vocabulary)
     raw = features_of(material, [FEATURES], "the model")

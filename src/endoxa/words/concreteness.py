@@ -25,7 +25,7 @@ def neighbours_of(vectors: npt.NDArray[np.float32], k: int = NEIGHBOURS) -> Ints
     """The k nearest other pictures of each by cosine (fewer if there are fewer), nearest first; ties by position."""
     n = len(vectors)
     if n < 2:
-        raise TableError(f"{n} picture has no neighbours; at least 2 are needed")
+        raise TableError(f"{n} picture has no neighbours", remedy="at least 2 are needed")
     k = min(k, n - 1)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)

@@ -39,7 +39,7 @@ def feature_set(text: str) -> FeatureSet:
     """`base,rgs` as a set; one of Table 6 has its printed numbers, in whatever order the groups are given."""
     groups = tuple(dict.fromkeys(part.strip() for part in text.replace("+", ",").split(",") if part.strip()))
     if not groups:
-        raise TextError("a set of features has no group; give some, like base,rgs")
+        raise TextError("a set of features has no group", remedy="give some, like base,rgs")
     for group in groups:
         refuse_unknown("group of region features", group, GROUPS, listed=True)
     known = (one for one in TABLE_6 if set(one.groups) == set(groups))

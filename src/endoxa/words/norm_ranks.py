@@ -35,7 +35,9 @@ def correlations(
     n = len(ratings)
     if n < FEW:
         what = f"{n} of the words {'has' if n == 1 else 'have'} a rating and a value by every method"
-        raise JoinError(f"{what}; a rank correlation needs at least {FEW}: give norms with more words of the corpus")
+        raise JoinError(
+            what, remedy=f"a rank correlation needs at least {FEW}: give norms with more words of the corpus"
+        )
     rho = spearman(values, ratings)
     drawn = rng.integers(0, n, (resamples, n))
     again = spearman(values[:, drawn], ratings[drawn])

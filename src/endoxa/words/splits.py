@@ -29,9 +29,9 @@ class Split:
 def refuse_shares(share: float, train: float) -> None:
     """Refuse shares that leave nothing to learn from or to test on."""
     if not 0 < share <= 1:
-        raise TextError(f"share is {share:g}; expected a share of the topics above 0, 1 at most")
+        raise TextError(f"share is {share:g}", remedy="expected a share of the topics above 0, 1 at most")
     if not 0 < train < 1:
-        raise TextError(f"train is {train:g}; expected a share of the pictures between 0 and 1")
+        raise TextError(f"train is {train:g}", remedy="expected a share of the pictures between 0 and 1")
 
 
 def draw(topics: Topics, *, share: float = 0.5, train: float = 0.75, rng: np.random.Generator) -> Split:
@@ -57,7 +57,8 @@ def draw(topics: Topics, *, share: float = 0.5, train: float = 0.75, rng: np.ran
     if not len(split.train) or not len(split.held_out):
         raise JoinError(
             f"{len(topics.of):,} pictures in {count} topics are too few: a resample has {len(split.train)} to learn "
-            f"from and {len(split.held_out)} held out; give more pictures, or another share"
+            f"from and {len(split.held_out)} held out",
+            remedy="give more pictures, or another share",
         )
     return split
 
@@ -65,5 +66,5 @@ def draw(topics: Topics, *, share: float = 0.5, train: float = 0.75, rng: np.ran
 def resamples(topics: Topics, count: int, *, share: float = 0.5, train: float = 0.75, seed: int = 0) -> list[Split]:
     """As many splits; each depends on the seed and its number only."""
     if count < 1:
-        raise TextError(f"{count} resamples; expected at least 1")
+        raise TextError(f"{count} resamples", remedy="expected at least 1")
     return [draw(topics, share=share, train=train, rng=np.random.default_rng((seed, 0, at))) for at in range(count)]

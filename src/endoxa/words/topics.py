@@ -34,11 +34,13 @@ def topics_of(categories: Sequence[str | None], level: int = 0) -> Topics:
     Pictures without a category are a topic of their own. If no level has four topics, the deepest one counts.
     """
     if level < 0:
-        raise TextError(f"topics are at level {level}; expected 1 for the top of the categories, 2 for the next …")
+        raise TextError(
+            f"topics are at level {level}", remedy="expected 1 for the top of the categories, 2 for the next …"
+        )
     paths = [tuple((category or WITHOUT).split("/")) for category in categories]
     deepest = max((len(path) for path in paths), default=1)
     if level > deepest:
-        raise TextError(f"the categories have {deepest} levels, not {level}; give a level of 1 to {deepest}")
+        raise TextError(f"the categories have {deepest} levels, not {level}", remedy=f"give a level of 1 to {deepest}")
     names: list[str] = []
     depth = 1
     for depth in range(1, deepest + 1) if level == 0 else [level]:

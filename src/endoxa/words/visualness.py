@@ -76,9 +76,9 @@ class Looking:
         refuse_unknown("null", self.null, get_args(NullOf), listed=True)
         for name, least in (("least", 2), ("components", 0), ("mixtures", 1), ("draws", 19)):
             if getattr(self, name) < least:
-                raise TextError(f"{name} is {getattr(self, name)}; expected at least {least}")
+                raise TextError(f"{name} is {getattr(self, name)}", remedy=f"expected at least {least}")
         if not 0 < self.most < 1:
-            raise TextError(f"most is {self.most:g}; expected a share of the pictures between 0 and 1")
+            raise TextError(f"most is {self.most:g}", remedy="expected a share of the pictures between 0 and 1")
 
 
 @dataclass(frozen=True)
@@ -160,13 +160,15 @@ def vocabulary(
     """The words to be measured, all that could be, and notes on those that are left out."""
     counts = Counter(word for words in pictures for word in set(words))
     if not counts:
-        raise JoinError("no picture has a word; give captions, a manifest with a column words, or another corpus")
+        raise JoinError(
+            "no picture has a word", remedy="give captions, a manifest with a column words, or another corpus"
+        )
     limit = looking.most * len(pictures)
     usual = tuple(sorted(word for word, count in counts.items() if looking.least <= count <= limit))
     wanted = list(dict.fromkeys(word.casefold() for word in asked)) if asked else sorted(counts)
     for word in wanted:
         if word not in counts:
-            raise TextError(f"no picture has the word {word!r}{did_you_mean(word, counts)}")
+            raise TextError(f"no picture has the word {word!r}", remedy=did_you_mean(word, counts))
     rare = [word for word in wanted if counts[word] < looking.least]
     frequent = [word for word in wanted if counts[word] > limit]
     notes = []
@@ -182,7 +184,7 @@ def vocabulary(
     if not chosen:
         word, count = counts.most_common(1)[0]
         remedy = f"the most frequent word, {word!r}, is on {count:,} of {len(pictures):,}; lower --least or give more"
-        raise JoinError(f"no word is left to be measured: {'; '.join(notes)}; {remedy} pictures")
+        raise JoinError(f"no word is left to be measured: {'; '.join(notes)}", remedy=f"{remedy} pictures")
     return chosen, usual, notes
 
 
@@ -282,12 +284,12 @@ def _with_regions(
     """The pictures that have regions."""
     keep = np.flatnonzero(material.counts > 0)
     if not len(keep):
-        raise JoinError("no picture has a region; describe the pictures again, or give other pictures")
+        raise JoinError("no picture has a region", remedy="describe the pictures again, or give other pictures")
     lost = len(material) - len(keep)
     if not lost:
         return material, topics, neighbours, []
     if neighbours is not None:
-        raise TextError("neighbours are given for pictures without regions; leave these pictures out first")
+        raise TextError("neighbours are given for pictures without regions", remedy="leave these pictures out first")
     fewer = None if topics is None else replace(topics, of=topics.of[keep])
     return material.take(keep), fewer, None, [f"{counted(lost, 'picture has', 'pictures have')} no region"]
 

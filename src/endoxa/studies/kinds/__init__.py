@@ -127,7 +127,7 @@ KINDS: dict[str, StudyKind] = {}
 def register(kind: StudyKind) -> StudyKind:
     """Add a kind of study; its name must be free and its columns must be columns of a response."""
     if kind.name in KINDS:
-        raise TableError(f"a study kind called {kind.name!r} exists already; choose another name")
+        raise TableError(f"a study kind called {kind.name!r} exists already", remedy="choose another name")
     for name in kind.columns:
         if name not in COLUMNS:
             raise TableError(f"study kind {kind.name!r}: a response has the columns {', '.join(COLUMNS)}, not {name!r}")

@@ -49,7 +49,7 @@ class Deposits:
             content = copy.read_bytes()
         name = f"{sha256(content).hexdigest()}.jpg"
         if self.find(search, name) is None and self._count(search) >= MOST:
-            raise RefusedError(f"a search takes {MOST} pictures of your own; start a new search for more", 409)
+            raise RefusedError(f"a search takes {MOST} pictures of your own", 409, remedy="start a new search for more")
         self._write((self.folder / "kept" if keep else self.passing) / search / name, content)
         return name.removesuffix(".jpg")
 

@@ -96,7 +96,7 @@ class Room:
         """The person whose browser this is. An act must come from our own page and carry its token."""
         found = self.known(request)
         if found is None:
-            raise RefusedError("you are not signed in here; open your link again", 401)
+            raise RefusedError("you are not signed in here", 401, remedy="open your link again")
         self.site.need_own_act(request)
         return found
 
@@ -230,7 +230,7 @@ class Room:
         while pages and pages[0] <= now - MINUTE:
             pages.popleft()
         if len(pages) >= PACE:
-            raise RefusedError(f"more than {PACE} pages in a minute; wait a moment", 429)
+            raise RefusedError(f"more than {PACE} pages in a minute", 429, remedy="wait a moment")
         pages.append(now)
 
 

@@ -174,7 +174,7 @@ async def _receive(request: Request, target: Path) -> None:
             async for part in request.stream():
                 file.write(part)
         except ClientDisconnect:
-            raise RefusedError("the upload was cut off; send it again", 400) from None
+            raise RefusedError("the upload was cut off", 400, remedy="send it again") from None
 
 
 def _forked(room: Room, request: Request, fork: b.ForkBody, *, key: str, owner: int) -> Record:
@@ -192,7 +192,7 @@ def _act(room: Room, sitting: Sitting, body: Any) -> None:
     search = sitting.search
     if body.after != search.state.number:
         room.leave(sitting.record.name)
-        raise RefusedError("this search went on in another tab; reload it to go on from there")
+        raise RefusedError("this search went on in another tab", remedy="reload it to go on from there")
     if body.kind not in PLACES:
         room.pace(sitting)
     detail = _detail(room, sitting, body)

@@ -59,7 +59,7 @@ class Studio:
         secret = self.site.secret(request)
         found = people.visitor_of(connection, secret, now=self.now()) if secret else None
         if found is None:
-            raise RefusedError("you are not signed in here; open your link again", 401)
+            raise RefusedError("you are not signed in here", 401, remedy="open your link again")
         if acts:
             self.site.need_own_act(request)
         return found
@@ -115,8 +115,8 @@ class Studio:
         except RefusedError as error:
             if error.status != 401:
                 raise
-            text = "you are not signed in here; endoxa study serve prints a new link for the organiser at every start"
-            raise RefusedError(text, 401) from None
+            remedy = "endoxa study serve prints a new link for the organiser at every start"
+            raise RefusedError("you are not signed in here", 401, remedy=remedy) from None
         if visitor.role != "organiser":
             raise RefusedError("this page is for the organiser only", 403)
         return visitor

@@ -56,14 +56,14 @@ async def _take(studio: Studio, workshop: Workshop, request: Request, study: Stu
             studio.site.need_own_act(request, str(form.get("csrf", "")))
             run = form.get("run")
             if not isinstance(run, UploadFile):
-                raise RefusedError("the form has no run file; choose one", 422)
+                raise RefusedError("the form has no run file", 422, remedy="choose one")
             work = partial(
                 submissions.submit, studio.home, study, run.file, _file_name(run.filename or ""),
                 invitation=visitor.invitation_id, now=studio.now(),
             )  # fmt: skip
             await workshop.do(work)
     except ClientDisconnect:
-        raise RefusedError("the upload was cut off; send it again", 400) from None
+        raise RefusedError("the upload was cut off", 400, remedy="send it again") from None
 
 
 def _file_name(given: str) -> str:

@@ -20,7 +20,7 @@ import polars as pl
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from endoxa.errors import EndoxaError, RefusedError
+from endoxa.errors import EndoxaError, FileError
 from endoxa.io.apart import answer, run_apart
 from endoxa.io.formats import ZIP
 from endoxa.io.read import read
@@ -151,8 +151,8 @@ def check(connection: Connection, study: Study, path: Path, label: str, most: in
     lines = 0
     try:
         text, lines = _unpacked(path, label, most)
-        run = _read(text, label)
-    except RefusedError as error:
+        run: Run = read(Source(text, label), kind="run")  # messages use the participant's name for the file
+    except EndoxaError as error:
         return {"name": label, "detail": {"lines": lines, "warnings": [], "errors": [str(error)]}}
     errors = [] if len(run.systems) == 1 else [f"{label} holds {len(run.systems)} systems; submit one system per file"]
     warnings = [one.text for one in lint.run(run, label, None) if one.state == "warning"]
@@ -188,8 +188,8 @@ def score(connection: Connection, study: Study, submissions: list[int]) -> list[
             path.write_bytes(row.content)
             try:
                 text, _ = _unpacked(path, label, UNPACKED)
-                found.append(_scored(_read(text, label), bundle, stamp, row.name))
-            except RefusedError as error:  # the other runs still get results
+                found.append(_scored(read(Source(text, label), kind="run"), bundle, stamp, row.name))
+            except EndoxaError as error:  # the other runs still get results
                 found.append({"stamp": stamp, "rows": [], "problem": f"{row.name}: {error}"})
     return found
 
@@ -236,7 +236,7 @@ def _unpacked(path: Path, label: str, most: int) -> tuple[Path, int]:
         with gzip.open(path) as packed, text.open("wb") as target:
             return text, _copied(packed, target, label, most)
     except (OSError, EOFError, zlib.error):
-        raise RefusedError(f"{label}: damaged gzip data; copy or compress the file again", 422) from None
+        raise FileError(label, "damaged gzip data", "copy or compress the file again") from None
 
 
 def _copied(source: Any, target: IO[bytes] | None, label: str, most: int) -> int:
@@ -245,24 +245,15 @@ def _copied(source: Any, target: IO[bytes] | None, label: str, most: int) -> int
     last = b"\n"
     while block := source.read(BLOCK):
         if not size and block.startswith((GZIP, ZSTD, PARQUET, ZIP)):
-            raise RefusedError(f"{label}: is not text; submit runs as text, plain or compressed once with gzip", 422)
+            raise FileError(label, "is not text", "submit runs as text, plain or compressed once with gzip")
         size += len(block)
         if size > most:
-            raise RefusedError(f"{label}: is longer than {most >> 20} MB when decompressed; {REMEDY}", 422)
+            raise FileError(label, f"is longer than {most >> 20} MB when decompressed", REMEDY)
         lines += block.count(b"\n")
         last = block[-1:]
         if target is not None:
             target.write(block)
     return lines + (last != b"\n")
-
-
-def _read(path: Path, label: str) -> Run:
-    """The run in a file; error messages use the participant's name for it."""
-    try:
-        run: Run = read(Source(path, label), kind="run")
-    except EndoxaError as error:
-        raise RefusedError(str(error).replace(str(path), label), 422) from None
-    return run
 
 
 def printable(text: str) -> str:
