@@ -107,6 +107,12 @@ class CallError(TextError):
         super().__init__(problem, text, at, remedy=remedy)
         self.command = command
 
+    def __str__(self) -> str:
+        told = super().__str__()
+        if not self.command or self.at is not None or "\n" in told:
+            return told
+        return f"{told} See {self.command} -h" if told.endswith("?") else f"{told.rstrip('.')}; see {self.command} -h"
+
 
 class JoinError(EndoxaError):
     """Inputs that have nothing in common, or too little to be measured."""

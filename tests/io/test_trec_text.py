@@ -455,6 +455,23 @@ def test_a_comment_is_a_line_that_cannot_be_read(
         assert [one.count for one in skipped] == [1]
 
 
+@pytest.mark.parametrize("core", ["0", "1"])
+@pytest.mark.parametrize("name", ["run", "qrels", "sampled qrels", "preferences"])
+def test_a_line_of_comment_is_left_out_where_trec_eval_does_it(
+    name: str, core: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own tests have such lines. One that can be read is data all the same."""
+    monkeypatch.setenv("ENDOXA_NATIVE", core)
+    data, wanted = HASHES[name]
+    path = written(tmp_path / "f", b"# made by a tool\n" + data + b"# the end\n")
+    skipped: list[Skipped] = []
+    table = read(path, kind=wanted, blanks=True, report=skipped.append)
+    assert sorted(table.frame["query"].unique()) == ["#1", "q2"] and not skipped
+    indented = written(tmp_path / "g", data + b" # the end\n")
+    with pytest.raises(FileError, match="remove the line"):
+        read(indented, kind=wanted, blanks=True)
+
+
 @pytest.mark.parametrize(
     "text",
     [

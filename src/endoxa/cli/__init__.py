@@ -11,7 +11,6 @@ from endoxa import __version__
 
 if TYPE_CHECKING:
     from endoxa.cli.plain import App
-    from endoxa.errors import CallError
 
     app: App
 
@@ -146,12 +145,9 @@ def main() -> None:
         first = next((word for word in words if word not in LOUDNESS), None)
         alone = commands(first) if first else []  # the other commands need not be loaded to run one
         (application(*alone) if alone else sys.modules[__name__].app)(prog_name="endoxa")
-    except CallError as error:
-        output.complain(f"endoxa: {_with_help(error)}")
-        sys.exit(2)
     except EndoxaError as error:
         output.complain(f"endoxa: {error}")
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, CallError) else 1)
     except ModuleNotFoundError as error:
         from endoxa.extras import refusal_of
 
@@ -169,12 +165,3 @@ def main() -> None:
     except KeyboardInterrupt:
         output.complain("endoxa: stopped")
         sys.exit(130)
-
-
-def _with_help(error: CallError) -> str:
-    """The error and where the help of its command is: `…; see endoxa eval -h`; a text of several lines as it is."""
-    text = str(error)
-    if not error.command or "\n" in text:
-        return text
-    text = text.rstrip(".")
-    return f"{text}{' See' if text.endswith('?') else '; see'} {error.command} -h"

@@ -192,8 +192,6 @@ def _scored(kernel: Callable[[Run], Any], reading: dict[str, Any], part: Part) -
     with opened(_seen(part)) as file:
         source = replace(file, label=part.label, span=part.span)
         try:
-            if part.span is not None:  # a file that is separated by tabs is not cut
-                reading = reading | {"blanks": True}
             read = map_blocks(source, partial(_with_lists, kernel), **reading, report=skipped.append, workers=0)
         except FileError as error:
             raise _moved(error, part) from None

@@ -6,9 +6,11 @@
 
 Columns are separated by any number of blanks and tabs, as trec_eval does it; or by one tab each, with blanks within
 ids, if every line has as many columns by tabs as the form (`separated`). Blanks at either end, CRLF and empty lines are
-ignored. There are no comments and no header: `#1` may be a query. A carriage return within a line is refused: where CR
-alone ends lines, the whole file is one line. The text is UTF-8. `exact` reads line by line and defines the format.
-`regular` and `ragged` are faster; each returns None rather than a table that could differ from the exact one.
+ignored. There are no comments and no header: `#1` may be a query, and a line that cannot be read is an error. Only
+where trec_eval's habits are asked for (`blanks`), a line that begins with `#` and cannot be read is left out. A
+carriage return within a line is refused: where CR alone ends lines, the whole file is one line. The text is UTF-8.
+`exact` reads line by line and defines the format. `regular` and `ragged` are faster; each returns None rather than a
+table that could differ from the exact one.
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ KEPT = 5
 class Form:
     """The columns of a text, in order; `_` marks those that are not kept. Anything may follow an `open` form.
 
-    With `tabs`, one tab separates two columns, and ids may have blanks within; else any blanks do.
+    With `tabs`, one tab separates two columns, and ids may have blanks within; else any blanks do. With `comments`, a
+    line that begins with `#` and cannot be read is left out, as by trec_eval.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Form:
     numbers: tuple[str, ...]
     open: bool = False
     tabs: bool = False
+    comments: bool = False
 
     @property
     def kept(self) -> list[str]:
@@ -141,6 +145,8 @@ def exact(piece: Piece, form: Form, label: str, *, lenient: bool = False) -> tup
             refuse_cr(line, label, number)
             rows.append(parsed(line, form, label, number))
         except FileError as error:
+            if form.comments and line.startswith(b"#"):
+                continue
             if not lenient:
                 raise
             skipped += Skipped(label, 1, (error,))
@@ -301,11 +307,12 @@ def _plausible(frame: pl.DataFrame, form: Form) -> pl.DataFrame | None:
 def separated(source: Source, form: Form, *, blanks: bool = False, lenient: bool = False) -> Form:
     """Return the form, with `tabs` if every line has its number of columns by tabs, and some have blanks within.
 
-    With `blanks`, any blanks separate, as in trec_eval. Where ids have blanks within, a line with another number of
-    columns is refused: by blanks, the others would be read wrongly.
+    With `blanks`, any blanks separate, as in trec_eval, and there are `comments`. A part of a file (`span`) is
+    separated by blanks: one with tabs is not cut. Where ids have blanks within, a line with another number of columns
+    is refused: by blanks, the others would be read wrongly.
     """
-    if blanks or b"\t" not in source.head():
-        return form
+    if blanks or source.span is not None or b"\t" not in source.head():
+        return replace(form, comments=blanks)
     width, spaced, ids = len(form.columns), False, False
     with closing(pieces(source)) as text:
         for piece in text:
