@@ -57,9 +57,9 @@ serve: demo/study/study.toml  ## in the browser: search photographs by marking t
 	@$(BIN)/endoxa study invite shapes --count 2 --home demo/studies
 	@$(BIN)/endoxa demo search --to demo & trap "kill $$! 2> /dev/null" EXIT; $(BIN)/endoxa study serve --home demo/studies
 
-# Tests share the cores: threads of BLAS that wait for each other would take them from other tests.
+# Tests share the cores: threads of BLAS and Polars that wait for each other would take them from other tests.
 test: .venv/dev .venv-docs/ready  ## run the tests
-	@$(BIN)/python -m compileall -q src && OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal
+	@$(BIN)/python -m compileall -q src && OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 POLARS_MAX_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 check: format lint types layers test  ## what CI and reviewers expect: format, lint, types, layers, tests
 

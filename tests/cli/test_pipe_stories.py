@@ -12,6 +12,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from command_line import endoxa
 
 from endoxa.errors import FileError
 from endoxa.io import limits
@@ -62,8 +63,7 @@ def test_a_pipe_gives_the_numbers_of_its_file(
     monkeypatch.setenv("ENDOXA_NATIVE", core)
     done = shell(folder, PIPES[name])
     assert done.returncode == 0, done.stderr
-    meant = shell(folder, "endoxa eval qrels a.run AP -o tsv")
-    assert done.stdout == meant.stdout
+    assert done.stdout == endoxa("eval", folder / "qrels", folder / "a.run", "AP", "-o", "tsv").stdout
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import copy
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
@@ -58,6 +59,7 @@ class Change:
     first: int
 
 
+@cache
 def mutants(source: Path, module: str) -> list[Mutant]:
     """All mutants of a module, in the order of the file."""
     found, seen = [], Counter[tuple[str, str, str]]()

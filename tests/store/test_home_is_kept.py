@@ -128,8 +128,10 @@ def test_a_failure_at_any_step_removes_nothing_of_others(
     assert len(beside) > len(distinct) / 2
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda one: one.name)
-@pytest.mark.parametrize("command", ["search", "decide"])
+@pytest.mark.parametrize(
+    ("command", "sent"),
+    [("search", signal.SIGINT), ("search", signal.SIGTERM), ("search", signal.SIGHUP), ("decide", signal.SIGINT)],
+)  # the soak has all
 def test_a_signal_to_a_server_removes_nothing(parts: Path, tmp_path: Path, command: str, sent: signal.Signals) -> None:
     home = tmp_path / "par" / "x" / "y"
     words = {

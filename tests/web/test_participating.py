@@ -51,9 +51,11 @@ def empty(sample: Sample) -> str:
     return sample.make("empty", "four-results")
 
 
-@pytest.fixture
-def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The work of the other process, in this one: a second less for each file."""
+@pytest.fixture(autouse=True)
+def in_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work of the other process, in this one: a second less for each file. Tests marked `apart` start it."""
+    if request.node.get_closest_marker("apart"):
+        return
 
     def run(module: str, given: dict[str, Any], label: str, **_: Any) -> Any:
         return json.loads(json.dumps(submissions.work(**json.loads(json.dumps(given)))))
@@ -122,6 +124,7 @@ def page(person: Person) -> Submissions:
 # Checking
 
 
+@pytest.mark.apart
 def test_a_good_run_is_accepted(sample: Sample, empty: str) -> None:
     lab = sample.participant(empty, "good")
     sent = send(lab, run_text("mine"))
@@ -169,7 +172,6 @@ BAD: dict[str, tuple[str | bytes, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_run_is_told_where_it_is_bad(sample: Sample, empty: str, name: str) -> None:
     content, said = BAD[name]
@@ -194,7 +196,6 @@ def test_what_is_doubtful_is_accepted_with_a_word(sample: Sample, empty: str) ->
     assert "tied" in words
 
 
-@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize("name", ["mine.run.gz", "mine.gz", "mine.run", "mine.csv", "m.jsonl"])
 def test_what_the_content_is_counts_not_the_name(sample: Sample, empty: str, name: str) -> None:
     lab = sample.participant(empty, f"packed-{name}")
@@ -212,7 +213,6 @@ TABLES: dict[str, str | bytes] = {
 }
 
 
-@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_without_a_tag_is_called_after_its_file(sample: Sample, empty: str, name: str) -> None:
     lab = sample.participant(empty, f"tables-{name}".replace("/", "-"))
@@ -221,6 +221,7 @@ def test_a_table_without_a_tag_is_called_after_its_file(sample: Sample, empty: s
     assert card[:2] == ["bm25", "accepted"]
 
 
+@pytest.mark.apart
 def test_a_bomb_is_not_unpacked(sample: Sample, empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(submissions, "UNPACKED", 1 << 20)
     line = b"q1 Q0 d1 1 2.5 mine\n"
@@ -285,6 +286,7 @@ def test_results_are_blind_until_the_organiser_opens_them(sample: Sample) -> Non
     assert page(lab).results == before.results
 
 
+@pytest.mark.apart
 def test_results_are_those_of_the_command_line(sample: Sample) -> None:
     import endoxa
     from endoxa.store import catalogue, exports
@@ -400,6 +402,7 @@ def test_classifiers_and_orders_are_scored_too(sample: Sample) -> None:
     assert "order" in page(lab).results
 
 
+@pytest.mark.apart
 def test_participants_on_both_databases(tmp_path: Path, database: str | None) -> None:
     with opened(tmp_path, database) as sample:
         study = judged(sample, "both")
@@ -467,6 +470,7 @@ def test_a_run_is_scored_when_it_is_submitted_and_the_page_only_reads(sample: Sa
     assert counted.jobs == ["check", "check"]
 
 
+@pytest.mark.apart
 def test_requests_for_results_that_are_not_kept_share_one_computation(sample: Sample, counted: Counted) -> None:
     study = judged(sample, "earlier")
     lab, organiser = sample.participant(study), sample.organiser(study)
@@ -505,6 +509,7 @@ def test_results_follow_the_answers_after_a_minute(sample: Sample, counted: Coun
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+@pytest.mark.apart
 def test_a_bomb_of_newlines_takes_no_memory_of_the_server(tmp_path: Path) -> None:
     """261 kB that become 256 MB of empty lines: the server took 2.5 GB, and stopped for 21 s."""
     packer = zlib.compressobj(9, wbits=31)
@@ -563,6 +568,7 @@ def test_a_participant_cannot_pass_the_maximum_by_haste(sample: Sample, monkeypa
     assert len(page(lab).cards) == 2
 
 
+@pytest.mark.apart
 def test_an_upload_does_not_stay_on_the_disk(
     sample: Sample, empty: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -582,6 +588,7 @@ def test_frames_of_polars_are_no_way_in(sample: Sample, empty: str) -> None:
     assert card[1] == "refused"
 
 
+@pytest.mark.apart
 def test_an_upload_is_read_elsewhere_and_for_a_limited_time(
     sample: Sample, empty: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -592,6 +599,7 @@ def test_an_upload_is_read_elsewhere_and_for_a_limited_time(
     assert "mine.run: cannot be read within 0 s; submit fewer results" in card
 
 
+@pytest.mark.apart
 def test_a_reader_that_dies_takes_nothing_with_it(
     sample: Sample, empty: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
