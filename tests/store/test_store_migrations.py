@@ -1,5 +1,7 @@
 """The migrations make just the tables that the code speaks of, in both databases, and answers are only added to."""
 
+import sys
+
 import pytest
 import sqlalchemy as sa
 from alembic import command
@@ -11,6 +13,14 @@ def test_migrations_and_models_agree(database, tmp_path):
     store = open_store(database or f"sqlite:///{tmp_path / 'studies.db'}")
     with store.engine.execution_options(write=True).begin() as connection:
         command.check(alembic_config(connection))
+    store.close()
+
+
+def test_what_alembic_prints_goes_to_the_present_output(tmp_path):
+    """Not to the one of the moment at which it was imported, which may be closed."""
+    store = open_store(f"sqlite:///{tmp_path / 'studies.db'}")
+    with store.reading() as connection:
+        assert alembic_config(connection).stdout is sys.stdout
     store.close()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -174,7 +175,7 @@ def alembic_config(connection: Connection) -> Any:
     """The configuration of Alembic for an open connection."""
     from alembic.config import Config
 
-    config = Config()
+    config = Config(stdout=sys.stdout)  # by default that of the moment at which Alembic was imported
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
