@@ -158,14 +158,29 @@ def tesseract() -> None:
 @pytest.fixture(scope="session")
 def chromium() -> str:
     """The path of Chromium: $CHROMIUM, PATH, or installed by apt where we are root on Debian."""
-    found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-    if found is None and sys.platform == "linux" and os.geteuid() == 0 and shutil.which("apt-get"):
-        for command in (["apt-get", "update", "-q"], ["apt-get", "install", "-yq", "chromium"]):
-            subprocess.run(
-                command, check=False, capture_output=True, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-            )
-        found = shutil.which("chromium")
-    if found is None:
-        lacking("browser", "no Chromium in $CHROMIUM or PATH")
-    assert found is not None
-    return found
+    path = _browser()
+    why = "no Chromium in $CHROMIUM or PATH"
+    if path is None and sys.platform == "linux" and os.geteuid() == 0 and shutil.which("apt-get"):
+        import fcntl
+
+        # Every worker of pytest comes here. One installs, the others wait: apt refuses a second apt.
+        with (Path(tempfile.gettempdir()) / "endoxa-apt.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            path = _browser()
+            for command in (["update"], ["install", "-y", "chromium"]) if path is None else ():
+                call = ["apt-get", "-q", "-o", "DPkg::Lock::Timeout=300", *command]
+                apt = subprocess.run(
+                    call, check=False, capture_output=True, text=True,
+                    env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+                )  # fmt: skip
+                if apt.returncode:
+                    why += f"; {' '.join(call)}: {apt.stderr.strip()[-500:]}"
+            path = path or _browser()
+    if path is None:
+        lacking("browser", why)
+    assert path is not None
+    return path
+
+
+def _browser() -> str | None:
+    return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
