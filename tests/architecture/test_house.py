@@ -255,3 +255,15 @@ def test_the_walk_of_one_command_has_at_most_twelve_steps(walk) -> None:
 
 def test_the_walk_decides_once(walk) -> None:
     assert walk["counts"] == {"sniff": 2, "parsed": 1, "policy": 1}  # two files, one measure, one policy
+
+
+def test_a_folder_of_tests_can_be_run_alone() -> None:
+    """pytest finds samples beside a test or in tests/; those of another folder only if that folder is run too."""
+    tests = Path(__file__).parents[1]
+    folders = {path.stem: path.parent for path in tests.rglob("*_samples.py")}
+    for path in tests.rglob("test_*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module in folders:
+                assert folders[node.module] in {path.parent, tests}, (
+                    f"{path.name} imports {node.module}: move it to tests/"
+                )
