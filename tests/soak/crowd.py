@@ -35,7 +35,8 @@ from endoxa.studies.design import Settings
 from endoxa.studies.planning import DRAWS, TASKS, Work
 
 STUDY = "crowded"
-CALL = "from endoxa.cli import main; main()"
+# a soak started by nohup hands on that a closed terminal is ignored
+CALL = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)\nfrom endoxa.cli import main; main()"
 # The clock of this process goes as a file says: so many seconds fast.
 OTHER_CLOCK = """
 import sys, time
@@ -98,7 +99,7 @@ class Server:
         """End it as a power cut would, or by another signal: Ctrl-C is SIGINT, a closed terminal SIGHUP."""
         assert self.process is not None
         self.process.send_signal(by)
-        self.process.wait()
+        self.process.wait(60)  # a server that outlives its signal is a finding
         if self.process.stdout is not None:
             self.process.stdout.close()
         self.process = None
