@@ -104,7 +104,7 @@ def mixtures(times: int) -> None:
 
 
 def plain_step(rows: Any, start: dict[str, Any], words: Any, spoken: list[list[int]] | None) -> None:
-    """The E- and M-step as METHODS D.9 writes them, image by image, in float64."""
+    """The E- and M-step of docs/methods/pictures.md, Region mixtures: image by image, in float64."""
     p_l, means, variances = start["p_l"], start["means"], start["variances"]
     total, first, second = np.zeros(len(p_l)), np.zeros_like(means), np.zeros_like(means)
     tables = np.zeros_like(words)

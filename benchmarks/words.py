@@ -21,7 +21,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def plain_prediction(model: Any, rows: Any) -> Any:
-    """p(w|picture) as METHODS D.9 writes it, picture by picture."""
+    """p(w|picture) of docs/methods/pictures.md, Region mixtures: picture by picture."""
     found = []
     for at in range(0, len(rows), REGIONS):
         own = rows[at : at + REGIONS]

@@ -53,7 +53,7 @@ def rounded(values: dict[str, tuple[Fraction, Fraction]]) -> list[tuple[float, f
     return [(round(float(precision), 6), round(float(recall), 6)) for precision, recall in values.values()]
 
 
-# ---- worked examples (METHODS B.7) --------------------------------------------------------------------
+# ---- worked examples (docs/methods/beliefs.md, Alignment of texts)
 
 
 @pytest.mark.parametrize("near", [None, 0.8])

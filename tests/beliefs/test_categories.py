@@ -1,4 +1,4 @@
-"""Belief from filed items, against plain counting; the worked numbers of METHODS A.1, A.2 and A.5."""
+"""Belief from filed items, against plain counting; worked numbers of docs/methods/beliefs.md, Categories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Consensus of systems: METHODS B.1, B.2, B.4, B.5 (Lamiroy and Sun 2011), as worked there to six decimals."""
+"""Consensus of systems (docs/methods/beliefs.md, Consensus): the example of Lamiroy and Sun 2011 to six decimals."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ votes = st.lists(st.lists(st.sampled_from([0.0, 1.0, None]), min_size=5, max_siz
 
 
 @given(votes, st.tuples(st.floats(0.1, 5), st.floats(0.1, 5)), st.data())
-def test_the_formula_of_b1(said, prior, data) -> None:
+def test_the_formula(said, prior, data) -> None:
     weight = data.draw(st.lists(st.floats(0.1, 3), min_size=len(said), max_size=len(said)))
     rows = [(f"s{k}", "q", f"d{i}", v) for k, one in enumerate(said) for i, v in enumerate(one)]
     frame = pl.DataFrame(
@@ -147,7 +147,7 @@ def test_the_formula_of_b1(said, prior, data) -> None:
 
 @given(votes)
 def test_leaving_out_keeps_the_order_of_precision(said) -> None:
-    """B.4: with equal weights and full answers Pr_LOO = ((a+b+s) Pr - 1) / (a+b+s-1)."""
+    """With equal weights and full answers Pr_LOO = ((a+b+s) Pr - 1) / (a+b+s-1)."""
     rows = [(f"s{k}", "q", f"d{i}", float(bool(v))) for k, one in enumerate(said) for i, v in enumerate(one)]
     counted = consensus.tally(
         Opinions.of(pl.DataFrame(rows, schema=["source", "query", "item", "grade"], orient="row"))

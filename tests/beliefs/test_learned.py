@@ -254,7 +254,7 @@ def test_one_level_more_does_not_change_the_others(universe: Universe) -> None:
 
 
 def posterior_of(universe: Universe, rows: np.ndarray, share: np.ndarray):
-    """Minus the log posterior, by its definition: priors as in the specification."""
+    """Minus the log posterior, by its definition: priors as in docs/methods/deciding.md, Learned belief."""
     T, S = len(universe.queries), len(universe.systems)
     x = universe.features.toarray()
 

@@ -1,4 +1,4 @@
-"""Dawid-Skene: METHODS B.6's numbers, a slow dense EM, enumeration of all truths, crowd-kit's own output."""
+"""Dawid-Skene: worked numbers, a slow dense EM, enumeration of all truths, crowd-kit's own output."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def soft_votes(shares: np.ndarray) -> Votes:
     )
 
 
-# --- METHODS B.6 ---------------------------------------------------------------------------------------------------
+# --- the votes of Lamiroy and Sun's Table 1 (docs/methods/beliefs.md, Rater models)
 
 
 def test_worked_example_to_the_digits_printed() -> None:
@@ -81,7 +81,7 @@ def test_symmetric_priors_are_a_trap() -> None:
 
 
 def two_coins(v: np.ndarray, answered: np.ndarray, rounds: int) -> tuple[np.ndarray, float]:
-    """B.6 line by line, with soft votes and unanswered items."""
+    """The EM steps line by line, with soft votes and unanswered items."""
     q = (1 + (v * answered).sum(0)) / (2 + answered.sum(0))
     for _ in range(rounds):
         alpha = ((answered * v) @ q + 3) / (answered @ q + 4)
@@ -96,7 +96,7 @@ def two_coins(v: np.ndarray, answered: np.ndarray, rounds: int) -> tuple[np.ndar
 
 @given(st.data())
 @settings(max_examples=40, deadline=None)
-def test_soft_votes_enter_linearly_as_in_b6(data: st.DataObject) -> None:
+def test_soft_votes_enter_linearly(data: st.DataObject) -> None:
     R, n = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 6))
     v = np.array(data.draw(st.lists(st.sampled_from([0, 0.2, 0.5, 0.9, 1]), min_size=R * n, max_size=R * n)))
     v = v.reshape(R, n)
@@ -106,7 +106,7 @@ def test_soft_votes_enter_linearly_as_in_b6(data: st.DataObject) -> None:
     assert found.objective[-1] == pytest.approx(objective, abs=1e-9)
 
 
-def test_simulation_of_b6_recovers_precision_where_the_vote_average_compresses_it() -> None:
+def test_a_simulation_recovers_precision_where_the_vote_average_compresses_it() -> None:
     rng = np.random.default_rng(7)
     alpha, beta = np.array([0.92, 0.70, 0.62, 0.85]), np.array([0.95, 0.90, 0.81, 0.70])
     truth = rng.random(2000) < 0.3

@@ -35,7 +35,7 @@ def labels_of(z, query=None, propensity=None, places=None):
 
 
 def test_worked_example() -> None:
-    """METHODS F.6: Brier .112500, z = -.468293."""
+    """docs/methods/beliefs.md, Reliability: Brier .112500, z = -.468293."""
     assert brier(P, Z) == pytest.approx(0.1125)
     z, p_value = spiegelhalter(P, Z)
     assert z == pytest.approx(-0.468293, abs=5e-7)

@@ -1,4 +1,4 @@
-"""Exact comparison of two systems: METHODS A.6 and B.3, and enumeration of all truths."""
+"""Exact comparison of two systems: docs/methods/comparisons.md, Superiority, and enumeration of all truths."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def belief_of(p: dict[str, float]) -> Belief:
 A6 = {"a": 0.9, "b": 0.6, "c": 0.8, "d": 0.2, "e": 0.5, "f": 0.1}
 
 
-def test_the_worked_example_of_a6() -> None:
+def test_the_worked_example() -> None:
     belief = belief_of(A6)
     equal = compare_two(run_of({"A": {"q": "abcd"}, "B": {"q": "cdef"}}), belief, "A", "B", "SetP", "q")
     assert (equal.p_better, equal.p_tie, equal.p_worse, equal.index) == pytest.approx((0.702, 0.255, 0.043, 0.8295))

@@ -23,7 +23,7 @@ def ranked(names):
 
 
 def plain_tau_ap(truth, estimate):
-    """METHODS E.6 over two strict orders, best first."""
+    """Two strict orders, best first (docs/methods/comparisons.md, Agreement of orders)."""
     n, total = len(truth), 0.0
     for i in range(2, n + 1):
         item = estimate[i - 1]
@@ -45,7 +45,7 @@ def strict_orders(values):
     [("ABCDE", "BACED", 0.6, 0.375), ("ABCDE", "BACDE", 0.8, 0.5), ("ABCDE", "ABCED", 0.8, 0.875)],
 )
 def test_worked_examples(truth, estimate, expected_tau, expected_tau_ap):
-    """METHODS E.6."""
+    """docs/methods/comparisons.md, Agreement of orders."""
     made = orders(ranked(truth), ranked(estimate))
     assert made.tau == pytest.approx(expected_tau)
     assert made.tau_ap == pytest.approx(expected_tau_ap)
@@ -57,7 +57,7 @@ def test_worked_examples(truth, estimate, expected_tau, expected_tau_ap):
     [("ABCDE", "BACED", 0.9, (0.881775, 0.553764, 0.881775)), ("abcd", "baec", 0.8, (0.629333, 0.484412, 0.731733))],
 )
 def test_worked_overlaps(a, b, p, expected):
-    """METHODS E.6."""
+    """docs/methods/comparisons.md, Agreement of orders."""
     made = rbo(a, b, p=p)
     assert (made.ext, made.low, made.high) == pytest.approx(expected, abs=5e-7)
     assert made.residual == pytest.approx(expected[2] - expected[1], abs=1e-6)

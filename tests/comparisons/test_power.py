@@ -40,7 +40,7 @@ def every_split(values, size):
 
 
 def test_worked_example():
-    """METHODS E.7: d = (.2, .1, -.15, .15) in halves of two; the three splits give ½, 0 and 1."""
+    """By hand: d = (.2, .1, -.15, .15) in halves of two; the three splits give ½, 0 and 1."""
     d = np.array([0.2, 0.1, -0.15, 0.15])
     table = scores(np.array([0.5 + d, np.full(4, 0.5)]))
     assert every_split(np.array([0.5 + d, np.full(4, 0.5)]), 2) == pytest.approx(0.5)
@@ -125,7 +125,7 @@ def test_a_stricter_alpha_needs_a_larger_difference():
     ("delta", "sd", "n"), [(0.05, 0.15, 73), (0.05, 0.20, 128), (0.10, 0.20, 34), (0.02, 0.15, 444)]
 )
 def test_worked_sample_sizes(delta, sd, n):
-    """METHODS E.7."""
+    """docs/methods/comparisons.md, Power."""
     assert queries_needed(delta, sd) == queries_needed(-delta, sd) == n
 
 

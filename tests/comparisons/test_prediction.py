@@ -33,7 +33,7 @@ LINEAR, RATIOS = ["P@3", "DCG@4", "SetP"], ["R@3", "SetR", "F@3", "SetF"]
 
 
 def test_worked_example_of_ppi() -> None:
-    """METHODS F.1."""
+    """docs/methods/comparisons.md, Prediction-powered estimates."""
     found = ppi_mean(Y, F, REST)
     assert found.lam == 1  # 1.226394, clipped
     assert found.estimate == pytest.approx(0.61875)
@@ -63,7 +63,7 @@ def test_ppi_covers() -> None:
 
 
 def test_worked_example_of_active_judging() -> None:
-    """METHODS F.2: terms (.9, 1.5, .2, 1.3), θ .975, SE .286865. Items without a label have no y."""
+    """By hand: terms (.9, 1.5, .2, 1.3), θ .975, SE .286865. Items without a label have no y."""
     f, pi = np.array([0.9, 0.5, 0.2, 0.7]), np.array([0.25, 0.5, 0.25, 0.5])
     y, labelled = np.array([np.nan, 1, np.nan, 1]), np.array([False, True, False, True])
     assert active_terms(f, y, labelled, pi).tolist() == pytest.approx([0.9, 1.5, 0.2, 1.3])

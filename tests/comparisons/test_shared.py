@@ -41,7 +41,7 @@ def scores_of(truth: np.ndarray, people: np.ndarray | None = None) -> Scores:
 P = {"a": 0.9, "b": 0.6, "c": 0.8, "d": 0.2, "e": 0.5, "f": 0.1}
 
 
-def test_the_worked_example_of_a6() -> None:
+def test_the_worked_example() -> None:
     """A = abcd, B = cdef: P(A better) .702, tie .255, mean .225, var .041875; here by worlds."""
     belief = Belief.of(pl.DataFrame({"query": "q", "item": list(P), "p": list(P.values())}))
     scores = measure_belief(run_of({"A": "abcd", "B": "cdef"}), belief, ["SetP", "SetR"], worlds=20_000)
@@ -299,7 +299,7 @@ def test_counts_are_summed_and_logs_averaged() -> None:
 
 @pytest.mark.parametrize("people", [3, 5, 20])
 def test_the_peoples_variance_is_the_standard_error_over_subjects(people: int) -> None:
-    """METHODS A.6: E[P] is linear in subjects, so that SE = sd(Δ_s)/√S is exact."""
+    """docs/methods/comparisons.md, Superiority: E[P] is linear in subjects, so that SE = sd(Δ_s)/√S is exact."""
     rng = np.random.default_rng(people)
     lean = np.linspace(-0.3, 0.3, people)[:, None, None]  # some say yes to more
     said = (rng.random((people, 30, 5)) < rng.beta(2, 2, (1, 30, 5)) + lean).astype(float)  # subject, query, item

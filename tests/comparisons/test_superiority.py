@@ -31,7 +31,7 @@ NAN = math.nan
 chances = st.one_of(st.sampled_from([0.0, 1.0, 0.5]), st.floats(0, 1))
 few = st.lists(chances, max_size=3)
 
-# METHODS A.6: p(a..f); A = abcd, B = cdef
+# docs/methods/comparisons.md, Superiority: p(a..f); A = abcd, B = cdef
 COMMON, A_ONLY, B_ONLY = np.array([0.8, 0.2]), np.array([0.9, 0.6]), np.array([0.5, 0.1])
 
 
@@ -55,7 +55,7 @@ def summed(differences):
 
 
 def test_lists_of_one_length():
-    """METHODS A.6."""
+    """docs/methods/comparisons.md, Superiority."""
     made = precision_difference(COMMON, A_ONLY, B_ONLY)
     np.testing.assert_array_equal(made.values, [-0.5, -0.25, 0, 0.25, 0.5])
     np.testing.assert_allclose(made.mass, [0.002, 0.041, 0.255, 0.459, 0.243], atol=1e-12)
@@ -67,7 +67,7 @@ def test_lists_of_one_length():
 
 
 def test_lists_taken_as_independent_are_too_timid():
-    """METHODS A.6."""
+    """docs/methods/comparisons.md, Superiority."""
     a, b = precision(np.append(COMMON, A_ONLY)), precision(np.append(COMMON, B_ONLY))
     says = independent(a, b)
     assert says.sd**2 == pytest.approx(0.081875)
@@ -79,7 +79,7 @@ def test_lists_taken_as_independent_are_too_timid():
 
 
 def test_lists_of_unequal_length():
-    """METHODS A.6: A = abc, B = cdef."""
+    """docs/methods/comparisons.md, Superiority: A = abc, B = cdef."""
     common, a_only, b_only = np.array([0.8]), np.array([0.9, 0.6]), np.array([0.2, 0.5, 0.1])
     says = precision_order(common, a_only, b_only)
     assert (says.difference, says.sd**2) == pytest.approx((0.366667, 0.069028), abs=5e-7)
@@ -90,14 +90,14 @@ def test_lists_of_unequal_length():
 
 
 def test_consensus_of_systems():
-    """METHODS B.3: S1 has two items of P = .8 and two of .4, S2 the first two and another of .4."""
+    """By hand: S1 has two items of P = .8 and two of .4, S2 the first two and another of .4."""
     says = precision_order(np.array([0.8, 0.8]), np.array([0.4, 0.4]), np.array([0.4]))
     assert (says.p_better, says.p_tie, says.p_worse) == pytest.approx((0.40704, 0.0496, 0.54336))
     assert (says.difference, says.sd**2) == pytest.approx((-0.066667, 0.058889), abs=5e-7)
 
 
 def test_error_over_subjects():
-    """METHODS A.6: only r3, labelled people or portrait by subjects 1-4, and r4, by none, differ."""
+    """By hand: only r3, labelled people or portrait by subjects 1-4, and r4, by none, differ."""
     delta = np.array([1, 1, 1, 1, 0]) / 3
     assert subject_error(delta) == pytest.approx((0.266667, 0.066667), abs=5e-7)
     assert subject_error(np.append(delta, NAN)) == subject_error(delta)

@@ -1,4 +1,4 @@
-"""Binarisers: the example of the specification, doxapy as oracle, and pages without contrast."""
+"""Binarisers: a worked example, doxapy as oracle, and pages without contrast."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def page() -> np.ndarray:
     return np.clip(grey + rng.normal(0, 8, grey.shape), 0, 255).astype(np.uint8)
 
 
-def test_the_example_of_the_specification() -> None:
+def test_the_worked_example() -> None:
     m, s = moments(NINE, 3)
     assert (m[1, 1], s[1, 1]) == pytest.approx((133.888889, 74.265955), abs=5e-7)
     expected = {"niblack": 119.035698, "sauvola": 122.647652, "nick": 118.578217, "phansalkar": 122.020108}

@@ -1,4 +1,4 @@
-"""Names by a rule: the sentence of the specification, and each part of the rule."""
+"""Names by a rule (docs/methods/documents.md, Entities): a sentence, and each part of the rule."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from endoxa.documents.entities import entities, joined
 
 
-def test_the_sentence_of_the_specification() -> None:
+def test_a_sentence() -> None:
     text = (
         "Mr. Adams wrote from New York on Monday. The Board of War met John Reed; Boston was quiet. Nothing came to "
         "Boston."

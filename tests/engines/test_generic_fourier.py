@@ -14,7 +14,7 @@ def described(picture) -> np.ndarray:
 
 
 def test_magnitudes_by_hand() -> None:
-    """The specification: four angles × two radii."""
+    """By hand: four angles × two radii."""
     polar = np.array([[1, 0], [1, 1], [0, 1], [0, 0]])
     assert magnitudes(polar, 2, 3) == pytest.approx([0.318310, 0.5, 0, 0, 0.5, 0], abs=1e-6)
 

@@ -1,4 +1,4 @@
-"""Matches of words, against the worked example of METHODS D.5 and sets counted one by one."""
+"""Matches of words, against a worked example (docs/methods/pictures.md, Keywords) and sets counted one by one."""
 
 import math
 

@@ -14,7 +14,7 @@ def described(picture) -> np.ndarray:
 
 
 def test_the_r_transform_by_hand() -> None:
-    """The specification: R of ((1, 1), (1, 0)) at 0° and at 90° is 2² + 1² = 5."""
+    """By hand: R of ((1, 1), (1, 0)) at 0° and at 90° is 2² + 1² = 5."""
     image = np.array([[1, 1], [1, 0]], np.float32)
     assert r_transform(image, (0.5, 0.5), 1.0, 2, np.array([0, 90])) == pytest.approx([5, 5])
 

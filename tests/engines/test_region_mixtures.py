@@ -40,7 +40,7 @@ def index():
 
 
 def word_score(order, truth):
-    """METHODS D.10: with M words, the share of them among the M first of the prediction."""
+    """docs/methods/words.md, Word prediction: with M words, the share of them among the M first of the prediction."""
     return np.mean([word in truth for word in order[: len(truth)]])
 
 

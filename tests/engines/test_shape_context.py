@@ -15,7 +15,7 @@ def half_chi_square(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def test_chi_square_by_hand() -> None:
-    """The specification: χ²/2 of (.5, .5, 0) and (.5, .25, .25) is .166667."""
+    """By hand: χ²/2 of (.5, .5, 0) and (.5, .25, .25) is .166667."""
     one, other = np.array([[0.5, 0.5, 0]], np.float32), np.array([[0.5, 0.25, 0.25]], np.float32)
     assert matched(one, np.ascontiguousarray(other.T)) == pytest.approx(0.166667, abs=1e-6)
 

@@ -38,7 +38,7 @@ def scenes() -> tuple[dict[str, Material], dict[str, str]]:
 
 
 def score(chances: np.ndarray, vocabulary: tuple[str, ...], truth: tuple[str, ...]) -> float:
-    """METHODS D.10: of the M words that are known, how many are among the M most probable."""
+    """docs/methods/words.md, Word prediction: of the M words that are known, how many are among the M most probable."""
     known = {word for word in truth if word in vocabulary}
     first = np.argsort(-chances, kind="stable")[: len(known)]
     return len(known & {vocabulary[at] for at in first}) / len(known)

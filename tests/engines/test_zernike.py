@@ -15,7 +15,7 @@ def described(picture) -> np.ndarray:
 
 
 def test_two_points_by_hand() -> None:
-    """The specification: unit pixels at (ρ = .5, 0) and (1, π/2)."""
+    """By hand: unit pixels at (ρ = .5, 0) and (1, π/2)."""
     found = dict(zip(indices(4), moments(np.array([0.5, 1]), np.array([0, np.pi / 2]), 4), strict=True))
     expected = {(1, 1): 0.711763, (2, 0): 0.477465, (2, 2): 0.716197, (3, 1): 1.501465, (4, 2): 2.387324}
     assert {key: found[key] for key in expected} == pytest.approx(expected, abs=1e-6)

@@ -64,7 +64,7 @@ NEW = "e c a d b"  # nobody knew it
 
 
 def designs() -> tuple[np.ndarray, np.ndarray]:
-    """METHODS D.3: each of two systems draws one of five items by 1/rank. Chances of the draws; pi of the items."""
+    """By hand: each of two systems draws one of five items by 1/rank. Chances of the draws; pi of the items."""
     q = (1 / RANKS) / (1 / np.arange(1, 6)).sum()
     return q, 1 - np.prod(1 - q, axis=0)
 
@@ -93,14 +93,14 @@ def test_a_system_unseen_at_collection_time_is_estimated_without_bias(k: int) ->
 
 
 def test_the_sample_of_methods_gives_its_printed_values() -> None:
-    """METHODS D.4: sample {1, 4}, system 1, M = 2: Hájek 1, Horvitz–Thompson .961527, recall 1."""
+    """By hand: sample {1, 4}, system 1, M = 2: Hájek 1, Horvitz–Thompson .961527, recall 1."""
     pi = designs()[1]
     rows = [("ada", "q", "a", 5.0), ("ada", "q", "d", 2.0)]
     bundle = bundle_of(ITEMS, ["q"], opinions=opinions_of(rows, propensity=pi[[0, 3]]))
     made = scored(bundle, run_of("new", q="a b c d e"), "P@2", "P@5", "R@2")
     assert value(made, "P@2") == 1
     assert value(made, "P@2", "horvitz_thompson") == pytest.approx(0.961527, abs=5e-7)
-    assert value(made, "P@5") == pytest.approx(0.369305, abs=5e-7)  # D.3: Hájek mean of sample {1, 4}
+    assert value(made, "P@5") == pytest.approx(0.369305, abs=5e-7)  # Hájek mean of sample {1, 4}
     assert value(made, "R@2") == 1
     assert math.isnan(value(made, "P@2", "lo"))  # an effective sample size of 2 bears no interval
     assert value(made, "rating@5") == pytest.approx((5 / pi[0] + 2 / pi[3]) / (1 / pi[0] + 1 / pi[3]))

@@ -239,7 +239,7 @@ def votes_of_sets() -> Opinions:
 @pytest.mark.parametrize("missing", ["empty", "skip"])
 @pytest.mark.parametrize("plugin", [False, True])
 def test_a_system_that_always_votes_no_is_a_row_with_recall_0_and_no_precision(plugin: bool, missing: str) -> None:
-    """Lamiroy and Sun's ⊥: precision is 0/0, recall and F are 0 where anything may be relevant (METHODS B.2)."""
+    """Lamiroy and Sun's ⊥: precision is 0/0, recall and F are 0 where anything may be relevant."""
     names = ("GradedP", "GradedR", "GradedF") if plugin else ("SetP", "SetR", "SetF")
     found = front_door.evaluate(None, votes_of_sets(), names, worlds=40, plugin=plugin, missing=missing)
     assert found.systems == list(NOES)

@@ -33,7 +33,7 @@ def values(found: Cutoffs, way: str, measure: str, k: int) -> dict[str, float]:
 
 
 def test_the_example_of_lamiroy_and_sun() -> None:
-    """Their Table 1; METHODS B.1: on the pool of six items, recall is .75 and .625."""
+    """Their Table 1; docs/methods/beliefs.md, Consensus: on the pool of six items, recall is .75 and .625."""
     sets = {"S1": ["1", "2", "4", "5"], "S2": ["1", "2", "3"], "S3": ["1", "2", "6"]}
     run = run_of({system: {"q": items, "r": items} for system, items in sets.items()})
     found = cutoffs(

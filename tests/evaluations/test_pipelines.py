@@ -1,4 +1,4 @@
-"""Pipelines compared: the examples of METHODS B.7, brute force, and pages that lack something."""
+"""Pipelines compared: worked examples of texts, brute force, and pages that lack something."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from endoxa.measures.distributions import gathered
 from endoxa.statistics.poisson_binomial import pmf
 
 NAN = math.nan
-SEVEN = np.array([0.9, 0.6, 0.8, 0.2, 0.5, 0.1, 0.3])  # METHODS 0.4 and A.4
+SEVEN = np.array([0.9, 0.6, 0.8, 0.2, 0.5, 0.1, 0.3])  # docs/methods/distributions.md, Closed forms
 chances = st.one_of(st.sampled_from([0.0, 1.0, 0.5, 1e-9, 1 - 1e-9]), st.floats(0, 1))
 
 

@@ -155,7 +155,7 @@ def test_expectations_are_those_of_the_measures_themselves(name, how, length):
 
 
 def test_worked_example_of_the_integrals():
-    """METHODS 0.4; R = the first 4."""
+    """docs/methods/distributions.md, Closed forms; R = the first 4."""
     rank, p, n = np.arange(1, 8)[None], SEVEN[None], np.array([4])
     four = (rank[:, :4], p[:, :4], n, SEVEN)
     recall, f1 = expectation("SetR", *four), expectation("SetF", *four)

@@ -194,7 +194,7 @@ def test_printed_is_dearer_than_any_place():
 
 
 def test_uniform_where_the_system_returns_less_than_the_subject():
-    """METHODS A.7 has Σ s ((m'+1+N)/2 - β); places before β make that too small, even negative."""
+    """Σ s ((m'+1+N)/2 - β) would ignore that places before β cost too; it is too small, even negative (errata)."""
     s, N = [1, 0.5, 0.25], 3
     formula = sum(value * ((0 + 1 + N) / 2 - beta) for value, beta in zip(s, (1, 2, 3), strict=True))
     expected = np.mean([cost(s, ranks) for ranks in permutations((1, 2, 3))])
@@ -204,7 +204,7 @@ def test_uniform_where_the_system_returns_less_than_the_subject():
 
 
 def test_worst_where_the_collection_is_small():
-    """METHODS A.7 puts the most relevant last, always; in a small collection another order is dearer."""
+    """The most relevant item last is not always the worst order: in a small collection another costs more (errata)."""
     s, N = FIVE, 5
     formula = sum(value * ((N - i + 1) - i) for i, value in enumerate(s, 1))
     assert formula == pytest.approx(4.0)
@@ -213,7 +213,7 @@ def test_worst_where_the_collection_is_small():
 
 
 def test_chance_where_relevances_are_equal():
-    """METHODS A.7's E0 forgets its own rule for ties: then a random order would not score 0."""
+    """E0 must follow the rule for ties: otherwise a random order would not score 0 (errata)."""
     s, N = [1, 1, 0.5], 4
     e = [(k * (k - 1) + (N - k) * (N - k + 1)) / (2 * N) for k in (1, 2, 3)]
     formula = sum(value * one for value, one in zip(s, e, strict=True))

@@ -37,7 +37,7 @@ from endoxa.measures.uncertain import expectation
 
 
 def test_precision_of_the_worked_example():
-    """METHODS A.3."""
+    """docs/methods/distributions.md, Distributions."""
     made = precision(SEVEN[:4])
     np.testing.assert_array_equal(made.values, [0, 0.25, 0.5, 0.75, 1])
     np.testing.assert_allclose(made.mass, [0.0064, 0.0944, 0.3784, 0.4344, 0.0864], atol=1e-15)
@@ -55,7 +55,7 @@ def test_precision_of_short_and_empty_lists():
 
 
 def test_recall_of_the_worked_example():
-    """METHODS A.4."""
+    """docs/methods/distributions.md, Distributions."""
     made = distributions.recall(SEVEN[:4], np.array([0.5, 0.1, 0.3, 0]))
     expected = {
         "0": 0.004384, "1/4": 0.001416, "1/3": 0.017464, "2/5": 0.005676, "1/2": 0.122304, "4/7": 0.001296,
@@ -72,7 +72,7 @@ def test_recall_of_the_worked_example():
 
 
 def test_consensus_of_systems():
-    """METHODS B.3: P of the seven items of LS; S1 has four of them, S2 and S3 three."""
+    """docs/methods/comparisons.md, Superiority: seven items of Lamiroy and Sun; S1 has four, S2 and S3 three."""
     s1, s2 = np.array([0.8, 0.8, 0.4, 0.4]), np.array([0.8, 0.8, 0.4])
     assert (precision(s1).mean, precision(s1).sd ** 2) == pytest.approx((0.6, 0.05))
     rest1, rest2 = np.array([0.4, 0.4, 0.2]), np.array([0.4, 0.4, 0.4, 0.2])
@@ -82,7 +82,7 @@ def test_consensus_of_systems():
     assert distributions.recall(s2, rest2, size="expected").mean == pytest.approx(0.588235, abs=5e-7)
 
 
-ABOVE = {  # METHODS A.1: the tree, as each node with its ancestors
+ABOVE = {  # docs/methods/beliefs.md, Categories: the tree, as each node with its ancestors
     "all": {"all"},
     "people": {"all", "people"},
     "crowd": {"all", "people", "crowd"},
@@ -91,7 +91,7 @@ ABOVE = {  # METHODS A.1: the tree, as each node with its ancestors
     "city": {"all", "outdoor", "city"},
     "landscape": {"all", "outdoor", "landscape"},
 }
-LABELS = {  # METHODS A.5
+LABELS = {  # docs/methods/beliefs.md, Categories
     "q": ["people", "people", "crowd", "city", "city"],
     "r1": ["people", "portrait", "crowd", "city", "people"],
     "r2": ["city", "city", "crowd", "city", "landscape"],
@@ -105,7 +105,7 @@ def rolled_up(category, image):
 
 
 def test_readings_of_a_query():
-    """METHODS A.5, from the votes."""
+    """docs/methods/beliefs.md, Categories, from the votes."""
     by_category = {w: np.array([rolled_up(w, r) for r in ("r1", "r2", "r3")]) for w in ABOVE}
     direct = np.array([LABELS["q"].count(w) / 5 for w in ABOVE])
     rolled = np.array([rolled_up(w, "q") for w in ABOVE])
@@ -141,7 +141,7 @@ def test_readings_of_a_query():
     ],
 )
 def test_readings_by_subject(images, mass, mean, variance):
-    """METHODS A.5c: each subject judges by her own reading. The last variance is ours."""
+    """docs/methods/beliefs.md, Categories: each subject judges by her own reading. The last variance is ours."""
     share = [sum(LABELS["q"][s] in ABOVE[LABELS[r][s]] for r in images) / 3 for s in range(5)]
     made = gathered(np.array(share), np.full(5, 0.2))
     assert dict(zip(made.values.tolist(), made.mass.tolist(), strict=True)) == pytest.approx(mass)

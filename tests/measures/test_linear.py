@@ -184,7 +184,7 @@ def test_how_deep_a_form_looks() -> None:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_what_is_not_the_expectation_is_called_a_ratio(name: str) -> None:
-    """AP of METHODS 0.4: .851190 as a ratio of expectations, .831741/(1 - .002016) as an expectation."""
+    """AP by hand: .851190 as a ratio of expectations, .831741/(1 - .002016) as an expectation."""
     p = np.array([0.9, 0.6, 0.8, 0.2, 0.5, 0.1, 0.3])
     items = list("abcdefg")
     run = Run.of(pl.DataFrame({"system": "s", "query": "q", "item": items, "score": -np.arange(7.0)}))

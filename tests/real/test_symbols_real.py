@@ -1,7 +1,7 @@
 """Real electrical symbols, fetched from a Debian package into the cache: the first study of Lamiroy and Sun, repeated.
 
 Labels are the folders that the symbols lie in. They are labels, not truth. Queries are the symbols in folders of six or
-more: 716 here, 639 in the prototype of the specification, so that its numbers differ a little; the signs must not.
+more: 716 here, 639 in an earlier prototype, so that its numbers differ a little; the signs must not.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from endoxa.verbs.fetch import fetch
 from endoxa.verbs.index import index
 from endoxa.verbs.run import run
 
-# P@5 by folders and by consensus, as the specification has them.
+# P@5 by folders and by consensus, as the prototype had them.
 PROTOTYPE = {
     "shape-context": (0.463, 0.498), "structure": (0.442, 0.453), "zernike": (0.372, 0.490), "radon": (0.335, 0.448),
     "gfd": (0.332, 0.465),
@@ -77,7 +77,7 @@ def test_the_consensus_misses_structure_again(study: Cutoffs, k: int) -> None:
 
 
 def test_what_nobody_else_returns_is_worth_a_label(study: Cutoffs) -> None:
-    """The specification: .200 for structure and .220 for shape contexts, .10 to .13 for the others."""
+    """The prototype had .200 for structure and .220 for shape contexts, .10 to .13 for the others."""
     precision = dict(study.alone.select("system", "precision").iter_rows())
     print("\n", {system: round(value, 3) for system, value in precision.items()})
     assert min(precision["structure"], precision["shape-context"]) > 0.15

@@ -1,6 +1,6 @@
 """Words on emoji and clip art, fetched from Debian's packages: prediction, the studies of Barnard et al., retrieval.
 
-Bounds are those of the specification. Figures of the studies are printed; their order is not asserted where it was not
+Bounds were set in earlier experiments. Figures of the studies are printed; their order is not asserted where it was not
 reproduced on photographs either.
 """
 

@@ -9,7 +9,7 @@ from endoxa.searches.learner import Evidence
 
 
 def worked() -> tuple[Features, Evidence, dict[tuple[str, str], float]]:
-    """The worked example of the specification, section 2.9: items A to F, two groups of one number, four marks."""
+    """A worked example (docs/methods/search.md, Learner): items A to F, two groups of one number, four marks."""
     x1 = np.array([0.10, 0.20, 0.90, 0.15, 0.80, 0.50], np.float32)[:, None]
     x2 = np.array([1, 5, 2, 4, 9, 1.5], np.float32)[:, None]
     groups = (Group("one", x1, ("l1",), {"l1": 0.2}), Group("two", x2, ("l1",), {"l1": 2.0}))

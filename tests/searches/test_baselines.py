@@ -1,4 +1,4 @@
-"""The baselines: the worked numbers of METHODS, C.2 and C.3, oracles, and what all of them must do."""
+"""The baselines: worked numbers (docs/methods/search.md, Feature weighting), oracles, and what all of them must do."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def evidence(y: list[float], rows: list[int] | None = None) -> Evidence:
 
 
 def test_new_weights_by_hand() -> None:
-    """METHODS C.2: shrunk to the deviation of the page, and without shrinking with ε = .05."""
+    """Worked by hand: shrunk to the deviation of the page, and without shrinking with ε = .05."""
     assert new_weights(X, LIKES, DISLIKES, EVEN, eta=1.0) == pytest.approx([0.624453, 0, 0.375547], **GOLD)
     assert new_weights(X, LIKES, DISLIKES, EVEN) == pytest.approx([0.478893, 0.166667, 0.354440], **GOLD)
     bare = {"shrink": 0.0, "epsilon": 0.05}
@@ -58,7 +58,7 @@ def test_new_weights_stay_weights(seed: int, eta: float) -> None:
 
 
 def test_metric_selection_by_hand() -> None:
-    """METHODS C.3: Hedge on rewards (.6, .7, .5), (.5, .8, .4) with η = 1; a Beta(1, 1) after a reward of .583333."""
+    """By hand: Hedge on rewards (.6, .7, .5), (.5, .8, .4) with η = 1; a Beta(1, 1) after a reward of .583333."""
     from endoxa.searches.learner import _weights
 
     sums = dict(zip("abc", (0.6 + 0.5, 0.7 + 0.8, 0.5 + 0.4), strict=True))

@@ -1,4 +1,4 @@
-"""The learner: the worked numbers of the specification, and laws."""
+"""The learner: worked numbers (docs/methods/search.md, Learner), and laws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sketches: the worked numbers of the specification, laws, and canvases that are refused."""
+"""Sketches: worked numbers (docs/methods/search.md, Sketches), laws, and canvases that are refused."""
 
 from __future__ import annotations
 

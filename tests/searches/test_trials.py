@@ -1,4 +1,4 @@
-"""Trials of learners: the worked example of METHODS C.4, the protocol, and small versions of what real data shows."""
+"""Trials of learners: an example worked by hand, the protocol, and small versions of what real data shows."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def mean(trial: Trial, name: str, measure: str) -> float:
 
 
 def test_the_residual_collection_by_hand() -> None:
-    """METHODS C.4: truth a, b, d; first order c a e b f d; pages of 2."""
+    """docs/methods/search.md, Trials: truth a, b, d; first order c a e b f d; pages of 2."""
     order, relevant = np.array([2, 0, 4, 1, 5, 3]), np.isin(np.arange(6), (0, 1, 3))
     first = residual(order, np.array([], np.int64), 2)
     assert relevant[first].mean() == 0.5

@@ -92,7 +92,7 @@ def test_the_document_is_what_the_records_give() -> None:
 
 
 def test_whole_numbers_behind_the_symbol_tables() -> None:
-    """METHODS B-E3: every cell follows; at k = 2, 42, 43, 44, 43, 43 items were returned, and rank 1 is a hit."""
+    """Erratum B-E3: every cell follows; at k = 2, 42, 43, 44, 43, 43 items were returned, and rank 1 is a hit."""
     assert [lamiroy_sun.hits()[name, 2][1] for name in lamiroy_sun.SYSTEMS] == [42, 43, 44, 43, 43]
     assert {lamiroy_sun.hits()[name, 1] for name in lamiroy_sun.SYSTEMS} == {(22, 22)}
     for (_, k), (h, d) in lamiroy_sun.hits().items():
@@ -163,7 +163,7 @@ def test_kept_results_come_back_as_they_are(tmp_path: Path) -> None:
 
 
 def test_votes_that_the_document_tables_imply() -> None:
-    """METHODS B-E4: one vote per item in Table 7; 1.8665 and 1.8650 in Table 8."""
+    """Erratum B-E4: one vote per item in Table 7; 1.8665 and 1.8650 in Table 8."""
     seven, eight = (lamiroy_sun.implied_votes(table) for table in (lamiroy_sun.TABLE_7, lamiroy_sun.TABLE_8))
     assert [round(value[0], 4) for value in seven.values()] == [1.0, 0.9978]
     assert [round(value[0], 4) for value in eight.values()] == [1.8665, 1.865]

@@ -16,7 +16,7 @@ ALLOWED = 0.1 + 3 * math.sqrt(0.1 * 0.9 / TRIALS)  # alpha 0.1 and three standar
 
 
 def hedged(x, m, alpha, pool=None):
-    """The hedged capital against m after each number, one at a time in plain floats, as METHODS F.3 writes it."""
+    """The hedged capital against m after each number, one at a time in plain floats."""
     high = low = 1.0
     capitals, seen, total, squares = [], 0, 0.0, 0.0
     for value in x:
@@ -162,8 +162,8 @@ def test_settings_that_make_no_sense_are_refused():
         confidence_sequence(np.ones((2, 2)))
 
 
-def test_growth_is_the_capital_of_the_specification() -> None:
-    """x = 1, 1, 0, 1 at a stake of ½ against m = ½ (METHODS F.3)."""
+def test_growth_is_the_capital() -> None:
+    """x = 1, 1, 0, 1 at a stake of ½ against m = ½ (docs/methods/deciding.md, Confidence sequences)."""
     numbers = np.array([1.0, 1.0, 0.0, 1.0]) - 0.5
     assert math.exp(growth(np.full(4, 0.5), numbers).sum()) == pytest.approx(1.464844, abs=1e-6)
 

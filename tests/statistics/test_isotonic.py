@@ -16,7 +16,7 @@ X = np.arange(1.0, 11.0)
 
 
 def test_worked_example():
-    """METHODS D.6: levels, SSE 2.666667, SST 18.4, r .924701."""
+    """docs/methods/studies.md, Isotonic regression: levels, SSE 2.666667, SST 18.4, r .924701."""
     made = fit(X, Y)
     assert made.y == pytest.approx([1, *[7 / 3] * 3, 4, 4, 4, 4, 5, 5])
     assert ((Y - made.y) ** 2).sum() == pytest.approx(2.666667, abs=5e-7)
@@ -26,7 +26,7 @@ def test_worked_example():
 
 
 def test_worked_example_tied():
-    """METHODS D.6: x tied in pairs, r .884652."""
+    """docs/methods/studies.md, Isotonic regression: x tied in pairs, r .884652."""
     x = np.repeat(np.arange(5.0), 2)
     made = fit(x, Y)
     assert made.x.tolist() == [0, 1, 2, 3, 4]
@@ -37,7 +37,7 @@ def test_worked_example_tied():
 
 
 def test_worked_folds():
-    """METHODS D.6: folds by parity of the index, linear between and clipped beyond: r .535447."""
+    """By hand: folds by parity of the index, linear between and clipped beyond: r .535447."""
     even = np.arange(10) % 2 == 0
     predicted = np.where(even, fit(X[~even], Y[~even]).predict(X), fit(X[even], Y[even]).predict(X))
     assert predicted == pytest.approx([2.5, 1.5, 2.5, 3.25, 3, 4.5, 3.5, 4.75, 4.25, 5])
@@ -56,7 +56,7 @@ def weighted(f, y, w):
 @given(points, st.integers(0, 2**32))
 @settings(deadline=None, max_examples=150)
 def test_no_monotone_map_correlates_better(rows, seed):
-    """The theorem of D.6 (b), with ties and weights: r = √(1 - SSE/SST), and random monotone maps stay below."""
+    """No nondecreasing map has a larger correlation than the fit, r = √(1 - SSE/SST), with ties and weights too."""
     x, y, w = np.array(rows, dtype=float).T
     assume(np.ptp(y) > 0 and np.ptp(x) > 0)
     made = fit(x, y, w)
@@ -111,7 +111,7 @@ def test_no_spread_has_no_correlation():
     ("n", "r"), [(50, 0.267), (100, 0.206), (500, 0.108), (1250, 0.073), (5000, 0.040), (20000, 0.022)]
 )
 def test_null_level(n, r):
-    """The table of METHODS D.6."""
+    """The correlation that noise gives, as in docs/methods/studies.md, Isotonic regression."""
     assert null_correlation(n) == pytest.approx(r, abs=5e-4)
 
 

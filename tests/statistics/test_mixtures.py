@@ -1,4 +1,4 @@
-"""EM for ROMM and RWMM, against the worked numbers of METHODS D.9 and an E-step with the whole array tau."""
+"""EM for ROMM and RWMM, against worked numbers and an E-step with the whole array tau."""
 
 import math
 from dataclasses import replace
@@ -78,7 +78,7 @@ def test_retrieval_scores_of_the_worked_example():
 
 
 def test_responsibilities_of_the_worked_entropy():
-    """METHODS D.12: p(j|X) of the default variant."""
+    """docs/methods/words.md, Image region entropy: p(j|X) of the default variant."""
     model = MixtureModel(
         np.array([0.5, 0.3, 0.2]), np.array([[0.0], [3.0], [6.0]]), np.array([[1.0], [1.0], [0.01]]), np.zeros((3, 0))
     )

@@ -24,7 +24,7 @@ def rng(seed=7):
 
 
 def log_marginal(x, y, changes):
-    """log p(y | change points) by the sums of the module, under the worked prior; METHODS D.6 (c)."""
+    """log p(y | change points) by the sums of the module, under the worked prior."""
     a0, b0 = float(WORKED.a0), float(WORKED.b0)
     knots, *sums = monotone._pooled(x, y, WORKED.m0)
     ends = np.array([*changes, len(knots)], dtype=np.int64)
@@ -85,7 +85,7 @@ def enumerated():
 
 
 def test_worked_marginals():
-    """METHODS D.6 (c), and the multivariate t."""
+    """docs/methods/studies.md, Bayesian monotone regression, and the multivariate t."""
     assert log_marginal(X, Y, []) == pytest.approx(-13.242106, abs=5e-7)
     assert log_marginal(X, Y, [4]) == pytest.approx(-9.662176, abs=5e-7)
     for cuts in ([], [4], [1, 3], [1, 2, 3, 4, 5]):
@@ -102,7 +102,7 @@ def test_marginal_pools_ties():
 
 
 def test_enumeration_is_that_of_methods(enumerated):
-    """The oracle itself, against the figures of METHODS and Student's t for two levels."""
+    """The oracle itself, against worked figures and Student's t for two levels."""
     free, held, chance, curve = enumerated
     assert free == pytest.approx([0.033003, 0.493950, 0.344347, 0.105492, 0.020271, 0.002938], abs=1e-6)
     assert held == pytest.approx(POSTERIOR, abs=3e-4)
@@ -117,7 +117,7 @@ def test_enumeration_is_that_of_methods(enumerated):
 
 @pytest.mark.parametrize("gibbs", [False, True])
 def test_chain_against_enumeration(enumerated, gibbs):
-    """The jumps of METHODS alone, and with the moves added for mixing: the same target."""
+    """The jumps alone, and with the moves added for mixing: the same target."""
     # long enough to see .006 in k, which is what evidence gone stale after a shift of change points would cost
     made = fit(X, Y, prior=WORKED, iterations=400_000, gibbs=gibbs, rng=rng(gibbs))
     _, held, _, curve = enumerated

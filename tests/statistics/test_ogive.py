@@ -17,7 +17,7 @@ CHECK = Ogive(0, 10, 4, 0.1, 0.02, LEFT, np.array([0.5, 0.3]), RIGHT, np.array([
 
 
 def test_check_values():
-    """METHODS D.6 (c), cubic ogive."""
+    """docs/methods/studies.md, Cubic ogive, cubic ogive."""
     found = CHECK.predict(np.array([2.0, 4, 7, 10]))
     assert found == pytest.approx([1.358519, 3.23, 6.268667, 8.75], abs=5e-7)
 
@@ -36,7 +36,7 @@ def psi(x, t, t0, a):
 
 @given(st.floats(-2, 12), st.floats(0, 3.9), st.floats(4.1, 10))
 def test_basis_is_as_written(x, below, above):
-    """The three branches of METHODS, one by one."""
+    """The three branches of docs/methods/studies.md, Cubic ogive, one by one."""
     assert convex(np.array([x]), 4, np.array([below]))[0, 0] == pytest.approx(phi(x, below, 4))
     assert concave(np.array([x]), 0, 4, np.array([above]))[0, 0] == pytest.approx(psi(x, above, 4, 0))
 

@@ -33,7 +33,7 @@ def some(n, seed=1):
 
 
 def test_worked_example():
-    """METHODS A.3."""
+    """docs/methods/distributions.md, Distributions."""
     p = np.array([0.9, 0.6, 0.8, 0.2])
     np.testing.assert_allclose(pmf(p), [0.0064, 0.0944, 0.3784, 0.4344, 0.0864], atol=1e-15)
     np.testing.assert_allclose(np.cumsum(pmf(p)), [0.0064, 0.1008, 0.4792, 0.9136, 1], atol=1e-15)
@@ -43,7 +43,7 @@ def test_worked_example():
 
 
 def test_size_of_a_category():
-    """METHODS A.2."""
+    """docs/methods/beliefs.md, Categories."""
     mean, variance, _ = moments(np.array([0.9, 0.6, 0.8, 0.2, 0.5, 0.1, 0.3, 0]))
     assert mean == pytest.approx(3.4)
     assert variance == pytest.approx(1.2)

@@ -1,4 +1,4 @@
-"""Weighted estimates against the worked example of METHODS D.3 and every outcome of its two draws."""
+"""Weighted estimates against a worked example and every outcome of its two draws."""
 
 from itertools import product
 

@@ -27,7 +27,7 @@ def enumerated(differences):
 
 
 def test_worked_example():
-    """METHODS E.7."""
+    """docs/methods/comparisons.md, Paired tests."""
     assert sign_flip(np.array([0.2, 0.1, -0.15, 0.15]), rng=rng()) == 0.5
 
 

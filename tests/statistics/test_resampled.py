@@ -1,4 +1,4 @@
-"""Means over overlapping resamples: the worked numbers of the specification, and coverage by simulation."""
+"""Means over overlapping resamples: worked numbers, and coverage by simulation."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def rng(seed=7):
 
 
 def test_table_5():
-    """METHODS D.8: |z| ≤ 1.39 between master and others, but 2.59 and 2.36 for RWMM-ALL combined."""
+    """The source's Table 5: |z| ≤ 1.39 between master and others, but 2.59 and 2.36 for RWMM-ALL combined."""
     apart = {name: abs(separation(*master, *others)) for name, (master, others, _) in TABLE_5.items()}
     assert max(apart.values()) == apart["SIMPLICITY"] == pytest.approx(1.39, abs=5e-3)
     master, others, combined = TABLE_5["RWMM-ALL"]

@@ -1,4 +1,4 @@
-"""Estimated curves: goldens of METHODS D.4 and E.2, unbiasedness by enumeration, bands by a modest simulation."""
+"""Estimated curves: worked numbers, unbiasedness by enumeration, bands by a modest simulation."""
 
 from itertools import product
 
@@ -73,7 +73,7 @@ def test_numerators_are_unbiased_over_all_outcomes(cutoff):
 
 
 def test_everything_asked_gives_the_golden_eleven_points():
-    """METHODS E.2: relevant 1,0,1,1,0,0,1,0,1,0 of 7, two of which were not retrieved."""
+    """docs/methods/studies.md, Estimated curves: relevant 1,0,1,1,0,0,1,0,1,0 of 7, two of which were not retrieved."""
     relevant = [1, 0, 1, 1, 0, 0, 1, 0, 1, 0]
     run = run_of({"s": {"1": "abcdefghij"}, "t": {"1": "abcdefghijxy"}})
     rows = [("1", item, 1.0, 1.0) for item in "xy"]
@@ -95,7 +95,7 @@ def test_everything_asked_gives_the_golden_eleven_points():
 
 
 def slow_points(run, pairs, threshold, system, k):
-    """The formulas of D.4, pair by pair."""
+    """The formulas, pair by pair."""
     ranks = {(q, i): r for s, q, i, r in run.frame.select("system", "query", "item", "rank").iter_rows() if s == system}
     near = [(g, w) for (q, i), (g, w) in pairs.items() if ranks.get((q, i), 10**9) <= k]
     Y, N = sum(w for g, w in near if g > threshold), sum(w for _, w in near)

@@ -38,7 +38,7 @@ def matrix(opinions, like):
 
 
 def test_worked_example_of_the_plain_map():
-    """METHODS D.1: (a, b); mean variance between raters 1.583333 -> .513130 (first three 1.666667 -> .182511)."""
+    """By hand: (a, b); mean variance between raters 1.583333 -> .513130 (first three 1.666667 -> .182511)."""
     opinions = opinions_of(WORKED)
     found = calibrate(opinions, shrinkage=0)
     assert np.allclose(found.frame["a"], [0.918559, 1.735913, 1.735913, 1], atol=5e-7)
@@ -60,14 +60,14 @@ def test_worked_example_of_the_plain_map():
 
 
 def test_worked_example_shrunk():
-    """METHODS D.1, kappa = 5; a constant rater is shifted by as much as its shrunk mean says."""
+    """By hand, kappa = 5; a constant rater is shifted by as much as its shrunk mean says."""
     found = calibrate(opinions_of(WORKED)).frame
     assert np.allclose(found["a"], [0.907595, 1.162541, 1.162541, 1], atol=5e-7)
     assert np.allclose(found["b"], [0.413765, -1.080465, 0.314584, 3.25 - (5 * 4 + 5 * 3.25) / 10], atol=5e-7)
 
 
 def by_hand(values, shrinkage):
-    """(a, b) of every rater, straight from METHODS D.1, one rater at a time."""
+    """(a, b) of every rater, straight from docs/methods/studies.md, Rater calibration, one rater at a time."""
     common = (~np.isnan(values)).sum(axis=0) > 1
     found = []
     for own in np.where(common, values, math.nan):
@@ -115,7 +115,7 @@ def test_moments_are_of_the_same_items(values, shrinkage):
 def test_difficulty_is_not_mistaken_for_bias():
     """Raters who agree on all they share are left alone, though they saw other items, and items had other raters.
 
-    With M and V over grades instead of items (as METHODS D.1 can be read) the first would have a = .98, the last .93.
+    With M and V over grades instead of items (as our first formula had it) the first would have a = .98, the last .93.
     """
     values = np.array([[1, 2, 3, 4, NO, NO], [NO, NO, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6]])
     every = values[~np.isnan(values)]

@@ -1,4 +1,4 @@
-"""Plans: goldens of METHODS D.3, chances against enumeration and simulation, and what a plan must hold."""
+"""Plans: worked numbers, chances against enumeration and simulation, and what a plan must hold."""
 
 from itertools import combinations, product
 

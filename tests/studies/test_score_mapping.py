@@ -41,7 +41,7 @@ def sample(seed, queries=30, per=5, noise=1.0, slope=1.0):
 
 
 def test_worked_folds():
-    """METHODS D.6: folds by index parity, r .535447 held out against .924701 in sample."""
+    """docs/methods/studies.md, Score mapping: folds by index parity, r .535447 held out against .924701 in sample."""
     x = np.arange(1.0, 11.0)
     predicted, curves = held_out(x, Y, np.arange(10) % 2, lambda a, b: isotonic.fit(a, b).predict)
     assert predicted == pytest.approx([2.5, 1.5, 2.5, 3.25, 3, 4.5, 3.5, 4.75, 4.25, 5])

@@ -28,7 +28,7 @@ def rng(seed=7):
 
 @pytest.mark.parametrize(("row", "gamma", "p"), [("a", 0.05, 0.208333), ("b", 0.02, 0.375), ("c", 0.011667, 0.25)])
 def test_table_3(row, gamma, p):
-    """METHODS D.7."""
+    """docs/methods/studies.md, Selection bias."""
     found = self_advantage(np.array(TABLE_3[row]), rng=rng())
     assert found.gamma == pytest.approx(gamma, abs=5e-7)
     assert found.p_value == pytest.approx(p, abs=5e-7)

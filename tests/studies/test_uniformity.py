@@ -1,4 +1,4 @@
-"""Deviation from an even use of the scale: goldens of METHODS D.2."""
+"""Deviation from an even use of the scale: goldens of docs/methods/studies.md, Uniformity."""
 
 import numpy as np
 import pytest

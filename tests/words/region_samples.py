@@ -17,7 +17,7 @@ from endoxa.words.visualness import GROUPS
 
 RED, OTHERS = (200, 30, 30), ((40, 70, 180), (60, 150, 70), (120, 120, 120), (245, 220, 90), (140, 60, 160))
 
-# γ of two regions of five pictures each: specification words-documents, A.5.
+# γ of two regions of five pictures each: the example of docs/methods/words.md, Visualness.
 GAMMA = np.array(
     [
         [[0.9, 0.1, 0.0], [0.3, 0.1, 0.6]], [[0.8, 0.1, 0.1], [0.2, 0.3, 0.5]], [[0.1, 0.8, 0.1], [0.0, 0.9, 0.1]],
@@ -27,7 +27,7 @@ GAMMA = np.array(
 
 
 def golden() -> Profiles:
-    """The profiles of the specification's example."""
+    """The profiles of the worked example."""
     return Profiles((GAMMA.sum(axis=1),), np.full(5, 2))
 
 

@@ -1,4 +1,4 @@
-"""Concreteness by neighbours: the specification's example, chance is 1, and what neighbours are."""
+"""Concreteness by neighbours: a worked example, chance is 1, and what neighbours are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def words(*sets: tuple[int, ...]) -> np.ndarray:
     return np.stack([np.isin(np.arange(6), one) for one in sets])
 
 
-def test_the_example_of_the_specification() -> None:
+def test_the_worked_example() -> None:
     has = words((0, 1, 2), (0, 3, 5))
     assert concreteness(NEAREST, has) == pytest.approx([2.5, 0.833333], abs=5e-7)
     assert concreteness(NEAREST, has, as_published=True) == pytest.approx([2.0, 0.666667], abs=5e-7)

@@ -1,4 +1,4 @@
-"""Excess, entropy and P(word|region): the specification's example to all digits, and laws."""
+"""Excess, entropy and P(word|region): a worked example (docs/methods/words.md, Visualness), and laws."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from region_samples import GAMMA, drawn_profiles, golden
 from endoxa.words.profiles import Contrast, Profiles, contrasts, entropy_of, mean_entropy, mean_excess
 
 
-def test_the_example_of_the_specification() -> None:
+def test_the_worked_example() -> None:
     has = np.array([[True, True, False, False, False]])
     (one,) = contrasts(golden(), has)
     assert one.m[0] == pytest.approx([0.55, 0.15, 0.3], abs=1e-12)

@@ -1,4 +1,4 @@
-"""The source's image region entropy: the worked example of METHODS D.12, erratum D-E18, and the iteration."""
+"""The source's image region entropy: a worked example, erratum D-E18, and the iteration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The score of predicted words: the worked example of METHODS D.10, ties, what is left out, and its laws."""
+"""The score of predicted words: a worked example, ties, what is left out, and its laws."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_the_regions_that_show_red_are_red() -> None:
 
 
 def test_entropy_alone_would_order_words_by_their_number(found: Visualness) -> None:
-    """The specification: raw entropy mostly measures sample size; excess above chance does not."""
+    """Raw entropy mostly measures sample size; excess above chance does not."""
     n = found.frame["n"].to_numpy()
     assert np.corrcoef(n, found.frame["E"])[0, 1] > 0.5
 

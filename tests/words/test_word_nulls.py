@@ -1,4 +1,4 @@
-"""Random words: the specification's enumeration, each null beside its plain definition, uniform p values."""
+"""Random words: a worked enumeration, each null beside its plain definition, uniform p values."""
 
 from __future__ import annotations
 

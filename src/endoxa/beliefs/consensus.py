@@ -2,7 +2,7 @@
 
 Misleads: a consensus rewards similarity to the majority. It ranks a whole field tolerably and its best systems badly,
 and near-duplicates outvote a single better system. Weights reduce that effect and do not remove it.
-Source: Lamiroy and Sun 2011; METHODS B.
+Source: Lamiroy and Sun 2011; docs/methods/beliefs.md, Consensus.
 """
 
 from __future__ import annotations
@@ -397,7 +397,7 @@ def believe(
     system answered, w its weight. A Run votes yes for its first `depth` items. `people` is the number of resamples of
     the voters, which show how much the belief depends on who voted. Misleads: correlated systems confirm each other's
     errors; read rankings from it, not absolute scores.
-    Source: Lamiroy and Sun 2011, eq 10; METHODS B.1–B.5.
+    Source: Lamiroy and Sun 2011, eq 10; docs/methods/beliefs.md, Consensus.
     """
     ranked = isinstance(opinions, Run)
     counted = tally(votes(opinions, depth) if isinstance(opinions, Run) else opinions, prior=prior, weights=weights)

@@ -4,7 +4,7 @@ A label of one pair says something about every system that ranked the item, and 
 logistic regression with the consensus of the systems as its prior, an effect for each topic and a weight for each
 system; its posterior is normal (Laplace's approximation). Without labels it is the consensus, with many labels it is
 the labels.
-Source: specification `decide`, sections 2 and 7; METHODS B for the consensus.
+Source: docs/methods/deciding.md, Learned belief; docs/methods/beliefs.md, Consensus.
 """
 
 from __future__ import annotations
@@ -310,7 +310,7 @@ def believe(
     is certain; where judges disagree it has their share. `people` draws of the model stand for the doubt about it.
     Without labels it is the consensus.
     Misleads: differences between systems are too small (by a factor of 1.1 to 2), though rightly ordered.
-    Source: specification `decide`, section 2.
+    Source: docs/methods/deciding.md, Learned belief.
     """
     universe = Universe.of(run, depth)
     judged = Judged.of(universe, labels)

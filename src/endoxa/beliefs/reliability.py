@@ -78,7 +78,7 @@ def spiegelhalter(p: Floats, z: Floats) -> tuple[float, float]:
     z = Σ (z - p)(1 - 2p) / √(Σ (1 - 2p)² p (1 - p)), standard normal if the belief is calibrated; NaN if every p is 0,
     1/2 or 1. It needs no weights if labels were chosen with probabilities that depend on p alone.
     Misleads: opposite errors can cancel, and correlated labels of one query make the test reject too often.
-    Source: Spiegelhalter, Statistics in Medicine 5 (1986); METHODS F.6.
+    Source: Spiegelhalter, Statistics in Medicine 5 (1986); docs/methods/beliefs.md, Reliability.
     """
     p, z = np.asarray(p, dtype=float), np.asarray(z, dtype=float)
     spread = float(((1 - 2 * p) ** 2 * p * (1 - p)).sum())
@@ -104,7 +104,8 @@ def calibrate(
     slope and intercept: one weighted logistic regression of z on logit p, over pairs with 0 < p < 1; NaN if a
     threshold of p separates the labels or there is only one p.
     Misleads: labels that the belief was made from cannot test it, and labels chosen by hand test only their own pairs.
-    Source: METHODS F.6; Cox 1958 for slope and intercept; Wilson 1927 for the bins, with Kish's effective count.
+    Source: Cox 1958 for slope and intercept; Wilson 1927 for the bins, with Kish's effective count;
+    docs/methods/beliefs.md, Reliability.
     """
     refuse_outside("confidence", confidence)
     if bins < 1:
@@ -146,7 +147,7 @@ def recalibrated(belief: Belief, labels: Opinions, *, rel: float = 1) -> Belief:
     Pr(grade >= rel) becomes g of it, the isotonic regression of z on p with weights 1/propensity; the grades on either
     side keep their shares. Readings are mixed into one, and resamples of the people are dropped; notes say so.
     Misleads: with few labels the ends of g are 0 and 1; errors on one system only remain (see the gaps of calibrate).
-    Source: Zadrozny and Elkan 2002; METHODS F.6.
+    Source: Zadrozny and Elkan 2002; docs/methods/beliefs.md, Reliability.
     """
     stated = chances(belief, rel)
     rows, _ = _faced(belief, labels, rel)

@@ -41,7 +41,7 @@ def judge(opinions: Opinions) -> Belief:
     Formula: a grade between two levels is shared between them (1.3 is grade 1 with .7 and 2 with .3); with a
     `confidence` c the grade given has c and the other grades share 1 - c. Several judges: the mean of their beliefs.
     Misleads: a judge is one more opinion, never the truth, and favours systems of its own family: calibrate it
-    against labels (F.6) and leave its family out.
+    against labels and leave its family out. See docs/methods/beliefs.md, Reliability.
     """
     rows = _decided(opinions)
     if (~rows["confidence"].drop_nulls().is_between(0, 1)).any():

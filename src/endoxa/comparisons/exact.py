@@ -1,7 +1,8 @@
 """Two systems under one belief, exactly: only what one list has and the other has not can decide.
 
 For precision in the first k the items that both return cancel; the difference is that of two Poisson-binomial counts.
-Recall has the same random denominator for both, so that its order is the order of these counts. Source: METHODS A.6.
+Recall has the same random denominator for both, so that its order is the order of these counts.
+Source: docs/methods/comparisons.md, Superiority.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The covariance is linearised: G H⁻¹ Gᵀ for the doubt about the model (H the precision of its coefficients, G the
 derivative of the means), plus Σ a aᵀ Var for the doubt about single items, a the derivative with respect to an item.
-Source: specification `decide`, section 7.
+Source: docs/methods/deciding.md, Posterior of the order.
 """
 
 from __future__ import annotations

@@ -101,7 +101,8 @@ def ppi_mean(
     λ = Cov(y, f) / ((1 + n/N) Var f), the variance over all n + N predictions, clipped to [0, 1], unless given.
     For items drawn at random alike. ddof = 0 gives the digits of ppi-python. NaN where n or N leave no spread.
     Misleads with fewer than about 100 labels: the normal interval is then too short.
-    Source: Angelopoulos et al., Science 382 (2023); PPI++, arXiv:2311.01453; METHODS F.1.
+    Source: Angelopoulos et al., Science 382 (2023); PPI++, arXiv:2311.01453;
+    docs/methods/comparisons.md, Prediction-powered estimates.
     """
     refuse_outside("confidence", confidence)
     _refuse_lam(lam)
@@ -147,7 +148,7 @@ def active_mean(
     θ = (1/N) Σ [λ f + (ξ/π)(y - λ f)], SE = sd(terms)/√N. y of an item without a label is not read and may be NaN.
     Misleads where some π is tiny: one label then decides. For the mean over exactly these N items the interval is
     too long (it holds the spread between items too); estimate() has the shorter one.
-    Source: Zrnic and Candès, arXiv:2403.03208; METHODS F.2.
+    Source: Zrnic and Candès, arXiv:2403.03208; docs/methods/comparisons.md, Prediction-powered estimates.
     """
     refuse_outside("confidence", confidence)
     _refuse_lam(lam)
@@ -189,7 +190,7 @@ def estimate(
     been drawn, has NaN ends: the sample does not bound it. Propensities that differ tenfold or more, for no reason
     that f knows of, give intervals that are too short (measured: 85-95 % for 95 %); a note warns.
     Source: Angelopoulos et al., Science 382 (2023); Oosterhuis et al., arXiv:2407.02464; Särndal et al. 1992, ch. 5-6;
-    METHODS F.1, F.2.
+    docs/methods/comparisons.md, Prediction-powered estimates.
     """
     refuse_outside("confidence", confidence)
     _refuse_lam(lam)

@@ -6,7 +6,7 @@ linearised at predictions that have not seen the labels of their topic:
     mean over topics of  M(p) + Σ over labelled a (y - p) / π,   a = ∂M/∂p
 
 which is unbiased for the linearised target whatever the model, and noisy with few labels.
-Source: specification `decide`, section 4; Robins, Rotnitzky and Zhao 1994.
+Source: Robins, Rotnitzky and Zhao 1994; docs/methods/deciding.md, Doubly robust estimates.
 """
 
 from __future__ import annotations

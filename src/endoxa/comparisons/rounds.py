@@ -41,7 +41,7 @@ def rounds_of(rounds: Sequence[Opinions]) -> Opinions:
     W = ω_r/π + Σ_{later} ω; the propensity here is 1/W. A later round has the share ω_r/Σ_{≤r} ω = max(its share of the
     labels so far, its highest π), so that W is at least 1. Where a round has rows without a grade, the judges answered
     a random part of it, and its propensities are multiplied by that part.
-    Source: specification `decide`, section 3; Farquhar et al. 2021 for estimates from rounds.
+    Source: Farquhar et al. 2021 for estimates from rounds; docs/methods/deciding.md, Rounds.
     """
     frame = numbered(rounds).frame
     rows = frame.with_columns(pl.col("selected_by").str.extract(ROUND).cast(pl.Int64).fill_null(0).alias("round"))

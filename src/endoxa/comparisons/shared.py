@@ -9,7 +9,7 @@ holds all doubts takes queries at random and for each query a world of its own: 
 every world, it is at least as good in every draw. Q - 1 of Q queries are drawn, with replacement: their mean varies as
 that of Q queries should, whereas Q of Q would vary too little. Only the second term is larger, by Q/(Q - 1). `Doubts`
 makes these draws once for every measure, and intervals, P(best), pairs and shares are read from them.
-Source: METHODS 0.3, A.6; McCarthy and Snowden 1985 for drawing one query less.
+Source: McCarthy and Snowden 1985 for drawing one query less; docs/methods/comparisons.md, Shared worlds.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def recall_order(a_only: Floats, b_only: Floats) -> Superiority:
     Formula: recalls of one query have the same denominator, so R_A > R_B where K_A' > K_B'. The size of the
     difference depends on that denominator and is NaN here. Where nothing is relevant neither has a recall; that
     counts as a tie.
-    Source: METHODS A.6, derived.
+    Source: docs/methods/comparisons.md, Superiority.
     """
     return sign(count_difference(a_only, b_only))
 

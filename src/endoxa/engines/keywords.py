@@ -34,7 +34,7 @@ class Keywords:
     0/0 is NaN: the similarity of two pictures without words is undefined.
     The formula of the source is lost; its legend, sets of words and their sizes, fits all of these. Dice = 2J/(1 + J)
     is a monotone function of jaccard J, so that both give the same ranking.
-    Source: Barnard et al. 2.2 ("Keywords"); METHODS D.5.
+    Source: Barnard et al. 2.2 ("Keywords"); docs/methods/pictures.md, Keywords.
     """
 
     descriptor: ClassVar[None] = None  # it does not look at pictures

@@ -43,7 +43,7 @@ class Mixture:
     The rest are settings of `endoxa.statistics.mixtures.Rules` and of `endoxa.images.features.Regions`.
     Misleads: scores are log densities, comparable between items for one query, not between queries. They also depend
     on the starting points: each seed gives another model.
-    Source: Barnard et al. 2.2, Tables 5 and 6 (features); METHODS D.9, D.10.
+    Source: Barnard et al. 2.2, Tables 5 and 6 (features); docs/methods/pictures.md, Region mixtures.
     """
 
     words: bool = True
@@ -161,7 +161,7 @@ def model_of(index: Index) -> MixtureModel:
 
 
 def predict_words(index: Index, material: Material) -> tuple[tuple[str, ...], Floats]:
-    """The vocabulary, and p(w|picture) of pictures: pictures × vocabulary. Source: METHODS D.9, D.10."""
+    """The vocabulary, and p(w|picture) of pictures: pictures × vocabulary (docs/methods/words.md, Word prediction)."""
     engine = index.engine
     if not isinstance(engine, Mixture) or not engine.words:
         raise TextError(f"the index of {engine.name} has no words to predict", remedy="build one of rwmm")

@@ -1,6 +1,7 @@
 """Evaluation against each subject's own ranked answer: no truth is assumed, only this person's view in this context.
 
-Every (subject, query) gives a number first; averages are taken of numbers. Source: Santini, section 5; METHODS A.7.
+Every (subject, query) gives a number first; averages are taken of numbers.
+Source: Santini, section 5; docs/methods/distributions.md, Displacement.
 """
 
 from __future__ import annotations

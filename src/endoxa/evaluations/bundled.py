@@ -68,7 +68,7 @@ def evaluate(
     Ratings are calibrated first where the bundle says how.
     Misleads: a new system's lists are judged less than those of the systems at collection time, and where all pairs of
     a pool were judged its values are too low for that reason; a sample has no such bias, as far as it could reach.
-    Source: METHODS D.3, D.4, E.3.
+    Source: docs/methods/studies.md, Bundles.
     """
     if settings.ties not in {"trec", "input"}:
         raise CallError(f"ties must be trec or input for a benchmark bundle, not {settings.ties!r}")

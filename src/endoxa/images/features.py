@@ -107,7 +107,7 @@ def describe_regions(
 
     Variances divide by the number of pixels. Misleads: filters reach beyond the region's edge, which matters most in
     small regions. Transparent pixels count as white there; they are left out of context.
-    Source: Barnard et al. 3.4; METHODS D.11.
+    Source: Barnard et al. 3.4; docs/methods/pictures.md, Region features.
     """
     for group in groups:
         refuse_unknown("group of region features", group, GROUPS, listed=True)
@@ -266,7 +266,7 @@ def surroundings(picture: Picture, labels: LabelMap, label: int, outline: Outlin
     between the diagonals through that centre, without pixels of the region itself and transparent ones. A wedge of
     100 such pixels or fewer has the region's `own` colour. A pixel on a diagonal belongs to the next wedge clockwise;
     the centre belongs to none.
-    Source: Barnard et al. 3.4; METHODS D.11.
+    Source: Barnard et al. 3.4; docs/methods/pictures.md, Region features.
     """
     height, width = labels.shape
     radius = 2 * float(outline.distances.mean())
@@ -307,7 +307,7 @@ class Regions:
     groups     names of `GROUPS`, joined by commas
 
     A picture that is completely transparent counts as one region of all its pixels, so that there is always a row.
-    Source: Barnard et al. 3.3, 3.4; METHODS D.11.
+    Source: Barnard et al. 3.3, 3.4; docs/methods/pictures.md, Region features.
     """
 
     name: ClassVar[str] = "regions"

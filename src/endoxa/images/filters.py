@@ -47,7 +47,8 @@ def oriented_energies(grey: Plane) -> Planes:
     150 degrees, clockwise from the axis to the right. An angle is the direction in which brightness changes: 0 for
     vertical stripes, 90 for horizontal ones. Stripes of 4.4 σ pixels and amplitude a give a² at their angle.
     Misleads: an edge between two regions gives energy to both; energy grows with the square of contrast.
-    Source: Freeman and Adelson, The design and use of steerable filters, 1991, tables III and V; BAR 3.4.
+    Source: Freeman and Adelson, The design and use of steerable filters, 1991, tables III and V;
+    Barnard et al. 3.4.
     """
     plane = _checked(grey)
     energies = np.empty((len(SCALES), len(ORIENTATIONS), plane.size), np.float32)
@@ -70,7 +71,7 @@ def differences_of_gaussians(grey: Plane) -> Planes:
 
     difference = picture ∗ N(σ) - picture ∗ N(1.6 σ), σ = 1, 1.6, 2.56 and 4.1 pixels. It is positive on
     bright spots of about that size, negative on dark ones, and 0 where brightness is constant or changes linearly.
-    Source: Marr and Hildreth, Theory of edge detection, 1980 (the ratio); BAR 3.4 (that there are four).
+    Source: Marr and Hildreth, Theory of edge detection, 1980 (the ratio); Barnard et al. 3.4 (that there are four).
     """
     plane = _checked(grey)
     smooth = [cv2.GaussianBlur(plane, (0, 0), sigma, borderType=_BORDER) for sigma in GAUSSIANS]

@@ -88,7 +88,7 @@ def segment(picture: Picture, method: str = "slic", **settings: Any) -> LabelMap
     picture, method and settings give the same labels. A picture without an opaque pixel gives -1 everywhere.
     Misleads: the number of regions depends on the method far more than on the picture; compare methods at the same
     number of largest regions (`largest`).
-    Source: METHODS D.11; Barnard, Shirahatti and Yanai, section 3.3, for the six methods that they compare.
+    Source: Barnard, Shirahatti and Yanai, section 3.3, for six of the methods; docs/methods/pictures.md, Segmentation.
     """
     refuse_unknown("segmenter", method, SEGMENTERS, listed=True)
     segmenter = SEGMENTERS[method]

@@ -232,7 +232,7 @@ def success_law(one: OneList, *, k: int) -> Distribution:
 #     E[X²/(T + c)²; T>0]  = ∫ -log(t) t^(c-1) A(t) E_t[X²] dt         over t from 0 to 1,
 # because 1/a = ∫ t^(a-1) dt and 1/a² = ∫ -log(t) t^(a-1) dt. X is the number of hits (recall: c = 0; F: c = n/beta²)
 # or, for AP, Σ hits(rank)/rank. 64 Gauss-Legendre nodes in t^¼ are exact to rounding.
-# Source: METHODS 0.4, derived; the second moments likewise.
+# Source: docs/methods/distributions.md, Closed forms.
 
 
 def recall_moments(lists: Chances, *, k: int | None = None) -> Moments:

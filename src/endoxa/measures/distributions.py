@@ -185,7 +185,8 @@ def precision_difference(common: Floats, a_only: Floats, b_only: Floats) -> Dist
     """Precision of A minus precision of B, from the p of the items both retrieved, only A, only B.
 
     Formula: P_A - P_B = K_C (1/n_A - 1/n_B) + K_A'/n_A - K_B'/n_B, the three counts Poisson-binomial and
-    independent, on the lattice 1/lcm(n_A, n_B). Undefined for an empty list. Source: METHODS A.6, derived.
+    independent, on the lattice 1/lcm(n_A, n_B). Undefined for an empty list.
+    Source: docs/methods/comparisons.md, Superiority.
     """
     parts = [one_list(common, "common"), one_list(a_only, "a_only"), one_list(b_only, "b_only")]
     both, a, b = (len(part) for part in parts)

@@ -126,7 +126,7 @@ def GradedF(lists: Lists, *, k: int | None = None, beta: float = 1) -> Floats:
 
     Formula: (1 + beta²) A / (n + beta² (A + C)). Undefined only where the list and the relevance are both empty.
     Misleads: where relevances are shrunk towards each other, returning everything may score best.
-    Source: Lamiroy and Sun 2011, METHODS B.2.
+    Source: Lamiroy and Sun 2011; docs/methods/distributions.md, Graded measures.
     """
     a, b, c, _ = counts(lists, k)
     return ratio((1 + beta * beta) * a, a + b + beta * beta * (a + c))

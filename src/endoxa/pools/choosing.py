@@ -29,7 +29,7 @@ def choose(
     number drawn is fixed, and every topic gets its share to within one pair. Fewer are drawn only where fewer are left.
     Keep the propensity with the label: estimates that stay valid whatever the belief are weighted by it. `order` is
     random: a judge who stops after a share s of the list has a sample with propensities s times as large.
-    Source: specification `decide`, sections 3 and 7; Madow 1949 for systematic sampling.
+    Source: Madow 1949 for systematic sampling; docs/methods/deciding.md, Choice of questions.
     """
     table = propensities(learned, measure, count, about=about, p=p, depth=depth, mixing=mixing)
     drawn = table.filter(pl.Series(systematic(table["propensity"].to_numpy(), table["query"].rle_id().to_numpy(), rng)))

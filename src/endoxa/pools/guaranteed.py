@@ -16,8 +16,9 @@ label of a pair does not depend on when it was drawn; no label is above the high
 items, and the guarantee is exact. AP, nDCG@k and R@k are linearised at the predictions: there it holds for the
 linearised difference. What is drawn, p and the stake depend on labels before the draw only; if the model is wrong, more
 labels are needed, and nothing else happens. A pair that a judge leaves undecided counts at its worst.
-Source: METHODS F.3; Waudby-Smith and Ramdas, arXiv:2010.09686 (bets); Waudby-Smith et al., arXiv:2210.10768 (known
-propensities and predictable means); Shekhar et al., arXiv:2305.06884 (drawing without replacement, with weights).
+Source: Waudby-Smith and Ramdas, arXiv:2010.09686 (bets); Waudby-Smith et al., arXiv:2210.10768 (known propensities and
+predictable means); Shekhar et al., arXiv:2305.06884 (drawing without replacement, with weights);
+docs/methods/deciding.md, Guarantee.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ def chao(found: Count, once: Count, twice: Count, corrected: bool = True) -> Flo
     Arrays broadcast. The bound holds in expectation, for systems that find independently of one another, also
     where some items are easier to find than others. Systems that find the same items (positive dependence: shared
     components, shared training data) bias it down: the true number may be far greater. Few systems do too.
-    Source: Chao, Scandinavian Journal of Statistics 11 (1984); METHODS F.7.
+    Source: Chao, Scandinavian Journal of Statistics 11 (1984); docs/methods/beliefs.md, Unseen relevant items.
     """
     d, one, two = _counted(found, once, twice)
     plain = one**2 / (2 * np.maximum(two, 1))

@@ -208,7 +208,7 @@ def new_weights(
     new w = (1 - η) w + η raw / Σ raw
     `reference` is s_ref, the deviation of each feature; None: of x. The weights stay if fewer than two are liked, or if
     nothing is left of any feature; a feature without deviation has none.
-    Source: specification METHODS, C.2.
+    Source: docs/methods/search.md, Feature weighting.
     """
     reference = x.std(0, ddof=0) if reference is None else reference
     liked = likes > 0

@@ -240,7 +240,7 @@ def learn(
     metrics  the last choice of each group, which stays where another is only as good
     rows     kernels kept from earlier rounds
     adapts   False: weights and metrics stay as the prior has them
-    Source: specification `search`, sections 2.2 to 2.4.
+    Source: docs/methods/search.md, Learner.
     """
     chances = dict.fromkeys(features.arms, 1.0) if prior is None else prior
     mine = np.zeros(len(evidence))

@@ -7,7 +7,7 @@ that the honest reference is `none`: the next page of the same first ranking.
 Target search. There is no query, and the first page, the same for every learner, shows pictures that stand for all.
 Counted are the pictures on all pages up to the one with the target.
 
-Source: specification `search`, section 3; METHODS, C.4.
+Source: docs/methods/search.md, Trials.
 """
 
 from __future__ import annotations

@@ -53,7 +53,8 @@ def confidence_sequence(x: Floats, *, alpha: float = 0.05, pool: int | None = No
     m runs over 0, 1/grid, …, 1, so that the interval is wider by at most 1/grid.
     Misleads: at a t fixed beforehand a plain interval is shorter; numbers picked by what they would say (best first)
     have no common mean.
-    Source: Waudby-Smith and Ramdas, J. R. Stat. Soc. B 86 (2024), sections 4 and 5; METHODS F.3.
+    Source: Waudby-Smith and Ramdas, J. R. Stat. Soc. B 86 (2024), sections 4 and 5;
+    docs/methods/deciding.md, Confidence sequences.
     """
     x = _checked(x)
     refuse_outside("alpha", alpha, 0.05)

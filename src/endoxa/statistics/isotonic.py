@@ -37,7 +37,7 @@ def fit(x: Floats, y: Floats, weights: Floats | None = None) -> Isotonic:
     Of all nondecreasing functions of x, the fit has the largest Pearson correlation with y, r = √(1 - SSE/SST).
     Misleads: this r is of the data that the map was fitted to, and well above 0 on noise (see null_correlation); report
     that of held-out queries. If y falls with x (distances), pass -x.
-    Source: Barlow et al. 1972; METHODS D.6 (a), (b).
+    Source: Barlow et al. 1972; docs/methods/studies.md, Isotonic regression.
     """
     from scipy.optimize import isotonic_regression
 
@@ -85,7 +85,7 @@ def null_correlation(n: int) -> float:
     """√E[r²] of the isotonic fit to n values of pure Gaussian noise at distinct x: √((H_n - 1) / (n - 1)).
 
     H_n = 1 + 1/2 + … + 1/n. With 50 pairs it is .267, with 500 .108, and a little lower if x has ties. NaN for fewer
-    than two values. Source: METHODS D.6 (optimism).
+    than two values. Source: docs/methods/studies.md, Isotonic regression.
     """
     if n < 2:
         return math.nan

@@ -6,7 +6,7 @@
 
 over images d with R_d rows (regions) and a set of words; without words it is an ordinary diagonal mixture. A row of
 weight v counts as v equal rows. L is a composite likelihood, which gives no standard errors.
-Source: Barnard et al. 2003, 2005 (ROMM, RWMM); METHODS D.9, where the choices they left open are made.
+Source: Barnard et al. 2003, 2005 (ROMM, RWMM); docs/methods/pictures.md, Region mixtures.
 """
 
 from __future__ import annotations

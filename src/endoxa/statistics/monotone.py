@@ -116,7 +116,8 @@ def fit(
     size 13 to 50 times in a trial on 800 pairs.
     Misleads: noise is normal with one variance and pairs are independent. Ratings of one query are correlated, so that
     the band is too narrow for new queries. The prior favours few steps: see `sensitivity`.
-    Source: after Holmes and Heard, Statistics in Medicine 22 (2003); METHODS D.6 (c).
+    Source: after Holmes and Heard, Statistics in Medicine 22 (2003);
+    docs/methods/studies.md, Bayesian monotone regression.
     """
     x, y, _ = checked(x, y)
     refuse_outside("confidence", confidence)
@@ -166,7 +167,8 @@ def sensitivity(
 ) -> dict[str, Monotone]:
     """Fit with the default prior (`given`), with wider steps (`v0 x 4`) and with more steps (`lam x 3`).
 
-    If the three curves differ much, the result depends on the prior. Source: METHODS D.6 (c).
+    If the three curves differ much, the result depends on the prior.
+    Source: docs/methods/studies.md, Bayesian monotone regression.
     """
     prior = Prior()
     priors = {"given": prior, "v0 x 4": replace(prior, v0=4 * prior.v0), "lam x 3": replace(prior, lam=3 * prior.lam)}

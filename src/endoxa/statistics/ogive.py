@@ -80,7 +80,7 @@ def fit(x: Floats, y: Floats, weights: Floats | None = None, *, inflections: int
     t0 and knots are quantiles of the distinct x, with the ends. alpha is the mean of y less that of the rest.
     Misleads: a curve with two rises is not in the family (see isotonic). The turn is no more exact than the distance
     of the places tried.
-    Source: our own construction for the lost eq. 5 of Barnard et al.; METHODS D.6 (c), cubic ogive, with S_ij added.
+    Source: our own construction for the lost eq. 5 of Barnard et al.; docs/methods/studies.md, Cubic ogive.
     """
     if inflections < 1 or knots < 1:
         raise TextError(f"{inflections} inflections and {knots} knots", remedy="expected at least 1 of either")

@@ -44,7 +44,7 @@ def inclusion(q: npt.ArrayLike, draws: npt.ArrayLike = 1) -> Floats:
     """Chance that an item is drawn at least once: pi = 1 - Π_m (1 - q_m)^n_m.
 
     `q` is [system, item], `draws` the number n_m of independent draws of each system, with replacement. If queries
-    were drawn too, multiply by their chance. Source: METHODS D.3.
+    were drawn too, multiply by their chance. Source: docs/methods/studies.md, Propensity.
     """
     q = np.asarray(q, dtype=np.float64)
     if not (good := (q >= 0) & (q <= 1)).all():
@@ -84,7 +84,7 @@ def mean(y: npt.ArrayLike, weights: npt.ArrayLike, clusters: npt.ArrayLike, *, c
     z_q = Σ_{j in q} w (y - ybar) / Σw, variance Q/(Q-1) Σ (z_q - zbar)², t with Q - 1 degrees of freedom. `weights`
     are 1/pi, or those of several rounds. No interval below an effective sample size of 30 or with one query.
     Misleads: linearised, so short with few queries or a few great weights; look at effective and share.
-    Source: METHODS D.3; Särndal, Swensson & Wretman 1992, ch. 5.
+    Source: Särndal, Swensson & Wretman 1992, ch. 5; docs/methods/studies.md, Propensity.
     """
     y, w, codes = _clustered(y, weights, clusters)
     total = float(w.sum())

@@ -32,7 +32,7 @@ def resampled(values: Floats, test: float, train: float, *, confidence: float = 
     nothing but the mean is known: NaN. Equal values have se 0; p is then 1 if they are 0, else NaN.
     Misleads: the correction is a heuristic for random splits of one collection. It says what other splits of these
     pictures would give, hardly what other pictures would.
-    Source: Nadeau and Bengio, Machine Learning 52 (2003); METHODS D.10.
+    Source: Nadeau and Bengio, Machine Learning 52 (2003); docs/methods/words.md, Overlapping resamples.
     """
     if not 0 < confidence < 1:
         raise TextError(f"confidence is {confidence}", remedy="expected a share between 0 and 1")

@@ -48,7 +48,7 @@ def dominance(
     that the difference is below -margin or above margin.
     Misleads: the pooled r may lie outside both (`outside`): above, because a mean of several people is less noisy than
     one rating; on either side, if the master rates other pairs or is more lenient (Simpson's paradox).
-    Source: Barnard et al., Table 5; Schuirmann 1987 for the two tests; METHODS D.8.
+    Source: Barnard et al., Table 5; Schuirmann 1987 for the two tests; docs/methods/studies.md, Dominance.
     """
     refuse_settings(folds, resamples, confidence)
     if not 0 < margin < 1:

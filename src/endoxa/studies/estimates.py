@@ -54,7 +54,7 @@ def weights(opinions: Opinions, *, shares: Mapping[int, float] | None = None) ->
     beforehand: give `shares` as {round: planned pairs}. Without them, the asked pairs are counted.
     Left out are answers to practice, gold and attention tasks, and common ones without a propensity. Pairs of a pool
     (selected_by begins with `pool`) without a propensity get 1; other pairs without one are refused.
-    Source: METHODS D.3; the combination of rounds is derived and proved in tests/studies/test_estimates.py.
+    Source: docs/methods/studies.md, Estimated curves; tests/studies/test_estimates.py proves the combination of rounds.
     """
     pi = pl.col("propensity")
     pooled = pl.col("selected_by").str.starts_with("pool").fill_null(False)
@@ -107,7 +107,7 @@ def curves(
     Misleads: recall refers to the universe from which pairs were drawn; a deeper cut-off counts items that could not be
     asked. Lists shorter than M and undecided pairs lower horvitz_thompson, but not the Hájek precision. Interpolated
     precision is the maximum of noisy values, hence optimistic.
-    Source: Barnard et al.; METHODS D.4, E.2.
+    Source: Barnard et al.; docs/methods/studies.md, Estimated curves.
     """
     refuse_outside("confidence", confidence)
     if resamples * (1 - confidence) < 2 - 1e-9:
@@ -187,7 +187,7 @@ def ratings(
     Columns: system, rating, se, lo, hi, effective, share, sampled, queries, refused. A Hájek mean with a linearised
     variance, queries as clusters, and Student's t. Below an effective sample size of 30 there is no interval, and
     `refused` gives the reason.
-    Source: METHODS D.3.
+    Source: docs/methods/studies.md, Propensity.
     """
     if k is not None and k < 1:
         raise TextError(f"k is at least 1, not {k}")
@@ -268,7 +268,7 @@ def _band(spread: Floats, wanted: Bools, confidence: float) -> tuple[Floats, Flo
 def _interpolated(points: pl.DataFrame, whole: list[str]) -> pl.DataFrame:
     """The highest precision at any cut-off with at least each recall level.
 
-    A recall level that is not reached has precision 0 if the cut-offs cover the whole list, as in E.2, otherwise NaN.
+    A recall level that is not reached has precision 0 if the cut-offs cover the whole list, otherwise NaN.
     """
     levels = np.linspace(0, 1, LEVELS)
     tables = []

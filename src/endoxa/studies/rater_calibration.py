@@ -97,7 +97,7 @@ def calibrate(opinions: Opinions, *, shrinkage: float = 5.0) -> Calibration:
     graded is left out.
     Misleads: V contains differences between raters as well as between items, so calibrated grades spread more than
     those of one rater. Differences in quality between the items J_r of different raters are not corrected.
-    Source: Barnard and Shirahatti et al.; METHODS D.1.
+    Source: Barnard and Shirahatti et al.; docs/methods/studies.md, Rater calibration.
     """
     _refuse(shrinkage)
     given, notes = _common(opinions)
@@ -115,7 +115,7 @@ def benefit(opinions: Opinions, *, shrinkage: float = 5.0, folds: int = 5, rng: 
 
     Common items are split at random into `folds`; the grades of each fold are mapped by a fit to the other folds.
     In sample, the variance between raters falls by construction: rely on the row `held out`, and on alpha.
-    Source: METHODS D.1.
+    Source: docs/methods/studies.md, Rater calibration.
     """
     _refuse(shrinkage)
     if folds < 2:

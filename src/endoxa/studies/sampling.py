@@ -49,8 +49,8 @@ def proposal(ranks: npt.ArrayLike, *, gamma: float = 1.0, floor: float = 0.1, si
     Z = Σ_{r <= size} r^-gamma over a universe of `size` items. The last axis is the item. Rank 0 means that the system
     did not return the item; these items share the rest of Z equally, as if they followed in random order.
     Over a complete universe q sums to 1.
-    Misleads: gamma = 5 and floor = 0, as published by Barnard et al., draw rank 1 in 96 of 100 draws (METHODS D-E3).
-    Source: METHODS D.3.
+    Misleads: gamma = 5 and floor = 0, as published by Barnard et al., draw rank 1 in 96 of 100 draws (erratum D-E3).
+    Source: docs/methods/studies.md, Sampling.
     """
     if not (math.isfinite(gamma) and gamma >= 0):
         raise TextError(f"gamma is at least 0 (uniform), not {gamma}", remedy="1 is usual")
@@ -72,7 +72,8 @@ def proposal(ranks: npt.ArrayLike, *, gamma: float = 1.0, floor: float = 0.1, si
 def effective_size(gamma: float, size: int, draws: int, *, floor: float = 0.0) -> float:
     """The effective sample size of `draws` draws for a mean over the whole universe: draws · size² / Σ 1/q.
 
-    It is the number of draws with equal probabilities that are as informative. Source: METHODS D.3, after Kish 1965.
+    It is the number of draws with equal probabilities that are as informative.
+    Source: after Kish 1965; docs/methods/studies.md, Sampling.
     """
     q = np.arange(1, size + 1, dtype=np.float64) ** -gamma
     q = (1 - floor) * q / q.sum() + floor / size
@@ -105,7 +106,7 @@ def plan(
     pi = Pr(query sampled) · (1 - s^tasks), s = mean over the sets of k systems of Π (1 - q_m). This is exact, unlike a
     product over all systems with q_m·k/M. round(query_share · queries) queries are sampled, at least one.
     Misleads: an item outside the universe has propensity 0, and no estimate covers it.
-    Source: Barnard et al.; METHODS D.3 and F.9.
+    Source: Barnard et al.; docs/methods/studies.md, Sampling.
     """
     _refuse_tasks(per_task)
     if tasks_per_query < 1:
@@ -227,7 +228,7 @@ def adapt(
     left. Propensities are conditional on earlier rounds; estimates.weights combines the rounds. `asked` (query,
     item) are pairs that are planned but not answered yet.
     Misleads: pairs outside the pool (with a collection in round 1) have propensity 0; then do not combine the rounds.
-    Source: METHODS D.3 ("adapt later"), D.6.
+    Source: docs/methods/studies.md, Sampling.
     """
     _refuse_tasks(per_task)
     lo, hi, bins = scale

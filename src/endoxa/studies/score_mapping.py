@@ -74,7 +74,8 @@ def mapping(
     correlation, which is decided on the same data and favours a system that is mere noise.
     Misleads: for noise, the pooled held-out correlation lies slightly below 0. All figures refer to pairs chosen in the
     same way, such as only the best ranks.
-    Source: Barnard et al.; METHODS D.6. Compare systems by held_out under one method, never by the best of several.
+    Compare systems by held_out under one method, never by the best of several.
+    Source: Barnard et al.; docs/methods/studies.md, Score mapping.
     """
     if method not in get_args(Method):
         raise TextError(

@@ -56,7 +56,7 @@ def self_advantage(r: Floats, *, resamples: int = RESAMPLES, rng: np.random.Gene
     systems). NaN with a single system or an empty cell.
     Misleads: with four systems there are 24 permutations, and p cannot fall below .0417. "Not significant" then means
     very little; look at gamma and its interval.
-    Source: METHODS D.7.
+    Source: docs/methods/studies.md, Selection bias.
     """
     table = np.asarray(r, dtype=np.float64)
     n = len(table)
@@ -87,7 +87,7 @@ def selection_bias(
     both. The correlation uses the scores or (`mapped`) the ratings predicted by isotonic maps fitted to other queries.
     The interval resamples queries with all their pairs; maps are not refitted.
     Misleads: systems that choose nearly the same pairs have similar columns, and gamma cannot be large.
-    Source: Barnard et al., Table 3; METHODS D.7.
+    Source: Barnard et al., Table 3; docs/methods/studies.md, Selection bias.
     """
     refuse_settings(folds, resamples, confidence)
     ratings, left_out = rated(opinions)

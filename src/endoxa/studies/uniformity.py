@@ -35,7 +35,7 @@ def deviation(grades: Iterable[float | None] | npt.ArrayLike, classes: Sequence[
     `classes` lists every possible grade; any other answer is refused. Undecided answers (None, NaN) are left out;
     without answers everything is NaN. With a single possible grade `normalised` is NaN.
     Misleads: uniform answers make a scale easier to learn, but they are not more often correct.
-    Source: Barnard et al.; METHODS D.2 (a reconstruction of a formula that is missing in print).
+    Source: reconstructed, as the formula in Barnard et al. is broken in print; docs/methods/studies.md, Uniformity.
     """
     levels = np.asarray(classes, dtype=np.float64)
     if not levels.size or len(np.unique(levels)) < levels.size:

@@ -58,7 +58,7 @@ def verdict(
     first half, it missed in 20 to 97 % of simulated studies); differences do not shift. The verdict covers the planned
     tasks and first answers, not other queries or raters. It is invalid if raters pick or abandon tasks because of their
     content, and approximate with many undecided pairs.
-    Source: METHODS F.3; Waudby-Smith & Ramdas 2024.
+    Source: Waudby-Smith & Ramdas 2024; docs/methods/deciding.md, Confidence sequences.
     """
     study = _study(draws, order, grades, scale, tasks)
     refuse_outside("alpha", alpha, 0.05)

@@ -14,7 +14,7 @@ and over pictures alike; those of deleting a topic at a time, which let J change
 words that are not visual. Misleads: it is no interval for the share of special regions in the population, which is
 larger: where a word is visual, the null mean takes away more than chance added. Where pictures come in topics and these
 are not given, intervals over pictures are far too narrow (they covered 43 to 72 %).
-Source: specification words-documents, A.4 (there: delete a topic); Efron, The Jackknife, 1982, chapter 6.
+Source: Efron, The Jackknife, 1982, chapter 6; docs/methods/words.md, Interval of the excess.
 """
 
 from __future__ import annotations

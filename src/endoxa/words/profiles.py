@@ -8,7 +8,7 @@
 
 All are means over several base mixtures. Misleads: both excess and E depend on how many pictures a word has, E so
 much that it mostly orders words by that; compare them with a null (`word_nulls`).
-Source: specification words-documents, A.4; METHODS D.12.
+Source: docs/methods/words.md, Visualness.
 """
 
 from __future__ import annotations

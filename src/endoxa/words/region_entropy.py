@@ -9,8 +9,8 @@ Entropy. p(j|X) = Σ_i P(X|r_i) γ_ij / Σ_i P(X|r_i) over the components j of a
 
 Misleads: π f_X + (1 - π) f_0 is not identified (π = 1 always fits), the entropy grows with the number of regions, and
 an entropy near 0 with few effective regions is a collapsed selection, not a visual word. Random regions with the same
-weights (METHODS' null) were not selected, so that nearly every word beats them.
-Source: Yanai and Barnard 2005, as Barnard et al. describe it; METHODS D.12, where the steps left open are chosen.
+weights were not selected, so that nearly every word beats them.
+Source: Yanai and Barnard 2005, as Barnard et al. describe it; docs/methods/words.md, Image region entropy.
 """
 
 from __future__ import annotations

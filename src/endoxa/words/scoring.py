@@ -62,7 +62,7 @@ def score(chances: Floats, truths: Truths, frequencies: Floats) -> Scored:
     word that comes first in the vocabulary. A picture without a word of the vocabulary, or without regions (NaN), is
     left out.
     Misleads: where a picture has the frequent words only, nothing can be gained over the baseline.
-    Source: Barnard et al. 3.2; METHODS D.10.
+    Source: Barnard et al. 3.2; docs/methods/words.md, Word prediction.
     """
     if chances.shape != truths.shape or frequencies.shape != truths.shape[1:]:
         raise TableError(

@@ -38,7 +38,8 @@ def draw(topics: Topics, *, share: float = 0.5, train: float = 0.75, rng: np.ran
     """One resample: ⌊share · topics⌉ topics, of each the share `train` to learn from; other topics are novel.
 
     How a topic's last picture falls is drawn, so that small topics keep the share too. With a share of 1, or fewer
-    than four topics, all are used, and none is novel. Source: Barnard et al. 3.2; METHODS D.10.
+    than four topics, all are used, and none is novel.
+    Source: Barnard et al. 3.2; docs/methods/words.md, Splits by topic.
     """
     refuse_shares(share, train)
     count = len(topics.names)

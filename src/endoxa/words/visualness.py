@@ -2,7 +2,7 @@
 
 A word is visual if the regions of its pictures have something that those of other pictures lack. Five base mixtures
 turn regions into shares of components (`profiles`); random words tell what chance gives (`word_nulls`).
-Source: specification words-documents, A.4; METHODS D.12.
+Source: docs/methods/words.md, Visualness.
 """
 
 from __future__ import annotations

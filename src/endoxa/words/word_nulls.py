@@ -9,7 +9,7 @@ Topics    A word clings to topics, and pictures of a topic look alike. Its count
 Misleads: under the null of pictures nearly every word of a corpus with topics looks visual (on Corel 141 of 153 words
 have p ≤ .05, under the null of topics 49). A word that is on all pictures of one topic is compared with single topics:
 with T of them, its p is hardly below 1/T.
-Source: specification words-documents, A.4.
+Source: docs/methods/words.md, Random words.
 """
 
 from __future__ import annotations
