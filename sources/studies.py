@@ -20,7 +20,7 @@ from endoxa.measures import distributions
 from endoxa.measures.curves import curve_measures
 from endoxa.studies.sampling import adapt, plan
 from endoxa.studies.uniformity import deviation
-from endoxa.tables import Labels, Opinions, Run, Taxonomy
+from endoxa.tables import DRAW, Labels, Opinions, Run, Taxonomy
 
 HOME = Path("demo/sources")  # descriptions and indexes, so that a second run is quick
 SEED = 0
@@ -264,7 +264,7 @@ def _by_folders(category: Mapping[str, str]) -> Grade:
 
 
 def _graded(tasks: pl.DataFrame, grade: Grade) -> pl.DataFrame:
-    rows = tasks.select("query", "item", "propensity", "selected_by")
+    rows = tasks.select("query", "item", "propensity", "selected_by", *DRAW)
     values = [grade(query, item) for query, item in rows.select("query", "item").iter_rows()]
     return rows.with_columns(
         pl.Series("grade", values), pl.lit("folders").alias("source"), pl.lit("1-5").alias("scale")

@@ -163,7 +163,7 @@ def test_judge_a_few_and_come_back(files, tmp_path) -> None:
     assert result.returncode == 0
     rows = list(csv.DictReader(target.read_text().splitlines()))
     assert len(rows) == 300
-    assert {row["selected_by"] for row in rows} == {"next@20 round 1"}
+    assert {(row["selected_by"], row["draw"], row["draw_depth"]) for row in rows} == {("next", "1", "20")}
     truth = {(q, d): g for q, who, d, g in (line.split() for line in three.read_text().splitlines()) if who == "ada"}
     for row in rows:
         row["grade"] = str(int(int(truth.get((row["query"], row["item"]), 0)) > 0))
@@ -193,7 +193,7 @@ def test_judge_a_few_and_come_back(files, tmp_path) -> None:
     assert "no design-based interval" in done("eval", *runs, "P@10", "--labels", few, "-v")
     further = endoxa("next", *runs, "-n", "50", "--labels", target, "--about", "best", "-o", "tsv")
     assert further.returncode == 0
-    assert "next@20 round 2" in further.stdout
+    assert "\tnext\t2\t20\t" in further.stdout
     pairs = {tuple(line.split("\t")[:2]) for line in further.stdout.splitlines()[1:]}
     assert not pairs & {(row["query"], row["item"]) for row in rows}
 

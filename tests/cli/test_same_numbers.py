@@ -64,7 +64,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     labelled = pairs.with_columns(
         pl.Series("grade", [grades.get(pair, 0.0) for pair in pairs.select("query", "item").iter_rows()])
     )
-    columns = ("query", "item", "grade", "propensity", "selected_by")
+    columns = ("query", "item", "grade", "propensity", "selected_by", "draw", "draw_depth")
     endoxa.write(Opinions.of(labelled.select(columns)), folder / "labels.csv")
     return folder
 

@@ -10,10 +10,11 @@ from endoxa.comparisons.rounds import last_round, rounds_of
 from endoxa.tables import Opinions
 
 
-def judged(rows: list[tuple[str, float | None, float]], mark: str | None = None) -> Opinions:
+def judged(rows: list[tuple[str, float | None, float]], draw: int | None = None, by: str = "next") -> Opinions:
     """Labels of one query: item, grade, propensity."""
     frame = pl.DataFrame(rows, schema={"item": pl.String, "grade": pl.Float64, "propensity": pl.Float64}, orient="row")
-    return Opinions.of(frame.with_columns(pl.lit("q").alias("query"), pl.lit(mark, pl.String).alias("selected_by")))
+    more = (pl.lit("q").alias("query"), pl.lit(by).alias("selected_by"), pl.lit(draw, pl.Int64).alias("draw"))
+    return Opinions.of(frame.with_columns(more))
 
 
 def weights(labels: Opinions) -> dict[str, float]:
@@ -32,14 +33,23 @@ def test_rounds_weigh_by_their_labels() -> None:
 
 
 def test_rounds_that_say_their_number_come_in_any_order() -> None:
-    one, two = judged([("a", 1.0, 0.2)], "next@10 round 1"), judged([("b", 0.0, 0.3)], "next@10 round 2")
+    one, two = judged([("a", 1.0, 0.2)], 1), judged([("b", 0.0, 0.3)], 2)
     found = [rounds_of(tables).frame for tables in ([one, two], [two, one])]
     assert found[0].equals(found[1])
     together = Opinions.of(pl.concat([two.frame, one.frame]))
     assert rounds_of([together]).frame.equals(found[0])
     assert weights(Opinions(found[0])) == pytest.approx({"a": 1 / 3, "b": 0.6})
     assert last_round(together) == 2
-    assert last_round(judged([("a", 1.0, 0.2)], "next@10")) == 1
+    assert last_round(judged([("a", 1.0, 0.2)])) == 1
+
+
+def test_adaptive_rounds_of_ratings_are_not_rounds_of_labels() -> None:
+    """Their own number does not order them; of several tables each is a round."""
+    one, two = judged([("a", 1.0, 0.2)], 2, "adaptive"), judged([("b", 0.0, 0.3)], 1, "adaptive")
+    together = Opinions.of(pl.concat([one.frame, two.frame]))
+    assert weights(rounds_of([together])) == pytest.approx({"a": 0.2, "b": 0.3})
+    assert last_round(together) == 1
+    assert weights(rounds_of([one, two])) == pytest.approx({"a": 1 / 3, "b": 0.6})
 
 
 def test_a_sure_pair_stays_sure_and_no_propensity_passes_one() -> None:
@@ -72,5 +82,5 @@ def test_a_half_answered_round_has_the_same_expectation() -> None:
 
 
 def test_a_round_without_a_label_has_no_weight() -> None:
-    one, none = judged([("a", 1.0, 0.2)], "next@10 round 1"), judged([("b", None, 0.3)], "next@10 round 2")
+    one, none = judged([("a", 1.0, 0.2)], 1), judged([("b", None, 0.3)], 2)
     assert weights(rounds_of([one, none])) == pytest.approx({"a": 0.2, "b": 0.3})

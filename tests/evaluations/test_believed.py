@@ -126,7 +126,10 @@ def sample(count: int, seed: int = 1) -> Opinions:
     grades = [TRUTH[pair] for pair in drawn.iter_rows()]
     return Opinions.of(
         drawn.with_columns(
-            pl.Series("grade", grades), pl.lit(share).alias("propensity"), pl.lit("next@5").alias("selected_by")
+            pl.Series("grade", grades),
+            pl.lit(share).alias("propensity"),
+            pl.lit("next").alias("selected_by"),
+            pl.lit(5).alias("draw_depth"),
         )
     )
 

@@ -21,7 +21,7 @@ from endoxa.evaluations.sentences import measured
 from endoxa.evaluations.settings import Settings
 from endoxa.measures.grammar import parse_all
 from endoxa.reports import terminal
-from endoxa.tables import Opinions, Run
+from endoxa.tables import DRAW, Opinions, Run
 
 
 def field(systems: int = 5, topics: int = 20, seed: int = 0) -> tuple[Run, pl.DataFrame]:
@@ -47,7 +47,7 @@ def judged(pairs: pl.DataFrame) -> Opinions:
 
 def drawn(count: int, seed: int = 1, **how: Any) -> Opinions:
     chosen = endoxa.choose(RUN, None, count, seed=seed, **how)
-    return judged(chosen.select("query", "item", "propensity", "selected_by"))
+    return judged(chosen.select("query", "item", "propensity", "selected_by", *DRAW))
 
 
 FEW, MANY = drawn(60), drawn(600, mixing=0.5)
@@ -202,9 +202,9 @@ def test_estimates_of_many_labels_are_near_the_truth() -> None:
 
 def test_estimates_do_not_hang_on_the_order_of_the_rounds() -> None:
     first = endoxa.choose(RUN, None, 300, mixing=0.5, seed=1)
-    one = judged(first.select("query", "item", "propensity", "selected_by"))
+    one = judged(first.select("query", "item", "propensity", "selected_by", *DRAW))
     second = endoxa.choose(RUN, None, 300, mixing=0.5, judged=one, seed=2)
-    two = judged(second.select("query", "item", "propensity", "selected_by"))
+    two = judged(second.select("query", "item", "propensity", "selected_by", *DRAW))
     both = [endoxa.evaluate(RUN, None, ["AP", "P@10"], labels=labels) for labels in ([one, two], [two, one])]
     assert_frame_equal(both[0].tables["estimates"], both[1].tables["estimates"], rel_tol=1e-9)
     assert_frame_equal(both[0].summary, both[1].summary, rel_tol=1e-9)

@@ -8,7 +8,7 @@ import polars as pl
 from hypothesis import strategies as st
 
 from endoxa.policies import Policy
-from endoxa.tables import Comparison, Opinions, Run, Scores
+from endoxa.tables import DRAW, Comparison, Opinions, Run, Scores
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 scores = finite | st.sampled_from([float("inf"), float("-inf"), 0.0, -0.0, 1.0])
@@ -65,6 +65,7 @@ OPINION = {
     "scale": pl.String,
     "confidence": pl.Float64,
     "selected_by": pl.String,
+    **dict.fromkeys(DRAW, pl.Int64),
     "propensity": pl.Float64,
     "role": pl.String,
     "at": pl.Datetime("us", "UTC"),
@@ -83,6 +84,7 @@ def opinions() -> st.SearchStrategy[Opinions]:
         st.none() | any_text,
         maybe,
         st.none() | any_text,
+        *[st.none() | st.integers(0, 2**53)] * 3,
         st.none() | st.floats(1e-9, 1),
         any_text,
         st.none() | moments,

@@ -216,6 +216,8 @@ def test_pairs(tmp_path):
     assert frame.select("query", "item").rows() == [("q", "007"), ("r", "d")]
     if "propensity" in frame.columns:
         assert frame["propensity"].to_list() == [0.5, 1.0]
+    frame = read_pairs(file(tmp_path, "drawn.csv", "query,item,selected_by,draw,draw_depth\nq,d,next,2,20\n"))
+    assert frame.rows() == [("q", "d", "next", "2", "20")]  # `pairs_plan` checks them
     frame = read_pairs(file(tmp_path, "named.csv", "query,item,propensity\nq,d,0.25\n"))
     assert frame.rows() == [("q", "d", 0.25)]
     with pytest.raises(FileError, match="expected query and item"):

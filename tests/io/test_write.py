@@ -117,6 +117,12 @@ def test_names_that_trec_text_cannot_hold(tmp_path: Path, bad: str) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_trec_text_has_no_place_for_draws(tmp_path: Path) -> None:
+    drawn = {"query": ["q"], "item": ["d"], "grade": [1], "propensity": [0.5], "selected_by": ["next"], "draw": [2]}
+    with pytest.raises(TableError, match=r"no columns for how labels were drawn .*; use \.csv"):
+        write(Opinions.of(pl.DataFrame(drawn)), tmp_path / "f")
+
+
 def test_tables_without_trec_text(tmp_path: Path) -> None:
     comparison = Comparison(pl.DataFrame({"measure": ["AP"]}))
     with pytest.raises(FileError, match=r"Comparison cannot be written as TREC text; use the suffix \.csv"):

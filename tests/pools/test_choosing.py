@@ -282,8 +282,9 @@ def test_the_same_generator_gives_the_same_choice_in_random_order() -> None:
 
 def graded(pairs: pl.DataFrame, truth: Mapping[tuple[str, str], float], number: int) -> Opinions:
     grades = [truth[pair] for pair in pairs.select("query", "item").iter_rows()]
-    mark = pl.lit(f"next@12 round {number}").alias("selected_by")
-    return Opinions.of(pairs.select("query", "item", "propensity", pl.Series("grade", grades), mark))
+    return Opinions.of(
+        pairs.select("query", "item", "propensity", pl.Series("grade", grades), pl.lit(number).alias("draw"))
+    )
 
 
 def test_a_second_round_that_looks_at_the_first_stays_unbiased() -> None:

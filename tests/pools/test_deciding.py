@@ -13,7 +13,7 @@ from endoxa.errors import JoinError, TextError
 from endoxa.measures.grammar import parse
 from endoxa.pools import deciding
 from endoxa.pools.deciding import LEAST, Deciding, Question, further, rows_of, simulate
-from endoxa.tables import Opinions
+from endoxa.tables import DRAW, Opinions
 
 RUN, TRUTH = field()
 UNIVERSE = Universe.of(RUN)
@@ -75,7 +75,7 @@ def test_pairs_that_wait_for_an_answer_are_not_asked_again() -> None:
     begun = Deciding.of(UNIVERSE, BEST)
     first = begun.ask(25, number=1, rng=rng())
     asked = rows_of(UNIVERSE, first)
-    assert set(first["selected_by"]) == {f"next@{UNIVERSE.depth} round 1"}
+    assert set(first.select("selected_by", *DRAW).rows()) == {("next", 1, None, UNIVERSE.depth)}
     second = begun.ask(200, number=2, asked=asked, rng=rng())
     assert second.height == 200
     assert not set(rows_of(UNIVERSE, second).tolist()) & set(asked.tolist())

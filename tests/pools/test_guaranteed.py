@@ -15,7 +15,7 @@ from endoxa.measures.grammar import parse
 from endoxa.pools import guaranteed
 from endoxa.pools.deciding import Deciding, Question, simulate
 from endoxa.pools.guaranteed import Draws, plan_of, replay
-from endoxa.tables import Floats, Opinions
+from endoxa.tables import DRAW, Floats, Opinions
 
 RUN, TRUTH = field(noise=(0.6, 0.8, 1.2), topics=4, items=25, listed=12)
 UNIVERSE = Universe.of(RUN)
@@ -39,8 +39,8 @@ def drawn(count: int, seed: int = 0, said: Floats = GRADES, batch: int = 10) -> 
 
 
 def opinions(draws: Draws, said: Floats) -> Opinions:
-    marks = [f"next@5 round {place} after {after}" for place, after in enumerate(draws.after, 1)]
-    columns = {"grade": said[draws.rows], "propensity": draws.chance, "selected_by": marks}
+    columns = {"grade": said[draws.rows], "propensity": draws.chance, "draw_after": draws.after}
+    columns |= {"draw": np.arange(1, len(draws) + 1)}
     return Opinions.of(UNIVERSE.rows[draws.rows.tolist()].with_columns(pl.Series(k, v) for k, v in columns.items()))
 
 
@@ -141,11 +141,11 @@ def test_draws_are_read_from_labels_up_to_the_first_that_is_missing() -> None:
     assert all(np.array_equal(one, two) for one, two in zip(found.parts, draws.parts, strict=True))
     shuffled = Opinions.of(labels.frame.sample(fraction=1, shuffle=True, seed=1))
     assert Draws.of(UNIVERSE, shuffled).rows.tolist() == draws.rows.tolist()
-    without = Opinions.of(labels.frame.filter(~pl.col("selected_by").str.contains("round 8 ")))
+    without = Opinions.of(labels.frame.filter(pl.col("draw") != 8))
     assert Draws.of(UNIVERSE, without).rows.tolist() == draws.rows[:7].tolist()
     two = labels.frame.with_columns(pl.lit("other").alias("source"))
     assert len(Draws.of(UNIVERSE, Opinions.of(pl.concat([labels.frame, two])))) == 20
-    rounds = labels.frame.with_columns(pl.lit("next@5 round 1").alias("selected_by"))
+    rounds = labels.frame.with_columns(pl.lit(1).alias("draw"), pl.lit(None).alias("draw_after"))
     assert not len(Draws.of(UNIVERSE, Opinions.of(rounds)))
     assert not len(Draws.of(UNIVERSE, None))
 
@@ -249,7 +249,7 @@ def test_orders_and_pairs_are_settled_too(about: object) -> None:
 
 def test_a_round_is_drawn_one_by_one() -> None:
     pairs = Deciding.of(UNIVERSE, BEST).ask(10, number=1, asked=np.arange(4), rng=np.random.default_rng(0))
-    assert pairs["selected_by"].to_list() == [f"next@5 round {number} after 0" for number in range(5, 15)]
+    assert pairs.select("selected_by", *DRAW).rows() == [("next", number, 0, 5) for number in range(5, 15)]
     assert not set(pairs["item"]) & set(UNIVERSE.rows["item"][:4])
 
 

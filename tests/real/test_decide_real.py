@@ -51,7 +51,7 @@ class Track:
         return Opinions.of(
             drawn.select(
                 "query", "item", "propensity", pl.Series("grade", self.truth[rows["row"].to_numpy()]),
-                pl.lit(f"next@{deep} round 1").alias("selected_by"),
+                pl.lit("next").alias("selected_by"), pl.lit(1).alias("draw"), pl.lit(deep).alias("draw_depth"),
             )
         )  # fmt: skip
 

@@ -51,7 +51,10 @@ GIVE_UP = 300.0  # seconds after which work that does not go on has come to a st
 
 def prepare(folder: Path, url: str | None, *, judges: int, tasks: int) -> list[str]:
     """A study that every judge can work on through and through; a token for each of them."""
-    rows = [(n, "q", f"item {n}", 0, 0.5, "a", "common" if n < 5 else "main", 1, None) for n in range(tasks)]
+    rows = [
+        (n, "q", f"item {n}", 0, 0.5, "a", None, None, None, "common" if n < 5 else "main", 1, None)
+        for n in range(tasks)
+    ]
     work = Work(pl.DataFrame(rows, schema=TASKS, orient="row"), pl.DataFrame(schema=DRAWS))
     empty = pl.lit(None, pl.String)
     items = work.tasks.select("item", pl.col("item").alias("text"), empty.alias("file"), empty.alias("original"))

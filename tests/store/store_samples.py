@@ -40,8 +40,8 @@ def work_of(*, per_task: int = 1, has_query: bool = True, expected: str | None =
                 rows.append(
                     (
                         task, QUERIES[task % 3] if has_query else None, f"item-{task}-{place}", place,
-                        None if known else (place + 1) / (per_task + 1), None if known else "a+b", role, 1,
-                        expected if known else None,
+                        None if known else (place + 1) / (per_task + 1), None if known else "a+b", None, None, None,
+                        role, 1, expected if known else None,
                     )
                 )  # fmt: skip
             task += 1

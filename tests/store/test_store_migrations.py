@@ -95,6 +95,38 @@ def test_the_database_itself_refuses_to_change_or_remove_a_row(database, tmp_pat
     store.close()
 
 
+def test_how_answers_were_drawn_becomes_columns_and_answers_are_guarded_again(database, tmp_path):
+    url = database or f"sqlite:///{tmp_path / 'studies.db'}"
+    split = {
+        "next@10 round 57 after 50": ("next", 57, 50, 10), "next@10 round 2": ("next", 2, None, 10),
+        "pool@4": ("pool", None, None, 4), "adaptive@3": ("adaptive", 3, None, None), "a@b": ("a@b", None, None, None),
+    }  # fmt: skip
+    engine = connect(url)
+    with engine.execution_options(write=True).begin() as connection:
+        command.upgrade(alembic_config(connection), "0003")
+        for statement in BESIDE:
+            connection.execute(sa.text(statement))
+        for at, text in enumerate(split, 1):
+            row = ROWS["answers"] | {"id": at, "key": f"'k{at}'", "selected_by": f"'{text}'"}
+            values = ", ".join(map(str, row.values()))
+            connection.execute(sa.text(f"insert into answers ({', '.join(row)}) values ({values})"))
+            connection.execute(sa.text(f"insert into items (id, study_id, name) values ({at}, 1, 'd{at}')"))
+            member = f"insert into task_items (task_id, item_id, place, selected_by) values (1, {at}, 0, '{text}')"
+            connection.execute(sa.text(member))
+    engine.dispose()
+    store = open_store(url)
+    with store.reading() as connection:
+        for table, order in (("answers", "id"), ("task_items", "item_id")):
+            columns = f"select selected_by, draw, draw_after, draw_depth from {table} order by {order}"
+            assert [tuple(row) for row in connection.execute(sa.text(columns))] == list(split.values()), table
+    ways = ("update answers set draw = 1", "delete from answers")
+    ways += ("truncate answers",) if database else ("update or replace answers set draw = 1",)
+    for way in ways:
+        with pytest.raises(sa.exc.DBAPIError, match="only added to"), store.writing() as connection:
+            connection.execute(sa.text(way))
+    store.close()
+
+
 def test_a_database_of_the_first_release_is_brought_up_to_date_and_keeps_what_it_has(database, tmp_path):
     url = database or f"sqlite:///{tmp_path / 'studies.db'}"
     engine = connect(url)

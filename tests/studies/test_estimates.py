@@ -201,19 +201,20 @@ def test_queries_say_what_the_study_stands_for():
 
 
 def two_rounds(first, second, shares):
+    """Pairs with their propensity, and with the number of their round where it is adaptive."""
     rows = pl.DataFrame(
-        [("1", item, 1.0, pi, by) for item, pi, by in first + second],
-        schema=["query", "item", "grade", "propensity", "selected_by"],
+        [("1", item, 1.0, pi, "s+t" if draw is None else "adaptive", draw) for item, pi, draw in first + second],
+        schema=["query", "item", "grade", "propensity", "selected_by", "draw"],
         orient="row",
     )
     return weights(Opinions.of(rows, source="x"), shares=shares)
 
 
 def test_weights_of_rounds_by_hand():
-    made = two_rounds([("a", 0.5, "s+t")], [("b", 0.25, "adaptive@2"), ("c", 0.1, "adaptive@3")], {1: 2, 2: 1, 3: 1})
+    made = two_rounds([("a", 0.5, None)], [("b", 0.25, 2), ("c", 0.1, 3)], {1: 2, 2: 1, 3: 1})
     assert made["round"].to_list() == [1, 2, 3]
     assert made["weight"].to_list() == pytest.approx([0.5 / 0.5 + 0.5, 0.25 / 0.25 + 0.25, 0.25 / 0.1])
-    counted = two_rounds([("a", 0.5, None)], [("b", 0.25, "adaptive@2")], None)
+    counted = two_rounds([("a", 0.5, None)], [("b", 0.25, 2)], None)
     assert counted["weight"].to_list() == pytest.approx([0.5 / 0.5 + 0.5, 0.5 / 0.25])
 
 
@@ -239,8 +240,8 @@ def test_two_rounds_are_unbiased_over_all_outcomes(pi, y, share):
             if not known and not new:
                 continue  # the estimate is 0
             made = two_rounds(
-                [(names[j], pi[j], "s") for j in known],
-                [(names[j], later[j], "adaptive@2") for j in new],
+                [(names[j], pi[j], None) for j in known],
+                [(names[j], later[j], 2) for j in new],
                 {1: share, 2: 1 - share},
             )
             worth = dict(made.select("item", "weight").iter_rows())
@@ -256,7 +257,7 @@ def test_rounds_of_real_plans_are_unbiased():
     totals = []
     for _ in range(120):
         first = plan(run, rng=stream).tasks.join(truth, on=["query", "item"])
-        columns = ["query", "item", "grade", "propensity", "selected_by"]
+        columns = ["query", "item", "grade", "propensity", "selected_by", "draw"]
         opinions = Opinions.of(first.select(columns), source="x")
         second = adapt(run, opinions, 3, round=2, scale=(1, 5, 5), rng=stream).tasks.join(truth, on=["query", "item"])
         both = Opinions.of(pl.concat([first.select(columns), second.select(columns)]), source="x")
@@ -307,7 +308,7 @@ def test_a_pool_needs_no_weights():
     made = curves(run, Opinions.of(tasks.with_columns(grades), source="x"), threshold=0, cutoffs=[4], rng=rng()).points
     assert made["precision"][0] == made["horvitz_thompson"][0] == pytest.approx(grades.mean())
     bare = tasks.with_columns(
-        grades, pl.lit(None, dtype=pl.Float64).alias("propensity"), pl.lit("pool@4").alias("selected_by")
+        grades, pl.lit(None, dtype=pl.Float64).alias("propensity"), pl.lit("pool").alias("selected_by")
     )
     assert curves(run, Opinions.of(bare, source="x"), threshold=0, cutoffs=[4], rng=rng()).points.equals(made)
 

@@ -12,7 +12,7 @@ from endoxa.errors import JoinError, TableError, TextError
 from endoxa.statistics.propensity import inclusion
 from endoxa.studies import sampling
 from endoxa.studies.sampling import adapt, effective_size, pairs_plan, plan, pool_plan, proposal, warning
-from endoxa.tables import Opinions, Run
+from endoxa.tables import DRAW, Opinions, Run
 
 
 def rng(seed=1):
@@ -268,11 +268,20 @@ def answered(run, level, seed=0):
     return Opinions.of(rows.select("query", "item", "grade", "propensity", "selected_by"), source="anna")
 
 
+def test_pairs_keep_how_they_were_drawn():
+    """Also those of a file of 0.1, which says it in a text."""
+    old = pl.DataFrame({"query": "q", "item": ["a", "b"], "selected_by": ["next@20 round 2", "by hand"]})
+    tasks = sampling.pairs_plan(old, rng=rng()).tasks.sort("item")
+    assert tasks.select("selected_by", *DRAW).rows() == [("next", 2, None, 20), ("by hand", None, None, None)]
+    new = tasks.select("query", "item", "selected_by", *DRAW)
+    assert sampling.pairs_plan(new, rng=rng()).tasks.sort("item").select(new.columns).equals(new)
+
+
 def test_adapt_spreads_predicted_answers():
     run = random_run(systems=3, queries=40, depth=30, items=60)
     opinions = answered(run, 5)
     made = adapt(run, opinions, 60, round=2, scale=(1, 5, 5), rng=rng())
-    assert made.tasks["selected_by"].unique().to_list() == ["adaptive@2"]
+    assert made.tasks.select("selected_by", *DRAW).unique().rows() == [("adaptive", 2, None, None)]
     assert made.tasks["round"].unique().to_list() == [2]
     assert made.draws.schema == sampling.DRAWS
     both = made.tasks.join(opinions.frame, on=["query", "item"], how="semi")

@@ -12,7 +12,7 @@ from endoxa.errors import CallError, JoinError, TextError
 from endoxa.pools.deciding import Question
 from endoxa.studies import planning, settling
 from endoxa.studies.design import Settings
-from endoxa.tables import Opinions, Run
+from endoxa.tables import DRAW, Opinions, Run
 
 
 def field(seed: int = 0) -> tuple[Run, dict[tuple[str, str], float]]:
@@ -34,7 +34,7 @@ SETTINGS = Settings(name="decide", screen="yes-no", choose="decide", common=0, c
 
 def answers(tasks: pl.DataFrame) -> Opinions:
     grades = [TRUTH[pair] for pair in tasks.select("query", "item").iter_rows()]
-    return Opinions.of(tasks.select("query", "item", "propensity", "selected_by", pl.Series("grade", grades)))
+    return Opinions.of(tasks.select("query", "item", "propensity", pl.Series("grade", grades)))
 
 
 def test_rounds_ask_exactly_as_many_pairs_and_none_twice() -> None:
@@ -42,7 +42,7 @@ def test_rounds_ask_exactly_as_many_pairs_and_none_twice() -> None:
     assert work.tasks.height == 25
     assert work.tasks["task"].sort().to_list() == list(range(25))
     assert set(work.tasks["role"]) == {"main"}
-    assert set(work.tasks["selected_by"]) == {"next@20 round 1"}
+    assert set(work.tasks.select("selected_by", *DRAW).rows()) == {("next", 1, None, 20)}
     assert ((work.tasks["propensity"] > 0) & (work.tasks["propensity"] <= 1)).all()
     asked = work.tasks.select("query", "item")
     for number in (2, 3, 4):
@@ -59,7 +59,7 @@ def test_it_is_settled_by_enough_answers() -> None:
     few = answers(work.tasks.head(20))
     assert not settling.begin(SETTINGS, RUN, few).verdict.is_settled
     pairs = RUN.frame.filter(pl.col("rank") <= 20).select("query", "item").unique()
-    every = pairs.with_columns(pl.lit(1.0).alias("propensity"), pl.lit("next@20 round 1").alias("selected_by"))
+    every = pairs.with_columns(pl.lit(1.0).alias("propensity"))
     assert settling.begin(SETTINGS, RUN, answers(every)).verdict.is_settled
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import endoxa
 from endoxa.errors import EndoxaError, InstallError, TableError
 from endoxa.policies import Policy
-from endoxa.tables import Comparison, DuplicateItemError, DuplicateJudgmentError, Opinions, Run, Scores
+from endoxa.tables import DRAW, Comparison, DuplicateItemError, DuplicateJudgmentError, Opinions, Run, Scores
 
 Row = tuple[str, str, str, float]
 
@@ -168,10 +168,44 @@ def test_opinions_fill_in_what_is_left_out() -> None:
     opinions = Opinions.of(pl.DataFrame({"query_id": [1], "doc_id": ["x"], "relevance": ["2"]}))
     row = opinions.frame.row(0, named=True)
     expected = {"source": "qrels", "kind": "person", "query": "1", "item": "x", "grade": 2.0, "role": "main"}
-    assert row == dict.fromkeys(["scale", "confidence", "selected_by", "propensity", "at"]) | expected
+    assert row == dict.fromkeys(["scale", "confidence", "selected_by", *DRAW, "propensity", "at"]) | expected
     assert opinions.frame.columns[:5] == ["source", "kind", "query", "item", "grade"]
     named = Opinions.of(pl.DataFrame({"query": ["q"], "item": ["x"], "grade": [1]}), source="llm", kind="judge")
     assert (named.sources, named.frame["kind"][0]) == (["llm"], "judge")
+
+
+def test_draws_of_old_texts_become_columns() -> None:
+    """What 0.1 wrote is split; names that only look alike stay."""
+    split = {
+        "next@10": ("next", None, None, 10), "next@10 round 2": ("next", 2, None, 10),
+        "next@10 round 57 after 50": ("next", 57, 50, 10), "pool@4": ("pool", None, None, 4),
+        "adaptive@3": ("adaptive", 3, None, None),
+    }  # fmt: skip
+    others = ("next", "next@", "a+next@10", "bm25@10", "dense round 2", "adaptive@2 round 1", "next@" + "9" * 30, None)
+    texts = pl.Series("selected_by", [*split, *others], dtype=pl.String)
+    frame = pl.DataFrame({"query": "q", "item": [f"d{at}" for at in range(len(texts))], "grade": 1.0}).with_columns(
+        texts
+    )
+    found = Opinions.of(frame).frame
+    assert found.select("selected_by", *DRAW).rows() == [
+        *split.values(),
+        *((name, None, None, None) for name in others),
+    ]
+    assert Opinions.of(found).frame.equals(found)
+
+
+def test_draws_are_whole_numbers() -> None:
+    def drawn(**columns: Any) -> pl.DataFrame:
+        return Opinions.of(pl.DataFrame({"query": "q", "item": list("ab"), "grade": 1.0, **columns})).frame
+
+    assert drawn(draw=["2.0", None], draw_after=[None, None])["draw"].to_list() == [2, None]
+    assert drawn(draw_depth=[10.0, None])["draw_depth"].to_list() == [10, None]
+    assert drawn(selected_by=["next@5 round 3", "next"], draw=[None, 4])["draw"].to_list() == [3, 4]
+    for wrong in (-1.0, 0.5, float("nan"), float("inf"), 2.0**60):
+        with pytest.raises(TableError, match=r"row 2.*: draw .* is not a whole number from 0"):
+            drawn(draw=[1.0, wrong])
+    with pytest.raises(TableError, match="draw_after 'x' is not a number"):
+        drawn(draw_after=["1", "x"])
 
 
 def test_opinions_keep_floats_nulls_and_negative_grades() -> None:

@@ -9,7 +9,7 @@ import pytest
 import endoxa
 from endoxa.comparisons import prediction
 from endoxa.errors import TableError, TextError
-from endoxa.tables import Belief, Opinions, Run
+from endoxa.tables import DRAW, Belief, Opinions, Run
 from endoxa.verbs.compare import superiority
 
 
@@ -32,39 +32,39 @@ def _table(truth: dict[tuple[str, str], float]) -> pl.DataFrame:
     )
 
 
-def labelled(pairs: pl.DataFrame, truth: dict[tuple[str, str], float], mark: str) -> Opinions:
+def labelled(pairs: pl.DataFrame, truth: dict[tuple[str, str], float], *without: str) -> Opinions:
     grades = [truth[pair] for pair in pairs.select("query", "item").iter_rows()]
-    columns = ("query", "item", "propensity", pl.Series("grade", grades), pl.lit(mark).alias("selected_by"))
-    return Opinions.of(pairs.select(columns))
+    columns = ("query", "item", "propensity", "selected_by", *DRAW, pl.Series("grade", grades))
+    return Opinions.of(pairs.select(columns).drop(without))
 
 
 def test_labels_say_from_where_they_were_drawn() -> None:
     run, truth = field()
     belief = endoxa.believe(run, depth=20, people=0)
     chosen = endoxa.choose(run, belief, 150, first=5, seed=1)
-    assert chosen["selected_by"].unique().to_list() == ["next@5 round 1"]
+    assert chosen.select("selected_by", *DRAW).unique().rows() == [("next", 1, None, 5)]
     expected = run.frame.filter(pl.col("rank") <= 5).select("query", "item").unique().sort("query", "item")
-    for mark in ("next@5", "next@5 round 1"):
-        universe = prediction.drawn_from(run, belief, labelled(chosen, truth, mark))
+    for without in ((), ("draw",)):
+        universe = prediction.drawn_from(run, belief, labelled(chosen, truth, *without))
         assert universe is not None
         assert universe.equals(expected)
-    assert prediction.drawn_from(run, belief, labelled(chosen, truth, "by hand")) is None
+    assert prediction.drawn_from(run, belief, labelled(chosen, truth, "selected_by")) is None
 
 
 def test_choose_counts_the_rounds() -> None:
     run, truth = field(queries=6)
     first = endoxa.choose(run, None, 20, seed=1)
     assert first.height == 20
-    assert first["selected_by"].unique().to_list() == ["next@20 round 1"]  # a small collection
-    one = labelled(first, truth, "next@20 round 1")
+    assert first.select("draw", "draw_depth").unique().rows() == [(1, 20)]  # a small collection
+    one = labelled(first, truth)
     second = endoxa.choose(run, None, 15, judged=one, seed=2)
-    assert second["selected_by"].unique().to_list() == ["next@20 round 2"]
-    two = labelled(second, truth, "next@20 round 2")
+    assert second.select("draw", "draw_depth").unique().rows() == [(2, 20)]
+    two = labelled(second, truth)
     thirds = [
         endoxa.choose(run, None, 10, judged=files, measures=["P@5"], seed=3) for files in ([one, two], [two, one])
     ]
     assert thirds[0].equals(thirds[1])
-    assert thirds[0]["selected_by"].unique().to_list() == ["next@5 round 3"]
+    assert thirds[0].select("draw", "draw_depth").unique().rows() == [(3, 5)]
     seen = {pair for table in (first, second) for pair in table.select("query", "item").rows()}
     assert not seen & set(thirds[0].select("query", "item").rows())
     assert endoxa.choose(run, None, 20, seed=1, measures=["RR", "AP"]).equals(first)  # RR has no linear form
@@ -89,9 +89,9 @@ def test_intervals_from_two_rounds_cover() -> None:
     belief = endoxa.believe(run, depth=20, people=0)
     inside, told = 0, 0
     for seed in range(40):
-        first = labelled(endoxa.choose(run, belief, 60, first=5, seed=seed), truth, "next@5")
+        first = labelled(endoxa.choose(run, belief, 60, first=5, seed=seed), truth, "draw")
         second = endoxa.choose(run, belief, 80, judged=first, first=5, seed=1000 + seed)
-        rounds = [first, labelled(second, truth, "next@5")]
+        rounds = [first, labelled(second, truth, "draw")]
         made = endoxa.estimate(run, belief, rounds, ["P@5"]).frame
         for system, lo, hi, outside in made.select("system", "lo", "hi", "outside").iter_rows():
             assert outside == 0

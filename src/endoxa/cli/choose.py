@@ -12,7 +12,8 @@ from endoxa.cli import options as o
 from endoxa.cli import output
 
 FORMS = ("table", "csv", "tsv", "json", "jsonl")
-COLUMNS = ["query", "item", "grade", "propensity", "selected_by", "p", "systems"]  # of the file that judges fill in
+# of the file that judges fill in
+COLUMNS = ["query", "item", "grade", "propensity", "selected_by", "draw", "draw_depth", "p", "systems"]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -58,6 +59,7 @@ def choose(
     import polars as pl
 
     from endoxa.pools.choosing import about_of
+    from endoxa.tables import DRAW
     from endoxa.verbs.choose import choose as verb
 
     form = output.need_form(form, to, FORMS)
@@ -73,11 +75,11 @@ def choose(
     answer = f"Judge these {pairs.height:,} pairs of {pairs['query'].n_unique():,} queries to learn {settles}."
     if form == "table":
         output.say(answer)
-        output.head(pairs.drop("selected_by"), "-o csv --to judge.csv")
+        output.head(pairs.drop("selected_by", *DRAW), "-o csv --to judge.csv")
     else:
         blank = pairs.with_columns(pl.lit(None, pl.Float64).alias("grade"))
         output.table(blank.select(COLUMNS), form, to, answer=answer)
-    deep, _, number = str(pairs["selected_by"][0]).removeprefix("next@").partition(" round ")
+    number, deep = pairs.select("draw", "draw_depth").row(0)
     output.note(
         f"round {number}: {pairs.height:,} pairs of {pairs['query'].n_unique():,} queries, from the first {deep} items "
         "of some run, drawn with these propensities; fill in grade and pass the file: endoxa eval … --labels FILE"

@@ -22,7 +22,6 @@ import numpy as np
 import polars as pl
 
 from endoxa.beliefs.reliability import chances, decided
-from endoxa.comparisons.rounds import DRAWN
 from endoxa.errors import JoinError, TableError, TextError
 from endoxa.frozen import dataclass
 from endoxa.measures.closed_forms import SumForm
@@ -78,16 +77,16 @@ def is_estimable(measure: str) -> bool:
 
 
 def drawn_from(run: Run, belief: Belief, labels: Opinions) -> pl.DataFrame | None:
-    """The pairs that could be drawn, where the labels say how they were chosen (`next@10`); otherwise None.
+    """The pairs that could be drawn, where the labels were chosen by `next` and say how deep; otherwise None.
 
     These are the pairs that any run has in its first items, down to that depth, and that the belief mentions, together
     with what was labelled.
     """
-    depths = labels.frame["selected_by"].drop_nulls().str.extract(DRAWN).drop_nulls().cast(pl.Int64)
-    if not len(depths):
+    depth = labels.frame.filter(pl.col("selected_by") == "next")["draw_depth"].max()
+    if depth is None:
         return None
     pairs = ["query", "item"]
-    tops = run.frame.filter(pl.col("rank") <= int(depths.max())).select(pairs)  # type: ignore[arg-type]
+    tops = run.frame.filter(pl.col("rank") <= depth).select(pairs)
     mentioned = tops.unique().join(belief.frame.select(pairs).unique(), on=pairs, how="semi")
     return pl.concat([mentioned, labels.frame.select(pairs)]).unique().sort(pairs)
 

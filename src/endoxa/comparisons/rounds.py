@@ -9,9 +9,8 @@ import polars as pl
 
 from endoxa.tables import Opinions
 
-DRAWN = r"^next@(\d+)(?: round \d+(?: after \d+)?)?$"  # how labels say from which depth they were drawn
-ROUND = r" round (\d+)(?: after \d+)?$"  # and in which round
-ALONE = r" round (\d+) after (\d+)$"  # a round of one pair, and how many labels had led to its choice
+# The round of a label. Adaptive rounds of ratings are added up by `studies.estimates`.
+ROUND = pl.when(pl.col("selected_by").ne_missing("adaptive")).then("draw")
 
 
 def numbered(tables: Sequence[Opinions]) -> Opinions:
@@ -22,20 +21,18 @@ def numbered(tables: Sequence[Opinions]) -> Opinions:
     if len(tables) == 1:
         return tables[0]
     every = pl.concat([table.frame.with_columns(pl.lit(place).alias("table")) for place, table in enumerate(tables, 1)])
-    place = pl.col("table").cast(pl.String)
     if every.select("source", "query", "item").is_duplicated().any():
-        every = every.with_columns(pl.concat_str("source", pl.lit(" "), place).alias("source"))
-    drawn = every["propensity"].is_not_null().any()
-    if drawn and not every["selected_by"].str.contains(ROUND).fill_null(False).any():
-        by = pl.concat_str(pl.col("selected_by").fill_null("given"), pl.lit(" round "), place)
-        every = every.with_columns(by.alias("selected_by"))
+        every = every.with_columns(pl.concat_str("source", pl.lit(" "), "table").alias("source"))
+    if every["propensity"].is_not_null().any() and not every.select(ROUND.is_not_null().any()).item():
+        by = pl.col("selected_by").replace("adaptive", "given").fill_null("given")
+        every = every.with_columns(pl.col("table").alias("draw"), by)  # also in place of an adaptive number
     return Opinions.of(every.drop("table"))
 
 
 def rounds_of(rounds: Sequence[Opinions]) -> Opinions:
     """Labels of several rounds of judging as one table, with propensities under which all rounds add up.
 
-    A row says its round (`next@10 round 2`); tables that do not are rounds in the order given. Given the rounds before
+    A row says its round (`draw`); tables that do not are rounds in the order given. Given the rounds before
     it, each round r is a sample with known propensities, and what was judged before is known: its estimate is unbiased.
     So is the mean of these estimates with weights ω that sum to 1, which weighs a label of round r by
     W = ω_r/π + Σ_{later} ω; the propensity here is 1/W. A later round has the share ω_r/Σ_{≤r} ω = max(its share of the
@@ -44,7 +41,7 @@ def rounds_of(rounds: Sequence[Opinions]) -> Opinions:
     Source: Farquhar et al. 2021 for estimates from rounds; docs/methods/deciding.md, Rounds.
     """
     frame = numbered(rounds).frame
-    rows = frame.with_columns(pl.col("selected_by").str.extract(ROUND).cast(pl.Int64).fill_null(0).alias("round"))
+    rows = frame.with_columns(ROUND.fill_null(0).alias("round"))
     given = pl.col("grade").is_not_null() & (pl.col("grade") >= 0)
     sizes = rows.group_by("round").agg(
         given.sum().alias("labels"),
@@ -71,5 +68,4 @@ def rounds_of(rounds: Sequence[Opinions]) -> Opinions:
 
 def last_round(labels: Opinions) -> int:
     """The highest round that labels name; 1 where there are labels that name none."""
-    named = labels.frame["selected_by"].str.extract(ROUND).cast(pl.Int64).max()
-    return int(named or 1)  # type: ignore[arg-type]
+    return int(labels.frame.select(ROUND.max()).item() or 1)

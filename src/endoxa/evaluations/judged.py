@@ -102,7 +102,8 @@ def _of_sample(reference: Reference) -> list[str]:
     table = reference.table
     if not isinstance(table, Opinions) or table.judged is not None or "selected_by" not in table.frame.columns:
         return []
-    if not table.frame["selected_by"].drop_nulls().str.starts_with("next@").any():
+    chosen = (pl.col("selected_by") == "next") & pl.col("draw_depth").is_not_null()
+    if not table.frame.select(chosen.any()).item():
         return []
     return [
         "These judgments are a sample that endoxa next chose, and all that was not chosen counts as not relevant. Give "

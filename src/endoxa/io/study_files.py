@@ -22,7 +22,7 @@ from endoxa.io.read import is_there
 from endoxa.io.sources import opened
 from endoxa.io.table_files import rows_of
 from endoxa.studies.design import Settings
-from endoxa.tables import OTHER_NAMES, rename_known
+from endoxa.tables import DRAW, OTHER_NAMES, rename_known
 
 TEXTS = {".txt", ".md"}
 SHOWN = {"text": pl.String, "file": pl.String, "original": pl.String}
@@ -223,12 +223,13 @@ def read_known(path: Path, *, has_query: bool) -> pl.DataFrame:
 
 
 def read_pairs(path: Path) -> pl.DataFrame:
-    """Pairs to ask: query, item, and if present propensity and selected_by."""
+    """Pairs to ask: query, item, and if present propensity, selected_by and the draw."""
     frame = rename_known(read_any(path), ("query", "item", "propensity"))
     if not {"query", "item"} <= set(frame.columns):
         raise FileError(str(path), f"has the columns {', '.join(frame.columns)}", "expected query and item")
-    names = [name for name in ("query", "item", "propensity", "selected_by") if name in frame.columns]
+    names = [name for name in ("query", "item", "propensity", "selected_by", *DRAW) if name in frame.columns]
+    types = {name: pl.Float64 if name == "propensity" else pl.String for name in names if name not in DRAW}
     try:
-        return frame.select(pl.col(name).cast(pl.Float64 if name == "propensity" else pl.String) for name in names)
+        return frame.select(names).cast(types)  # type: ignore[arg-type]
     except pl.exceptions.PolarsError:
         raise FileError(str(path), "propensity is not a number in every row") from None

@@ -22,7 +22,7 @@ from endoxa.io.qrels import NO_METHOD
 from endoxa.io.spreadsheets import escaped
 from endoxa.io.table_files import METADATA, NOT_MISSING, PEOPLE, AnyTable, draws_beside
 from endoxa.policies import Policy
-from endoxa.tables import Belief, Comparison, Draws, Opinions, Run, Scores
+from endoxa.tables import DRAW, Belief, Comparison, Draws, Opinions, Run, Scores
 
 ELSEWHERE = {".md", ".tex", ".html", ".htm", ".json", ".xlsx"}  # suffixes of formats that a table is not written in
 Compression = Literal["uncompressed", "gzip", "zstd"]
@@ -181,6 +181,8 @@ def _qrels(table: Opinions) -> pl.DataFrame:
         return _refuse_blanks(frame.select("query", assessor, "item", grade), ("query", "source", "item"))
     if frame["propensity"].null_count() or len(table.sources) > 1:
         raise TableError("sampled qrels need one source and a probability for every pair", remedy=elsewhere)
+    if frame.select(pl.any_horizontal(pl.col(DRAW).is_not_null().any())).item():
+        raise TableError("TREC text has no columns for how labels were drawn (draw, draw_depth)", remedy=elsewhere)
     frame = frame.select("query", "item", grade, pl.col("selected_by").fill_null(NO_METHOD), "propensity")
     return _refuse_blanks(frame, ("query", "item", "selected_by"))
 

@@ -53,7 +53,7 @@ class Judgments(Later):
         """Prepare one source's judgments. An undecided answer is no judgment."""
         if opinions.judged is not None:
             return cls._of_judged(opinions)
-        from endoxa.tables import COUNTED
+        from endoxa.tables import COUNTED, DRAW
 
         rows = opinions.frame.filter(pl.col("grade").is_not_null() & COUNTED)
         if not rows.height:
@@ -61,19 +61,17 @@ class Judgments(Later):
         queries = rows["query"].unique().sort().to_list()
         place = rows["query"].replace_strict(queries, list(range(len(queries))), return_dtype=pl.Int64)
         sampled = rows["propensity"].null_count() < rows.height
-        strata = rows["selected_by"].unique().drop_nulls().sort().to_list() if sampled else []
-        stratum = (
-            rows["selected_by"].replace_strict(strata, list(range(len(strata))), default=-1, return_dtype=pl.Int64)
-            if strata
-            else pl.repeat(-1, rows.height, dtype=pl.Int64, eager=True)
-        )
-        frame = rows.select(place.alias("place"), "item", "grade", stratum.alias("stratum"), "propensity").sort(
-            "place", "grade", descending=[False, True], maintain_order=True
-        )
+        by = ["selected_by", *DRAW]  # every round is a stratum of its own
+        strata = rows.select(by).filter(pl.col("selected_by").is_not_null() & sampled).unique().sort(by)
+        named = strata.with_row_index("stratum")
+        stratum = rows.join(named, on=by, how="left", nulls_equal=True, maintain_order="left")["stratum"]
+        frame = rows.select(
+            place.alias("place"), "item", "grade", stratum.cast(pl.Int64).fill_null(-1), "propensity"
+        ).sort("place", "grade", descending=[False, True], maintain_order=True)
         counts = np.bincount(frame["place"].to_numpy(), minlength=len(queries))
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        sizes = np.zeros((len(queries), len(strata)))
-        if strata:
+        sizes = np.zeros((len(queries), strata.height))
+        if strata.height:
             # a stratum of which a share pi was drawn holds sampled/pi items
             drawn = frame.filter((pl.col("grade") >= 0) & (pl.col("stratum") >= 0))
             np.add.at(

@@ -191,10 +191,10 @@ class Deciding:
         self, count: int, *, number: int, asked: Ints | None = None, p: Floats | None = None, depth: int | None = None,
         rng: np.random.Generator,
     ) -> pl.DataFrame:  # fmt: skip
-        """The next pairs to judge, as a round of this number: as `choosing.choose`, with selected_by.
+        """The next pairs to judge, as a round of this number: as `choosing.choose`, with selected_by and the draw.
 
         `asked` are the rows of pairs that were asked, answered or not. `p` and `depth` are as for `choose`. With a
-        guarantee each pair is a round of its own: order, query, item, propensity, selected_by.
+        guarantee each pair is a draw of its own: order, query, item, propensity, selected_by and the draw.
         """
         if self.question.guarantee:
             return self._ask_alone(count, np.zeros(0, np.int64) if asked is None else asked, rng)
@@ -208,18 +208,23 @@ class Deciding:
             rng=rng,
         )  # fmt: skip
         deep = depth or choosing.depth_of(self.universe, question.measure)
-        return pairs.with_columns(pl.lit(f"next@{deep} round {number}").alias("selected_by"))
+        return _with_draws(pairs, np.full(pairs.height, number), None, deep)
 
     def _ask_alone(self, count: int, asked: Ints, rng: np.random.Generator) -> pl.DataFrame:
         universe, question, draws = self.universe, self.question, self.draws
         drawn = guaranteed.draw(universe, question.game(universe), self.learned.judged, draws, asked, count, rng)
         deep, first = choosing.depth_of(universe, question.measure), len(asked) + 1
-        marks = [f"next@{deep} round {first + place} after {len(draws)}" for place in range(len(drawn))]
-        rows: pl.DataFrame = universe.rows[drawn.rows.tolist()]
-        return rows.select(
-            pl.Series("order", np.arange(1, len(drawn) + 1)), "query", "item", pl.Series("propensity", drawn.chance),
-            pl.Series("selected_by", marks, dtype=pl.String),
-        )  # fmt: skip
+        place, rows = np.arange(len(drawn)), universe.rows[drawn.rows.tolist()]
+        pairs = rows.select(pl.Series("order", place + 1), "query", "item", pl.Series("propensity", drawn.chance))
+        return _with_draws(pairs, first + place, len(draws), deep)
+
+
+def _with_draws(pairs: pl.DataFrame, number: Ints, after: int | None, depth: int) -> pl.DataFrame:
+    """The pairs with the columns that say how they were drawn, as in `Opinions`."""
+    return pairs.with_columns(
+        pl.lit("next").alias("selected_by"), pl.Series("draw", number, dtype=pl.Int64),
+        pl.lit(after, pl.Int64).alias("draw_after"), pl.lit(depth, pl.Int64).alias("draw_depth"),
+    )  # fmt: skip
 
 
 def _fitted(question: Question, universe: Universe, judged: Judged, start: Learned | None = None) -> Learned:

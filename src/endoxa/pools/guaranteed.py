@@ -29,12 +29,10 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import polars as pl
 from scipy import sparse
 
 from endoxa.beliefs.learned import Judged, Learned, Universe, learn
 from endoxa.comparisons.posterior import levels_of, places_of
-from endoxa.comparisons.rounds import ALONE
 from endoxa.frozen import dataclass
 from endoxa.measures.grammar import Measure
 from endoxa.pools.choosing import askable
@@ -61,18 +59,14 @@ class Draws:
 
     @classmethod
     def of(cls, universe: Universe, labels: Opinions | None) -> Draws:
-        """The draws that labels name (`round 57 after 50`), up to the first one that is missing."""
+        """The draws that labels name, up to the first one that is missing."""
         if labels is None:
             return cls.none()
-        named = labels.frame.filter(COUNTED).with_columns(
-            pl.col("selected_by").str.extract(ALONE, 1).cast(pl.Int64).alias("number"),
-            pl.col("selected_by").str.extract(ALONE, 2).cast(pl.Int64).alias("after"),
-        )
-        known = universe.rows.with_row_index("row")
-        found = named.drop_nulls(["number", "propensity"]).join(known, on=["query", "item"], how="inner")
-        found = found.unique(["number", "row"], keep="first", maintain_order=True).sort("number")
-        place, after = np.arange(found.height), found["after"].to_numpy()
-        gaps = np.flatnonzero((found["number"].to_numpy() != place + 1) | (after > place))
+        alone = labels.frame.filter(COUNTED).drop_nulls(["draw", "draw_after", "propensity"])
+        found = alone.join(universe.rows.with_row_index("row"), on=["query", "item"], how="inner")
+        found = found.unique(["draw", "row"], keep="first", maintain_order=True).sort("draw")
+        place, after = np.arange(found.height), found["draw_after"].to_numpy()
+        gaps = np.flatnonzero((found["draw"].to_numpy() != place + 1) | (after > place))
         found = found.head(int(gaps[0]) if len(gaps) else found.height)
         rows = found["row"].to_numpy().astype(np.int64)
         return cls(rows, found["propensity"].to_numpy(), after[: found.height])

@@ -18,7 +18,7 @@ from endoxa.store import schema as s
 from endoxa.store import statements as q
 from endoxa.studies.design import Settings
 from endoxa.studies.planning import DRAWS, Work
-from endoxa.tables import Run, Taxonomy
+from endoxa.tables import DRAW, Run, Taxonomy
 
 CHUNK = 5_000  # rows per insert
 DELETED = "deleted"
@@ -227,7 +227,7 @@ def add_work(connection: Connection, study: Study, work: Work, *, rng: np.random
         if first["role"] == "main":
             slot = {"study_id": study.id, "task_id": number, "role": "main", "state": "free"}
             slots += [slot] * study.settings.overlap
-    kept = work.tasks.select("task", "item", "place", "propensity", "selected_by", "expected")
+    kept = work.tasks.select("task", "item", "place", "propensity", "selected_by", *DRAW, "expected")
     members = [
         {"task_id": numbers[row.pop("task")], "item_id": items[row.pop("item")], **row}
         for row in kept.iter_rows(named=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from datetime import UTC, datetime
+from typing import Any
 
 import polars as pl
 import sqlalchemy as sa
@@ -15,7 +16,7 @@ from endoxa.store import schema as s
 from endoxa.store.catalogue import Study, count_rows, ids, insert, note
 from endoxa.store.people import add_rater, checked, folded, rater_named
 from endoxa.studies.latest import ROWS, latest
-from endoxa.tables import COUNTED, Opinions
+from endoxa.tables import COUNTED, DRAW, Opinions
 
 ROLES = ("main", "common", "gold", "attention", "practice")
 # Namespace for the keys of imported rows: an identical row gets the same key.
@@ -29,7 +30,7 @@ def rows(connection: Connection, study: Study) -> pl.DataFrame:
         sa.select(
             a.id, s.raters.c.nickname, a.task_id, s.queries.c.name, s.items.c.name, a.key, a.kind, a.grade, a.category,
             a.rank, a.relevance, a.comment, a.place, a.shown, a.screen, a.method, a.active_seconds, a.away_seconds,
-            a.propensity, a.selected_by, a.role, t.round, m.expected, a.at,
+            a.propensity, a.selected_by, *(a[name] for name in DRAW), a.role, t.round, m.expected, a.at,
         )
         .select_from(s.answers)
         .join(s.raters, s.raters.c.id == a.rater_id)
@@ -143,11 +144,10 @@ def add_opinions(connection: Connection, study: Study, opinions: Opinions, *, no
             continue
         known.add(key)
         pair = (queries[row["query"]], items[row["item"]])
-        propensity, selected_by = chosen.get(pair, (None, None))
-        selection = {  # a pair that this study planned keeps its propensity
-            "propensity": row["propensity"] if propensity is None else propensity,
-            "selected_by": row["selected_by"] if selected_by is None else selected_by,
-        }
+        planned = chosen.get(pair, {"propensity": None, "selected_by": None})
+        by = row if planned["selected_by"] is None else planned
+        selection = {name: by[name] for name in ("selected_by", *DRAW)}  # a pair that this study planned keeps its own
+        selection["propensity"] = row["propensity"] if planned["propensity"] is None else planned["propensity"]
         if pair not in tasks:
             tasks[pair] = insert(connection, s.tasks, study_id=study.id, query_id=pair[0], role="main", round=1)
             member = {"task_id": tasks[pair], "item_id": pair[1], "place": 0, **selection}
@@ -190,14 +190,14 @@ def _refuse_strange(study: Study, frame: pl.DataFrame) -> None:
         names[folded(name)] = name
 
 
-def _chosen(connection: Connection, study: Study) -> dict[tuple[int, int], tuple[float | None, str | None]]:
-    """The propensity of each pair that the study chose, and who selected it."""
+def _chosen(connection: Connection, study: Study) -> dict[tuple[int, int], dict[str, Any]]:
+    """How each pair was chosen that the study chose: the row of its task."""
     rows = connection.execute(
         sa.select(s.tasks.c.query_id, s.task_items)
         .join(s.task_items, s.task_items.c.task_id == s.tasks.c.id)
         .where(s.tasks.c.study_id == study.id, s.tasks.c.role.in_(("main", "common")))
     )
-    return {(row.query_id, row.item_id): (row.propensity, row.selected_by) for row in rows}
+    return {(row["query_id"], row["item_id"]): dict(row) for row in rows.mappings()}
 
 
 def _imported(connection: Connection, study: Study) -> dict[tuple[int, int], int]:

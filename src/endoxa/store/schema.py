@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from endoxa.tables import DRAW
+
 NAMES = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -29,6 +31,11 @@ def _study(*, index: bool = False) -> sa.Column[int]:
 
 def _text(name: str, *, null: bool = False) -> sa.Column[str]:
     return sa.Column(name, sa.Text, nullable=null)
+
+
+def _draw() -> list[sa.Column[int]]:
+    """How a pair was drawn: the columns of `Opinions`."""
+    return [sa.Column(name, sa.BigInteger, nullable=True) for name in DRAW]
 
 
 def _moment(name: str, *, null: bool = False) -> sa.Column[float]:
@@ -133,6 +140,7 @@ task_items = sa.Table(
     sa.Column("place", sa.Integer, nullable=False),
     sa.Column("propensity", sa.Double, nullable=True),
     _text("selected_by", null=True),
+    *_draw(),
     sa.Column("expected", sa.Text, nullable=True),  # the known answer of gold, attention and practice, as text
 )
 
@@ -188,6 +196,7 @@ answers = sa.Table(
     sa.Column("away_seconds", sa.Double, nullable=True),
     sa.Column("propensity", sa.Double, nullable=True),
     _text("selected_by", null=True),
+    *_draw(),
     sa.Column("role", sa.String(10), nullable=False),
     _moment("at"),
     sa.UniqueConstraint("rater_id", "key", "place"),

@@ -20,6 +20,7 @@ from endoxa.store import schema as s
 from endoxa.store import statements as q
 from endoxa.store.catalogue import Study, count_rows, insert, taxonomy_of
 from endoxa.studies.kinds import COLUMNS, Response
+from endoxa.tables import DRAW
 
 HOUR = 3600.0
 KNOWN = ("gold", "attention")
@@ -236,7 +237,7 @@ def answer(
     if _known_act(connection, rater_id, key, "answer", task_id):
         return Received(False, progress(connection, study, rater_id), _feedback(connection, study, rater_id, key))
     slot = _slot(connection, study, rater_id, task_id)
-    members = {row.item_id: row for row in connection.execute(q.MEMBERS, {"task": task_id})}
+    members = {row["item_id"]: row for row in connection.execute(q.MEMBERS, {"task": task_id}).mappings()}
     _check(connection, study, responses, set(members))
     place = {number: at for at, number in enumerate(slot.shown or [])}
     inserted = connection.execute(
@@ -246,7 +247,7 @@ def answer(
                 "study_id": study.id, "rater_id": rater_id, "task_id": task_id, "item_id": given.item, "key": key,
                 "kind": "answer", "place": place.get(given.item, 0), "grade": given.grade, "category": given.category,
                 "rank": given.rank, "relevance": given.relevance, "shown": slot.shown, "role": slot.role, "at": now,
-                "propensity": members[given.item].propensity, "selected_by": members[given.item].selected_by,
+                **{name: members[given.item][name] for name in ("propensity", "selected_by", *DRAW)},
                 **vars(circumstances),
             }
             for given in responses

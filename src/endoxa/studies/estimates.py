@@ -50,14 +50,14 @@ def weights(opinions: Opinions, *, shares: Mapping[int, float] | None = None) ->
     rounds, each draws from the pairs that earlier ones did not ask. The estimate of round b is what is known before it
     plus its own Horvitz–Thompson total, and the estimates are averaged with shares w_b (of the planned pairs):
         weight of a pair of round b = w_b/pi_b + Σ_{b' > b} w_b'
-    The round is read from selected_by (adaptive@k), otherwise it is 1. The estimate is unbiased if the shares are fixed
+    The round is the `draw` of adaptive pairs, otherwise it is 1. The estimate is unbiased if the shares are fixed
     beforehand: give `shares` as {round: planned pairs}. Without them, the asked pairs are counted.
     Left out are answers to practice, gold and attention tasks, and common ones without a propensity. Pairs of a pool
-    (selected_by begins with `pool`) without a propensity get 1; other pairs without one are refused.
+    (selected_by is `pool`) without a propensity get 1; other pairs without one are refused.
     Source: docs/methods/studies.md, Estimated curves; tests/studies/test_estimates.py proves the combination of rounds.
     """
     pi = pl.col("propensity")
-    pooled = pl.col("selected_by").str.starts_with("pool").fill_null(False)
+    pooled = pl.col("selected_by").eq_missing("pool")
     rows = opinions.frame.filter(COUNTED).with_columns(
         pl.when(GIVEN).then("grade").alias("grade"),
         pl.when(pi.is_null() & pooled).then(1.0).otherwise(pi).alias("propensity"),
@@ -71,7 +71,7 @@ def weights(opinions: Opinions, *, shares: Mapping[int, float] | None = None) ->
         )
     pairs = rows.group_by("query", "item", maintain_order=True).agg(
         pl.col("grade").mean().alias("rating"),
-        pl.col("selected_by").str.extract(r"^adaptive@(\d+)$").cast(pl.Int64).fill_null(1).max().alias("round"),
+        pl.when(pl.col("selected_by") == "adaptive").then("draw").fill_null(1).max().alias("round"),
         pi.min(),
         (pi.max() - pi.min() > 1e-9).alias("torn"),
     )

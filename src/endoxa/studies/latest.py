@@ -11,15 +11,15 @@ from typing import Any
 
 import polars as pl
 
-from endoxa.comparisons.rounds import ALONE
-from endoxa.tables import COUNTED, Answers, Labels, Opinions
+from endoxa.tables import COUNTED, DRAW, Answers, Labels, Opinions
 
 ROWS: dict[str, Any] = {
     "number": pl.Int64, "source": pl.String, "task": pl.Int64, "query": pl.String, "item": pl.String, "key": pl.String,
     "kind": pl.String, "grade": pl.Float64, "category": pl.String, "rank": pl.Int64, "relevance": pl.Float64,
     "comment": pl.String, "place": pl.Int64, "shown": pl.String, "screen": pl.String, "method": pl.String,
     "active_seconds": pl.Float64, "away_seconds": pl.Float64, "propensity": pl.Float64, "selected_by": pl.String,
-    "role": pl.String, "round": pl.Int64, "expected": pl.String, "at": pl.Datetime("us", "UTC"),
+    **dict.fromkeys(DRAW, pl.Int64), "role": pl.String, "round": pl.Int64, "expected": pl.String,
+    "at": pl.Datetime("us", "UTC"),
 }  # fmt: skip
 
 UNDECIDED = pl.all_horizontal(pl.col("grade", "category", "rank", "relevance").is_null())
@@ -42,8 +42,8 @@ def as_answered(current: pl.DataFrame, shares: Mapping[int, float]) -> pl.DataFr
     drawn one by one: each is a round of its own, and those answered make up their sample.
     """
     share = pl.col("round").replace_strict(dict(shares), default=1.0, return_dtype=pl.Float64)
-    alone = pl.col("selected_by").str.contains(ALONE).fill_null(False)
-    drawn = COUNTED & (pl.col("method").ne_missing("import")) & (pl.col("propensity") < 1) & ~alone
+    is_round = pl.col("draw_after").is_null()
+    drawn = COUNTED & (pl.col("method").ne_missing("import")) & (pl.col("propensity") < 1) & is_round
     return current.with_columns(pl.when(drawn).then(pl.col("propensity") * share).otherwise("propensity"))
 
 
@@ -63,7 +63,7 @@ def opinions(current: pl.DataFrame, scale: str) -> Opinions | None:
     rows = once(current.filter(pl.col("query").is_not_null())).with_columns(pl.lit(scale).alias("scale"))
     if not rows.height:
         return None
-    names = ("source", "query", "item", "grade", "scale", "selected_by", "propensity", "role", "at")
+    names = ("source", "query", "item", "grade", "scale", "selected_by", *DRAW, "propensity", "role", "at")
     return Opinions.of(rows.select(names))
 
 

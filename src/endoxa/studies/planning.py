@@ -10,11 +10,12 @@ from endoxa.frozen import dataclass
 from endoxa.pools.deciding import Deciding
 from endoxa.studies import sampling
 from endoxa.studies.design import Settings
-from endoxa.tables import ASIDE, Run
+from endoxa.tables import ASIDE, DRAW, Run
 
 TASKS = {
     "task": pl.Int64, "query": pl.String, "item": pl.String, "place": pl.Int64, "propensity": pl.Float64,
-    "selected_by": pl.String, "role": pl.String, "round": pl.Int64, "expected": pl.String,
+    "selected_by": pl.String, **dict.fromkeys(DRAW, pl.Int64), "role": pl.String, "round": pl.Int64,
+    "expected": pl.String,
 }  # fmt: skip
 DRAWS = sampling.DRAWS
 KNOWN = ASIDE  # roles whose answer is known beforehand
@@ -88,13 +89,13 @@ def known(frame: pl.DataFrame, role: str, per_task: int) -> Work:
         number.alias("task"), pl.lit(None, pl.Float64).alias("propensity"), pl.lit(role).alias("selected_by"),
         pl.lit(role).alias("role"), pl.lit(1, pl.Int64).alias("round"),
     )  # fmt: skip
-    return Work(_shaped(rows).sort("task", "place"), pl.DataFrame(schema=DRAWS))
+    return Work(sampling.shaped(rows, TASKS).sort("task", "place"), pl.DataFrame(schema=DRAWS))
 
 
 def work_of(plan: sampling.Plan) -> Work:
     """Main tasks from a plan of pairs."""
     tasks = plan.tasks.with_columns(pl.lit("main").alias("role"), pl.lit(None, pl.String).alias("expected"))
-    return Work(_shaped(tasks), plan.draws.select(list(DRAWS)), plan.notes)
+    return Work(sampling.shaped(tasks, TASKS), plan.draws.select(list(DRAWS)), plan.notes)
 
 
 def certain(rows: pl.DataFrame) -> Work:
@@ -103,8 +104,4 @@ def certain(rows: pl.DataFrame) -> Work:
         pl.lit(1.0).alias("propensity"), pl.lit("main").alias("role"), pl.lit(1).alias("round"),
         pl.lit(None, pl.String).alias("expected"),
     )  # fmt: skip
-    return Work(_shaped(tasks), pl.DataFrame(schema=DRAWS))
-
-
-def _shaped(frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.select(pl.col(name).cast(dtype) for name, dtype in TASKS.items())
+    return Work(sampling.shaped(tasks, TASKS), pl.DataFrame(schema=DRAWS))

@@ -7,7 +7,8 @@ that favours high ranks. The propensity of each pair is stored, and estimates ar
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +20,11 @@ from endoxa.pools.pooling import pool
 from endoxa.statistics import isotonic
 from endoxa.statistics.propensity import effective
 from endoxa.studies.uniformity import of_counts
-from endoxa.tables import COUNTED, Floats, Ints, Opinions, Run, refuse_null, rename_known, require
+from endoxa.tables import COUNTED, DRAW, Floats, Ints, Opinions, Run, refuse_null, rename_known, require, with_draws
 
 TASKS = {
     "task": pl.Int64, "query": pl.String, "item": pl.String, "place": pl.Int64, "propensity": pl.Float64,
-    "selected_by": pl.String, "round": pl.Int64,
+    "selected_by": pl.String, **dict.fromkeys(DRAW, pl.Int64), "round": pl.Int64,
 }  # fmt: skip
 DRAWS = {"task": pl.Int64, "query": pl.String, "system": pl.String, "item": pl.String}
 
@@ -32,8 +33,9 @@ DRAWS = {"task": pl.Int64, "query": pl.String, "system": pl.String, "item": pl.S
 class Plan:
     """The plan of a study.
 
-    tasks   task, query, item, place, propensity, selected_by, round: one row per pair; tasks and places count from 0.
-            Task numbers are in random order: if tasks are given out by number, any first part is a random sample.
+    tasks   task, query, item, place, propensity, selected_by, draw, draw_after, draw_depth, round: one row per pair;
+            tasks and places count from 0. Task numbers are in random order: if tasks are given out by number, any first
+            part is a random sample.
     draws   task, query, system, item: one row per draw of a system, including repeated ones; task asks the pair
     notes   sentences for the organiser: what was drawn, and warnings
     """
@@ -180,7 +182,7 @@ def pool_plan(run: Run, depth: int, per_task: int = 4, *, rng: np.random.Generat
 
 
 def pairs_plan(frame: pl.DataFrame, per_task: int = 4, *, rng: np.random.Generator) -> Plan:
-    """A plan with the given pairs: query, item, and if known propensity and selected_by (otherwise `pairs`).
+    """A plan with the given pairs: query, item, and if known propensity, selected_by (otherwise `pairs`) and the draw.
 
     A pair without a propensity can be asked, but estimates cannot weight it.
     """
@@ -190,7 +192,8 @@ def pairs_plan(frame: pl.DataFrame, per_task: int = 4, *, rng: np.random.Generat
     absent = {"propensity": pl.lit(None, dtype=pl.Float64), "selected_by": pl.lit("pairs")}
     frame = frame.with_columns(value.alias(name) for name, value in absent.items() if name not in frame.columns)
     types = {name: TASKS[name] for name in ("query", "item", "propensity", "selected_by")}
-    pairs = frame.select(pl.col(name).cast(dtype) for name, dtype in types.items())
+    frame = with_draws(frame.with_columns(pl.col(name).cast(dtype) for name, dtype in types.items()), "table of pairs")
+    pairs = frame.select(*types, *DRAW)
     refuse_null(pairs, ("query", "item"), "table of pairs")
     if not pairs.height:
         raise TableError("the table of pairs is empty; there is nothing to ask")
@@ -258,7 +261,7 @@ def adapt(
         chosen = np.minimum(chosen, left.height - 1)
         pi = -np.expm1(count * np.log1p(-q))
     drawn = left[chosen].with_columns(
-        pl.Series("propensity", pi[chosen]), pl.lit(f"adaptive@{round}").alias("selected_by")
+        pl.Series("propensity", pi[chosen]), pl.lit("adaptive").alias("selected_by"), pl.lit(round).alias("draw")
     )
     tasks = _numbered(_chunked(drawn, per_task, rng), rng, round)
     so_far = of_counts(np.bincount(_binned(given["grade"].to_numpy(), scale), minlength=bins))
@@ -378,9 +381,15 @@ def _numbered(pairs: pl.DataFrame, rng: np.random.Generator, round: int = 1) -> 
     return (
         mixed.join(turns, on=["query", "turn"], how="left", maintain_order="left")
         .with_columns(pl.int_range(pl.len()).over("task").alias("place"), pl.lit(round).alias("round"))
-        .select(pl.col(name).cast(dtype) for name, dtype in TASKS.items())
+        .pipe(shaped, TASKS)
         .sort("task", "place")
     )
+
+
+def shaped(tasks: pl.DataFrame, types: Mapping[str, Any]) -> pl.DataFrame:
+    """The tasks with these columns; those of the draw are null where nothing was drawn."""
+    absent = [pl.lit(None, pl.Int64).alias(name) for name in DRAW if name not in tasks.columns]
+    return tasks.with_columns(absent).select(pl.col(name).cast(dtype) for name, dtype in types.items())
 
 
 def _worth(tasks: pl.DataFrame) -> str:

@@ -13,7 +13,7 @@ from endoxa.pools import choosing
 from endoxa.pools.deciding import Deciding, Question, rows_of
 from endoxa.studies.design import Settings
 from endoxa.studies.planning import DRAWS, TASKS, Work
-from endoxa.tables import Opinions, Run
+from endoxa.tables import DRAW, Opinions, Run
 
 AHEAD = 5  # free tasks at which the next round is planned
 ROUNDS = 10_000  # as many as are needed
@@ -43,7 +43,7 @@ def round_of(
     pairs = deciding.ask(count, number=number, asked=rows, rng=rng)
     tasks = pairs.select(
         (pl.col("order") - 1).alias("task"), "query", "item", pl.lit(0, pl.Int64).alias("place"), "propensity",
-        "selected_by", pl.lit("main").alias("role"), pl.lit(number, pl.Int64).alias("round"),
+        "selected_by", *DRAW, pl.lit("main").alias("role"), pl.lit(number, pl.Int64).alias("round"),
         pl.lit(None, pl.String).alias("expected"),
     )  # fmt: skip
     note = f"round {number}: {pairs.height:,} pairs of {pairs['query'].n_unique():,} queries, {question.measure}"

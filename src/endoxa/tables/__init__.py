@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from endoxa.tables.grade_words import grades_of as grades_of
     from endoxa.tables.opinions import ASIDE as ASIDE
     from endoxa.tables.opinions import COUNTED as COUNTED
+    from endoxa.tables.opinions import DRAW as DRAW
     from endoxa.tables.opinions import KINDS as KINDS
     from endoxa.tables.opinions import DuplicateJudgmentError as DuplicateJudgmentError
     from endoxa.tables.opinions import Judged as Judged
     from endoxa.tables.opinions import Opinions as Opinions
+    from endoxa.tables.opinions import with_draws as with_draws
     from endoxa.tables.run import DuplicateItemError as DuplicateItemError
     from endoxa.tables.run import Run as Run
     from endoxa.tables.scores import Comparison as Comparison
@@ -53,7 +55,7 @@ _NAMES = {
     "require unknown_columns",
     "costs": "Costs",
     "grade_words": "grades_of",
-    "opinions": "ASIDE COUNTED KINDS DuplicateJudgmentError Judged Opinions",
+    "opinions": "ASIDE COUNTED DRAW KINDS DuplicateJudgmentError Judged Opinions with_draws",
     "run": "DuplicateItemError Run",
     "scores": "Comparison Draws Scored Scores",
     "taxonomy": "Labels Taxonomy",

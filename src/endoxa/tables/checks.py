@@ -39,8 +39,9 @@ OTHER_NAMES = {
 # All names of columns that some table has.
 COLUMN_NAMES = {
     *OTHER_NAMES, *(other for others in OTHER_NAMES.values() for other in others), "kind", "scale", "confidence",
-    "selected_by", "role", "at", "rank", "block", "p", "reading", "weight", "category", "parent", "group", "subgroup",
-    "level", "measure", "value", "sd", "lo", "hi", "undefined", "policy", "baseline", "difference",
+    "selected_by", "draw", "draw_after", "draw_depth", "role", "at", "rank", "block", "p", "reading", "weight",
+    "category", "parent", "group", "subgroup", "level", "measure", "value", "sd", "lo", "hi", "undefined", "policy",
+    "baseline", "difference",
 }  # fmt: skip
 # Beside one of these names, the column `query` or `item` holds a text: PyTerrier has `qid` and `query`.
 IDS_OF_TEXTS = {

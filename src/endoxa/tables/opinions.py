@@ -14,6 +14,10 @@ from endoxa.tables.grade_words import numbered
 KINDS = ("person", "system", "judge")
 # roles that test the judge rather than rate the item; excluded from all measures
 ASIDE = ("practice", "gold", "attention")
+DRAW = ("draw", "draw_after", "draw_depth")
+MOST = 2**53  # of a draw: whole numbers that a float holds
+# What 0.1 wrote into selected_by: next@10 round 57 after 50, pool@10, adaptive@2
+OLD = r"^(next|pool)@([0-9]{1,15})(?: round ([0-9]{1,15})(?: after ([0-9]{1,15}))?)?$|^(adaptive)@([0-9]{1,15})$"
 if TYPE_CHECKING:
     COUNTED: pl.Expr
 __getattr__ = on_demand(__name__, {"COUNTED": lambda: ~pl.col("role").is_in(ASIDE).fill_null(False)})
@@ -47,13 +51,16 @@ class Judged(Later):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Opinions(Table):
-    """Opinions: source, kind, query, item, grade, scale, confidence, selected_by, propensity, role, at.
+    """Opinions: source, kind, query, item, grade, scale, confidence, selected_by, draw…, propensity, role, at.
 
     `grade` is the number that was given (a float stays a float); null means undecided. A negative grade means pooled
-    but not judged, as in TREC files. `propensity` is the probability that the pair was chosen for judging. `confidence`
-    is the source's own confidence in its grade. A pair without a row was not asked; a system, however, votes no on
-    every item that it does not list. Rows with the roles practice, gold and attention test the judge rather than rate
-    the item, and count neither as judgments nor in a belief.
+    but not judged, as in TREC files. `propensity` is the probability that the pair was chosen for judging, and
+    `selected_by` names who chose it: `next`, `adaptive`, `pool`, or systems joined by `+`. `draw` is the round in which
+    it was drawn, `draw_depth` the number of first items of each run that it was drawn from. Where every pair is a draw
+    of its own, `draw_after` is the number of labels that led to it. `confidence` is the source's own confidence in its
+    grade. A pair without a row was not asked; a system, however, votes no on every item that it does not list. Rows
+    with the roles practice, gold and attention test the judge rather than rate the item, and count neither as judgments
+    nor in a belief.
 
     `judged` has the judgments of one unnamed source as the native core read them; the frame is then made from them
     when it is first read.
@@ -72,8 +79,9 @@ class Opinions(Table):
         defaults: dict[str, tuple[Any, Any]] = {
             "source": (pl.String, source), "kind": (pl.String, kind), "query": (pl.String, None),
             "item": (pl.String, None), "grade": (pl.Float64, None), "scale": (pl.String, None),
-            "confidence": (pl.Float64, None), "selected_by": (pl.String, None), "propensity": (pl.Float64, None),
-            "role": (pl.String, "main"), "at": (pl.Datetime("us", "UTC"), None),
+            "confidence": (pl.Float64, None), "selected_by": (pl.String, None),
+            **dict.fromkeys(DRAW, (pl.Int64, None)), "propensity": (pl.Float64, None), "role": (pl.String, "main"),
+            "at": (pl.Datetime("us", "UTC"), None),
         }  # fmt: skip
         absent = [
             pl.lit(value, dtype=dtype).alias(name)
@@ -81,7 +89,8 @@ class Opinions(Table):
             if name not in frame.columns
         ]
         frame = numbered(frame.with_columns(absent).select(list(defaults)), "table of judgments")
-        frame = cast(frame, {name: dtype for name, (dtype, _) in defaults.items()}, "table of judgments")
+        types = {name: dtype for name, (dtype, _) in defaults.items() if name not in DRAW}
+        frame = with_draws(cast(frame, types, "table of judgments"), "table of judgments")
         refuse_null(frame, ("source", "query", "item"), "table of judgments")
         kinds = [kind for kind in frame["kind"].drop_nulls().unique() if kind not in KINDS]
         if kinds:
@@ -127,6 +136,32 @@ class Opinions(Table):
         for query, item, grade in self.frame.select("query", "item", "grade").iter_rows():
             result.setdefault(query, {})[item] = grade
         return result
+
+
+def with_draws(frame: pl.DataFrame, table: str) -> pl.DataFrame:
+    """The frame with its draws as whole numbers. What 0.1 wrote into `selected_by` is split into these columns."""
+    absent = [pl.lit(None, pl.Int64).alias(name) for name in DRAW if name not in frame.columns]
+    frame = frame.with_columns(absent)
+    for name in DRAW:
+        if frame[name].null_count() == frame.height:
+            frame = frame.with_columns(pl.col(name).cast(pl.Int64))
+            continue
+        frame = cast(frame, {name: pl.Float64}, table)  # other programs write 2.0 beside empty cells
+        wrong = (~frame[name].is_between(0, MOST) | (frame[name] % 1 != 0)).arg_true()
+        if len(wrong):
+            row = int(wrong[0])
+            raise TableError(f"{name} {frame[name][row]:g} is not a whole number from 0", row=row + 1, table=table)
+        frame = frame.with_columns(pl.col(name).cast(pl.Int64))
+    if "selected_by" not in frame.columns or not frame["selected_by"].str.contains(OLD).any():
+        return frame
+    part = [pl.col("selected_by").str.extract(OLD, group) for group in range(7)]
+    number = [text.cast(pl.Int64) for text in part]
+    return frame.with_columns(
+        pl.coalesce(part[1], part[5], "selected_by").alias("selected_by"),
+        pl.coalesce(number[3], number[6], "draw").alias("draw"),
+        pl.coalesce(number[4], "draw_after").alias("draw_after"),
+        pl.coalesce(number[2], "draw_depth").alias("draw_depth"),
+    )
 
 
 class DuplicateJudgmentError(TableError):

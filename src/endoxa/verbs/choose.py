@@ -34,12 +34,13 @@ def choose(
 ) -> pl.DataFrame:
     """Choose the pairs whose label says most about the order of the systems: exactly `count`, each with its propensity.
 
-    Columns: order, query, item, p, influence, systems, propensity, selected_by. The order is by the first of `measures`
-    that can be linearised (AP, P@k, R@k, DCG@k, nDCG@k), else by AP. `about` is the order, the best, or two systems.
-    Pairs come from the `first` items of each run: as deep as the measure looks, else 100 (20 in a collection of fewer
-    than 1,000 items). `judged` pairs are learned from and not asked again; rounds are numbered in `selected_by`, and
-    their files may come in any order. `reference` is a belief to rely on in place of the consensus and of what was
-    learned. `mixing` is the share of the choice that is spread evenly over all pairs.
+    Columns: order, query, item, p, influence, systems, propensity, selected_by, draw, draw_after, draw_depth. Keep the
+    last five beside the grades. The order is by the first of `measures` that can be linearised (AP, P@k, R@k, DCG@k,
+    nDCG@k), else by AP. `about` is the order, the best, or two systems. Pairs come from the `first` items of each run:
+    as deep as the measure looks, else 100 (20 in a collection of fewer than 1,000 items). `judged` pairs are learned
+    from and not asked again; rounds are numbered in `draw`, and their files may come in any order. `reference` is a
+    belief to rely on in place of the consensus and of what was learned. `mixing` is the share of the choice that is
+    spread evenly over all pairs.
     """
     if run is None or (isinstance(run, list) and not run):
         raise no_run()

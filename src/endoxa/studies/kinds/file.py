@@ -14,7 +14,7 @@ from endoxa.studies.kinds import Answered, Response, StudyKind, register
 from endoxa.studies.kinds.rate import agreement_of
 from endoxa.studies.latest import labels
 from endoxa.studies.planning import Material, Work, certain
-from endoxa.tables import COUNTED, Labels, Opinions, Taxonomy
+from endoxa.tables import COUNTED, DRAW, Labels, Opinions, Taxonomy
 
 SHOWN = 12  # categories that a message lists
 
@@ -64,6 +64,6 @@ FILE = register(
     StudyKind(
         name="file", columns=("category",), table=Labels, tabulate=lambda answers, _: labels(answers), plan=plan,
         check=check, read_expected=read_expected, is_right=is_right, summary=summary, asks_every_item=True,
-        needs_taxonomy=True, omitted=("query", "propensity", "selected_by"),
+        needs_taxonomy=True, omitted=("query", "propensity", "selected_by", *DRAW),
     )
 )  # fmt: skip
