@@ -14,6 +14,7 @@ from endoxa.evaluations.evaluation import Evaluation, File
 from endoxa.evaluations.ratings import Analysis, analyse
 from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS
 from endoxa.evaluations.settings import Settings
+from endoxa.notes import marked, note, text
 from endoxa.policies import Policy
 from endoxa.tables import Belief, Comparison, Draws, Opinions, Run, Scores
 
@@ -105,7 +106,10 @@ def sample_comparison(scores: Scores, baseline: str | None = None) -> Comparison
         "test": pl.String,
         "queries": pl.Int64,
     }
-    notes = ("paired randomisation test, 10000 draws, seed 0", "p adjusted by Holm over all pairs of one measure")
+    notes = (
+        text("paired randomisation test, 10000 draws, seed 0"),
+        note("compared.correction", method="holm", least=1, most=1),
+    )
     return Comparison(pl.DataFrame(rows, schema=schema, orient="row"), notes)
 
 
@@ -199,9 +203,9 @@ def sample_in_doubt(
     belief = Belief.of(
         pl.DataFrame({"query": names, "item": ["a"] * queries, "p": [0.5] * queries}),
         model=model,
-        notes=("votes: made for a test", "! one query is answered by one system only"),
+        notes=(text("votes: made for a test"), text("one query is answered by one system only", "warning")),
     )
-    content: dict[str, Any] = doubtful_tables(scores, belief) | {"notes": tuple(belief.lines())}
+    content: dict[str, Any] = doubtful_tables(scores, belief) | {"notes": marked(belief.lines())}
     if model == "consensus":
         unique = {system: 0.1 + 0.8 * place / len(systems) for place, system in enumerate(systems)}
         content["summary"] = content["summary"].with_columns(

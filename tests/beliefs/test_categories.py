@@ -14,6 +14,7 @@ from polars.testing import assert_frame_equal
 from endoxa.beliefs import categories as module
 from endoxa.beliefs.categories import RollUp, believe, levels, mixture_weights, roll_up, size
 from endoxa.errors import TableError, TextError
+from endoxa.notes import texts
 from endoxa.tables import Belief, Labels, Taxonomy
 
 TREE = {
@@ -399,14 +400,14 @@ def test_an_unrelated_filing_changes_nothing_for_a_person_who_filed_the_query_al
 
 
 def test_notes():
-    said = " | ".join(believe(filed(), tree_of(TREE), smoothing=0.5, people=7, rng=rng()).lines())
+    said = " | ".join(texts(believe(filed(), tree_of(TREE), smoothing=0.5, people=7, rng=rng()).lines()))
     for part in ("mix=assigned", "smoothing=0.5", "5 people filed 5 items, 5 people an item", "people=7"):
         assert part in said
     votes = {"q": "people city", "r1": "people -", "r2": "people -"}
-    notes = believe(filed(votes), tree_of(TREE), queries=["q"], mix="subject").notes
+    notes = texts(believe(filed(votes), tree_of(TREE), queries=["q"], mix="subject").notes)
     assert any("1 times a person filed the query and nothing else; to her, nothing is rel" in note for note in notes)
     votes["r2"] = "- city"
-    notes = believe(filed(votes), tree_of(TREE), queries=["q"], mix="subject").notes
+    notes = texts(believe(filed(votes), tree_of(TREE), queries=["q"], mix="subject").notes)
     assert any("50.0% of the labels are missing" in note for note in notes)
     assert any("1 to 2 people an item" in note for note in notes)
 
@@ -415,7 +416,7 @@ def test_items_in_the_root_only_are_told():
     votes = {"q": "all all", "r1": "people people", "r2": "crowd crowd"}
     belief = believe(filed(votes), tree_of(TREE), mix="normalised_no_root")
     assert belief.queries == ["r1", "r2"]
-    assert any("1 items filed in the root only are no queries" in note for note in belief.notes)
+    assert any("1 items filed in the root only are no queries" in note for note in texts(belief.notes))
     assert believe(filed(votes), tree_of(TREE), queries=["q"]).frame["p"].to_list() == [1, 1]
     for make in (lambda: believe(filed(votes), tree_of(TREE), queries=["q"], mix="normalised_no_root"),
                  lambda: levels(filed(votes), tree_of(TREE), queries=["q"]),
@@ -430,7 +431,7 @@ def test_people_who_agree_are_one_labelling():
     assert belief.frame.select("reading", "weight", "item", "p").rows() == [
         ("crowd", 0.5, "r1", 0.0), ("crowd", 0.5, "r2", 0.0), ("people", 0.5, "r1", 1.0), ("people", 0.5, "r2", 0.0),
     ]  # fmt: skip
-    assert any("2 people agree" in note for note in belief.notes)
+    assert any("2 people agree" in note for note in texts(belief.notes))
     with pytest.raises(TableError, match=r"'q' was filed differently by several people \(people, crowd, city\)"):
         levels(filed(), tree_of(TREE))
     # One of two people who filed it in two, the other in one of these: not the same labelling either.
@@ -512,4 +513,4 @@ def test_who_filed_nothing_else_has_no_reading():
         believe(labels_of(rows), tree_of(TREE), queries=["q"], mix="subject")
     belief = believe(labels_of(rows), tree_of(TREE), mix="subject")
     assert belief.queries == ["r", "t"]
-    assert any("1 items are no queries" in note for note in belief.notes)
+    assert any("1 items are no queries" in note for note in texts(belief.notes))

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from endoxa.beliefs import consensus
 from endoxa.errors import JoinError, TableError, TextError
+from endoxa.notes import marked, texts
 from endoxa.tables import Opinions, Run
 
 TABLE_1 = {"S1": "1245", "S2": "123", "S3": "126"}
@@ -200,7 +201,7 @@ def test_a_system_that_lacks_a_query_does_not_vote_there() -> None:
         Opinions.of(pl.DataFrame(rows, schema=["source", "query", "item", "grade"], orient="row"))
     )
     assert counted.p() == pytest.approx([2 / 4, 2 / 4, 2 / 3])
-    assert "! 1 of 2 queries are answered by one system only" in "\n".join(consensus.belief_of(counted).notes)
+    assert "! 1 of 2 queries are answered by one system only" in "\n".join(marked(consensus.belief_of(counted).notes))
 
 
 def run_of(lists: dict[str, str]) -> Run:
@@ -211,7 +212,7 @@ def run_of(lists: dict[str, str]) -> Run:
 def test_a_run_votes_for_its_first_items() -> None:
     held = consensus.believe(run_of({"a": "xyz", "b": "yxw"}), depth=2, people=0, weights="equal")
     assert dict(held.frame.select("item", "p").iter_rows()) == {"x": 0.75, "y": 0.75}
-    assert "rank ≤ 2" in held.notes[0]
+    assert "rank ≤ 2" in texts(held.notes)[0]
     assert held.model == "consensus"
 
 

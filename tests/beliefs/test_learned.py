@@ -17,6 +17,7 @@ from endoxa.beliefs.learned import Judged, Universe, belief_of, believe, cross_f
 from endoxa.errors import JoinError, TextError
 from endoxa.measures.grammar import parse_all
 from endoxa.measures.linear import Places
+from endoxa.notes import texts
 from endoxa.tables import Opinions, Run
 
 LISTS = {"1": {"A": "abc", "B": "bad", "C": "eab"}, "2": {"A": "uvw", "B": "vux", "C": "wyu"}}
@@ -362,7 +363,7 @@ def test_the_belief_through_the_library() -> None:
     known = belief.frame.join(given.frame.select("query", "item", "grade"), on=["query", "item"], suffix="_label")
     assert known.height == 60
     assert (known["p"] == known["grade_label"]).all()
-    assert "learned from 60 labels: 6 systems" in belief.notes[0]
+    assert "learned from 60 labels: 6 systems" in texts(belief.notes)[0]
     parts = [Opinions(given.frame[:20]), Opinions(given.frame[20:])]
     assert endoxa.believe(run, "learned", labels=parts, people=8, seed=2).frame.equals(belief.frame)
 

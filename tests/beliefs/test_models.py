@@ -7,6 +7,7 @@ import pytest
 
 from endoxa.beliefs import models
 from endoxa.errors import TableError, TextError
+from endoxa.notes import texts
 from endoxa.tables import Belief, Opinions, Run
 
 OPINIONS = Opinions.of(
@@ -30,7 +31,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> str:
 def test_a_toy_model_is_added_with_one_registration(toy: str) -> None:
     belief = models.believe(OPINIONS, toy, p=0.25)
     assert belief.frame["p"].to_list() == [0.25]
-    assert belief.notes == ("7 resamples",)  # its own default number of resamples
+    assert texts(belief.notes) == ("7 resamples",)  # its own default number of resamples
     assert models.named(toy).settings == ["p", "people"]
 
 

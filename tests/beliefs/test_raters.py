@@ -15,6 +15,7 @@ from vote_samples import votes_of_frame
 from endoxa.beliefs import raters
 from endoxa.beliefs.raters import Prior, Votes, believe, cavity, fit, held_out
 from endoxa.errors import TableError, TextError
+from endoxa.notes import texts
 from endoxa.tables import Opinions
 
 # Table 1 of Lamiroy and Sun: what three systems returned of seven items.
@@ -71,13 +72,13 @@ def test_worked_example_to_the_digits_printed() -> None:
     f1 = 2 * TABLE_1 @ q / (TABLE_1.sum(1) + q.sum())
     assert [2 * q.sum() / (7 + q.sum()), *f1[:2]] == pytest.approx([0.511297, 0.650787, 0.755701], abs=5e-7)
     assert found.converged
-    assert found.warnings == ()
+    assert texts(found.warnings) == ()
 
 
 def test_symmetric_priors_are_a_trap() -> None:
     found = fit(votes_of(TABLE_1), prior=Prior(1, 1, 1), iterations=5_000)
     assert found.posterior == pytest.approx(np.full((7, 2), 0.5), abs=1e-6)
-    assert "changed places" in found.warnings[0]  # Σ(α + β - 1) is 0
+    assert "changed places" in texts(found.warnings)[0]  # Σ(α + β - 1) is 0
 
 
 def two_coins(v: np.ndarray, answered: np.ndarray, rounds: int) -> tuple[np.ndarray, float]:
@@ -268,7 +269,7 @@ def crowdkit_frame() -> pl.DataFrame:
 def test_flat_prior_gives_what_crowdkit_gives() -> None:
     found = fit(votes_of_frame(crowdkit_frame()), prior="flat", iterations=3, tolerance=0)
     assert found.posterior == pytest.approx(np.array(CROWDKIT_POSTERIOR), abs=6e-7)
-    assert any("always gave the same answer (dan)" in text for text in found.warnings)
+    assert any("always gave the same answer (dan)" in text for text in texts(found.warnings))
 
 
 # --- laws ----------------------------------------------------------------------------------------------------------
@@ -409,9 +410,9 @@ def test_one_coin_keeps_a_class_that_a_fitted_share_swallows() -> None:
 def test_a_class_that_vanishes_is_told() -> None:
     lean = np.array([[0.25, 0.75], [0.1, 0.9]])
     matrix, _ = drawn(np.random.default_rng(4), np.stack([lean] * 9), [0.5, 0.5], 500, 9)
-    texts = fit(votes_of(matrix), variant="one-coin").warnings
-    assert any("class 0.0 has 1" in text and "another may have swallowed it" in text for text in texts)
-    assert not any("swallowed" in text for text in fit(votes_of(TABLE_1)).warnings)
+    warnings = texts(fit(votes_of(matrix), variant="one-coin").warnings)
+    assert any("class 0.0 has 1" in text and "another may have swallowed it" in text for text in warnings)
+    assert not any("swallowed" in text for text in texts(fit(votes_of(TABLE_1)).warnings))
 
 
 # --- warnings ------------------------------------------------------------------------------------------------------
@@ -422,7 +423,7 @@ def test_a_rater_who_always_says_the_same_breaks_nothing(prior: str, variant: st
     matrix = np.array([[0, 1, 1, 0, 1, 0], [0, 1, 1, 0, 1, 1], [1, 1, 0, 0, 1, 0], [1, 1, 1, 1, 1, 1]], dtype=float)
     found = fit(votes_of(matrix), prior=prior, variant=variant)
     assert np.isfinite(found.posterior).all()
-    assert "1 of 4 raters always gave the same answer (r3), which says nothing about an item" in found.warnings
+    assert "1 of 4 raters always gave the same answer (r3), which says nothing about an item" in texts(found.warnings)
     if variant == "full":
         alone = fit(votes_of(matrix[:3]), prior="flat")
         if prior == "flat":  # nothing is learnt from such a rater
@@ -430,15 +431,15 @@ def test_a_rater_who_always_says_the_same_breaks_nothing(prior: str, variant: st
 
 
 def test_warnings_of_too_few_raters_no_convergence_and_one_class() -> None:
-    assert "2 raters: with fewer than 3" in fit(votes_of(TABLE_1[:2])).warnings[0]
-    assert "1 rater: with" in fit(votes_of(TABLE_1[:1])).warnings[0]
+    assert "2 raters: with fewer than 3" in texts(fit(votes_of(TABLE_1[:2])).warnings)[0]
+    assert "1 rater: with" in texts(fit(votes_of(TABLE_1[:1])).warnings)[0]
     short = fit(votes_of(TABLE_1), iterations=2)
     assert not short.converged
-    assert "no convergence after 2 iterations" in short.warnings[-1]
+    assert "no convergence after 2 iterations" in texts(short.warnings)[-1]
     for variant in ("full", "one-coin", "ordinal"):
         one = fit(votes_of(np.zeros((3, 4))), variant=variant)
         assert one.posterior == pytest.approx(np.ones((4, 1)))
-        assert one.warnings == ("every vote names the same class; the raters cannot be told apart",)
+        assert texts(one.warnings) == ("every vote names the same class; the raters cannot be told apart",)
 
 
 def test_gold_turns_raters_around() -> None:
@@ -449,7 +450,7 @@ def test_gold_turns_raters_around() -> None:
     pinned = np.where(np.arange(20) < 14, truth, -1)
     found = fit(votes_of(matrix, pinned=pinned))
     assert (found.posterior.argmax(1) == truth).all()
-    assert "changed places" in found.warnings[0]
+    assert "changed places" in texts(found.warnings)[0]
 
 
 # --- held-out votes ------------------------------------------------------------------------------------------------
@@ -529,8 +530,8 @@ def test_believe_gives_the_worked_example_as_a_belief() -> None:
     assert belief.frame["p"].to_list() == pytest.approx(q, abs=5e-7)
     assert belief.frame["grade"].to_list() == [1.0] * 7
     assert belief.model == "dawid-skene"
-    assert belief.notes[0].startswith("dawid-skene: prior informed, variant full, converged after ")
-    assert belief.notes[1] == "21 votes by 3 raters on 7 pairs, 0 undecided"
+    assert texts(belief.notes)[0].startswith("dawid-skene: prior informed, variant full, converged after ")
+    assert texts(belief.notes)[1] == "21 votes by 3 raters on 7 pairs, 0 undecided"
     assert "people" not in belief.frame.columns
 
 
@@ -563,7 +564,7 @@ def test_undecided_and_practice_are_no_votes_and_confidence_splits_one() -> None
     )
     table = Opinions.of(pl.concat([said.select(more.columns), more]))
     belief = believe(table)
-    assert "21 votes by 3 raters on 8 pairs, 2 undecided" in belief.notes
+    assert "21 votes by 3 raters on 8 pairs, 2 undecided" in texts(belief.notes)
     row = belief.frame.filter(query="q9")
     assert row["item"].to_list() == ["undecided"]
     assert row["p"][0] == pytest.approx(0.378240, abs=1e-6)  # π: it is like the others
@@ -572,7 +573,7 @@ def test_undecided_and_practice_are_no_votes_and_confidence_splits_one() -> None
     shares = np.where(TABLE_1 == 1, sure, 1 - sure)
     assert belief.frame["p"].to_numpy() == pytest.approx(two_coins(shares, np.ones_like(shares), 2000)[0], abs=1e-6)
     three = believe(opinions(np.array([[0, 1, 2.0]] * 3), confidence=np.full((3, 3), 0.8)))
-    assert "confidence is used with two grades only; here are 3" in three.notes
+    assert "confidence is used with two grades only; here are 3" in texts(three.notes)
     with pytest.raises(TableError, match="'r0' has confidence 80 in item 'i0' of query 'q1'"):
         believe(opinions(TABLE_1, confidence=np.full((3, 7), 80.0)))
 
@@ -594,7 +595,7 @@ def test_gold_is_believed_whichever_way_it_comes() -> None:
     assert p["i0"] == 0
     assert p["new"] == 1
     assert p["i1"] < 0.944459  # those who said yes to i0 erred
-    assert "2 pairs are known (gold)" in inside.notes
+    assert "2 pairs are known (gold)" in texts(inside.notes)
     asked = opinions(TABLE_1).frame.with_columns(pl.lit("gold").alias("role"))  # answers to planted items are votes
     assert believe(Opinions.of(asked)).frame["p"][0] == pytest.approx(0.944459, abs=1e-6)
     torn = Opinions.of(truth.with_columns(grade=1 - pl.col("grade"), source=pl.lit("other")))
@@ -606,7 +607,7 @@ def test_believe_without_the_system_that_is_scored() -> None:
     belief = believe(opinions(TABLE_1), without=["r0"])
     votes = votes_of(TABLE_1)
     assert belief.frame["p"].to_numpy() == pytest.approx(cavity(votes, fit(votes), "r0")[:, 1], abs=1e-12)
-    assert "without the votes of r0" in belief.notes
+    assert "without the votes of r0" in texts(belief.notes)
     with pytest.raises(TableError, match="no rater is called 'S1'"):
         believe(opinions(TABLE_1), without="S1")
 
@@ -617,7 +618,7 @@ def test_believe_says_what_is_wrong() -> None:
     with pytest.raises(TextError, match="resampling people needs chance"):
         believe(opinions(TABLE_1), people=10)
     two = believe(opinions(TABLE_1[:2]))
-    assert two.notes[-1].startswith("warning: 2 raters")
+    assert texts(two.notes)[-1].startswith("warning: 2 raters")
 
 
 def test_people_are_the_fit_of_raters_drawn_again() -> None:

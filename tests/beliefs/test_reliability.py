@@ -12,6 +12,7 @@ from scipy import optimize, stats
 from endoxa.beliefs import reliability
 from endoxa.beliefs.reliability import brier, calibrate, chances, decided, recalibrated, spiegelhalter, wilson
 from endoxa.errors import JoinError, TableError, TextError
+from endoxa.notes import texts
 from endoxa.tables import Belief, Opinions, Run
 
 P, Z = np.array([0.9, 0.6, 0.8, 0.2]), np.array([1.0, 0.0, 1.0, 0.0])
@@ -107,7 +108,7 @@ def test_slope_is_nan_where_no_finite_one_fits() -> None:
         assert math.isnan(found.slope)
         assert math.isnan(found.intercept)
         assert not math.isnan(found.brier)
-    assert "3 labels meet a belief that is certain (p 0 or 1), 1 of them against it" in " ".join(found.notes)
+    assert "3 labels meet a belief that is certain (p 0 or 1), 1 of them against it" in " ".join(texts(found.notes))
 
 
 def test_interval_of_the_slope_covers() -> None:
@@ -219,7 +220,7 @@ def test_unmentioned_items_have_the_p_the_belief_gives_them() -> None:
     assert calibrate(belief_of([0.5, 0.5], unmentioned=0.4), labels).brier == pytest.approx((0.5 + 0.36) / 3)
     unknown = calibrate(belief_of([0.5, 0.5], unmentioned="unknown"), labels)
     assert (unknown.labels, unknown.brier) == (2, pytest.approx(0.25))
-    assert any("does not mention; they are left out" in note for note in unknown.notes)
+    assert any("does not mention; they are left out" in note for note in texts(unknown.notes))
 
 
 def test_chances_mix_readings_and_grades() -> None:
@@ -281,7 +282,7 @@ def test_recalibration_moves_every_p_and_says_so() -> None:
     made = recalibrated(belief_of(p, unmentioned=0.8), labels_of(z))
     assert chances(made)["p"].to_list()[10:] == pytest.approx([0.5, 0.4, 0.6])
     assert made.unmentioned == pytest.approx(0.6)
-    assert made.notes == ("recalibrated: isotonic regression on 10 labels, 2 distinct p",)
+    assert texts(made.notes) == ("recalibrated: isotonic regression on 10 labels, 2 distinct p",)
 
 
 def test_recalibration_keeps_the_shares_of_the_grades() -> None:
@@ -298,7 +299,7 @@ def test_recalibration_keeps_the_shares_of_the_grades() -> None:
     made = recalibrated(Belief.of(frame), labels)  # both become 1/2
     found = {(item, grade): p for item, grade, p in made.frame.select("item", "grade", "p").iter_rows()}
     assert found == pytest.approx({("a", 0.5): 0.3, ("a", 1.0): 0.1, ("a", 2.0): 0.4, ("b", 1.0): 0.5})
-    assert any("resamples of the people" in note for note in made.notes)
+    assert any("resamples of the people" in note for note in texts(made.notes))
 
 
 def test_recalibration_mixes_readings() -> None:
@@ -308,7 +309,7 @@ def test_recalibration_mixes_readings() -> None:
     label = Opinions.of(pl.DataFrame({"query": ["q"], "item": ["a"], "grade": [1.0]}))
     made = recalibrated(Belief.of(frame), label)
     assert made.frame.select("item", "p").rows() == [("a", 1.0)]
-    assert "recalibrated: readings are mixed into one" in made.notes
+    assert "recalibrated: readings are mixed into one" in texts(made.notes)
 
 
 def test_recalibration_improves_a_twisted_belief() -> None:
@@ -334,9 +335,9 @@ def test_undecided_and_doubled_labels() -> None:
 
 def test_notes_on_propensities() -> None:
     mixed = calibrate(belief_of(P), labels_of(Z, propensity=[0.5, None, None, 1.0]))
-    assert "2 labels have no propensity; each stands for itself only" in mixed.notes
-    assert any("chosen as these were" in note for note in calibrate(belief_of(P), labels_of(Z)).notes)
-    assert calibrate(belief_of(P), labels_of(Z, propensity=[0.5] * 4)).notes == ()
+    assert "2 labels have no propensity; each stands for itself only" in texts(mixed.notes)
+    assert any("chosen as these were" in note for note in texts(calibrate(belief_of(P), labels_of(Z)).notes))
+    assert texts(calibrate(belief_of(P), labels_of(Z, propensity=[0.5] * 4)).notes) == ()
 
 
 def test_refusals() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from endoxa.beliefs.votes import crisp, graded, judge, pinned, subjects, votes
 from endoxa.errors import JoinError, TableError, TextError
+from endoxa.notes import texts
 from endoxa.tables import Belief, Opinions
 
 
@@ -36,7 +37,7 @@ def test_shares_with_and_without_smoothing() -> None:
     soft = chances(votes(PANEL, smoothing=2, people=0))  # of 7 votes 3 are grade 0, 2 grade 1, 2 grade 2
     assert soft["x", 2.0] == pytest.approx((2 + 2 * 2 / 7) / (3 + 2))
     assert soft["z", 1.0] == pytest.approx((0 + 2 * 2 / 7) / (1 + 2))
-    assert "1 undecided answers dropped" in votes(PANEL).notes[0]
+    assert "1 undecided answers dropped" in texts(votes(PANEL).notes)[0]
 
 
 def test_unanimous_yes_is_certain_and_unanimous_no_stays_mentioned() -> None:
@@ -50,7 +51,7 @@ def test_resampled_people_scatter_as_a_binomial() -> None:
     assert several.mean() == pytest.approx(0.3, abs=0.01)
     assert several.std() == pytest.approx(np.sqrt(0.3 * 0.7 / 39), abs=0.002)  # the standard error of a share
     assert "people" not in votes(said(("a", "q", "x", 1)), people=10).frame.columns
-    assert "who was asked is unknown" in votes(said(("a", "q", "x", 1)), people=10).notes[-1]
+    assert "who was asked is unknown" in texts(votes(said(("a", "q", "x", 1)), people=10).notes)[-1]
 
 
 def test_not_judged_is_no_vote() -> None:
@@ -70,7 +71,7 @@ def test_subjects_keep_their_readings_together() -> None:
     assert held.frame.group_by("reading").agg(pl.col("weight").first()).sort("reading").rows() == [
         ("ann", pytest.approx(1 / 3)), ("bob", pytest.approx(1 / 3)), ("cy", pytest.approx(1 / 3)),
     ]  # fmt: skip
-    assert "22% of the pairs were not judged" in held.notes[0]
+    assert "22% of the pairs were not judged" in texts(held.notes)[0]
     drawn = subjects(PANEL, people=400, rng=np.random.default_rng(0)).frame
     weights = drawn.group_by("reading").agg(pl.col("people_weight").first())["people_weight"].to_numpy()
     assert weights.sum(0) == pytest.approx(np.ones(400), abs=1e-5)
@@ -104,7 +105,7 @@ def test_judged_pairs_become_certain() -> None:
     )
     certain = held.frame.filter(pl.col("item").is_in(["x", "new"])).select("query", "item", "grade", "p").rows()
     assert certain == [("q", "new", 2.0, 1.0), ("q", "x", 0.0, 1.0)]  # query r is none of the belief's
-    assert "2 judged pairs are certain (pinned); 1 belong to queries that it does not mention" in held.notes[-1]
+    assert "2 judged pairs are certain (pinned); 1 belong to queries that it does not mention" in texts(held.notes)[-1]
     assert (held.frame.filter(pl.col("item") == "x")["people"].to_numpy() == 1).all()
     assert held.frame.filter(pl.col("item") == "y").height == 2
     assert held.model == "votes, pinned"

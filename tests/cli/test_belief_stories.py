@@ -16,6 +16,7 @@ import pytest
 from endoxa.beliefs import models
 from endoxa.errors import CallError, TextError
 from endoxa.examples import collection
+from endoxa.notes import texts
 from endoxa.tables import Run
 from endoxa.verbs.believe import believe
 from endoxa.verbs.read import read
@@ -126,7 +127,7 @@ def test_known_grades_in_any_form_teach_dawid_skene_the_same(name: str, form: st
     source = read(three, assessors=True)
     expected = models.believe(source, "dawid-skene", gold=table, people=0)
     found = believe(source, "dawid-skene", people=0, **{name: forms[form]})
-    assert f"{frame.height:,} pairs are known (gold)" in found.notes
+    assert f"{frame.height:,} pairs are known (gold)" in texts(found.notes)
     assert found.frame.equals(expected.frame)
     assert not found.frame.equals(believe(source, "dawid-skene", people=0).frame)
 

@@ -11,6 +11,7 @@ import pytest
 from endoxa.beliefs.votes import votes
 from endoxa.comparisons import shared
 from endoxa.measures.uncertain import measure_belief
+from endoxa.notes import texts
 from endoxa.tables import Belief, Opinions, Run, Scores
 
 LISTS = {"A": {"q": "abcd", "r": "dcba", "s": "abdc"}, "B": {"q": "dcab", "r": "abcd", "s": "bacd"}}
@@ -65,9 +66,9 @@ def test_a_doubt_that_is_unknown_has_no_interval() -> None:
 
 def test_notes_count_worlds_and_voters() -> None:
     scores = scored(people=True)
-    (note,) = shared.compare(scores, resamples=30).notes
+    (note,) = texts(shared.compare(scores, resamples=30).notes)
     assert f"over {WORLDS} possible worlds shared by all systems, {RESAMPLES} resamples of the voters and 30" in note
-    first, second = shared.compare(replace(scores, draws=None), resamples=30).notes
+    first, second = texts(shared.compare(replace(scores, draws=None), resamples=30).notes)
     assert "over 0 possible worlds shared by all systems and 30 resamples" in first
     assert second.startswith("The doubt about the people is unknown")
 

@@ -15,6 +15,7 @@ from endoxa.comparisons import exact, shared
 from endoxa.comparisons.exact import compare_two, settled
 from endoxa.errors import TextError
 from endoxa.measures.uncertain import measure_belief
+from endoxa.notes import texts
 from endoxa.tables import Belief, Run
 
 
@@ -110,7 +111,7 @@ def test_rows_of_a_comparison_become_exact() -> None:
     assert (row["p_better"], row["p_tie"], row["superiority"]) == pytest.approx((0.702, 0.255, 0.8295))
     rest = (pl.col("measure") == "AP") | (pl.col("doubt") != "truth")
     assert made.frame.filter(rest).equals(drawn.frame.filter(rest))
-    assert made.notes[-1] == "The doubt about the truth of P@4 is exact."
+    assert texts(made.notes)[-1] == "The doubt about the truth of P@4 is exact."
 
 
 @pytest.mark.parametrize(
@@ -128,7 +129,7 @@ def test_each_measure_may_have_as_many_exact_pairs(monkeypatch: pytest.MonkeyPat
     scores = measure_belief(run, belief, ["P@4", "P@2"], worlds=50)
     drawn = shared.compare(replace(scores, draws=replace(scores.draws, origin=None)))
     monkeypatch.setattr(exact, "MOST", 1)
-    assert settled(drawn, scores).notes[-1] == "The doubt about the truth of P@4, P@2 is exact."
+    assert texts(settled(drawn, scores).notes)[-1] == "The doubt about the truth of P@4, P@2 is exact."
     monkeypatch.setattr(exact, "MOST", 0.5)
     assert settled(drawn, scores) is drawn
 

@@ -11,6 +11,7 @@ from score_samples import scores
 
 from endoxa.comparisons.paired import compare
 from endoxa.errors import EndoxaError, JoinError, TextError
+from endoxa.notes import texts
 from endoxa.statistics.bootstrap import mean_intervals
 from endoxa.statistics.multiplicity import benjamini_hochberg, holm
 from endoxa.statistics.randomisation import sign_flip
@@ -148,8 +149,8 @@ def test_a_pair_without_shared_queries_keeps_its_row(test):
     np.testing.assert_allclose(
         made.frame["p_adjusted"].to_numpy()[[0, 2]], holm(made.frame["p_value"].to_numpy()[[0, 2]])
     )
-    assert "over 2 comparisons" in made.notes[2]
-    assert "fewer than two queries" in made.notes[-1]
+    assert "over 2 comparisons" in texts(made.notes)[2]
+    assert "fewer than two queries" in texts(made.notes)[-1]
 
 
 def test_tukey_uses_the_queries_that_all_have_and_needs_no_correction():
@@ -158,7 +159,7 @@ def test_tukey_uses_the_queries_that_all_have_and_needs_no_correction():
     made = compare(scores(AP=given), test="tukey", resamples=2_000, rng=rng())
     assert made.frame["queries"].unique().to_list() == [19]
     assert made.frame["p_adjusted"].to_list() == made.frame["p_value"].to_list()
-    assert "already hold for all pairs" in made.notes[2]
+    assert "already hold for all pairs" in texts(made.notes)[2]
     plain = compare(scores(AP=given), resamples=2_000, correction="none", rng=rng())
     assert (made.frame["p_value"] >= plain.frame["p_value"] - 0.03).all()
     against = compare(scores(AP=given), test="tukey", baseline="s1", resamples=2_000, rng=rng())
@@ -170,20 +171,20 @@ def test_notes_say_how():
     made = compare(
         scores(AP=drawn(4, 10), RR=drawn(4, 10)), interval="percentile", confidence=0.9, resamples=300, rng=rng()
     )
-    assert made.notes[:3] == (
+    assert texts(made.notes)[:3] == (
         "test: paired sign-flip randomisation of the mean difference, two-sided; every sign assignment up to 16 "
         "differing queries, 300 random ones beyond",
         "interval: 90 % percentile, 300 resamples of the queries",
         "correction: Holm over 6 comparisons per measure, not across measures",
     )
     few = {"a": [0.5] * 20, "b": [0.5] * 19 + [0.7]}
-    assert "does not bound" in compare(scores(AP=few), resamples=99, rng=rng()).notes[3]
+    assert "does not bound" in texts(compare(scores(AP=few), resamples=99, rng=rng()).notes)[3]
 
 
 def test_a_short_skewed_sample_is_told():
     def short(queries, interval="bootstrap-t", most=0.9):
         given = {"a": [0.1] * queries, "b": [0.2 + 0.1 * (place % 2) for place in range(queries - 5)] + [most] * 5}
-        notes = compare(scores(AP=given), interval=interval, spans={"AP": 1}, resamples=99, rng=rng()).notes
+        notes = texts(compare(scores(AP=given), interval=interval, spans={"AP": 1}, resamples=99, rng=rng()).notes)
         return any("can be too short" in note for note in notes)
 
     assert short(49)
@@ -200,7 +201,7 @@ def test_the_range_of_a_measure_bounds_its_differences():
     assert free["lo"].is_infinite().to_list() == [True, False, True]
     for row in kept.frame.iter_rows(named=True):
         assert -0.3 < row["lo"] < 0 < row["hi"] < 0.3
-    assert not any("infinite" in note for note in kept.notes)
+    assert not any("infinite" in note for note in texts(kept.notes))
     alone = {"a": [0.5, float("nan")], "b": [0.2, 0.3], "c": [0.2, 0.4]}
     lone = compare(scores(AP=alone), interval="bounded", spans={"AP": 1}, resamples=99, rng=rng()).frame
     assert lone["lo"].is_nan().to_list() == lone["hi"].is_nan().to_list() == [True, True, False]
@@ -245,4 +246,4 @@ def test_many_pairs_can_still_be_told_apart() -> None:
     assert len(found.frame) == 630
     assert (found.frame["p_adjusted"] < 0.05).sum() > 500
     few = compare(given, resamples=1000, rng=np.random.default_rng(1))
-    assert any("none can be significant" in note for note in few.notes)
+    assert any("none can be significant" in note for note in texts(few.notes))

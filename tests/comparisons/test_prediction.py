@@ -21,6 +21,7 @@ from endoxa.comparisons.prediction import active_mean, active_terms, estimate, p
 from endoxa.errors import JoinError, TableError, TextError
 from endoxa.measures.evaluate import measure as score
 from endoxa.measures.grammar import parse
+from endoxa.notes import texts
 from endoxa.tables import Belief, Opinions, Run
 
 Y = np.array([1, 0, 1, 1, 0, 1, 0, 1.0])
@@ -416,7 +417,7 @@ def test_too_few_labels_that_bear_on_a_row_give_no_interval() -> None:
     assert 0 < row["labels"] < 10
     assert not math.isnan(row["estimate"])
     assert all(math.isnan(row[name]) for name in ("se", "lo", "hi", "se_queries", "lo_queries", "hi_queries"))
-    assert any("rows without an interval" in note for note in found.notes)
+    assert any("rows without an interval" in note for note in texts(found.notes))
     other = found.frame.filter((pl.col("system") == "t") & (pl.col("measure") == "R@1")).row(0, named=True)
     assert not math.isnan(other["se"])  # every relevant item bears on recall
 
@@ -445,7 +446,7 @@ def test_what_lies_outside_the_universe_counts_as_irrelevant() -> None:
     for system, name, outside in found.frame.select("system", "measure", "outside").iter_rows():
         tops = [item for query in world.queries for item in lists[system, query][: 3 if name == "P@3" else None]]
         assert outside == pytest.approx(np.mean([item >= "d16" for item in tops]))
-    assert any("could not be drawn" in note for note in found.notes)
+    assert any("could not be drawn" in note for note in texts(found.notes))
 
 
 def test_a_label_outside_the_universe_counts_without_the_belief() -> None:
@@ -456,7 +457,7 @@ def test_a_label_outside_the_universe_counts_without_the_belief() -> None:
     world.f = np.where([item < "d16" for _, item in world.pairs], world.f, 0.0)
     for row in found.frame.iter_rows(named=True):
         assert row["estimate"] == pytest.approx(plain(world, row["system"], "P@3", drawn, pi, 1.0)[0])
-    assert any("labelled pairs lie outside the universe" in note for note in found.notes)
+    assert any("labelled pairs lie outside the universe" in note for note in texts(found.notes))
 
 
 def test_empty_lists_and_strange_queries() -> None:
@@ -481,8 +482,8 @@ def test_empty_lists_and_strange_queries() -> None:
     d = (means["s0"] - means["s1"])[kept]
     assert pair["difference"] == pytest.approx(d.mean())
     assert pair["se_queries"] == pytest.approx(d.std(ddof=1) / math.sqrt(10))
-    assert "1 queries of the run could not be judged; they are ignored" in found.notes
-    assert "2 lists are empty: nothing found (SetP: left out)" in found.notes
+    assert "1 queries of the run could not be judged; they are ignored" in texts(found.notes)
+    assert "2 lists are empty: nothing found (SetP: left out)" in texts(found.notes)
 
 
 def test_a_system_that_answers_no_known_query() -> None:
@@ -523,22 +524,22 @@ def test_graded_beliefs_with_readings() -> None:
 def test_notes_say_how_it_was_made() -> None:
     world, pi = World(31), np.full(240, 0.6)
     labels = world.draw(np.random.default_rng(32), pi)
-    said = " ".join(estimate(world.run, world.belief, labels, ["P@3", "R@3", "SetF"]).notes)
+    said = " ".join(texts(estimate(world.run, world.belief, labels, ["P@3", "R@3", "SetF"]).notes))
     assert "R@3, SetF: micro-averaged" in said
     assert f"{len(labels)} labels in 12 of 12 queries, 0 of them of pairs sure to be drawn; 240 pairs could be" in said
     assert "a difference has its own λ" in said
     assert "uneven" not in said
-    alone = " ".join(estimate(world.run, world.belief, labels, ["P@3"], lam=0).notes)
+    alone = " ".join(texts(estimate(world.run, world.belief, labels, ["P@3"], lam=0).notes))
     assert "λ = 0 for all rows: labels alone" in alone
     assert "micro" not in alone
     undecided = labels.frame.with_columns(
         pl.when(pl.int_range(pl.len()) < 4).then(None).otherwise("grade").alias("grade")
     )
-    said = " ".join(estimate(world.run, world.belief, Opinions.of(undecided), ["P@3"]).notes)
+    said = " ".join(texts(estimate(world.run, world.belief, Opinions.of(undecided), ["P@3"]).notes))
     assert "4 pairs were drawn but have no grade" in said
     wild = np.where(np.arange(240) % 10 == 0, 0.03, 0.8)
     drawn = np.arange(240) % 10 != 1
-    assert "so uneven" in " ".join(estimate(world.run, world.belief, world.labels(drawn, wild), ["P@3"]).notes)
+    assert "so uneven" in " ".join(texts(estimate(world.run, world.belief, world.labels(drawn, wild), ["P@3"]).notes))
 
 
 @pytest.mark.parametrize(

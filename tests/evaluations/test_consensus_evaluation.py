@@ -159,7 +159,7 @@ def test_the_library_and_the_evaluation_compare_alike(made) -> None:
         for column in ("difference", "lo", "hi", "p_better", "p_tie", "sd"):
             ours, theirs = compared.frame[column].to_numpy(), made.comparison.frame[column].to_numpy()
             assert ours == pytest.approx(theirs, abs=1e-12, nan_ok=True)
-    assert made.comparison.notes[-1] == "The doubt about the truth of P@10 is exact."
+    assert str(made.comparison.notes[-1]) == "The doubt about the truth of P@10 is exact."
 
 
 def test_one_draw_for_summary_and_pairs(made) -> None:

@@ -39,12 +39,14 @@ from endoxa.evaluations.sentences import (
     verdict,
     warnings_of,
 )
+from endoxa.notes import note
 from endoxa.tables import Belief, Comparison, Opinions, Run
 from endoxa.verbs.believe import believe
 from endoxa.verbs.evaluate import evaluate
 from endoxa.verbs.measure import measure
 
 SIX = sample_in_doubt(system_names(6))
+HOLM = note("compared.correction", method="holm", least=1, most=1)
 MOST = "Most of the doubt ({} % of the variance, on average) comes from {}"
 
 
@@ -64,7 +66,7 @@ def two(measure: str = "AP", **pair: float | None) -> Evaluation:
     frame = sample_comparison(scores).frame.with_columns(
         *(pl.lit(value, pl.Float64).alias(name) for name, value in row.items())
     )
-    return Evaluation("judgments", scores, summary, compared=Comparison(frame, ("correction: Holm over 1 comparison",)))
+    return Evaluation("judgments", scores, summary, compared=Comparison(frame, (HOLM,)))
 
 
 def test_sure_difference() -> None:
@@ -99,7 +101,7 @@ def test_small_p_and_unadjusted_p() -> None:
     assert "p < 0.001 after Holm" in verdict(two(p_adjusted=1e-9))
     assert "p = 0.001, not adjusted" in verdict(two(p_adjusted=None))
     evaluation = two()
-    none = Comparison(evaluation.comparison.frame, ("correction: none, over 1 comparison per measure",))  # type: ignore[union-attr]
+    none = Comparison(evaluation.comparison.frame, (HOLM._replace(facts={**HOLM.facts, "method": "none"}),))  # type: ignore[union-attr]
     assert "p = 0.001, not adjusted" in verdict(replace(evaluation, compared=none))
 
 

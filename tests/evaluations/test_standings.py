@@ -33,6 +33,7 @@ from endoxa.evaluations.standings import (
     undecided,
     variances,
 )
+from endoxa.notes import note, text
 from endoxa.tables import Comparison
 
 
@@ -67,17 +68,12 @@ def test_pairs_turn_and_prefer_the_widest_doubt() -> None:
 
 
 @pytest.mark.parametrize(
-    ("note", "name"),
-    [
-        ("correction: Holm over 15 comparisons per measure, not across measures", "Holm"),
-        ("correction: Benjamini–Hochberg over 15 comparisons per measure", "Benjamini–Hochberg"),
-        ("correction: none, over 15 comparisons per measure", ""),
-        ("correction: none added: Tukey's p-values already hold for all pairs", "Tukey HSD"),
-        ("something else", "adjustment"),
-    ],
+    ("method", "name"), [("holm", "Holm"), ("bh", "Benjamini–Hochberg"), ("none", ""), ("tukey", "Tukey HSD")]
 )
-def test_correction_is_read_from_the_notes(note: str, name: str) -> None:
-    assert correction(Comparison(pl.DataFrame(), ("test: paired", note))) == name
+def test_the_name_of_the_correction(method: str, name: str) -> None:
+    notes = (text("test: paired"), note("compared.correction", method=method, least=15, most=15))
+    assert correction(Comparison(pl.DataFrame(), notes)) == name
+    assert correction(Comparison(pl.DataFrame(), notes[:1])) == "adjustment"
 
 
 def test_headline_is_not_a_count_and_undecided_counts() -> None:

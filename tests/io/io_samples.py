@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import polars as pl
 from hypothesis import strategies as st
 
+from endoxa.notes import text
 from endoxa.policies import Policy
 from endoxa.tables import DRAW, Comparison, Opinions, Run, Scores
 
@@ -143,7 +144,7 @@ def comparisons() -> st.SearchStrategy[Comparison]:
     schema |= {"test": pl.String, "queries": pl.Int64}
     rows = st.lists(row, min_size=1, max_size=5)
     return st.builds(
-        lambda rows, notes: Comparison(pl.DataFrame(rows, schema=schema, orient="row"), tuple(notes)),
+        lambda rows, notes: Comparison(pl.DataFrame(rows, schema=schema, orient="row"), tuple(map(text, notes))),
         rows,
         st.lists(any_text, max_size=2),
     )

@@ -13,6 +13,7 @@ import pytest
 from vote_samples import votes_of_frame
 
 from endoxa.beliefs.raters import Fit, Votes, cavity, fit, held_out
+from endoxa.notes import texts
 
 STEPS = {"rte": 9, "dog": 14, "web": 37}  # where crowd-kit stops
 MAJORITY = {"rte": 0.897, "dog": 0.822, "web": 0.731}
@@ -126,10 +127,10 @@ def test_relevance_judgments_of_rf10(folder) -> None:
         f"{accuracy(fit(votes, prior='flat', iterations=300).posterior, truth):.3f}; informed "
         f"{accuracy(informed.posterior, truth):.3f}; one-coin {accuracy(coin.posterior, truth):.3f}"
     )
-    print("rf10, one-coin warns:", [text for text in coin.warnings if "swallowed" in text])
+    print("rf10, one-coin warns:", [text for text in texts(coin.warnings) if "swallowed" in text])
     assert majority == pytest.approx(0.653, abs=5e-4)
     assert reached == pytest.approx(0.689, abs=5e-4)
-    assert any("swallowed" in text for text in coin.warnings)
+    assert any("swallowed" in text for text in texts(coin.warnings))
 
 
 EXPECTED = {0: (0.216, 0.176, 8), 3: (0.071, 0.006, 5), 10: (0.014, 0.003, 4)}  # majority, Dawid-Skene, its steps

@@ -16,6 +16,7 @@ import endoxa
 from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS, advice, answer
 from endoxa.evaluations.standings import chances
 from endoxa.formatting import chance
+from endoxa.notes import texts
 from endoxa.reports.pages.evaluation import page
 from endoxa.tables import Run
 
@@ -87,12 +88,12 @@ def test_verdict_warnings_and_how_the_belief_was_made(pages: dict[str, str]) -> 
     assert "beware of <clones>" not in html
     assert "one query is answered by one system only" in text
     assert "! one" not in text
-    for line in SIX.belief.lines()[:2]:
+    for line in texts(SIX.belief.lines()[:2]):
         assert text.count(line) == 1  # under the summary, not among the notes again
     for line in advice(SIX):
         assert line in text
     assert SIX.comparison is not None
-    assert all(note in text for note in SIX.comparison.notes)
+    assert all(note in text for note in texts(SIX.comparison.notes))
     assert "6 systems12 queries" in text  # the baseline is none
     assert html.index('class="verdict"') < html.index(LIMITS_OF_CONSENSUS) < html.index('id="doubts"')
 

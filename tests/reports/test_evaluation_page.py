@@ -13,6 +13,7 @@ from evaluation_samples import HOSTILE, LONG, read, sample_evaluation, sample_sc
 
 from endoxa.evaluations.evaluation import Evaluation
 from endoxa.measures.explain import definition_line
+from endoxa.notes import texts
 from endoxa.reports.pages.evaluation import page
 from endoxa.tables import Costs
 
@@ -136,7 +137,7 @@ def test_page_tells_how_the_numbers_were_made(pages: dict[str, str]) -> None:
     for part in (
         *evaluation.warnings,
         *evaluation.notes,
-        *evaluation.comparison.notes,
+        *texts(evaluation.comparison.notes),
         *evaluation.provenance.values(),
     ):
         assert part in text
@@ -158,8 +159,8 @@ def test_measures_with_one_definition_share_an_entry() -> None:
 def test_notes_given_twice_are_printed_once() -> None:
     evaluation = sample_evaluation(2)
     assert evaluation.comparison is not None
-    html = page(replace(evaluation, notes=evaluation.comparison.notes))
-    assert html.count(evaluation.comparison.notes[0]) == 1
+    html = page(replace(evaluation, notes=texts(evaluation.comparison.notes)))
+    assert html.count(str(evaluation.comparison.notes[0])) == 1
 
 
 @pytest.mark.parametrize("name", SAMPLES)

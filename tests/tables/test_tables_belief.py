@@ -40,7 +40,7 @@ def test_expected_grades() -> None:
 
 def test_what_it_prints() -> None:
     held = made([("q", "r", 0.25, "a", 1.0, 0.5), ("q", "s", 0.75, "b", 1.0, 0.2)], unmentioned=0.1, notes=["made up"])
-    assert held.lines() == [
+    assert [str(line) for line in held.lines()] == [
         "belief=given: 1 query, 2 readings each, 2 pairs of query and item; "
         "an item that it does not mention is relevant with probability 0.1",
         "made up",

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import endoxa
 from endoxa.errors import EndoxaError, InstallError, TableError
+from endoxa.notes import text
 from endoxa.policies import Policy
 from endoxa.tables import DRAW, Comparison, DuplicateItemError, DuplicateJudgmentError, Opinions, Run, Scores
 
@@ -307,9 +308,9 @@ def test_scores_as_a_dict() -> None:
 
 
 def test_a_comparison_as_dicts() -> None:
-    comparison = Comparison(pl.DataFrame({"measure": ["AP"], "difference": [0.1]}), ("a note",))
+    comparison = Comparison(pl.DataFrame({"measure": ["AP"], "difference": [0.1]}), (text("a note"),))
     assert comparison.to_dict() == [{"measure": "AP", "difference": 0.1}]
-    assert comparison.notes == ("a note",)
+    assert comparison.notes == (text("a note"),)
 
 
 def test_tables_do_not_change() -> None:

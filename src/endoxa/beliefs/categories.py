@@ -19,6 +19,7 @@ from scipy import sparse
 
 from endoxa.errors import TableError, TextError, did_you_mean
 from endoxa.frozen import dataclass
+from endoxa.notes import Note, note
 from endoxa.policies import refuse_choice
 from endoxa.tables import Belief, Floats, Ints, Labels, Taxonomy, coded, places
 
@@ -26,13 +27,6 @@ Floats32 = npt.NDArray[np.float32]
 Mix = Literal["assigned", "normalised", "normalised_no_root", "subject"]
 Printed = Literal["as_printed"]
 
-MEANING: dict[str, str] = {
-    "assigned": "one reading per category that somebody filed the query in, weighted by the share who did",
-    "normalised": "one reading per category that holds the query for somebody, the root too; general ones weigh most",
-    "normalised_no_root": "one reading per category below the root that holds the query for somebody",
-    "subject": "one reading per person who filed the query; what she did not file is not relevant to her",
-    "as_printed": "the weights of Santini's eq. 13, which sum to more than 1",
-}
 MOST = 1 << 31  # numbers in the column `people`: 8 GB
 
 
@@ -146,14 +140,14 @@ def believe(
     filed = _Filed(labels, taxonomy)
     drawn = _drawn(filed, people, rng)
     wanted = _wanted(filed, queries)
+    each = {"least": filed.people_of.min(), "most": filed.people_of.max()}
     notes = [
-        f"mix={mix}: {MEANING[mix]}",
-        f"smoothing={smoothing:g}: "
-        + ("shares as they are" if not smoothing else "added to every category but the root before shares are taken"),
-        f"{len(filed.subjects):,} people filed {len(filed.items):,} items, {_span(filed.people_of)} people an item",
+        note("categories.mix", mix=mix),
+        note("categories.smoothing", smoothing=smoothing),
+        note("categories.filed", people=len(filed.subjects), items=len(filed.items), **each),
     ]
     if drawn is not None:
-        notes.append(f"people={people}: the people were resampled {people:,} times")
+        notes.append(note("categories.resampled", people=people))
     if mix == "subject":
         frame, more = _by_subject(filed, wanted, drawn, explicit=queries is not None)
     else:
@@ -190,9 +184,8 @@ def levels(labels: Labels, taxonomy: Taxonomy, *, queries: Iterable[str] | None 
     used, of_reading = np.unique(category, return_inverse=True)
     p = labelling[:, used].toarray().T
     notes = [
-        "levels: one reading per category that holds the query, but the root; all weigh the same",
-        f"{len(filed.items):,} items in one labelling"
-        + (f", on which {len(filed.subjects):,} people agree" if len(filed.subjects) > 1 else ""),
+        note("categories.levels"),
+        note("categories.one_labelling", items=len(filed.items), people=len(filed.subjects)),
     ]
     table = _table(filed, query, category, weight, of_reading, p)
     return Belief(table, "irrelevant", "levels", (*notes, *more))  # sorted and valid: Belief.of would be slow
@@ -300,7 +293,7 @@ def _drawn(filed: _Filed, people: int, rng: np.random.Generator | None) -> Float
 
 def _chosen(
     filed: _Filed, weights: Any, wanted: Ints, *, without_root: bool, explicit: bool
-) -> tuple[Ints, Ints, Floats, list[str]]:
+) -> tuple[Ints, Ints, Floats, list[Note]]:
     """The readings of the queries (item, category, weight), and a note on items without a reading."""
     chosen = weights[wanted].tocoo()
     at, category = (np.asarray(part, dtype=np.int64) for part in chosen.coords)
@@ -312,13 +305,13 @@ def _chosen(
     empty = np.setdiff1d(np.arange(len(wanted)), at)
     if len(empty) and (explicit or len(empty) == len(wanted)):
         raise _only_root(filed.items[int(wanted[empty[0]])])
-    notes = [f"{len(empty):,} items filed in the root only are no queries"] if len(empty) else []
+    notes = [note("categories.root_only", items=len(empty))] if len(empty) else []
     return wanted[at], category, weight, notes
 
 
 def _by_category(
     filed: _Filed, wanted: Ints, mix: str, smoothing: float, drawn: Floats | None, *, explicit: bool
-) -> tuple[pl.DataFrame, list[str]]:
+) -> tuple[pl.DataFrame, list[Note]]:
     """The rows of a belief whose readings are categories."""
     counts = filed.direct if mix == "assigned" else filed.counts
     query, category, weight, notes = _chosen(
@@ -384,7 +377,9 @@ class _Own:
     name: pl.Series
 
 
-def _by_subject(filed: _Filed, wanted: Ints, drawn: Floats | None, *, explicit: bool) -> tuple[pl.DataFrame, list[str]]:
+def _by_subject(
+    filed: _Filed, wanted: Ints, drawn: Floats | None, *, explicit: bool
+) -> tuple[pl.DataFrame, list[Note]]:
     """The rows of a belief whose readings are people: each person's own filing of the query and of the other items."""
     filings = np.bincount(filed.subject_of, minlength=len(filed.subjects))
     own, notes = _own_readings(filed, wanted, filings, explicit=explicit)
@@ -398,7 +393,7 @@ def _by_subject(filed: _Filed, wanted: Ints, drawn: Floats | None, *, explicit: 
     reading, other = reading[kept], other[kept]
     p, item = np.asarray(filed.reach[other, own.category[reading]]).ravel(), filed.item_of[other]
     missing = 1 - len(reading) / (len(count) * (len(filed.items) - 1))
-    notes.append(f"{missing:.1%} of the labels are missing; an item that a person did not file is irrelevant to her")
+    notes.append(note("categories.missing_labels", missing=missing))
     bare = np.setdiff1d(np.arange(len(count)), reading)
     if len(bare):  # a reading in which nothing is relevant has a row too: of any other item, with p = 0
         reading, item = np.append(reading, bare), np.append(item, np.where(own.query[bare] == 0, 1, 0))
@@ -417,7 +412,7 @@ def _by_subject(filed: _Filed, wanted: Ints, drawn: Floats | None, *, explicit: 
     return pl.DataFrame(table), notes
 
 
-def _own_readings(filed: _Filed, wanted: Ints, filings: Ints, *, explicit: bool) -> tuple[_Own, list[str]]:
+def _own_readings(filed: _Filed, wanted: Ints, filings: Ints, *, explicit: bool) -> tuple[_Own, list[Note]]:
     """A reading for each person who filed the query, and for each category of it; somebody filed another item too."""
     mine = np.flatnonzero(np.isin(filed.item_of, wanted))
     own = filed.shares[mine].tocoo()
@@ -430,14 +425,14 @@ def _own_readings(filed: _Filed, wanted: Ints, filings: Ints, *, explicit: bool)
     if alone.any():
         if alone[kept].any():
             times = len(np.unique(filing[kept][alone[kept]]))
-            notes.append(f"{times:,} times a person filed the query and nothing else; to her, nothing is relevant")
+            notes.append(note("categories.filed_alone", times=times))
         if len(lost) and (explicit or len(lost) == len(wanted)):
             raise TableError(
                 f"who filed the query {filed.items[int(lost[0])]!r} filed nothing else, so has no items to compare",
                 remedy="leave it out, or take mix='assigned'",
             )
         if len(lost):
-            notes.append(f"{len(lost):,} items are no queries, as who filed them filed nothing else")
+            notes.append(note("categories.no_queries", items=len(lost)))
     names = pl.Series(filed.subjects)[subject]
     if (share < 1).any():
         full = names + ": " + pl.Series(filed.categories)[category]
@@ -482,8 +477,3 @@ def _refuse_vast(rows: int, resamples: int) -> None:
 def _refuse_negative(name: str, value: float) -> None:
     if not (value >= 0 and math.isfinite(value)):
         raise TextError(f"{name} is a number, 0 or greater, not {value}", remedy="0.5 is usual")
-
-
-def _span(counts: Ints) -> str:
-    least, most = int(counts.min()), int(counts.max())
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"

@@ -18,6 +18,7 @@ from scipy import sparse
 
 from endoxa.errors import JoinError, TableError, TextError, refuse_unknown
 from endoxa.frozen import dataclass
+from endoxa.notes import Note, note, warning
 from endoxa.policies import refuse_choice
 from endoxa.statistics.bootstrap import BLOCK, blocks
 from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Run, coded, places
@@ -423,20 +424,15 @@ def belief_of(
     return Belief(frame, model="consensus", notes=notes)  # sorted, distinct and between 0 and 1 as it was counted
 
 
-def notes_of(counted: Tally, depth: int | None, weights: Weights | Mapping[str, float]) -> list[str]:
-    """How the consensus was made, in words."""
-    a, b = counted.prior
-    effective = float(counted.weights.sum())
+def notes_of(counted: Tally, depth: int | None, weights: Weights | Mapping[str, float]) -> list[Note]:
+    """How the consensus was made."""
     kind = "given" if isinstance(weights, Mapping) else weights
+    votes = float(counted.weights.sum())
     notes = [
-        f"votes: {len(counted.systems)} systems"
-        + (f", yes for rank ≤ {depth} (--depth); the universe is the union of these items" if depth is not None else "")
-        + f"; prior ({a:g}, {b:g}); weights {kind}"
-        + (f", {effective:.3g} votes in all" if effective < len(counted.systems) else "")
-    ]
-    lonely = int((counted.voting.sum(1) == 1).sum())
-    if lonely:
-        notes.append(
-            f"! {lonely} of {len(counted.queries)} queries are answered by one system only, which agrees with itself"
+        note(
+            "consensus.votes", systems=len(counted.systems), depth=depth, prior=counted.prior, weights=kind, votes=votes
         )
+    ]
+    if lonely := int((counted.voting.sum(1) == 1).sum()):
+        notes.append(warning("consensus.lonely_queries", lonely=lonely, queries=len(counted.queries)))
     return notes

@@ -22,6 +22,7 @@ from scipy.special import expit
 from endoxa.beliefs.consensus import clusters, overlap
 from endoxa.errors import JoinError, TextError
 from endoxa.frozen import dataclass
+from endoxa.notes import Note, note
 from endoxa.tables import COUNTED, Belief, Bools, Floats, Ints, Opinions, Run
 
 DEPTH, SMALL = 100, 20  # first items of every list that make the universe; in a collection of few items
@@ -315,17 +316,17 @@ def believe(
     universe = Universe.of(run, depth)
     judged = Judged.of(universe, labels)
     learned = learn(universe, judged)
-    notes = [f"learned from {len(judged):,} labels: {len(universe.systems)} systems in {universe.clusters} groups"]
-    return belief_of(learned, people if len(judged) else 0, rng, notes)
+    sizes = {"labels": len(judged), "systems": len(universe.systems), "groups": universe.clusters}
+    return belief_of(learned, people if len(judged) else 0, rng, [note("learned.labels", **sizes)])
 
 
-def belief_of(learned: Learned, people: int, rng: np.random.Generator, notes: Sequence[str] = ()) -> Belief:
+def belief_of(learned: Learned, people: int, rng: np.random.Generator, notes: Sequence[Note] = ()) -> Belief:
     """The learned probabilities as a table, with draws of the model in place of resampled people."""
     drawn = learned.drawn(people, rng) if people > 1 else None
     return table_of(learned, learned.tails, drawn, notes)
 
 
-def table_of(learned: Learned, tails: Floats, drawn: Floats | None = None, notes: Sequence[str] = ()) -> Belief:
+def table_of(learned: Learned, tails: Floats, drawn: Floats | None = None, notes: Sequence[Note] = ()) -> Belief:
     """P(grade >= level) of every row, and draws of it, as a table of the probabilities of grades."""
     parts = []
     for place, level in enumerate(learned.levels):

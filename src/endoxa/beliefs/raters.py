@@ -22,6 +22,7 @@ import polars as pl
 
 from endoxa.errors import TableError, TextError, did_you_mean
 from endoxa.frozen import dataclass
+from endoxa.notes import Note, note, warning
 from endoxa.policies import refuse_choice
 from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Unmentioned, coded
 
@@ -103,7 +104,7 @@ class Fit:
     objective: Floats
     iterations: int
     converged: bool
-    warnings: tuple[str, ...]
+    warnings: tuple[Note, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,9 +286,7 @@ def fit(
         change = float(max(before.max(), -before.min()))
     warnings = _warnings(votes, table, q)
     if change >= max(tolerance, VISIBLE):
-        warnings.append(
-            f"no convergence after {iterations:,} iterations: a posterior still moved by {change:.1g}; raise iterations"
-        )
+        warnings.append(warning("raters.no_convergence", iterations=iterations, change=change))
     return Fit(
         posterior=q, confusion=np.ascontiguousarray(table.transpose(0, 2, 1)), prior=classes,
         objective=np.array(objective), iterations=len(objective), converged=change < tolerance,
@@ -314,33 +313,25 @@ def _check(votes: Votes, variant: str, iterations: int) -> None:
         )
 
 
-def _warnings(votes: Votes, table: Floats, q: Floats) -> list[str]:
-    """Sentences about what makes the fit doubtful."""
+def _warnings(votes: Votes, table: Floats, q: Floats) -> list[Note]:
+    """What makes the fit doubtful."""
     found = []
     K, R = table.shape[1], len(votes.raters)
     if K == 1:
-        return ["every vote names the same class; the raters cannot be told apart"]
+        return [warning("raters.one_class")]
     if R < 3:
-        found.append(f"{R} rater{'s' * (R != 1)}: with fewer than 3 the votes cannot tell who errs")
+        found.append(warning("raters.few", raters=R))
     cast_votes = np.bincount(votes.rater * K + votes.label, weights=votes.weight, minlength=R * K).reshape(R, K)
     same = np.flatnonzero(((cast_votes > 0).sum(axis=1) == 1) & (cast_votes.sum(axis=1) >= 3))
     if len(same):
-        names = ", ".join(votes.raters[at] for at in same[:3]) + (", …" if len(same) > 3 else "")
-        found.append(
-            f"{len(same)} of {R} raters always gave the same answer ({names}), which says nothing about an item"
-        )
+        found.append(warning("raters.same_answer", same=[votes.raters[at] for at in same], raters=R))
     diagonal = float(np.einsum("rkk->rk", table).mean())
     if diagonal * K <= 1 + 1e-6:  # two classes: Σ(α + β - 1) ≤ 0
-        found.append(
-            f"raters are right with probability {diagonal:.2g} by this fit, no more than by chance among {K} classes: "
-            "the classes may have changed places; add gold, or take the informed prior"
-        )
+        found.append(warning("raters.no_better_than_chance", right=diagonal, classes=K))
     voted, believed = cast_votes.sum(axis=0) / cast_votes.sum(), q.mean(axis=0)
     for at in np.flatnonzero((voted >= 0.05) & (believed < voted / 4)):
-        found.append(
-            f"class {votes.classes[at]} has {voted[at]:.0%} of the votes but {believed[at]:.1%} of the items: "
-            "another may have swallowed it; add gold, or compare another variant"
-        )
+        facts = {"label": votes.classes[at], "votes": voted[at], "items": believed[at]}
+        found.append(warning("raters.swallowed_class", **facts))
     return found
 
 
@@ -428,21 +419,18 @@ def believe(
     if people and rng is not None:
         model = _model(votes, _prior(prior), variant)
         draws = _resampled(model, found, kinds, _keep(votes, left), people, rng)
-    name = prior
-    if isinstance(prior, Prior):
-        name = f"right {prior.right:g}, wrong {prior.wrong:g}, classes {prior.classes:g}"
-    settled = "converged" if found.converged else "stopped"
+    how = {"prior": prior if isinstance(prior, str) else (prior.right, prior.wrong, prior.classes), "variant": variant}
     notes = [
-        f"dawid-skene: prior {name}, variant {variant}, {settled} after {found.iterations:,} iterations",
+        note("raters.fit", **how, converged=found.converged, iterations=found.iterations),
         *notes,
-        *([f"without the votes of {', '.join(left)}"] if left else []),
-        *(f"warning: {text}" for text in found.warnings),
+        *([note("raters.without", raters=left)] if left else []),
+        *(note(one.code, **one.facts).of("warning") for one in found.warnings),
     ]
     frame = _rows(pairs, np.asarray(votes.classes, dtype=np.float64), posterior, draws)
     return Belief.of(frame, unmentioned=unmentioned, model="dawid-skene", notes=notes)
 
 
-def _asked(opinions: Opinions, gold: Opinions | None) -> tuple[Votes, pl.DataFrame, list[str], list[str]]:
+def _asked(opinions: Opinions, gold: Opinions | None) -> tuple[Votes, pl.DataFrame, list[str], list[Note]]:
     """The votes, the (query, item) pairs in order, the kind of each rater, and notes."""
     frame = opinions.frame.filter(pl.col("role").ne_missing("practice"))
     is_truth = (pl.col("source") == "truth") & pl.col("role").eq_missing("gold")
@@ -466,10 +454,10 @@ def _asked(opinions: Opinions, gold: Opinions | None) -> tuple[Votes, pl.DataFra
     label = np.searchsorted(grades, voted["grade"].to_numpy())
     pinned = np.full(pairs.height, -1, dtype=np.int64)
     pinned[_pair_places(truth, pairs)] = np.searchsorted(grades, truth["grade"].to_numpy())
-    undecided = frame.height - voted.height
-    notes = [f"{voted.height:,} votes by {len(raters):,} raters on {pairs.height:,} pairs, {undecided:,} undecided"]
+    sizes = {"votes": voted.height, "raters": len(raters), "pairs": pairs.height}
+    notes = [note("raters.votes", **sizes, undecided=frame.height - voted.height)]
     if truth.height:
-        notes.append(f"{truth.height:,} pairs are known (gold)")
+        notes.append(note("raters.gold", pairs=truth.height))
     weight: Floats | None = None
     if voted["confidence"].is_not_null().any():
         if len(grades) == 2:
@@ -477,7 +465,7 @@ def _asked(opinions: Opinions, gold: Opinions | None) -> tuple[Votes, pl.DataFra
             item, rater, label = np.tile(item, 2), np.tile(rater, 2), np.concatenate([label, 1 - label])
             weight = np.concatenate([sure, 1 - sure])
         else:
-            notes.append(f"confidence is used with two grades only; here are {len(grades)}")
+            notes.append(note("raters.confidence_unused", grades=len(grades)))
     items = pairs.select(pl.concat_str(keys, separator=" ")).to_series().to_list()
     votes = Votes(item, rater, label, weight, items, raters.to_list(), grades, pinned)
     kind = dict(voted.select("source", pl.col("kind").fill_null("person")).iter_rows())

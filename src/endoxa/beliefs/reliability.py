@@ -9,6 +9,7 @@ import polars as pl
 
 from endoxa.errors import JoinError, TableError, TextError
 from endoxa.frozen import dataclass
+from endoxa.notes import Note, note
 from endoxa.policies import refuse_outside
 from endoxa.statistics import isotonic
 from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Run
@@ -39,7 +40,7 @@ class Calibration:
     systems: pl.DataFrame | None
     labels: int
     queries: int
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 def chances(belief: Belief, rel: float = 1) -> pl.DataFrame:
@@ -117,10 +118,7 @@ def calibrate(
     inner = (p > 0) & (p < 1)
     if (~inner).any():
         wrong = int((z[~inner] != p[~inner]).sum())
-        notes.append(
-            f"{(~inner).sum():,} labels meet a belief that is certain (p 0 or 1), {wrong:,} of them against it; "
-            "they have no part in slope and intercept"
-        )
+        notes.append(note("reliability.certain", labels=(~inner).sum(), against=wrong))
     query = rows["query"].rank("dense").to_numpy().astype(np.int64) - 1
     intercept, slope, se, clusters = _logistic(p[inner], z[inner], w[inner], query[inner])
     reach = _t(confidence, clusters - 1) * se if clusters > 1 else math.nan
@@ -171,11 +169,11 @@ def recalibrated(belief: Belief, labels: Opinions, *, rel: float = 1) -> Belief:
     new = stated.filter(pl.col("P") == 0).select(
         "query", "item", pl.lit(float(rel)).alias("grade"), pl.col("g").alias("p")
     )
-    notes = [*belief.notes, f"recalibrated: isotonic regression on {rows.height:,} labels, {len(g.x):,} distinct p"]
+    notes = [*belief.notes, note("recalibrated.labels", labels=rows.height, distinct=len(g.x))]
     if belief.frame.select(pl.struct("query", "reading").n_unique() > pl.col("query").n_unique()).item():
-        notes.append("recalibrated: readings are mixed into one")
+        notes.append(note("recalibrated.one_reading"))
     if "people" in belief.frame.columns:
-        notes.append("recalibrated: resamples of the people are dropped")
+        notes.append(note("recalibrated.no_people"))
     unmentioned = belief.unmentioned
     if not isinstance(unmentioned, str) and rel <= 1:
         unmentioned = float(g.predict(np.array([unmentioned]))[0])
@@ -183,7 +181,7 @@ def recalibrated(belief: Belief, labels: Opinions, *, rel: float = 1) -> Belief:
     return Belief.of(frame, unmentioned=unmentioned, model=belief.model, notes=notes)
 
 
-def _faced(belief: Belief, labels: Opinions, rel: float) -> tuple[pl.DataFrame, list[str]]:
+def _faced(belief: Belief, labels: Opinions, rel: float) -> tuple[pl.DataFrame, list[Note]]:
     """Labels beside what the belief stated: query, item, p, z, w; and what was left out."""
     found = decided(labels)
     rows = found.join(belief.frame.select("query").unique(), on="query", how="semi")
@@ -192,22 +190,22 @@ def _faced(belief: Belief, labels: Opinions, rel: float) -> tuple[pl.DataFrame, 
             f"none of the {found.height:,} labels is of a query that the belief knows",
             remedy="do the two belong together?",
         )
-    notes: list[str] = []
+    notes: list[Note] = []
     if rows.height < found.height:
-        notes.append(f"{found.height - rows.height:,} labels are of queries that the belief does not know")
+        notes.append(note("reliability.unknown_queries", labels=found.height - rows.height))
     if (bare := rows["propensity"].null_count()) and bare < rows.height:
-        notes.append(f"{bare:,} labels have no propensity; each stands for itself only")
+        notes.append(note("reliability.no_propensity", labels=bare))
     if bare == rows.height:
-        notes.append("labels without propensities: what is found holds for pairs chosen as these were")
+        notes.append(note("reliability.no_propensities"))
     rows = rows.join(chances(belief, rel), on=["query", "item"], how="left", maintain_order="left")
     silent = rows["p"].null_count()
     if silent and belief.unmentioned == "unknown":
-        notes.append(f"{silent:,} labels are of items that the belief does not mention; they are left out")
+        notes.append(note("reliability.left_out", labels=silent))
         rows = rows.filter(pl.col("p").is_not_null())
         if not rows.height:
             raise JoinError(f"none of the {silent:,} labelled pairs is mentioned by the belief")
     elif silent:
-        notes.append(f"{silent:,} labels are of items that the belief does not mention")
+        notes.append(note("reliability.unmentioned", labels=silent))
     stated = 0.0 if isinstance(belief.unmentioned, str) or rel > 1 else float(belief.unmentioned)
     return rows.select(
         "query",

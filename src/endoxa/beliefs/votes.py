@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from endoxa.errors import JoinError, TableError, TextError
+from endoxa.notes import Note, note
 from endoxa.tables import Belief, Floats, Opinions, coded
 
 PEOPLE = 200  # resamples of the people
@@ -18,7 +19,7 @@ def crisp(opinions: Opinions) -> Belief:
     rows = _decided(opinions, negative=True)
     _refuse_repeats(rows, "votes (shares) or subjects (one reading each)")
     frame = rows.select("query", "item", "grade", pl.lit(1.0).alias("p"))
-    return Belief.of(frame, model="crisp", notes=["judgments are taken as certain"])
+    return Belief.of(frame, model="crisp", notes=[note("belief.crisp")])
 
 
 def graded(opinions: Opinions) -> Belief:
@@ -32,7 +33,7 @@ def graded(opinions: Opinions) -> Belief:
             remedy="--model graded takes grades in [0, 1]; rescale them, five levels from -2 to 2 by (g + 2)/4",
         )
     frame = rows.select("query", "item", pl.lit(1.0).alias("grade"), pl.col("grade").alias("p"))
-    return Belief.of(frame, model="graded", notes=["a grade is read as the probability of being relevant"])
+    return Belief.of(frame, model="graded", notes=[note("belief.graded")])
 
 
 def judge(opinions: Opinions) -> Belief:
@@ -55,7 +56,7 @@ def judge(opinions: Opinions) -> Belief:
     stated = ~np.isnan(sure)
     share = np.where(stated, sure, 1.0)[:, None]
     mass = share * mass + (1 - share) * (1 - mass) / max(len(levels) - 1, 1)
-    notes = [f"{len(opinions.sources)} automatic judges"]
+    notes = [note("belief.judges", judges=len(opinions.sources))]
     return _shares(rows, levels, mass, 0.0, model="judge", notes=notes, people=0, rng=None)
 
 
@@ -76,15 +77,12 @@ def votes(
         levels, place = np.array([0.0, levels[0]]), place + 1
     mass = np.zeros((rows.height, len(levels)))
     mass[np.arange(rows.height), place] = 1.0
-    notes = [
-        f"votes of {len(opinions.sources)} sources, smoothing {smoothing:g}"
-        + (f"; {dropped:,} undecided answers dropped" if dropped else "")
-    ]
+    notes = [note("belief.votes", sources=len(opinions.sources), smoothing=smoothing, dropped=dropped)]
     return _shares(rows, levels, mass, smoothing, model="votes", notes=notes, people=people, rng=rng)
 
 
 def _shares(
-    rows: pl.DataFrame, levels: Floats, mass: Floats, smoothing: float, *, model: str, notes: list[str], people: int,
+    rows: pl.DataFrame, levels: Floats, mass: Floats, smoothing: float, *, model: str, notes: list[Note], people: int,
     rng: np.random.Generator | None,
 ) -> Belief:  # fmt: skip
     """Mean over sources of their distributions, pair by pair."""
@@ -113,7 +111,7 @@ def _shares(
             several[:, number] = np.clip(own[:, kept], 0, 1).ravel()
         frame = frame.with_columns(pl.Series("people", several, dtype=pl.Array(pl.Float32, people)))
     elif people:
-        notes = [*notes, "one source: how much the result depends on who was asked is unknown"]
+        notes = [*notes, note("belief.one_source")]
     return Belief.of(frame, model=model, notes=notes)
 
 
@@ -134,9 +132,7 @@ def subjects(opinions: Opinions, *, people: int = PEOPLE, rng: np.random.Generat
         frame = _resampled_weights(frame, people, rng or np.random.default_rng(0))
     pairs = rows.select(pl.struct("query", "item").n_unique()).item() * len(sources)
     gaps = 1 - rows.height / max(pairs, 1)
-    unasked = f"; {gaps:.0%} of the pairs were not judged by a person and count as not relevant for them"
-    notes = [f"{len(sources)} people, one reading each" + (unasked if gaps > 0 else "")]
-    return Belief.of(frame, model="subjects", notes=notes)
+    return Belief.of(frame, model="subjects", notes=[note("belief.subjects", people=len(sources), gaps=gaps)])
 
 
 def _resampled_weights(frame: pl.DataFrame, people: int, rng: np.random.Generator) -> pl.DataFrame:
@@ -176,8 +172,7 @@ def pinned(belief: Belief, labels: Opinions) -> Belief:
         known = known.with_columns(pl.Series("people", ones, dtype=dtype))
     frame = pl.concat([rest.select(columns), known.select(columns)])
     lost = sure.join(readings, on="query", how="anti").height
-    strangers = f"; {lost:,} belong to queries that it does not mention, and are left out" if lost else ""
-    notes = (*belief.notes, f"{rows.height - lost:,} judged pairs are certain (pinned){strangers}")
+    notes = (*belief.notes, note("belief.pinned", pairs=rows.height - lost, lost=lost))
     return Belief.of(frame, unmentioned=belief.unmentioned, model=f"{belief.model}, pinned", notes=notes)
 
 

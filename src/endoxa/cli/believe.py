@@ -103,4 +103,4 @@ def believe(
         output.note(f"wrote {to}")
     else:
         output.head(belief.frame.select("query", "reading", "weight", "item", "grade", "p"), "--to belief.parquet")
-    output.tell(*(line for line in belief.lines() if loudness.is_full() or line.startswith("! ")))
+    output.tell(*(line.marked for line in belief.lines() if loudness.is_full() or line.kind == "warning"))

@@ -321,7 +321,12 @@ def comparison(result: Any, form: str, to: str | None) -> None:
 
 
 def table(
-    result: Any, form: str, to: str | None, remarks: Iterable[str] = (), whole: tuple[str, ...] = (), answer: str = ""
+    result: Any,
+    form: str,
+    to: str | None,
+    remarks: Iterable[object] = (),
+    whole: tuple[str, ...] = (),
+    answer: str = "",
 ) -> None:
     """Print or write a table or a frame, after the answer unless standard output is data; remarks go to stderr."""
     import polars as pl
@@ -344,7 +349,7 @@ def table(
     else:
         emit(render(terminal.tidy(frame) if frame is not result else frame, form), to)  # type: ignore[arg-type]
     for line in remarks:
-        note(line)
+        note(str(line))
 
 
 def _rows(frame: Any, form: str) -> str:

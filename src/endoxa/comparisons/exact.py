@@ -21,6 +21,7 @@ from endoxa.measures.lists import BEYOND
 from endoxa.measures.placing import Placed, Placement, place
 from endoxa.measures.registry import REGISTRY
 from endoxa.measures.uncertain import refuse_grades
+from endoxa.notes import note
 from endoxa.statistics.poisson_binomial import convolve, pmf
 from endoxa.tables import Belief, Comparison, Floats, Ints, Run, Scores
 
@@ -173,5 +174,4 @@ def settled(compared: Comparison, scores: Scores, *, confidence: float = 0.95) -
     exact = pl.DataFrame(rows, schema=[*keys, *(f"{name} exact" for name in columns)], orient="row")
     joined = frame.join(exact, on=keys, how="left", maintain_order="left")
     joined = joined.with_columns(pl.coalesce(f"{name} exact", name).alias(name) for name in columns)
-    note = f"The doubt about the truth of {', '.join(wanted)} is exact."
-    return Comparison(joined.select(frame.columns), (*compared.notes, note))
+    return Comparison(joined.select(frame.columns), (*compared.notes, note("compared.exact", measures=list(wanted))))

@@ -13,6 +13,7 @@ import polars as pl
 from endoxa.comparisons.chosen_intervals import OF_DIFFERENCES, Interval, can_be_short, intervals_over_queries
 from endoxa.errors import JoinError, refuse_unknown
 from endoxa.frozen import dataclass
+from endoxa.notes import Note, note
 from endoxa.statistics.bootstrap import BLOCK, RESAMPLES, TINY, blocks, enough, moments
 from endoxa.statistics.multiplicity import CORRECTIONS, Correction, uncorrected
 from endoxa.statistics.randomisation import EXACT, sign_flip, tukey
@@ -21,17 +22,6 @@ from endoxa.tables import Comparison, Floats, Ints, Scores
 MOST = 1_000_000  # random assignments that a test draws at the most, unless asked
 
 Test = Literal["randomisation", "t", "wilcoxon", "tukey"]
-
-MEANING: dict[str, str] = {
-    "randomisation": "paired sign-flip randomisation of the mean difference, two-sided; every sign "
-    f"assignment up to {EXACT} differing queries, {{draws:,}} random ones beyond",
-    "t": "paired t test, two-sided",
-    "wilcoxon": "Wilcoxon signed-rank test, two-sided, equal scores left out",
-    "tukey": "randomised Tukey HSD over {systems} systems, {permutations:,} permutations, on the queries that "
-    "all of them have",
-    "holm": "Holm",
-    "bh": "Benjamini–Hochberg",
-}
 
 
 @dataclass(frozen=True)
@@ -200,47 +190,30 @@ TESTS: dict[str, Callable[[Floats, _Settings], Floats]] = {
 }
 
 
-def _notes(frame: pl.DataFrame, systems: int, settings: _Settings, *, short: bool) -> tuple[str, ...]:
-    """How the rows were made, one sentence each."""
+def _notes(frame: pl.DataFrame, systems: int, settings: _Settings, *, short: bool) -> tuple[Note, ...]:
+    """How the rows were made."""
     tested = dict(frame.group_by("measure", maintain_order=True).agg(pl.col("p_value").is_not_nan().sum()).iter_rows())
     counts = sorted(set(tested.values()))
-    noun = "comparison" if counts == [1] else "comparisons"
-    permutations = min(settings.draws, RESAMPLES)
-    test = MEANING[settings.test].format(draws=settings.draws, permutations=permutations, systems=systems)
-    if settings.test == "tukey":
-        corrected = "none added: Tukey's p-values already hold for all pairs of a measure at once"
-    elif settings.correction == "none":
-        corrected = f"none, over {_spread(counts)} {noun} per measure"
-    else:
-        corrected = f"{MEANING[settings.correction]} over {_spread(counts)} {noun} per measure, not across measures"
+    drawn = {"draws": settings.draws, "permutations": min(settings.draws, RESAMPLES), "exact": EXACT}
+    how = {"confidence": settings.confidence, "interval": settings.interval, "resamples": settings.resamples}
+    method = "tukey" if settings.test == "tukey" else settings.correction
     notes = [
-        f"test: {test}",
-        f"interval: {100 * settings.confidence:g} % {settings.interval}, {settings.resamples:,} resamples "
-        "of the queries",
-        f"correction: {corrected}",
+        note("compared.test", test=settings.test, systems=systems, **drawn),
+        note("compared.interval", **how),
+        note("compared.correction", method=method, least=counts[0], most=counts[-1]),
     ]
     if settings.test == "tukey":
-        notes.append("the intervals are each pair's own, not simultaneous: Tukey's p holds for all pairs at once")
+        notes.append(note("compared.own_intervals"))
     if (
         settings.test == "randomisation"
         and settings.correction != "none"
         and counts[-1] / (settings.draws + 1) > 1 - settings.confidence
     ):
-        notes.append(
-            f"p-values end at 1/{settings.draws + 1:,}: with this many pairs none can be significant after correction; "
-            "take more resamples, a baseline, or Tukey's test"
-        )
+        notes.append(note("compared.least_p", least=settings.draws + 1))
     if frame["lo"].is_infinite().any() or frame["hi"].is_infinite().any():
-        notes.append("infinite interval: so few queries differ that the sample does not bound the difference")
+        notes.append(note("compared.infinite_interval"))
     if short:
-        notes.append(
-            "few queries: an interval can be too short where the differences are skewed; the interval `bounded` is "
-            "not, but longer"
-        )
+        notes.append(note("compared.few_queries"))
     if (frame["queries"] < 2).any():
-        notes.append("NaN: the pair shares fewer than two queries with a value")
+        notes.append(note("compared.not_shared"))
     return tuple(notes)
-
-
-def _spread(counts: list[int]) -> str:
-    return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"

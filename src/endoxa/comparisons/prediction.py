@@ -28,6 +28,7 @@ from endoxa.measures.closed_forms import SumForm
 from endoxa.measures.grammar import Measure, parse
 from endoxa.measures.judgments import refuse_all_relevant
 from endoxa.measures.registry import REGISTRY
+from endoxa.notes import Note, note
 from endoxa.policies import refuse_outside
 from endoxa.statistics.bootstrap import BLOCK, blocks
 from endoxa.tables import Belief, Bools, Floats, Ints, Opinions, Run, require
@@ -60,7 +61,7 @@ class Estimates:
 
     frame: pl.DataFrame
     pairs: pl.DataFrame
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def best_first(self, *, pairs: bool = False) -> pl.DataFrame:
         """The rows of each measure (of the pairs of systems), the largest first and those without a value last."""
@@ -279,7 +280,7 @@ class _Problem:
     pi: Floats  # 1 without a label
     lists: pl.DataFrame  # system, query, pair (null: out of reach), rank, as numbers
     lengths: Ints  # [system, query] of the whole lists
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
 
 @dataclass(frozen=True)
@@ -352,29 +353,21 @@ def _problem(
     has = pairs["grade"].is_not_null().to_numpy()
     grade = pairs["grade"].fill_null(0.0).to_numpy()
     ignored = run.frame.select("query").unique().join(names, on="query", how="anti").height
-    notes = [
-        f"{labelled.height:,} labels in {labelled['query'].n_unique():,} of {names.height:,} queries, "
-        f"{int((labelled['propensity'] == 1).sum()):,} of them of pairs sure to be drawn; "
-        f"{pairs.height:,} pairs could be"
-    ]
+    counts = {"labels": labelled.height, "labelled": labelled["query"].n_unique(), "queries": names.height}
+    sure = int((labelled["propensity"] == 1).sum())
+    notes = [note("estimate.labels", **counts, sure=sure, pairs=pairs.height)]
     weight = 1 / labelled["propensity"].to_numpy()
     if weight.sum() ** 2 / (weight**2).sum() < EVEN * len(weight):
-        notes.append(
-            "propensities are so uneven that few labels decide; intervals may be too short: "
-            "draw with a larger share of even chances (mixing)"
-        )
+        notes.append(note("estimate.uneven"))
     undecided = labels.frame.filter(pl.col("grade").is_null() | (pl.col("grade") < 0)).height
     if undecided:
-        notes.append(
-            f"{undecided:,} pairs were drawn but have no grade; they count as not drawn, so that estimates lean "
-            "towards the belief, or towards 0 without it, by about that share"
-        )
+        notes.append(note("estimate.undecided", pairs=undecided))
     if stray.height:
-        notes.append(f"{stray.height:,} labelled pairs lie outside the universe; they count, with f = 0")
+        notes.append(note("estimate.stray", pairs=stray.height))
     if ignored:
-        notes.append(f"{ignored:,} queries of the run could not be judged; they are ignored")
+        notes.append(note("estimate.not_judged", queries=ignored))
     if (lengths == 0).any():
-        notes.append(f"{int((lengths == 0).sum()):,} lists are empty: nothing found (SetP: left out)")
+        notes.append(note("estimate.empty_lists", lists=int((lengths == 0).sum())))
     return _Problem(
         systems,
         names.height,
@@ -553,33 +546,21 @@ def _open(problem: _Problem, sums: _Sums, left: int, right: int) -> bool:
 def _notes(
     problem: _Problem, wanted: dict[str, SumForm], frame: pl.DataFrame, pairs: pl.DataFrame, lam: float | None,
     confidence: float,
-) -> tuple[str, ...]:  # fmt: skip
-    """How the rows were made, one sentence each."""
-    tuning = "λ of each row is that of least variance" if lam is None else f"λ = {lam:g} for all rows"
-    notes = [
-        *problem.notes,
-        tuning + (": labels alone (Horvitz–Thompson)" if lam == 0 else ""),
-        f"se, lo, hi: {100 * confidence:g} % for these queries as they are, the draw of labels being the only chance; "
-        "lo_queries, hi_queries: for queries of this kind (t over queries)",
-    ]
+) -> tuple[Note, ...]:  # fmt: skip
+    """How the rows were made."""
+    notes = [*problem.notes, note("estimate.tuning", lam=lam), note("estimate.intervals", confidence=confidence)]
     if ratios := [name for name, form in wanted.items() if form.ratio]:
-        notes.append(
-            f"{', '.join(ratios)}: micro-averaged, a ratio of sums over all queries (delta method), "
-            "not the mean of each query's own"
-        )
+        notes.append(note("estimate.ratios", measures=ratios))
     if pairs.height and lam is None:
-        notes.append("a difference has its own λ, and need not equal the difference of the two rows")
+        notes.append(note("estimate.own_tuning"))
     outside = frame["outside"].drop_nans()
     if len(outside) and (most := float(outside.max())) > 0:  # type: ignore[arg-type]
-        notes.append(f"up to {most:.1%} of a system's items could not be drawn; they count as irrelevant")
+        notes.append(note("estimate.outside", share=most))
     both = pl.concat([frame.select("se", "labels"), pairs.select("se", "labels")])
     if lost := both.filter(pl.col("se").is_nan()).height:
-        notes.append(
-            f"{lost:,} rows without an interval: fewer than {BEARING} labels left to chance bear on them, or these "
-            "show no spread"
-        )
+        notes.append(note("estimate.no_interval", rows=lost, bearing=BEARING))
     if few := both.filter(pl.col("se").is_not_nan() & (pl.col("se") > 0) & (pl.col("labels") < FEW)).height:
-        notes.append(f"{few:,} rows rest on fewer than {FEW} labels; their intervals are rough")
+        notes.append(note("estimate.rough", rows=few, few=FEW))
     return tuple(notes)
 
 

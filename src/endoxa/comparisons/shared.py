@@ -26,6 +26,7 @@ from endoxa.comparisons.exact import settled
 from endoxa.comparisons.intervals import FLOOR, SUMMARY
 from endoxa.errors import JoinError, refuse_unknown
 from endoxa.frozen import dataclass
+from endoxa.notes import Note, note
 from endoxa.statistics.bootstrap import BLOCK, TINY, blocks, widened
 from endoxa.tables import Bools, Comparison, Floats, Ints, Scores
 
@@ -332,20 +333,13 @@ class Doubts:
         total = pl.col("variance").fill_nan(None).sum().over("system")
         return frame.with_columns(pl.when(total > 0).then(pl.col("variance") / total).otherwise(None).alias("share"))
 
-    def _notes(self, confidence: float) -> list[str]:
+    def _notes(self, confidence: float) -> list[Note]:
         draws = self.scores.draws
         worlds = 0 if draws is None or draws.truth is None else draws.truth.shape[-1]
         people = 0 if draws is None or draws.people is None else draws.people.shape[-1] // 2
-        notes = [
-            f"P(better): over {worlds:,} possible worlds shared by all systems"
-            + (f", {people:,} resamples of the voters" if people else "")
-            + f" and {self.resamples:,} resamples of the queries; interval: the middle {100 * confidence:g} %"
-        ]
-        if not people:
-            notes.append(
-                "The doubt about the people is unknown (one source, or none that can be resampled); `all` excludes it."
-            )
-        return notes
+        sizes = {"worlds": worlds, "people": people, "resamples": self.resamples}
+        how = note("compared.worlds", **sizes, confidence=confidence)
+        return [how] if people else [how, note("compared.people_unknown")]
 
 
 def compare(

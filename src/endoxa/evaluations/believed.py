@@ -20,6 +20,7 @@ from endoxa.measures.grammar import Measure, parse
 from endoxa.measures.placing import Placement
 from endoxa.measures.registry import Definition
 from endoxa.measures.uncertain import Mapper, Progress, expectations, measure_belief
+from endoxa.notes import marked
 from endoxa.tables import Belief, Comparison, Opinions, Run, Scores
 
 EVERYTHING = "⊤"  # Lamiroy and Sun's virtual system that returns the whole universe; never a contender
@@ -184,7 +185,7 @@ def _notes(scores: Scores, belief: Belief, settings: Settings, shares: pl.DataFr
     lines = [line]
     if virtual is not None:
         lines.append(f"{virtual}: returns everything in random order; a baseline, not a contender")
-    return [*lines, *belief.lines(), *_of_shares(shares, belief, virtual)]
+    return [*lines, *marked(belief.lines()), *_of_shares(shares, belief, virtual)]
 
 
 def _of_skew(summary: pl.DataFrame, settings: Settings) -> list[str]:
@@ -307,7 +308,7 @@ def _estimated(
         found = prediction.estimate(run, belief, labels, wanted, confidence=confidence)
     except EndoxaError as error:
         return {}, [f"No interval: {error}"]
-    notes = list(found.notes)
+    notes = [*marked(found.notes)]
     if prediction.drawn_from(run, belief, labels) is None:
         notes.append(
             "The labels do not say from which pairs they were drawn: all pairs that the belief mentions are assumed."

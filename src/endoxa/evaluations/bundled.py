@@ -20,6 +20,7 @@ from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.settings import Settings
 from endoxa.frozen import dataclass
 from endoxa.measures.grammar import Measure, parse_all
+from endoxa.notes import marked
 from endoxa.statistics import propensity
 from endoxa.studies import estimates
 from endoxa.studies.grades import GIVEN, MOVED, cut
@@ -253,7 +254,9 @@ class _Scoring:
         measures = self.wanted or parse_all(DEFAULTS[by])
         evaluation = believed.evaluate(run, belief, measures, self.settings.changed(ties=run.ties))
         unjudged = "results that nobody judged count as not relevant; queries that a run lacks as empty lists"
-        return _Part(_filled(evaluation.summary, by), coverage, [*notes, *belief.notes, *evaluation.warnings, unjudged])
+        return _Part(
+            _filled(evaluation.summary, by), coverage, [*notes, *marked(belief.notes), *evaluation.warnings, unjudged]
+        )
 
     def _refuse_strangers(self, queries: pl.Series, items: pl.Series, what: str = "") -> None:
         """A system that has nothing to do with the bundle."""

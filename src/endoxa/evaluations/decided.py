@@ -32,6 +32,7 @@ from endoxa.frozen import dataclass
 from endoxa.measures.grammar import Measure
 from endoxa.measures.judgments import refuse_out_of_reach
 from endoxa.measures.uncertain import mean_over_queries, measure_belief
+from endoxa.notes import Note, note, texts
 from endoxa.pools.deciding import LEAST, Deciding, Question, further
 from endoxa.pools.guaranteed import Draws as Drawn
 from endoxa.statistics.propensity import effective
@@ -276,7 +277,7 @@ def compared(standing: Standing, found: Sequence[Posterior], settings: Settings)
     frame = pl.concat(frames)
     absent = [pl.lit(None, kind).alias(name) for name, kind in Comparison.SCHEMA.items() if name not in frame.columns]
     frame = frame.with_columns(absent).select(list(Comparison.SCHEMA)).cast(Comparison.SCHEMA)
-    return Comparison(frame, ("P(better) is modelled: it is about these topics, as if every pair were judged.",))
+    return Comparison(frame, (note("compared.modelled"),))
 
 
 def _labelled(standing: Standing) -> pl.DataFrame:
@@ -328,11 +329,11 @@ def _estimated(
     free = cross_fitted(standing.learned)
     belief = table_of(standing.learned, free)
     sums = [str(m) for m in standing.measures if prediction.is_estimable(str(m))]
-    frames, pairs, notes = [], [], []
+    frames, pairs, notes = [], [], list[str]()
     if sums:
         try:
             found = prediction.estimate(run, belief, drawn, sums, confidence=settings.confidence)
-            frames, pairs, notes = [found.frame], [found.pairs], list(found.notes)
+            frames, pairs, notes = [found.frame], [found.pairs], [*texts(found.notes)]
         except EndoxaError as error:
             notes = [f"no design-based interval for {', '.join(sums)}: {error}"]
     for m in standing.measures:
@@ -363,20 +364,16 @@ def _with_shrunk(standing: Standing, pairs: pl.DataFrame) -> pl.DataFrame:
 # ---- words --------------------------------------------------------------------------------------------
 
 
-def _lines(learned: Learned) -> list[str]:
+def _lines(learned: Learned) -> list[Note]:
     universe, judged = learned.universe, learned.judged
-    topics = len(np.unique(universe.topic[judged.rows]))
-    return [
-        f"learned from {len(judged):,} label{'' if len(judged) == 1 else 's'} on {topics:,} of "
-        f"{len(universe.queries):,} topics; universe: the first "
-        f"{universe.depth} items of {len(universe.systems)} systems, {universe.rows.height:,} pairs; "
-        f"{universe.clusters} groups of systems"
-    ]
+    labels = {"labels": len(judged), "topics": len(np.unique(universe.topic[judged.rows]))}
+    sizes = {"systems": len(universe.systems), "pairs": universe.rows.height, "groups": universe.clusters}
+    return [note("learned.universe", **labels, whole=len(universe.queries), depth=universe.depth, **sizes)]
 
 
 def _notes(standing: Standing) -> list[str]:
     judged = standing.learned.judged
-    notes = _lines(standing.learned)
+    notes = [*texts(_lines(standing.learned))]
     if judged.torn:
         notes.append(f"pairs on which judges disagree ({judged.torn:,}) count by the share of judges")
     if ratios := [str(m) for m in standing.measures if m.linear is not None and m.linear.ratio]:

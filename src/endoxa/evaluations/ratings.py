@@ -19,6 +19,7 @@ from endoxa.evaluations.rating_sentences import cautions
 from endoxa.evaluations.settings import Settings
 from endoxa.formatting import counted
 from endoxa.frozen import dataclass
+from endoxa.notes import noted, warning
 from endoxa.studies import agreement as agreements
 from endoxa.studies import rater_calibration as calibrations
 from endoxa.studies import score_mapping as mappings
@@ -320,15 +321,12 @@ def believe(
     notes = [f"a rating above {at:g} is relevant (scale {lo:g} to {hi:g}, {source}); ratings {state}", *excluded]
     if at != threshold:
         notes.append(f"{at:g} is halfway from {threshold:g} to the next grade: calibrated ratings lie between grades")
+    loud = []
     if (table.frame["propensity"] < 1).any():
-        notes.append(
-            "! The pairs are a sample, and pairs that were not asked count as irrelevant: scores come out too low. "
-            "`endoxa ratings` and `endoxa eval BUNDLE` weight the sample."
-        )
+        loud.append(warning("ratings.sample"))
     if len(given) and not given.min() <= threshold < given.max():
-        side = "above" if threshold < given.min() else "at or below"
-        notes.append(f"! Every rating is {side} the threshold {threshold:g}; is it on the scale of the ratings?")
-    return replace(belief, notes=(*notes, *belief.notes))
+        loud.append(warning("ratings.one_side", above=threshold < given.min(), threshold=threshold))
+    return replace(belief, notes=(*map(noted, notes), *loud, *belief.notes))
 
 
 def _refuse(methods: Iterable[str], confidence: float, resamples: int) -> None:

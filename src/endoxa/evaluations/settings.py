@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 
 from endoxa.errors import CallError, TextError, did_you_mean, unknown
 from endoxa.frozen import dataclass
+from endoxa.notes import note
 from endoxa.policies import CHOICES, ORDERS, WORLDS, Assessors, Compat, Missing, Policy, Ties, Undefined, Unjudged
 
 Kind = Literal[
@@ -37,7 +38,7 @@ LISTED: tuple[Kind, ...] = (*SCORED, "sample")
 JUDGED: tuple[Kind, ...] = ("judgments", "preferences")
 DOUBTED: tuple[Kind, ...] = ("opinions", "belief", "consensus", "sample", "votes")
 VOTED: tuple[Kind, ...] = ("consensus", "votes")
-LEARNED = "learned from labels"  # marks scores that have no worlds and are not judged either
+LEARNED = note("scores.learned")  # marks scores that have no worlds and are not judged either
 
 POLICY, VOTES, BELIEF, PAIRS, INTERVALS, READING, SCALE = (
     "How values are computed", "Runs without judgments", "Opinions and beliefs", "Comparison of systems",

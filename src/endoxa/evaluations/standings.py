@@ -214,12 +214,10 @@ def pair_of(comparison: Comparison | None, measure: str, system: str, baseline: 
 
 
 def correction(comparison: Comparison) -> str:
-    """Name of the correction for many comparisons, from the notes of the comparison; empty if there was none."""
-    line = next((note for note in comparison.notes if note.lower().startswith("correction")), None)
-    text = (line or " ".join(comparison.notes)).lower()
-    known = {"tukey": "Tukey HSD", "holm": "Holm", "benjamini": "Benjamini–Hochberg", "bonferroni": "Bonferroni"}
-    found = next((proper for word, proper in known.items() if word in text), None)
-    return found or ("" if line and "none" in text else "adjustment")
+    """Name of the correction for many comparisons; empty if there was none, `adjustment` if that is not known."""
+    methods = [note.facts["method"] for note in comparison.notes if note.code == "compared.correction"]
+    known = {"tukey": "Tukey HSD", "holm": "Holm", "bh": "Benjamini–Hochberg", "none": ""}
+    return known[methods[0]] if methods else "adjustment"
 
 
 def rival(evaluation: Evaluation, measure: str) -> tuple[str, str] | None:

@@ -18,6 +18,7 @@ from endoxa.io import faults
 from endoxa.io.sources import Source
 from endoxa.io.write import replacing
 from endoxa.io.write import write as write_table
+from endoxa.notes import of_plain, plain
 from endoxa.policies import Policy
 from endoxa.tables import Comparison, Scores
 
@@ -54,7 +55,7 @@ def _as_json(evaluation: Evaluation) -> dict[str, Any]:
         "summary": _columns(evaluation.summary),
         "doubts": None if evaluation.doubts is None else _columns(evaluation.doubts),
         "comparison": None if comparison is None else {
-            "notes": list(comparison.notes), "frame": _columns(comparison.frame),
+            "notes": plain(comparison.notes), "frame": _columns(comparison.frame),
         },
         "tables": {name: _columns(frame) for name, frame in evaluation.tables.items()},
         "scores": None if scores is None else {
@@ -93,7 +94,7 @@ def of_text(source: Source, text: str, scores: Scores | None = None) -> Evaluati
         pairs = content["comparison"]
         return Evaluation(
             kind=content["kind"], scores=scores, summary=_frame(content["summary"]), settings=Settings(**settings),
-            compared=None if pairs is None else Comparison(_frame(pairs["frame"]), tuple(pairs["notes"])),
+            compared=None if pairs is None else Comparison(_frame(pairs["frame"]), of_plain(pairs["notes"])),
             forecast=content.get("further"), doubts=None if content["doubts"] is None else _frame(content["doubts"]),
             tables={name: _frame(columns) for name, columns in content["tables"].items()},
             warnings=tuple(content["warnings"]), notes=tuple(content["notes"]), baseline=content["baseline"],

@@ -33,6 +33,7 @@ from endoxa.io.spreadsheets import unescaped
 from endoxa.io.trec_text import Report, Skipped, refuse_cr, shortened, tell
 from endoxa.later import pl
 from endoxa.measures.preference_judgments import Preferences
+from endoxa.notes import Note, of_plain
 from endoxa.policies import Policy, Ties
 from endoxa.tables import (
     OTHER_NAMES,
@@ -183,7 +184,7 @@ def _table_of(
         return _scores(source, rows, form)
     if kind == "comparison":
         require(rows, ("measure", "system", "baseline", "difference"), "comparison")
-        notes = _texts("notes", metadata(source, form).get("notes", "[]"))
+        notes = _notes("notes", metadata(source, form).get("notes", "[]"))
         return Comparison(_filled(rows, Comparison.SCHEMA, "comparison"), notes)
     if kind == "belief":
         rows = rows if form == "parquet" else rows.drop(PEOPLE, strict=False)
@@ -207,14 +208,16 @@ OF: dict[Kind, Callable[[pl.DataFrame], AnyTable]] = {
 def _belief_metadata(source: Source, form: Format) -> dict[str, Any]:
     """Return the metadata of a belief in a Parquet file: unmentioned, model, notes, files."""
     extra = metadata(source, form)
-    kinds: dict[str, Any] = {"unmentioned": str | int | float, "model": str, "notes": list, "files": list}
+    kinds: dict[str, Any] = {"unmentioned": str | int | float, "model": str, "notes": tuple, "files": list}
     found: dict[str, Any] = {}
     for key in kinds.keys() & extra.keys():
         try:
             found[key] = json.loads(extra[key])
+            if key == "notes":
+                found[key] = of_plain(found[key])
         except ValueError:
             found[key] = None
-        texts = not isinstance(found[key], list) or all(isinstance(text, str) for text in found[key])
+        texts = key != "files" or all(isinstance(text, str) for text in found[key] or ())
         if not isinstance(found[key], kinds[key]) or not texts:
             what = f"the metadata {key} = {shortened(extra[key])} is not understood"
             raise FileError(source.label, what, "write the file again")
@@ -277,22 +280,19 @@ def _draws(source: Source, lines: str) -> Draws:
         what = f"the possible worlds in {beside.name} cannot be read ({first_line(error)})"
         raise FileError(source.label, what, "keep both files together, or measure again") from None
     measures, systems, queries = names
-    return Draws(measures, systems, queries, truth, people, _texts("draws", lines))
+    return Draws(measures, systems, queries, truth, people, _notes("draws", lines))
 
 
 class MetadataError(Exception):
     """Metadata of ours in a Parquet file that somebody or something changed; the text is its key."""
 
 
-def _texts(key: str, text: str) -> tuple[str, ...]:
-    """Return the list of texts in the metadata."""
+def _notes(key: str, text: str) -> tuple[Note, ...]:
+    """Return the list of notes in the metadata."""
     try:
-        found = json.loads(text)
+        return of_plain(json.loads(text))
     except faults.JSON:
-        found = None
-    if not isinstance(found, list) or not all(isinstance(line, str) for line in found):
-        raise MetadataError(f"{key} = {shortened(text)}")
-    return tuple(found)
+        raise MetadataError(f"{key} = {shortened(text)}") from None
 
 
 def _lines(key: str, text: str, schema: pl.Schema | None = None) -> pl.DataFrame:

@@ -21,6 +21,7 @@ from endoxa.io.formats import FORMATS, SEPARATORS, Format
 from endoxa.io.qrels import NO_METHOD
 from endoxa.io.spreadsheets import escaped
 from endoxa.io.table_files import METADATA, NOT_MISSING, PEOPLE, AnyTable, draws_beside
+from endoxa.notes import plain
 from endoxa.policies import Policy
 from endoxa.tables import DRAW, Belief, Comparison, Draws, Opinions, Run, Scores
 
@@ -240,13 +241,13 @@ def _metadata(table: AnyTable, more: Mapping[str, str]) -> dict[str, str]:
     words: dict[str, Any] = {"kind": type(table).__name__, **more}
     if isinstance(table, Scores):
         if table.draws is not None:
-            words["draws"] = json.dumps(list(table.draws.lines))
+            words["draws"] = json.dumps(plain(table.draws.lines))
         words |= {"policy": policy_words(table.policy), "coverage": table.coverage.write_ndjson()}
         if table.texts is not None:
             words["texts"] = table.texts.write_ndjson()
     if isinstance(table, Comparison):
-        words["notes"] = json.dumps(list(table.notes))
+        words["notes"] = json.dumps(plain(table.notes))
     if isinstance(table, Belief):
         words |= {"unmentioned": json.dumps(table.unmentioned), "model": json.dumps(table.model)}
-        words |= {"notes": json.dumps(list(table.notes)), "files": json.dumps(list(table.files))}
+        words |= {"notes": json.dumps(plain(table.notes)), "files": json.dumps(list(table.files))}
     return {METADATA + key: value for key, value in words.items()}

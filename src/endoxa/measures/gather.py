@@ -10,6 +10,7 @@ from endoxa.errors import JoinError
 from endoxa.frozen import dataclass
 from endoxa.later import np, pl
 from endoxa.measures.grammar import Measure
+from endoxa.notes import Note
 from endoxa.policies import Policy
 from endoxa.tables import Bools, Draws, Floats, Ints, Scored, Scores
 
@@ -81,7 +82,7 @@ def tied_items(rank: Any, block: Any) -> Ints:
 
 def gather(
     panel: Mapping[str, Topics], blocks: Iterable[Iterable[Block]], measures: Sequence[Measure], policy: Policy, *,
-    systems: Sequence[str], empty: Empty, noun: str = "set of judgments", lines: tuple[str, ...] = (),
+    systems: Sequence[str], empty: Empty, noun: str = "set of judgments", lines: tuple[Note, ...] = (),
 ) -> Scores:  # fmt: skip
     """Join the blocks of every assessor into one table.
 

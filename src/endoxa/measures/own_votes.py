@@ -28,6 +28,7 @@ from endoxa.measures.uncertain import (
     measure_belief,
     score_worlds,
 )
+from endoxa.notes import note
 from endoxa.policies import WORLDS, Policy
 from endoxa.tables import Floats, Run, Scores
 
@@ -126,6 +127,6 @@ def between(
     weights = counted.weights.copy()
     weights[out] = 0.0
     others = belief_of(replace(counted, weights=weights), people=PEOPLE, rng=np.random.default_rng(policy.seed))
-    belief = replace(others, notes=(*others.notes, f"the votes of {first} and {second} are left out"))
+    belief = replace(others, notes=(*others.notes, note("belief.votes_left_out", systems=[first, second])))
     kept = Run(run.frame.filter(pl.col("system").is_in([first, second])), run.ties)
     return measure_belief(kept, belief, measures, policy, worlds=worlds)

@@ -12,10 +12,12 @@ from endoxa.evaluations.standings import counts as counts_of
 from endoxa.evaluations.standings import headline, order_of, title_of
 from endoxa.formatting import folded, longest
 from endoxa.later import pl
+from endoxa.notes import marked
 from endoxa.reports import text
 from endoxa.reports.columns import LEAST, ROOM, Column, laid_out
 from endoxa.reports.papers import paper_table
 from endoxa.reports.sheets import Head, Sheet, escaped
+from endoxa.wording.comparing import test_in_short
 
 NAMES = {"system", "baseline", "group", "query", "item", "by", "measure", "other", "leader", "picture", "study"}
 HEADINGS = {
@@ -236,13 +238,14 @@ def comparison_remarks(evaluation: Evaluation, *, full: bool = True) -> list[str
     assert comparison is not None
     warnings = [f"! {line}" for line in evaluation.warnings]
     if not full:
-        named = {kind: rest for kind, colon, rest in (note.partition(": ") for note in comparison.notes) if colon}
-        short = [f"{kind}: {named[kind].split(';')[0]}" for kind in ("test", "correction") if kind in named]
-        loud = [note for note in comparison.notes if not note.startswith(("test: ", "interval: ", "correction: "))]
+        short = [test_in_short(**note.facts) for note in comparison.notes if note.code == "compared.test"]
+        short += [str(note) for note in comparison.notes if note.code == "compared.correction"]
+        usual = {"compared.test", "compared.interval", "compared.correction"}
+        loud = [note.marked for note in comparison.notes if note.code not in usual]
         how = f"{'; '.join([*short, str(evaluation.policy)])} (-v explains)"
         return [*evaluation.sentences[1:], how, *loud, *warnings]
     draws = evaluation.scores.draws if evaluation.scores is not None else None
-    lines = [*evaluation.sentences[1:], *comparison.notes, *(draws.lines if draws is not None else ())]
+    lines = [*evaluation.sentences[1:], *marked((*comparison.notes, *(draws.lines if draws is not None else ())))]
     lines += evaluation.policy.lines()
     return [*lines, *warnings, *(evaluation.notes[-1:] if evaluation.kind == "consensus" else ())]
 

@@ -9,6 +9,7 @@ from typing import Literal
 from endoxa.errors import TableError
 from endoxa.frozen import dataclass
 from endoxa.later import pl
+from endoxa.notes import Note, note, noted
 from endoxa.tables.checks import Table, cast, refuse_null, rename_known, require, rows_with
 from endoxa.tables.opinions import Opinions
 
@@ -31,13 +32,13 @@ class Belief(Table):
     frame: pl.DataFrame
     unmentioned: Unmentioned = "irrelevant"
     model: str = "given"
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     files: tuple[str, ...] = ()
 
     @classmethod
     def of(
         cls, frame: pl.DataFrame, *, unmentioned: Unmentioned = "irrelevant", model: str = "given",
-        notes: Iterable[str] = (), files: Iterable[str] = (),
+        notes: Iterable[Note | str] = (), files: Iterable[str] = (),
     ) -> Belief:  # fmt: skip
         """Check and sort the rows. Without `reading` a query has one reading; without `grade` the grade is 1."""
         if isinstance(unmentioned, str) and unmentioned not in {"irrelevant", "unknown"}:
@@ -72,7 +73,7 @@ class Belief(Table):
                 remedy="they must sum to at most 1", row=rows_with(frame, query=query, reading=reading, item=item)[-1],
             )  # fmt: skip
         frame = frame.sort("query", "reading", "item", "grade", maintain_order=True)
-        return cls(_with_shares(frame), unmentioned, model, tuple(notes), tuple(files))
+        return cls(_with_shares(frame), unmentioned, model, tuple(map(noted, notes)), tuple(files))
 
     @property
     def queries(self) -> list[str]:
@@ -93,17 +94,12 @@ class Belief(Table):
         )
         return Opinions.of(frame, source=self.model, kind="judge")
 
-    def lines(self) -> list[str]:
-        """Return the lines that a result prints about the belief."""
+    def lines(self) -> list[Note]:
+        """Return what a result says about the belief: its size, and its notes."""
         readings = self.frame.select(pl.struct("query", "reading").n_unique()).item() if len(self) else 0
-        queries = len(self.queries)
-        several = f", {readings / max(queries, 1):.3g} readings each" if readings > queries else ""
-        items = self.frame.select(pl.struct("query", "item").n_unique()).item() if len(self) else 0
-        rule = (
-            self.unmentioned if isinstance(self.unmentioned, str) else f"relevant with probability {self.unmentioned:g}"
-        )
-        size = f"{queries:,} {'query' if queries == 1 else 'queries'}{several}, {items:,} pairs of query and item"
-        return [f"belief={self.model}: {size}; an item that it does not mention is {rule}", *self.notes]
+        pairs = self.frame.select(pl.struct("query", "item").n_unique()).item() if len(self) else 0
+        sizes = {"queries": len(self.queries), "readings": readings, "pairs": pairs}
+        return [note("belief.size", model=self.model, **sizes, unmentioned=self.unmentioned), *self.notes]
 
 
 def _refuse_improper(frame: pl.DataFrame) -> None:

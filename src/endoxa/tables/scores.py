@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from endoxa.errors import EndoxaError, unknown
 from endoxa.frozen import dataclass
 from endoxa.later import np, pl
+from endoxa.notes import Note
 from endoxa.policies import NORMAL, Policy
 from endoxa.tables.checks import Floats, Ints, Later, Schema, Table, coded, places
 
@@ -37,7 +38,7 @@ class Draws:
     queries: list[str]
     truth: Floats | None
     people: Floats | None = None
-    lines: tuple[str, ...] = ()
+    lines: tuple[Note, ...] = ()
     origin: tuple[Run, Belief] | None = None
 
     def frame(self) -> pl.DataFrame:
@@ -300,7 +301,7 @@ class Comparison(Table):
     """
 
     frame: pl.DataFrame
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[Note, ...] = field(default=())
 
     SCHEMA = Schema(
         lambda: (

@@ -112,7 +112,12 @@ def contest(
         ],
         warnings=[f"{one.name} was left out: {one.why}" for one in indexed.skipped],
         remarks=(*indexed.notes, *ran.notes),
-        notes=[f"{way}: {line}" for way, one in ways.items() if one.belief is not None for line in one.belief.lines()],
+        notes=[
+            f"{way}: {line.marked}"
+            for way, one in ways.items()
+            if one.belief is not None
+            for line in one.belief.lines()
+        ],
         provenance={"Endoxa": __version__, "Corpus": corpus.name or corpus.root, "Command": command, "Seed": str(seed)},
     )
     if to is not None:

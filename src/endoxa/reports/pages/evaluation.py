@@ -15,6 +15,7 @@ from endoxa.evaluations.evaluation import Evaluation
 from endoxa.evaluations.sentences import LIMITS_OF_CONSENSUS, advice, answer, caveats, doubt_name, within
 from endoxa.formatting import DASH, clean, counted, html_of, number, probability, shortened, signed
 from endoxa.measures.explain import definition_line
+from endoxa.notes import marked
 from endoxa.reports.figures.chance_matrix import NUMBERED, better
 from endoxa.reports.figures.dots import intervals
 from endoxa.reports.figures.doubt_shares import shares
@@ -83,14 +84,14 @@ def _facts(evaluation: Evaluation) -> list[str]:
 def _warnings(evaluation: Evaluation) -> list[str]:
     """Those of the evaluation, and the lines of the belief that are warnings."""
     lines = evaluation.belief.lines() if evaluation.belief is not None else []
-    loud = [line.removeprefix("! ") for line in lines if line.startswith("! ")]
+    loud = [str(line) for line in lines if line.kind == "warning"]
     return list(dict.fromkeys([*evaluation.warnings, *loud]))
 
 
 def _notes(evaluation: Evaluation) -> list[str]:
     """Notes on the evaluation and on the comparison, without those that are elsewhere on the page."""
-    elsewhere = {LIMITS_OF_CONSENSUS, *(evaluation.belief.lines() if evaluation.belief is not None else ())}
-    compared = evaluation.comparison.notes if evaluation.comparison is not None else ()
+    elsewhere = {LIMITS_OF_CONSENSUS, *marked(evaluation.belief.lines() if evaluation.belief is not None else ())}
+    compared = marked(evaluation.comparison.notes) if evaluation.comparison is not None else ()
     return [note for note in dict.fromkeys([*evaluation.notes, *compared]) if note not in elsewhere]
 
 
@@ -307,7 +308,7 @@ def _doubtful_summary(evaluation: Evaluation) -> Section:
     if len(evaluation.measures) > 1:
         grids.append(_further_measures(evaluation))
     belief = evaluation.belief
-    lines = [clean(line) for line in (belief.lines() if belief is not None else ()) if not line.startswith("! ")]
+    lines = [clean(str(line)) for line in (belief.lines() if belief is not None else ()) if line.kind == "note"]
     return Section("doubts", "Summary", "Summary", grids=grids, small=lines)
 
 
